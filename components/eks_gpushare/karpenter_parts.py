@@ -95,7 +95,7 @@ class KarpenterParts:
             return said
         system = self._spec.system
         groups = [p for p in self._spec.pools.values() if p.provisioner == "managedNodeGroup"]
-        taken = [each.node_role for each in groups] + ([system.node_role] if system else [])
+        taken = [group.node_role for group in groups] + ([system.node_role] if system else [])
         return False if own in taken else None
 
     def pools(
@@ -114,8 +114,8 @@ class KarpenterParts:
         catalog, _ = catalog_of(self._spec.catalog, self._spec.region)
         own = [plans[name] for name in pools]
         prices = [
-            register_object(f"{self._name}-price-{instance_type_of(each)}", each, after)
-            for each in price_overlays(own, catalog, self._spec.region)
+            register_object(f"{self._name}-price-{instance_type_of(overlay)}", overlay, after)
+            for overlay in price_overlays(own, catalog, self._spec.region)
         ]
         after = self._after([*needs, *prices])
         return [*prices, *(self._pool(name, pool, after) for name, pool in pools.items())]

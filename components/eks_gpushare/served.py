@@ -70,8 +70,8 @@ def checked_manager(
         yield from _names_twice(spec)
         catalog, clashes = _joined_catalog(spec)
         yield from _disagreements(clashes)
-        for each in rules(_joined(spec, catalog), names):
-            yield _where_given(each, spec)
+        for rule in rules(_joined(spec, catalog), names):
+            yield _where_given(rule, spec)
 
     spec, found = validate_args(
         model, args_type, {**args, **given}, ruled, lambda _: other_manager(opts)

@@ -126,9 +126,9 @@ class WorkloadParts:
         workloads = self._spec.workloads or {}
         opts = self._options(after)
         namespaces = dict.fromkeys(
-            each.namespace
-            for each in workloads.values()
-            if each.create_namespace and each.namespace != DEFAULT_NAMESPACE
+            workload.namespace
+            for workload in workloads.values()
+            if workload.create_namespace and workload.namespace != DEFAULT_NAMESPACE
         )
         # Baseline lets pods with GPUs be, and nothing of the node into them.
         labels = {"pod-security.kubernetes.io/enforce": "baseline", **PART_OF}
@@ -140,7 +140,7 @@ class WorkloadParts:
             )
             for called in namespaces
         ]
-        asked = {each.priority for each in workloads.values()}
+        asked = {workload.priority for workload in workloads.values()}
         made += [
             PriorityClass(
                 f"{self._name}-priority-{priority}",

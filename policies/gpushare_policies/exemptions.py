@@ -86,7 +86,7 @@ class Exemption:
         if self.comment:
             return urn in self.resources
         names = (urn, urn.rpartition("::")[2], name_of(urn))
-        patterns = [_literal(each) for each in self.resources]
+        patterns = [_literal(resource) for resource in self.resources]
         return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
     def holds(self) -> bool:
@@ -128,7 +128,7 @@ class ExemptedViolation:
 
     def __str__(self) -> str:
         rule, comment = self.exemption.rule, self.exemption.comment
-        others = ", ".join(each for each in self.names if each != rule)
+        others = ", ".join(name for name in self.names if name != rule)
         named = name_of(self.urn) if self.urn else "the stack"
         return (
             f"{rule}{f' (also {others})' if others else ''} is let be at {named} until "
@@ -163,7 +163,7 @@ class Ledger:
         self, exemptions: tuple[Exemption, ...], urn: str, message: str, code: str = ""
     ) -> bool:
         """Whether one of a rule's exemptions is for this violation, which is then remembered."""
-        meant = [each for each in exemptions if each.is_for(urn, code)]
+        meant = [exemption for exemption in exemptions if exemption.is_for(urn, code)]
         for each in meant:
             self.given[each] = True
         holding = next((each for each in meant if each.holds()), None)

@@ -59,7 +59,7 @@ def new(action: str, kind: str) -> Grant:
 
 def own(kinds: tuple[str, ...], *actions: str) -> Grant:
     """Acting on what carries a name of the stack."""
-    return Grant(tuple(f"ec2:{each}" for each in actions), ec2(*kinds), named="own")
+    return Grant(tuple(f"ec2:{action}" for action in actions), ec2(*kinds), named="own")
 
 
 def service_role(service: str, name: str, given: str = "") -> Grant:

@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     """Explain kinds of findings, or list all."""
     known = known_names()
     by_fold = {name.casefold(): name for name in known}
-    wanted = [by_fold.get(each.casefold(), each) for each in options.codes]
+    wanted = [by_fold.get(code.casefold(), code) for code in options.codes]
     unknown = [each for each in wanted if each not in known]
     if unknown:
         print(f"eks-gpushare: there is no finding {_misspelt(unknown, known)}", file=sys.stderr)
@@ -57,7 +57,7 @@ def _misspelt(unknown: list[str], known: Mapping[str, Known]) -> str:
 
     # Of a number there is none that is nearer than others.
     words = [each for each in unknown if not each.upper().startswith("GPU")]
-    meant = dict.fromkeys(near for each in words if (near := similar(each, known)))
+    meant = dict.fromkeys(near for word in words if (near := similar(word, known)))
     near = f"; did you mean {' or '.join(meant)}?" if meant else ";"
     return f"{', '.join(unknown)}{near} `eks-gpushare findings` lists all"
 
@@ -110,7 +110,7 @@ def _as_json(reported_by: str, rule: Rule, known: Mapping[str, Known]) -> dict[s
 def _explained(reported_by: str, rule: Rule, known: Mapping[str, Known]) -> str:
     width = line_width(sys.stdout)
     head = f"{rule.id}, {rule.severity}, reported by {reported_by}"
-    also = [_also(each, rule) for each in _names(rule, known)]
+    also = [_also(name, rule) for name in _names(rule, known)]
     indented = [
         textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  ")
         for text in (rule.title, rule.why)

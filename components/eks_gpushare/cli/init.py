@@ -241,12 +241,12 @@ def _workload_file(folder: Path, stack: str) -> str:
 
 def _refuse(project: FirstProject, choices: Choices, *, as_json: bool) -> None:
     report = project.report
-    errors = [each for each in report.findings if each.severity == "error"]
+    errors = [finding for finding in report.findings if finding.severity == "error"]
     if as_json:
-        document = {"files": [], "findings": [each.as_json() for each in errors]}
+        document = {"files": [], "findings": [error.as_json() for error in errors]}
         print_json(document)
     print(f"The stack {choices.stack} would be refused, so nothing is written.", file=sys.stderr)
-    print_findings([(None, each) for each in errors], sys.stderr)
+    print_findings([(None, error) for error in errors], sys.stderr)
 
 
 def _write(
@@ -272,7 +272,7 @@ def _write(
         print(f"eks-gpushare: nothing is written: {at}: {reason}", file=sys.stderr)
         return WRONG_USAGE
     if options.json:
-        found = [each.as_json() for each in project.report.findings]
+        found = [finding.as_json() for finding in project.report.findings]
         document = {"files": [str(file) for file in written], "findings": found}
         print_json(document)
     else:

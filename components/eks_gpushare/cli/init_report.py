@@ -41,7 +41,7 @@ def print_written(
         print(f"  {name:{width}}  {purposes.get(name, '')}".rstrip())
     _print_stack(project, choices)
     report = project.report
-    known = [each for each in report.findings if each.severity == "warning"]
+    known = [finding for finding in report.findings if finding.severity == "warning"]
     if known:
         print(f"\nTo know about {choices.stack}{counted(known)}")
         print_findings([(report.line_of(each), each) for each in known], sys.stdout)

@@ -112,9 +112,9 @@ def _layouts(options: argparse.Namespace, target: Target) -> int:
         return _without_mig(target)
     names = [name for name, p in model.profiles.items() if options.all or not p.attributes]
     found = [
-        each
-        for each in all_layouts(model, names)
-        if not options.maximal or is_maximal(model, each, names)
+        layout
+        for layout in all_layouts(model, names)
+        if not options.maximal or is_maximal(model, layout, names)
     ]
     named = named_layouts(model)
     if options.json:

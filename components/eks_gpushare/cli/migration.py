@@ -69,7 +69,7 @@ def _json(made: Migration, written: str | None) -> dict[str, object]:
         "written": written,
         "ok": made.report is not None and made.report.ok,
         "notTaken": [each.as_json() for each in made.left],
-        "findings": [each.as_json() for each in findings],
+        "findings": [finding.as_json() for finding in findings],
     }
 
 

@@ -99,14 +99,14 @@ def write_outputs(
         Whether everything was written; what was not is said on standard error.
     """
     written = True
-    for each in sorted(outputs, key=lambda one: not one.file):
-        if each.file:
+    for output in sorted(outputs, key=lambda one: not one.file):
+        if output.file:
             captured = io.StringIO()
             with redirect_stdout(captured):
-                _print(each.format, text, document, reports)
-            written &= _write(Path(each.file), captured.getvalue())
+                _print(output.format, text, document, reports)
+            written &= _write(Path(output.file), captured.getvalue())
         else:
-            _print(each.format, text, document, reports)
+            _print(output.format, text, document, reports)
     return written
 
 

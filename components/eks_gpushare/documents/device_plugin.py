@@ -99,8 +99,8 @@ def _shared(
     if not isinstance(resources, list) or not resources:
         raise DocumentError(f"sharing.{kind}.resources names no resource")
     replicas: dict[str, int] = {}
-    for each in resources:
-        name, count = _replicated(each, kind)
+    for resource in resources:
+        name, count = _replicated(resource, kind)
         replicas.setdefault(name, count)  # the plugin takes the first that is for a device
     refused = block.get("failRequestsGreaterThanOne")
     return PluginConfig(

@@ -35,7 +35,7 @@ def pod_manifest(
     """
     spec: dict[str, Any] = {"nodeSelector": dict(node_selector)}
     if tolerations:
-        spec["tolerations"] = [in_order(each) for each in tolerations]
+        spec["tolerations"] = [in_order(toleration) for toleration in tolerations]
     limits = {"limits": {resource: 1}}
     spec["containers"] = [{"name": "main", "image": _IMAGE, "resources": limits}]
     spec["restartPolicy"] = "OnFailure"

@@ -31,7 +31,7 @@ def _booted(nodes: Nodes) -> Nodes:
     if taints is not UNKNOWN and more.taints is not UNKNOWN:
         passing = () if nodes.startup_taints is UNKNOWN else nodes.startup_taints
         known = {(each.key, each.effect) for each in (*taints, *passing)}
-        added = tuple(each for each in more.taints if (each.key, each.effect) not in known)
+        added = tuple(taint for taint in more.taints if (taint.key, taint.effect) not in known)
         only |= {str(each) for each in added}
         taints = (*taints, *added)
     return replace(nodes, labels=labels, taints=taints, only_by_boot=frozenset(only))

@@ -80,7 +80,7 @@ class LabelIndex:
             for expression in items(at(term, "matchExpressions")):
                 key, values = text(at(expression, "key")), at(expression, "values")
                 if at(expression, "operator") == "In" and UNKNOWN not in (key, values):
-                    having = self.may_have(key, [text(each) for each in items(values)])
+                    having = self.may_have(key, [text(value) for value in items(values)])
                     of_term = having if of_term is None else of_term & having
             if of_term is None:  # it is by something else that the term selects
                 return None

@@ -38,7 +38,7 @@ def is_tolerated(taint: NodeTaint, tolerations: Any) -> bool | None:
     """Whether one of a pod's tolerations is for a taint."""
     if tolerations is UNKNOWN:
         return None
-    return some(_tolerates(each, taint) for each in items(tolerations))
+    return some(_tolerates(toleration, taint) for toleration in items(tolerations))
 
 
 def _tolerates(toleration: Any, taint: NodeTaint) -> bool | None:
@@ -96,7 +96,7 @@ def meets_requirements(requirements: Any, labels: Labels) -> bool | None:
     """Whether a node meets all of some requirements, as of a NodePool or an overlay."""
     if requirements is UNKNOWN:
         return None
-    return every(meets_expression(each, labels) for each in items(requirements))
+    return every(meets_expression(requirement, labels) for requirement in items(requirements))
 
 
 def meets_expression(expression: Any, labels: Labels) -> bool | None:
@@ -112,7 +112,7 @@ def meets_expression(expression: Any, labels: Labels) -> bool | None:
     values = at(expression, "values")
     if values is UNKNOWN:
         return None
-    return _has(labels(key), operator, [text(each) for each in items(values)])
+    return _has(labels(key), operator, [text(value) for value in items(values)])
 
 
 def _has(label: Maybe[str | None], operator: str, values: Sequence[Any]) -> bool | None:

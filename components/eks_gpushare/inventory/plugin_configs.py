@@ -116,9 +116,9 @@ def find_map(inventory: Inventory, user: Release | Workload, name: Maybe[str]) -
     if name is UNKNOWN:
         return None
     found = [
-        each
-        for each in inventory.of(ConfigMap, user.cluster)
-        if each.name == name and may_be_same(each.namespace, user.namespace)
+        config_map
+        for config_map in inventory.of(ConfigMap, user.cluster)
+        if config_map.name == name and may_be_same(config_map.namespace, user.namespace)
     ]
     if not found:
         return None
@@ -233,9 +233,9 @@ def _mounted(inventory: Inventory, workload: Workload, container: Any, path: str
     named = file_of_map(workload, container, path)
     if named is None:
         return None
-    for each in inventory.of(ConfigMap, workload.cluster):
-        if each.name == named[0]:
-            return at(each.data, named[1])
+    for config_map in inventory.of(ConfigMap, workload.cluster):
+        if config_map.name == named[0]:
+            return at(config_map.data, named[1])
     return None
 
 
@@ -252,6 +252,6 @@ def file_of_map(workload: Workload, container: Any, path: str) -> tuple[Any, Any
             if at(volume, "name") != at(mount, "name") or given is None:
                 continue
             entries = items(at(given, "items"))
-            key = next((at(each, "key") for each in entries if at(each, "path") == key), key)
+            key = next((at(entry, "key") for entry in entries if at(entry, "path") == key), key)
             return at(given, "name"), key
     return None

@@ -93,7 +93,7 @@ def lasting(taints: Maybe[Sequence[NodeTaint]]) -> Maybe[Sequence[NodeTaint]]:
     """The taints without those that nodes lose before pods are placed there."""
     if taints is UNKNOWN:
         return UNKNOWN
-    return tuple(each for each in taints if lasts(each.key))
+    return tuple(taint for taint in taints if lasts(taint.key))
 
 
 def lasts(key: str) -> bool:
@@ -115,12 +115,12 @@ def _wanted(spec: Any, labels: Labels) -> Iterator[tuple[str, bool | None]]:
     if terms is UNKNOWN:
         yield "its node affinity", None
     elif terms is not None:
-        verdict = some(meets_term(each, labels) for each in items(terms))
+        verdict = some(meets_term(term, labels) for term in items(terms))
         yield f"a node with {_terms_text(items(terms))}", verdict
 
 
 def _terms_text(terms: Sequence[Any]) -> str:
-    return " or ".join(_term_text(each) for each in terms) or "none of no terms"
+    return " or ".join(_term_text(term) for term in terms) or "none of no terms"
 
 
 def _term_text(term: Any) -> str:

@@ -101,18 +101,18 @@ def frozen(value: Any) -> Any:
 def every(verdicts: Iterable[bool | None]) -> bool | None:
     """Whether all hold: no as soon as one does not, None if one is not known."""
     known = True
-    for each in verdicts:
-        if each is False:
+    for verdict in verdicts:
+        if verdict is False:
             return False
-        known = known and each is not None
+        known = known and verdict is not None
     return True if known else None
 
 
 def some(verdicts: Iterable[bool | None]) -> bool | None:
     """Whether one holds: yes as soon as one does, None if one is not known."""
     known = True
-    for each in verdicts:
-        if each:
+    for verdict in verdicts:
+        if verdict:
             return True
-        known = known and each is not None
+        known = known and verdict is not None
     return False if known else None

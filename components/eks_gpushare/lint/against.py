@@ -98,7 +98,7 @@ def judge_against(files: Inventory, stack: Stack) -> Iterator[Judgement]:
         places = list(_places(workload, demand, kinds, stack))
         if not places:  # no pool has what it asks for or lets it in, which is said elsewhere
             continue
-        if all(each.pods == 0 for each in places):
+        if all(place.pods == 0 for place in places):
             yield from _too_large(workload, demand, places)
             continue
         if workload.replicas is UNKNOWN:
@@ -159,14 +159,14 @@ def _place(
 
 def _too_large(workload: Workload, demand: PodDemand, places: list[_Place]) -> Iterator[Problem]:
     """A pod that fits on no node, for its CPU or memory."""
-    lacking = [each for each in places if each.lacks is not None]
+    lacking = [place for place in places if place.lacks is not None]
     if len(lacking) < len(places):
         return
     largest = max(lacking, key=lambda each: each.type.vcpus)
     name = str(largest.lacks)
     has = allocatable(largest.type)
     room = f"{has.cpu_millis}m" if name == "cpu" else f"{has.memory_mib} MiB"
-    pools = ", ".join(dict.fromkeys(each.plan.name for each in places))
+    pools = ", ".join(dict.fromkeys(place.plan.name for place in places))
     yield Problem(
         TOO_LARGE_POD,
         workload.source,
@@ -190,9 +190,9 @@ def _nodes(plan: PoolPlan) -> int | None:
 def _room(places: Iterable[_Place]) -> int | None:
     """Most pods of a workload that its pools hold; None where nothing says how many."""
     by_pool: dict[str, tuple[PoolPlan, int]] = {}
-    for each in places:
-        _, most = by_pool.get(each.plan.name, (each.plan, 0))
-        by_pool[each.plan.name] = each.plan, max(most, each.pods)
+    for place in places:
+        _, most = by_pool.get(place.plan.name, (place.plan, 0))
+        by_pool[place.plan.name] = place.plan, max(most, place.pods)
     total = 0
     for plan, pods in by_pool.values():
         if not pods:
@@ -209,7 +209,7 @@ def _too_many(workload: Workload, demand: PodDemand, places: list[_Place]) -> It
     if room is None or not isinstance(replicas, int) or replicas <= room:
         return
     resource, count = next(iter(demand.of_devices().items()))
-    pools = {each.plan.name: each.plan for each in places}
+    pools = {place.plan.name: place.plan for place in places}
     held = ", ".join(f"{_nodes(p)} of pools.{name}" for name, p in pools.items())
     turns = workload.kind in _BY_TURNS
     rest = replicas - room
@@ -241,7 +241,7 @@ def _replicas_path(workload: Workload) -> tuple[str, ...]:
 
 
 def _wanted(workload: Workload, replicas: int, demand: PodDemand, places: list[_Place]) -> _Wanted:
-    pools = frozenset(each.plan.name for each in places if each.pods)
+    pools = frozenset(place.plan.name for place in places if place.pods)
     amounts = {name: n * replicas for name, n in demand.of_devices().items()}
     return _Wanted(workload.source.name, workload, pools, amounts)
 

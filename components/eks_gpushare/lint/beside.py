@@ -36,13 +36,13 @@ def named_values(files: Sequence[GivenFile]) -> dict[str, str | None]:
     Args:
         files: The files of the call.
     """
-    known = {posixpath.normpath(each.name) for each in files}
+    known = {posixpath.normpath(file.name) for file in files}
     found: dict[str, str | None] = {}
-    for each in files:
-        if each.name == STDIN or "helm" not in each.text or len(each.text) > MAX_CHARACTERS:
+    for file in files:
+        if file.name == STDIN or "helm" not in file.text or len(file.text) > MAX_CHARACTERS:
             continue
-        for chart, named in _installed(each):
-            path = _where(each.name, named, known)
+        for chart, named in _installed(file):
+            path = _where(file.name, named, known)
             if path is not None:
                 found[path] = chart if found.get(path, chart) == chart else None
     return found
@@ -50,7 +50,7 @@ def named_values(files: Sequence[GivenFile]) -> dict[str, str | None]:
 
 def beside(files: Sequence[GivenFile], named: dict[str, str | None]) -> Iterator[GivenFile]:
     """Those of the named files that are not among the files of the call."""
-    known = {posixpath.normpath(each.name) for each in files}
+    known = {posixpath.normpath(file.name) for file in files}
     for path in [each for each in named if each not in known][:_MOST]:
         yield read_file(path)
 

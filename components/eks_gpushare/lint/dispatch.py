@@ -178,14 +178,14 @@ class Reading:
         items = [each for each in self.items if not self._is_part(each)]
         found += values_of_files(parts)
         chosen = [
-            Inventory(each, complete)
-            for each in variants(together(booted(with_classes(items, self.classes))))
+            Inventory(variant, complete)
+            for variant in variants(together(booted(with_classes(items, self.classes))))
         ]
-        for each in edges:
+        for edge in edges:
             try:
-                found += agreed([(one.items, list(each.look(one))) for one in chosen])
+                found += agreed([(one.items, list(edge.look(one))) for one in chosen])
             except Exception as error:  # noqa: BLE001  (all others are looked for)
-                self._somewhere(defect(error, each.rules))
+                self._somewhere(defect(error, edge.rules))
         for judgement in found:
             self.place(judgement)
 
@@ -277,7 +277,7 @@ def _edits(judgement: Judgement, document: Document) -> tuple[Edit, ...]:
     if isinstance(judgement, NotSeen) or not document.editable:
         return ()
     above = judgement.source.path
-    return tuple(replace(each, path=(*document.at, *above, *each.path)) for each in judgement.edits)
+    return tuple(replace(edit, path=(*document.at, *above, *edit.path)) for edit in judgement.edits)
 
 
 def _kind(reader: DocumentReader, document: Document) -> str:

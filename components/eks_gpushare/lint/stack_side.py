@@ -207,8 +207,8 @@ def _overlays(
     for name, plan in plans.items():
         if plan.pool.provisioner != "karpenter":
             continue
-        for each in node_overlays(plan, catalog):
-            called, spec = each["metadata"]["name"], each["spec"]
+        for overlay in node_overlays(plan, catalog):
+            called, spec = overlay["metadata"]["name"], overlay["spec"]
             yield Overlay(
                 source=Source(f"the NodeOverlay {called}", document, place_of(name)),
                 name=called,

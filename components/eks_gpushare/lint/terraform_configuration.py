@@ -52,8 +52,8 @@ class TerraformConfiguration:
 def _expressions(
     module: Any, above: str, depth: int = 0
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for each in items(at(module, "resources")):
-        yield f"{above}{at(each, 'address')}", mapping(at(each, "expressions"))
+    for resource in items(at(module, "resources")):
+        yield f"{above}{at(resource, 'address')}", mapping(at(resource, "expressions"))
     if depth < _MOST_MODULES:
         for name, call in mapping(at(module, "module_calls")).items():
             yield from _expressions(at(call, "module"), f"{above}module.{name}.", depth + 1)
@@ -61,7 +61,7 @@ def _expressions(
 
 def _references(value: Any, path: tuple[str, ...]) -> Iterator[str]:
     if not path:
-        yield from (str(each) for each in items(at(value, "references")))
+        yield from (str(reference) for reference in items(at(value, "references")))
         return
     for each in items(value) or [value]:
         yield from _references(at(each, path[0]), path[1:])

@@ -84,7 +84,7 @@ class Templates:
             if name is not UNKNOWN and at(given, "name") == name:
                 return found
         references = self._configuration.references(address, "launch_configuration")
-        meant = {".".join(INDEX.sub("", each).split(".")[:2]) for each in references}
+        meant = {".".join(INDEX.sub("", reference).split(".")[:2]) for reference in references}
         near = [
             found
             for each, (_, found) in self._older.items()

@@ -91,7 +91,7 @@ class Kustomizations:
     """
 
     def __init__(self, files: Iterable[GivenFile]) -> None:
-        self._texts = {posixpath.normpath(each.name): each.text for each in files}
+        self._texts = {posixpath.normpath(file.name): file.text for file in files}
         self.unapplied: list[Unapplied] = []
         self.patch_files: set[str] = set()
         """Files with nothing but patches, which are no objects."""
@@ -187,7 +187,7 @@ class Kustomizations:
         """A kustomization whose generators have the texts of files that are given."""
         content = partial(self.content, document.file)
         charts = items(at(document.value, "helmCharts"))
-        inflated = [with_files(each, content) for each in charts]
+        inflated = [with_files(chart, content) for chart in charts]
         if inflated != charts:
             document = replace(
                 document, value={**document.value, "helmCharts": inflated}, editable=False

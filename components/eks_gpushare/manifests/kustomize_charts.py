@@ -72,8 +72,8 @@ def with_files(chart: Any, content: Callable[[str], str | None]) -> Any:
             merged = merge_values(own, below, keep_null=True)
         elif how == "override":
             merged = merge_values(below, own, keep_null=True)
-    for each in files:
-        merged = merge_values(merged, each, keep_null=True)
+    for file in files:
+        merged = merge_values(merged, file, keep_null=True)
     kept = {
         key: each
         for key, each in chart.items()

@@ -66,7 +66,7 @@ def _of_no_gpu(
 ) -> Iterator[WrongDevices]:
     known = {each for model in models for each in model.profiles}
     which = models[0].name if len(models) == 1 else "GPU in EC2"
-    strange = [each for each in counts if _usual(each) not in known]
+    strange = [count for count in counts if _usual(count) not in known]
     for each in strange:
         fix = f"Its profiles are {', '.join(models[0].profiles)}."
         if len(models) > 1:

@@ -183,7 +183,7 @@ def _as_yaml(part: str) -> str:
 
 def _only_directives(part: str) -> bool:
     lines = [each for each in part.splitlines() if each.strip() and not each.startswith("#")]
-    return bool(lines) and all(each.startswith("%") for each in lines)
+    return bool(lines) and all(line.startswith("%") for line in lines)
 
 
 def _document(

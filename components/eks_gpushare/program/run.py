@@ -251,7 +251,7 @@ def _tasks_of(loop: asyncio.AbstractEventLoop) -> WeakSet[asyncio.Task[Any]]:
 async def _finish_logging(tasks: WeakSet[asyncio.Task[Any]]) -> None:
     """Let messages that name a resource arrive: the SDK sends them without waiting for them."""
     own = asyncio.current_task()
-    rest = [each for each in tasks if each is not own and not each.done()]
+    rest = [task for task in tasks if task is not own and not task.done()]
     if rest:
         await asyncio.wait(rest, timeout=1)
 

@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _explain(stack: str, policy: DeployPolicy) -> None:
-    actions = {action for each in policy.statements for action in each["Action"]}
+    actions = {action for statement in policy.statements for action in statement["Action"]}
     parts = len(policy.split())
     print(
         f"{stack}: {len(actions)} actions in {len(policy.statements)} statements, "

@@ -126,7 +126,7 @@ def _tell(found: Sequence[_Verdict], outputs: tuple[Output, ...], asked: int) ->
         )
 
     shown = Output("text")
-    written = write(found, [each for each in outputs if each != shown])
+    written = write(found, [output for output in outputs if output != shown])
     if shown in outputs:
         written &= write([each for each in found if not each.told], [shown])
     codes = [WRONG_USAGE] if len(found) < asked or not written else [each.code for each in found]
@@ -336,10 +336,10 @@ def _refusal(previewed: Preview, errors: Sequence[Finding], failed: ProgramError
     from eks_gpushare.rules import all_rules, defect_rules
 
     file = previewed.report.file
-    found = [Located(each, file, previewed.report.line_of(each)) for each in errors]
+    found = [Located(error, file, previewed.report.line_of(error)) for error in errors]
     rules = {rule.id: rule for rule in (*all_rules(), *defect_rules())}
     report = report_of("policy", [file], found, rules, ended=False)
     report = report if failed is None else with_failure(report, failed)
-    results = tuple(replace(each, subject="") for each in report.results)
+    results = tuple(replace(result, subject="") for result in report.results)
     name = previewed.stack
     return replace(report, subjects=(name,), category=name, results=results)

@@ -30,7 +30,7 @@ def github(reports: Sequence[Report]) -> str:
 
 
 def _shown(report: Report) -> list[Result]:
-    return [each for each in report.results if each.state != "exempted"]
+    return [result for result in report.results if result.state != "exempted"]
 
 
 def _sum(report: Report) -> str:

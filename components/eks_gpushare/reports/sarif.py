@@ -120,12 +120,12 @@ def _markdown(rule: ReportedRule, helped: str) -> str:
 def _with_fingerprints(report: Report) -> Iterator[tuple[Result, str]]:
     """Each result with what it is known by in later runs, wherever its line has gone meanwhile."""
     seen: Counter[tuple[str, ...]] = Counter()
-    for each in report.results:
-        about = each.urn or f"{each.subject or each.file}\0{each.place}"
-        key = (each.rule, about)
+    for result in report.results:
+        about = result.urn or f"{result.subject or result.file}\0{result.place}"
+        key = (result.rule, about)
         seen[key] += 1
         text = "\0".join((*key, str(seen[key])))
-        yield each, hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+        yield result, hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 def _result(

@@ -66,7 +66,7 @@ class _Effect(NamedTuple):
 
 
 def _is(*values: object) -> Callable[[Any], bool]:
-    return lambda given: any(given is each or (each == given) for each in values)
+    return lambda given: any(given is value or (value == given) for value in values)
 
 
 def _is_not(*values: object) -> Callable[[Any], bool]:

@@ -29,8 +29,8 @@ def workload(plan: PoolPlan, stack: str, file: str) -> str:
         file: Name of the file that this becomes.
     """
     documents = [
-        yaml.safe_dump(each, sort_keys=False, default_flow_style=False)
-        for each in _deployments(plan)
+        yaml.safe_dump(deployment, sort_keys=False, default_flow_style=False)
+        for deployment in _deployments(plan)
     ]
     return _HEAD.format(stack=stack, file=file) + "---\n".join(documents)
 
@@ -59,7 +59,7 @@ def _deployments(plan: PoolPlan) -> Iterator[dict[str, Any]]:
 def _pod(plan: PoolPlan, resource: str) -> dict[str, Any]:
     return {
         "nodeSelector": dict(plan.node_selector),
-        "tolerations": [dict(each) for each in plan.tolerations],
+        "tolerations": [dict(toleration) for toleration in plan.tolerations],
         "containers": [
             {
                 "name": "cuda",

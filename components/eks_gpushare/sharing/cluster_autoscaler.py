@@ -109,7 +109,7 @@ def _pods(pool: Pool, catalog: Catalog) -> int | None:
         return given
     types = [found for name in pool.instance_types if (found := catalog.find(name)) is not None]
     pods = [allocatable(each).pods for each in types]
-    least = min((each for each in pods if each is not None), default=0)
+    least = min((pod for pod in pods if pod is not None), default=0)
     return least if None not in pods and least > _TEMPLATE_PODS else None
 
 
@@ -267,7 +267,7 @@ def controller_values(
         "fullnameOverride": NAME,
         "cloudProvider": "aws",
         "awsRegion": region,
-        "autoscalingGroups": [dict(each) for each in groups],
+        "autoscalingGroups": [dict(group) for group in groups],
         "extraArgs": flags(spec, startup_taints, status_taints),
         "image": {"repository": image, **({"tag": tag} if tag is not None else {})},
         "replicaCount": spec.replicas,

@@ -108,7 +108,7 @@ def node_user_data(
     own, mig = pool.custom_ami is not None, isinstance(pool.sharing, Mig)
     given: dict[str, Any] = {
         "labels": (_from_the_start(labels or {}) if mig else dict(labels or {})) if own else {},
-        "taints": tuple((each.key, each.value, each.effect) for each in taints) if own else (),
+        "taints": tuple((taint.key, taint.value, taint.effect) for taint in taints) if own else (),
     }
     if is_bottlerocket(pool):
         types = [found for name in pool.instance_types if (found := catalog.find(name))]

@@ -83,7 +83,7 @@ def _deployment(
         "priorityClassName": CLASS,
         "terminationGracePeriodSeconds": 0,
         "nodeSelector": dict(plan.node_selector),
-        "tolerations": [dict(each) for each in plan.tolerations],
+        "tolerations": [dict(toleration) for toleration in plan.tolerations],
         "affinity": affinity,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,

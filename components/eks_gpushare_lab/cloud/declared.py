@@ -91,7 +91,7 @@ def _patterns(recording: Recording, queue: str) -> Iterator[str]:
     if not queue:
         return
     targets = [plain(each.inputs) for each in recording.of_type(_TARGET)]
-    sent = {str(each.get("rule")) for each in targets if _is_queue(each.get("arn"), queue)}
+    sent = {str(target.get("rule")) for target in targets if _is_queue(target.get("arn"), queue)}
     for rule in recording.of_type(_RULE):
         given, name = plain(rule.inputs), plain(rule.outputs).get("name")
         if {str(rule.id), str(name)} & sent and given.get("eventPattern"):

@@ -36,7 +36,7 @@ def reservations_of(
     """
     found = {each.id: each for each in _made(recording)}
     blocks = set(_blocks(recording))
-    zones = {each.id: each.zone for each in subnets}
+    zones = {subnet.id: subnet.zone for subnet in subnets}
     pools = [each for each in objects if each.get("kind") == "NodePool"]
     for given in (each for each in objects if each.get("kind") == "EC2NodeClass"):
         spec = given["spec"]

@@ -78,7 +78,7 @@ def _as_told(instance: Any, kind: str, image: MachineImage | None, account: Acco
         told = registration(user_data)
     except (KubeletError, UserDataError) as error:
         raise NotJoinedError(str(error)) from None
-    tags = {each["key"]: each["value"] for each in instance.get_tags()}
+    tags = {tag["key"]: tag["value"] for tag in instance.get_tags()}
     return NodePool(
         name=next((tags[key] for key in _POOL_TAGS if key in tags), ""),
         instance_types=(kind,),
@@ -98,4 +98,4 @@ def _as_told(instance: Any, kind: str, image: MachineImage | None, account: Acco
 def _disk(instance: Any) -> int:
     """GiB of the largest volume."""
     volumes = [device.size for _, device in instance.get_block_device_mapping]
-    return max((int(each) for each in volumes if each), default=_DISK_GIB)
+    return max((int(volume) for volume in volumes if volume), default=_DISK_GIB)

@@ -44,7 +44,7 @@ class Machine:
     def as_json(self) -> dict[str, Any]:
         """What a run reports of it."""
         tags = self.instance.get_tags()
-        named = {each["key"]: each["value"] for each in tags}
+        named = {tag["key"]: tag["value"] for tag in tags}
         return {
             "id": self.instance.id,
             "pool": next((named[key] for key in _POOLS if key in named), ""),

@@ -108,7 +108,7 @@ def described(
     Raises:
         EC2ClientError: For the id of one that does not exist.
     """
-    known = {each.id: each for each in reservations}
+    known = {reservation.id: reservation for reservation in reservations}
     for each in asked:
         if each not in known:
             message = f"The capacity reservation ID '{each}' does not exist"
@@ -169,7 +169,7 @@ _FILTERS = {
 def _meets(found: Mapping[str, Any], name: str, values: Sequence[str]) -> bool:
     tags = {each["Key"]: each["Value"] for each in found["Tags"]}
     if name == "tag-key":
-        return any(each in tags for each in values)
+        return any(value in tags for value in values)
     if name.startswith("tag:"):
         return tags.get(name.removeprefix("tag:")) in values
     return name in _FILTERS and found[_FILTERS[name]] in values

@@ -99,11 +99,11 @@ class CloudSettings:
             SettingError: If a key or a value is none.
         """
         changed = self
-        for each in options:
-            key, equals, value = each.partition("=")
+        for option in options:
+            key, equals, value = option.partition("=")
             if not equals or key not in _KEYS:
                 known = ", ".join(f"{each_key}=..." for each_key in _KEYS)
-                raise SettingError(f"{each!r} is none of {known}")
+                raise SettingError(f"{option!r} is none of {known}")
             if key == "insufficient":
                 shortages = (*changed.insufficient, Shortage.read(value))
                 changed = replace(changed, insufficient=shortages)
@@ -131,4 +131,4 @@ def _count(key: str, text: str) -> int:
     return int(text)
 
 
-_KEYS = tuple(each.name for each in fields(CloudSettings))
+_KEYS = tuple(field.name for field in fields(CloudSettings))

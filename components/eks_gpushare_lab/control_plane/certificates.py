@@ -106,7 +106,7 @@ class _Authority:
         addresses = [ipaddress.IPv4Address("127.0.0.1"), first]
         names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"]
         alternatives = x509.SubjectAlternativeName(
-            [*map(x509.DNSName, names), *(x509.IPAddress(each) for each in addresses)]
+            [*map(x509.DNSName, names), *(x509.IPAddress(address) for address in addresses)]
         )
         uses = (ExtendedKeyUsageOID.SERVER_AUTH,)
         return self._leaf(_name("kube-apiserver"), uses, alternatives)

@@ -144,7 +144,7 @@ def running(
     from eks_gpushare_lab.controllers import cluster_autoscaler, karpenter
 
     told = (release.values.get("settings") or {}) if release is not None else {}
-    named = next((each.cluster for each in groups), lab.directory.name)
+    named = next((group.cluster for group in groups), lab.directory.name)
     account = account_of(
         recording,
         [*desired.objects, *applied],

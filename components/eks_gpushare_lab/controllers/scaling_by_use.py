@@ -121,8 +121,8 @@ class ScalingByUse:
                 watched = str(release.values.get("watchNamespace") or "")
                 setting = replace(setting, namespace=release.namespace, watched=watched)
             keda.start(processes, setting, ports)
-            for each in keda.services(setting.namespace, ports[1], authority.certificate):
-                self._client.apply(each)
+            for service in keda.services(setting.namespace, ports[1], authority.certificate):
+                self._client.apply(service)
             processes.wait("Prometheus", lambda: prometheus.is_ready(self.prometheus))
             processes.wait("KEDA", lambda: keda.is_available(self._client))
 
@@ -222,8 +222,8 @@ class ScalingByUse:
             self._processes.stop()
             with suppress(ApiError, OSError):  # the lab may have gone before
                 keda.let_go(self._client)
-        for each in self._servers:
-            each.stop()
+        for server in self._servers:
+            server.stop()
         self.exporters.stop()
         self._processes, self._servers = None, []
 

@@ -92,9 +92,9 @@ def shorten(client: Client, by: float) -> list[Shorter]:
     """
     found = []
     by = by if by == 1 else by * WHEN_IDLE
-    for each in _node_pools(client):
-        name = each["metadata"]["name"]
-        given = str((each["spec"].get("disruption") or {}).get("consolidateAfter") or "")
+    for pool in _node_pools(client):
+        name = pool["metadata"]["name"]
+        given = str((pool["spec"].get("disruption") or {}).get("consolidateAfter") or "")
         here = shorter(given, by)
         if here == given:
             continue

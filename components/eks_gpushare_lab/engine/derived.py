@@ -68,11 +68,11 @@ def _why_not(tried: Preview) -> Iterator[Finding]:
 
 
 def _not_kubernetes(recording: Recording) -> Iterator[Finding]:
-    for each in recording.resources:
-        if each.custom and not each.existing and not each.type.startswith(_OURS):
-            message = f"The program makes {each.type} too, which is nothing in Kubernetes."
+    for resource in recording.resources:
+        if resource.custom and not resource.existing and not resource.type.startswith(_OURS):
+            message = f"The program makes {resource.type} too, which is nothing in Kubernetes."
             fix = "Make it only where the cluster is new, or run without --engine."
-            yield rules.NOT_KUBERNETES.finding(("resources", each.name), message, fix)
+            yield rules.NOT_KUBERNETES.finding(("resources", resource.name), message, fix)
 
 
 def _with_plain_nodes(pools: Sequence[NodePool]) -> tuple[NodePool, ...]:

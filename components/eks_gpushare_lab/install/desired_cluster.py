@@ -290,13 +290,13 @@ def _taint(given: Mapping[str, str]) -> dict[str, str]:
 def _disk(template: Mapping[str, Any]) -> int:
     """Size of the largest volume of a launch template: that is where pods' files are."""
     mappings = template.get("blockDeviceMappings") or ()
-    sizes = [int((each.get("ebs") or {}).get("volumeSize", 0)) for each in mappings]
+    sizes = [int((mapping.get("ebs") or {}).get("volumeSize", 0)) for mapping in mappings]
     return max(sizes, default=_DISK_GIB)
 
 
 def _efa_interfaces(template: Mapping[str, Any]) -> int:
     interfaces = template.get("networkInterfaces") or ()
-    return sum(each.get("interfaceType") in efa.KINDS for each in interfaces)
+    return sum(interface.get("interfaceType") in efa.KINDS for interface in interfaces)
 
 
 def _version(group: Mapping[str, Any]) -> str:

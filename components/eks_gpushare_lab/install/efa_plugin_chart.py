@@ -43,7 +43,7 @@ def _affinity(labels: Mapping[str, Any]) -> Object:
     wanted = labels["values"]
     terms = [[{"key": key, "operator": "In", "values": wanted}] for key in labels["keys"]]
     terms[-1].append(_NOT_AUTO)
-    chosen = {"nodeSelectorTerms": [{"matchExpressions": each} for each in terms]}
+    chosen = {"nodeSelectorTerms": [{"matchExpressions": term} for term in terms]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": chosen}}
 
 

@@ -65,7 +65,7 @@ def values_in(records: Iterable[Object]) -> Mapping[str, Any] | None:
     Args:
         records: its Secrets, one for each revision.
     """
-    by_revision = {int(each["metadata"]["labels"]["version"]): each for each in records}
+    by_revision = {int(record["metadata"]["labels"]["version"]): record for record in records}
     if not by_revision:
         return None
     packed = base64.b64decode(base64.b64decode(by_revision[max(by_revision)]["data"]["release"]))

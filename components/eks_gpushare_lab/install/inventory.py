@@ -95,8 +95,8 @@ def remove_releases(client: Client, releases: Sequence[tuple[str, str]]) -> None
                 metadata = each["metadata"]
                 client.delete(kind.path(metadata.get("namespace"), metadata["name"]))
     for namespace, name in wanted:
-        for each in records(client, namespace, name):
-            metadata = each["metadata"]
+        for record in records(client, namespace, name):
+            metadata = record["metadata"]
             client.delete(f"{_SECRETS.format(namespace)}/{metadata['name']}")
 
 

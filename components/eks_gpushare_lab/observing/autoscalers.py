@@ -145,7 +145,7 @@ class Autoscalers:
 
     def last_words(self) -> dict[tuple[str, str], AutoscalerEvent]:
         """The last event about each pod, by its namespace and name."""
-        return {(each.namespace, each.name): each for each in self.words() if each.kind == "Pod"}
+        return {(word.namespace, word.name): word for word in self.words() if word.kind == "Pod"}
 
     def status(self) -> Mapping[str, Any]:
         """The status that Cluster Autoscaler publishes; empty without one."""
@@ -174,7 +174,7 @@ class Autoscalers:
 
     def stuck(self) -> list[Object]:
         """NodeClaims whose node lacks what was promised, though its device plugin has spoken."""
-        return [each for each in self.claims() if self.is_stuck(each)]
+        return [claim for claim in self.claims() if self.is_stuck(claim)]
 
     def is_stuck(self, claim: Object) -> bool:
         """Whether a node lacks what its NodeClaim wants, though its device plugin has spoken."""
@@ -271,7 +271,7 @@ class Autoscalers:
 def condition_of(given: Object, kind: str) -> Object | None:
     """A condition of an object's status, or None."""
     conditions = (given.get("status") or {}).get("conditions") or ()
-    return next((each for each in conditions if each["type"] == kind), None)
+    return next((condition for condition in conditions if condition["type"] == kind), None)
 
 
 def is_true(given: Object, kind: str) -> bool:

@@ -74,7 +74,7 @@ def pool_of(node: Object, pools: Iterable[DeclaredPool]) -> str:
         return str(made_for)
     labels = metadata.get("labels") or {}
     called = labels.get(POOL_LABEL) or labels.get(NODE_POOL) or ""
-    return next((each.name for each in pools if each.called == called), called)
+    return next((pool.name for pool in pools if pool.called == called), called)
 
 
 def _pool(

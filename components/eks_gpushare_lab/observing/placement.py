@@ -108,9 +108,9 @@ def _unmet(term: Mapping[str, Any], labels: Mapping[str, str], node: Object) -> 
         if not meets_expression(each, labels.get):
             yield f"{_wanted(each)} (the node {_has(labels, each['key'])})"
     names = {"metadata.name": node["metadata"]["name"]}
-    for each in fields:
-        if not meets_expression(each, names.get):
-            yield _wanted(each)
+    for field in fields:
+        if not meets_expression(field, names.get):
+            yield _wanted(field)
 
 
 def _wanted(expression: Mapping[str, Any]) -> str:

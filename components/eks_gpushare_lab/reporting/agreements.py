@@ -234,10 +234,10 @@ def _others_serve(session: Session, pool: DeclaredPool, pod: Object) -> bool:
         records = session.scaling.history.of_pool(other.name)
         if other is pool or not records or not asks_for(other, pod):
             continue
-        nodes = [session.watches.nodes.get(each.name) for each in records if not each.gone]
+        nodes = [session.watches.nodes.get(record.name) for record in records if not record.gone]
         labels = [each["metadata"].get("labels") or {} for each in nodes if each is not None]
         # Of nodes that have gone nothing is known.
-        if not labels or any(wanted <= each.items() for each in labels):
+        if not labels or any(wanted <= label.items() for label in labels):
             return True
     return False
 

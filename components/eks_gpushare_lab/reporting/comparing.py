@@ -118,7 +118,7 @@ def _efa_edge(
     gpus = ({k: v for k, v in c.items() if k != efa.RESOURCE} for c in (node.declared, advertised))
     if differs(*gpus):
         return None
-    plugin = next((each for each in coverages if each.role == EFA_PLUGIN), None)
+    plugin = next((coverage for coverage in coverages if coverage.role == EFA_PLUGIN), None)
     if plugin is None:
         return "no DaemonSet runs an EFA device plugin.", "Install AWS's chart for it."
     if not efa.interfaces_of(there):
@@ -135,7 +135,7 @@ def _broken_edge(
         return machine
     pods = _programs_on(session, node.name)
     if PLUGIN not in pods:
-        plugin = next((each for each in coverages if each.role == PLUGIN), None)
+        plugin = next((coverage for coverage in coverages if coverage.role == PLUGIN), None)
         if plugin is None:
             return "no DaemonSet runs a device plugin.", "Install NVIDIA's chart."
         why = why_not(session, plugin, there)
@@ -160,7 +160,7 @@ def _mps_edge(
     there: Object,
 ) -> tuple[str, str] | None:
     if MPS_DAEMON not in pods:
-        daemon = next((each for each in coverages if each.role == MPS_DAEMON), None)
+        daemon = next((coverage for coverage in coverages if coverage.role == MPS_DAEMON), None)
         why = f" {why_not(session, daemon, there)}" if daemon else ""
         message = f"the MPS control daemon is not on it, and the device plugin waits for it.{why}"
         return message, f"Let GPU feature discovery run there: it sets {_MPS_CAPABLE}."

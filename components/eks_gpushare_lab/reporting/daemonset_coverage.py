@@ -76,8 +76,8 @@ class Coverage:
         """The counts as JSON data."""
         pools = {name: in_pool.as_json() for name, in_pool in self.pools.items()}
         return {
-            "desired": sum(each.desired for each in self.pools.values()),
-            "ready": sum(each.ready for each in self.pools.values()),
+            "desired": sum(pool.desired for pool in self.pools.values()),
+            "ready": sum(pool.ready for pool in self.pools.values()),
             "pools": pools,
         }
 

@@ -176,7 +176,7 @@ class RunReport:
             "findings": [each.as_json() for each in self.findings],
             "unprovenMig": [each.as_json() for each in self.unproven],
             **({} if self.engine is None else {"engine": dict(self.engine)}),
-            **({"steps": [each.as_json() for each in self.steps]} if self.steps else {}),
+            **({"steps": [step.as_json() for step in self.steps]} if self.steps else {}),
             **({} if self.idle is None else {"idle": self.idle.as_json()}),
         }
 
@@ -268,10 +268,10 @@ def report_of(
 
 
 def _of_daemon_sets(session: Session, coverages: Sequence[Coverage]) -> Iterator[Finding]:
-    for each in coverages:
-        namespace, _, name = each.name.partition("/")
+    for coverage in coverages:
+        namespace, _, name = coverage.name.partition("/")
         workload = PodOwner(namespace, "DaemonSet", name)
-        yield from uncreated_findings(session, workload, ("daemonsets", each.name))
+        yield from uncreated_findings(session, workload, ("daemonsets", coverage.name))
 
 
 def _of_workloads(session: Session, met: Sequence[PodOwner]) -> Iterator[Finding]:

@@ -127,7 +127,7 @@ def _resources(node: NodeShares) -> Iterator[tuple[str, tuple[int, ...]]]:
     free = node.free()
     for name in sorted(node.declared.keys() | node.advertised.keys()):
         counts = (node.declared, node.advertised, node.used, free)
-        numbers = tuple(each.get(name, 0) for each in counts)
+        numbers = tuple(count.get(name, 0) for count in counts)
         if any(numbers):
             yield name, numbers
 

@@ -56,7 +56,7 @@ def why_short(session: Session, workload: PodOwner) -> tuple[list[str], str]:
         reasons = _misses(session, workload)
     else:
         reasons = _reasons(session, workload, pods)
-    shown = [_without_preemption(each) for each in reasons]
+    shown = [_without_preemption(reason) for reason in reasons]
     found = [each.fix for _, obstacles in pods for each in obstacles]
     return shown, (found or ["See why its pods wait; with --expect NAME=N fewer will do."])[0]
 
@@ -259,7 +259,7 @@ def _other_words(pod: Object) -> list[str]:
     said = str((condition(pod, "PodScheduled") or {}).get("message", ""))
     counted = said.partition("available: ")[2].partition(". ")[0].rstrip(".")
     words = [_COUNT.sub("", each) for each in counted.split(", ") if _COUNT.match(each)]
-    return [f"the scheduler says: {each}" for each in words if not each.startswith(_LOOKED_AT)]
+    return [f"the scheduler says: {word}" for word in words if not word.startswith(_LOOKED_AT)]
 
 
 def _used(session: Session) -> dict[str, Mapping[str, Decimal]]:

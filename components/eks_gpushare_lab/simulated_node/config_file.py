@@ -116,7 +116,7 @@ def _block(value: Any) -> _Block:
         raise _mistyped(resources, "[]ReplicatedResource")
     renamed = _flag(given.get("renameByDefault")) or False
     fail = _flag(given.get("failRequestsGreaterThanOne"))
-    return _Block(renamed, fail, tuple(_replicated(each) for each in resources))
+    return _Block(renamed, fail, tuple(_replicated(resource) for resource in resources))
 
 
 def _replicated(value: Any) -> Replicated:
@@ -163,9 +163,9 @@ def _check_devices(devices: Any) -> None:
             message = f"devices set as '{devices}' but a count of devices must be > 0"
             raise ConfigFileError(f"unmarshal error: {message}")
         case list():
-            for each in devices:
-                if not _DEVICE.fullmatch(str(each)):
-                    message = f"unsupported type for device in devices list: {each}"
+            for device in devices:
+                if not _DEVICE.fullmatch(str(device)):
+                    message = f"unsupported type for device in devices list: {device}"
                     raise ConfigFileError(f"unmarshal error: {message}")
 
 

@@ -77,18 +77,18 @@ class Exporters:
 
     def start(self) -> None:
         """Begin to watch workloads."""
-        for each in self._workloads.values():
-            each.start()
+        for workload in self._workloads.values():
+            workload.start()
 
     def stop(self) -> None:
         """End that."""
-        for each in self._workloads.values():
-            each.stop()
+        for workload in self._workloads.values():
+            workload.stop()
 
     def listen(self, listener: Listener) -> None:
         """Tell of every change of a workload, and of what is there."""
-        for each in self._workloads.values():
-            each.listen(listener)
+        for workload in self._workloads.values():
+            workload.listen(listener)
 
     def nodes(self) -> dict[str, Object]:
         """Pods of the exporter that run, by their node."""
@@ -125,7 +125,7 @@ class Exporters:
             if configuration is not None:
                 manager.update(devices(found, configuration), pods)
             holdings = manager.holdings
-        running = {each["metadata"]["uid"]: each for each in pods if is_alive(each)}
+        running = {pod["metadata"]["uid"]: pod for pod in pods if is_alive(pod)}
         machine = ExporterMachine(name, hardware, found, holdings, running, self.load, self.memory)
         return exposition(machine, options_of(exporter), target)
 

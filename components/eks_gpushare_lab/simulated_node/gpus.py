@@ -40,7 +40,7 @@ class SimulatedGpu:
 
     def counts(self) -> dict[str, int]:
         """Instances by profile."""
-        return dict(Counter(each.profile for each in self.instances))
+        return dict(Counter(instance.profile for instance in self.instances))
 
 
 def whole(count: int) -> tuple[SimulatedGpu, ...]:

@@ -127,6 +127,6 @@ class RunningProgram:
             return f"read {source}: nothing it can run with"
         if not found.resources:
             return f"read {source}: nothing is shared"
-        shares = ", ".join(f"{each.name} x {each.replicas}" for each in found.resources)
+        shares = ", ".join(f"{resource.name} x {resource.replicas}" for resource in found.resources)
         renamed = ", renamed" if found.renamed else ""
         return f"read {source}: {found.strategy} of {shares}{renamed}"

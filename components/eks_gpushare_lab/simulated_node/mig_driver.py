@@ -60,7 +60,7 @@ def arrange(model: MigModel, counts: Mapping[str, int]) -> tuple[MigInstance, ..
 def _profile(model: MigModel, name: str) -> Profile:
     found = model.profiles.get(name)
     if found is None and name.isascii() and name.isdigit():
-        by_number = (each for each in model.profiles.values() if each.smi_id == int(name))
+        by_number = (profile for profile in model.profiles.values() if profile.smi_id == int(name))
         found = next(by_number, None)
     if found is None:
         raise PartitionError(

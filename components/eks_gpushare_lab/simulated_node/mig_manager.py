@@ -204,7 +204,7 @@ class MigManager:
 
 def _of_daemon_set(pod: Object) -> bool:
     owners = pod["metadata"].get("ownerReferences") or ()
-    return any(each.get("controller") and each["kind"] == "DaemonSet" for each in owners)
+    return any(owner.get("controller") and owner["kind"] == "DaemonSet" for owner in owners)
 
 
 def _uses_gpu(pod: Object) -> bool:
@@ -213,4 +213,4 @@ def _uses_gpu(pod: Object) -> bool:
     limits = (
         (each.get("resources") or {}).get("limits") or {} for each in pod["spec"]["containers"]
     )
-    return any(name.startswith("nvidia.com/") for each in limits for name in each)
+    return any(name.startswith("nvidia.com/") for limit in limits for name in limit)

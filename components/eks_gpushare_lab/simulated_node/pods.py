@@ -79,10 +79,10 @@ class Program:
 def program_of(pod: Object) -> Program | None:
     """The program of a pod, or None if it is none of NVIDIA's."""
     containers = pod["spec"]["containers"]
-    main = next((each for each in containers if _command(each) in _PROGRAMS), None)
+    main = next((container for container in containers if _command(container) in _PROGRAMS), None)
     if main is None:
         return None
-    manager = next((each for each in containers if _command(each) == MANAGER), None)
+    manager = next((container for container in containers if _command(container) == MANAGER), None)
     asked = dict(_environment(manager)) if manager else {}
     own = dict(_environment(main))
     return Program(
@@ -106,7 +106,7 @@ def role_of(spec: Object) -> str:
 def environment_of(pod: Object, command: str) -> dict[str, str]:
     """The environment of a container by its command; empty without one."""
     containers = pod["spec"]["containers"]
-    found = next((each for each in containers if _command(each) == command), None)
+    found = next((container for container in containers if _command(container) == command), None)
     return dict(_environment(found)) if found else {}
 
 

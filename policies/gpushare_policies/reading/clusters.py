@@ -63,27 +63,27 @@ class _Clusters:
     """Name in AWS to the URN of the cluster."""
 
     def __post_init__(self) -> None:
-        for each in self.resources:
-            self.by_urn[each.urn] = each
-            if each.resource_type == AWS_CLUSTER:
-                self.names |= {str(name): each.urn for name in _names(each)}
+        for resource in self.resources:
+            self.by_urn[resource.urn] = resource
+            if resource.resource_type == AWS_CLUSTER:
+                self.names |= {str(name): resource.urn for name in _names(resource)}
 
     def named(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
         nodes: dict[str, str] = {}
         objects: dict[str, str] = {}
         providers: dict[str, str] = {}
-        for each in self.resources:
-            token = each.resource_type
+        for resource in self.resources:
+            token = resource.resource_type
             if token in (NODE_GROUP, OUR_POOL, *SCALING_GROUPS):
-                nodes[each.urn] = self._of_nodes(each)
+                nodes[resource.urn] = self._of_nodes(resource)
             elif token == SCALING_GROUP:
-                if (cluster := self._of_group(each)) is not None:
-                    nodes[each.urn] = cluster
+                if (cluster := self._of_group(resource)) is not None:
+                    nodes[resource.urn] = cluster
             elif token.startswith("kubernetes:"):
-                urn = "" if each.provider is None else each.provider.urn
+                urn = "" if resource.provider is None else resource.provider.urn
                 if urn not in providers:
-                    providers[urn] = self._of_provider(each, set(nodes.values()))
-                objects[each.urn] = providers[urn]
+                    providers[urn] = self._of_provider(resource, set(nodes.values()))
+                objects[resource.urn] = providers[urn]
         return nodes, objects
 
     def _of_nodes(self, resource: PolicyResource) -> str:

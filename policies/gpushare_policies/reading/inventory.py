@@ -92,29 +92,29 @@ class _Reader:
 
     def read(self) -> ProgramInventory:
         charts = {
-            each.urn: tuple(charts_of(each.props))
-            for each in self.resources
-            if each.resource_type in CHART_TOKENS
+            resource.urn: tuple(charts_of(resource.props))
+            for resource in self.resources
+            if resource.resource_type in CHART_TOKENS
         }
         telling = [urn for urn, found in charts.items() if any(c.of_gpus for c in found)]
         clusters = clusters_of(self.resources, telling)
         self.found += nodes_of(self.resources, clusters)
         objects = {id(each): found for each, found in objects_of_stack(self.resources)}
-        for each in self.resources:
-            if not each.resource_type.startswith("kubernetes:"):
+        for resource in self.resources:
+            if not resource.resource_type.startswith("kubernetes:"):
                 continue
-            cluster = clusters.get(each.urn, "")
-            if each.resource_type in CHART_TOKENS:
-                self.found += self._releases(each, charts[each.urn], cluster)
-                self._embedded(each, charts[each.urn])
+            cluster = clusters.get(resource.urn, "")
+            if resource.resource_type in CHART_TOKENS:
+                self.found += self._releases(resource, charts[resource.urn], cluster)
+                self._embedded(resource, charts[resource.urn])
                 continue
-            for found in objects.get(id(each), ()):
-                self._object(each, found, cluster)
+            for found in objects.get(id(resource), ()):
+                self._object(resource, found, cluster)
         for number, (cluster, name) in self.class_of.items():
             self._with_class(number, cluster, name)
         self.found += _agents(self.resources, {nodes.cluster for nodes in self.found})
         # Into a cluster that was there before, others may have put what is not here.
-        complete = any(each.resource_type == AWS_CLUSTER for each in self.resources)
+        complete = any(resource.resource_type == AWS_CLUSTER for resource in self.resources)
         return ProgramInventory(
             Inventory(tuple(booted(self.found)), complete), tuple(self.judgements)
         )

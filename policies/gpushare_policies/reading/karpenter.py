@@ -57,7 +57,7 @@ def _asks_for_gpus(requirement: Mapping[str, Any]) -> bool | None:
     key, operator, values = (requirement.get(part) for part in ("key", "operator", "values"))
     if UNKNOWN in (key, operator, values) or UNKNOWN in items(values):
         return None
-    named = {str(each) for each in items(values)}
+    named = {str(value) for value in items(values)}
     if key in _GPU_KEYS:
         return operator in ("Exists", "Gt", "Gte") or (operator == "In" and named != {"0"})
     if key == _MAKER and operator == "Exists":  # NVIDIA's, but for one family of AMD's
@@ -72,5 +72,5 @@ def _names_gpus(key: str, values: set[str]) -> bool:
     if key == _TYPE:
         return any(map(is_gpu_type, values))
     if key == _FAMILY:
-        return any(is_gpu_type(f"{each}.large") for each in values)
+        return any(is_gpu_type(f"{value}.large") for value in values)
     return key == _CATEGORY and values <= {"g", "gr", "p"} and bool(values)

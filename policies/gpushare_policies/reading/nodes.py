@@ -40,23 +40,23 @@ _EFFECTS = {
 def nodes_of(resources: Sequence[PolicyResource], clusters: Mapping[str, str]) -> Iterator[Nodes]:
     """The node groups of a program; a component of `pulumi_eks` only if its own is not there."""
     above = {
-        each.parent.urn
-        for each in resources
-        if each.resource_type == NODE_GROUP and each.parent is not None
+        resource.parent.urn
+        for resource in resources
+        if resource.resource_type == NODE_GROUP and resource.parent is not None
     }
-    for each in resources:
-        if each.resource_type not in NODE_TOKENS or not list(each.props):
+    for resource in resources:
+        if resource.resource_type not in NODE_TOKENS or not list(resource.props):
             continue
-        if each.resource_type == MANAGED_NODE_GROUP and each.urn in above:
+        if resource.resource_type == MANAGED_NODE_GROUP and resource.urn in above:
             continue
-        cluster = clusters.get(each.urn, clusters.get("", ""))
-        if each.resource_type == SCALING_GROUP:
-            found = _group(each, cluster)
+        cluster = clusters.get(resource.urn, clusters.get("", ""))
+        if resource.resource_type == SCALING_GROUP:
+            found = _group(resource, cluster)
             yield from () if found is None else (found,)
-        elif each.resource_type in SCALING_GROUPS:
-            yield _scaling(each, cluster)
+        elif resource.resource_type in SCALING_GROUPS:
+            yield _scaling(resource, cluster)
         else:
-            yield _managed(each, cluster)
+            yield _managed(resource, cluster)
 
 
 def _source(resource: PolicyResource) -> Source:

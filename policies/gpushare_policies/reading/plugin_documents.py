@@ -48,7 +48,7 @@ def of_config_map(each: KubernetesObject) -> Iterator[PluginDocument]:
 def of_charts(props: Any) -> Iterator[PluginDocument]:
     """The documents in the values of a chart, whatever it is called."""
     charts = tuple(charts_of(props))
-    for of_gpus, values in [(each.of_gpus, each.values) for each in charts] or [
+    for of_gpus, values in [(chart.of_gpus, chart.values) for chart in charts] or [
         (False, chart_values(props))
     ]:
         if values is UNKNOWN and not of_gpus:

@@ -149,7 +149,7 @@ def _too_many(
         return
     wanted = in_all(workload, resource, requests)
     if wanted is not None and wanted > max(known):
-        place = next(each.place for each in requests if each.resource == resource)
+        place = next(request.place for request in requests if request.resource == resource)
         yield Problem(
             TOO_MANY,
             workload.source,
@@ -163,13 +163,13 @@ def _too_many(
 def in_all(workload: Workload, resource: str, requests: Sequence[Request]) -> int | None:
     """What a pod asks for of a resource: containers together, or one that goes before them."""
     together, before = 0, 0
-    for each in requests:
-        if each.resource != resource:
+    for request in requests:
+        if request.resource != resource:
             continue
-        count = count_of(each)
+        count = count_of(request)
         if count is None:
             return None
-        where = each.place[len(workload.spec_path) :]
+        where = request.place[len(workload.spec_path) :]
         if where[0] == "containers" or _stays(workload, where):
             together += count
         else:

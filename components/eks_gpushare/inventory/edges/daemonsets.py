@@ -120,10 +120,10 @@ def _plugin(
 ) -> Iterator[Judgement]:
     nodes = kinds[0].nodes
     plugins = [each for each in every if each.role == "plugin"]
-    if any(each.of_operator for each in plugins) and without_operands(nodes) is None:
+    if any(plugin.of_operator for plugin in plugins) and without_operands(nodes) is None:
         yield NotSeen(KEPT_OUT, nodes.source, f"the labels of {nodes.source.name}")
         return
-    meant = [reach for each in plugins if (reach := _reach(each, kinds)).is_meant]
+    meant = [reach for plugin in plugins if (reach := _reach(plugin, kinds)).is_meant]
     if not meant:
         yield from _nobody(inventory, plugins, kinds)
         return

@@ -46,14 +46,14 @@ def pods_land(inventory: Inventory) -> Iterator[Judgement]:
 def _judged(
     inventory: Inventory, workload: Workload, requests: Sequence[Request], ground: Grounds
 ) -> Iterator[Judgement]:
-    missing = [each for each in requests if not ground.having([each]).offers]
+    missing = [request for request in requests if not ground.having([request]).offers]
     for each in {each.resource: each for each in missing}.values():
         yield _not_advertised(workload, each, ground.every)
     if missing:
         return
     found = ground.places(workload, requests)
     if not found.having.offers:
-        names = " and ".join(dict.fromkeys(each.resource for each in requests))
+        names = " and ".join(dict.fromkeys(request.resource for request in requests))
         yield Problem(
             NOT_ADVERTISED,
             workload.source,
@@ -180,7 +180,7 @@ def _toleration(key: str, effect: str) -> dict[str, Any]:
 
 
 def _by_itself(requests: Sequence[Request], key: str) -> str:
-    if key != GPU or any(each.resource == GPU for each in requests):
+    if key != GPU or any(request.resource == GPU for request in requests):
         return ""
     return (
         f" EKS adds a toleration of {requests[0].resource} by itself, which is not the key of that "

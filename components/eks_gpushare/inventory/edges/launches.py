@@ -122,7 +122,7 @@ def room(inventory: Inventory) -> Iterator[Judgement]:
             if any(each in told for each in _LOCAL):
                 continue
             seen.add(launch.source)
-            sizes = [(each.gib, each) for each in launch.volumes]
+            sizes = [(volume.gib, volume) for volume in launch.volumes]
             known = [(gib, each) for gib, each in sizes if gib is not None and gib is not UNKNOWN]
             # Bottlerocket has a small volume for itself and a large one for images.
             if not known or len(known) < len(sizes):
@@ -161,7 +161,7 @@ def tainted(inventory: Inventory) -> Iterator[Judgement]:
     for nodes in _gpu_nodes(inventory, *_MADE):
         if nodes.taints is UNKNOWN or nodes.user_data is UNKNOWN or not nodes.taints:
             continue
-        if not any(each.effect in _KEEP_OUT for each in nodes.taints):
+        if not any(taint.effect in _KEEP_OUT for taint in nodes.taints):
             yield Problem(
                 TAINTED,
                 nodes.source,

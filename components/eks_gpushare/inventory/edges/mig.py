@@ -167,12 +167,12 @@ def _by_hand(inventory: Inventory, cluster: str) -> Iterator[Problem]:
         if not is_partial or named in (None, UNKNOWN) or not kinds:
             continue
         states = [
-            mig_state(inventory, NodeKind(_labelled(each.nodes, nodes), each.type))
-            for each in kinds
+            mig_state(inventory, NodeKind(_labelled(kind.nodes, nodes), kind.type))
+            for kind in kinds
         ]
         if all(state.problems for state in states):
             first = states[0].problems[0]
-            listed = ", ".join(dict.fromkeys(each.type.name for each in kinds if each.type))
+            listed = ", ".join(dict.fromkeys(kind.type.name for kind in kinds if kind.type))
             yield Problem(
                 CANNOT,
                 nodes.source,

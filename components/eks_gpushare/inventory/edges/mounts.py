@@ -185,8 +185,8 @@ def _missing(
     but = f", which is in the namespace {elsewhere[0].namespace}" if elsewhere else ""
     # A chart of the namespace may make it.
     of_charts = any(
-        may_be_same(each.namespace, item.namespace) and each is not item
-        for each in inventory.of(Release, item.cluster)
+        may_be_same(release.namespace, item.namespace) and release is not item
+        for release in inventory.of(Release, item.cluster)
     )
     is_sure = elsewhere or (inventory.complete and not of_charts)
     not_here = "" if elsewhere else ", which is not here"

@@ -39,7 +39,7 @@ _SHM = "/dev/shm"  # noqa: S108  (a place in a container)
 def nodes_with_mps(inventory: Inventory) -> Iterator[Judgement]:
     """What the plugin and its daemon say to it."""
     for cluster in inventory.clusters():
-        discovers = any(each.role == "discovery" for each in daemons(inventory, cluster))
+        discovers = any(daemon.role == "discovery" for daemon in daemons(inventory, cluster))
         said: set[tuple[int, str]] = set()
         for offer in offers(inventory, cluster).every:
             if offer.config is None or offer.config.sharing != "mps":
@@ -75,7 +75,7 @@ def _node(offer: Offer, inventory: Inventory, discovers: bool) -> Iterator[Probl
             f"{gpu.model} takes {limit}.",
             f"Set `replicas` to {limit} at most.",
         )
-    by_chart = any(each.chart == PLUGIN_CHART for each in offer.plugins)
+    by_chart = any(plugin.chart == PLUGIN_CHART for plugin in offer.plugins)
     capable = nodes.labels is not UNKNOWN and "nvidia.com/mps.capable" in nodes.labels
     if by_chart and not discovers and not capable and nodes.labels is not UNKNOWN:
         yield Problem(
@@ -101,7 +101,7 @@ def pods_with_mps(inventory: Inventory) -> Iterator[Judgement]:
                 for offer in ground.places(workload, requests).seen
                 if offer.config is not None
                 and offer.config.sharing == "mps"
-                and any(offer.is_shared(each.resource) for each in requests)
+                and any(offer.is_shared(request.resource) for request in requests)
             ]
             if found:
                 yield from _memory(workload, found[0])

@@ -98,7 +98,7 @@ def _kept_off(
         return
     nodes, taints = meant[0].nodes, tuple(dict.fromkeys(found[0].taints))
     where = (*workload.spec_path, "tolerations")
-    missing = [_toleration(each) for each in taints]
+    missing = [_toleration(taint) for taint in taints]
     edits = (
         tuple(Edit("append", where, each) for each in missing)
         if items(at(workload.spec, "tolerations"))
@@ -126,7 +126,7 @@ def _toleration(taint: NodeTaint) -> dict[str, Any]:
 
 def _nowhere(workload: Workload, nowhere: dict[str, str], every: Sequence[NodeKind]) -> Problem:
     pools = [each.label(POOL_LABEL) for each in every]
-    listed = ", ".join(dict.fromkeys(str(each) for each in pools if each not in (None, UNKNOWN)))
+    listed = ", ".join(dict.fromkeys(str(pool) for pool in pools if pool not in (None, UNKNOWN)))
     key, value = next(iter(nowhere.items()))
     return Problem(
         PINNED,

@@ -103,10 +103,10 @@ def _together(
     for name, total in sums.items():
         most = there(name).capacity
         queues = [each for each in found if each.kind == _QUEUE and _has(each, name)]
-        alone = [_count(dict(pairs(each.hard))[name]) or 0 for each in queues]
+        alone = [_count(dict(pairs(queue.hard))[name]) or 0 for queue in queues]
         if most is None or total <= most or any(count > most for count in alone):
             continue
-        listed = ", ".join(each.source.name for each in queues)
+        listed = ", ".join(queue.source.name for queue in queues)
         yield Problem(
             PROMISED_TWICE,
             queues[-1].source,

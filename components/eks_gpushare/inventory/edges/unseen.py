@@ -90,7 +90,7 @@ def _needed(inventory: Inventory, cluster: str) -> Iterator[Rule]:
 
 
 def _has_quotas(inventory: Inventory, cluster: str) -> bool:
-    every = (name for each in inventory.of(Quota, cluster) for name, _ in pairs(each.hard))
+    every = (name for quota in inventory.of(Quota, cluster) for name, _ in pairs(quota.hard))
     return any(is_gpu_resource(name) for name in every)
 
 
@@ -154,7 +154,7 @@ def _may_be_cut(inventory: Inventory, offer: Offer) -> bool:
 def _of_types(inventory: Inventory, cluster: str, needed: tuple[Rule, ...]) -> Iterator[NotSeen]:
     """Nodes of which it is not known whether they have GPUs at all."""
     judged = {id(each.kind.nodes) for each in offers(inventory, cluster).every}
-    plugins = any(each.role == "plugin" for each in daemons(inventory, cluster))
+    plugins = any(daemon.role == "plugin" for daemon in daemons(inventory, cluster))
     for nodes in inventory.of(Nodes, cluster):
         if nodes.instance_types is not UNKNOWN or id(nodes) in judged:
             continue
@@ -181,9 +181,9 @@ def _of_charts(inventory: Inventory, cluster: str) -> Iterator[NotSeen]:
         if why and not _has_keys(inventory, plugin.item):
             yield NotSeen(KEY_MISSING, plugin.source, why)
     exporting = [
-        each
-        for each in inventory.of(Release, cluster)
-        if chart_of(each.chart) in (EXPORTER_CHART, OPERATOR_CHART)
+        release
+        for release in inventory.of(Release, cluster)
+        if chart_of(release.chart) in (EXPORTER_CHART, OPERATOR_CHART)
     ]
     for each in exporting if len(exporting) > 1 else ():
         if has_unknown(each.values):
@@ -198,7 +198,7 @@ def _has_keys(inventory: Inventory, release: Release) -> bool:
 
 def _of_nodes(inventory: Inventory, cluster: str) -> Iterator[NotSeen]:
     """What keeps a DaemonSet off nodes, or brings it there, is not known."""
-    plugins = [each for each in daemons(inventory, cluster) if each.role == "plugin"]
+    plugins = [daemon for daemon in daemons(inventory, cluster) if daemon.role == "plugin"]
     counted = _has_quotas(inventory, cluster)
     declared = {id(each.kind.nodes): each.kind for each in offers(inventory, cluster).every}
     for kind in declared.values():
@@ -252,8 +252,8 @@ def _of_namespaces(inventory: Inventory, cluster: str) -> Iterator[NotSeen]:
 
 
 def _of_quotas(inventory: Inventory, cluster: str) -> Iterator[NotSeen]:
-    for each in inventory.of(Quota, cluster):
-        for name, given in pairs(each.hard):
+    for quota in inventory.of(Quota, cluster):
+        for name, given in pairs(quota.hard):
             if is_gpu_resource(name) and given is UNKNOWN:
-                what = f"how many of {name} {each.source.name} allows"
-                yield NotSeen(QUOTA_NAME, each.source, what)
+                what = f"how many of {name} {quota.source.name} allows"
+                yield NotSeen(QUOTA_NAME, quota.source, what)

@@ -76,7 +76,7 @@ def cluster_of(value: Mapping[str, Any], source: Source, moved: Moved) -> None:
     for key, tag in mapping(at(value, "metadata", "tags")).items():
         if isinstance(tag, str):
             moved.environment.setdefault("tags", {})[key] = tag
-    zones = [each for each in items(at(value, "availabilityZones")) if isinstance(each, str)]
+    zones = [zone for zone in items(at(value, "availabilityZones")) if isinstance(zone, str)]
     network = moved.environment.setdefault("network", {})
     if zones:
         network["zones"] = zones
@@ -116,7 +116,7 @@ def _admins(
     for index, entry in enumerate(items(at(value, "accessConfig", "accessEntries"))):
         principal = at(entry, "principalARN")
         policies = items(at(entry, "accessPolicies"))
-        admin = any(str(at(each, "policyARN")).endswith(_ADMIN) for each in policies)
+        admin = any(str(at(policy, "policyARN")).endswith(_ADMIN) for policy in policies)
         if isinstance(principal, str) and admin:
             cluster.setdefault("admins", []).append(principal)
         else:

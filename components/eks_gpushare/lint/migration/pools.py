@@ -164,8 +164,8 @@ def _taints(nodes: Nodes, made: dict[str, Any], moved: Moved) -> None:
         why = "They are not known; the pool gets the default, nvidia.com/gpu=true:NoSchedule."
         moved.leave(nodes.source, (), "taints", why)
         return
-    if [tuple(each) for each in taints] == [_DEFAULT_TAINT]:
+    if [tuple(taint) for taint in taints] == [_DEFAULT_TAINT]:
         return
     made["taints"] = [
-        {key: value for key, value in each._asdict().items() if value} for each in taints
+        {key: value for key, value in taint._asdict().items() if value} for taint in taints
     ]

@@ -38,7 +38,7 @@ class Shares:
             None,
         )
         """The chart that runs the device plugin; the last that is installed."""
-        by_hand = [each for each in inventory.of(Nodes) if each.provisioner == "byHand"]
+        by_hand = [nodes for nodes in inventory.of(Nodes) if nodes.provisioner == "byHand"]
         self._by_hand = [each for each in by_hand if MIG_CONFIG in _known(each.labels)]
         self._data, self._default = self._config()
 
@@ -132,8 +132,8 @@ def _shared(config: Any) -> dict[str, Any] | None:
     """The `sharing` that a configuration of the device plugin means."""
     for key in ("mps", "timeSlicing"):  # of both, MPS wins
         block = at(config, "sharing", key)
-        for each in items(at(block, "resources")):
-            replicas = whole(at(each, "replicas"))
+        for resource in items(at(block, "resources")):
+            replicas = whole(at(resource, "replicas"))
             if not isinstance(replicas, int) or replicas < _LEAST:
                 continue
             made: dict[str, Any] = {"mode": key, "replicas": replicas}

@@ -172,7 +172,7 @@ def _node_group(source: Source, name: str, given: Any) -> Nodes:
         bought_as=bought_as(at(given, "CapacityType")),
         instance_types=_types(at(given, "InstanceTypes")),
         labels=labels(at(given, "Labels")),
-        taints=taints([_lower(each) for each in items(at(given, "Taints"))])
+        taints=taints([_lower(taint) for taint in items(at(given, "Taints"))])
         if at(given, "Taints") is not UNKNOWN
         else UNKNOWN,
         promised=promised(tags.items()),
@@ -185,7 +185,7 @@ def _node_group(source: Source, name: str, given: Any) -> Nodes:
 
 def _scaling_group(source: Source, name: str, given: Any) -> Nodes | None:
     """The nodes of an Auto Scaling group; None of one whose tags name no cluster."""
-    tags = [(str(text(at(each, "Key"))), at(each, "Value")) for each in items(at(given, "Tags"))]
+    tags = [(str(text(at(tag, "Key"))), at(tag, "Value")) for tag in items(at(given, "Tags"))]
     listed = at(given, "MixedInstancesPolicy", "LaunchTemplate", "Overrides")
     if not makes_nodes(tags):
         return None

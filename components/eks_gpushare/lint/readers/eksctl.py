@@ -163,7 +163,7 @@ def _user_data(group: dict[str, Any]) -> Maybe[str]:
     parts = [*items(before), *([] if whole_command is None else [whole_command])]
     if UNKNOWN in (whole_command, before) or UNKNOWN in parts:
         return Unknown.UNKNOWN
-    return "\n".join(str(text(each)) for each in parts)
+    return "\n".join(str(text(part)) for part in parts)
 
 
 def _as_text(settings: dict[str, Any]) -> Maybe[str]:

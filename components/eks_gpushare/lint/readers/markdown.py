@@ -122,8 +122,8 @@ def _take_plans(block: Block, said: Said) -> None:
 def _last_of_each_chart(said: Said) -> dict[Any, Release]:
     """Of several ways that documentation shows to install a chart, the last."""
     last: dict[Any, Release] = {}
-    for each in said.releases.values():
-        last[each.chart] = each
+    for release in said.releases.values():
+        last[release.chart] = release
     return {(each.name, each.namespace): each for each in last.values()}
 
 
@@ -181,9 +181,9 @@ def _kind(language: str, lines: list[str]) -> str | None:
         return "shell"
     if language and language not in {"text", "txt", "plaintext"}:
         return None
-    if any(_TOOL.match(each) for each in lines):
+    if any(_TOOL.match(line) for line in lines):
         return "shell"
-    first = next((each for each in lines if not each.startswith(("#", "---"))), "")
+    first = next((line for line in lines if not line.startswith(("#", "---"))), "")
     return "data" if _KEY.match(first) or first.startswith("{") else None
 
 

@@ -171,8 +171,8 @@ def _resources(
 def _unknown(value: Any) -> dict[str, Any]:
     """What is not known before it is applied, by the address of the resource."""
     return {
-        str(at(each, "address")): at(each, "change", "after_unknown")
-        for each in items(at(value, "resource_changes"))
+        str(at(change, "address")): at(change, "change", "after_unknown")
+        for change in items(at(value, "resource_changes"))
     }
 
 

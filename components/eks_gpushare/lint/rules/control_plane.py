@@ -73,7 +73,7 @@ def _key(source: Source, given: Any) -> Iterator[Judgement]:
         if has_unknown(kinds):
             yield NotSeen(OWN_KEY, source, f"what the key of {source.name} is for")
             return
-        if key and encrypts_secrets([str(text(each)) for each in items(kinds)]):
+        if key and encrypts_secrets([str(text(kind)) for kind in items(kinds)]):
             return
     yield Problem(
         OWN_KEY,

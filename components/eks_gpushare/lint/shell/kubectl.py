@@ -65,8 +65,8 @@ def _given(line: Line) -> tuple[Maybe[str], list[Word]]:
     name: Maybe[str] = UNKNOWN
     if "/" in kind.text:
         name = known(kind.text.partition("/")[2])
-    said = [each for each in words if "=" in each.text or _removes(each.text)]
-    named = [each for each in words if each not in said]
+    said = [word for word in words if "=" in word.text or _removes(word.text)]
+    named = [word for word in words if word not in said]
     if named and "/" not in kind.text:
         name = named[0].value
     return name, said

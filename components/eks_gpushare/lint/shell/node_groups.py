@@ -130,7 +130,7 @@ def _aws(words: Sequence[Word], said: Said) -> None:
     if types:
         places["instanceTypes",] = types[0].position
     sizes = _pairs(flags.get("scaling-config", ()))
-    given = [_pairs([each]) for each in flags.get("taints", ())]
+    given = [_pairs([taint]) for taint in flags.get("taints", ())]
     listed = tuple(each for word in types for each in word.text.split(","))
     unknown = any(GAP in each for each in listed)
     ami = flags.get("ami-type", ())

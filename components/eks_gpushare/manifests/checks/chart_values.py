@@ -128,7 +128,7 @@ def _known(values: Any) -> Any:
     if isinstance(values, dict):
         return {str(key): _known(each) for key, each in values.items() if each is not UNKNOWN}
     if isinstance(values, list):
-        return [_known(each) for each in values if each is not UNKNOWN]
+        return [_known(value) for value in values if value is not UNKNOWN]
     return values
 
 

@@ -40,50 +40,50 @@ _OF_NODES = ("k8s-", "k8s/", "gpu-", "dcgm", "driver", "cloud-native/", "contain
 @edge(NO_FIELD)
 def fields_are_known(inventory: Inventory) -> Iterator[Judgement]:
     """In pods of Kubernetes' own kinds; others have pods with fields of their own."""
-    for each in inventory.of(Workload):
-        if each.spec is UNKNOWN or not _is_plain(each):
+    for workload in inventory.of(Workload):
+        if workload.spec is UNKNOWN or not _is_plain(workload):
             continue
-        for path, given, known in _parts(each.spec):
+        for path, given, known in _parts(workload.spec):
             for key in given:
                 if key not in known:
-                    yield _no_field(each, path, key, given, known)
+                    yield _no_field(workload, path, key, given, known)
 
 
 @edge(WRONG_KIND)
 def values_are_text(inventory: Inventory) -> Iterator[Judgement]:
     """Selectors, labels, tolerations and variables."""
-    for each in inventory.of(Workload):
-        if each.spec is UNKNOWN:
+    for workload in inventory.of(Workload):
+        if workload.spec is UNKNOWN:
             continue
-        for path, value in _texts(each.spec):
+        for path, value in _texts(workload.spec):
             if value is None or value is UNKNOWN or isinstance(value, str | dict | list):
                 continue
             text = _as_text(value)
-            message = f"{dotted(path)} of {each.source.name} is {shown(value)}, not text."
-            where = (*each.spec_path, *path)
+            message = f"{dotted(path)} of {workload.source.name} is {shown(value)}, not text."
+            where = (*workload.spec_path, *path)
             edits = (Edit("set", where, text),)
             fix = f'Put it in quotes: "{text}".'
-            yield Problem(WRONG_KIND, each.source, where, message, fix, None, edits)
+            yield Problem(WRONG_KIND, workload.source, where, message, fix, None, edits)
 
 
 @edge(BAD_TOLERATION)
 def tolerations_are_valid(inventory: Inventory) -> Iterator[Judgement]:
     """As the API server validates them."""
-    for each in inventory.of(Workload):
-        for index, given in mappings(at(each.spec, "tolerations")):
-            path = (*each.spec_path, "tolerations", index)
+    for workload in inventory.of(Workload):
+        for index, given in mappings(at(workload.spec, "tolerations")):
+            path = (*workload.spec_path, "tolerations", index)
             for key, message, fix, edits in _toleration(given, path):
-                told = f"A toleration of {each.source.name} {message}"
+                told = f"A toleration of {workload.source.name} {message}"
                 place = (*path, key) if key in given else path
-                yield Problem(BAD_TOLERATION, each.source, place, told, fix, None, edits)
+                yield Problem(BAD_TOLERATION, workload.source, place, told, fix, None, edits)
 
 
 @edge(DEVICES_BY_HAND)
 def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
     """By the device plugin; NVIDIA's own programs need to see all of them."""
-    for each in inventory.of(Workload):
+    for workload in inventory.of(Workload):
         for part in _WITH_ENV:
-            for index, container in mappings(at(each.spec, part)):
+            for index, container in mappings(at(workload.spec, part)):
                 if _may_see_all(container):
                     continue
                 for number, variable in mappings(container.get("env")):
@@ -92,11 +92,11 @@ def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
                         continue
                     if value in _NO_DEVICE:
                         continue
-                    path = (*each.spec_path, part, index, "env", number, "value")
-                    message = f"{each.source.name} sets {_VISIBLE} to {shown(value)}."
+                    path = (*workload.spec_path, part, index, "env", number, "value")
+                    message = f"{workload.source.name} sets {_VISIBLE} to {shown(value)}."
                     fix = "Remove it, and ask for a GPU under resources.limits."
                     told = f"{message[:1].upper()}{message[1:]}"
-                    yield Problem(DEVICES_BY_HAND, each.source, path, told, fix)
+                    yield Problem(DEVICES_BY_HAND, workload.source, path, told, fix)
 
 
 def _may_see_all(container: Mapping[str, Any]) -> bool:

@@ -99,7 +99,7 @@ def memory_is_left(inventory: Inventory) -> Iterator[Judgement]:
 def _reserved(
     workload: Workload, requests: tuple[Request, ...], offer: Offer, written: int | None
 ) -> Problem | None:
-    shared = {each.resource: _shares(offer, each.resource, written) for each in requests}
+    shared = {request.resource: _shares(offer, request.resource, written) for request in requests}
     for where, container in containers(workload.spec):
         parts = (at(container, "resources", part) for part in ("limits", "requests"))
         asked = {name for part in parts for name, _ in pairs(part)}

@@ -51,8 +51,8 @@ def _replicas(offer: Offer) -> int | None:
 def replicas_written(inventory: Inventory, cluster: str) -> int | None:
     """What the only configuration says, be it taken or not; None where there are several."""
     found: set[int] = set()
-    for each in inventory.of(ConfigMap, cluster):
-        for text in () if each.data is UNKNOWN else each.data.values():
+    for config_map in inventory.of(ConfigMap, cluster):
+        for text in () if config_map.data is UNKNOWN else config_map.data.values():
             try:
                 config = device_plugin_config(text) if isinstance(text, str) else None
             except DocumentError:

@@ -154,7 +154,7 @@ def _describes(value: Mapping[str, Any]) -> bool:
 def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
     """Whether its blocks are blocks, and at least half of all keys are of the chart."""
     blocks = {OPERATOR: ("driver", "toolkit", "devicePlugin", "operator")}.get(chart, ())
-    given = [value[each] for each in blocks if value.get(each) is not None]
+    given = [value[block] for block in blocks if value.get(block) is not None]
     if not all(isinstance(each, dict) for each in given):
         return False
     known = chart_keys(chart)

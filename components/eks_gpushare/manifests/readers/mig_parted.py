@@ -123,8 +123,7 @@ class _Config:
 
     def _gpus(self, path: FieldPath, name: str, gpus: Any) -> Iterator[Problem]:
         listed = isinstance(gpus, list) and all(
-            each is UNKNOWN or (isinstance(each, int) and not isinstance(each, bool))
-            for each in gpus
+            gpu is UNKNOWN or (isinstance(gpu, int) and not isinstance(gpu, bool)) for gpu in gpus
         )
         if gpus not in ("all", UNKNOWN) and not listed:
             message = f"devices of {name} is {shown(gpus)}, not all or a list of numbers."
@@ -183,14 +182,14 @@ class _Config:
     def _profiles(
         self, at: FieldPath, name: str, counts: Mapping[str, int], models: Sequence[MigModel]
     ) -> Iterator[Problem]:
-        wrong = [each for each in counts if not PROFILE.fullmatch(each)]
+        wrong = [count for count in counts if not PROFILE.fullmatch(count)]
         for each in wrong:
             close = close_to(each, {p for model in models for p in model.profiles})
             message = f"{each} is no name of a MIG profile, so mig-parted refuses the file."
             fix = f"Did you mean {close}?" if close else "Write one such as 1g.5gb."
             edits = _renamed((*at, each), close if close not in counts else None)
             yield self._problem(rules.REFUSED, (*at, each), message, fix, edits)
-        split = any(re.match(r"[0-9]+c\.", each) for each in counts)
+        split = any(re.match(r"[0-9]+c\.", count) for count in counts)
         if wrong or split:
             return
         apart = "Give each kind of GPU an item of its own, with a device-filter."

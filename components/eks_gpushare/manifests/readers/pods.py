@@ -64,7 +64,7 @@ def _wherever(value: Mapping[str, Any]) -> Iterator[PodPlace]:
         containers = inner.get("containers")
         if not (isinstance(containers, list) and containers and path and path[0] == "spec"):
             continue
-        if not all(isinstance(each, dict) and "name" in each for each in containers):
+        if not all(isinstance(container, dict) and "name" in container for container in containers):
             continue
         template = path[:-1] if path[-1] == "spec" else path
         yield PodPlace(template, path, _replicas(value, template))

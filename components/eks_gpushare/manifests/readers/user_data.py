@@ -53,8 +53,8 @@ def judge_user_data(document: Document, path: FieldPath, given: Any) -> Iterator
 def _settings(
     file: str, part: UserDataContent, line: int, column: int, *, exact: bool
 ) -> Iterator[Judgement]:
-    for each in read_settings(file, part.text, line, column).judgements:
-        yield each if exact else _all_at(each, file, Position(line, column))
+    for judgement in read_settings(file, part.text, line, column).judgements:
+        yield judgement if exact else _all_at(judgement, file, Position(line, column))
 
 
 def _node_config(
@@ -78,9 +78,9 @@ def _node_config(
 
 def _at(judgements: Iterator[Judgement], place: FieldPath) -> Iterator[Judgement]:
     """Problems of what stands within a text, at that text."""
-    for each in judgements:
-        if isinstance(each, Problem):
-            yield Problem(each.rule, each.source, place, each.message, each.fix)
+    for judgement in judgements:
+        if isinstance(judgement, Problem):
+            yield Problem(judgement.rule, judgement.source, place, judgement.message, judgement.fix)
 
 
 def _all_at(judgement: Judgement, file: str, place: Position) -> Judgement:

@@ -81,7 +81,7 @@ def elsewhere(document: Document) -> Iterator[Problem]:
         for place in _argo_places(value):
             helm = at(value, *place, "helm")
             own = at(helm, "valuesObject") or at(helm, "values") or at(helm, "parameters")
-            files = ", ".join(str(each) for each in items(at(helm, "valueFiles")))
+            files = ", ".join(str(file) for file in items(at(helm, "valueFiles")))
             chart = chart_named(at(value, *place, "chart") or at(value, *place, "path"))
             if chart and own:
                 yield from _told(document, (*place, "helm", "valueFiles"), files, own)

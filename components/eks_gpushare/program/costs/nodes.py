@@ -205,5 +205,5 @@ def _disks(template: dict[str, Any]) -> int:
     devices = template.get("blockDeviceMappings")
     given = devices if isinstance(devices, list) else []
     volumes = [each.get("ebs") for each in given if isinstance(each, dict)]
-    sizes = [each.get("volumeSize") for each in volumes if isinstance(each, dict)]
+    sizes = [volume.get("volumeSize") for volume in volumes if isinstance(volume, dict)]
     return sum(_whole(size) or 0 for size in sizes)

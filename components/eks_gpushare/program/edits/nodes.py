@@ -101,7 +101,7 @@ def of_group(
         replacing: Properties that replace it.
     """
     sizes = list(_of_sizes(new.name, _sizes(old), _sizes(new)))
-    if any(each.effect == "refused" for each in sizes):
+    if any(size.effect == "refused" for size in sizes):
         yield from sizes
         return
     names = set(changed(old, new)) - {"launchTemplate"}

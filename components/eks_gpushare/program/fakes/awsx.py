@@ -89,7 +89,7 @@ def _vpc(plan: Plan, component: Resource) -> Properties:
         "vpc": reference(vpc),
         "vpcId": vpc.id,
         "internetGateway": reference(gateway),
-        "vpcEndpoints": [reference(each) for each in endpoints],
+        "vpcEndpoints": [reference(endpoint) for endpoint in endpoints],
         "subnetLayout": UNKNOWN,
         **made.outputs(),
     }

@@ -34,4 +34,4 @@ def newest(kind: str, name: str, environment: Mapping[str, str]) -> Path | None:
 
 def _version(folder: Path) -> list[int]:
     parts = folder.name.rpartition("-v")[2].split(".")
-    return [int(each) if each.isascii() and each.isdecimal() else 0 for each in parts]
+    return [int(part) if part.isascii() and part.isdecimal() else 0 for part in parts]

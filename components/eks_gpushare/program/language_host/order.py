@@ -23,14 +23,14 @@ def settle(recording: Recording) -> None:
 
 def ordered(resources: Sequence[Resource]) -> list[Resource]:
     """Resources after all that they need, and else as they stand in the program; then by URN."""
-    by_urn = {each.urn: each for each in resources}
+    by_urn = {resource.urn: resource for resource in resources}
     missing: dict[str, int] = {}
     needed_by: dict[str, list[str]] = {}
-    for each in resources:
-        needs = {need for need in _needs(each) if need in by_urn and need != each.urn}
-        missing[each.urn] = len(needs)
+    for resource in resources:
+        needs = {need for need in _needs(resource) if need in by_urn and need != resource.urn}
+        missing[resource.urn] = len(needs)
         for need in needs:
-            needed_by.setdefault(need, []).append(each.urn)
+            needed_by.setdefault(need, []).append(resource.urn)
     ready = sorted(_place(by_urn[urn]) for urn, number in missing.items() if not number)
     result: list[Resource] = []
     while ready:
@@ -41,7 +41,7 @@ def ordered(resources: Sequence[Resource]) -> list[Resource]:
             if not missing[waiting]:
                 heappush(ready, _place(by_urn[waiting]))
     done = {each.urn for each in result}
-    return [*result, *(each for each in resources if each.urn not in done)]
+    return [*result, *(resource for resource in resources if resource.urn not in done)]
 
 
 def _place(resource: Resource) -> tuple[str, int, str]:

@@ -190,7 +190,7 @@ class _Fill:
     def _roles(self, name: str) -> list[str]:
         top = name.partition(".")[0]
         values = [_at(each, name) for each in _each(self.inputs, top)]
-        given = [each for each in values if isinstance(each, str)]
+        given = [value for value in values if isinstance(value, str)]
         made = [self.scope.resource(urn) for urn in self.dependencies.get(top, ())]
         arns = [self.scope.role_arn(role) for role in made if role and role.type == _ROLE]
         anywhere = self.one("arn:{partition}:iam::{account}:role/")

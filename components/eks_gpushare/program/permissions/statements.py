@@ -142,4 +142,4 @@ def _keeps(one: Statement, other: Statement) -> bool:
 
 def document(statements: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """A policy document."""
-    return {"Version": "2012-10-17", "Statement": [dict(each) for each in statements]}
+    return {"Version": "2012-10-17", "Statement": [dict(statement) for statement in statements]}

@@ -101,7 +101,7 @@ def judge(
         return Judged([])
     servicer = servicer_of(pack, _PACK_VERSION, policies, level, initial_config)
     # A policy may keep a list of what it let be; our pack has one that does.
-    ledger = next(filter(None, (getattr(each, "ledger", None) for each in policies)), None)
+    ledger = next(filter(None, (getattr(policy, "ledger", None) for policy in policies)), None)
 
     def analyze() -> Judged:
         # A pack's process has these from its environment.

@@ -47,7 +47,7 @@ def under_policies(
             wrong = f"a code takes a list of {_KEY} only; levels and settings are of {named}"
             problems.append(f"{name}: {wrong}")
         else:
-            of_one = [{**each, "finding": name} for each in entries]
+            of_one = [{**entry, "finding": name} for entry in entries]
             for policy in policies:
                 _add(found, policy, {_KEY: of_one})
     for said in silences:

@@ -132,7 +132,7 @@ def _recording(deployment: Mapping[str, Any]) -> Recording:
     ]
     project, stack = _names(resources)
     recording = Recording(project, stack, preview=False, resources=resources, exported=True)
-    root = next((each for each in resources if each.type == STACK_TYPE), None)
+    root = next((resource for resource in resources if resource.type == STACK_TYPE), None)
     recording.outputs = dict(root.outputs) if root else {}
     recording.assumptions += _notes(deployment, len(given) - len(resources), recording)
     return recording
@@ -140,7 +140,7 @@ def _recording(deployment: Mapping[str, Any]) -> Recording:
 
 def _names(resources: list[Resource]) -> tuple[str, str]:
     """Project and stack; of several, as exports of whole organizations have them, neither."""
-    found = {tuple(each.urn.split("::", 2)[:2]) for each in resources}
+    found = {tuple(resource.urn.split("::", 2)[:2]) for resource in resources}
     if len(found) != 1:
         return ("multiple", "multiple") if found else ("unknown", "unknown")
     ((first, project),) = found

@@ -103,7 +103,7 @@ def all_layouts(
         The sets, those with the largest instances first.
     """
     wanted = model.profiles if profiles is None else profiles
-    return tuple(each for each in placement_table(model).layouts(wanted) if each)
+    return tuple(layout for layout in placement_table(model).layouts(wanted) if layout)
 
 
 def unused(model: MigModel, devices: Mapping[str, int]) -> Unused:

@@ -37,16 +37,16 @@ _SUFFIX = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|-[0-9a-f]{8}")
 def _agreeing(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
     inventory = program_of(args.resources).inventory
-    clusters = [each for each in args.resources if each.resource_type == AWS_CLUSTER]
+    clusters = [resource for resource in args.resources if resource.resource_type == AWS_CLUSTER]
     versions = {peek(each.props, "version") for each in clusters}
     for release in inventory.of(Release):
         if (chart_of(release.chart) or release.chart) != "cluster-autoscaler":
             continue
         urn = urn_of(release.source)
         groups = [
-            each
-            for each in inventory.of(Nodes, release.cluster)
-            if each.provisioner in {"managed", "selfManaged"}
+            nodes
+            for nodes in inventory.of(Nodes, release.cluster)
+            if nodes.provisioner in {"managed", "selfManaged"}
         ]
         for said in (*_sizes(release, groups), *_image(release, versions)):
             if isinstance(said, Unjudged):
@@ -89,7 +89,7 @@ def _group(name: Any, groups: Sequence[Nodes]) -> Nodes | None:
     if name is UNKNOWN:
         return None
     bare = _SUFFIX.sub("", name.removeprefix("eks-")) if name.startswith("eks-") else name
-    whole = [each for each in groups if each.name in {name, bare}]
+    whole = [group for group in groups if group.name in {name, bare}]
     return whole[0] if len(whole) == 1 else None
 
 

@@ -33,7 +33,7 @@ _ENTRY = Fix(_STACK_FILE, _RAW, _RAW)
 def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     clusters = [each for each in args.resources if each.resource_type == AWS_CLUSTER]
     # Of another cluster, or one with aws-auth, others may have let the role in.
-    if not clusters or any(not _by_entries_only(each) for each in clusters):
+    if not clusters or any(not _by_entries_only(cluster) for cluster in clusters):
         return
     entries = [each for each in args.resources if each.resource_type == ACCESS_ENTRY]
     told = set()
@@ -62,7 +62,7 @@ def _used(resource: PolicyResource, key: str) -> list[PolicyResource]:
 def _let_in(
     node_class: PolicyResource, role: PolicyResource, entries: Sequence[PolicyResource]
 ) -> Iterator[tuple[str, str] | Unjudged]:
-    own = [each for each in entries if role in _used(each, "principalArn")]
+    own = [entry for entry in entries if role in _used(entry, "principalArn")]
     if any(not is_known(each.props, "type") for each in own):
         yield Unjudged(f"the type of the access entry {own[0].name}")
         return

@@ -140,7 +140,7 @@ def _needed(resources: Sequence[PolicyResource]) -> Iterator[tuple[str, str]]:
         for found in objects
         if found.kind.group in {"karpenter.sh", "karpenter.k8s.aws"}
     }
-    versions = [peek(each.props, "version") for each in resources if _is_cluster(each)]
+    versions = [peek(resource.props, "version") for resource in resources if _is_cluster(resource)]
     for version in versions:
         if version in SINCE_KUBERNETES:
             yield SINCE_KUBERNETES[version], f"clusters of Kubernetes {version}"
@@ -156,7 +156,7 @@ def _is_cluster(resource: PolicyResource) -> bool:
 
 
 def _cluster_names(resources: Sequence[PolicyResource]) -> list[Any]:
-    found = [each for each in resources if _is_cluster(each)]
+    found = [resource for resource in resources if _is_cluster(resource)]
     return [name if (name := peek(each.props, "name")) else UNKNOWN for each in found]
 
 

@@ -41,7 +41,7 @@ _TOLERATED = Fix(_STACK_FILE, _RAW, _RAW)
 
 def _seen(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
-    found = [each for each in args.resources if _is_agent(each)]
+    found = [resource for resource in args.resources if _is_agent(resource)]
     if not found:
         return
     inventory = program_of(args.resources).inventory

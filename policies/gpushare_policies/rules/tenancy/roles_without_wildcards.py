@@ -50,8 +50,8 @@ def _wide(rule: Mapping[str, Any]) -> Any:
         return "every verb on every resource"
     if everything and (_ALL in items(groups) or "" in items(groups)):
         return "verbs on every resource, secrets among them"
-    if anyhow and any(str(each) in _TELLING for each in items(resources)):
-        named = (each for each in items(resources) if each is not UNKNOWN)
+    if anyhow and any(str(resource) in _TELLING for resource in items(resources)):
+        named = (resource for resource in items(resources) if resource is not UNKNOWN)
         return f"every verb on {', '.join(map(str, named))}"
     return UNKNOWN if has_unknown([groups, resources, verbs]) else ""
 

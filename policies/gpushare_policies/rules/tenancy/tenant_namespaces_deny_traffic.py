@@ -80,7 +80,7 @@ def _says_from_whom(rule: Any) -> bool | None:
     if peers is UNKNOWN:
         return None
     blocks = [at(each, "ipBlock", "cidr") for each in items(peers)]
-    if not items(peers) or reaches_everybody([each for each in blocks if isinstance(each, str)]):
+    if not items(peers) or reaches_everybody([block for block in blocks if isinstance(block, str)]):
         return False
     return every(map(_is_peer, items(peers)))
 

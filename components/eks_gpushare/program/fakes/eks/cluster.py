@@ -238,7 +238,7 @@ def _access(
 ) -> None:
     """Who may join and enter the cluster, and what waits until that is settled."""
     args = children.component.inputs
-    arns = [output(plan.resource(each.urn), "arn") for each in roles]
+    arns = [output(plan.resource(role.urn), "arn") for role in roles]
     config_map = eks_access.aws_auth(children, args, arns, made.provider)
     entries = eks_access.access_entries(children, made.cluster, args, node_role)
     settled = [each.urn for each in (*entries, *filter(None, [config_map]))]
