@@ -1,7 +1,7 @@
 """A workload on shares of GPUs: its pods, and how their number follows the use of their shares."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NotRequired, Self, TypedDict, cast
+from typing import Any, NotRequired, Self, cast
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
@@ -9,17 +9,8 @@ from pulumi_kubernetes.apps.v1 import Deployment
 from pulumi_kubernetes.core.v1 import Service
 from pulumi_kubernetes.policy.v1 import PodDisruptionBudget
 
-from eks_gpushare.args import (
-    Idle,
-    OverUse,
-    PodBudget,
-    PodResources,
-    Prometheus,
-    Replicas,
-    SecretKey,
-    ServedPool,
-    Wake,
-)
+from eks_gpushare.args import Prometheus, ServedPool
+from eks_gpushare.args.workloads import WorkloadPods
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.component_specs import ServedPool as ServedSpec
@@ -38,67 +29,19 @@ _TIMEOUT = "15m"
 """How long an update waits for the pods: a node for them may have to be made first."""
 
 
-class SharedWorkloadArgs(TypedDict):
+class SharedWorkloadArgs(WorkloadPods):
     """The workload, the pools that it runs on, and where its use is asked for."""
 
     name: str
     """Name of its objects in the cluster."""
-    image: pulumi.Input[str]
-    """Container image, best by digest."""
     served: list[ServedPool]
     """Its pools, the preferred one first: `pool.served` of each `GpuPool`."""
     prometheus: NotRequired[Prometheus]
     """Where KEDA asks for the use of GPUs; required where the number of pods is not fixed."""
-    share: NotRequired[str]
-    """Resource that a pod asks for. Default: the pool's most numerous kind of share."""
-    shares: NotRequired[int]
-    """How many of them. Default: 1."""
     namespace: NotRequired[str]
     """Namespace that is there. Default: default."""
-    command: NotRequired[list[pulumi.Input[str]]]
-    """What is run, in place of the image's entry point."""
-    args: NotRequired[list[pulumi.Input[str]]]
-    """Its arguments, in place of the image's."""
-    env: NotRequired[dict[str, pulumi.Input[str]]]
-    """Environment variables."""
-    secret_env: NotRequired[dict[str, SecretKey]]
-    """Environment variables whose values are in Secrets."""
-    port: NotRequired[int]
-    """Port that it listens on; with it comes a Service. Default: none."""
-    readiness_path: NotRequired[str]
-    """Path on `port` that answers once the program is ready. Default: none."""
-    resources: NotRequired[PodResources]
-    """CPU and memory."""
-    shared_memory: NotRequired[str]
-    """Size of /dev/shm, such as `2Gi`. Default: 64 MiB."""
-    replicas: NotRequired[Replicas]
-    """How many pods. Default: one."""
-    idle: NotRequired[Idle]
-    """When a pod less is enough. Default: below 20 % for 5 minutes."""
-    over_use: NotRequired[OverUse]
-    """When a pod more is needed. Default: above 80 % for 3 minutes."""
-    use_query: NotRequired[str]
-    """PromQL for the use in percent. Default: what DCGM measures of the pods' shares."""
-    auto_stop: NotRequired[bool]
-    """Stop the last pods too, once they are idle and nothing waits. Default: false."""
-    wake: NotRequired[Wake]
-    """What starts it again; required with `auto_stop`."""
-    do_not_disrupt: NotRequired[bool]
-    """Let no autoscaler move its pods to save money. Default: false."""
-    spread_zones: NotRequired[bool]
-    """Spread the pods over zones as far as that goes. Default: false."""
-    disruption_budget: NotRequired[PodBudget]
-    """Pods that may be away while nodes are drained. Default: one, if there can be more."""
     priority: NotRequired[str]
     """Name of a PriorityClass that is there. Default: none."""
-    run_as_non_root: NotRequired[bool]
-    """Refuse to run the image as root. Default: false."""
-    capabilities: NotRequired[list[str]]
-    """Linux capabilities that the program needs. Default: none."""
-    service_account: NotRequired[str]
-    """Service account that is there, whose token the pods get. Default: none."""
-    stop_seconds: NotRequired[int]
-    """Seconds that a pod has to end by itself. Default: 30."""
 
 
 class SharedWorkload(pulumi.ComponentResource):

@@ -79,23 +79,15 @@ class PodBudget(TypedDict):
     """So many at least stay, or so many in a hundred."""
 
 
-class Workload(TypedDict):
-    """A program whose pods each have a share of a GPU, or several; defaults as in a stack file."""
+class WorkloadPods(TypedDict):
+    """What runs in the pods of a workload, and how many of them there are."""
 
     image: Input[str]
     """Container image, best by digest."""
-    pool: NotRequired[str]
-    """Pool that it runs on."""
-    pools: NotRequired[list[str]]
-    """Instead of `pool`, several that advertise the same share, the preferred one first."""
     share: NotRequired[str]
     """Resource that a pod asks for. Default: the pool's most numerous kind of share."""
     shares: NotRequired[int]
     """How many of them. Default: 1."""
-    namespace: NotRequired[str]
-    """Namespace. Default: default."""
-    create_namespace: NotRequired[bool]
-    """Make the namespace, unless it is `default`. Default: true."""
     command: NotRequired[list[Input[str]]]
     """What is run, in place of the image's entry point."""
     args: NotRequired[list[Input[str]]]
@@ -130,8 +122,6 @@ class Workload(TypedDict):
     """Spread the pods over zones as far as that goes. Default: false."""
     disruption_budget: NotRequired[PodBudget]
     """Pods that may be away while nodes are drained. Default: one, if there can be more."""
-    priority: NotRequired[str]
-    """`high`, `low`, or the name of a PriorityClass that is there. Default: neither."""
     run_as_non_root: NotRequired[bool]
     """Refuse to run the image as root. Default: false."""
     capabilities: NotRequired[list[str]]
@@ -140,6 +130,21 @@ class Workload(TypedDict):
     """Service account that is there, whose token the pods get. Default: none."""
     stop_seconds: NotRequired[int]
     """Seconds that a pod has to end by itself. Default: 30."""
+
+
+class Workload(WorkloadPods):
+    """A program whose pods each have a share of a GPU, or several; defaults as in a stack file."""
+
+    pool: NotRequired[str]
+    """Pool that it runs on."""
+    pools: NotRequired[list[str]]
+    """Instead of `pool`, several that advertise the same share, the preferred one first."""
+    namespace: NotRequired[str]
+    """Namespace. Default: default."""
+    create_namespace: NotRequired[bool]
+    """Make the namespace, unless it is `default`. Default: true."""
+    priority: NotRequired[str]
+    """`high`, `low`, or the name of a PriorityClass that is there. Default: neither."""
 
 
 class Prometheus(TypedDict):
