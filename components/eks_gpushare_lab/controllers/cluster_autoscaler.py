@@ -8,22 +8,18 @@ it waits for more of them. At its start it asks at once, so `start_anew` saves t
 
 from __future__ import annotations
 
-import os
 import re
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.duration import seconds
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare_lab.binaries import build, versions
-from eks_gpushare_lab.errors import LabError
-from eks_gpushare_lab.host import processes
+from eks_gpushare_lab.controllers.processes import ControllerProcess
 from eks_gpushare_lab.host.folders import write_private
 
 if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator, Mapping, Sequence
-    from types import TracebackType
+    from collections.abc import Iterator, Sequence
 
     from eks_gpushare_lab.cloud.emulation import Cloud
     from eks_gpushare_lab.control_plane.state import Lab
@@ -120,46 +116,28 @@ def cloud_config(url: str, region: str) -> str:
     )
 
 
-class ClusterAutoscalerProcess:
-    """The controller for as long as the `with` block, or as this process."""
+class ClusterAutoscalerProcess(ControllerProcess):
+    """The controller."""
 
     def __init__(self, lab: Lab, cloud: Cloud, release: DeclaredRelease) -> None:
-        """Describe it.
-
-        Args:
-            lab: the control plane that it works for.
-            cloud: what it takes for AWS.
-            release: what installs it.
-        """
-        self._lab, self._cloud, self._release = lab, cloud, release
-        self._process: subprocess.Popen[bytes] | None = None
-        self.log = lab.logs / f"{CHART}.log"
-        """What it says."""
+        """Describe it, as any."""
+        super().__init__(CHART, lab, cloud, release)
         self.started = 0.0
         """When it was last started, by `time.time`."""
 
-    def __enter__(self) -> Self:
-        self._start()
-        return self
-
     def start_anew(self) -> None:
         """Have it forget what it knows, and look at AWS now. Call this from the main thread."""
-        self._stop()
-        self._start()
+        self._processes.stop()
+        self.start()
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Start it; what it said before stays in its log."""
+        again = bool(self.started)
         self.started = time.time()
         program = build.programs((versions.cluster_autoscaler(),)).paths[CHART]
-        output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            self._process = processes.spawn(
-                [program, *self.arguments()],
-                cwd=self._lab.directory,
-                environment=self._environment(),
-                output=output,
-            )
-        finally:
-            os.close(output)
+        self._processes.spawn(
+            CHART, program, self.arguments(), self._cloud.environment, again=again
+        )
 
     def arguments(self) -> list[str]:
         """Its arguments here: of a flag that comes twice the last one counts."""
@@ -174,38 +152,6 @@ class ClusterAutoscalerProcess:
             f"--cloud-config={file}",
             *(f"--{flag}={value}" for flag, value in HERE.items()),
         ]
-
-    def _environment(self) -> Mapping[str, str]:
-        folder = str(self._lab.directory)
-        return {**self._cloud.environment, "HOME": folder, "TMPDIR": folder}
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stop()
-
-    def _stop(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            processes.stop([process], _STOP_SECONDS)
-
-    @property
-    def pid(self) -> int | None:
-        """Its process; None before it starts and after it has been stopped."""
-        return self._process.pid if self._process is not None else None
-
-    def check(self) -> None:
-        """See that it still runs.
-
-        Raises:
-            LabError: If it has ended; the text has the last of what it said.
-        """
-        if self._process is not None and self._process.poll() is not None:
-            last = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]
-            raise LabError("\n".join([f"{CHART} has ended; its log ends so:", *last]))
 
 
 def _text(value: object) -> str:

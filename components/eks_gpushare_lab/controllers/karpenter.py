@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare_lab.binaries import build, versions
 from eks_gpushare_lab.client import ApiError
+from eks_gpushare_lab.controllers.processes import ControllerProcess
 from eks_gpushare_lab.controllers.shorter_times import faster
 from eks_gpushare_lab.controllers.shorter_waits import shorter_batches
 from eks_gpushare_lab.errors import LabError
-from eks_gpushare_lab.host import processes
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Mapping
-    from types import TracebackType
 
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.cloud.emulation import Cloud
@@ -123,24 +120,15 @@ def environment_of(release: DeclaredRelease) -> dict[str, str]:
     return found
 
 
-class KarpenterProcess:
-    """The controller for as long as the `with` block, or as this process."""
+class KarpenterProcess(ControllerProcess):
+    """The controller, which logs a line of JSON for each thing that it does."""
 
     def __init__(self, lab: Lab, cloud: Cloud, release: DeclaredRelease) -> None:
-        """Describe it.
+        """Describe it, as any."""
+        super().__init__(CHART, lab, cloud, release)
 
-        Args:
-            lab: the control plane that it works for.
-            cloud: what it takes for AWS.
-            release: what installs it.
-        """
-        self._lab, self._cloud, self._release = lab, cloud, release
-        self._process: subprocess.Popen[bytes] | None = None
-        self.log = lab.logs / "karpenter.log"
-        """What it says, a line of JSON each."""
-
-    def __enter__(self) -> Self:
-        program = build.programs((versions.karpenter(),)).paths["karpenter"]
+    def start(self) -> None:
+        """Start it."""
         given = environment_of(self._release)
         environment = {
             **given,
@@ -151,37 +139,9 @@ class KarpenterProcess:
             # It cannot be told to listen on one address only, so on a port that nobody knows.
             "METRICS_PORT": "0",
             "HEALTH_PROBE_PORT": "0",
-            "HOME": str(self._lab.directory),
-            "TMPDIR": str(self._lab.directory),
         }
-        output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            self._process = processes.spawn(
-                [program], cwd=self._lab.directory, environment=environment, output=output
-            )
-        finally:
-            os.close(output)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            processes.stop([process], _STOP_SECONDS)
-
-    def check(self) -> None:
-        """See that it still runs.
-
-        Raises:
-            LabError: If it has ended; the text has the last of what it said.
-        """
-        if self._process is not None and self._process.poll() is not None:
-            last = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]
-            raise LabError("\n".join(["karpenter has ended; its log ends so:", *last]))
+        program = build.programs((versions.karpenter(),)).paths[CHART]
+        self._processes.spawn(CHART, program, (), environment)
 
 
 def knows_pools(client: Client) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from eks_gpushare_lab.errors import LabError
 from eks_gpushare_lab.host import processes
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+    from types import TracebackType
+
+    from eks_gpushare_lab.cloud.emulation import Cloud
+    from eks_gpushare_lab.control_plane.state import Lab
+    from eks_gpushare_lab.install.release import DeclaredRelease
 
 READY_SECONDS = 60.0
 """How long a program may take until it answers. On two idle cores it takes three."""
@@ -36,7 +41,13 @@ class Processes:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def spawn(
-        self, name: str, program: Path, flags: Sequence[str], environment: Mapping[str, str]
+        self,
+        name: str,
+        program: Path,
+        flags: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        again: bool = False,
     ) -> None:
         """Start a program.
 
@@ -45,9 +56,11 @@ class Processes:
             program: what to run.
             flags: its arguments.
             environment: what it has besides a home: nothing is inherited, proxies least of all.
+            again: it ran before, and its log goes on.
         """
         own = {"HOME": str(self.folder), "TMPDIR": str(self.folder)}
-        log = os.open(self._logs / f"{name}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        mode = os.O_APPEND if again else os.O_TRUNC
+        log = os.open(self._logs / f"{name}.log", os.O_WRONLY | os.O_CREAT | mode, 0o600)
         try:
             self._running[name] = processes.spawn(
                 [program, *flags],
@@ -89,3 +102,55 @@ class Processes:
         """End them."""
         running, self._running = self._running, {}
         processes.stop(running.values(), _STOP_SECONDS)
+
+    def pid(self, name: str) -> int | None:
+        """The process of that name; None before it starts and after it has been stopped."""
+        found = self._running.get(name)
+        return None if found is None else found.pid
+
+
+class ControllerProcess:
+    """A controller that talks to AWS, for as long as the `with` block, or as this process."""
+
+    def __init__(self, chart: str, lab: Lab, cloud: Cloud, release: DeclaredRelease) -> None:
+        """Describe it.
+
+        Args:
+            chart: the name of its chart and program.
+            lab: the control plane that it works for.
+            cloud: what it takes for AWS.
+            release: what installs it.
+        """
+        self._chart, self._lab, self._cloud, self._release = chart, lab, cloud, release
+        self._processes = Processes(lab.directory, lab.logs)
+        self.log = lab.logs / f"{chart}.log"
+        """What it says."""
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._processes.stop()
+
+    def start(self) -> None:
+        """Start it, from the thread that it is to die with."""
+        raise NotImplementedError
+
+    @property
+    def pid(self) -> int | None:
+        """Its process; None before it starts and after it has been stopped."""
+        return self._processes.pid(self._chart)
+
+    def check(self) -> None:
+        """See that it still runs.
+
+        Raises:
+            LabError: If it has ended; the text has the last of what it said.
+        """
+        self._processes.check()
