@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Self
 
 from eks_gpushare_lab.errors import LabError
@@ -109,7 +110,7 @@ class Processes:
         return None if found is None else found.pid
 
 
-class ControllerProcess:
+class ControllerProcess(ABC):
     """A controller that talks to AWS, for as long as the `with` block, or as this process."""
 
     def __init__(self, chart: str, lab: Lab, cloud: Cloud, release: DeclaredRelease) -> None:
@@ -138,9 +139,9 @@ class ControllerProcess:
     ) -> None:
         self._processes.stop()
 
+    @abstractmethod
     def start(self) -> None:
         """Start it, from the thread that it is to die with."""
-        raise NotImplementedError
 
     @property
     def pid(self) -> int | None:
