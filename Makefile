@@ -14,7 +14,7 @@ WORKLOAD := tensorflow-cifar10-deployment
 
 # Settings from outside that would put packages elsewhere than .venv, or mix others in.
 unexport PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_DRY_RUN PIP_NO_DEPS PYTHONHOME PYTHONPATH
-# Else each of them would compile for itself what it imports.
+# With it, every process would compile anew what is not compiled yet.
 unexport PYTHONDONTWRITEBYTECODE
 
 # One stamp for each requirements file that is installed completely. STALE marks an environment that

@@ -152,6 +152,13 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
         [{"key": "nvidia.com/gpu", "effect": "PreferNoSchedule"}],
         "makes GPU nodes without a taint",
     ),
+    (  # as EKS spells it, which Kubernetes does not know
+        "gpu-node-pools-tainted",
+        NODE_POOL,
+        _TAINTS,
+        [{"key": "nvidia.com/gpu", "effect": "NO_SCHEDULE"}],
+        "makes GPU nodes without a taint",
+    ),
     (
         "node-class-imdsv2",
         NODE_CLASS,

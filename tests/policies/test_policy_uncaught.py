@@ -221,6 +221,7 @@ def volumes(*sizes: Any) -> Made:
         ([volumes("8Gi"), node_pool(GPUS)], "a largest volume of 8 GiB"),
         ([volumes("100G"), node_pool(GPUS)], "a largest volume of 93.1"),
         ([volumes("4Gi", "20Gi"), node_pool(GPUS)], "a largest volume of 20 GiB"),
+        ([volumes("200"), node_pool(GPUS)], "a largest volume of 1.86"),  # bytes
         ([volumes(), node_pool(GPUS)], "no volume size, and Karpenter's default is 20 GiB"),
         ([volumes(None), node_pool(GPUS)], "no volume size"),
         ([volumes("8Gi"), node_pool(NO_GPUS, "system"), node_pool(GPUS)], "8 GiB"),

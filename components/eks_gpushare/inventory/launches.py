@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.items import NodeLaunch, NodeVolume
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import items, text
+from eks_gpushare.inventory.values import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,30 +77,28 @@ def _gib(value: Any) -> Fraction | None:
     return found if value.isascii() and value.isdecimal() else found / _GIB
 
 
-def _found(value: Any, *names: str) -> tuple[FieldPath, Any]:
-    """What has names, however they are joined, and its place; a list of one block is the block."""
-    path: FieldPath = ()
-    for name in names:
-        if value is UNKNOWN:
-            return path, UNKNOWN
-        keys = value if isinstance(value, Mapping) else {}
-        key = next((key for key in keys if str(key).replace("_", "").lower() == name), None)
-        if key is None:
-            return path, None
-        path, value = (*path, str(key)), keys[key]
-        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
-            path, value = (*path, 0), value[0]
-    return path, value
+def _found(value: Any, name: str) -> tuple[FieldPath, Any]:
+    """What has a name, however it is joined, and its place; a list of one block is the block."""
+    if value is UNKNOWN:
+        return (), UNKNOWN
+    keys = value if isinstance(value, Mapping) else {}
+    key = next((key for key in keys if str(key).replace("_", "").lower() == name), None)
+    if key is None:
+        return (), None
+    found = keys[key]
+    if isinstance(found, list) and len(found) == 1 and isinstance(found[0], Mapping):
+        return (str(key), 0), found[0]
+    return (str(key),), found
 
 
-def _value(value: Any, *names: str) -> Any:
-    return _found(value, *names)[1]
+def _value(value: Any, name: str) -> Any:
+    return _found(value, name)[1]
 
 
 def _each(value: Any, name: str) -> Iterator[tuple[FieldPath, Any]]:
     path, found = _found(value, name)
     if isinstance(found, list):
-        yield from (((*path, index), each) for index, each in enumerate(items(found)))
+        yield from (((*path, index), each) for index, each in enumerate(found))
     elif found is not None:
         yield path, found
 

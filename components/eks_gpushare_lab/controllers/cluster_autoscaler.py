@@ -59,7 +59,6 @@ HERE = {
 """Flags that a process needs here and not in a pod."""
 
 _FASTEST_SECONDS = 1.0
-_STOP_SECONDS = 1.0
 _SERVICES = ("autoscaling", "ec2", "eks")
 # charts/cluster-autoscaler/values.yaml of kubernetes/autoscaler, chart 9.59.0
 _DEFAULTS: dict[str, Any] = {
@@ -132,11 +131,10 @@ class ClusterAutoscalerProcess(ControllerProcess):
 
     def start(self) -> None:
         """Start it; what it said before stays in its log."""
-        again = bool(self.started)
         self.started = time.time()
         program = build.programs((versions.cluster_autoscaler(),)).paths[CHART]
         self._processes.spawn(
-            CHART, program, self.arguments(), self._cloud.environment, again=again
+            CHART, program, self.arguments(), self._cloud.environment, append=True
         )
 
     def arguments(self) -> list[str]:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 CHART, CRD_CHART = "karpenter", "karpenter-crd"
 """Names of its charts."""
 
-_STOP_SECONDS = 1.0
 _SERVED_SECONDS = 30.0
 _JUDGED = ("/apis/karpenter.sh/v1/nodepools", "/apis/karpenter.sh/v1alpha1/nodeoverlays")
 # charts/karpenter/values.yaml of github.com/aws/karpenter-provider-aws v1.14.1
@@ -141,7 +140,7 @@ class KarpenterProcess(ControllerProcess):
             "HEALTH_PROBE_PORT": "0",
         }
         program = build.programs((versions.karpenter(),)).paths[CHART]
-        self._processes.spawn(CHART, program, (), environment)
+        self._processes.spawn(CHART, program, (), environment, append=True)
 
 
 def knows_pools(client: Client) -> bool:

@@ -48,7 +48,7 @@ class Processes:
         flags: Sequence[str],
         environment: Mapping[str, str],
         *,
-        again: bool = False,
+        append: bool = False,
     ) -> None:
         """Start a program.
 
@@ -57,16 +57,16 @@ class Processes:
             program: what to run.
             flags: its arguments.
             environment: what it has besides a home: nothing is inherited, proxies least of all.
-            again: it ran before, and its log goes on.
+            append: a log that is there goes on.
         """
         own = {"HOME": str(self.folder), "TMPDIR": str(self.folder)}
-        mode = os.O_APPEND if again else os.O_TRUNC
+        mode = os.O_APPEND if append else os.O_TRUNC
         log = os.open(self._logs / f"{name}.log", os.O_WRONLY | os.O_CREAT | mode, 0o600)
         try:
             self._running[name] = processes.spawn(
                 [program, *flags],
                 cwd=self.folder,
-                environment={**own, **environment},
+                environment={**environment, **own},
                 output=log,
             )
         finally:

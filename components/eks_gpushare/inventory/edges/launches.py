@@ -12,6 +12,7 @@ from eks_gpushare.facts.index import launches as launch_facts
 from eks_gpushare.facts.index import nodes as nodes_facts
 from eks_gpushare.facts.launches import NODE_ALONE, ROOMY_GIB, reaches_pods, takes_no_token
 from eks_gpushare.inventory.items import NodeLaunch, Nodes
+from eks_gpushare.inventory.matching import KEEPS_OFF
 from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
@@ -139,11 +140,6 @@ def room(inventory: Inventory) -> Iterator[Judgement]:
                 )
 
 
-# Of these two, what is not known is not told: they are notes, and templates leave much of it open.
-_MADE = ("managed", "selfManaged", "karpenter")
-_KEEP_OUT = ("NoSchedule", "NoExecute")
-
-
 def _gpu_nodes(inventory: Inventory, *provisioners: str) -> tuple[Nodes, ...]:
     """Each once, whatever types it has."""
     found = [
@@ -157,11 +153,15 @@ def _gpu_nodes(inventory: Inventory, *provisioners: str) -> tuple[Nodes, ...]:
 
 @edge(TAINTED)
 def tainted(inventory: Inventory) -> Iterator[Judgement]:
-    """Taints of GPU nodes none of which keeps a pod out."""
-    for nodes in _gpu_nodes(inventory, *_MADE):
+    """Taints of GPU nodes none of which keeps a pod out.
+
+    What is not known of these, and of images, is not told: they are notes, and templates leave much
+    of it open.
+    """
+    for nodes in _gpu_nodes(inventory, "managed", "selfManaged", "karpenter"):
         if nodes.taints is UNKNOWN or nodes.user_data is UNKNOWN or not nodes.taints:
             continue
-        if not any(taint.effect in _KEEP_OUT for taint in nodes.taints):
+        if not any(taint.effect in KEEPS_OFF for taint in nodes.taints):
             yield Problem(
                 TAINTED,
                 nodes.source,

@@ -118,9 +118,9 @@ class _SharedServicer(_PolicyAnalyzerServicer):
             self._on_type[token] = self._on_resources
         if token not in self._on_type:
             self._on_type[token] = [
-                resource
-                for resource in self._on_resources
-                if resource.looks_at(token)  # type: ignore[attr-defined]  # such policies have it
+                policy
+                for policy in self._on_resources
+                if policy.looks_at(token)  # type: ignore[attr-defined]  # such policies have it
             ]
         return self._on_type[token]
 

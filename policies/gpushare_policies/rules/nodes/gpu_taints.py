@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import PolicyResource, ResourceValidationArgs, Severity
 from pulumi_policy.proxy import UnknownValueError
 
+from eks_gpushare.inventory.matching import KEEPS_OFF
 from eks_gpushare.inventory.scheduling import lasts
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded, registered
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pulumi_policy import StackValidationArgs
 
 # AWS spells effects NO_SCHEDULE, Kubernetes NoSchedule.
-_KEEPS_PODS_OUT = {"noschedule", "noexecute"}
+_KEEPS_PODS_OUT = {effect.lower() for effect in KEEPS_OFF}
 _KARPENTER = "karpenter"
 _STACK_FILE = (
     'Set `pools.<pool>.taints: [{key: nvidia.com/gpu, value: "true", effect: NoSchedule}]` in the '
@@ -116,7 +117,7 @@ def _node_pool(subject: Subject) -> Iterator[str | Unjudged]:
     has_gpus = gives_gpus(subject.object.body)
     taints = at(subject.object.body, "spec", "template", "spec", "taints")
     effects = [taint.get("effect") for _, taint in mappings(taints)]
-    if has_gpus is False or any(isinstance(of, str) and _keeps_out(of) for of in effects):
+    if has_gpus is False or any(effect in KEEPS_OFF for effect in effects):
         return
     if has_gpus is None or UNKNOWN in (taints, *items(taints), *effects):
         yield Unjudged("requirements" if has_gpus is None else "taints")

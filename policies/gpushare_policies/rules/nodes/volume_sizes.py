@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import PolicyResource, ResourceValidationArgs, Severity, StackValidationArgs
 
+from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.launches import ROOMY_GIB
-from eks_gpushare.inventory.launches import gib
 from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.gpus import is_gpu_node_group, is_gpu_type
 from gpushare_policies.props import format_value, given, read, whole
@@ -31,6 +31,7 @@ from gpushare_policies.words import Fix, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from fractions import Fraction
 
 _KARPENTER = "karpenter"
 
@@ -158,7 +159,7 @@ def _node_class(
     if has_unknown(given):
         yield Unjudged(f"the volumes of the EC2NodeClass {name_of(urn)}")
         return
-    sizes = [gib(at(mapping, "ebs", "volumeSize")) for _, mapping in mappings(given)]
+    sizes = [_gib(at(mapping, "ebs", "volumeSize")) for _, mapping in mappings(given)]
     # A snapshot has a size of its own, which is not known here.
     if None in sizes and any(at(each, "ebs", "snapshotID") for _, each in mappings(given)):
         return
@@ -170,6 +171,12 @@ def _node_class(
         yield _small(subject, least, _OF_CLASSES, urn), urn
     else:
         yield Unjudged(f"the requirements of a NodePool of the EC2NodeClass {name_of(urn)}")
+
+
+def _gib(given: Any) -> Fraction | None:
+    """A quantity of Kubernetes, whose bare number is of bytes."""
+    found = None if given is None else quantity(str(given))
+    return None if found is None else found / 2**30
 
 
 GPU_NODE_VOLUME_SIZE = ResourcePolicy(
