@@ -82,8 +82,13 @@ def test_the_newest_host_among_pulumis_plugins_is_taken(tmp_path: Path) -> None:
             script('def Run(self, r, c): print("gone", file=sys.stderr); import os; os._exit(1)'),
             "ended while the program ran\ngone",
         ),
+        (
+            script("def Run(self, r, c): import os; os._exit(1)").removeprefix("exec ")
+            + "; sleep 0.5; echo gone at last >&2",
+            "ended while the program ran\ngone at last",
+        ),
     ],
-    ids=["ends", "no port", "old", "dies"],
+    ids=["ends", "no port", "old", "dies", "dies slowly"],
 )
 def test_a_host_that_does_not_serve_is_told(write: Write, host: Host, body: str, said: str) -> None:
     host("odd", body)

@@ -90,7 +90,6 @@ class ServingProcess:
             why = f"has not said on which port it serves in {seconds:g} s"
             raise ProcessError(f"{self.name} {why}") from None
         if line is None:
-            self._process.wait(_END_SECONDS)
             self.settle()
             code = f"ended with exit code {self._process.returncode} before it served"
             raise ProcessError("\n".join((f"{self.name} {code}", *self.said)))
@@ -100,7 +99,10 @@ class ServingProcess:
         return int(given)
 
     def settle(self) -> None:
-        """Wait a moment for what it has printed before it ended."""
+        """Wait for its end, which is near, and for what it has printed before."""
+        # Its connections close before the guard has seen that it is gone.
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
         if self.ended:
             for reader in self._readers:
                 reader.join(1)
