@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NotRequired, Self, TypedDict, cast
+from typing import Any, NotRequired, cast
 
 import pulumi
 from pulumi_aws.eks import AccessEntry, AccessPolicyAssociation
@@ -10,7 +10,8 @@ from pulumi_aws.kms import Alias, Key
 from pulumi_eks import AuthenticationMode, Cluster
 from pulumi_kubernetes import Provider
 
-from eks_gpushare.args import Addons, Endpoint, Iam, Taint
+from eks_gpushare.args import TaggedInAccount, Taint
+from eks_gpushare.args.cluster import ClusterSettings
 from eks_gpushare.aws.addons import register_addons
 from eks_gpushare.aws.refs import NetworkRefs
 from eks_gpushare.aws.roles import Roles, roles_of
@@ -19,7 +20,7 @@ from eks_gpushare.config.component_specs import EksClusterSpec
 from eks_gpushare.deletion_protection import DeletionProtection
 from eks_gpushare.documents.iam import same_principal
 from eks_gpushare.documents.kubeconfig import with_profile
-from eks_gpushare.inputs.component import props, validate_args, warn
+from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
 from eks_gpushare.rules.component_rules import check_cluster
 from eks_gpushare.sharing.addons import KUBE_PROXY, VPC_CNI, AddonPlan, plan_addons
 
@@ -31,7 +32,7 @@ _PER_RUN = ("creator", "profile")
 _KEY_DELETION_DAYS = 30
 
 
-class EksClusterArgs(TypedDict):
+class EksClusterArgs(ClusterSettings, TaggedInAccount):
     """What a cluster is made of, and the network it is in."""
 
     name: str
@@ -44,25 +45,6 @@ class EksClusterArgs(TypedDict):
     """Subnets of the control plane, in at least two zones."""
     public_subnet_ids: NotRequired[pulumi.Input[Sequence[pulumi.Input[str]]]]
     """Subnets for load balancers that face the internet. Default: none."""
-    support_type: NotRequired[str]
-    """standard or extended. Default: standard."""
-    endpoint: NotRequired[Endpoint]
-    """Who may reach the API server. Default: the VPC only."""
-    admins: NotRequired[list[str]]
-    """IAM roles or users that get cluster-admin. Default: only who creates it."""
-    named_admins: NotRequired[dict[str, pulumi.Input[str]]]
-    """More of them, each by a name of your own that its access entry gets in the state: for roles
-    of the same program, whose ARNs are outputs. Default: none."""
-    deletion_protection: NotRequired[bool]
-    """Refuse deletion, in EKS and in Pulumi. Default: true."""
-    secrets_key_arn: NotRequired[pulumi.Input[str]]
-    """KMS key for secrets. Default: a key of its own."""
-    log_retention_days: NotRequired[int]
-    """Days that the control plane's logs are kept, in a log group of its own. Default: for ever."""
-    log_key_arn: NotRequired[str]
-    """KMS key of that log group. Default: CloudWatch's own encryption."""
-    addons: NotRequired[Addons]
-    """Add-ons and their versions."""
     gpu_taints: NotRequired[list[Taint]]
     """Taints of GPU nodes, for add-ons that watch GPUs.
     Default: `nvidia.com/gpu=true:NoSchedule`."""
@@ -75,12 +57,6 @@ class EksClusterArgs(TypedDict):
     itself. Default: EKS makes whoever creates the cluster an admin."""
     profile: NotRequired[str]
     """AWS profile of the provider's kubeconfig. Default: that of the environment."""
-    iam: NotRequired[Iam]
-    """Permissions boundary and path of every role. Default: neither."""
-    partition: NotRequired[str]
-    """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
-    tags: NotRequired[dict[str, pulumi.Input[str]]]
-    """Tags of everything. Default: none."""
 
 
 class EksCluster(pulumi.ComponentResource):
@@ -129,15 +105,6 @@ class EksCluster(pulumi.ComponentResource):
         self._register(name, spec, network, opts)
         DeletionProtection(name, self._parts, enabled=spec.deletion_protection, parent=self)
         warn(found, self)
-
-    @classmethod
-    def _from_spec(
-        cls, name: str, spec: EksClusterSpec, network: NetworkRefs, opts: pulumi.ResourceOptions
-    ) -> Self:
-        """Make a cluster that is checked already, and that others protect from deletion."""
-        made = cls.__new__(cls)
-        made._register(name, spec, network, opts)
-        return made
 
     def _register(
         self,
@@ -193,6 +160,8 @@ class EksCluster(pulumi.ComponentResource):
                 "kubeconfig": self.kubeconfig,
             }
         )
+
+    _from_spec = FromSpec(_register)
 
 
 def _part(made: pulumi.Output[Any], *names: str) -> pulumi.Output[str]:

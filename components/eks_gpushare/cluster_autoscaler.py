@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NotRequired, Self
+from typing import Any, NotRequired
 
 import pulumi
 from pulumi_aws.eks import PodIdentityAssociation
@@ -17,7 +17,7 @@ from eks_gpushare.config.component_specs import ClusterAutoscalerSpec
 from eks_gpushare.documents.iam import scales_node_groups
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import chart_release
-from eks_gpushare.inputs.component import given_args, props, validate_args, warn
+from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_cluster_autoscaler
 from eks_gpushare.sharing import cluster_autoscaler as planned
@@ -29,7 +29,7 @@ _TIMEOUT_SECONDS = 600
 _KUBE_SYSTEM = "kube-system"
 
 
-class ClusterAutoscalerArgs(plain.ClusterAutoscaler):
+class ClusterAutoscalerArgs(plain.ClusterAutoscaler, plain.TaggedInAccount):
     """How it works, and the node groups that it scales."""
 
     cluster_name: pulumi.Input[str]
@@ -54,12 +54,6 @@ class ClusterAutoscalerArgs(plain.ClusterAutoscaler):
     """AWS region of the cluster. Default: that of what the component makes."""
     chart: NotRequired[plain.Chart]
     """Version, mirror and values of the chart. Default: the version this release is for."""
-    iam: NotRequired[plain.Iam]
-    """Permissions boundary and path of every role. Default: neither."""
-    partition: NotRequired[str]
-    """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
-    tags: NotRequired[dict[str, pulumi.Input[str]]]
-    """Tags of the role and its association. Default: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +107,6 @@ class ClusterAutoscaler(pulumi.ComponentResource):
         self._register(name, spec, args["cluster_name"], groups, opts)
         warn(found, self)
 
-    @classmethod
-    def _from_spec(
-        cls,
-        name: str,
-        spec: ClusterAutoscalerSpec,
-        cluster_name: pulumi.Input[str],
-        groups: Groups,
-        opts: pulumi.ResourceOptions,
-    ) -> Self:
-        """Install what is checked already."""
-        made = cls.__new__(cls)
-        made._register(name, spec, cluster_name, groups, opts)
-        return made
-
     def _register(
         self,
         name: str,
@@ -151,6 +131,8 @@ class ClusterAutoscaler(pulumi.ComponentResource):
         )
         self.role_arn = identity.role_arn
         self.register_outputs({"namespace": self.namespace, "roleArn": self.role_arn})
+
+    _from_spec = FromSpec(_register)
 
 
 @dataclass(frozen=True, slots=True)

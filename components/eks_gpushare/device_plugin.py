@@ -1,10 +1,10 @@
 """NVIDIA's device plugin, configured for the pools it serves."""
 
-from typing import NotRequired, Self, TypedDict
+from typing import NotRequired
 
 import pulumi
 
-from eks_gpushare.args import CatalogAdditions, Chart, Pool, ServedPool
+from eks_gpushare.args import ManagerSettings
 from eks_gpushare.catalog import versions
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import DevicePluginSpec
@@ -16,7 +16,7 @@ from eks_gpushare.in_cluster.chart_parts import (
     immutable_config_map,
     privileged_namespace,
 )
-from eks_gpushare.inputs.component import props, warn
+from eks_gpushare.inputs.component import FromSpec, props, warn
 from eks_gpushare.kubernetes_provider import manage
 from eks_gpushare.rules.component_rules import check_device_plugin
 from eks_gpushare.served import checked_manager
@@ -33,22 +33,11 @@ _BOTTLEROCKET = {"ami_family", "custom_ami", "bottlerocket"}
 """What more does where the image may bring a device plugin."""
 
 
-class DevicePluginArgs(TypedDict):
+class DevicePluginArgs(ManagerSettings):
     """Which pools the plugin serves, and what is changed about its chart."""
 
-    pools: NotRequired[dict[str, Pool]]
-    """Pools whose nodes others make, by name. The nodes carry the label
-    `nvidia.com/device-plugin.config`, but for Bottlerocket's, which bring a device plugin of their
-    own: those are passed over."""
-    served: NotRequired[list[ServedPool]]
-    """Pools of this program: `pool.served` of each `GpuPool`. At least one pool is given, here or
-    in `pools`."""
     namespace: NotRequired[str]
     """Namespace, made by the component. Default: nvidia-device-plugin."""
-    chart: NotRequired[Chart]
-    """Version, mirror and values of the chart. Default: the version this release is for."""
-    catalog: NotRequired[CatalogAdditions]
-    """Instance types, MIG profiles and layouts that this release does not know. Default: none."""
 
 
 class DevicePlugin(pulumi.ComponentResource):
@@ -82,19 +71,6 @@ class DevicePlugin(pulumi.ComponentResource):
         )
         self._register(name, spec, opts)
         warn(found, self)
-
-    @classmethod
-    def _from_spec(
-        cls,
-        name: str,
-        spec: DevicePluginSpec,
-        opts: pulumi.ResourceOptions,
-        before: Predecessor | None = None,
-    ) -> Self:
-        """Install what is checked already, where the other manager may have been before."""
-        made = cls.__new__(cls)
-        made._register(name, spec, opts, before)
-        return made
 
     def _register(
         self,
@@ -145,3 +121,5 @@ class DevicePlugin(pulumi.ComponentResource):
         self.namespace = namespace.metadata.name
         self.config_map_name = config.metadata.name
         self.register_outputs({"namespace": self.namespace, "configMapName": self.config_map_name})
+
+    _from_spec = FromSpec(_register)

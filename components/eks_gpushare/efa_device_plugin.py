@@ -1,7 +1,7 @@
 """AWS's device plugin for Elastic Fabric Adapters, on the pools that have them."""
 
 from collections.abc import Iterator
-from typing import NotRequired, Self, TypedDict
+from typing import NotRequired, TypedDict
 
 import pulumi
 
@@ -10,7 +10,7 @@ from eks_gpushare.catalog import versions
 from eks_gpushare.config.component_specs import EfaDevicePluginSpec
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import chart_release
-from eks_gpushare.inputs.component import props, validate_args, warn
+from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_efa_device_plugin
 from eks_gpushare.sharing.charts import release_source
@@ -65,13 +65,6 @@ class EfaDevicePlugin(pulumi.ComponentResource):
         self._register(name, spec, opts)
         warn(found, self)
 
-    @classmethod
-    def _from_spec(cls, name: str, spec: EfaDevicePluginSpec, opts: pulumi.ResourceOptions) -> Self:
-        """Install what is checked already."""
-        made = cls.__new__(cls)
-        made._register(name, spec, opts)
-        return made
-
     def _register(
         self, name: str, spec: EfaDevicePluginSpec, opts: pulumi.ResourceOptions | None
     ) -> None:
@@ -87,3 +80,5 @@ class EfaDevicePlugin(pulumi.ComponentResource):
         )
         self.namespace = pulumi.Output.from_input(NAMESPACE)
         self.register_outputs({"namespace": self.namespace})
+
+    _from_spec = FromSpec(_register)

@@ -1,11 +1,11 @@
 """NVIDIA's GPU Operator, configured for the pools it serves."""
 
-from typing import NotRequired, Self, TypedDict
+from typing import NotRequired
 
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
 
-from eks_gpushare.args import CatalogAdditions, Chart, Pool, ServedPool
+from eks_gpushare.args import ManagerSettings
 from eks_gpushare.catalog import Catalog, versions
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import GpuOperatorSpec
@@ -17,7 +17,7 @@ from eks_gpushare.in_cluster.chart_parts import (
     privileged_namespace,
 )
 from eks_gpushare.in_cluster.mig_taint_remover import register_mig_taint_remover
-from eks_gpushare.inputs.component import props, warn
+from eks_gpushare.inputs.component import FromSpec, props, warn
 from eks_gpushare.kubernetes_provider import manage
 from eks_gpushare.rules.component_rules import check_gpu_operator
 from eks_gpushare.served import checked_manager
@@ -37,20 +37,11 @@ _CONCERNS = {
 """What of a pool concerns the operator; a new size or disk does not show it as changed."""
 
 
-class GpuOperatorArgs(TypedDict):
+class GpuOperatorArgs(ManagerSettings):
     """Which pools the operator serves, and what is changed about its chart."""
 
-    pools: NotRequired[dict[str, Pool]]
-    """Pools whose nodes others make, by name. The nodes carry the label
-    `nvidia.com/device-plugin.config`; those of Bottlerocket with its own device plugin do not, and
-    are left alone."""
-    served: NotRequired[list[ServedPool]]
-    """Pools of this program: `pool.served` of each `GpuPool`. At least one pool is given, here or
-    in `pools`."""
     namespace: NotRequired[str]
     """Namespace, made by the component. Default: gpu-operator."""
-    chart: NotRequired[Chart]
-    """Version, mirror and values of the chart. Default: the version this release is for."""
     mig_taint_remover_image: NotRequired[pulumi.Input[str]]
     """Image with Python 3.11 or later for the controller that frees nodes with MIG layouts.
     Default: Python's own on Amazon's public registry. Unused where no layout is MIG manager's."""
@@ -58,8 +49,6 @@ class GpuOperatorArgs(TypedDict):
     """Whether EKS's node monitoring agent runs on the nodes, as it does where `EksCluster` makes
     the cluster. It brings a host engine of DCGM, which the operator's exporter then uses: NVIDIA
     does not support two of them on a node. Default: false."""
-    catalog: NotRequired[CatalogAdditions]
-    """Instance types, MIG profiles and layouts that this release does not know. Default: none."""
 
 
 class GpuOperator(pulumi.ComponentResource):
@@ -94,19 +83,6 @@ class GpuOperator(pulumi.ComponentResource):
         )
         self._register(name, spec, opts)
         warn(found, self)
-
-    @classmethod
-    def _from_spec(
-        cls,
-        name: str,
-        spec: GpuOperatorSpec,
-        opts: pulumi.ResourceOptions,
-        before: Predecessor | None = None,
-    ) -> Self:
-        """Install what is checked already, where the other manager may have been before."""
-        made = cls.__new__(cls)
-        made._register(name, spec, opts, before)
-        return made
 
     def _register(
         self,
@@ -160,6 +136,8 @@ class GpuOperator(pulumi.ComponentResource):
         self.namespace = namespace.metadata.name
         self.config_map_name = config.metadata.name
         self.register_outputs({"namespace": self.namespace, "configMapName": self.config_map_name})
+
+    _from_spec = FromSpec(_register)
 
 
 def _mig_manager(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NotRequired, Self
+from typing import Any, NotRequired
 
 import pulumi
 from pulumi_aws.ec2 import PlacementGroup
@@ -18,7 +18,7 @@ from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import GpuPoolSpec
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.findings.finding import Finding
-from eks_gpushare.inputs.component import given_args, props, validate_args, warn
+from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn
 from eks_gpushare.rules.component_rules import check_pool
 from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.served import served_pool
@@ -38,7 +38,7 @@ _IMAGE_INPUTS = ("cluster_endpoint", "cluster_certificate_authority", "cluster_s
 _EFA_INPUTS = ("vpc_id", "cluster_security_group_id")
 
 
-class GpuPoolArgs(plain.Pool):
+class GpuPoolArgs(plain.Pool, plain.InAccount):
     """What a pool is, and the cluster it joins."""
 
     pool: str
@@ -61,10 +61,6 @@ class GpuPoolArgs(plain.Pool):
     """VPC of the nodes; only with EFA."""
     catalog: NotRequired[plain.CatalogAdditions]
     """Instance types that this release does not know or has wrong."""
-    iam: NotRequired[plain.Iam]
-    """Permissions boundary and path of every role. Default: neither."""
-    partition: NotRequired[str]
-    """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
     tags: NotRequired[dict[str, pulumi.Input[str]]]
     """Tags of everything but instances, unless `tag_instances`. Default: none."""
 
@@ -113,15 +109,6 @@ class GpuPool(pulumi.ComponentResource):
         self._register(name, spec, refs, opts)
         warn(found, self)
 
-    @classmethod
-    def _from_spec(
-        cls, name: str, spec: GpuPoolSpec, refs: NodeRefs, opts: pulumi.ResourceOptions
-    ) -> Self:
-        """Make a pool that is checked already."""
-        made = cls.__new__(cls)
-        made._register(name, spec, refs, opts)
-        return made
-
     def _register(
         self, name: str, spec: GpuPoolSpec, refs: NodeRefs, opts: pulumi.ResourceOptions | None
     ) -> None:
@@ -145,6 +132,8 @@ class GpuPool(pulumi.ComponentResource):
                 "tolerations": self.tolerations,
             }
         )
+
+    _from_spec = FromSpec(_register)
 
     @property
     def scaling_group_name(self) -> pulumi.Output[str]:

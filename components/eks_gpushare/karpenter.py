@@ -1,7 +1,7 @@
 """Karpenter, which starts and ends nodes for the pods that wait and the nodes that are empty."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NotRequired, Self
+from typing import Any, NotRequired
 
 import pulumi
 from pulumi_kubernetes.core.v1 import Namespace
@@ -18,7 +18,7 @@ from eks_gpushare.documents.helm import merge_values, value_at
 from eks_gpushare.documents.karpenter_iam import read_cluster_arn
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import chart_release
-from eks_gpushare.inputs.component import given_args, props, validate_args, warn
+from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_karpenter
 from eks_gpushare.rules.registry import until_unread
@@ -39,7 +39,7 @@ _TIMEOUT_SECONDS = 600
 _REGION = "AWS_REGION"
 
 
-class KarpenterArgs(plain.KarpenterBlock):
+class KarpenterArgs(plain.KarpenterBlock, plain.TaggedInAccount):
     """The cluster that Karpenter makes nodes for, and what is changed about its chart."""
 
     cluster_name: pulumi.Input[str]
@@ -53,12 +53,6 @@ class KarpenterArgs(plain.KarpenterBlock):
     """Version, mirror and values of the chart. Default: the version this release is for."""
     crd_chart: NotRequired[plain.Chart]
     """Version and mirror of the chart with the definitions. Default: those of `chart`."""
-    iam: NotRequired[plain.Iam]
-    """Permissions boundary and path of every role. Default: neither."""
-    partition: NotRequired[str]
-    """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
-    tags: NotRequired[dict[str, pulumi.Input[str]]]
-    """Tags of everything in AWS. Default: none."""
 
 
 class Karpenter(pulumi.ComponentResource):
@@ -103,20 +97,6 @@ class Karpenter(pulumi.ComponentResource):
         spec, found = validate_args(KarpenterSpec, KarpenterArgs, given, ruled)
         self._register(name, spec, args["cluster_name"], args["cluster_arn"], opts)
         warn(found, self)
-
-    @classmethod
-    def _from_spec(
-        cls,
-        name: str,
-        spec: KarpenterSpec,
-        cluster_name: pulumi.Input[str],
-        cluster_arn: pulumi.Input[str],
-        opts: pulumi.ResourceOptions,
-    ) -> Self:
-        """Install what is checked already."""
-        made = cls.__new__(cls)
-        made._register(name, spec, cluster_name, cluster_arn, opts)
-        return made
 
     def _register(
         self,
@@ -187,6 +167,8 @@ class Karpenter(pulumi.ComponentResource):
                 "queueName": self.queue_name,
             }
         )
+
+    _from_spec = FromSpec(_register)
 
     def _definitions(
         self, name: str, spec: KarpenterSpec, child: pulumi.ResourceOptions

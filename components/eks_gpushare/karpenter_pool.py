@@ -1,7 +1,7 @@
 """A pool of GPU nodes that Karpenter makes: which nodes, how many, and what they advertise."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NotRequired, Self
+from typing import Any, NotRequired
 
 import pulumi
 from pulumi_aws.ec2 import PlacementGroup
@@ -12,7 +12,7 @@ from eks_gpushare.aws.refs import KarpenterNodeRefs
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import KarpenterPoolSpec
 from eks_gpushare.findings.finding import Finding
-from eks_gpushare.inputs.component import given_args, props, validate_args, warn
+from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_karpenter_pool
 from eks_gpushare.rules.registry import until_unread
@@ -103,19 +103,6 @@ class KarpenterPool(pulumi.ComponentResource):
         self._register(name, spec, refs, opts)
         warn(found, self)
 
-    @classmethod
-    def _from_spec(
-        cls,
-        name: str,
-        spec: KarpenterPoolSpec,
-        refs: KarpenterNodeRefs,
-        opts: pulumi.ResourceOptions,
-    ) -> Self:
-        """Make a pool that is checked already."""
-        made = cls.__new__(cls)
-        made._register(name, spec, refs, opts)
-        return made
-
     def _register(
         self,
         name: str,
@@ -176,6 +163,8 @@ class KarpenterPool(pulumi.ComponentResource):
                 "tolerations": self.tolerations,
             }
         )
+
+    _from_spec = FromSpec(_register)
 
     @property
     def served(self) -> plain.ServedPool:

@@ -1,7 +1,7 @@
 """KEDA, which sets the number of pods of workloads by what it measures of them."""
 
 from collections.abc import Iterator
-from typing import NotRequired, Self, TypedDict
+from typing import NotRequired
 
 import pulumi
 from pulumi_aws.eks import PodIdentityAssociation
@@ -9,14 +9,14 @@ from pulumi_aws.iam import RolePolicy
 from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.core.v1 import Namespace
 
-from eks_gpushare.args import Chart, Iam, Prometheus
+from eks_gpushare.args import Chart, Prometheus, TaggedInAccount
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
 from eks_gpushare.config.component_specs import KedaSpec
 from eks_gpushare.documents.iam import queries_workspace, trusted_by
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import chart_release
-from eks_gpushare.inputs.component import props, validate_args, warn
+from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_keda
 from eks_gpushare.sharing.charts import release_source
@@ -31,7 +31,7 @@ RELEASE_NAME = "keda"
 _TIMEOUT_SECONDS = 600
 
 
-class KedaArgs(TypedDict):
+class KedaArgs(TaggedInAccount):
     """Where KEDA asks for the use of GPUs, and what is changed about its chart."""
 
     prometheus: Prometheus
@@ -44,12 +44,6 @@ class KedaArgs(TypedDict):
     """Copies of its operator. Default: 2."""
     chart: NotRequired[Chart]
     """Version, mirror and values of the chart. Default: the version this release is for."""
-    iam: NotRequired[Iam]
-    """Permissions boundary and path of its role. Default: neither."""
-    partition: NotRequired[str]
-    """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
-    tags: NotRequired[dict[str, pulumi.Input[str]]]
-    """Tags of what it has in AWS. Default: none."""
 
 
 class Keda(pulumi.ComponentResource):
@@ -84,19 +78,6 @@ class Keda(pulumi.ComponentResource):
         spec, found = validate_args(KedaSpec, KedaArgs, args, ruled)
         self._register(name, spec, cluster_name, opts)
         warn(found, self)
-
-    @classmethod
-    def _from_spec(
-        cls,
-        name: str,
-        spec: KedaSpec,
-        cluster_name: pulumi.Input[str] | None,
-        opts: pulumi.ResourceOptions,
-    ) -> Self:
-        """Install what is checked already."""
-        made = cls.__new__(cls)
-        made._register(name, spec, cluster_name, opts)
-        return made
 
     def _register(
         self,
@@ -135,6 +116,8 @@ class Keda(pulumi.ComponentResource):
             )
         self.namespace = namespace.metadata.name
         self.register_outputs({"namespace": self.namespace})
+
+    _from_spec = FromSpec(_register)
 
 
 def _identity(

@@ -1,6 +1,6 @@
 """A VPC for a cluster: per zone a private subnet for nodes and a public one for the way out."""
 
-from typing import NotRequired, Self, TypedDict
+from typing import NotRequired
 
 import pulumi
 from pulumi_aws.ec2 import (
@@ -16,18 +16,18 @@ from pulumi_aws.ec2 import (
     VpcEndpoint,
 )
 
-from eks_gpushare.args import Iam
+from eks_gpushare.args import TaggedInAccount
 from eks_gpushare.aws.karpenter_discovery import DISCOVERY_TAG
 from eks_gpushare.aws.roles import Roles, roles_of
 from eks_gpushare.config.component_specs import NetworkSpec
-from eks_gpushare.inputs.component import props, validate_args, warn
+from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
 from eks_gpushare.rules.component_rules import check_network
 from eks_gpushare.sharing.subnets import zone_subnets
 
 _ANYWHERE = "0.0.0.0/0"
 
 
-class NetworkArgs(TypedDict):
+class NetworkArgs(TaggedInAccount):
     """What a network is made of."""
 
     zones: list[str]
@@ -41,12 +41,6 @@ class NetworkArgs(TypedDict):
     discovered_by: NotRequired[str]
     """Name of the EKS cluster whose Karpenter finds the private subnets by the tag
     `karpenter.sh/discovery`. Default: they have no such tag."""
-    iam: NotRequired[Iam]
-    """Permissions boundary and path of every role. Default: neither."""
-    partition: NotRequired[str]
-    """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
-    tags: NotRequired[dict[str, pulumi.Input[str]]]
-    """Tags of everything. Default: none."""
 
 
 class Network(pulumi.ComponentResource):
@@ -84,13 +78,6 @@ class Network(pulumi.ComponentResource):
         self._register(name, spec, opts)
         warn(found, self)
 
-    @classmethod
-    def _from_spec(cls, name: str, spec: NetworkSpec, opts: pulumi.ResourceOptions) -> Self:
-        """Make a network that is checked already."""
-        made = cls.__new__(cls)
-        made._register(name, spec, opts)
-        return made
-
     def _register(self, name: str, spec: NetworkSpec, opts: pulumi.ResourceOptions | None) -> None:
         super().__init__("eks-gpushare:index:Network", name, props(spec), opts)
         child = pulumi.ResourceOptions(parent=self)
@@ -116,6 +103,8 @@ class Network(pulumi.ComponentResource):
                 "subnetByZone": self.subnet_by_zone,
             }
         )
+
+    _from_spec = FromSpec(_register)
 
 
 class _Children:

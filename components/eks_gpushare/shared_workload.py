@@ -1,7 +1,7 @@
 """A workload on shares of GPUs: its pods, and how their number follows the use of their shares."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NotRequired, Self, cast
+from typing import Any, NotRequired, cast
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
@@ -18,7 +18,7 @@ from eks_gpushare.config.component_specs import SharedWorkloadSpec
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.inputs.checked import known_spec
-from eks_gpushare.inputs.component import given_args, props, validate_args, warn
+from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_shared_workload
 from eks_gpushare.sharing import scaled_object, workloads
@@ -82,26 +82,6 @@ class SharedWorkload(pulumi.ComponentResource):
         self._register(name, spec, opts)
         warn(found, self)
 
-    @classmethod
-    def _from_spec(
-        cls,
-        name: str,
-        spec: SharedWorkloadSpec,
-        opts: pulumi.ResourceOptions,
-        scaler: list[pulumi.Resource],
-    ) -> Self:
-        """Make a workload that is checked already.
-
-        Args:
-            name: Name of the component.
-            spec: The workload and its pools.
-            opts: Pulumi's resource options.
-            scaler: The release of KEDA, with which a ScaledObject is replaced.
-        """
-        made = cls.__new__(cls)
-        made._register(name, spec, opts, scaler)
-        return made
-
     def _register(
         self,
         name: str,
@@ -138,6 +118,8 @@ class SharedWorkload(pulumi.ComponentResource):
                 kind = {"api_version": scaled["apiVersion"], "kind": scaled["kind"]}
                 CustomResource(f"{name}-scaled-object", **kind, **_fields(scaled), opts=after)
         self.register_outputs({"address": self.address})
+
+    _from_spec = FromSpec(_register)
 
 
 def _fields(document: Mapping[str, Any]) -> dict[str, Any]:

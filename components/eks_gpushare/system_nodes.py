@@ -1,25 +1,26 @@
 """Nodes without GPUs, for everything that needs none."""
 
 from collections.abc import Sequence
-from typing import Any, NotRequired, Self, TypedDict
+from typing import NotRequired
 
 import pulumi
 
-from eks_gpushare.args import Iam, Nodes, UserDataPart
+from eks_gpushare.args import InAccount
 from eks_gpushare.args.catalog import CatalogAdditions
+from eks_gpushare.args.nodes import SystemSettings
 from eks_gpushare.aws.node_group import GroupSpec, register_group
 from eks_gpushare.aws.refs import NodeRefs
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import standard_ami
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import SystemNodesSpec
-from eks_gpushare.inputs.component import props, validate_args, warn
+from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
 from eks_gpushare.rules.component_rules import check_system_nodes
 from eks_gpushare.sharing.nodes import sizes
 from eks_gpushare.sharing.user_data import system_user_data
 
 
-class SystemNodesArgs(TypedDict):
+class SystemNodesArgs(SystemSettings, InAccount):
     """What the nodes are, and the cluster they join."""
 
     cluster_name: pulumi.Input[str]
@@ -28,28 +29,8 @@ class SystemNodesArgs(TypedDict):
     """Subnets of the nodes."""
     version: NotRequired[str]
     """Kubernetes version. Default: the cluster's at creation."""
-    instance_types: NotRequired[list[str]]
-    """EC2 instance types. Default: t3.large."""
-    nodes: NotRequired[Nodes]
-    """How many nodes. Default: 2, at most 4."""
-    ami_version: NotRequired[str]
-    """EKS AMI release version. Default: the newest at creation."""
-    root_volume_gib: NotRequired[int]
-    """Size of the encrypted gp3 root volume in GiB. Default: 50."""
-    node_role: NotRequired[pulumi.Input[str]]
-    """IAM role of the nodes by ARN, with all policies that they need. Default: one is made."""
-    user_data: NotRequired[list[UserDataPart]]
-    """Further parts of the nodes' user data. Default: none."""
-    kubelet: NotRequired[dict[str, Any]]
-    """Fields of `KubeletConfiguration`, such as `maxPods`. Default: those of the AMI."""
-    max_unavailable: NotRequired[Any]
-    """How many nodes are exchanged at a time, or how many in a hundred: `"33%"`. Default: 1."""
     catalog: NotRequired[CatalogAdditions]
     """Instance types that this release does not know. Default: none."""
-    iam: NotRequired[Iam]
-    """Permissions boundary and path of every role. Default: neither."""
-    partition: NotRequired[str]
-    """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
     tags: NotRequired[dict[str, pulumi.Input[str]]]
     """Tags of everything but instances. Default: none."""
 
@@ -77,15 +58,6 @@ class SystemNodes(pulumi.ComponentResource):
         refs = NodeRefs(args["cluster_name"], args["subnet_ids"])
         self._register(name, spec, refs, opts)
         warn(found, self)
-
-    @classmethod
-    def _from_spec(
-        cls, name: str, spec: SystemNodesSpec, refs: NodeRefs, opts: pulumi.ResourceOptions
-    ) -> Self:
-        """Make nodes that are checked already."""
-        made = cls.__new__(cls)
-        made._register(name, spec, refs, opts)
-        return made
 
     def _register(
         self,
@@ -122,3 +94,5 @@ class SystemNodes(pulumi.ComponentResource):
         )
         self.node_group_name = group.node_group_name
         self.register_outputs({"nodeGroupName": self.node_group_name})
+
+    _from_spec = FromSpec(_register)

@@ -41,7 +41,6 @@ from eks_gpushare_lab.simulated_node.controller import SimulatedNodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import TracebackType
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Client, Object
@@ -111,12 +110,7 @@ class Session:
         self._simulated.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.by_use.stop()
         self._simulated.stop()
         self.scaling.autoscalers.stop()

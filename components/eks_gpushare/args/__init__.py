@@ -36,7 +36,7 @@ from eks_gpushare.args.cluster import (
     NetworkBlock,
     PodIdentity,
 )
-from eks_gpushare.args.nodes import Nodes, Taint
+from eks_gpushare.args.nodes import Nodes, NodeSettings, SystemSettings, Taint, UserDataPart
 from eks_gpushare.args.workloads import (
     Amounts,
     Idle,
@@ -153,30 +153,30 @@ class Reservation(TypedDict):
     """`cr-...`."""
 
 
-class UserDataPart(TypedDict):
-    """A further part of the user data of nodes."""
-
-    content_type: str
-    """Such as text/x-shellscript, text/cloud-config or application/node.eks.aws."""
-    content: str
-    """The part itself."""
-
-
-class Pool(TypedDict):
-    """Nodes of one kind and how their GPUs are shared; defaults as in the stack file."""
+class SharedNodes(TypedDict):
+    """What decides how GPUs of nodes are shared."""
 
     provisioner: NotRequired[str]
     """managedNodeGroup, karpenter or existing. Default: managedNodeGroup."""
     instance_types: list[str]
     """EC2 instance types."""
-    nodes: NotRequired[Nodes]
-    """How many nodes. Default: one."""
     ami_family: NotRequired[str]
     """al2023, bottlerocket or custom. Default: al2023."""
     custom_ami: NotRequired[CustomAmi]
     """Only with `ami_family` custom."""
     bottlerocket: NotRequired[Bottlerocket]
     """Only on Bottlerocket nodes. Default: their built-in device plugin."""
+    taints: NotRequired[list[Taint]]
+    """Taints of the nodes. Default: `nvidia.com/gpu=true:NoSchedule`."""
+    sharing: Sharing
+    """How the GPUs are shared."""
+
+
+class Pool(SharedNodes, NodeSettings):
+    """Nodes of one kind and how their GPUs are shared; defaults as in the stack file."""
+
+    nodes: NotRequired[Nodes]
+    """How many nodes. Default: one."""
     ami_version: NotRequired[str]
     """EKS AMI release version. Default: the newest at creation."""
     zones: NotRequired[list[str]]
@@ -191,10 +191,6 @@ class Pool(TypedDict):
     """Size of the encrypted gp3 root volume in GiB. Default: 200."""
     labels: NotRequired[dict[str, Input[str]]]
     """Further node labels."""
-    taints: NotRequired[list[Taint]]
-    """Taints of the nodes. Default: `nvidia.com/gpu=true:NoSchedule`."""
-    sharing: Sharing
-    """How the GPUs are shared."""
     scaled_by: NotRequired[str]
     """stack or autoscaler: who decides the desired size after creation. Default: stack."""
     karpenter: NotRequired[KarpenterPoolBlock]
@@ -215,14 +211,6 @@ class Pool(TypedDict):
     """1, or 2 to let pods reach the node's credentials. Default: 1."""
     tag_instances: NotRequired[bool]
     """Tag instances and volumes too; each change then rolls the nodes. Default: false."""
-    node_role: NotRequired[Input[str]]
-    """IAM role of the nodes by ARN, with all policies that they need. Default: one is made."""
-    user_data: NotRequired[list[UserDataPart]]
-    """Further parts of the nodes' user data. Default: none."""
-    kubelet: NotRequired[dict[str, Any]]
-    """Fields of `KubeletConfiguration`, such as `maxPods`. Default: those of the AMI."""
-    max_unavailable: NotRequired[Any]
-    """How many nodes are exchanged at a time, or how many in a hundred: `"33%"`. Default: 1."""
     local_storage: NotRequired[str]
     """`raid0`: images and pods' files are on the instance store. Default: it is not used."""
 
@@ -252,50 +240,36 @@ class Iam(TypedDict):
     """Path of the roles, such as `/team/`. Default: `/`."""
 
 
-class ServedPool(TypedDict):
+class InAccount(TypedDict):
+    """What an AWS account asks of what is made in it."""
+
+    iam: NotRequired[Iam]
+    """Permissions boundary and path of every role. Default: neither."""
+    partition: NotRequired[str]
+    """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
+
+
+class TaggedInAccount(InAccount):
+    """The same, where all of it is tagged."""
+
+    tags: NotRequired[dict[str, Input[str]]]
+    """Tags of everything in AWS. Default: none."""
+
+
+class ServedPool(SharedNodes):
     """What a device plugin or GPU Operator has to know of a pool; `GpuPool.served` is one."""
 
     name: str
     """Name of the pool: the value of a label of its nodes."""
-    provisioner: NotRequired[str]
-    """managedNodeGroup, karpenter or existing. Default: managedNodeGroup."""
-    instance_types: list[str]
-    """EC2 instance types."""
-    ami_family: NotRequired[str]
-    """al2023, bottlerocket or custom. Default: al2023."""
-    custom_ami: NotRequired[CustomAmi]
-    """Only with `ami_family` custom."""
-    bottlerocket: NotRequired[Bottlerocket]
-    """Only on Bottlerocket nodes. Default: their built-in device plugin."""
-    taints: NotRequired[list[Taint]]
-    """Taints of the nodes. Default: `nvidia.com/gpu=true:NoSchedule`."""
-    sharing: Sharing
-    """How the GPUs are shared."""
     catalog: NotRequired[CatalogAdditions]
     """Instance types, MIG profiles and layouts that this release does not know. Default: none."""
 
 
-class SystemBlock(TypedDict):
+class SystemBlock(SystemSettings):
     """Nodes without GPUs."""
 
-    instance_types: NotRequired[list[str]]
-    """EC2 instance types. Default: t3.large."""
-    nodes: NotRequired[Nodes]
-    """How many nodes. Default: 2, at most 4."""
-    ami_version: NotRequired[str]
-    """EKS AMI release version. Default: the newest at creation."""
     zones: NotRequired[list[str]]
     """Availability zones. Default: the network's; pinned, a new zone replaces no nodes."""
-    root_volume_gib: NotRequired[int]
-    """Size of the encrypted gp3 root volume in GiB. Default: 50."""
-    node_role: NotRequired[Input[str]]
-    """IAM role of the nodes by ARN, with all policies that they need. Default: one is made."""
-    user_data: NotRequired[list[UserDataPart]]
-    """Further parts of the nodes' user data. Default: none."""
-    kubelet: NotRequired[dict[str, Any]]
-    """Fields of `KubeletConfiguration`, such as `maxPods`. Default: those of the AMI."""
-    max_unavailable: NotRequired[Any]
-    """How many nodes are exchanged at a time, or how many in a hundred: `"33%"`. Default: 1."""
 
 
 class GpuStack(TypedDict):
@@ -309,6 +283,22 @@ class GpuStack(TypedDict):
     """Image for the controller that frees nodes once MIG manager has made their layout."""
     efa_device_plugin: NotRequired[bool]
     """Install AWS's device plugin for pools with `efa`. Default: true."""
+
+
+class ManagerSettings(TypedDict):
+    """Which pools a device plugin or GPU Operator serves, and what is changed about its chart."""
+
+    pools: NotRequired[dict[str, Pool]]
+    """Pools whose nodes others make, by name. The nodes carry the label
+    `nvidia.com/device-plugin.config`, but for Bottlerocket's, which bring a device plugin of their
+    own: those are passed over."""
+    served: NotRequired[list[ServedPool]]
+    """Pools of this program: `pool.served` of each `GpuPool`. At least one pool is given, here or
+    in `pools`."""
+    chart: NotRequired[Chart]
+    """Version, mirror and values of the chart. Default: the version this release is for."""
+    catalog: NotRequired[CatalogAdditions]
+    """Instance types, MIG profiles and layouts that this release does not know. Default: none."""
 
 
 class Charts(TypedDict):

@@ -63,23 +63,18 @@ class ExistingCluster(TypedDict):
     """Context of the kubeconfig. Default: its current one."""
 
 
-class Cluster(TypedDict):
-    """The cluster: `existing` alone, or the rest for a new one."""
+class ClusterSettings(TypedDict):
+    """What is changed about a new cluster."""
 
-    existing: NotRequired[ExistingCluster]
-    """A cluster that is there already."""
-    name: NotRequired[str]
-    """Name of the new EKS cluster."""
-    version: NotRequired[str]
-    """Kubernetes version, such as 1.35."""
     support_type: NotRequired[str]
     """standard or extended. Default: standard."""
     endpoint: NotRequired[Endpoint]
     """Who may reach the API server. Default: the VPC only."""
     admins: NotRequired[list[str]]
-    """IAM roles or users that get cluster-admin."""
+    """IAM roles or users that get cluster-admin. Default: only who creates it."""
     named_admins: NotRequired[dict[str, Input[str]]]
-    """More of them, each by a name of your own that its access entry gets in the state."""
+    """More of them, each by a name of your own that its access entry gets in the state: for roles
+    of the same program, whose ARNs are outputs. Default: none."""
     deletion_protection: NotRequired[bool]
     """Refuse deletion, in EKS and in Pulumi. Default: true."""
     secrets_key_arn: NotRequired[Input[str]]
@@ -90,6 +85,17 @@ class Cluster(TypedDict):
     """KMS key of that log group. Default: CloudWatch's own encryption."""
     addons: NotRequired[Addons]
     """Add-ons and their versions."""
+
+
+class Cluster(ClusterSettings):
+    """The cluster: `existing` alone, or the rest for a new one."""
+
+    existing: NotRequired[ExistingCluster]
+    """A cluster that is there already."""
+    name: NotRequired[str]
+    """Name of the new EKS cluster."""
+    version: NotRequired[str]
+    """Kubernetes version, such as 1.35."""
 
 
 class ClusterFacts(TypedDict):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.iam_ec2_actions import EC2_ACTIONS
-from eks_gpushare.catalog.iam_grants import Grant, ec2, eks, look, passing, service_role
+from eks_gpushare.catalog.iam_grants import Grant, ec2, eks, look, of, passing, service_role
 from eks_gpushare.catalog.iam_karpenter_actions import KARPENTER_ACTIONS
 
 if TYPE_CHECKING:
@@ -39,14 +39,10 @@ ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     "aws:cloudwatch/logGroup:LogGroup": (
         Grant(("logs:DescribeLogGroups",)),
         Grant(
-            (
-                "logs:CreateLogGroup",
-                "logs:DeleteLogGroup",
-                "logs:DeleteRetentionPolicy",
-                "logs:ListTagsForResource",
-                "logs:PutRetentionPolicy",
-                "logs:TagResource",
-                "logs:UntagResource",
+            of(
+                "logs",
+                "CreateLogGroup DeleteLogGroup DeleteRetentionPolicy ListTagsForResource "
+                "PutRetentionPolicy TagResource UntagResource",
             ),
             _LOG_GROUP,
         ),
@@ -55,12 +51,9 @@ ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     "aws:eks/accessEntry:AccessEntry": (
         Grant(("eks:CreateAccessEntry",), eks("cluster/{clusterName}")),
         Grant(
-            (
-                "eks:DeleteAccessEntry",
-                "eks:DescribeAccessEntry",
-                "eks:TagResource",
-                "eks:UntagResource",
-                "eks:UpdateAccessEntry",
+            of(
+                "eks",
+                "DeleteAccessEntry DescribeAccessEntry TagResource UntagResource UpdateAccessEntry",
             ),
             eks("access-entry/{clusterName}/*"),
         ),
@@ -76,13 +69,7 @@ ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     "aws:eks/addon:Addon": (
         Grant(("eks:CreateAddon",), eks("cluster/{clusterName}")),
         Grant(
-            (
-                "eks:DeleteAddon",
-                "eks:DescribeAddon",
-                "eks:TagResource",
-                "eks:UntagResource",
-                "eks:UpdateAddon",
-            ),
+            of("eks", "DeleteAddon DescribeAddon TagResource UntagResource UpdateAddon"),
             eks("addon/{clusterName}/{addonName}/*"),
         ),
         Grant(
@@ -110,14 +97,10 @@ ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     "aws:eks/cluster:Cluster": (
         Grant(("eks:CreateCluster",)),  # IAM knows no resource for it
         Grant(
-            (
-                "eks:DeleteCluster",
-                "eks:DescribeCluster",
-                "eks:DescribeUpdate",
-                "eks:TagResource",
-                "eks:UntagResource",
-                "eks:UpdateClusterConfig",
-                "eks:UpdateClusterVersion",
+            of(
+                "eks",
+                "DeleteCluster DescribeCluster DescribeUpdate TagResource UntagResource "
+                "UpdateClusterConfig UpdateClusterVersion",
             ),
             eks("cluster/{name}"),
         ),
@@ -140,14 +123,10 @@ ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     "aws:eks/nodeGroup:NodeGroup": (
         Grant(("eks:CreateNodegroup",), eks("cluster/{clusterName}")),
         Grant(
-            (
-                "eks:DeleteNodegroup",
-                "eks:DescribeNodegroup",
-                "eks:DescribeUpdate",
-                "eks:TagResource",
-                "eks:UntagResource",
-                "eks:UpdateNodegroupConfig",
-                "eks:UpdateNodegroupVersion",
+            of(
+                "eks",
+                "DeleteNodegroup DescribeNodegroup DescribeUpdate TagResource UntagResource "
+                "UpdateNodegroupConfig UpdateNodegroupVersion",
             ),
             eks("nodegroup/{clusterName}/{nodeGroupName}/*"),
         ),
@@ -183,12 +162,10 @@ ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     "aws:eks/podIdentityAssociation:PodIdentityAssociation": (
         Grant(("eks:CreatePodIdentityAssociation",), eks("cluster/{clusterName}")),
         Grant(
-            (
-                "eks:DeletePodIdentityAssociation",
-                "eks:DescribePodIdentityAssociation",
-                "eks:TagResource",
-                "eks:UntagResource",
-                "eks:UpdatePodIdentityAssociation",
+            of(
+                "eks",
+                "DeletePodIdentityAssociation DescribePodIdentityAssociation TagResource "
+                "UntagResource UpdatePodIdentityAssociation",
             ),
             eks("podidentityassociation/{clusterName}/*"),
         ),
@@ -197,17 +174,11 @@ ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     ),
     "aws:iam/role:Role": (
         Grant(
-            (
-                "iam:CreateRole",
-                "iam:DeleteRole",
-                "iam:GetRole",
-                "iam:ListAttachedRolePolicies",
-                "iam:ListInstanceProfilesForRole",
-                "iam:ListRolePolicies",
-                "iam:TagRole",
-                "iam:UntagRole",
-                "iam:UpdateAssumeRolePolicy",
-                "iam:UpdateRoleDescription",
+            of(
+                "iam",
+                "CreateRole DeleteRole GetRole ListAttachedRolePolicies "
+                "ListInstanceProfilesForRole ListRolePolicies TagRole UntagRole "
+                "UpdateAssumeRolePolicy UpdateRoleDescription",
             ),
             _ROLE,
         ),
@@ -240,17 +211,11 @@ ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     "aws:kms/key:Key": (
         Grant(("kms:CreateKey",)),  # IAM knows no resource for it
         Grant(
-            (
-                "kms:DescribeKey",
-                "kms:DisableKeyRotation",
-                "kms:EnableKeyRotation",
-                "kms:GetKeyPolicy",
-                "kms:GetKeyRotationStatus",
-                "kms:ListResourceTags",
-                "kms:ScheduleKeyDeletion",
-                "kms:TagResource",
-                "kms:UntagResource",
-                "kms:UpdateKeyDescription",
+            of(
+                "kms",
+                "DescribeKey DisableKeyRotation EnableKeyRotation GetKeyPolicy "
+                "GetKeyRotationStatus ListResourceTags ScheduleKeyDeletion TagResource "
+                "UntagResource UpdateKeyDescription",
             ),
             _KEYS,
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog.iam_grants import Grant, ec2, look, new, own, passing, tagging
+from eks_gpushare.catalog.iam_grants import Grant, ec2, look, new, of, own, passing, tagging
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,12 +15,10 @@ def _security_group_rule(direction: str) -> tuple[Grant, ...]:
     return (
         look("DescribeSecurityGroupRules"),
         Grant(
-            (
-                f"ec2:AuthorizeSecurityGroup{direction}",
-                f"ec2:RevokeSecurityGroup{direction}",
-                "ec2:ModifySecurityGroupRules",
-                "ec2:CreateTags",
-                "ec2:DeleteTags",
+            of(
+                "ec2",
+                f"AuthorizeSecurityGroup{direction} RevokeSecurityGroup{direction} "
+                "ModifySecurityGroupRules CreateTags DeleteTags",
             ),
             both,
         ),
@@ -32,12 +30,7 @@ EC2_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
         look("DescribeSecurityGroups"),
         # It comes with the VPC and has no tag yet, so it cannot be told from others.
         Grant(
-            (
-                "ec2:CreateTags",
-                "ec2:DeleteTags",
-                "ec2:RevokeSecurityGroupEgress",
-                "ec2:RevokeSecurityGroupIngress",
-            ),
+            of("ec2", "CreateTags DeleteTags RevokeSecurityGroupEgress RevokeSecurityGroupIngress"),
             ec2("security-group"),
         ),
     ),
@@ -66,13 +59,10 @@ EC2_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     "aws:ec2/launchTemplate:LaunchTemplate": (
         look("DescribeLaunchTemplates", "DescribeLaunchTemplateVersions"),
         Grant(
-            (
-                "ec2:CreateLaunchTemplate",
-                "ec2:CreateLaunchTemplateVersion",
-                "ec2:CreateTags",
-                "ec2:DeleteLaunchTemplate",
-                "ec2:DeleteTags",
-                "ec2:ModifyLaunchTemplate",
+            of(
+                "ec2",
+                "CreateLaunchTemplate CreateLaunchTemplateVersion CreateTags DeleteLaunchTemplate "
+                "DeleteTags ModifyLaunchTemplate",
             ),
             ec2("launch-template"),
         ),
@@ -87,12 +77,7 @@ EC2_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     "aws:ec2/placementGroup:PlacementGroup": (
         look("DescribePlacementGroups"),
         Grant(
-            (
-                "ec2:CreatePlacementGroup",
-                "ec2:CreateTags",
-                "ec2:DeletePlacementGroup",
-                "ec2:DeleteTags",
-            ),
+            of("ec2", "CreatePlacementGroup CreateTags DeletePlacementGroup DeleteTags"),
             ("arn:{partition}:ec2:{region}:{account}:placement-group/{name}",),
         ),
     ),
@@ -121,12 +106,10 @@ EC2_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
         # Of the pool's own and the VPC's: neither need have a name tag.
         Grant(("ec2:CreateSecurityGroup",), ec2("security-group", "vpc")),
         Grant(
-            (
-                "ec2:CreateTags",
-                "ec2:DeleteSecurityGroup",
-                "ec2:DeleteTags",
-                "ec2:RevokeSecurityGroupEgress",
-                "ec2:RevokeSecurityGroupIngress",
+            of(
+                "ec2",
+                "CreateTags DeleteSecurityGroup DeleteTags RevokeSecurityGroupEgress "
+                "RevokeSecurityGroupIngress",
             ),
             ec2("security-group"),
         ),

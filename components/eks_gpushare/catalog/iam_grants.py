@@ -28,6 +28,11 @@ class Grant(NamedTuple):
     given: str = ""
 
 
+def of(service: str, names: str) -> tuple[str, ...]:
+    """Actions of one service, by their names with spaces between."""
+    return tuple(f"{service}:{name}" for name in names.split())
+
+
 def ec2(*kinds: str) -> tuple[str, ...]:
     """ARNs of all EC2 resources of these kinds, in the region and account."""
     return tuple(f"arn:{{partition}}:ec2:{{region}}:{{account}}:{kind}/*" for kind in kinds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog.iam_grants import Grant, ec2, look
+from eks_gpushare.catalog.iam_grants import Grant, ec2, look, of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,13 +12,9 @@ if TYPE_CHECKING:
 KARPENTER_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     "aws:cloudwatch/eventRule:EventRule": (
         Grant(
-            (
-                "events:DeleteRule",
-                "events:DescribeRule",
-                "events:ListTagsForResource",
-                "events:PutRule",
-                "events:TagResource",
-                "events:UntagResource",
+            of(
+                "events",
+                "DeleteRule DescribeRule ListTagsForResource PutRule TagResource UntagResource",
             ),
             ("arn:{partition}:events:{region}:{account}:rule/{name}",),
         ),
@@ -36,14 +32,10 @@ KARPENTER_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     ),
     "aws:sqs/queue:Queue": (
         Grant(
-            (
-                "sqs:CreateQueue",
-                "sqs:DeleteQueue",
-                "sqs:GetQueueAttributes",
-                "sqs:ListQueueTags",
-                "sqs:SetQueueAttributes",
-                "sqs:TagQueue",
-                "sqs:UntagQueue",
+            of(
+                "sqs",
+                "CreateQueue DeleteQueue GetQueueAttributes ListQueueTags SetQueueAttributes "
+                "TagQueue UntagQueue",
             ),
             ("arn:{partition}:sqs:{region}:{account}:{name}",),
         ),

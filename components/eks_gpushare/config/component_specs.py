@@ -11,7 +11,7 @@ from eks_gpushare.config.autoscaling import ClusterAutoscaler, Karpenter
 from eks_gpushare.config.base import Items, Model, TextInput
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.environment import CatalogAdditions, Chart, Environment, SystemNodes
-from eks_gpushare.config.iam import Iam  # noqa: TC001  (pydantic reads the annotations)
+from eks_gpushare.config.iam import Iam
 from eks_gpushare.config.network import NewNetwork
 from eks_gpushare.config.pools import (
     AmiFamily,
@@ -26,22 +26,32 @@ from eks_gpushare.config.taints import DEFAULT_TAINT, Taint
 from eks_gpushare.config.workloads import Keda, Prometheus, Workload
 
 
-class NetworkSpec(NewNetwork):
+class Tagged(Model):
+    """What makes something in AWS."""
+
+    tags: dict[str, TextInput] = Field(default_factory=dict)
+    """Tags of everything but instances, which have them with `tag_instances` only."""
+
+
+class InAccount(Tagged):
+    """What makes roles too."""
+
+    iam: Iam | None = None
+    """Permissions boundary and path of every role."""
+    partition: str | None = None
+    """AWS partition. Default: that of the region of the AWS provider's configuration."""
+
+
+class NetworkSpec(NewNetwork, InAccount):
     """A VPC and its tags."""
 
     zones: Items[str]
     """Availability zones by name: a component asks the cloud nothing."""
     discovered_by: str | None = None
     """EKS cluster whose Karpenter finds the private subnets by their tag."""
-    iam: Iam | None = None
-    """Permissions boundary and path of every role."""
-    partition: str | None = None
-    """AWS partition. Default: that of the region of the AWS provider's configuration."""
-    tags: dict[str, TextInput] = Field(default_factory=dict)
-    """Tags of everything."""
 
 
-class EksClusterSpec(NewCluster):
+class EksClusterSpec(NewCluster, InAccount):
     """A cluster and its tags."""
 
     gpu_taints: Items[Taint] = (DEFAULT_TAINT,)
@@ -50,46 +60,28 @@ class EksClusterSpec(NewCluster):
     """ARN of who creates the cluster, as STS says it."""
     profile: str | None = None
     """AWS profile for the provider's kubeconfig."""
-    iam: Iam | None = None
-    """Permissions boundary and path of every role."""
-    partition: str | None = None
-    """AWS partition. Default: that of the region of the AWS provider's configuration."""
     startup_taints: Items[Taint] | None = None
     """Taints of nodes that those add-ons leave alone until it is gone."""
-    tags: dict[str, TextInput] = Field(default_factory=dict)
-    """Tags of everything."""
 
 
-class SystemNodesSpec(SystemNodes):
+class SystemNodesSpec(SystemNodes, InAccount):
     """Nodes without GPUs and their tags."""
 
     catalog: CatalogAdditions = CatalogAdditions.model_construct()
     """Instance types that this release does not know."""
     version: str | None = None
     """Kubernetes version. Default: the cluster's at creation."""
-    iam: Iam | None = None
-    """Permissions boundary and path of every role."""
-    partition: str | None = None
-    """AWS partition. Default: that of the region of the AWS provider's configuration."""
-    tags: dict[str, TextInput] = Field(default_factory=dict)
-    """Tags of everything but instances."""
 
 
-class GpuPoolSpec(Pool):
+class GpuPoolSpec(Pool, InAccount):
     """A pool that is a managed node group."""
 
     pool: str
     """Name of the pool."""
     version: str | None = None
     """Kubernetes version. Default: the cluster's at creation."""
-    iam: Iam | None = None
-    """Permissions boundary and path of every role."""
-    partition: str | None = None
-    """AWS partition. Default: that of the region of the AWS provider's configuration."""
     catalog: CatalogAdditions = CatalogAdditions.model_construct()
     """Instance types that this release does not know or has wrong."""
-    tags: dict[str, TextInput] = Field(default_factory=dict)
-    """Tags of everything but instances, unless `tag_instances`."""
 
 
 class ServedPool(Model):
@@ -116,37 +108,27 @@ class ServedPool(Model):
 
 
 class DevicePluginSpec(Model):
-    """The pools that the plugin serves, and its chart."""
+    """The pools that a manager serves, and its chart."""
 
     served: Items[ServedPool] = ()
     """Pools of the same program."""
     pools: dict[str, Pool] = Field(default_factory=dict)
     """Pools whose nodes others make, by name."""
     namespace: str | None = None
-    """Namespace. Default: nvidia-device-plugin."""
+    """Namespace. Default: that of the manager."""
     chart: Chart = Chart.model_construct()
     """Version, mirror and values of the chart."""
     catalog: CatalogAdditions = CatalogAdditions.model_construct()
     """Instance types, MIG profiles and layouts this release does not know or has wrong."""
 
 
-class GpuOperatorSpec(Model):
-    """The pools that the operator serves, and its chart."""
+class GpuOperatorSpec(DevicePluginSpec):
+    """The same of the operator, and what it needs besides."""
 
-    served: Items[ServedPool] = ()
-    """Pools of the same program."""
-    pools: dict[str, Pool] = Field(default_factory=dict)
-    """Pools whose nodes others make, by name."""
-    namespace: str | None = None
-    """Namespace. Default: gpu-operator."""
-    chart: Chart = Chart.model_construct()
-    """Version, mirror and values of the chart."""
     mig_taint_remover_image: TextInput | None = None
     """Image with Python 3.11 or later for the controller that frees nodes with MIG layouts."""
     node_monitoring_agent: bool | None = None
     """Whether EKS's node monitoring agent runs on the nodes, with a host engine of DCGM."""
-    catalog: CatalogAdditions = CatalogAdditions.model_construct()
-    """Instance types, MIG profiles and layouts this release does not know or has wrong."""
 
 
 class EfaDevicePluginSpec(Model):
@@ -160,7 +142,7 @@ class EfaDevicePluginSpec(Model):
     """Version, mirror and values of the chart."""
 
 
-class KarpenterSpec(Karpenter):
+class KarpenterSpec(Karpenter, InAccount):
     """Karpenter, installed in one cluster."""
 
     feature_gates: dict[str, bool] = Field(default_factory=lambda: {"nodeOverlay": True})
@@ -169,15 +151,9 @@ class KarpenterSpec(Karpenter):
     """Version, mirror and values of the chart."""
     crd_chart: Chart = Chart.model_construct()
     """Version and mirror of the chart with its custom resource definitions."""
-    iam: Iam | None = None
-    """Permissions boundary and path of every role."""
-    partition: str | None = None
-    """AWS partition. Default: that of the region of the AWS provider's configuration."""
-    tags: dict[str, TextInput] = Field(default_factory=dict)
-    """Tags of everything."""
 
 
-class KarpenterPoolSpec(Pool):
+class KarpenterPoolSpec(Pool, Tagged):
     """A pool whose nodes Karpenter makes."""
 
     provisioner: Provisioner = "karpenter"
@@ -188,11 +164,9 @@ class KarpenterPoolSpec(Pool):
     """Kubernetes version. Default: that of the cluster is not known."""
     catalog: CatalogAdditions = CatalogAdditions.model_construct()
     """Instance types that this release does not know or has wrong."""
-    tags: dict[str, TextInput] = Field(default_factory=dict)
-    """Tags of security groups, and of instances with `tag_instances`."""
 
 
-class ClusterAutoscalerSpec(ClusterAutoscaler):
+class ClusterAutoscalerSpec(ClusterAutoscaler, InAccount):
     """Cluster Autoscaler, and what it has to know of its cluster and of the pools it scales."""
 
     version: str
@@ -209,12 +183,6 @@ class ClusterAutoscalerSpec(ClusterAutoscaler):
     """AWS region of the cluster. Default: that of what is made here."""
     chart: Chart = Chart.model_construct()
     """Version, mirror and values of the chart."""
-    iam: Iam | None = None
-    """Permissions boundary and path of every role."""
-    partition: str | None = None
-    """AWS partition. Default: that of the region of the AWS provider's configuration."""
-    tags: dict[str, TextInput] = Field(default_factory=dict)
-    """Tags of the role and its association."""
 
 
 class SharedWorkloadSpec(Workload):
@@ -228,17 +196,11 @@ class SharedWorkloadSpec(Workload):
     """Where KEDA asks for the use of GPUs."""
 
 
-class KedaSpec(Keda):
+class KedaSpec(Keda, InAccount):
     """KEDA and its chart."""
 
     chart: Chart = Chart.model_construct()
     """Version, mirror and values of the chart."""
-    iam: Iam | None = None
-    """Permissions boundary and path of its role."""
-    partition: str | None = None
-    """AWS partition. Default: that of the region of the AWS provider's configuration."""
-    tags: dict[str, TextInput] = Field(default_factory=dict)
-    """Tags of what it has in AWS."""
 
 
 class ClusterFacts(Model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar
 
 import pulumi
 from pulumi.runtime.mocks import MockMonitor
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
 
 M = TypeVar("M", bound=Model)
+C = TypeVar("C", bound=pulumi.ComponentResource)
+P = ParamSpec("P")
 
 _PLAIN = "Give a plain value, such as one of pulumi.Config()."
 _INSTEAD = {
@@ -43,6 +45,24 @@ _INSTEAD = {
     "served": "Give the list itself, such as [pool.served].",
 }
 """What to do with an output, by the field that takes none."""
+
+
+class FromSpec(Generic[C, P]):
+    """Makes components out of what is checked already, by the method that registers them."""
+
+    def __init__(self, register: Callable[Concatenate[C, P], None]) -> None:
+        """By what `__init__` calls once it has checked its arguments."""
+        self._register = register
+
+    def __get__(self, _instance: C | None, owner: type[C]) -> Callable[P, C]:
+        """A function that makes one of the class."""
+
+        def make(*args: P.args, **kwargs: P.kwargs) -> C:
+            made = owner.__new__(owner)
+            self._register(made, *args, **kwargs)
+            return made
+
+        return make
 
 
 def given_args(args_type: type, args: Any) -> Mapping[str, Any]:

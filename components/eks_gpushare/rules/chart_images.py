@@ -97,23 +97,19 @@ def chart_images(ctx: Context) -> Iterator[Finding]:
 @check(Scope.CHARTS, BAD_IMAGE, MOVING_IMAGE, BAD_PULL_SECRET)
 def efa_images(ctx: Context) -> Iterator[Finding]:
     """For the chart of the EFA device plugin."""
-    chart = known_fields(ctx.environment.charts).get("efa_device_plugin")
-    if chart is None:
-        return
+    values = _given(ctx, "efa_device_plugin")
     at: FieldPath = ("charts", "efaDevicePlugin", "values")
-    yield from _tagged((*at, "image"), chart.values.get("image"), _EFA)
-    listed = chart.values.get("imagePullSecrets")
+    yield from _tagged((*at, "image"), values.get("image"), _EFA)
+    listed = values.get("imagePullSecrets")
     yield from _secrets((*at, "imagePullSecrets"), listed, named=True)
 
 
 @check(Scope.CHARTS, BAD_IMAGE, MOVING_IMAGE, BAD_PULL_SECRET)
 def autoscaler_images(ctx: Context) -> Iterator[Finding]:
     """For the chart of Cluster Autoscaler."""
-    chart = known_fields(ctx.environment.charts).get("cluster_autoscaler")
-    if chart is None:
-        return
+    values = _given(ctx, "cluster_autoscaler")
     at: FieldPath = ("charts", "clusterAutoscaler", "values", "image")
-    image = chart.values.get("image")
+    image = values.get("image")
     yield from _tagged(at, image, _autoscaler(ctx))
     if isinstance(image, dict):
         yield from _secrets((*at, "pullSecrets"), image.get("pullSecrets"), named=False)
@@ -122,32 +118,28 @@ def autoscaler_images(ctx: Context) -> Iterator[Finding]:
 @check(Scope.CHARTS, BAD_IMAGE, MOVING_IMAGE, BAD_PULL_SECRET)
 def karpenter_images(ctx: Context) -> Iterator[Finding]:
     """For the chart of Karpenter, which writes a digest behind the tag."""
-    chart = known_fields(ctx.environment.charts).get("karpenter")
-    if chart is None:
-        return
+    values = _given(ctx, "karpenter")
     at: FieldPath = ("charts", "karpenter", "values")
-    image = value_at(chart.values, "controller.image")
+    image = value_at(values, "controller.image")
     inner: FieldPath = (*at, "controller", "image")
     yield from _tagged(inner, image, _KARPENTER)
     digest = _text(image.get("digest")) if isinstance(image, dict) else None
     if digest and (fault := digest_fault(digest)):  # an empty one leaves it out
         fix = "Write the digest of that image, or an empty text for none."
         yield BAD_IMAGE.finding((*inner, "digest"), _not("a digest", digest, fault), fix)
-    listed = chart.values.get("imagePullSecrets")
+    listed = values.get("imagePullSecrets")
     yield from _secrets((*at, "imagePullSecrets"), listed, named=True)
 
 
 @check(Scope.CHARTS, BAD_IMAGE, MOVING_IMAGE, BAD_PULL_SECRET)
 def keda_images(ctx: Context) -> Iterator[Finding]:
     """For the chart of KEDA, which writes a registry before each repository."""
-    chart = known_fields(ctx.environment.charts).get("keda")
-    if chart is None:
-        return
+    values = _given(ctx, "keda")
     at: FieldPath = ("charts", "keda", "values")
-    for_all = value_at(chart.values, "global.image.registry")
+    for_all = value_at(values, "global.image.registry")
     yield from _registry((*at, "global", "image", "registry"), for_all)
     for part, name in _OF_KEDA.items():
-        image = value_at(chart.values, f"image.{part}")
+        image = value_at(values, f"image.{part}")
         if not isinstance(image, dict):
             continue
         inner: FieldPath = (*at, "image", part)
@@ -155,8 +147,14 @@ def keda_images(ctx: Context) -> Iterator[Finding]:
         yield from _tagged(inner, image, _Example(f"kedacore/{name}", versions.KEDA.version))
         if for_all is None and "registry" not in image:
             yield from _of_default_registry((*inner, "repository"), image.get("repository"))
-    listed = chart.values.get("imagePullSecrets")
+    listed = values.get("imagePullSecrets")
     yield from _secrets((*at, "imagePullSecrets"), listed, named=True)
+
+
+def _given(ctx: Context, name: str) -> Mapping[str, Any]:
+    """The values of a chart, as far as they are known."""
+    chart = known_fields(ctx.environment.charts).get(name)
+    return chart.values if chart is not None else {}
 
 
 def _registry(at: FieldPath, given: Any) -> Iterator[Finding]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.catalog import versions
-from eks_gpushare.config.base import TakesOutput, known_fields
+from eks_gpushare.config.base import TakesOutput
 from eks_gpushare.facts.index import charts as charts_facts
-from eks_gpushare.rules.chart_values import installed, known_keys
+from eks_gpushare.rules.chart_values import known_charts, known_keys
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.validation.shape import format_value
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.catalog.chart_keys import ChartKeys, Place, Type
+    from eks_gpushare.catalog.versions import HelmChart
     from eks_gpushare.config.environment import Chart
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.rules.context import Context
@@ -41,35 +41,11 @@ _LATER = TakesOutput().checked_as
 
 @check(Scope.CHARTS, WRONG_VALUE)
 def value_types(ctx: Context) -> Iterator[Finding]:
-    """For the chart that is installed."""
-    yield from _of(*installed(ctx))
+    for chart in known_charts(ctx):
+        yield from _of(*chart)
 
 
-@check(Scope.CHARTS, WRONG_VALUE)
-def efa_value_types(ctx: Context) -> Iterator[Finding]:
-    """For the chart of the EFA device plugin."""
-    chart = known_fields(ctx.environment.charts).get("efa_device_plugin")
-    if chart is not None:
-        yield from _of("efaDevicePlugin", chart, versions.EFA_DEVICE_PLUGIN)
-
-
-@check(Scope.CHARTS, WRONG_VALUE)
-def autoscaler_value_types(ctx: Context) -> Iterator[Finding]:
-    """For the chart of Cluster Autoscaler."""
-    chart = known_fields(ctx.environment.charts).get("cluster_autoscaler")
-    if chart is not None:
-        yield from _of("clusterAutoscaler", chart, versions.CLUSTER_AUTOSCALER)
-
-
-@check(Scope.CHARTS, WRONG_VALUE)
-def keda_value_types(ctx: Context) -> Iterator[Finding]:
-    """For the chart of KEDA."""
-    chart = known_fields(ctx.environment.charts).get("keda")
-    if chart is not None:
-        yield from _of("keda", chart, versions.KEDA)
-
-
-def _of(key: str, chart: Chart, default: versions.HelmChart) -> Iterator[Finding]:
+def _of(key: str, chart: Chart, default: HelmChart) -> Iterator[Finding]:
     keys = known_keys(chart, default) if chart.values else None
     if keys is None:
         return

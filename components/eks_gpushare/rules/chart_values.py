@@ -11,6 +11,7 @@ from eks_gpushare.config.base import known_fields
 from eks_gpushare.facts.index import charts as charts_facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.sharing.efa import pools_with_efa
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
@@ -34,30 +35,31 @@ UNCHECKED_VALUES = Rule(
 )
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
+_OTHERS: Mapping[str, tuple[str, versions.HelmChart]] = {
+    "cluster_autoscaler": ("clusterAutoscaler", versions.CLUSTER_AUTOSCALER),
+    "keda": ("keda", versions.KEDA),
+}
+"""Beside those of device plugins; that of Karpenter has rules of its own."""
 _MOST_OTHERS = 3
 """More places with the same key say nothing about which one was meant."""
 
 
 @check(Scope.CHARTS, UNKNOWN_VALUE, IDLE_VALUE, UNCHECKED_VALUES)
 def values_read(ctx: Context) -> Iterator[Finding]:
-    """For the chart that is installed."""
-    yield from of_chart(*installed(ctx))
+    for chart in known_charts(ctx):
+        yield from _of_chart(*chart)
 
 
-@check(Scope.CHARTS, UNKNOWN_VALUE, IDLE_VALUE, UNCHECKED_VALUES)
-def autoscaler_values_read(ctx: Context) -> Iterator[Finding]:
-    """For the chart of Cluster Autoscaler."""
-    chart = known_fields(ctx.environment.charts).get("cluster_autoscaler")
-    if chart is not None:
-        yield from of_chart("clusterAutoscaler", chart, versions.CLUSTER_AUTOSCALER)
-
-
-@check(Scope.CHARTS, UNKNOWN_VALUE, IDLE_VALUE, UNCHECKED_VALUES)
-def keda_values_read(ctx: Context) -> Iterator[Finding]:
-    """For the chart of KEDA."""
-    chart = known_fields(ctx.environment.charts).get("keda")
-    if chart is not None:
-        yield from of_chart("keda", chart, versions.KEDA)
+def known_charts(ctx: Context) -> Iterator[tuple[str, Chart, versions.HelmChart]]:
+    """The charts whose values are known: each key, what is said of it, and what is pinned."""
+    given = known_fields(ctx.environment.charts)
+    for name, (key, default) in _OTHERS.items():
+        if (chart := given.get(name)) is not None:
+            yield key, chart, default
+    yield installed(ctx)
+    chart = given.get("efa_device_plugin")
+    if chart is not None and pools_with_efa(ctx.environment):
+        yield "efaDevicePlugin", chart, versions.EFA_DEVICE_PLUGIN
 
 
 def installed(ctx: Context) -> tuple[str, Chart, versions.HelmChart]:
@@ -76,7 +78,7 @@ def known_keys(chart: Chart, default: versions.HelmChart) -> ChartKeys | None:
     return keys if known and chart.path is None else None
 
 
-def of_chart(key: str, chart: Chart, default: versions.HelmChart) -> Iterator[Finding]:
+def _of_chart(key: str, chart: Chart, default: versions.HelmChart) -> Iterator[Finding]:
     """Findings on the values that a stack gives to one chart.
 
     Args:

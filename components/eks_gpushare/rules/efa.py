@@ -8,7 +8,6 @@ from eks_gpushare.catalog import bottlerocket as facts
 from eks_gpushare.catalog import versions
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.ami_releases import first_for_cluster
-from eks_gpushare.rules.chart_values import IDLE_VALUE, UNCHECKED_VALUES, UNKNOWN_VALUE, of_chart
 from eks_gpushare.rules.charts import IDLE_CHART, undone
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket
@@ -70,14 +69,6 @@ def undone_efa_values(ctx: Context) -> Iterator[Finding]:
     taints = [taint for pool in pools.values() for taint in pool.taints]
     derived = efa_plugin_values(pools, taints, {})
     yield from undone(UNDONE_EFA_VALUE, "efaDevicePlugin", chart.values, derived, _OF_PLUGIN)
-
-
-@check(Scope.CHARTS, UNKNOWN_VALUE, IDLE_VALUE, UNCHECKED_VALUES)
-def efa_values_read(ctx: Context) -> Iterator[Finding]:
-    """For the chart of the EFA device plugin."""
-    chart = ctx.environment.charts.efa_device_plugin
-    if chart is not None and pools_with_efa(ctx.environment):
-        yield from of_chart("efaDevicePlugin", chart, versions.EFA_DEVICE_PLUGIN)
 
 
 @check(Scope.ENVIRONMENT, IDLE_CHART, TWO_EFA_PLUGINS, NO_EFA_PLUGIN)

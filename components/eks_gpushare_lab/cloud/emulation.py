@@ -18,7 +18,6 @@ from eks_gpushare_lab.host.folders import write_private
 
 if TYPE_CHECKING:
     import subprocess
-    from types import TracebackType
 
     from eks_gpushare_lab.cloud.account import Account
     from eks_gpushare_lab.control_plane.state import Lab
@@ -54,12 +53,7 @@ class Cloud:
         self.await_ready()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def begin(self) -> None:

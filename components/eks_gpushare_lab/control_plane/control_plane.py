@@ -28,7 +28,6 @@ from eks_gpushare_lab.host.folders import make_state_folder, state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from types import TracebackType
 
     from eks_gpushare_lab.binaries.build import Programs
     from eks_gpushare_lab.binaries.progress import BuildProgress
@@ -78,12 +77,7 @@ class ControlPlane:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     @property

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from eks_gpushare_lab.cloud.emulation import Cloud
     from eks_gpushare_lab.control_plane.state import Lab
@@ -131,12 +130,7 @@ class ControllerProcess(ABC):
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._processes.stop()
 
     @abstractmethod
