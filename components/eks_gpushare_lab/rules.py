@@ -6,13 +6,7 @@ from eks_gpushare.catalog.versions import (
     device_plugin_source,
     mig_parted_source,
 )
-from eks_gpushare.facts.index import autoscaling as autoscaling_facts
-from eks_gpushare.facts.index import daemons as daemons_facts
-from eks_gpushare.facts.index import mig as mig_facts
-from eks_gpushare.facts.index import mps as mps_facts
-from eks_gpushare.facts.index import nodes as nodes_facts
-from eks_gpushare.facts.index import sharing as sharing_facts
-from eks_gpushare.facts.index import workloads as workloads_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 
 _APPLY = "https://kubernetes.io/docs/reference/using-api/api-concepts/#setting-the-field-validation-level"
@@ -93,10 +87,10 @@ NOT_CREATED = Rule(
     "Quota and admission refuse pods, not Deployments: the workload looks fine and has no pods.",
     "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/",
 )
-NOT_ADMITTED = sharing_facts.ONE_SHARE.rule("GPU922")
-MPS_OTHER_USER = mps_facts.ONE_USER.rule("GPU953")
-NOT_ADVERTISED = workloads_facts.ADVERTISED.rule("GPU923")
-NOT_TOLERATED = workloads_facts.TOLERATED.rule("GPU924")
+NOT_ADMITTED = rule_of("GPU922")
+MPS_OTHER_USER = rule_of("GPU953")
+NOT_ADVERTISED = rule_of("GPU923")
+NOT_TOLERATED = rule_of("GPU924")
 NOT_AS_EXPECTED = Rule(
     "GPU931",
     "error",
@@ -155,7 +149,7 @@ MIG_MANAGER_WAITS = Rule(
     "What it has paused stays paused, and the node advertises nothing.",
     "https://github.com/NVIDIA/gpu-operator/issues/2833",
 )
-MIG_NOT_MANAGED = mig_facts.APPLIED.rule("GPU937")
+MIG_NOT_MANAGED = rule_of("GPU937")
 TAINT_STAYS = Rule(
     "GPU938",
     "error",
@@ -163,10 +157,10 @@ TAINT_STAYS = Rule(
     "Until then no pod lands on the node.",
     "https://github.com/NVIDIA/gpu-operator/issues/2670",
 )
-TWO_PLUGINS = daemons_facts.ONE_PLUGIN.rule("GPU939")
-NO_DRIVER_GATE = nodes_facts.WAITS_FOR_DRIVER.rule("GPU940")
-SILENT_FAILURE = mig_facts.BOOT_READ.rule("GPU941")
-TWO_ENGINES = daemons_facts.ONE_ENGINE.rule("GPU942")
+TWO_PLUGINS = rule_of("GPU939")
+NO_DRIVER_GATE = rule_of("GPU940")
+SILENT_FAILURE = rule_of("GPU941")
+TWO_ENGINES = rule_of("GPU942")
 NO_ENGINE = Rule(
     "GPU943",
     "error",
@@ -239,7 +233,7 @@ BELIEVES_THERE_IS_ROOM = Rule(
     "https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.36.1/cluster-autoscaler/"
     "processors/customresources/gpu_processor.go",
 )
-PROMISE_DIFFERS = autoscaling_facts.PROMISE.rule("GPU965")
+PROMISE_DIFFERS = rule_of("GPU965")
 HALF_EMPTY = Rule(
     "GPU966",
     "warning",

@@ -13,7 +13,7 @@ from of_pods import Crowd, Meeting
 from of_sharing import Shared
 from questions import QUESTIONS
 
-from eks_gpushare.facts.index import cluster, daemons, karpenter, mps, sharing, workloads
+from eks_gpushare.facts.index import fact_of
 
 if TYPE_CHECKING:
     from eks_gpushare.facts.fact import Fact
@@ -92,81 +92,77 @@ OLD, NEW = "p3.2xlarge", "g4dn.xlarge"
 """With a V100 of compute capability 7.0, and with a T4 of 7.5."""
 
 CASES = {
-    "half of what IANA gave out": Case(cluster.OPEN_ENDPOINT, endpoint("8.0.0.0/7"), BROKEN, IANA),
+    "half of what IANA gave out": Case(fact_of("GPU608"), endpoint("8.0.0.0/7"), BROKEN, IANA),
     "as much in two parts": Case(
-        cluster.OPEN_ENDPOINT, endpoint("8.0.0.0/8", "9.0.0.0/8"), BROKEN, IANA
+        fact_of("GPU608"), endpoint("8.0.0.0/8", "9.0.0.0/8"), BROKEN, IANA
     ),
-    "as much as IANA gave out": Case(cluster.OPEN_ENDPOINT, endpoint("8.0.0.0/8"), KEPT, IANA),
-    "17 on a V100": Case(mps.CLIENTS, Shared(OLD, "mps", 17), BROKEN, DEVICE),
-    "16 on a V100": Case(mps.CLIENTS, Shared(OLD, "mps", 16), KEPT, DEVICE),
-    "49 on a T4": Case(mps.CLIENTS, Shared(NEW, "mps", 49), BROKEN, DEVICE),
-    "48 on a T4": Case(mps.CLIENTS, Shared(NEW, "mps", 48), KEPT, DEVICE),
-    "no user beside one": Case(mps.ONE_USER, as_user(1000, None), BROKEN, USER),
-    "no user beside root": Case(mps.ONE_USER, as_user(0, None), KEPT, USER),
-    "two users": Case(mps.ONE_USER, as_user(1000, 1001), BROKEN, MPS_MANUAL),
-    "an exporter beside the agent": Case(daemons.ONE_ENGINE, exporter(), BROKEN, DCGM),
-    "an exporter that uses the agent's": Case(daemons.ONE_ENGINE, exporter(REMOTE), KEPT, DCGM),
+    "as much as IANA gave out": Case(fact_of("GPU608"), endpoint("8.0.0.0/8"), KEPT, IANA),
+    "17 on a V100": Case(fact_of("GPU202"), Shared(OLD, "mps", 17), BROKEN, DEVICE),
+    "16 on a V100": Case(fact_of("GPU202"), Shared(OLD, "mps", 16), KEPT, DEVICE),
+    "49 on a T4": Case(fact_of("GPU202"), Shared(NEW, "mps", 49), BROKEN, DEVICE),
+    "48 on a T4": Case(fact_of("GPU202"), Shared(NEW, "mps", 48), KEPT, DEVICE),
+    "no user beside one": Case(fact_of("GPU280"), as_user(1000, None), BROKEN, USER),
+    "no user beside root": Case(fact_of("GPU280"), as_user(0, None), KEPT, USER),
+    "two users": Case(fact_of("GPU280"), as_user(1000, 1001), BROKEN, MPS_MANUAL),
+    "an exporter beside the agent": Case(fact_of("GPU644"), exporter(), BROKEN, DCGM),
+    "an exporter that uses the agent's": Case(fact_of("GPU644"), exporter(REMOTE), KEPT, DCGM),
     "an engine of the operator's": Case(
-        daemons.ONE_ENGINE, exporter(REMOTE, dcgm=True), BROKEN, DCGM
+        fact_of("GPU644"), exporter(REMOTE, dcgm=True), BROKEN, DCGM
     ),
-    "a startup taint that stays": Case(
-        karpenter.STARTUP_TAINT, startup(A, taints=(A,)), BROKEN, TAINTS
-    ),
-    "its key with another effect": Case(
-        karpenter.STARTUP_TAINT, startup(A, taints=(B,)), KEPT, TAINTS
-    ),
-    "a startup taint twice": Case(karpenter.STARTUP_TAINT, startup(A, A), BROKEN, TAINTS),
-    "the newest image": Case(karpenter.IMAGE_PINNED, {"alias": "al2023@latest"}, BROKEN, IMAGES),
-    "an alias that is refused": Case(karpenter.IMAGE_PINNED, {"alias": "al2023"}, KEPT, IMAGES),
+    "a startup taint that stays": Case(fact_of("GPU752"), startup(A, taints=(A,)), BROKEN, TAINTS),
+    "its key with another effect": Case(fact_of("GPU752"), startup(A, taints=(B,)), KEPT, TAINTS),
+    "a startup taint twice": Case(fact_of("GPU752"), startup(A, A), BROKEN, TAINTS),
+    "the newest image": Case(fact_of("GPU754"), {"alias": "al2023@latest"}, BROKEN, IMAGES),
+    "an alias that is refused": Case(fact_of("GPU754"), {"alias": "al2023"}, KEPT, IMAGES),
     "an alias that has no other end": Case(
-        karpenter.IMAGE_PINNED, {"alias": "windows2022@latest"}, KEPT, IMAGES
+        fact_of("GPU754"), {"alias": "windows2022@latest"}, KEPT, IMAGES
     ),
-    "a limit of no resource": Case(karpenter.IDLE_LIMIT, limits("gpu"), BROKEN, LIMITS),
-    "a limit of one": Case(karpenter.IDLE_LIMIT, limits(GPU), KEPT, LIMITS),
-    "a limit of nodes": Case(karpenter.IDLE_LIMIT, limits("nodes"), BROKEN, LIMITS),
+    "a limit of no resource": Case(fact_of("GPU744"), limits("gpu"), BROKEN, LIMITS),
+    "a limit of one": Case(fact_of("GPU744"), limits(GPU), KEPT, LIMITS),
+    "a limit of nodes": Case(fact_of("GPU744"), limits("nodes"), BROKEN, LIMITS),
     "a limit of nodes that are static": Case(
-        karpenter.IDLE_LIMIT, limits("nodes", static=True), KEPT, LIMITS
+        fact_of("GPU744"), limits("nodes", static=True), KEPT, LIMITS
     ),
-    "no limit": Case(karpenter.NO_LIMIT, limits(), BROKEN, LIMITS),
+    "no limit": Case(fact_of("GPU746"), limits(), BROKEN, LIMITS),
     "budgets that let nodes go": Case(
-        karpenter.BUSY_CONSOLIDATION,
+        fact_of("GPU751"),
         consolidates(consolidationPolicy="WhenEmptyOrUnderutilized", budgets=[{"nodes": "1"}]),
         BROKEN,
         CONSOLIDATION,
     ),
     "a budget that lets none go": Case(
-        karpenter.BUSY_CONSOLIDATION,
+        fact_of("GPU751"),
         consolidates(consolidationPolicy="WhenEmptyOrUnderutilized", budgets=[{"nodes": "0"}]),
         KEPT,
         CONSOLIDATION,
     ),
     "another value": Case(
-        workloads.TOLERATED, meeting("NoSchedule", key="team", value="it"), BROKEN, TOLERATION
+        fact_of("GPU1111"), meeting("NoSchedule", key="team", value="it"), BROKEN, TOLERATION
     ),
-    "any key": Case(workloads.TOLERATED, meeting("NoExecute", operator="Exists"), KEPT, TOLERATION),
+    "any key": Case(fact_of("GPU1111"), meeting("NoExecute", operator="Exists"), KEPT, TOLERATION),
     "another effect": Case(
-        workloads.TOLERATED,
+        fact_of("GPU1111"),
         meeting("NoExecute", key="team", operator="Exists", effect="NoSchedule"),
         BROKEN,
         TOLERATION,
     ),
     "a taint that only prefers": Case(
-        workloads.TOLERATED, meeting("PreferNoSchedule", key="other"), KEPT, TOLERATION
+        fact_of("GPU1111"), meeting("PreferNoSchedule", key="other"), KEPT, TOLERATION
     ),
     "less than a CPU": Case(
-        sharing.THIN_SHARE, Shared("g5.xlarge", "timeSlicing", 4), BROKEN, RESERVED
+        fact_of("GPU210"), Shared("g5.xlarge", "timeSlicing", 4), BROKEN, RESERVED
     ),
     "more than a CPU": Case(
-        sharing.THIN_SHARE, Shared("g5.xlarge", "timeSlicing", 3), KEPT, RESERVED
+        fact_of("GPU210"), Shared("g5.xlarge", "timeSlicing", 3), KEPT, RESERVED
     ),
     "a limit is the request": Case(
-        sharing.GOES_ROUND,
+        fact_of("GPU837"),
         Crowd(Shared("g5.xlarge", "timeSlicing", 8), 8, "limits", {"cpu": "1"}),
         BROKEN,
         DEFAULTING,
     ),
     "fewer pods than fit": Case(
-        sharing.GOES_ROUND,
+        fact_of("GPU837"),
         Crowd(Shared("g5.xlarge", "timeSlicing", 8), 3, "requests", {"cpu": "1"}),
         KEPT,
         DEFAULTING,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eks_gpushare.catalog import Catalog
-from eks_gpushare.facts.index import cluster
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.karpenter_pools import moves_pods
 from eks_gpushare.facts.names import only_a_policy_says
 from eks_gpushare.facts.public_networks import reaches_everybody
@@ -107,10 +107,10 @@ def test_no_nodes_take_nothing_of_a_quota() -> None:
     assert (demand.vcpus, demand.parts) == (2 * G5.vcpus, (("a", 0), ("b", 2 * G5.vcpus)))
 
 
-def test_a_rule_is_of_a_name_that_the_fact_has() -> None:
-    assert cluster.OPEN_ENDPOINT.rule("GPU608").id == "GPU608"
-    with pytest.raises(ValueError, match="GPU609 is no name of the fact: A public endpoint"):
-        cluster.OPEN_ENDPOINT.rule("GPU609")
+def test_a_rule_is_of_a_code_that_says_a_fact() -> None:
+    assert rule_of("GPU608", not_alone="why").not_alone == "why"
+    with pytest.raises(ValueError, match="GPU999 says no fact of the index"):
+        rule_of("GPU999")
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from pulumi_policy.proxy import (
 
 from eks_gpushare.facts.public_networks import network_of, reaches_everybody
 from eks_gpushare.inventory.control_plane import covered
+from gpushare_policies.registry import THEMES
 from gpushare_policies.rule import ResourcePolicy
-from gpushare_policies.rules import cluster
 from gpushare_policies.rules.cluster import version_in_standard_support
 from gpushare_policies.rules.cluster.api_authentication import API_AUTHENTICATION
 from gpushare_policies.rules.cluster.control_plane_logs import CONTROL_PLANE_LOGS
@@ -43,7 +43,7 @@ COMPONENT_PATHS = {"supportType": ("upgradePolicy", "supportType")}
 ABSENT = object()
 OF_A_CLUSTER = [
     rule
-    for rule in cluster.RULES
+    for rule in THEMES["cluster"]
     if isinstance(rule, ResourcePolicy) and AWS_CLUSTER in rule.applies_to
 ]
 

@@ -46,10 +46,6 @@ class Differs(NamedTuple):
     """What this front knows, or does not, that others do."""
 
 
-ADOPTED = Differs("error", "Whoever takes the pack into use asks that it is kept.")
-"""Of policies on how safe something is, which works all the same."""
-
-
 class Fact(NamedTuple):
     """Something that has to hold, and what follows where it does not."""
 
@@ -76,16 +72,6 @@ class Fact(NamedTuple):
         differing = self.differs.get(name)
         return differing.severity if differing else self.severity
 
-    def rule(self, code: str, *, not_alone: str = "") -> Rule:
-        """The kind of finding by which a front says the fact.
-
-        Args:
-            code: One of its names.
-            not_alone: Why a component that stands alone has no such finding. Default: it has.
-
-        Raises:
-            ValueError: If the fact has no such name.
-        """
-        if code not in self.names:
-            raise ValueError(f"{code} is no name of the fact: {self.title}")
-        return Rule(code, self.severity_of(code), self.title, self.why, self.source, not_alone)
+    def rule(self, name: str, *, not_alone: str = "") -> Rule:
+        """The kind of finding by which one of its names says the fact."""
+        return Rule(name, self.severity_of(name), self.title, self.why, self.source, not_alone)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.config.base import TakesOutput, known_fields
 from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.facts.index import autoscaling as autoscaling_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
@@ -71,7 +71,7 @@ MANY_TAGS = Rule(
     "EKS takes 50 tags, and refuses the node group.",
     "https://docs.aws.amazon.com/eks/latest/userguide/eks-using-tags.html",
 )
-FALSE_TEMPLATE = autoscaling_facts.PROMISE.rule("GPU790")
+FALSE_TEMPLATE = rule_of("GPU790")
 NEVER_READY = Rule(
     "GPU791",
     "warning",

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from eks_gpushare.catalog import versions
 from eks_gpushare.catalog.chart_releases import parse_version
 from eks_gpushare.config.base import known_fields
-from eks_gpushare.facts.index import charts as charts_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -25,7 +25,7 @@ _RELEASE = "https://www.pulumi.com/registry/packages/kubernetes/api-docs/helm/v3
 _REPOSITORIES = "https://helm.sh/docs/topics/chart_repository/"
 _REGISTRIES = "https://helm.sh/docs/topics/registries/"
 
-FLOATING_CHART = charts_facts.EXACT_VERSION.rule("GPU702")
+FLOATING_CHART = rule_of("GPU702")
 CHART_SOURCE = Rule(
     "GPU704",
     "error",

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.base import TakesOutput
-from eks_gpushare.facts.index import charts as charts_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.rules.chart_values import known_charts, known_keys
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.validation.shape import format_value
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.rules.context import Context
 
-WRONG_VALUE = charts_facts.WRONG_TYPE.rule("GPU727")
+WRONG_VALUE = rule_of("GPU727")
 
 _WORDS: Mapping[Type, str] = {
     "boolean": "true or false",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.catalog import versions
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.config.base import known_fields
-from eks_gpushare.facts.index import charts as charts_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.efa import pools_with_efa
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _HELM = "https://helm.sh/docs/chart_template_guide/values_files/"
 
-UNKNOWN_VALUE = charts_facts.UNKNOWN_VALUE.rule("GPU711")
-IDLE_VALUE = charts_facts.IDLE_VALUE.rule("GPU712")
+UNKNOWN_VALUE = rule_of("GPU711")
+IDLE_VALUE = rule_of("GPU712")
 UNCHECKED_VALUES = Rule(
     "GPU713",
     "info",

@@ -10,7 +10,7 @@ from eks_gpushare.catalog.chart_releases import PLUGIN_SINCE, chart_history, par
 from eks_gpushare.config.base import known_fields
 from eks_gpushare.config.sharing import Mig, Mps
 from eks_gpushare.documents.helm import value_at
-from eks_gpushare.facts.index import charts as charts_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.chart_values import installed
 from eks_gpushare.rules.registry import Scope, check
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
-OLD_CHART = charts_facts.OLD_CHART.rule("GPU718")
+OLD_CHART = rule_of("GPU718")
 UNPUBLISHED_CHART = Rule(
     "GPU719",
     "error",

@@ -9,7 +9,7 @@ from eks_gpushare.catalog import eks_versions, support
 from eks_gpushare.catalog.arns import key_fault, partition_of_arn, principal_fault, region_of_key
 from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ExistingCluster
-from eks_gpushare.facts.index import cluster as cluster_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 
@@ -36,7 +36,7 @@ OUT_OF_SUPPORT = Rule(
     "EKS refuses new clusters of such a version and upgrades existing ones by itself.",
     _VERSIONS,
 )
-EXTENDED_SUPPORT = cluster_facts.STANDARD_SUPPORT.rule("GPU603")
+EXTENDED_SUPPORT = rule_of("GPU603")
 UNKNOWN_VERSION = Rule(
     "GPU604",
     "warning",

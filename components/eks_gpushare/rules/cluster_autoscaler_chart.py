@@ -10,7 +10,7 @@ from eks_gpushare.catalog.chart_releases import parse_version
 from eks_gpushare.catalog.cluster_autoscaler_flags import flags_since
 from eks_gpushare.config.base import known_fields
 from eks_gpushare.documents.helm import value_at
-from eks_gpushare.facts.index import autoscaling as autoscaling_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import undone
 from eks_gpushare.rules.registry import Scope, check
@@ -38,7 +38,7 @@ UNKNOWN_RELEASE = Rule(
     "It simulates the scheduler of one minor version, and is tested with that one only.",
     f"{_TREE}/README.md#releases",
 )
-OTHER_RELEASE = autoscaling_facts.SAME_MINOR.rule("GPU786")
+OTHER_RELEASE = rule_of("GPU786")
 UNDONE_VALUE = Rule(
     "GPU793",
     "error",

@@ -6,7 +6,7 @@ from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.cidrs import CidrError, read_cidr, special
-from eks_gpushare.facts.index import cluster as cluster_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.public_networks import public_share, reaches_everybody, widest
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _ENDPOINT = "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html"
 
-OPEN_ENDPOINT = cluster_facts.OPEN_ENDPOINT.rule("GPU608")
+OPEN_ENDPOINT = rule_of("GPU608")
 NO_ENDPOINT = Rule(
     "GPU610",
     "error",
@@ -27,7 +27,7 @@ NO_ENDPOINT = Rule(
     "EKS refuses a cluster without one, and networks without a public endpoint do nothing.",
     _ENDPOINT,
 )
-NODES_LOCKED_OUT = cluster_facts.PRIVATE_ENDPOINT.rule("GPU323")
+NODES_LOCKED_OUT = rule_of("GPU323")
 CIDR_LIST = Rule(
     "GPU330",
     "error",

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.helm import merge_values
-from eks_gpushare.facts.index import daemons as daemons_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.edges.engines import engine_of_operator
 from eks_gpushare.rules.registry import Runs, Scope, check
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _NO_CLUSTER = "An operator that stands alone is not told whether the cluster has the agent."
 
-TWO_ENGINES = daemons_facts.ONE_ENGINE.rule("GPU644", not_alone=_NO_CLUSTER)
+TWO_ENGINES = rule_of("GPU644", not_alone=_NO_CLUSTER)
 NO_ENGINE = Rule(
     "GPU645",
     "warning",

@@ -9,7 +9,7 @@ from eks_gpushare.catalog import ami_release, nvidia_ami, standard_ami
 from eks_gpushare.catalog.amis import NO_LDCONFIG, NO_LDCONFIG_SOURCE, release_date
 from eks_gpushare.catalog.bottlerocket import bottlerocket_release
 from eks_gpushare.catalog.resource_ids import is_id
-from eks_gpushare.facts.index import nodes as nodes_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.launches import ROOMY_GIB
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
@@ -59,8 +59,8 @@ SMALL_DISK = Rule(
     "EC2 refuses a volume smaller than the AMI's snapshot.",
     _AMI,
 )
-CRAMPED_DISK = nodes_facts.VOLUME_ROOM.rule("GPU506")
-NO_DRIVER = nodes_facts.DRIVER.rule("GPU507")
+CRAMPED_DISK = rule_of("GPU506")
+NO_DRIVER = rule_of("GPU507")
 LOST_LIBRARIES = Rule(
     "GPU641",
     "warning",
@@ -68,7 +68,7 @@ LOST_LIBRARIES = Rule(
     "Of some releases, what loads NVML fails on a new node until ldconfig has run.",
     NO_LDCONFIG_SOURCE,
 )
-FLOATING_AMI = nodes_facts.AMI_PINNED.rule("GPU508")
+FLOATING_AMI = rule_of("GPU508")
 
 _LARGEST_GIB = 65536
 """Largest gp3 volume, as botocore 1.44.5 has it (EC2, EbsBlockDevice.VolumeSize; 16384 until

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.config.autoscaling import KarpenterPool
 from eks_gpushare.config.taints import AGENT_TAINTS
-from eks_gpushare.facts.index import karpenter as karpenter_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.karpenter_pools import Twice, twice
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.names import key_fault, value_fault
@@ -46,7 +46,7 @@ IDLE_ON_STATIC = Rule(
     "Its nodes stay whether pods run on them or not; Karpenter ignores the key.",
     _STATIC,
 )
-STARTUP_TAINT = karpenter_facts.STARTUP_TAINT.rule("GPU752")
+STARTUP_TAINT = rule_of("GPU752")
 LABEL_OF_KARPENTER = Rule(
     "GPU753",
     "error",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.documents.cron import cron_fault
 from eks_gpushare.documents.duration import LONGEST, seconds
 from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.facts.index import karpenter as karpenter_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.karpenter_pools import moves_pods
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
@@ -45,7 +45,7 @@ NODES_STAY = Rule(
     "Empty nodes with GPUs stay, and are paid for.",
     _DISRUPTION,
 )
-EVICTS = karpenter_facts.BUSY_CONSOLIDATION.rule("GPU751")
+EVICTS = rule_of("GPU751")
 DRIFT_STUCK = Rule(
     "GPU759",
     "warning",

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.facts.index import karpenter as karpenter_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.karpenter_pools import NODES, OF_EVERY_NODE, is_idle_limit
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LIMITS = "https://karpenter.sh/docs/concepts/nodepools/#speclimits"
 
-IDLE_LIMIT = karpenter_facts.IDLE_LIMIT.rule("GPU744")
+IDLE_LIMIT = rule_of("GPU744")
 FORBIDDING_LIMIT = Rule(
     "GPU745",
     "error",
@@ -35,7 +35,7 @@ FORBIDDING_LIMIT = Rule(
     "pods wait for ever.",
     _LIMITS,
 )
-NO_LIMIT = karpenter_facts.NO_LIMIT.rule("GPU746")
+NO_LIMIT = rule_of("GPU746")
 BAD_LIMIT = Rule(
     "GPU747",
     "error",

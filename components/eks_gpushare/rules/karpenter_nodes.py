@@ -15,7 +15,7 @@ from eks_gpushare.catalog.kubelet import (
 )
 from eks_gpushare.documents.node_config import NODE_CONFIG
 from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.facts.index import karpenter as karpenter_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 _NODE_CLASSES = "https://karpenter.sh/docs/concepts/nodeclasses/"
 
-NO_RELEASE = karpenter_facts.IMAGE_PINNED.rule(
-    "GPU754", not_alone="It is told the version of its cluster, or asks for it."
-)
+NO_RELEASE = rule_of("GPU754", not_alone="It is told the version of its cluster, or asks for it.")
 NO_PRICE = Rule(
     "GPU758",
     "warning",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.catalog import nvidia_ami, why_no_mig
 from eks_gpushare.catalog.versions import device_plugin_source, mig_parted_source
 from eks_gpushare.config.sharing import Mig
-from eks_gpushare.facts.index import mig as mig_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.resources import GPU, shares
@@ -34,8 +34,8 @@ UNKNOWN_LAYOUT = Rule(
     "MIG manager leaves the GPUs as they are and the node advertises none of the devices.",
     _NAMES,
 )
-UNKNOWN_PROFILE = mig_facts.PROFILE.rule("GPU221")
-NO_ROOM = mig_facts.FITS.rule("GPU222")
+UNKNOWN_PROFILE = rule_of("GPU221")
+NO_ROOM = rule_of("GPU222")
 MEDIA_TWICE = Rule(
     "GPU223",
     "error",
@@ -71,7 +71,7 @@ WRONG_COUNT = Rule(
     "mig-parted refuses negative counts, and takes a count of 0 for a profile that is not there.",
     mig_parted_source("api/spec/v1/spec.go"),
 )
-SINGLE_STRATEGY = mig_facts.UNIFORM.rule("GPU228")
+SINGLE_STRATEGY = rule_of("GPU228")
 UNLIKE_GPUS = Rule(
     "GPU229",
     "error",

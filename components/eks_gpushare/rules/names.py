@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config.sharing import Mig
-from eks_gpushare.facts.index import nodes as nodes_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.device_plugin_config import DEFAULT_KEY
@@ -50,7 +50,7 @@ TAINT_TWICE = Rule(
     "Kubernetes refuses a node with two taints of one key and effect.",
     _TAINTS,
 )
-NO_TAINT = nodes_facts.TAINTED.rule("GPU306")
+NO_TAINT = rule_of("GPU306")
 BAD_POOL_NAME = Rule(
     "GPU307",
     "error",

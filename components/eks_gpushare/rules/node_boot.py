@@ -9,8 +9,7 @@ from eks_gpushare.catalog.amis import (
     release_date,
 )
 from eks_gpushare.catalog.versions import gpu_operator_source
-from eks_gpushare.facts.index import mig as mig_facts
-from eks_gpushare.facts.index import nodes as nodes_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.images import newer_release, spelt
 from eks_gpushare.rules.registry import Scope, check
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
 _VALIDATOR = gpu_operator_source("cmd/nvidia-validator/main.go")
 
-OLD_AMI = mig_facts.BOOT_READ.rule("GPU640")
-NOT_WAITING = nodes_facts.WAITS_FOR_DRIVER.rule(
+OLD_AMI = rule_of("GPU640")
+NOT_WAITING = rule_of(
     "GPU642", not_alone="A pool is not told who serves it, and a manager not how its nodes boot."
 )
 IDLE_WAIT = Rule(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.catalog.resource_ids import is_id
 from eks_gpushare.catalog.zones import ZONE_LETTERS
 from eks_gpushare.config.network import ExistingNetwork
-from eks_gpushare.facts.index import nodes as nodes_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.network import BAD_ID, subnet_faults
 from eks_gpushare.rules.registry import Runs, Scope, check
@@ -84,7 +84,7 @@ ZONE_TWICE = Rule(
     _NODE_GROUPS,
     not_alone="The program chooses the subnets itself.",
 )
-EFA_ZONES = nodes_facts.EFA_ZONE.rule("GPU627")
+EFA_ZONES = rule_of("GPU627")
 _RESERVED = {"reserved", "capacityBlock"}
 
 

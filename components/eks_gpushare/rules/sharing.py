@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.catalog import memory_text
 from eks_gpushare.catalog.versions import device_plugin_source
 from eks_gpushare.config.sharing import Mig, Mps, TimeSlicing
-from eks_gpushare.facts.index import mps as mps_facts
-from eks_gpushare.facts.index import sharing as sharing_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.mps import most_clients
 from eks_gpushare.facts.replicas import ADVISED_SLICES, are_many_slices
 from eks_gpushare.facts.shares import SYSTEM_PODS, are_more_than_pods, most_pods, thin
@@ -37,7 +36,7 @@ FEW_REPLICAS = Rule(
     "The device plugin refuses one replica and crash-loops on every node of the pool.",
     _REPLICAS,
 )
-MPS_LIMIT = mps_facts.CLIENTS.rule("GPU202")
+MPS_LIMIT = rule_of("GPU202")
 NO_MIG = Rule(
     "GPU203",
     "error",
@@ -45,7 +44,7 @@ NO_MIG = Rule(
     "The layout would never be applied, and the node would advertise whole GPUs or nothing.",
     "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-gpus.html",
 )
-SEVERAL_SHARES = sharing_facts.SEVERAL_REFUSED.rule("GPU205")
+SEVERAL_SHARES = rule_of("GPU205")
 MEMORY_SHARED = Rule(
     "GPU206",
     "info",
@@ -60,9 +59,9 @@ MPS_MEMORY = Rule(
     "Pods with several processes get the limit several times over.",
     "https://github.com/NVIDIA/k8s-device-plugin/issues/594",
 )
-MANY_REPLICAS = sharing_facts.FEW_SLICES.rule("GPU208")
-TOO_FEW_PODS = sharing_facts.PODS_FOR_SHARES.rule("GPU209")
-THIN_SHARES = sharing_facts.THIN_SHARE.rule("GPU210")
+MANY_REPLICAS = rule_of("GPU208")
+TOO_FEW_PODS = rule_of("GPU209")
+THIN_SHARES = rule_of("GPU210")
 TOLERATION_NEEDED = Rule(
     "GPU211",
     "info",
@@ -71,7 +70,7 @@ TOLERATION_NEEDED = Rule(
     "resource; without one these pods stay Pending.",
     _EKS_PLATFORM,
 )
-MPS_ONE_USER = mps_facts.ONE_USER.rule("GPU280")
+MPS_ONE_USER = rule_of("GPU280")
 
 FEWEST_REPLICAS = 2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config.network import ExistingNetwork
-from eks_gpushare.facts.index import quotas as quotas_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.vcpus import Group, demands
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
@@ -40,7 +40,7 @@ ANY_SUBNET = Rule(
     "gateway, and another one that somebody adds replaces the pool.",
     "https://docs.aws.amazon.com/eks/latest/best-practices/subnets.html",
 )
-VCPU_DEMAND = quotas_facts.VCPUS.rule("GPU801")
+VCPU_DEMAND = rule_of("GPU801")
 NO_PRICE = Rule(
     "GPU802",
     "info",

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.documents.image import reference_fault
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.images import moving_tag
-from eks_gpushare.facts.index import sharing as sharing_facts
-from eks_gpushare.facts.index import workloads as workloads_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.shares import fit_before_shares
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
@@ -53,7 +52,7 @@ BAD_IMAGE = Rule(
     "Its pods never start: InvalidImageName.",
     _IMAGES,
 )
-FLOATING_IMAGE = workloads_facts.IMAGE_PINNED.rule("GPU830")
+FLOATING_IMAGE = rule_of("GPU830")
 NO_PORT = Rule(
     "GPU827",
     "error",
@@ -76,7 +75,7 @@ TOO_LARGE = Rule(
     "It waits for ever, and an autoscaler adds no node that it would not fit on either.",
     _RESOURCES,
 )
-SHARES_UNREACHED = sharing_facts.GOES_ROUND.rule("GPU837")
+SHARES_UNREACHED = rule_of("GPU837")
 BAD_BUDGET = Rule(
     "GPU838",
     "error",
@@ -84,7 +83,7 @@ BAD_BUDGET = Rule(
     "The API server refuses the PodDisruptionBudget.",
     _BUDGETS,
 )
-STUCK_BUDGET = workloads_facts.BUDGET.rule("GPU849")
+STUCK_BUDGET = rule_of("GPU849")
 BAD_CAPABILITY = Rule(
     "GPU847",
     "error",

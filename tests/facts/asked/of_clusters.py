@@ -8,7 +8,7 @@ from fronts import CLUSTER, files, policy, stack
 from question import Question
 
 from eks_gpushare.facts.fact import Front
-from eks_gpushare.facts.index import cluster
+from eks_gpushare.facts.index import fact_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -76,7 +76,7 @@ def _of_stack(given: Endpoint) -> Collection[str]:
 
 QUESTIONS = (
     Question(
-        cluster.OPEN_ENDPOINT,
+        fact_of("GPU608"),
         _named,
         {
             Front.STACK: _of_stack,
@@ -85,7 +85,7 @@ QUESTIONS = (
         },
     ),
     Question(
-        cluster.PRIVATE_ENDPOINT,
+        fact_of("GPU323"),
         _ways,
         {
             Front.STACK: _of_stack,

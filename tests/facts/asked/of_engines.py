@@ -9,7 +9,7 @@ from of_sharing import eksctl, program_nodes
 from question import Question
 
 from eks_gpushare.facts.fact import Front
-from eks_gpushare.facts.index import daemons
+from eks_gpushare.facts.index import fact_of
 from eks_gpushare_lab.reporting.machines import engine_findings
 from eks_gpushare_lab.simulated_node.pods import EXPORTER, HOST_ENGINE
 
@@ -73,7 +73,7 @@ def _of_lab(values: dict[str, Any]) -> Collection[str]:
 
 QUESTIONS = (
     Question(
-        daemons.ONE_ENGINE,
+        fact_of("GPU644"),
         _values,
         {
             Front.STACK: _of_stack,

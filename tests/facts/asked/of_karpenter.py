@@ -9,7 +9,7 @@ from fronts import GPU, files, policy, stack
 from question import Question
 
 from eks_gpushare.facts.fact import Front
-from eks_gpushare.facts.index import karpenter
+from eks_gpushare.facts.index import fact_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -161,7 +161,7 @@ def _disruption(random: Random) -> KarpenterPool:
 
 QUESTIONS = (
     Question(
-        karpenter.STARTUP_TAINT,
+        fact_of("GPU752"),
         _taints,
         {
             Front.STACK: _pool_of_stack,
@@ -170,7 +170,7 @@ QUESTIONS = (
         },
     ),
     Question(
-        karpenter.IDLE_LIMIT,
+        fact_of("GPU744"),
         _limits,
         {
             Front.STACK: _pool_of_stack,
@@ -179,7 +179,7 @@ QUESTIONS = (
         },
     ),
     Question(
-        karpenter.NO_LIMIT,
+        fact_of("GPU746"),
         _limits,
         {
             Front.STACK: _pool_of_stack,
@@ -188,7 +188,7 @@ QUESTIONS = (
         },
     ),
     Question(
-        karpenter.BUSY_CONSOLIDATION,
+        fact_of("GPU751"),
         _disruption,
         {
             Front.STACK: _pool_of_stack,
@@ -197,7 +197,7 @@ QUESTIONS = (
         },
     ),
     Question(
-        karpenter.IMAGE_PINNED,
+        fact_of("GPU754"),
         _term,
         {Front.FILES: lambda term: files(_node_class(term)), Front.POLICY: _class_of_program},
     ),

@@ -9,7 +9,7 @@ from of_sharing import Shared, charts, eksctl, program_chart, program_nodes
 from question import Question
 
 from eks_gpushare.facts.fact import Front
-from eks_gpushare.facts.index import mps, sharing, workloads
+from eks_gpushare.facts.index import fact_of
 from eks_gpushare_lab.observing.placement import untolerated
 from eks_gpushare_lab.simulated_node.mps_server import MpsServer
 
@@ -213,7 +213,7 @@ def _crowd_of_program(crowd: Crowd) -> Collection[str]:
 
 QUESTIONS = (
     Question(
-        mps.ONE_USER,
+        fact_of("GPU280"),
         _users,
         {
             Front.FILES: _users_of_files,
@@ -222,12 +222,12 @@ QUESTIONS = (
         },
     ),
     Question(
-        workloads.IMAGE_PINNED,
+        fact_of("GPU830"),
         _image,
         {Front.STACK: _image_of_stack, Front.POLICY: _image_of_program},
     ),
     Question(
-        workloads.TOLERATED,
+        fact_of("GPU1111"),
         _meeting,
         {
             Front.FILES: _landing_of_files,
@@ -236,7 +236,7 @@ QUESTIONS = (
         },
     ),
     Question(
-        sharing.GOES_ROUND,
+        fact_of("GPU837"),
         _crowd,
         {
             Front.STACK: _crowd_of_stack,

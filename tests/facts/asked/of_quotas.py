@@ -10,7 +10,7 @@ from of_sharing import program_nodes
 from question import Question
 
 from eks_gpushare.facts.fact import Front
-from eks_gpushare.facts.index import quotas
+from eks_gpushare.facts.index import fact_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -69,4 +69,6 @@ def _of_program(groups: Groups) -> Collection[str]:
     return policy("vcpus-within-quota", *made, config=quota)
 
 
-QUESTIONS = (Question(quotas.VCPUS, _groups, {Front.STACK: _of_stack, Front.POLICY: _of_program}),)
+QUESTIONS = (
+    Question(fact_of("GPU801"), _groups, {Front.STACK: _of_stack, Front.POLICY: _of_program}),
+)

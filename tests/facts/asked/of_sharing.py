@@ -8,7 +8,7 @@ from fronts import GPU, NODE_GROUP, RELEASE, files, policy, stack
 from question import Question
 
 from eks_gpushare.facts.fact import Front
-from eks_gpushare.facts.index import mps, sharing
+from eks_gpushare.facts.index import fact_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -109,7 +109,7 @@ def _refusal_of_program(shared: Shared) -> Collection[str]:
 
 QUESTIONS = (
     Question(
-        mps.CLIENTS,
+        fact_of("GPU202"),
         _mps,
         {
             Front.STACK: _of_stack,
@@ -118,22 +118,22 @@ QUESTIONS = (
         },
     ),
     Question(
-        sharing.FEW_SLICES,
+        fact_of("GPU208"),
         _sliced,
         {Front.STACK: _of_stack, Front.POLICY: _slices_of_program},
     ),
     Question(
-        sharing.SEVERAL_REFUSED,
+        fact_of("GPU205"),
         _refusing,
         {Front.STACK: _of_stack, Front.POLICY: _refusal_of_program},
     ),
     Question(
-        sharing.THIN_SHARE,
+        fact_of("GPU210"),
         _sliced,
         {Front.STACK: _of_stack, Front.FILES: _of_files},
     ),
     Question(
-        sharing.PODS_FOR_SHARES,
+        fact_of("GPU209"),
         _crowded,
         {Front.STACK: _of_stack, Front.FILES: _of_files, Front.POLICY: _crowd_of_program},
     ),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.facts.index import sharing as sharing_facts
-from eks_gpushare.facts.index import workloads as workloads_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.landings import grounds
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-SEVERAL_SHARES = sharing_facts.ONE_SHARE.rule("GPU1113")
-AMOUNT = workloads_facts.AMOUNT.rule("GPU1114")
-TOO_MANY = workloads_facts.TOO_MANY.rule("GPU1115")
+SEVERAL_SHARES = rule_of("GPU1113")
+AMOUNT = rule_of("GPU1114")
+TOO_MANY = rule_of("GPU1115")
 
 
 @edge(AMOUNT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.facts.index import sharing as sharing_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.shares import SYSTEM_PODS, are_more_than_pods, most_pods
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.problem import Problem
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-UNREACHABLE = sharing_facts.PODS_FOR_SHARES.rule("GPU1190")
+UNREACHABLE = rule_of("GPU1190")
 
 
 @edge(UNREACHABLE)

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.catalog.chart_releases import parse_version
-from eks_gpushare.facts.index import workloads as workloads_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.device_configs import GATES, GATES_OF_KINDS, config_problems
 from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Release, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _DRA: Final = "https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/"
-NO_CLASS: Final = workloads_facts.NO_CLASS.rule("GPU1146")
-BAD_CONFIG: Final = workloads_facts.BAD_CONFIG.rule("GPU1147")
-NO_CLAIM: Final = workloads_facts.NO_CLAIM.rule("GPU1148")
-CLAIM_SHAPE: Final = workloads_facts.CLAIM_SHAPE.rule("GPU1149")
+NO_CLASS: Final = rule_of("GPU1146")
+BAD_CONFIG: Final = rule_of("GPU1147")
+NO_CLAIM: Final = rule_of("GPU1148")
+CLAIM_SHAPE: Final = rule_of("GPU1149")
 
 DRIVER_CHARTS: Final = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
 """Names of the chart of NVIDIA's driver, the old one and the new."""

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
 from eks_gpushare.catalog.chart_releases import chart_history, parse_version
 from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_config
-from eks_gpushare.facts.index import charts as charts_facts
-from eks_gpushare.facts.index import configs as configs_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import serving
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release, Workload
@@ -42,13 +41,13 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 
-MAP_MISSING = configs_facts.MAP_MISSING.rule("GPU1120")
-MAP_UNUSED = configs_facts.MAP_UNUSED.rule("GPU1121")
-KEY_MISSING = configs_facts.KEY_MISSING.rule("GPU1122")
-NO_KEY = configs_facts.NO_KEY.rule("GPU1123")
-LABEL_UNREAD = configs_facts.LABEL_UNREAD.rule("GPU1124")
-NO_YAML = configs_facts.NO_YAML.rule("GPU1125")
-OLD_CHART = charts_facts.OLD_CHART.rule("GPU1126")
+MAP_MISSING = rule_of("GPU1120")
+MAP_UNUSED = rule_of("GPU1121")
+KEY_MISSING = rule_of("GPU1122")
+NO_KEY = rule_of("GPU1123")
+LABEL_UNREAD = rule_of("GPU1124")
+NO_YAML = rule_of("GPU1125")
+OLD_CHART = rule_of("GPU1126")
 
 
 @edge(NO_YAML, OLD_CHART)

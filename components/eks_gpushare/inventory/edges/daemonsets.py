@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.facts.index import daemons as daemons_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import may_run_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons, may_be_more
 from eks_gpushare.inventory.items import Release, Workload
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
 
-KEPT_OUT = daemons_facts.KEPT_OUT.rule("GPU1100")
-UNLABELLED = daemons_facts.UNLABELLED.rule("GPU1101")
-NO_PLUGIN = daemons_facts.NO_PLUGIN.rule("GPU1102")
-UNWATCHED = daemons_facts.UNWATCHED.rule("GPU1103")
+KEPT_OUT = rule_of("GPU1100")
+UNLABELLED = rule_of("GPU1101")
+NO_PLUGIN = rule_of("GPU1102")
+UNWATCHED = rule_of("GPU1103")
 
 _LABEL = f"{PRESENT_LABEL}=true"
 

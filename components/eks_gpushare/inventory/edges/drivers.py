@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
-from eks_gpushare.facts.index import nodes as nodes_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.nodes import gpu_nodes, without_operands
 from eks_gpushare.inventory.places import value_place
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.nodes import NodeKind
     from eks_gpushare.inventory.problem import Judgement
 
-TWICE = nodes_facts.TWICE.rule("GPU1180")
-NOWHERE = nodes_facts.DRIVER.rule("GPU1181")
-UNNAMED = nodes_facts.UNNAMED.rule("GPU1182")
+TWICE = rule_of("GPU1180")
+NOWHERE = rule_of("GPU1181")
+UNNAMED = rule_of("GPU1182")
 _PARTS = ("driver", "toolkit")
 _WITH = re.compile(r"NVIDIA|AL2_x86_64_GPU|ACCELERATED", re.IGNORECASE)
 """AMI types of EKS, and families of eksctl, that say so by their name."""

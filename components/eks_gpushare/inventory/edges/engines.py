@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
-from eks_gpushare.facts.index import daemons as daemons_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import nvidia_settings, runs_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons
 from eks_gpushare.inventory.items import Release, Workload
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-TWO_PLUGINS = daemons_facts.ONE_PLUGIN.rule("GPU1185")
-PLUGIN_AND_DRA = daemons_facts.PLUGIN_AND_DRA.rule("GPU1186")
-TWO_ENGINES = daemons_facts.ONE_ENGINE.rule("GPU1187")
+TWO_PLUGINS = rule_of("GPU1185")
+PLUGIN_AND_DRA = rule_of("GPU1186")
+TWO_ENGINES = rule_of("GPU1187")
 _DRA_CHARTS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.facts.index import workloads as workloads_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 
-NOT_ADVERTISED = workloads_facts.ADVERTISED.rule("GPU1110")
-PODS_KEPT_OUT = workloads_facts.TOLERATED.rule("GPU1111")
-ELSEWHERE = workloads_facts.ELSEWHERE.rule("GPU1112")
+NOT_ADVERTISED = rule_of("GPU1110")
+PODS_KEPT_OUT = rule_of("GPU1111")
+ELSEWHERE = rule_of("GPU1112")
 
 _MOST_TYPES = 5
 """Instance types that a message lists."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.facts.images import moving_parameter
-from eks_gpushare.facts.index import launches as launch_facts
-from eks_gpushare.facts.index import nodes as nodes_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.launches import NODE_ALONE, ROOMY_GIB, reaches_pods, takes_no_token
 from eks_gpushare.inventory.items import NodeLaunch, Nodes
 from eks_gpushare.inventory.matching import KEEPS_OFF
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-TOKENS = launch_facts.TOKENS.rule("GPU1210")
-HOPS = launch_facts.HOPS.rule("GPU1211")
-ENCRYPTED = launch_facts.ENCRYPTED.rule("GPU1212")
-PRIVATE = launch_facts.PRIVATE.rule("GPU1213")
-ROOM = nodes_facts.VOLUME_ROOM.rule("GPU1214")
-TAINTED = nodes_facts.TAINTED.rule("GPU1215")
-PINNED = nodes_facts.AMI_PINNED.rule("GPU1216")
+TOKENS = rule_of("GPU1210")
+HOPS = rule_of("GPU1211")
+ENCRYPTED = rule_of("GPU1212")
+PRIVATE = rule_of("GPU1213")
+ROOM = rule_of("GPU1214")
+TAINTED = rule_of("GPU1215")
+PINNED = rule_of("GPU1216")
 _LOCAL = ("localStorage", "local-disks")
 """In user data that puts images on the disks of the instance: of nodeadm, and of AL2's script."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.mig import ALL_DISABLED
-from eks_gpushare.facts.index import mig as mig_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.configs import KEY_MISSING, MAP_MISSING, NO_YAML, not_yaml
@@ -40,12 +40,12 @@ _OF_THE_OPERATOR = "default-mig-parted-config"
 """The ConfigMap that the operator makes itself: `assets/state-mig-manager` of NVIDIA/gpu-operator,
 read 2026-11-22."""
 
-CANNOT = mig_facts.CANNOT.rule("GPU1130")
-NO_LAYOUT = mig_facts.NO_LAYOUT.rule("GPU1131")
-NOBODY_APPLIES = mig_facts.APPLIED.rule("GPU1132")
-NOT_UNIFORM = mig_facts.UNIFORM.rule("GPU1133")
-NO_STRATEGY = mig_facts.NO_STRATEGY.rule("GPU1134")
-UNDONE = mig_facts.UNDONE.rule("GPU1135")
+CANNOT = rule_of("GPU1130")
+NO_LAYOUT = rule_of("GPU1131")
+NOBODY_APPLIES = rule_of("GPU1132")
+NOT_UNIFORM = rule_of("GPU1133")
+NO_STRATEGY = rule_of("GPU1134")
+UNDONE = rule_of("GPU1135")
 
 
 @edge(UNDONE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
-from eks_gpushare.facts.index import configs as configs_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.items import ConfigMap, Release, Workload
 from eks_gpushare.inventory.places import value_place
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 
-MOUNT_MISSING = configs_facts.MOUNT_MISSING.rule("GPU1127")
-FILE_MISSING = configs_facts.FILE_MISSING.rule("GPU1128")
+MOUNT_MISSING = rule_of("GPU1127")
+FILE_MISSING = rule_of("GPU1128")
 _OF_EVERY_NAMESPACE = ("kube-root-ca.crt",)
 """Kubernetes itself puts it into each."""
 _CONFIG_FILE = "CONFIG_FILE"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import PLUGIN_CHART
-from eks_gpushare.facts.index import mps as mps_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.mps import most_clients, some_wait, user_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.daemons import daemons
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 
-SEVERAL_USERS = mps_facts.ONE_USER.rule("GPU1170")
-NO_DAEMON = mps_facts.NO_DAEMON.rule("GPU1171")
-NOT_ON_MIG = mps_facts.NOT_ON_MIG.rule("GPU1172")
-TOO_MANY_CLIENTS = mps_facts.CLIENTS.rule("GPU1173")
-SHARED_MEMORY = mps_facts.SHARED_MEMORY.rule("GPU1174")
+SEVERAL_USERS = rule_of("GPU1170")
+NO_DAEMON = rule_of("GPU1171")
+NOT_ON_MIG = rule_of("GPU1172")
+TOO_MANY_CLIENTS = rule_of("GPU1173")
+SHARED_MEMORY = rule_of("GPU1174")
 _GUESSED = " Where no runAsUser is set, the image decides; root is assumed."
 _SHM = "/dev/shm"  # noqa: S108  (a place in a container)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.facts.index import nodes as nodes_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.nodes import CATALOG
 from eks_gpushare.inventory.problem import Problem
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-MIXED = nodes_facts.MIXED.rule("GPU1183")
+MIXED = rule_of("GPU1183")
 _GROUPS = ("managed", "selfManaged")
 """Karpenter chooses the type by what pods ask for."""
 

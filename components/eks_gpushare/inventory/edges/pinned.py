@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.facts.index import charts as charts_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.items import PART_OF_POD, Nodes, Workload
 from eks_gpushare.inventory.label_index import LabelIndex
 from eks_gpushare.inventory.nodes import NodeKind
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import NodeTaint
     from eks_gpushare.inventory.problem import Judgement
 
-PINNED = charts_facts.PINNED.rule("GPU1118")
+PINNED = rule_of("GPU1118")
 
 
 @edge(PINNED)

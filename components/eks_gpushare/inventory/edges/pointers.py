@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.facts.index import autoscaling as autoscaling_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.by_value import ByValue
 from eks_gpushare.inventory.items import PART_OF_POD, Pointer, Release, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-NO_TARGET = autoscaling_facts.NO_TARGET.rule("GPU1191")
-NO_PODS = autoscaling_facts.NO_PODS.rule("GPU1192")
-NO_PORT = autoscaling_facts.NO_PORT.rule("GPU1193")
-TRIGGERS = autoscaling_facts.TRIGGERS.rule("GPU1194")
+NO_TARGET = rule_of("GPU1191")
+NO_PODS = rule_of("GPU1192")
+NO_PORT = rule_of("GPU1193")
+TRIGGERS = rule_of("GPU1194")
 _BUILT_IN = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 _SCALERS = ("ScaledObject", "HorizontalPodAutoscaler")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.facts.index import autoscaling as autoscaling_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
 from eks_gpushare.inventory.items import Overlay
 from eks_gpushare.inventory.label_index import LabelIndex
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 
-PROMISE_DIFFERS = autoscaling_facts.PROMISE.rule("GPU1140")
-NOT_PROMISED = autoscaling_facts.NOT_PROMISED.rule("GPU1141")
-NOT_TAKEN_BACK = autoscaling_facts.NOT_TAKEN_BACK.rule("GPU1142")
-SAME_WEIGHT = autoscaling_facts.SAME_WEIGHT.rule("GPU1143")
+PROMISE_DIFFERS = rule_of("GPU1140")
+NOT_PROMISED = rule_of("GPU1141")
+NOT_TAKEN_BACK = rule_of("GPU1142")
+SAME_WEIGHT = rule_of("GPU1143")
 
 
 class _Told(NamedTuple):

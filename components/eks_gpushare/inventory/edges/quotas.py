@@ -6,7 +6,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.facts.index import quotas as quotas_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.vcpus import Group
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
 from eks_gpushare.inventory.items import Nodes, Quota
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-QUOTA_NAME = quotas_facts.QUOTA_NAME.rule("GPU1150")
-ABOVE_CAPACITY = quotas_facts.ABOVE_CAPACITY.rule("GPU1151")
-PROMISED_TWICE = quotas_facts.PROMISED_TWICE.rule("GPU1152")
+QUOTA_NAME = rule_of("GPU1150")
+ABOVE_CAPACITY = rule_of("GPU1151")
+PROMISED_TWICE = rule_of("GPU1152")
 _QUEUE = "ClusterQueue"
 
 
@@ -120,7 +120,7 @@ def _together(
 
 def vcpus(inventory: Inventory) -> Iterator[Group[Nodes] | NotSeen]:
     """What EC2's quotas count of each declaration of nodes at its largest."""
-    rule = quotas_facts.VCPUS.rule("GPU801")
+    rule = rule_of("GPU801")
     for nodes in inventory.of(Nodes):
         if nodes.provisioner in ("byHand", "autoMode"):
             continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare.facts.index import tenants as tenants_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.bottlerocket import runs_bottlerocket
 from eks_gpushare.inventory.items import Namespace, Workload
@@ -35,9 +35,9 @@ ISOLATION_LABEL = "eks-gpushare.io/isolation"
 ISOLATED = "isolated"
 """Its value for tenants that share no GPU with others."""
 
-SHARED_BY_TENANTS = tenants_facts.SHARED_BY_TENANTS.rule("GPU1160")
-LEAK = tenants_facts.LEAK.rule("GPU1161")
-NO_WAY = tenants_facts.NO_WAY.rule("GPU1162")
+SHARED_BY_TENANTS = rule_of("GPU1160")
+LEAK = rule_of("GPU1161")
+NO_WAY = rule_of("GPU1162")
 _SETTING = "accept-nvidia-visible-devices-envvar-when-unprivileged"
 _CLOSED = re.compile(rf"{_SETTING}\s*=\s*false")
 _OPEN_ON_BOTTLEROCKET = re.compile(r"visible-devices-envvar-when-unprivileged\s*=\s*true")

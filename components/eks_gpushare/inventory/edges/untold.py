@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.facts.index import daemons as daemons_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-UNTOLD_TAINT: Final = daemons_facts.UNTOLD_TAINT.rule("GPU1144")
-UNTOLD_LABEL: Final = daemons_facts.UNTOLD_LABEL.rule("GPU1145")
+UNTOLD_TAINT: Final = rule_of("GPU1144")
+UNTOLD_LABEL: Final = rule_of("GPU1145")
 
 _ITS_OWN: Final = ("karpenter.sh/", "karpenter.k8s.aws/", "node.kubernetes.io/", "kubernetes.io/")
 """Keys that Karpenter or the kubelet itself is told by, as for an image of one's own."""

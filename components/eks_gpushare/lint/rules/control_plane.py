@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.facts.index import cluster as cluster_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.control_plane import LOG_TYPES, encrypts_secrets, not_logged, open_to
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.source import Source
 
 
-OPEN_ENDPOINT: Final = cluster_facts.OPEN_ENDPOINT.rule("GPU1087")
-OWN_KEY: Final = cluster_facts.OWN_KEY.rule("GPU1088")
-LOGGED: Final = cluster_facts.LOGGED.rule("GPU1089")
-PRIVATE_ENDPOINT: Final = cluster_facts.PRIVATE_ENDPOINT.rule("GPU1090")
+OPEN_ENDPOINT: Final = rule_of("GPU1087")
+OWN_KEY: Final = rule_of("GPU1088")
+LOGGED: Final = rule_of("GPU1089")
+PRIVATE_ENDPOINT: Final = rule_of("GPU1090")
 
 
 def cluster_rules(source: Source, given: Any) -> Iterator[Judgement]:

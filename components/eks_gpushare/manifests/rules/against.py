@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eks_gpushare.facts.index import sharing as sharing_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 
 _RESOURCES = "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/"
@@ -40,5 +40,5 @@ TOO_MUCH_TOGETHER = Rule(
     "Each fits by itself, and the pods that come last stay Pending.",
     _EXTENDED,
 )
-SHARES_UNREACHED = sharing_facts.GOES_ROUND.rule("GPU1207")
-THIN_SHARES = sharing_facts.THIN_SHARE.rule("GPU1208")
+SHARES_UNREACHED = rule_of("GPU1207")
+THIN_SHARES = rule_of("GPU1208")

@@ -5,15 +5,15 @@ Source: `api/config/v1` of NVIDIA/k8s-device-plugin, at the version in `catalog.
 
 from __future__ import annotations
 
-from eks_gpushare.facts.index import configs as configs_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 
 _README = "https://github.com/NVIDIA/k8s-device-plugin#"
 
-IGNORED = configs_facts.IGNORED.rule("GPU1020")
-REFUSED = configs_facts.REFUSED.rule("GPU1021")
-RESET = configs_facts.RESET.rule("GPU1022")
-BOTH = configs_facts.BOTH.rule("GPU1023")
+IGNORED = rule_of("GPU1020")
+REFUSED = rule_of("GPU1021")
+RESET = rule_of("GPU1022")
+BOTH = rule_of("GPU1023")
 NO_VERSION = Rule(
     "GPU1024",
     "warning",
@@ -21,4 +21,4 @@ NO_VERSION = Rule(
     "A plugin to come may take another version for the default; mig-parted refuses it already.",
     f"{_README}configuration-option-details",
 )
-NOT_WITH_MPS = configs_facts.NOT_WITH_MPS.rule("GPU1025")
+NOT_WITH_MPS = rule_of("GPU1025")

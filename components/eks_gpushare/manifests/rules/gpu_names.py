@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from eks_gpushare.facts.index import workloads as workloads_facts
+from eks_gpushare.facts.index import rule_of
 
-NO_SUCH_RESOURCE = workloads_facts.NO_SUCH_RESOURCE.rule("GPU1204")
-RESOURCE_AS_LABEL = workloads_facts.RESOURCE_AS_LABEL.rule("GPU1205")
-OTHER_STRATEGY = workloads_facts.OTHER_STRATEGY.rule("GPU1206")
+NO_SUCH_RESOURCE = rule_of("GPU1204")
+RESOURCE_AS_LABEL = rule_of("GPU1205")
+OTHER_STRATEGY = rule_of("GPU1206")

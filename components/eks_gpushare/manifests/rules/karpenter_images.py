@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.facts.images import Moving, moving_term
-from eks_gpushare.facts.index import karpenter as karpenter_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Source
 
-FLOATING_IMAGE = karpenter_facts.IMAGE_PINNED.rule("GPU1056")
-REFUSED_ALIAS = karpenter_facts.REFUSED_ALIAS.rule("GPU1061")
+FLOATING_IMAGE = rule_of("GPU1056")
+REFUSED_ALIAS = rule_of("GPU1061")
 
 _FAMILIES = ("al2", "al2023", "bottlerocket", "windows2019", "windows2022", "windows2025")
 _RELEASE = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.facts.index import karpenter as karpenter_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.karpenter_pools import (
     NODES,
     Twice,
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.source import Source
 
 
-UNSET_LABEL = karpenter_facts.UNSET_LABEL.rule("GPU1054")
-LATE_LABEL = karpenter_facts.LATE_LABEL.rule("GPU1055")
-IDLE_LIMIT = karpenter_facts.IDLE_LIMIT.rule("GPU1057")
-STARTUP_TAINT = karpenter_facts.STARTUP_TAINT.rule("GPU1058")
-AUTO_MODE = karpenter_facts.AUTO_MODE.rule("GPU1059")
+UNSET_LABEL = rule_of("GPU1054")
+LATE_LABEL = rule_of("GPU1055")
+IDLE_LIMIT = rule_of("GPU1057")
+STARTUP_TAINT = rule_of("GPU1058")
+AUTO_MODE = rule_of("GPU1059")
 
-NO_LIMIT = karpenter_facts.NO_LIMIT.rule("GPU1078")
-BUSY_CONSOLIDATION = karpenter_facts.BUSY_CONSOLIDATION.rule("GPU1079")
+NO_LIMIT = rule_of("GPU1078")
+BUSY_CONSOLIDATION = rule_of("GPU1079")
 
-ANY_TYPE = karpenter_facts.ANY_TYPE.rule("GPU1084")
-NO_TYPE = karpenter_facts.NO_TYPE.rule("GPU1085")
+ANY_TYPE = rule_of("GPU1084")
+NO_TYPE = rule_of("GPU1085")
 
 AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
 MIG_CONFIG: Final = "nvidia.com/mig.config"

@@ -9,7 +9,7 @@ from eks_gpushare.catalog.foreign_keys import (
     karpenter_spec_keys,
     unknown_keys,
 )
-from eks_gpushare.facts.index import karpenter as karpenter_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.finding import dotted
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.values import at
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.source import Source
 
 
-UNKNOWN_KEY = karpenter_facts.UNKNOWN_KEY.rule("GPU1052")
-REFUSED_VALUE = karpenter_facts.REFUSED_VALUE.rule("GPU1053")
-OVERLAY_SHAPE = karpenter_facts.OVERLAY_SHAPE.rule("GPU1060")
+UNKNOWN_KEY = rule_of("GPU1052")
+REFUSED_VALUE = rule_of("GPU1053")
+OVERLAY_SHAPE = rule_of("GPU1060")
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
 _POLICIES = ("WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.foreign_keys import karpenter_api_version
-from eks_gpushare.facts.index import karpenter as karpenter_facts
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.plain import mapping
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 MIGRATION = "https://karpenter.sh/v1.0/upgrading/v1-migration/"
 
-REMOVED_VERSION = karpenter_facts.REMOVED_VERSION.rule("GPU1050")
-NO_SUCH_KIND = karpenter_facts.NO_SUCH_KIND.rule("GPU1051")
+REMOVED_VERSION = rule_of("GPU1050")
+NO_SUCH_KIND = rule_of("GPU1051")
 
 CORE: Final = "karpenter.sh"
 AWS: Final = "karpenter.k8s.aws"

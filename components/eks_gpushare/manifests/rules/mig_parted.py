@@ -5,9 +5,9 @@ Source: `api/spec/v1/spec.go` of NVIDIA/mig-parted, at the version in `catalog.v
 
 from __future__ import annotations
 
-from eks_gpushare.facts.index import mig as mig_facts
+from eks_gpushare.facts.index import rule_of
 
-REFUSED = mig_facts.REFUSED.rule("GPU1030")
-NO_PROFILE = mig_facts.PROFILE.rule("GPU1031")
-NO_FIT = mig_facts.FITS.rule("GPU1032")
-NO_FILTER = mig_facts.NO_FILTER.rule("GPU1033")
+REFUSED = rule_of("GPU1030")
+NO_PROFILE = rule_of("GPU1031")
+NO_FIT = rule_of("GPU1032")
+NO_FILTER = rule_of("GPU1033")
