@@ -10,7 +10,8 @@ from pulumi_aws.kms import Alias, Key
 from pulumi_eks import AuthenticationMode, Cluster
 from pulumi_kubernetes import Provider
 
-from eks_gpushare.args import TaggedInAccount, Taint
+from eks_gpushare.args import Taint
+from eks_gpushare.args.account import TaggedInAccount
 from eks_gpushare.args.cluster import ClusterSettings
 from eks_gpushare.aws.addons import register_addons
 from eks_gpushare.aws.refs import NetworkRefs
@@ -30,6 +31,8 @@ _ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
 _PER_RUN = ("creator", "profile")
 """Arguments that differ from run to run and machine to machine."""
 _KEY_DELETION_DAYS = 30
+"""The longest that KMS waits before a key is gone, and what it has locked with it
+(https://docs.aws.amazon.com/kms/latest/APIReference/API_ScheduleKeyDeletion.html)."""
 
 
 class EksClusterArgs(ClusterSettings, TaggedInAccount):

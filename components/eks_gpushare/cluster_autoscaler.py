@@ -10,6 +10,7 @@ from pulumi_aws.iam import RolePolicy
 from pulumi_kubernetes.core.v1 import Namespace
 
 from eks_gpushare import args as plain
+from eks_gpushare.args.account import TaggedInAccount
 from eks_gpushare.aws.pod_identity import pod_identity, pod_role
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
@@ -29,7 +30,7 @@ _TIMEOUT_SECONDS = 600
 _KUBE_SYSTEM = "kube-system"
 
 
-class ClusterAutoscalerArgs(plain.ClusterAutoscaler, plain.TaggedInAccount):
+class ClusterAutoscalerArgs(plain.ClusterAutoscaler, TaggedInAccount):
     """How it works, and the node groups that it scales."""
 
     cluster_name: pulumi.Input[str]

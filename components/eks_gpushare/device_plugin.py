@@ -4,7 +4,7 @@ from typing import NotRequired
 
 import pulumi
 
-from eks_gpushare.args import ManagerSettings
+from eks_gpushare.args.charts import ManagerSettings
 from eks_gpushare.catalog import versions
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import DevicePluginSpec

@@ -5,7 +5,7 @@ from typing import NotRequired
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
 
-from eks_gpushare.args import ManagerSettings
+from eks_gpushare.args.charts import ManagerSettings
 from eks_gpushare.catalog import Catalog, versions
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import GpuOperatorSpec

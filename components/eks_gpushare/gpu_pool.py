@@ -10,6 +10,7 @@ from pulumi_aws.ec2 import PlacementGroup
 from pulumi_aws.eks.outputs import NodeGroupResource
 
 from eks_gpushare import args as plain
+from eks_gpushare.args.account import InAccount
 from eks_gpushare.aws.node_group import GroupSpec, register_group
 from eks_gpushare.aws.refs import NodeRefs
 from eks_gpushare.aws.roles import roles_of
@@ -38,7 +39,7 @@ _IMAGE_INPUTS = ("cluster_endpoint", "cluster_certificate_authority", "cluster_s
 _EFA_INPUTS = ("vpc_id", "cluster_security_group_id")
 
 
-class GpuPoolArgs(plain.Pool, plain.InAccount):
+class GpuPoolArgs(plain.Pool, InAccount):
     """What a pool is, and the cluster it joins."""
 
     pool: str

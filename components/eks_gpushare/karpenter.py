@@ -7,6 +7,7 @@ import pulumi
 from pulumi_kubernetes.core.v1 import Namespace
 
 from eks_gpushare import args as plain
+from eks_gpushare.args.account import TaggedInAccount
 from eks_gpushare.aws.karpenter_controller import register_controller_role
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
@@ -39,7 +40,7 @@ _TIMEOUT_SECONDS = 600
 _REGION = "AWS_REGION"
 
 
-class KarpenterArgs(plain.KarpenterBlock, plain.TaggedInAccount):
+class KarpenterArgs(plain.KarpenterBlock, TaggedInAccount):
     """The cluster that Karpenter makes nodes for, and what is changed about its chart."""
 
     cluster_name: pulumi.Input[str]

@@ -9,7 +9,8 @@ from pulumi_aws.iam import RolePolicy
 from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.core.v1 import Namespace
 
-from eks_gpushare.args import Chart, Prometheus, TaggedInAccount
+from eks_gpushare.args import Chart, Prometheus
+from eks_gpushare.args.account import TaggedInAccount
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
 from eks_gpushare.config.component_specs import KedaSpec

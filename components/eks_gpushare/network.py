@@ -16,7 +16,7 @@ from pulumi_aws.ec2 import (
     VpcEndpoint,
 )
 
-from eks_gpushare.args import TaggedInAccount
+from eks_gpushare.args.account import TaggedInAccount
 from eks_gpushare.aws.karpenter_discovery import DISCOVERY_TAG
 from eks_gpushare.aws.roles import Roles, roles_of
 from eks_gpushare.config.component_specs import NetworkSpec

@@ -5,7 +5,7 @@ from typing import NotRequired
 
 import pulumi
 
-from eks_gpushare.args import InAccount
+from eks_gpushare.args.account import InAccount
 from eks_gpushare.args.catalog import CatalogAdditions
 from eks_gpushare.args.nodes import SystemSettings
 from eks_gpushare.aws.node_group import GroupSpec, register_group

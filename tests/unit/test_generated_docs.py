@@ -13,6 +13,8 @@ import make_pages
 import pytest
 import yaml
 
+import eks_gpushare
+from eks_gpushare import args
 from eks_gpushare.config.models import models
 from eks_gpushare.config.schema import field_descriptions
 from eks_gpushare.documents.helm import merge_values
@@ -148,3 +150,24 @@ def test_the_schema_for_editors_is_json() -> None:
     schema = json.loads((make_pages.DOCS / "stack-file.schema.json").read_text(encoding="utf-8"))
 
     assert schema["title"] == "eks-gpushare stack file"
+
+
+def test_the_reference_has_every_component_and_dictionary(made: dict[str, str]) -> None:
+    page = made["component-reference.md"]
+    components = [name for name in eks_gpushare.__all__ if f"{name}Args" in eks_gpushare.__all__]
+
+    assert len(components) == len(_told(page, "##")) - 1  # but for the title of the others
+    for name in components:
+        section = _told(page, "##")[name]
+        above = re.findall(r"All keys of \[`(\w+)`\]", section)
+        of_others = {key for each in above for key in getattr(args, each).__annotations__}
+        keys = getattr(eks_gpushare, f"{name}Args").__annotations__
+        assert {key for key in keys if f"| `{key}` |" not in section} <= of_others
+    for name in args.__all__:
+        section = _told(page, "###")[name]
+        assert all(f"| `{key}` |" in section for key in getattr(args, name).__annotations__)
+
+
+def _told(page: str, level: str) -> dict[str, str]:
+    sections = re.split(rf"^{level} ", page, flags=re.MULTILINE)[1:]
+    return {section.partition("\n")[0]: section for section in sections}

@@ -13,8 +13,10 @@ import re
 import types
 import typing
 import warnings
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
+from argument_sources import classes, dictionaries, inherited
 from component_models import BLOCKS, COMPONENTS, SPECS
 from pulumi.provider.experimental.component import ComponentProvider
 from pydantic import BaseModel
@@ -26,6 +28,7 @@ from eks_gpushare.plugin.schema import FILE, NAME, NAMESPACE
 from eks_gpushare.plugin.words import elsewhere
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterable, Iterator
 
 Schema = dict[str, Any]
@@ -158,8 +161,9 @@ class _Schema:
         for key, prop in properties.items():
             for found in _annotations(models, key):
                 self._add(prop, found, f"{name}{key[:1].upper()}{key[1:]}")
-            for text in _descriptions(models, key):  # of inherited keys the analyzer has none
-                prop.setdefault("description", _in_one_line(text))
+            texts = (*_inherited(name, key), *_descriptions(models, key))
+            if texts:  # of inherited keys the analyzer has none: the fuller of those that there are
+                prop.setdefault("description", _in_one_line(max(texts, key=len)))
             if key in _SECRET:
                 prop["secret"] = True
 
@@ -255,6 +259,18 @@ def _values(annotation: Any) -> Iterator[Any]:
     inner = get_args(annotation)
     for each in inner[1:] if get_origin(annotation) is dict else inner[:1]:
         yield from _alternatives(each)
+
+
+def _inherited(name: str, key: str) -> Iterator[str]:
+    """What is said of a key by the dictionary that a type or component has it of."""
+    node = _arguments().get(f"{name}Args") or dictionaries()[name]
+    return (field.text for field in inherited(node) if schema_name(field.name) == key)
+
+
+@cache
+def _arguments() -> dict[str, ast.ClassDef]:
+    modules = {getattr(eks_gpushare, f"{name}Args").__module__ for name in COMPONENTS}
+    return {node.name: node for module in modules for node in classes(module.partition(".")[2])}
 
 
 def _descriptions(models: Iterable[type[BaseModel]], key: str) -> Iterator[str]:

@@ -8,11 +8,7 @@ AWS and Kubernetes get as it is, such as tags, ARNs and IDs.
 
 # No postponed annotations, unions, literals or tuples here: the component host reads these types.
 
-from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
-
-from pulumi import Input
-
+from eks_gpushare.args.account import Iam
 from eks_gpushare.args.autoscaling import (
     ClusterAutoscaler,
     DisruptionBudget,
@@ -26,6 +22,7 @@ from eks_gpushare.args.catalog import (
     CatalogInstanceType,
     CatalogMigProfile,
 )
+from eks_gpushare.args.charts import Chart, Charts, GpuStack
 from eks_gpushare.args.cluster import (
     Addon,
     Addons,
@@ -36,7 +33,16 @@ from eks_gpushare.args.cluster import (
     NetworkBlock,
     PodIdentity,
 )
-from eks_gpushare.args.nodes import Nodes, NodeSettings, SystemSettings, Taint, UserDataPart
+from eks_gpushare.args.nodes import Nodes, SystemBlock, Taint, UserDataPart
+from eks_gpushare.args.pools import (
+    Bottlerocket,
+    CustomAmi,
+    Pool,
+    Reservation,
+    ServedPool,
+    SharedMigDevices,
+    Sharing,
+)
 from eks_gpushare.args.workloads import (
     Amounts,
     Idle,
@@ -96,225 +102,3 @@ __all__ = [
     "WarmRoom",
     "Workload",
 ]
-
-
-class SharedMigDevices(TypedDict):
-    """Time slicing on top of MIG devices."""
-
-    replicas: int
-    """Pods that may share one MIG device, at least 2."""
-    rename: NotRequired[bool]
-    """Add `.shared` to the resource name. Default: true on karpenter pools, else false."""
-
-
-class Sharing(TypedDict):
-    """How GPUs are shared. Which keys belong to which mode stands in the stack file reference."""
-
-    mode: str
-    """exclusive, timeSlicing, mps or mig."""
-    replicas: NotRequired[int]
-    """Pods that may share one GPU; timeSlicing and mps."""
-    rename: NotRequired[bool]
-    """Advertise `nvidia.com/gpu.shared`; timeSlicing and mps. Default: true on karpenter pools."""
-    fail_requests_greater_than_one: NotRequired[bool]
-    """Refuse pods that ask for more than one share; timeSlicing and mps. Default: true."""
-    layout: NotRequired[Any]
-    """A named layout, devices per GPU, or a list of `{gpus, devices}`; mig."""
-    strategy: NotRequired[str]
-    """mixed or single; mig. Default: mixed, on Bottlerocket single."""
-    apply: NotRequired[str]
-    """boot or migManager; mig. Default: boot."""
-    time_slicing: NotRequired[SharedMigDevices]
-    """Time slicing on top; mig. Default: none."""
-
-
-class CustomAmi(TypedDict):
-    """An AMI of the user's own."""
-
-    id: Input[str]
-    """AMI ID, `ami-...`."""
-    family: str
-    """al2023 or bottlerocket: what its user data must look like."""
-    driver_included: bool
-    """Whether the NVIDIA driver and container toolkit are in the image."""
-
-
-class Bottlerocket(TypedDict):
-    """What only Bottlerocket nodes have."""
-
-    device_plugin: NotRequired[str]
-    """builtIn, or chart with the built-in device plugin switched off. Default: builtIn."""
-
-
-class Reservation(TypedDict):
-    """A capacity reservation or capacity block bought beforehand."""
-
-    id: Input[str]
-    """`cr-...`."""
-
-
-class SharedNodes(TypedDict):
-    """What decides how GPUs of nodes are shared."""
-
-    provisioner: NotRequired[str]
-    """managedNodeGroup, karpenter or existing. Default: managedNodeGroup."""
-    instance_types: list[str]
-    """EC2 instance types."""
-    ami_family: NotRequired[str]
-    """al2023, bottlerocket or custom. Default: al2023."""
-    custom_ami: NotRequired[CustomAmi]
-    """Only with `ami_family` custom."""
-    bottlerocket: NotRequired[Bottlerocket]
-    """Only on Bottlerocket nodes. Default: their built-in device plugin."""
-    taints: NotRequired[list[Taint]]
-    """Taints of the nodes. Default: `nvidia.com/gpu=true:NoSchedule`."""
-    sharing: Sharing
-    """How the GPUs are shared."""
-
-
-class Pool(SharedNodes, NodeSettings):
-    """Nodes of one kind and how their GPUs are shared; defaults as in the stack file."""
-
-    nodes: NotRequired[Nodes]
-    """How many nodes. Default: one."""
-    ami_version: NotRequired[str]
-    """EKS AMI release version. Default: the newest at creation."""
-    zones: NotRequired[list[str]]
-    """Availability zones. Default: the network's."""
-    subnet_ids: NotRequired[Input[Sequence[Input[str]]]]
-    """Subnets by ID, in a network that is there already. Default: its private subnets."""
-    capacity_type: NotRequired[str]
-    """onDemand, spot, reserved or capacityBlock. Default: onDemand."""
-    reservation: NotRequired[Reservation]
-    """Only with `capacity_type` reserved or capacityBlock."""
-    root_volume_gib: NotRequired[int]
-    """Size of the encrypted gp3 root volume in GiB. Default: 200."""
-    labels: NotRequired[dict[str, Input[str]]]
-    """Further node labels."""
-    scaled_by: NotRequired[str]
-    """stack or autoscaler: who decides the desired size after creation. Default: stack."""
-    karpenter: NotRequired[KarpenterPoolBlock]
-    """Only with `provisioner` karpenter: limits, weight and how nodes go."""
-    warm: NotRequired[WarmRoom]
-    """Room to keep free, of a pool that an autoscaler scales. Default: none."""
-    node_repair: NotRequired[bool]
-    """Let EKS replace nodes with a broken GPU. Default: true."""
-    wait_for_driver: NotRequired[bool]
-    """Let kubelet start only once the NVIDIA driver is there, 300 s after its first start at the
-    latest; AL2023 nodes only. Default: true in a stack with the GPU Operator, else false. A GpuPool
-    that stands alone does not know who serves it: give true where GpuOperator does."""
-    efa: NotRequired[bool]
-    """Elastic Fabric Adapter network interfaces. Default: false."""
-    placement_group: NotRequired[bool]
-    """Put the nodes into a cluster placement group. Default: false."""
-    metadata_hop_limit: NotRequired[int]
-    """1, or 2 to let pods reach the node's credentials. Default: 1."""
-    tag_instances: NotRequired[bool]
-    """Tag instances and volumes too; each change then rolls the nodes. Default: false."""
-    local_storage: NotRequired[str]
-    """`raid0`: images and pods' files are on the instance store. Default: it is not used."""
-
-
-class Chart(TypedDict):
-    """What is changed about a chart."""
-
-    version: NotRequired[str]
-    """Exact chart version. Default: the one this release was written for."""
-    repository: NotRequired[str]
-    """URL of the chart repository or mirror. Default: the publisher's."""
-    path: NotRequired[str]
-    """Path of a chart on disk, instead of a repository."""
-    values: NotRequired[dict[str, Any]]
-    """Values merged last, over the derived ones."""
-    timeout_seconds: NotRequired[int]
-    """How long an update waits until what the chart installs is ready, in seconds, 30 to 7200.
-    Default: 600 for the device plugin, 900 for the GPU Operator."""
-
-
-class Iam(TypedDict):
-    """What an account asks of every IAM role."""
-
-    permissions_boundary: NotRequired[str]
-    """ARN of the policy that bounds what each role may ever do. Default: none."""
-    path: NotRequired[str]
-    """Path of the roles, such as `/team/`. Default: `/`."""
-
-
-class InAccount(TypedDict):
-    """What an AWS account asks of what is made in it."""
-
-    iam: NotRequired[Iam]
-    """Permissions boundary and path of every role. Default: neither."""
-    partition: NotRequired[str]
-    """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
-
-
-class TaggedInAccount(InAccount):
-    """The same, where all of it is tagged."""
-
-    tags: NotRequired[dict[str, Input[str]]]
-    """Tags of everything in AWS. Default: none."""
-
-
-class ServedPool(SharedNodes):
-    """What a device plugin or GPU Operator has to know of a pool; `GpuPool.served` is one."""
-
-    name: str
-    """Name of the pool: the value of a label of its nodes."""
-    catalog: NotRequired[CatalogAdditions]
-    """Instance types, MIG profiles and layouts that this release does not know. Default: none."""
-
-
-class SystemBlock(SystemSettings):
-    """Nodes without GPUs."""
-
-    zones: NotRequired[list[str]]
-    """Availability zones. Default: the network's; pinned, a new zone replaces no nodes."""
-
-
-class GpuStack(TypedDict):
-    """Who runs the device plugin."""
-
-    manager: NotRequired[str]
-    """devicePlugin or gpuOperator. Default: devicePlugin."""
-    namespace: NotRequired[str]
-    """Namespace of the chart."""
-    mig_taint_remover_image: NotRequired[Input[str]]
-    """Image for the controller that frees nodes once MIG manager has made their layout."""
-    efa_device_plugin: NotRequired[bool]
-    """Install AWS's device plugin for pools with `efa`. Default: true."""
-
-
-class ManagerSettings(TypedDict):
-    """Which pools a device plugin or GPU Operator serves, and what is changed about its chart."""
-
-    pools: NotRequired[dict[str, Pool]]
-    """Pools whose nodes others make, by name. The nodes carry the label
-    `nvidia.com/device-plugin.config`, but for Bottlerocket's, which bring a device plugin of their
-    own: those are passed over."""
-    served: NotRequired[list[ServedPool]]
-    """Pools of this program: `pool.served` of each `GpuPool`. At least one pool is given, here or
-    in `pools`."""
-    chart: NotRequired[Chart]
-    """Version, mirror and values of the chart. Default: the version this release is for."""
-    catalog: NotRequired[CatalogAdditions]
-    """Instance types, MIG profiles and layouts that this release does not know. Default: none."""
-
-
-class Charts(TypedDict):
-    """Versions, mirrors and values of the charts."""
-
-    device_plugin: NotRequired[Chart]
-    """nvidia-device-plugin."""
-    gpu_operator: NotRequired[Chart]
-    """gpu-operator."""
-    karpenter: NotRequired[Chart]
-    """karpenter."""
-    karpenter_crd: NotRequired[Chart]
-    """karpenter-crd. Default: of the version of `karpenter`, and beside it in a mirror."""
-    cluster_autoscaler: NotRequired[Chart]
-    """cluster-autoscaler."""
-    efa_device_plugin: NotRequired[Chart]
-    """aws-efa-k8s-device-plugin."""
-    keda: NotRequired[Chart]
-    """keda."""

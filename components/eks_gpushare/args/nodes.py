@@ -62,3 +62,10 @@ class SystemSettings(NodeSettings):
     """EKS AMI release version. Default: the newest at creation."""
     root_volume_gib: NotRequired[int]
     """Size of the encrypted gp3 root volume in GiB. Default: 50."""
+
+
+class SystemBlock(SystemSettings):
+    """Nodes without GPUs."""
+
+    zones: NotRequired[list[str]]
+    """Availability zones. Default: the network's; pinned, a new zone replaces no nodes."""

@@ -29,6 +29,7 @@ _WORKSPACE = re.compile(
 )
 _LONGEST = {"role": 64, "user": 64, "policy": 128}
 _LONGEST_PATH = 512
+"""https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html"""
 _OF_SERVICES = "aws-service-role/"
 _OF_AWS = "aws/"
 

@@ -42,7 +42,7 @@ class InAccount(Tagged):
     """AWS partition. Default: that of the region of the AWS provider's configuration."""
 
 
-class NetworkSpec(NewNetwork, InAccount):
+class NetworkSpec(InAccount, NewNetwork):
     """A VPC and its tags."""
 
     zones: Items[str]
@@ -51,7 +51,7 @@ class NetworkSpec(NewNetwork, InAccount):
     """EKS cluster whose Karpenter finds the private subnets by their tag."""
 
 
-class EksClusterSpec(NewCluster, InAccount):
+class EksClusterSpec(InAccount, NewCluster):
     """A cluster and its tags."""
 
     gpu_taints: Items[Taint] = (DEFAULT_TAINT,)
@@ -64,7 +64,7 @@ class EksClusterSpec(NewCluster, InAccount):
     """Taints of nodes that those add-ons leave alone until it is gone."""
 
 
-class SystemNodesSpec(SystemNodes, InAccount):
+class SystemNodesSpec(InAccount, SystemNodes):
     """Nodes without GPUs and their tags."""
 
     catalog: CatalogAdditions = CatalogAdditions.model_construct()
@@ -73,7 +73,7 @@ class SystemNodesSpec(SystemNodes, InAccount):
     """Kubernetes version. Default: the cluster's at creation."""
 
 
-class GpuPoolSpec(Pool, InAccount):
+class GpuPoolSpec(InAccount, Pool):
     """A pool that is a managed node group."""
 
     pool: str
@@ -142,7 +142,7 @@ class EfaDevicePluginSpec(Model):
     """Version, mirror and values of the chart."""
 
 
-class KarpenterSpec(Karpenter, InAccount):
+class KarpenterSpec(InAccount, Karpenter):
     """Karpenter, installed in one cluster."""
 
     feature_gates: dict[str, bool] = Field(default_factory=lambda: {"nodeOverlay": True})
@@ -153,7 +153,7 @@ class KarpenterSpec(Karpenter, InAccount):
     """Version and mirror of the chart with its custom resource definitions."""
 
 
-class KarpenterPoolSpec(Pool, Tagged):
+class KarpenterPoolSpec(Tagged, Pool):
     """A pool whose nodes Karpenter makes."""
 
     provisioner: Provisioner = "karpenter"
@@ -166,7 +166,7 @@ class KarpenterPoolSpec(Pool, Tagged):
     """Instance types that this release does not know or has wrong."""
 
 
-class ClusterAutoscalerSpec(ClusterAutoscaler, InAccount):
+class ClusterAutoscalerSpec(InAccount, ClusterAutoscaler):
     """Cluster Autoscaler, and what it has to know of its cluster and of the pools it scales."""
 
     version: str
@@ -196,7 +196,7 @@ class SharedWorkloadSpec(Workload):
     """Where KEDA asks for the use of GPUs."""
 
 
-class KedaSpec(Keda, InAccount):
+class KedaSpec(InAccount, Keda):
     """KEDA and its chart."""
 
     chart: Chart = Chart.model_construct()

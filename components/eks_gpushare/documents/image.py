@@ -16,6 +16,7 @@ _PART = re.compile(r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _LONGEST = 255
+"""`RepositoryNameTotalLengthMax` (https://github.com/distribution/reference/blob/main/reference.go)."""
 
 
 def repository_fault(repository: str) -> str | None:

@@ -15,6 +15,7 @@ _IMAGE = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0"
 _ORDER = ("key", "operator", "value", "effect", "tolerationSeconds")
 """As people write a toleration."""
 _LONGEST_NAME = 63
+"""https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names"""
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 
 

@@ -34,6 +34,7 @@ _HEARTBEAT = "/tmp/heartbeat"  # noqa: S108  (an emptyDir of the pod's own)
 _STALE_SECONDS = 600
 """More than twice what the script waits for a silent API server."""
 _USER = 65532
+"""`nonroot` of images without a shell (https://github.com/GoogleContainerTools/distroless)."""
 _LABELS = {"app.kubernetes.io/name": OBJECT_NAME, "app.kubernetes.io/part-of": "eks-gpushare"}
 
 

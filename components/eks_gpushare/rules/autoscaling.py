@@ -91,6 +91,7 @@ SCALED_BLOCK = Rule(
 
 _LATER = TakesOutput().checked_as
 _MOST_TAGS = 50
+"""https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-tagging.html"""
 
 
 @check(Scope.POOL, STARTUP_TAINT_UNKNOWN, FAILURE_TAINT_UNKNOWN)

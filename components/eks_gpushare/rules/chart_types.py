@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.base import TakesOutput
 from eks_gpushare.facts.index import rule_of
-from eks_gpushare.rules.chart_values import known_charts, known_keys
+from eks_gpushare.rules.chart_values import installed, known_keys, other_charts
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.validation.shape import format_value
 
@@ -41,7 +41,14 @@ _LATER = TakesOutput().checked_as
 
 @check(Scope.CHARTS, WRONG_VALUE)
 def value_types(ctx: Context) -> Iterator[Finding]:
-    for chart in known_charts(ctx):
+    """For the chart that is installed."""
+    yield from _of(*installed(ctx))
+
+
+@check(Scope.CHARTS, WRONG_VALUE)
+def other_value_types(ctx: Context) -> Iterator[Finding]:
+    """For the charts beside it."""
+    for chart in other_charts(ctx.environment):
         yield from _of(*chart)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.catalog.chart_keys import ChartKeys, Place
-    from eks_gpushare.config.environment import Chart
+    from eks_gpushare.config.environment import Chart, Environment
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.rules.context import Context
 
@@ -39,26 +39,34 @@ _OTHERS: Mapping[str, tuple[str, versions.HelmChart]] = {
     "cluster_autoscaler": ("clusterAutoscaler", versions.CLUSTER_AUTOSCALER),
     "keda": ("keda", versions.KEDA),
 }
-"""Beside those of device plugins; that of Karpenter has rules of its own."""
 _MOST_OTHERS = 3
 """More places with the same key say nothing about which one was meant."""
 
 
 @check(Scope.CHARTS, UNKNOWN_VALUE, IDLE_VALUE, UNCHECKED_VALUES)
 def values_read(ctx: Context) -> Iterator[Finding]:
-    for chart in known_charts(ctx):
+    """For the chart that is installed."""
+    yield from _of_chart(*installed(ctx))
+
+
+@check(Scope.CHARTS, UNKNOWN_VALUE, IDLE_VALUE, UNCHECKED_VALUES)
+def other_values_read(ctx: Context) -> Iterator[Finding]:
+    """For the charts beside it."""
+    for chart in other_charts(ctx.environment):
         yield from _of_chart(*chart)
 
 
-def known_charts(ctx: Context) -> Iterator[tuple[str, Chart, versions.HelmChart]]:
-    """The charts whose values are known: each key, what is said of it, and what is pinned."""
-    given = known_fields(ctx.environment.charts)
+def other_charts(environment: Environment) -> Iterator[tuple[str, Chart, versions.HelmChart]]:
+    """Charts that are no device plugin: each key, what is said of it, and what is pinned.
+
+    That of Karpenter has rules of its own.
+    """
+    given = known_fields(environment.charts)
     for name, (key, default) in _OTHERS.items():
         if (chart := given.get(name)) is not None:
             yield key, chart, default
-    yield installed(ctx)
     chart = given.get("efa_device_plugin")
-    if chart is not None and pools_with_efa(ctx.environment):
+    if chart is not None and pools_with_efa(environment):
         yield "efaDevicePlugin", chart, versions.EFA_DEVICE_PLUGIN
 
 

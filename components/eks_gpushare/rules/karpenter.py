@@ -86,6 +86,8 @@ STARTS_BY_AMI = Rule(
 
 _DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
 _MOST_LABELS = 100
+"""`maxProperties` of labels in a NodePool's definition
+(https://github.com/kubernetes-sigs/karpenter/blob/main/pkg/apis/crds/karpenter.sh_nodepools.yaml)."""
 _OURS = 4
 """Labels that the plan adds at most."""
 _MANAGED = "Remove it, or set provisioner: karpenter."

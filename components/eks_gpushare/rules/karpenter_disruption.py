@@ -60,6 +60,8 @@ _DURATION = re.compile(r"([0-9]+(s|m|h))+")
 _BUDGET_DURATION = re.compile(r"(([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?")
 _NODES = re.compile(r"(100|[0-9]{1,2})%|[0-9]+")
 _MOST_BUDGETS = 50
+"""`maxItems` of budgets in a NodePool's definition
+(https://github.com/kubernetes-sigs/karpenter/blob/main/pkg/apis/crds/karpenter.sh_nodepools.yaml)."""
 _MOST_NODES = 100_000
 _LIKE = "Write it like 300s, 5m, 24h or 1h30m"
 

@@ -94,6 +94,7 @@ POD_IDENTITY = Rule(
 _OTHERS = ("kube-node-lease", "kube-public")
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LONGEST_NAME = 63
+"""https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names"""
 _INSTALLING = {
     "namespace": "namespace",
     "replicas": "replicas",

@@ -63,6 +63,7 @@ REBOOTS_ONCE = Rule(
 
 
 _AMPERE = 8
+"""Compute capability of the first GPUs with MIG (https://developer.nvidia.com/cuda-gpus)."""
 # As long as EKS makes them: 100 letters for a name, and about 1.5 KB for the authority.
 _LONGEST_CLUSTER = ("c" * 100, f"https://{'e' * 80}", "a" * 1600, "255.255.255.255/32")
 _BY_OPERATOR = "apply: migManager with gpuStack: {manager: gpuOperator}"

@@ -96,6 +96,7 @@ _READ = frozenset(
 """Keys that say how nodes of others are, or that have a rule of their own."""
 _PERCENT = re.compile(r"([1-9][0-9]?|100)%")
 _MOST_AT_A_TIME = 100
+"""https://docs.aws.amazon.com/eks/latest/APIReference/API_NodegroupUpdateConfig.html"""
 _OF_EACH = {"texts": "text", "booleans": "boolean"}
 _TYPES: dict[str, tuple[type, ...]] = {
     "text": (str,),

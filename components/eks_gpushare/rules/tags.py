@@ -45,8 +45,10 @@ TAG_OF_KUBERNETES = Rule(
 _PLAIN = re.compile(r"[A-Za-z0-9 _.:/=+@-]*")
 _SIGNS = "_.:/=+-@"
 _MOST_TAGS = 45
+"""Of the 50 that AWS takes: components add some of their own."""
 _LONGEST_TAG_KEY = 128
 _LONGEST_TAG_VALUE = 256
+"""https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Using_Tags.html#tag-restrictions"""
 _ROLES = ("kubernetes.io/role/elb", "kubernetes.io/role/internal-elb")
 
 

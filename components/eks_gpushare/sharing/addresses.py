@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from eks_gpushare.catalog import InstanceType
 
 _KEPT_BY_AWS = 5
+"""https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html"""
 _PREFIX = 16
+"""https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses.html"""
 
 
 def of_subnet(cidr: str) -> int:

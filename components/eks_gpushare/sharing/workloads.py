@@ -37,6 +37,7 @@ _CONTAINER = "main"
 _PORT = "http"
 _SHARED_MEMORY = "shared-memory"
 _MOST_WEIGHT = 100
+"""https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#node-affinity-weight"""
 
 
 class PodPlacement(NamedTuple):

@@ -34,6 +34,8 @@ POOL = MADE_FOR
 _DEFAULT_PODS = 110
 _FULL_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 _SMALL_DISK_RESERVE = 0.9
+"""kubelet evicts pods below 10 % of free disk
+(https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ _TOP: Final = "mig-configs"
 _KEYS: Final = ("device-filter", "devices", "mig-enabled", "mig-devices")
 _FILTER: Final = re.compile(r"0x[0-9a-f]{1,8}|[0-9]{1,10}", re.IGNORECASE)
 _NVIDIA: Final = 0x10DE
+"""Number of the vendor on PCI (https://pci-ids.ucw.cz/read/PC/10de)."""
 
 
 class MigPartedReader:
