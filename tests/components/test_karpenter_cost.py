@@ -22,7 +22,11 @@ G5 = 1.006
     ("given", "count", "price"),
     [
         ({}, (0, 4), G5),
-        ({"nodes": {"desired": 3, "max": 4}, "karpenter": {"static": True}}, (3, 4), G5),
+        # Above what a static pool keeps, there are nodes only while others are exchanged.
+        ({"nodes": {"desired": 4, "max": 5}, "karpenter": {"static": True}}, (4, 4), G5),
+        ({"warm": {"nodes": 2}}, (2, 4), G5),
+        ({"warm": {"shares": 5}}, (3, 4), G5),
+        ({"warm": {"nodes": 1}, "capacity_type": "spot"}, (1, 4), None),
         ({"capacity_type": "spot"}, (0, 4), None),
         ({"karpenter": {"capacity_types": ["spot", "onDemand"]}}, (0, 4), G5),
         # Of several types the dearest.
@@ -66,20 +70,68 @@ def test_of_types_of_several_sizes_the_dearest_sum_counts(
 
 
 @pytest.mark.parametrize(
-    ("given", "left_out"),
+    ("given", "unknown"),
     [
-        ({"nodes": {"max": 4}}, []),
-        ({"nodes": {"desired": 1}, "karpenter": {"static": True}}, []),
-        ({"karpenter": {"limits": {"nvidia.com/gpu.shared": 40}}}, []),
-        ({}, ["further nodes of gpu, which nothing limits"]),
+        ({"nodes": {"max": 4}}, ()),
+        ({"nodes": {"desired": 1}, "karpenter": {"static": True}}, ()),
+        ({"karpenter": {"limits": {"nvidia.com/gpu.shared": 40}}}, ()),
+        ({}, ("gpu: nothing limits how many nodes it may have.",)),
     ],
 )
-def test_nodes_that_nothing_limits_are_not_in_the_sum(
-    karpenter_pool: Callable[..., Run], given: dict[str, Any], left_out: list[str]
+def test_nodes_that_nothing_limits_make_the_most_unknown(
+    karpenter_pool: Callable[..., Run], given: dict[str, Any], unknown: tuple[str, ...]
 ) -> None:
     cost = cost_of(karpenter_pool(**given).recording, "us-west-2")
 
-    assert [each for each in cost.not_included if "nodes" in each] == left_out
+    assert cost.unknown() == unknown
+    assert (cost.total().at_max is None) is bool(unknown)
+    assert cost.total().at_desired is not None
+
+
+RESERVED = {"capacity_type": "reserved", "instance_types": ["g5.xlarge"]}
+CR = "cr-0123456789abcdef0"
+
+
+@pytest.mark.parametrize(
+    ("given", "idle"),
+    [
+        # Whatever pods there are: as many as the pool may have nodes.
+        ({"nodes": {"max": 4}, "reservation": {"id": CR}}, (4, 0)),
+        ({"nodes": {"max": 4}, "reservation": {"id": CR, "instances": 6}}, (6, 2)),
+        ({"nodes": {"max": 4}, "warm": {"nodes": 1}, "reservation": {"id": CR}}, (3, 0)),
+        (
+            {
+                "nodes": {"max": 4},
+                "karpenter": {"capacity_types": ["reserved", "onDemand"]},
+                "reservation": {"id": CR, "instances": 2},
+            },
+            (2, 0),
+        ),
+        (
+            {
+                "nodes": {"max": 4},
+                "karpenter": {"capacity_types": ["reserved", "onDemand"]},
+                "reservation": {"id": CR},
+            },
+            (None, None),
+        ),
+    ],
+)
+def test_a_reservation_is_paid_for_used_or_not(
+    karpenter_pool: Callable[..., Run],
+    given: dict[str, Any],
+    idle: tuple[int | None, int | None],
+) -> None:
+    recording = karpenter_pool(**{**RESERVED, **given}).recording
+    cost = cost_of(recording, "us-west-2")
+    found = {item.kind: item for item in cost.items}["reservedInstances"]
+    (pool,) = pools_of(recording, "us-west-2").values()
+
+    assert (found.count.at_desired, found.count.at_max) == idle
+    volumes = sum(i.usd_per_hour().at_desired or 0 for i in cost.items if i.kind == "rootVolumes")
+    paid, total = pool["usdPerHour"]["atDesired"], cost.total().at_desired
+    assert (paid is None) is (total is None) is (idle[0] is None)
+    assert paid is None or total == pytest.approx(paid + volumes)
 
 
 def test_a_pool_alone_says_what_it_offers(karpenter_pool: Callable[..., Run]) -> None:

@@ -120,3 +120,17 @@ def test_who_says_what_another_says_names_the_fact() -> None:
     found = {" ".join(sorted(codes)) for codes in _twins()}
 
     assert found == {*APART}, "put the fact into eks_gpushare/facts/index, or the pair into APART"
+
+
+@pytest.mark.parametrize(
+    ("name", "front"),
+    [
+        ("GPU899", Front.STACK),
+        ("GPU900", Front.LAB),
+        ("GPU999", Front.LAB),
+        ("GPU1000", Front.FILES),
+        ("images-pinned", Front.POLICY),
+    ],
+)
+def test_a_name_tells_who_says_it(name: str, front: Front) -> None:
+    assert front_of(name) is front

@@ -65,6 +65,9 @@ class Reservation(TypedDict):
 
     id: Input[str]
     """`cr-...`."""
+    instances: NotRequired[int]
+    """How many of its instances are for this pool: they are paid for, used or not. Default: as many
+    as the pool may have nodes."""
 
 
 class SharedNodes(TypedDict):

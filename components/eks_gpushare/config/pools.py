@@ -70,6 +70,9 @@ class Reservation(Model):
 
     id: TextInput
     """`cr-...`, the ID of the On-Demand Capacity Reservation or Capacity Block."""
+    instances: int | None = None
+    """How many of its instances are for this pool: they are paid for, used or not. Default: as many
+    as the pool may have nodes; where the pool is bought in other ways too, that is not known."""
 
 
 class UserDataPart(Model):

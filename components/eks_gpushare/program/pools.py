@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.program.recording import Recording, Resource
+    from eks_gpushare.sharing.plan import PoolPlan
 
 ENVIRONMENT_TYPE = "eks-gpushare:index:GpuSharingEnvironment"
 POOL_TYPE = "eks-gpushare:index:GpuPool"
@@ -68,8 +69,8 @@ def pools_of(recording: Recording, region: str | None) -> dict[str, Any]:
     for pool in _alone(recording):
         planned = planned_pool(pool, region_of_resource(recording, pool, region))
         if planned is not None:
-            name, plan = planned
-            found[pool.name if name in found else name] = plan
+            name = pool.name if planned.name in found else planned.name
+            found[name] = planned.as_json()
     return found
 
 
@@ -96,12 +97,11 @@ def _alone(recording: Recording) -> Iterator[Resource]:
             yield pool
 
 
-def planned_pool(pool: Resource, region: str | None) -> tuple[str, dict[str, Any]] | None:
-    """Name and plan of a pool from what it was given; None where something is not known yet."""
+def planned_pool(pool: Resource, region: str | None) -> PoolPlan | None:
+    """The plan of a pool from what it was given; None where something is not known yet."""
     given = {k: v for k, v in normalised(to_json(pool.inputs)).items() if k in _PLANNED}
     try:
         spec = GpuPoolSpec.model_validate(given)
-        plan = plan_pool(spec.pool, spec, catalog_of_pool(pool, region), region)
+        return plan_pool(spec.pool, spec, catalog_of_pool(pool, region), region)
     except (ValidationError, LayoutError, KeyError):  # what is not known yet plans nothing
         return None
-    return spec.pool, plan.as_json()

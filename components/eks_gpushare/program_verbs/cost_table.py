@@ -44,8 +44,8 @@ def cost_lines(cost: Mapping[str, Any], width: int) -> list[str]:
     return ["Cost in USD", *table.lines(width), "", *notes]
 
 
-def _count(count: Mapping[str, int]) -> str:
-    desired, most = count["atDesired"], count["atMax"]
+def _count(count: Mapping[str, int | None]) -> str:
+    desired, most = ("?" if n is None else n for n in (count["atDesired"], count["atMax"]))
     return str(desired) if desired == most else f"{desired}/{most}"
 
 

@@ -67,6 +67,11 @@ def _is_dynamic(pool: Mapping[str, Any]) -> bool:
     return scaling is not None and scaling["by"] == "karpenter" and not scaling["static"]
 
 
+def _is_empty(pool: Mapping[str, Any]) -> bool:
+    """Whether it has no node until a pod asks for one."""
+    return _is_dynamic(pool) and not pool["scaling"]["min"]["nodes"]
+
+
 def _rows(name: str, pool: Mapping[str, Any]) -> Iterator[list[str]]:
     head, price = [name, "", _nodes(pool)], _price(pool)
     for instance_type, resources in _resources(pool):
@@ -98,7 +103,7 @@ def _resources(pool: Mapping[str, Any]) -> list[tuple[str, list[list[str]]]]:
                 [
                     resource,
                     str(count),
-                    _NOBODY if _is_dynamic(pool) else str(pool["atDesired"][resource]),
+                    _NOBODY if _is_empty(pool) else str(pool["atDesired"][resource]),
                     _at_max(pool, resource),
                     _share(shares.get(resource), instance_type),
                 ]
@@ -133,7 +138,6 @@ def _at_max(pool: Mapping[str, Any], resource: str) -> str:
 
 
 def _price(pool: Mapping[str, Any]) -> str:
-    if _is_dynamic(pool):
-        return _NOBODY
     cost = pool["usdPerHour"]
-    return money(cost and cost["atDesired"])
+    paid = cost and cost["atDesired"]
+    return _NOBODY if _is_empty(pool) and not paid else money(paid)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.catalog.resource_ids import is_id
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.sharing.nodes import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +48,13 @@ TORN_RESERVATION = Rule(
     "nodes.",
     _RESERVATIONS,
     not_alone="A pool is not told of other pools.",
+)
+TOO_FEW_RESERVED = Rule(
+    "GPU442",
+    "error",
+    "A reservation has an instance for each node that draws on nothing else.",
+    "EC2 refuses the nodes above it, and pods wait for them for ever.",
+    _RESERVATIONS,
 )
 _RESERVED = {"reserved", "capacityBlock"}
 _USAGE_CLASS = {"onDemand": "on-demand", "spot": "spot", "capacityBlock": "capacity-block"}
@@ -100,6 +108,24 @@ def _key_of_ways(pool: Pool) -> tuple[str, ...]:
     """The key that says how the instances are bought."""
     own = pool.karpenter if pool.provisioner == "karpenter" else None
     return ("karpenter", "capacityTypes") if own and own.capacity_types else ("capacityType",)
+
+
+@check(Scope.POOL, TOO_FEW_RESERVED)
+def enough_reserved(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    held = pool.reservation.instances if pool.reservation else None
+    if held is None:
+        return
+    at = ("pools", name, "reservation", "instances")
+    most = pool.nodes.max if pool.provisioner == "karpenter" else sizes(pool.nodes).max
+    if held < 1:
+        message = f"{held} instances are no reservation."
+        yield TOO_FEW_RESERVED.finding(at, message, "Give how many it has, or remove the key.")
+    elif most is not None and most > held and {*pool.bought_as} <= _RESERVED:
+        yield TOO_FEW_RESERVED.finding(
+            at,
+            f"The pool may have {most} nodes, and {held} of them are reserved.",
+            f"Lower nodes.max to {held}, or give how many instances the reservation has.",
+        )
 
 
 @check(Scope.ENVIRONMENT, TORN_RESERVATION)

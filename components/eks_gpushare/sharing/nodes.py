@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from eks_gpushare.catalog import InstanceType
-    from eks_gpushare.config.pools import NodeCounts
+    from eks_gpushare.config.pools import NodeCounts, Pool
 
 _EVICTION_MIB = 100
 _KUBELET_MIB = 255
@@ -37,6 +37,22 @@ def sizes(nodes: NodeCounts) -> Sizes:
     else:
         desired = max(low, 1 if nodes.max is None else min(1, nodes.max))
     return Sizes(low, desired, nodes.max if nodes.max is not None else max(desired, 1))
+
+
+def reserved(pool: Pool, size: Sizes) -> int | None:
+    """Instances that are paid for, used or not; None where it is not known how many.
+
+    Where a pool is bought in no other way, its reservation is taken to have room for all its nodes.
+    """
+    if pool.reservation is None:
+        return 0
+    only = {*pool.bought_as} <= {"reserved", "capacityBlock"}
+    limited = pool.provisioner != "karpenter" or pool.nodes.max is not None
+    return (
+        size.max
+        if pool.reservation.instances is None and only and limited
+        else (pool.reservation.instances)
+    )
 
 
 def allocatable(instance_type: InstanceType) -> Allocatable:

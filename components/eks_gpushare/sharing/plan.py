@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.sharing import resources
 from eks_gpushare.sharing.efa import advertised_interfaces
 from eks_gpushare.sharing.labels import POOL_LABEL, node_labels
-from eks_gpushare.sharing.nodes import Sizes, sizes
+from eks_gpushare.sharing.nodes import Sizes, reserved, sizes
 from eks_gpushare.sharing.scaling_range import range_json, scaling_range
 
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 class Cost:
     """What the nodes of a pool cost on demand, in USD per hour; of types that differ, at most."""
 
-    at_desired: float
-    """All nodes of the desired size."""
+    at_desired: float | None
+    """All nodes that are kept, and the instances that are reserved beyond them; None where it is
+    not known how many these are."""
     per_node: Mapping[str, float]
     """One node, by instance type."""
     per_share: float
@@ -67,6 +68,16 @@ class PoolPlan:
     scaling: ScalingRange | None = None
     """How far an autoscaler takes it; None where none does."""
 
+    @property
+    def kept(self) -> int:
+        """Nodes that there are when no pod asks for one: those of the warm room among them."""
+        return max(self.sizes.desired, self.scaling.least if self.scaling else 0)
+
+    @property
+    def reserved(self) -> int | None:
+        """Instances that are paid for, used or not; None where it is not known how many."""
+        return reserved(self.pool, self.sizes)
+
     def at(self, nodes: int) -> dict[str, int]:
         """Resources that a number of nodes advertise together.
 
@@ -87,7 +98,7 @@ class PoolPlan:
             "nodes": {"min": self.sizes.min, "desired": self.sizes.desired, "max": self.sizes.max},
             "gpusPerNode": dict(self.gpus_per_node),
             "perNode": {name: dict(node) for name, node in self.per_node.items()},
-            "atDesired": self.at(self.sizes.desired),
+            "atDesired": self.at(self.kept),
             "atMax": self.at(self.sizes.max),
             "usdPerHour": cost and {"atDesired": cost.at_desired, "perShare": cost.per_share},
             "request": dict(self.request),
@@ -152,7 +163,8 @@ def plan_pool(name: str, pool: Pool, catalog: Catalog, region: str | None = None
     }
     size = _sizes(pool, per_node)
     request = shares[types[0].name][0].resource
-    return PoolPlan(
+    scaling = scaling_range(pool, size, per_node, request, catalog)
+    plan = PoolPlan(
         name=name,
         pool=pool,
         sizes=size,
@@ -164,9 +176,10 @@ def plan_pool(name: str, pool: Pool, catalog: Catalog, region: str | None = None
         taints=(*pool.taints, *startup_taints(pool)),
         node_selector={POOL_LABEL: name},
         tolerations=tuple(taint.toleration() for taint in pool.taints),
-        cost=_cost(pool, types, shares, size, region),
-        scaling=scaling_range(pool, size, per_node, request, catalog),
+        cost=None,
+        scaling=scaling,
     )
+    return replace(plan, cost=_cost(plan, types, region))
 
 
 def _sizes(pool: Pool, per_node: Mapping[str, Mapping[str, int]]) -> Sizes:
@@ -220,15 +233,10 @@ def _known(catalog: Catalog, name: str) -> InstanceType:
     return found
 
 
-def _cost(
-    pool: Pool,
-    types: list[InstanceType],
-    shares: Mapping[str, tuple[Share, ...]],
-    size: Sizes,
-    region: str | None,
-) -> Cost | None:
+def _cost(plan: PoolPlan, types: list[InstanceType], region: str | None) -> Cost | None:
     """Of several types the dearest counts, for any of them may be what is launched."""
-    if region is None or not {"onDemand", "reserved"} & {*pool.bought_as}:
+    shares = plan.shares
+    if region is None or not {"onDemand", "reserved"} & {*plan.pool.bought_as}:
         return None
     priced = ((t.name, t.price(region)) for t in types if t.gpu_count)
     prices = {name: price for name, price in priced if price is not None}
@@ -240,4 +248,5 @@ def _cost(
             by_share.setdefault(share.resource, {})[name] = round(price * share.of_node, 6)
     of_request = max(by_share[shares[types[0].name][0].resource].values())
     dearest = max(prices.values())
-    return Cost(round(dearest * size.desired, 4), prices, of_request, by_share)
+    paid = None if plan.reserved is None else round(dearest * max(plan.kept, plan.reserved), 4)
+    return Cost(paid, prices, of_request, by_share)

@@ -7,15 +7,15 @@ from typing import Any, Generic, TypeVar
 
 from eks_gpushare.catalog.service_prices import HOURS_PER_MONTH
 
-N = TypeVar("N")
+N_co = TypeVar("N_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Count(Generic[N]):
+class Count(Generic[N_co]):
     """A number at the desired size of node groups, and at their largest."""
 
-    at_desired: N
-    at_max: N
+    at_desired: N_co
+    at_max: N_co
 
     def as_json(self) -> dict[str, Any]:
         """Both numbers under the names that pools have."""
@@ -42,29 +42,29 @@ class CostItem:
     """So many of one thing, each at the same price."""
 
     kind: str
-    """What it is, for programs: controlPlane, gpuNodes, systemNodes, rootVolumes, natGateway,
-    publicIpv4 or kmsKey."""
+    """What it is, for programs: controlPlane, gpuNodes, systemNodes, reservedInstances,
+    rootVolumes, natGateway, publicIpv4 or kmsKey."""
     name: str
     """Which one: the cluster, or the node group; empty where all of a kind are one line."""
     words: str
     """What it is, for people."""
-    count: Count[int]
-    """How many; GiB of volumes."""
+    count: Count[int | None]
+    """How many; GiB of volumes. None where that is not known."""
     price: float | None
     """USD of one per hour, None where unknown."""
     source: str
     """Where the price is from, and of when."""
     unknown: str = ""
-    """Why the price is unknown."""
+    """Why the price or the number is unknown."""
 
     def usd_per_hour(self) -> Count[float | None]:
         """What they cost together. None of something costs nothing, whatever its price."""
         return Count(self._of(self.count.at_desired), self._of(self.count.at_max))
 
-    def _of(self, count: int) -> float | None:
-        if not count:
+    def _of(self, count: int | None) -> float | None:
+        if count == 0:
             return 0.0
-        return None if self.price is None else round(count * self.price, 6)
+        return None if self.price is None or count is None else round(count * self.price, 6)
 
     def as_json(self) -> dict[str, Any]:
         """The line as `preview --json` prints it."""

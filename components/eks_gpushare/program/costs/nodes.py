@@ -40,31 +40,25 @@ def node_items(recording: Recording, region: str | None) -> Iterator[CostItem]:
         *(_Group(recording, group, region) for group in recording.of_type(_GROUP)),
         *(_Pool(recording, pool, region) for pool in recording.of_type(KARPENTER_POOL_TYPE)),
     ]
-    yield from (group.instances() for group in sorted(groups, key=lambda each: not each.gpus))
+    for group in sorted(groups, key=lambda group: not group.gpus):
+        yield from group.items()
     for home in dict.fromkeys(group.region for group in groups):
         yield from _volumes([group for group in groups if group.region == home], home)
 
 
-def unlimited_pools(recording: Recording) -> Iterator[str]:
-    """Names of Karpenter's pools that have no most; one node of each is counted."""
-    for pool in recording.of_type(KARPENTER_POOL_TYPE):
-        planned = planned_pool(pool, None)
-        if planned is not None and (planned[1].get("scaling") or {}).get("max", ...) is None:
-            yield planned[0]
-
-
 def _volumes(groups: list[_Nodes], region: str | None) -> Iterator[CostItem]:
-    desired = sum(group.disk_gib * group.count.at_desired for group in groups)
-    most = sum(group.disk_gib * group.count.at_max for group in groups)
+    desired = sum(group.disk_gib * group.kept for group in groups)
+    counted = [group for group in groups if group.most_disks is not None]
+    most = sum(group.disk_gib * (group.most_disks or 0) for group in counted)
     monthly = service_prices(region).gp3
     price = None if monthly is None else monthly / HOURS_PER_MONTH
     unknown = "" if price is not None else no_price("gp3 volumes", region)
-    if most:
+    if most or len(counted) < len(groups):
         yield CostItem(
             kind="rootVolumes",
             name="",
             words="root volumes (gp3), GiB",
-            count=Count(desired, most),
+            count=Count(desired, most if len(counted) == len(groups) else None),
             price=price,
             source=SOURCES["rootVolume"],
             unknown=unknown,
@@ -76,12 +70,19 @@ class _Nodes:
 
     name: str
     region: str | None
-    count: Count[int]
+    kept: int
+    """Nodes that there are when no pod asks for one."""
+    most: int | None
+    """Nodes at most; of types of which there may be more or less, of the dearest together."""
+    most_disks: int | None
+    """Nodes at most of whichever type, which each have a volume."""
     disk_gib: int
     _called: str
     _catalog: Catalog
     _capacity: str
     _types: list[str]
+    _reserved: int | None = 0
+    """Instances that are paid for, used or not."""
     _dearest: str | None = None
     """The type that costs most where of each there are as many nodes as there may be; None where
     that is the one of which a node does."""
@@ -94,13 +95,26 @@ class _Nodes:
     def _known(self) -> list[InstanceType | None]:
         return [self._catalog.find(name) for name in self._types]
 
-    def instances(self) -> CostItem:
-        """The line of the group's instances: of types that differ, the dearest."""
+    def items(self) -> Iterator[CostItem]:
+        """The line of the group's instances, of types that differ the dearest, and of idle ones."""
         kind = "gpuNodes" if self.gpus else "systemNodes"
         types = ", ".join(self._types) or "type not known"
         words = f"{'GPU nodes' if self.gpus else 'nodes'} {self._called} ({types})"
         price, source, unknown = self._price()
-        return CostItem(kind, self.name, words, self.count, price, source, unknown)
+        if self.most is None:
+            unknown = unknown or f"{self._called}: nothing limits how many nodes it may have."
+        yield CostItem(kind, self.name, words, Count(self.kept, self.most), price, source, unknown)
+        words = f"instances reserved for {self._called}, and idle"
+        if self._reserved is None:
+            unknown = f"{self._called}: how many instances its reservation has is not known; "
+            unknown += "give reservation.instances."
+            idle: Count[int | None] = Count(None, None)
+            yield CostItem("reservedInstances", self.name, words, idle, price, source, unknown)
+        elif self._reserved:
+            idle = Count(
+                max(0, self._reserved - self.kept), max(0, self._reserved - (self.most or 0))
+            )
+            yield CostItem("reservedInstances", self.name, words, idle, price, source, unknown)
 
     def _price(self) -> tuple[float | None, str, str]:
         reason = _NOT_LISTED.get(self._capacity)
@@ -136,7 +150,13 @@ class _Group(_Nodes):
         self._capacity = str(given.get("capacityType") or "ON_DEMAND")
         in_template = template.get("instanceType")
         self._types = _texts(given.get("instanceTypes") or [in_template or _EKS_TYPE])
-        self.count = _sizes(given.get("scalingConfig"))
+        count = _sizes(given.get("scalingConfig"))
+        self.most_disks = count.at_max
+        planned = planned_pool(pool, self.region) if pool and ours else None
+        if planned is not None:
+            count = Count(max(count.at_desired, planned.kept), count.at_max)
+            self._reserved = planned.reserved
+        self.kept, self.most = count.at_desired, count.at_max
         self.disk_gib = _disks(template) or _whole(given.get("diskSize")) or _EKS_DISK_GIB
 
 
@@ -154,19 +174,21 @@ class _Pool(_Nodes):
         own = [_CAPACITY.get(str(each), "ON_DEMAND") for each in ways]
         self._capacity = min(own, key=lambda each: each != "ON_DEMAND")
         self._types = _texts(given.get("instanceTypes"))
-        planned = planned_pool(pool, self.region)
-        nodes = planned[1]["nodes"] if planned else {}
-        most = _whole(nodes.get("max")) or 0
-        if by_type := self._most_by_type(planned[1] if planned else {}):
-            most, self._dearest = max(by_type)[1:]
-        self.count = Count(min(_whole(nodes.get("desired")) or 0, most), most)
         self.disk_gib = _whole(given.get("rootVolumeGiB")) or 0
+        planned = planned_pool(pool, self.region)
+        scaling = planned.scaling if planned else None
+        if planned is None or scaling is None:  # what is not known yet
+            self.kept = self.most = self.most_disks = 0
+            return
+        self._reserved = planned.reserved
+        most = self.most_disks = scaling.most
+        if by_type := self._most_by_type(scaling.by_type):
+            most, self._dearest = max(by_type)[1:]
+        self.kept, self.most = planned.kept, most
 
-    def _most_by_type(self, plan: Mapping[str, Any]) -> list[tuple[float, int, str]]:
+    def _most_by_type(self, counts: Mapping[str, int]) -> list[tuple[float, int, str]]:
         """What the most nodes of each type cost, their number and type, where numbers differ."""
-        most = (plan.get("scaling") or {}).get("max") or {}
-        counts: dict[str, int] = most.get("nodesByType", {})
-        if self.region is None:
+        if self.region is None or len({*counts.values()}) < 2:  # noqa: PLR2004
             return []
         known = [self._catalog.find(name) for name in counts]
         prices = [each.price(self.region) if each else None for each in known]

@@ -19,7 +19,7 @@ from eks_gpushare.catalog.service_prices import (
     service_prices,
 )
 from eks_gpushare.program.costs.items import CostItem, Count, no_price, per_month
-from eks_gpushare.program.costs.nodes import node_items, unlimited_pools
+from eks_gpushare.program.costs.nodes import node_items
 from eks_gpushare.program.pools import ENVIRONMENT_TYPE
 from eks_gpushare.program.values import to_json
 
@@ -180,8 +180,6 @@ def _not_included(recording: Recording) -> Iterator[str]:
     made_by = _provisioners(recording)
     if "existing" in made_by:
         yield "nodes of pools that somebody else makes"
-    if unlimited := list(unlimited_pools(recording)):
-        yield f"further nodes of {', '.join(unlimited)}, which nothing limits"
     if not any(token in tokens for token in _CLUSTERS):
         yield "the cluster, which is not made here"
 
