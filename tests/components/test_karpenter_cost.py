@@ -50,15 +50,16 @@ def test_nodes_of_a_pool_are_counted_up_to_its_most(
 
 
 @pytest.mark.parametrize(
-    ("limits", "most", "price"),
+    ("limits", "most", "price", "disks"),
     [
-        ({"nvidia.com/gpu.shared": 240}, 3, 16.288),
-        ({"cpu": 192}, 48, G5),
-        ({"cpu": 100}, 25, G5),
+        # 3 of the large type cost more than 24 of the small one, which have more volumes.
+        ({"nvidia.com/gpu.shared": 240}, 3, 16.288, 24),
+        ({"cpu": 192}, 48, G5, 48),
+        ({"cpu": 100}, 25, G5, 25),
     ],
 )
 def test_of_types_of_several_sizes_the_dearest_sum_counts(
-    karpenter_pool: Callable[..., Run], limits: dict[str, int], most: int, price: float
+    karpenter_pool: Callable[..., Run], limits: dict[str, int], most: int, price: float, disks: int
 ) -> None:
     given = {"instance_types": ["g5.xlarge", "g5.48xlarge"], "karpenter": {"limits": limits}}
     sharing = {"mode": "timeSlicing", "replicas": 10}
@@ -67,6 +68,7 @@ def test_of_types_of_several_sizes_the_dearest_sum_counts(
 
     nodes = items["gpuNodes"]
     assert (nodes.count.at_desired, nodes.count.at_max, nodes.price) == (0, most, price)
+    assert items["rootVolumes"].count.at_max == 200 * disks
 
 
 @pytest.mark.parametrize(

@@ -438,3 +438,37 @@ def test_a_pool_that_may_do_without_its_reservation_says_nothing_of_others() -> 
 
     assert two(first, {}) == []
     assert two({"instanceTypes": ["g5.xlarge"]}, {}) == []
+
+
+RESERVED: dict[str, Any] = {"capacityType": "reserved", "zones": ["us-west-2a"]}
+
+
+@pytest.mark.parametrize(
+    ("instances", "changes", "message"),
+    [
+        (2, {}, None),
+        (3, {}, None),
+        (1, {}, "The pool may have 2 nodes, and 1 of them are reserved."),
+        (0, {}, "0 instances are no reservation."),
+        (1, {"nodes": {"min": 0, "desired": 1, "max": 1}}, None),
+        (1, {"provisioner": "karpenter", "nodes": NODES}, "The pool may have 4 nodes, and 1 of"),
+        (
+            1,
+            {
+                "provisioner": "karpenter",
+                "nodes": NODES,
+                "karpenter": {"capacityTypes": ["reserved", "onDemand"]},
+            },
+            None,
+        ),
+    ],
+)
+def test_no_more_nodes_than_are_reserved(
+    instances: int, changes: dict[str, Any], message: str | None
+) -> None:
+    reservation = {"id": "cr-07c1f29d6e4b8a35d", "instances": instances}
+    nodes = {"min": 0, "desired": 1, "max": 2}
+    found = pool("GPU442", **{**RESERVED, "reservation": reservation, "nodes": nodes, **changes})
+
+    assert [at for at, _ in found] == ["pools.gpu.reservation.instances"] * (message is not None)
+    assert [text[: len(message or "")] for _, text in found] == [message] * (message is not None)

@@ -53,13 +53,14 @@ SUITES: Final = (
     Suite(
         "at-length",
         "labs that are killed, hung or large leave nothing; stacks together are as in processes of"
-        " their own; a real pre-commit runs the hooks",
+        " their own; costs of 500 stacks add up; a real pre-commit runs the hooks",
         (
             "-m",
             "at_length",
             "tests/lab/test_lab_lifecycle.py",
             "tests/lab/test_lab_scale.py",
             "tests/commands/test_several_stacks.py",
+            "tests/components/test_costs_add_up.py",
             "tests/packaging/test_hooks.py",
         ),
         ("EKS_GPUSHARE_TEST_AT_LENGTH=1",),
