@@ -51,6 +51,9 @@ class ClusterAutoscalerArgs(plain.ClusterAutoscaler, TaggedInAccount):
     status_taints: NotRequired[list[str]]
     """Keys of taints by which single nodes say that something is wrong with them, such as
     eks-gpushare/mig of pools with `apply` boot. Default: none."""
+    node_templates: NotRequired[list[str]]
+    """What it believes of a node of each pool: `GpuPool.node_template`. It starts anew where one
+    changes. Default: none, and of an empty pool it goes on by the nodes that it has seen there."""
     region: NotRequired[str]
     """AWS region of the cluster. Default: that of what the component makes."""
     chart: NotRequired[plain.Chart]
@@ -190,6 +193,7 @@ class _Children:
             patterns=_patterns(spec.priorities or {}, named),
             startup_taints=spec.startup_taints,
             status_taints=spec.status_taints,
+            templates=spec.node_templates,
             given=spec.chart.values,
         )
 

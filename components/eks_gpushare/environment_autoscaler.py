@@ -63,6 +63,7 @@ def register_cluster_autoscaler(
             nodes=tuple(_bounds(scaled[each]) for each in names),
             startup_taints=startup_taint_keys(scaled.values()),
             status_taints=status_taint_keys(scaled.values()),
+            node_templates=tuple(groups[pool].node_template for pool in names),
             region=spec.region,
             chart=spec.charts.cluster_autoscaler or Chart.model_construct(),
             tags=dict(spec.tags),

@@ -23,7 +23,7 @@ from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_
 from eks_gpushare.rules.component_rules import check_pool
 from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.served import served_pool
-from eks_gpushare.sharing.cluster_autoscaler import group_labels, template_tags
+from eks_gpushare.sharing.cluster_autoscaler import group_labels, node_template, template_tags
 from eks_gpushare.sharing.nodes import sizes
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
 from eks_gpushare.sharing.user_data import node_user_data
@@ -118,6 +118,7 @@ class GpuPool(pulumi.ComponentResource):
         super().__init__("eks-gpushare:index:GpuPool", name, inputs, opts)
         self._spec = spec
         plan = plan_pool(spec.pool, spec, catalog)
+        self._node_template = node_template(plan, catalog)
         child = pulumi.ResourceOptions(parent=self)
         parts = _Children(name, spec, refs, _first(spec, catalog), catalog, child)
         group = self._group = register_group(parts.group(plan), self)
@@ -146,6 +147,11 @@ class GpuPool(pulumi.ComponentResource):
         """How many nodes it may have, with defaults filled in: `ClusterAutoscaler` takes it."""
         size = sizes(self._spec.nodes)
         return {"min": size.min, "desired": size.desired, "max": size.max}
+
+    @property
+    def node_template(self) -> str:
+        """A digest of what its nodes are before there is one: `ClusterAutoscaler` takes it."""
+        return self._node_template
 
     @property
     def served(self) -> plain.ServedPool:

@@ -270,9 +270,11 @@ def test_other_numbers_of_keda_restart_no_device_plugin(ask: Ask) -> None:
 
 
 def test_keda_in_another_namespace_takes_what_it_scales_by_with_it(ask: Ask) -> None:
-    ((name, effect, message),) = announced(ask(with_keda(), with_keda(namespace="scaling")))
+    (name, effect, message), space = announced(ask(with_keda(), with_keda(namespace="scaling")))
 
     assert (name, effect) == (KEDA_RELEASE, "replace")
+    assert space[:2] == ("gpushare-keda-namespace", "replace")
+    assert "the namespace keda goes, with everything in it" in space[2]
     assert "device plugin" not in message
     assert "with it the ScaledObjects of the stack; those of others go with" in message
 
@@ -482,3 +484,62 @@ def test_skipped_versions_are_refused_as_an_edit_too(ask: Ask) -> None:
     ((name, effect, message),) = announced(ran)
     assert (name, effect) == (CLUSTER, "refused")
     assert "from 1.34 to 1.36 the control plane would skip 1.35" in message
+
+
+WORKLOAD = {
+    "pool": "gpu",
+    "image": "registry.example.com/team/app:1.4.2",
+    "resources": {"requests": {"cpu": "100m", "memory": "50Mi"}, "limits": {"memory": "100Mi"}},
+}
+OPEN = {"cluster": {"endpoint": {"public": True, "publicCidrs": ["203.0.113.0/24"]}}}
+SCALED = {**gpu(scaledBy="autoscaler"), "clusterAutoscaler": {}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (
+            {"workloads": {"app": WORKLOAD}},
+            {},
+            ("gpushare-workload-app", "delete", "its pods end, and what leads to them goes"),
+        ),
+        (
+            with_keda(),
+            {},
+            ("gpushare-keda", "delete", "every ScaledObject in the cluster, those of others too"),
+        ),
+        (
+            SCALED,
+            gpu(scaledBy="autoscaler"),
+            ("gpushare-cluster-autoscaler", "delete", "groups keep the nodes that they have"),
+        ),
+        (
+            {**SCALED, **gpu(scaledBy="autoscaler", warm={"nodes": 2})},
+            {**SCALED, **gpu(scaledBy="autoscaler", warm={"nodes": 1})},
+            ("gpushare-warm-room-gpu-nodes", "terminate", "1 in place of 2 placeholders"),
+        ),
+        (
+            {**SCALED, **gpu(scaledBy="autoscaler", warm={"nodes": 1})},
+            {**SCALED, **gpu(scaledBy="autoscaler", warm={"nodes": 2})},
+            ("gpushare-warm-room-gpu-nodes", "update", "2 in place of 1 placeholders; nodes start"),
+        ),
+        (
+            OPEN,
+            {},
+            (CLUSTER, "update", "loses it in this very update (endpointPublicAccess)"),
+        ),
+        ({}, OPEN, (CLUSTER, "update", "answers from the internet too, to 203.0.113.0/24")),
+        (
+            {},
+            {"iam": {"path": "/team/"}},
+            (CLUSTER, "refused", "EKS changes no role of a control plane"),
+        ),
+    ],
+)
+def test_what_goes_or_shuts_is_told(
+    ask: Ask, before: dict[str, Any], after: dict[str, Any], expected: tuple[str, str, str]
+) -> None:
+    found = announced(ask(before, after))
+
+    name, effect, words = expected
+    assert [(n, e) for n, e, said in found if words in said] == [(name, effect)], found

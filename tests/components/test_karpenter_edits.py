@@ -54,7 +54,8 @@ def known(record: Callable[..., Run]) -> Callable[..., Run]:
                     "region": "us-west-2",
                     **more,
                 }
-                eks_gpushare.GpuSharingEnvironment("demo", args)
+                given: Any = {key: each for key, each in args.items() if each is not None}
+                eks_gpushare.GpuSharingEnvironment("demo", given)
 
             made[key] = record(program, preview=False)
         return made[key]
@@ -286,3 +287,72 @@ def test_another_node_role_is_another_for_every_node(known: Callable[..., Run]) 
     found = edits(known({"gpu": POOL}).recording, after.recording)
 
     assert of_nodes(found) == [("roll", ("role",), TENTH)]
+
+
+FACTS: dict[str, Any] = {
+    "arn": "arn:aws:eks:us-west-2:111122223333:cluster/there",
+    "endpoint": "https://ABCDEF.gr7.us-west-2.eks.amazonaws.com",
+    "certificate_authority": "Q0E=",
+    "version": "1.35",
+    "vpc_id": "vpc-there",
+    "subnet_ids": ["subnet-1", "subnet-2"],
+    "security_group_id": "sg-there",
+    "service_cidr": "172.20.0.0/16",
+}
+
+
+def test_another_path_of_roles_replaces_nodes_whoever_makes_them(
+    known: Callable[..., Run],
+) -> None:
+    there = {"cluster": {"existing": {"name": "there"}}, "network": None, "cluster_facts": FACTS}
+    group = {**POOL, "provisioner": "managedNodeGroup", "nodes": {"desired": 1, "max": 1}}
+    pools = {"gpu": POOL, "group": {**group, "instance_types": ["g6.2xlarge"]}}
+    before, after = known(pools, **there), known(pools, **there, iam={"path": "/team/"})
+    found = edits(before.recording, after.recording)
+
+    assert of_nodes(found) == [("roll", ("role",), TENTH)]
+    assert [each[:2] for each in of_nodes(found, "demo-group")] == [("replace", ("nodeRoleArn",))]
+
+
+def test_another_version_of_the_cluster_is_another_image_for_karpenters_nodes(
+    known: Callable[..., Run],
+) -> None:
+    # Both releases are of one day, and so is the alias: it stands for another image all the same.
+    newer = {"gpu": {**POOL, "ami_version": "1.36.4-20260930"}}
+    after = known(newer, cluster={"name": "demo", "version": "1.36"})
+    found = edits(known({"gpu": POOL}).recording, after.recording)
+
+    assert of_nodes(found) == [("roll", ("cluster.version",), TENTH)]
+
+
+SAVING = {"consolidation_policy": "WhenEmptyOrUnderutilized", "consolidate_after": "10m"}
+SHUT = {"budgets": [{"nodes": 0}]}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "because"),
+    [
+        ({}, SAVING, "disruption.consolidationPolicy"),
+        (SAVING, {**SAVING, "consolidate_after": "1m"}, "disruption.consolidateAfter"),
+        ({**SAVING, "consolidate_after": "Never"}, SAVING, "disruption.consolidateAfter"),
+        (SHUT, {}, "disruption.budgets"),
+        (SHUT, {"budgets": [{"nodes": 0, "reasons": ["Empty"]}]}, "disruption.budgets"),
+        (SAVING, {}, None),
+        ({**SAVING, "consolidate_after": "1m"}, SAVING, None),
+        ({}, SHUT, None),
+    ],
+)
+def test_settings_by_which_karpenter_evicts_pods_that_it_let_be(
+    pool: Callable[[dict[str, Any]], Run],
+    before: dict[str, Any],
+    after: dict[str, Any],
+    because: str | None,
+) -> None:
+    was, now = ({**POOL, "karpenter": each} for each in (before, after))
+    found = of_nodes(edits(pool(was).recording, pool(now).recording))
+
+    if because is None:
+        assert [each[:2] for each in found] == [("update", ("disruption",))]
+    else:
+        assert [each[:2] for each in found] == [("evict", (because,))]
+        assert "evicts the pods on them" in found[0][2]

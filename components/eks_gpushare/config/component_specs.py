@@ -179,6 +179,8 @@ class ClusterAutoscalerSpec(InAccount, ClusterAutoscaler):
     """Keys of taints that nodes of the pools join with and lose again."""
     status_taints: Items[str] = ()
     """Keys of taints by which single nodes say that something is wrong with them."""
+    node_templates: Items[str] = ()
+    """What it believes of a node of each of them: it starts anew where that changes."""
     region: str | None = None
     """AWS region of the cluster. Default: that of what is made here."""
     chart: Chart = Chart.model_construct()

@@ -9,6 +9,8 @@ cloudprovider/aws/aws_manager.go of kubernetes/autoscaler, the same from 1.33 to
 
 from __future__ import annotations
 
+import json
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eks_gpushare.config.sharing import Mig
@@ -42,6 +44,9 @@ ENABLED_TAG = "k8s.io/cluster-autoscaler/enabled"
 ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
 """Label by which Cluster Autoscaler's AWS provider knows a node with GPUs."""
 
+TEMPLATES = "eks-gpushare/node-templates"
+"""Annotation of its pods: another one, and Helm starts them anew."""
+_DIGITS = 12
 _TEMPLATE_PODS = 110
 """Pods that the template of a node can run, whatever its type."""
 _TESLAS = frozenset({"K80", "P100", "V100", "T4", "A100"})
@@ -91,6 +96,17 @@ def template_tags(plan: PoolPlan, catalog: Catalog) -> dict[str, str]:
     if gib is not None:
         told["ephemeral-storage"] = f"{gib}Gi"
     return {f"{RESOURCE_PREFIX}{resource}": value for resource, value in told.items()}
+
+
+def node_template(plan: PoolPlan, catalog: Catalog) -> str:
+    """A digest of what Cluster Autoscaler believes of a node of the pool before there is one."""
+    told = [
+        list(plan.pool.instance_types),
+        template_tags(plan, catalog),
+        group_labels(plan, catalog),
+        [taint.for_eks() for taint in plan.taints],
+    ]
+    return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:_DIGITS]
 
 
 def _interfaces(plan: PoolPlan, instance_type: str) -> dict[str, int]:
@@ -248,6 +264,7 @@ def controller_values(
     patterns: Mapping[int, Sequence[Any]],
     startup_taints: Iterable[str],
     status_taints: Iterable[str],
+    templates: Sequence[str] = (),
     given: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Values of the chart. Those of type Any may be known later; they are only put in place.
@@ -261,6 +278,7 @@ def controller_values(
         patterns: What names of groups match, by priority; only for the priority expander.
         startup_taints: Keys of taints that nodes lose when they are ready.
         status_taints: Keys of taints of nodes with something wrong.
+        templates: What is believed of a node of each pool: `node_template`.
         given: The user's values, which go over the derived ones.
     """
     derived: dict[str, Any] = {
@@ -294,6 +312,11 @@ def controller_values(
             "capabilities": {"drop": ["ALL"]},
         },
     }
+    if templates:
+        # It remembers a node that it has seen for ten years (`--node-info-cache-expire-time`), and
+        # goes by it where a group is empty, whatever the group's tags say since. Another pod has
+        # seen none: https://github.com/kubernetes/autoscaler/issues/6452
+        derived["podAnnotations"] = {TEMPLATES: " ".join(templates)}
     if patterns:
         derived["expanderPriorities"] = {str(n): list(names) for n, names in patterns.items()}
     return merge_values(derived, given, keep_null=True)

@@ -15,6 +15,7 @@ from moto.autoscaling.responses import AutoScalingResponse
 from moto.backends import get_backend
 from moto.core.responses import ActionResult
 from moto.core.utils import utcnow
+from moto.eks.models import EKSBackend
 
 from eks_gpushare_lab.cloud.account import ACCOUNT_ID
 from eks_gpushare_lab.cloud.ec2 import Behaviour
@@ -150,6 +151,19 @@ def _describe_scaling_activities(self: AutoScalingResponse) -> ActionResult:
     return ActionResult({"Activities": list(getattr(group, "activities", ()))})
 
 
+_tag_cluster = EKSBackend.tag_resource
+
+
+def _tag_resource(self: EKSBackend, resource_arn: str, tags: dict[str, str]) -> None:
+    """Tags of a node group, which Cluster Autoscaler reads: moto has those of clusters alone."""
+    groups = (each for cluster in self.clusters.values() for each in cluster.nodegroups.values())
+    group = next((each for each in groups if each.arn == resource_arn), None)
+    if group is None:
+        _tag_cluster(self, resource_arn, tags)
+    else:
+        group.tags.update(tags)
+
+
 def fill(pools: Iterable[NodePool]) -> None:
     """Make managed node groups in clusters that are there, with what EKS makes for them.
 
@@ -157,6 +171,7 @@ def fill(pools: Iterable[NodePool]) -> None:
         pools: those of a stack that are managed node groups.
     """
     setattr(AutoScalingResponse, _ACTIVITIES, _describe_scaling_activities)
+    EKSBackend.tag_resource = _tag_resource  # type: ignore[method-assign]
     for pool in pools:
         eks: Any = get_backend("eks")[ACCOUNT_ID][pool.region]
         ec2: Any = get_backend("ec2")[ACCOUNT_ID][pool.region]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import boto3
 import pytest
 
 from eks_gpushare.program.preview import locate, preview
@@ -18,7 +19,7 @@ from eks_gpushare_lab.client import Client
 from eks_gpushare_lab.cloud.node_groups import scaling_group_of
 from eks_gpushare_lab.cloud.settings import CloudSettings
 from eks_gpushare_lab.control_plane.control_plane import ControlPlane
-from eks_gpushare_lab.controllers.running import running
+from eks_gpushare_lab.controllers.running import CLUSTER_AUTOSCALER, release_of, running
 from eks_gpushare_lab.install.desired_cluster import desired_cluster
 from eks_gpushare_lab.session import Session
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from eks_gpushare.program.recording import Recording
     from eks_gpushare_lab.binaries.build import Programs
     from eks_gpushare_lab.controllers.running import Running
     from eks_gpushare_lab.install.desired_cluster import DesiredCluster, NodePool
@@ -135,6 +137,30 @@ class Scaled:
             self.start(*names)
             wanted = sum(self.pools[name].pods for name in names)
             self.await_that(lambda: self.waiting(names) == wanted, f"{wanted} pods wait")
+
+    def edit(self, pools: Mapping[str, Pool], folder: Path) -> None:
+        """As an update to edited pools would: tags of their groups, and a pod that Helm replaces.
+
+        Nodes that are launched later are as before: what the autoscaler believes is asked here.
+        """
+        assert self.cloud.url
+        before, after = (desired_cluster(recorded(each, folder)) for each in (self.pools, pools))
+        eks = boto3.client(
+            "eks",
+            region_name="us-west-2",
+            endpoint_url=self.cloud.url,
+            aws_access_key_id="test",
+            aws_secret_access_key="test",  # noqa: S106  (of the emulation)
+        )
+        for group in after.pools:
+            if group.name in pools:
+                names = {"clusterName": group.cluster, "nodegroupName": group.group}
+                arn = eks.describe_nodegroup(**names)["nodegroup"]["nodegroupArn"]
+                eks.tag_resource(resourceArn=arn, tags=dict(group.tags))
+        releases = [release_of(each.releases, CLUSTER_AUTOSCALER) for each in (before, after)]
+        if releases[0] != releases[1]:
+            self.autoscaler.start_anew()
+        self.pools = pools
 
     def start(self, *names: str) -> None:
         """Have the pods of some pools, some of which may find room at once."""
@@ -293,6 +319,28 @@ def _indented(lines: str, by: int) -> str:
     return "".join(f"{' ' * by}{line}\n" for line in lines.splitlines())
 
 
+def recorded(
+    pools: Mapping[str, Pool], folder: Path, autoscaler: str = "{}", more: str = ""
+) -> Recording:
+    """What a stack of such pools registers."""
+    text = STACK.format(autoscaler=autoscaler, more=_indented(more, 4)) + "".join(
+        POOL.format(
+            name=name,
+            types=pool.types,
+            sharing=pool.sharing,
+            most=pool.most,
+            keys=_indented(pool.keys, 8),
+        )
+        for name, pool in pools.items()
+    )
+    file = folder / "Pulumi.scaled.yaml"
+    file.write_text(text, encoding="utf-8")
+    previewed = preview(*locate(str(file), str(ROOT)), known=True)
+    assert previewed.recording is not None, previewed.findings
+    assert previewed.ok, previewed.recording.error or previewed.findings
+    return previewed.recording
+
+
 @contextmanager
 def scaled(
     pools: Mapping[str, Pool],
@@ -312,22 +360,8 @@ def scaled(
         first: objects that are there before the stack.
         more: further lines of the environment.
     """
-    text = STACK.format(autoscaler=autoscaler, more=_indented(more, 4)) + "".join(
-        POOL.format(
-            name=name,
-            types=pool.types,
-            sharing=pool.sharing,
-            most=pool.most,
-            keys=_indented(pool.keys, 8),
-        )
-        for name, pool in pools.items()
-    )
-    file = folder / "Pulumi.scaled.yaml"
-    file.write_text(text, encoding="utf-8")
-    previewed = preview(*locate(str(file), str(ROOT)), known=True)
-    assert previewed.recording is not None, previewed.findings
-    assert previewed.ok, previewed.recording.error or previewed.findings
-    desired = broken(desired_cluster(previewed.recording), pools)
+    recording = recorded(pools, folder, autoscaler, more)
+    desired = broken(desired_cluster(recording), pools)
     with ExitStack() as started:
         # The scheduler waits up to ten seconds until it tries a pod again.
         lab = started.enter_context(ControlPlane(scheduler={"podMaxBackoffSeconds": 1})).lab
@@ -336,7 +370,7 @@ def scaled(
             client.create(each)
         given = settings or CloudSettings(start=0)
         controllers = started.enter_context(
-            running(lab, client, previewed.recording, desired, settings=given)
+            running(lab, client, recording, desired, settings=given)
         )
         session = started.enter_context(Session(client))
         session.install(controllers.desired)

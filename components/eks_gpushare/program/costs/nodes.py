@@ -111,10 +111,10 @@ class _Nodes:
             idle: Count[int | None] = Count(None, None)
             yield CostItem("reservedInstances", self.name, words, idle, price, source, unknown)
         elif self._reserved:
-            idle = Count(
-                max(0, self._reserved - self.kept), max(0, self._reserved - (self.most or 0))
-            )
-            yield CostItem("reservedInstances", self.name, words, idle, price, source, unknown)
+            used = (self.kept, self.most or 0)
+            idle = Count(*(max(0, self._reserved - count) for count in used))
+            if idle.at_desired or idle.at_max:
+                yield CostItem("reservedInstances", self.name, words, idle, price, source, unknown)
 
     def _price(self) -> tuple[float | None, str, str]:
         reason = _NOT_LISTED.get(self._capacity)

@@ -8,9 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.program.edits.cluster import of_clusters, of_clusters_gone, of_ways_out
-from eks_gpushare.program.edits.compared import CLUSTER, NODE_GROUP, RELEASE, bare, by_urn, changed
+from eks_gpushare.program.edits.compared import (
+    CLUSTER,
+    NODE_GROUP,
+    RAW_CLUSTER,
+    RELEASE,
+    ROLE,
+    bare,
+    by_urn,
+    changed,
+)
 from eks_gpushare.program.edits.karpenter import of_karpenter
 from eks_gpushare.program.edits.kinds import Consequence, Effect, edit
+from eks_gpushare.program.edits.leavers import of_leavers, of_namespaces, of_warm_room
 from eks_gpushare.program.edits.nodes import REPLACING, of_group
 from eks_gpushare.program.edits.releases import of_releases
 from eks_gpushare.program.edits.sharing import of_managers, of_requests
@@ -24,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["Consequence", "Effect", "edits", "moved"]
 
 _FORCED_BY: dict[str, frozenset[str]] = {
+    ROLE: frozenset({"name", "namePrefix", "path"}),
+    RAW_CLUSTER: frozenset({"roleArn"}),
     "aws:ec2/vpc:Vpc": frozenset({"cidrBlock"}),
     "aws:ec2/subnet:Subnet": frozenset({"availabilityZone", "cidrBlock", "vpcId"}),
     CLUSTER: frozenset({"encryptionConfigKeyArn", "name", "vpcId"}),
@@ -49,12 +61,15 @@ def edits(before: Recording, after: Recording) -> list[Consequence]:
         return refused
     return [
         *_of_groups(before, after, replaced),
-        *of_karpenter(before, after),
+        *of_karpenter(before, after, replaced),
         *clusters,
         *of_ways_out(before, after),
         *of_managers(before, after),
         *of_releases(before, after, replaced),
         *of_requests(before, after),
+        *of_warm_room(before, after),
+        *of_namespaces(before, after),
+        *of_leavers(before, after),
     ]
 
 
@@ -101,4 +116,6 @@ def _replaced(before: Recording, after: Recording) -> dict[str, tuple[str, ...]]
         moved = {name for name in forcing if any(urn in gone for urn in pointers.get(name, ()))}
         if because := sorted(moved | (forcing & set(changed(old, resource)))):
             gone[resource.urn] = tuple(because)
+            if resource.type == RAW_CLUSTER:  # of pulumi-eks, whose component stands for it here
+                gone.setdefault(resource.parent, tuple(because))
     return gone

@@ -37,6 +37,10 @@ _NO_OTHER_KEY = (
     "EKS changes no key for secrets, and another cluster cannot be made while there is one of its "
     "name; the update stops there"
 )
+_NO_OTHER_ROLE = (
+    "EKS changes no role of a control plane, and another cluster cannot be made while there is one "
+    "of its name; the update stops there"
+)
 _NO_OTHER_NETWORK = (
     "EKS refuses it: a control plane stays in its VPC and takes subnets of the zones it was made "
     "with alone; the update stops there, with what it has made until then"
@@ -49,6 +53,11 @@ _GUARDED = (
     "from now on EKS refuses to delete it, and Pulumi to replace it and to destroy the stack; what "
     "an edit takes away still goes"
 )
+_SHUT = (
+    "its API server answers within the VPC alone from then on: whoever updates the stack from "
+    "elsewhere loses it in this very update"
+)
+_OPENED = "its API server answers from the internet too, to {who}"
 _UNGUARDED = "EKS and Pulumi no longer refuse to delete it; no node is touched"
 
 
@@ -100,7 +109,8 @@ def _refused(
     if moved:
         return edit(new.name, "refused", tuple(sorted(moved)), _NO_OTHER_NETWORK)
     if replacing and inputs(old).get("name") == inputs(new).get("name"):
-        return edit(new.name, "refused", replacing, _NO_OTHER_KEY)
+        says = _NO_OTHER_ROLE if "roleArn" in replacing else _NO_OTHER_KEY
+        return edit(new.name, "refused", replacing, says)
     if replacing and old.protect:
         says = _PROTECTED if new.protect else _STILL_PROTECTED
         return edit(new.name, "refused", replacing, says)
@@ -119,10 +129,21 @@ def _in_place(old: Resource, new: Resource) -> Iterator[Consequence]:
     names = set(changed(old, new))
     if subnets := tuple(sorted(names & {*_SUBNETS})):
         yield edit(new.name, "update", subnets, _OTHER_SUBNETS)
+    if "endpointPublicAccess" in names or "publicAccessCidrs" in names:
+        yield _of_endpoint(old, new)
     if "deletionProtection" in names:
         on = inputs(new).get("deletionProtection")
         says = _GUARDED if on else _UNGUARDED
         yield edit(new.name, "update", ("deletionProtection",), says)
+
+
+def _of_endpoint(old: Resource, new: Resource) -> Consequence:
+    was, now = (inputs(each) for each in (old, new))
+    who = ", ".join(map(str, now.get("publicAccessCidrs") or ())) or "everybody"
+    # Where it is not said, EKS has it public: API_VpcConfigRequest of its API.
+    shut = was.get("endpointPublicAccess") is not False and now.get("endpointPublicAccess") is False
+    because = "endpointPublicAccess" if shut else "publicAccessCidrs"
+    return edit(new.name, "update", (because,), _SHUT if shut else _OPENED.format(who=who))
 
 
 def of_ways_out(before: Recording, after: Recording) -> Iterator[Consequence]:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
 CLUSTER = "eks:index:Cluster"
+RAW_CLUSTER = "aws:eks/cluster:Cluster"
+ROLE = "aws:iam/role:Role"
 RELEASE = "kubernetes:helm.sh/v3:Release"
 
 _SETS = {NODE_GROUP: frozenset({"subnetIds", "taints"})}

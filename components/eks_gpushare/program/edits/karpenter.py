@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.documents.duration import seconds
 from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.program.edits.compared import bare, by_urn, inputs
+from eks_gpushare.program.edits.compared import ROLE, bare, by_urn, inputs
 from eks_gpushare.program.edits.kinds import Consequence, edit
+from eks_gpushare.program.edits.versions import clusters_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,6 +32,10 @@ _GONE = (
 )
 _BELIEVED = (
     "Karpenter counts {now} on a new node in place of {was}; no node that runs is touched by that"
+)
+_MOVED_TO_SAVE = (
+    "its nodes stay as they are, but Karpenter may end some that it let be before, and evicts the "
+    "pods on them, {budget}"
 )
 _FEWER = "Karpenter keeps {now} in place of {was} nodes: {gone} drained, and ended with their pods"
 _MORE = "Karpenter keeps {now} in place of {was} nodes; none that runs is touched"
@@ -52,8 +58,16 @@ REINSTALLED = (
 )
 
 
-def of_karpenter(before: Recording, after: Recording) -> Iterator[Consequence]:
-    """What happens to Karpenter and to the nodes of each of its pools."""
+def of_karpenter(
+    before: Recording, after: Recording, replaced: Mapping[str, tuple[str, ...]]
+) -> Iterator[Consequence]:
+    """What happens to Karpenter and to the nodes of each of its pools.
+
+    Args:
+        before: What is up.
+        after: What it is to become.
+        replaced: Properties that replace a resource, by its URN.
+    """
     old, new = (by_urn(recording, CONTROLLER) for recording in (before, after))
     yield from (edit(k.name, "create", (), _INSTALLED) for urn, k in new.items() if urn not in old)
     yield from (
@@ -65,19 +79,27 @@ def of_karpenter(before: Recording, after: Recording) -> Iterator[Consequence]:
             static = "replicas" in _spec(pool)
             yield edit(pool.name, "create", (), _NEW_STATIC if static else _NEW)
         else:
-            yield from _of_pool(pools_before[urn], pool, before, after)
+            yield from _of_pool(pools_before[urn], pool, before, after, replaced)
     for urn, pool in pools_before.items():
         if urn not in pools_after:
             yield edit(pool.name, "delete", (), _REMOVED)
 
 
 def _of_pool(
-    old: Resource, new: Resource, before: Recording, after: Recording
+    old: Resource,
+    new: Resource,
+    before: Recording,
+    after: Recording,
+    replaced: Mapping[str, tuple[str, ...]],
 ) -> Iterator[Consequence]:
     name, budget = new.name, _budget(_spec(new))
     was, now = _spec(old), _spec(new)
-    class_names = _class_changes(_beside(old, before, NODE_CLASS), _beside(new, after, NODE_CLASS))
-    drifting = [*_template_changes(was, now), *class_names]
+    old_class, new_class = _beside(old, before, NODE_CLASS), _beside(new, after, NODE_CLASS)
+    elsewhere = _changes_elsewhere(new_class, before, after, replaced)
+    drifting = [
+        *_template_changes(was, now),
+        *dict.fromkeys((*_class_changes(old_class, new_class), *elsewhere)),
+    ]
     gone = _gone(was, now)
     if drifting:
         yield edit(name, "roll", tuple(drifting), _DRIFT.format(budget=budget))
@@ -86,11 +108,66 @@ def _of_pool(
         yield edit(name, "roll", tuple(gone), says)
     yield from _of_replicas(name, was, now)
     yield from _of_overlays(name, _overlays(old, before), _overlays(new, after))
+    if (evicts := list(_evicting(was, now))) and not drifting:
+        says = _MOVED_TO_SAVE.format(budget=budget)
+        yield edit(name, "evict", tuple(evicts), says)
     place = [key for key in ("disruption", "limits", "weight") if was.get(key) != now.get(key)]
+    place = [key for key in place if key != "disruption" or not evicts]
     place += [key for key in _requirement_changes(was, now) if key not in gone]
     if place and not drifting:
         lower = _is_lower(was.get("limits") or {}, now.get("limits") or {})
         yield edit(name, "update", tuple(sorted(place)), _TIGHTER if lower else "")
+
+
+def _changes_elsewhere(
+    node_class: Resource | None,
+    before: Recording,
+    after: Recording,
+    replaced: Mapping[str, tuple[str, ...]],
+) -> Iterator[str]:
+    """What makes nodes drift though their class says the same: what it names is another."""
+    if node_class is None:
+        return
+    pointers = {urn for urns in node_class.property_dependencies.values() for urn in urns}
+    if any(urn in replaced and f"{ROLE}::" in urn for urn in pointers):
+        yield "role"
+    # An alias stands for the image of the version that the control plane has
+    # (pkg/providers/amifamily of aws/karpenter-provider-aws, 1.14.1).
+    aliased = any("alias" in term for term in _spec(node_class).get("amiSelectorTerms") or ())
+    was, now = (
+        [inputs(cluster).get("version") for cluster in clusters_of(run)] for run in (before, after)
+    )
+    if aliased and was and now and was != now:
+        yield "cluster.version"
+
+
+_SAVING = {"WhenEmptyOrUnderutilized", "Balanced"}
+"""Policies by which pods are moved to save a node."""
+
+
+def _evicting(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """What of the disruption settings lets Karpenter evict pods that it has let be."""
+    old, new = (each.get("disruption") or {} for each in (was, now))
+    if new.get("consolidationPolicy") in _SAVING:
+        if old.get("consolidationPolicy") not in _SAVING:
+            yield "disruption.consolidationPolicy"
+        elif _sooner(old.get("consolidateAfter"), new.get("consolidateAfter")):
+            yield "disruption.consolidateAfter"
+    if old.get("budgets") != new.get("budgets") and _holds_all(old) and not _holds_all(new):
+        yield "disruption.budgets"
+
+
+def _sooner(old: object, new: object) -> bool:
+    was, now = (seconds(str(each)) for each in (old, new))
+    return now is not None and (was is None or now < was)
+
+
+def _holds_all(disruption: Mapping[str, Any]) -> bool:
+    """Whether a budget lets no node go, at any time and for any reason."""
+    return any(
+        str(budget.get("nodes")) in {"0", "0%"} and not {"schedule", "reasons"} & {*budget}
+        for budget in disruption.get("budgets") or ()
+    )
 
 
 def _spec(resource: Resource) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from eks_gpushare.program.edits.compared import CLUSTER, NODE_GROUP, bare, inputs
+from eks_gpushare.program.edits.compared import CLUSTER, NODE_GROUP, RAW_CLUSTER, bare, inputs
 from eks_gpushare.program.edits.kinds import Consequence, edit
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from eks_gpushare.program.recording import Recording, Resource
 
-RAW_CLUSTER = "aws:eks/cluster:Cluster"
 BEHIND = 3
 """Minor versions that nodes may be behind their control plane."""
 _VERSION = re.compile(r"([0-9]+)\.([0-9]+)")

@@ -1,0 +1,105 @@
+"""What an edit takes away for good, or gives another name: whatever nobody else tells of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.program.edits.compared import bare, by_urn, inputs
+from eks_gpushare.program.edits.kinds import Consequence, edit
+from eks_gpushare.sharing.warm_room import NAMESPACE as WARM_ROOM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.program.recording import Recording, Resource
+
+_DEPLOYMENT = "kubernetes:apps/v1:Deployment"
+_NAMESPACE = "kubernetes:core/v1:Namespace"
+_SAYS: Mapping[str, str] = {
+    "eks-gpushare:index:SharedWorkload": "its pods end, and what leads to them goes",
+    "eks-gpushare:index:ClusterAutoscaler": (
+        "Cluster Autoscaler is removed: groups keep the nodes that they have, whatever pods need"
+    ),
+    # The chart has the definitions of its kinds among its templates
+    # (keda/templates/crds of kedacore/charts, 2.20.2, read 2026-11-22).
+    "eks-gpushare:index:Keda": (
+        "KEDA is removed, and with the definitions of its kinds every ScaledObject in the cluster, "
+        "those of others too; workloads keep as many pods as they have"
+    ),
+    "eks-gpushare:index:EfaDevicePlugin": (
+        "AWS's device plugin is removed; running pods keep their interfaces, new ones get none"
+    ),
+    _NAMESPACE: "the namespace goes, and with it everything in it",
+}
+"""What goes with a resource, by its type."""
+_OTHERS = "it goes, with all that it has made"
+_TOLD_ELSEWHERE = (
+    *("eks-gpushare:index:GpuPool", "eks-gpushare:index:KarpenterPool"),
+    *("eks-gpushare:index:Karpenter", "eks-gpushare:index:DevicePlugin"),
+    *("eks-gpushare:index:GpuOperator", "eks-gpushare:index:EksCluster"),
+    *("eks-gpushare:index:SystemNodes", "eks:index:Cluster", "aws:eks/cluster:Cluster"),
+    *("aws:eks/nodeGroup:NodeGroup", "pulumi:providers:"),
+)
+"""Types, or how they begin, of which others say what their end means for nodes."""
+_MOVED = (
+    "the namespace {was} goes, with everything in it, and what the stack had there is made anew in "
+    "{now}"
+)
+_LESS = "room is kept for {now} in place of {was} placeholders; nodes that are empty then go"
+_MORE = "room is kept for {now} in place of {was} placeholders; nodes start for it, and are paid"
+
+
+def of_leavers(before: Recording, after: Recording) -> Iterator[Consequence]:
+    """What is there before and not after: the uppermost of what goes together."""
+    there = {bare(each.urn) for each in after.resources}
+    gone = {bare(each.urn): each for each in before.resources if bare(each.urn) not in there}
+    for resource in gone.values():
+        within = resource.parent and bare(resource.parent) in gone
+        if within or resource.existing or resource.type.startswith(_TOLD_ELSEWHERE):
+            continue
+        if resource.type.startswith("kubernetes:") or not resource.custom:
+            yield edit(resource.name, "delete", (), _SAYS.get(resource.type, _OTHERS))
+
+
+def of_namespaces(before: Recording, after: Recording) -> Iterator[Consequence]:
+    """Namespaces that get another name, which Kubernetes knows as another one."""
+    olds = by_urn(before, _NAMESPACE)
+    for urn, new in by_urn(after, _NAMESPACE).items():
+        names = [_name(each) for each in (olds.get(urn), new)]
+        if all(names) and names[0] != names[1]:
+            says = _MOVED.format(was=names[0], now=names[1])
+            yield edit(new.name, "replace", ("metadata.name",), says)
+
+
+def of_warm_room(before: Recording, after: Recording) -> Iterator[Consequence]:
+    """Room that is kept free, more or less of it."""
+    olds, news = (_placeholders(recording) for recording in (before, after))
+    for urn, new in news.items():
+        was, now = (_replicas(each) for each in (olds.get(urn), new))
+        if was != now:
+            says = (_MORE if now > was else _LESS).format(was=was, now=now)
+            yield edit(new.name, "update" if now > was else "terminate", ("replicas",), says)
+    for urn, old in olds.items():
+        if urn not in news:
+            says = _LESS.format(was=_replicas(old), now=0)
+            yield edit(old.name, "terminate", ("replicas",), says)
+
+
+def _placeholders(recording: Recording) -> dict[str, Resource]:
+    found = by_urn(recording, _DEPLOYMENT)
+    return {urn: each for urn, each in found.items() if _space(each) == WARM_ROOM}
+
+
+def _replicas(deployment: Resource | None) -> int:
+    spec = inputs(deployment).get("spec") if deployment else None
+    return int(spec.get("replicas", 1)) if isinstance(spec, dict) else 0
+
+
+def _space(resource: Resource) -> object:
+    metadata = inputs(resource).get("metadata")
+    return metadata.get("namespace") if isinstance(metadata, dict) else None
+
+
+def _name(resource: Resource | None) -> str:
+    metadata = inputs(resource).get("metadata") if resource else None
+    return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
