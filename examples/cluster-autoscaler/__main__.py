@@ -33,6 +33,7 @@ ClusterAutoscaler(
         "pools": ["shared"],
         "node_group_names": [pool.node_group_name],
         "scaling_group_names": [pool.scaling_group_name],
+        "node_templates": [pool.node_template],
         "nodes": [pool.nodes],
     },
     options,
