@@ -193,6 +193,12 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
         "9999999h is longer than the 2562047h that Karpenter can count.",
     ),
     (
+        own(budgets=[{"nodes": "0%", "schedule": "@daily", "duration": "8h"}]),
+        "GPU768",
+        f"{GPU}.karpenter.expireAfter",
+        "After 720h a node is drained, whatever budgets and consolidationPolicy say.",
+    ),
+    (
         own(budgets=[]),
         "GPU749",
         f"{GPU}.karpenter.budgets",
@@ -654,8 +660,10 @@ RIGHT: list[dict[str, Any]] = [
             {"nodes": 0, "schedule": "0 9 * * mon-fri", "duration": "8h"},
             {"nodes": "0", "reasons": ["Drifted", "Underutilized"]},
             {"nodes": "100%", "schedule": "@weekly", "duration": "1h30m0s"},
-        ]
+        ],
+        expireAfter="Never",
     ),
+    own(budgets=[{"nodes": 1}], expireAfter="24h"),
     own(
         weight=100, startupTaints=[{"key": "node.cilium.io/agent-not-ready", "effect": "NoExecute"}]
     ),

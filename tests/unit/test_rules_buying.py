@@ -472,3 +472,27 @@ def test_no_more_nodes_than_are_reserved(
 
     assert [at for at, _ in found] == ["pools.gpu.reservation.instances"] * (message is not None)
     assert [text[: len(message or "")] for _, text in found] == [message] * (message is not None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "at"),
+    [
+        ({}, []),
+        ({"scaledBy": "autoscaler"}, ["scaledBy"]),
+        ({"provisioner": "karpenter", "nodes": NODES}, ["provisioner"]),
+        (
+            {
+                "provisioner": "karpenter",
+                "nodes": {"min": None, "desired": 2, "max": 4},
+                "karpenter": {"static": True},
+            },
+            [],
+        ),
+    ],
+)
+def test_a_capacity_block_is_paid_for_whoever_scales_it(
+    changes: dict[str, Any], at: list[str]
+) -> None:
+    found = pool("GPU792", **{**BLOCK, "instanceTypes": ["p5.48xlarge"], **changes})
+
+    assert [path for path, _ in found] == [f"pools.gpu.{key}" for key in at]

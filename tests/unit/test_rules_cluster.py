@@ -239,6 +239,16 @@ def test_addresses_for_the_pods_of_all_nodes(zones: int | None, where: str) -> N
     )
 
 
+@pytest.mark.parametrize(
+    ("cidr", "begins"), [("10.0.0.0/20", "Use a /16, fewer"), ("10.0.0.0/16", "Use fewer nodes")]
+)
+def test_the_largest_network_is_told_to_nobody_who_has_it(cidr: str, begins: str) -> None:
+    given = {"network": {"cidr": cidr}, "pools": {"gpu": most(5000)}}
+
+    (fix,) = fixes(given, "GPU332")
+    assert fix.startswith(begins)
+
+
 def test_the_last_address_of_a_subnet_may_be_taken() -> None:
     assert addresses(**most(35, pods=28)) == []  # 29 of each, 1015 in two zones
     (message,) = addresses(**most(35, pods=29))  # 30 of each

@@ -80,14 +80,6 @@ NEVER_READY = Rule(
     "their pods as gone, and stops where most nodes of a cluster are such.",
     _GPU_PROCESSOR,
 )
-SCALED_BLOCK = Rule(
-    "GPU792",
-    "info",
-    "An autoscaler scales what is paid for by the hour.",
-    "A capacity block is paid for whether its nodes run or not, and outside of its time the "
-    "autoscaler asks in vain.",
-    "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html",
-)
 
 _LATER = TakesOutput().checked_as
 _MOST_TAGS = 50
@@ -191,17 +183,6 @@ def accelerator_label(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             "The shares of this pool have other names than nvidia.com/gpu, for which Cluster "
             "Autoscaler waits on nodes with this label.",
             "Remove the label; pools whose nodes have nvidia.com/gpu get it by themselves.",
-        )
-
-
-@check(Scope.POOL, SCALED_BLOCK)
-def capacity_block(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    if scaled_by_it(pool) and pool.capacity_type == "capacityBlock":
-        yield SCALED_BLOCK.finding(
-            ("pools", name, "scaledBy"),
-            "The nodes of a capacity block are paid for, whether an autoscaler takes them away or "
-            "not.",
-            "Set scaledBy: stack, and nodes.desired to the size of the block while it lasts.",
         )
 
 

@@ -8,6 +8,7 @@ from eks_gpushare.catalog.resource_ids import is_id
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.nodes import sizes
+from eks_gpushare.sharing.scaling_range import scaled_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +56,14 @@ TOO_FEW_RESERVED = Rule(
     "A reservation has an instance for each node that draws on nothing else.",
     "EC2 refuses the nodes above it, and pods wait for them for ever.",
     _RESERVATIONS,
+)
+SCALED_BLOCK = Rule(
+    "GPU792",
+    "info",
+    "An autoscaler scales what is paid for by the hour.",
+    "A capacity block is paid for whether its nodes run or not, and outside of its time the "
+    "autoscaler asks in vain.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html",
 )
 _RESERVED = {"reserved", "capacityBlock"}
 _USAGE_CLASS = {"onDemand": "on-demand", "spot": "spot", "capacityBlock": "capacity-block"}
@@ -125,6 +134,23 @@ def enough_reserved(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
             at,
             f"The pool may have {most} nodes, and {held} of them are reserved.",
             f"Lower nodes.max to {held}, or give how many instances the reservation has.",
+        )
+
+
+@check(Scope.POOL, SCALED_BLOCK)
+def capacity_block(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    by = scaled_by(pool)
+    if by is not None and "capacityBlock" in pool.bought_as and not pool.is_static:
+        key, instead = (
+            ("provisioner", "karpenter: {static: true}")
+            if by == "karpenter"
+            else ("scaledBy", "scaledBy: stack")
+        )
+        yield SCALED_BLOCK.finding(
+            ("pools", name, key),
+            "The nodes of a capacity block are paid for, whether an autoscaler takes them away or "
+            "not.",
+            f"Set {instead}, and nodes.desired to the size of the block while it lasts.",
         )
 
 

@@ -55,6 +55,15 @@ DRIFT_STUCK = Rule(
     "https://karpenter.sh/docs/concepts/nodepools/#specreplicas",
 )
 
+PAST_BUDGETS = Rule(
+    "GPU768",
+    "info",
+    "Nodes that expire go whatever budgets say.",
+    "Karpenter drains all that are of that age at once: a pool whose nodes came together goes "
+    "together, also where a budget lets none go.",
+    "https://github.com/kubernetes-sigs/karpenter/issues/1590",
+)
+
 _DURATION = re.compile(r"([0-9]+(s|m|h))+")
 """What the NodePool's definition leaves of Go's durations."""
 _BUDGET_DURATION = re.compile(r"(([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?")
@@ -89,6 +98,21 @@ def durations(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         elif found == 0 and key == "expireAfter":
             message = f"After {given} every node would be replaced as soon as it is there."
             yield BAD_DURATION.finding(at, message, f"{_LIKE}{or_never}")
+
+
+@check(Scope.POOL, PAST_BUDGETS)
+def expiry(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    own = pool.karpenter if pool.provisioner == "karpenter" else None
+    if own is None or pool.is_static:
+        return
+    after, budgets = own.expire_after, own.budgets or ()
+    if after != "Never" and any(str(budget.nodes) in {"0", "0%"} for budget in budgets):
+        yield PAST_BUDGETS.finding(
+            ("pools", name, "karpenter", "expireAfter"),
+            f"After {after} a node is drained, whatever budgets and consolidationPolicy say.",
+            "Set expireAfter: Never to have nodes go by budgets alone, as when amiVersion changes; "
+            "PodDisruptionBudgets hold in any case.",
+        )
 
 
 def _days(text: str) -> str:

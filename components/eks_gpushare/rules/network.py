@@ -137,11 +137,13 @@ def addresses(ctx: Context) -> Iterator[Finding]:
     if min(left.values()) < 0:
         zone = min(left, key=lambda each: left[each])
         named = f"in {zone}" if not isinstance(network.zones, int) else "in a zone"
+        largest = IPv4Network(network.cidr).prefixlen == LARGEST_PREFIX
+        larger = "Use " if largest else "Use a /16, "
         yield FEW_ADDRESSES.finding(
             ("network", "cidr"),
             f"{network.cidr} has {fewest} addresses for nodes and pods in each zone; at their most "
             f"the nodes take {whole} in all, and {-left[zone]} more {named} than there are.",
-            "Use a /16, fewer nodes, or kubelet: {maxPods: ...} where they run fewer pods.",
+            f"{larger}fewer nodes, or kubelet: {{maxPods: ...}} where they run fewer pods.",
         )
 
 
