@@ -25,7 +25,7 @@ is. hashicorp/terraform-provider-aws, internal/service/eks/node_group.go: Option
 def changed(old: Resource, new: Resource) -> tuple[str, ...]:
     """Names of the inputs in which a provider would see a difference."""
     left, right = inputs(old), inputs(new)
-    names = sorted({*left, *right} - dropped(old, new))
+    names = sorted({*left, *right} - dropped(old, new) - {*new.options.get("ignoreChanges", ())})
     return tuple(name for name in names if left.get(name) != right.get(name))
 
 

@@ -21,10 +21,10 @@ Effect: TypeAlias = Literal[
 """replace: new nodes, the old ones go. roll: every node is exchanged in place, its pods evicted.
 repartition: MIG manager makes other MIG devices on running nodes, and may reboot them. terminate:
 EKS scales in, nodes go with the pods on them. evict: nodes stay, pods that do not tolerate a new
-taint go. restart: pods of a chart restart, mostly the device plugin's; nodes and other pods stay.
-request: pods have to ask for something else, or to select or tolerate something else. update: no
-node is touched. create, delete: the nodes are new, or go for good. refused: AWS or Pulumi does not
-do it, and the update stops there."""
+taint go, or such as Karpenter may move from now on. restart: pods of a chart restart, mostly the
+device plugin's; nodes and other pods stay. request: pods have to ask for something else, or to
+select or tolerate something else. update: no node is touched. create, delete: the nodes are new, or
+go for good. refused: AWS or Pulumi does not do it, and the update stops there."""
 
 _SAYS: dict[Effect, str] = {
     "replace": "its nodes are replaced: new ones start, then the old ones are drained and go, so "
