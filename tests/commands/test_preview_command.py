@@ -184,7 +184,10 @@ def test_manifests_that_cannot_be_written_are_said_so(run: Run, tmp_path: Path) 
         (
             "    pools:",
             "    gpuStack: {namespace: gpu}\n    pools:",
-            [("gpushare-device-plugin-release", "replace")],
+            [
+                ("gpushare-device-plugin-release", "replace"),
+                ("gpushare-device-plugin-namespace", "replace"),
+            ],
         ),
         (
             "    pools:",

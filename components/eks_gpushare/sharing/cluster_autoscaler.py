@@ -99,11 +99,15 @@ def template_tags(plan: PoolPlan, catalog: Catalog) -> dict[str, str]:
 
 
 def node_template(plan: PoolPlan, catalog: Catalog) -> str:
-    """A digest of what Cluster Autoscaler believes of a node of the pool before there is one."""
+    """A digest of what Cluster Autoscaler believes of a node of the pool before there is one.
+
+    Labels that a program knows later are no part of it.
+    """
+    labels: Mapping[str, Any] = group_labels(plan, catalog)
     told = [
         list(plan.pool.instance_types),
         template_tags(plan, catalog),
-        group_labels(plan, catalog),
+        {key: value for key, value in labels.items() if isinstance(value, str)},
         [taint.for_eks() for taint in plan.taints],
     ]
     return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:_DIGITS]
