@@ -545,3 +545,13 @@ def test_what_goes_or_shuts_is_told(
 
     name, effect, words = expected
     assert (name, effect) in [(n, e) for n, e, said in found if words in said], found
+
+
+def test_warm_room_that_goes_is_told_once(ask: Ask) -> None:
+    before = {**SCALED, **gpu(scaledBy="autoscaler", warm={"nodes": 1})}
+    found = announced(ask(before, {**SCALED, **gpu(scaledBy="autoscaler")}))
+
+    assert [each[:2] for each in found if "warm-room" in each[0]] == [
+        ("gpushare-warm-room-gpu-nodes", "terminate"),
+        ("gpushare-warm-room", "delete"),
+    ]

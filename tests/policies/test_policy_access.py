@@ -6,7 +6,7 @@ import pytest
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 from gpushare_policies.rules.cluster.no_human_in_masters import NO_HUMAN_IN_MASTERS
-from gpushare_policies.rules.tenancy.service_accounts_not_admin import SERVICE_ACCOUNTS_NOT_ADMIN
+from gpushare_policies.rules.tenancy.bindings import SERVICE_ACCOUNTS_NOT_ADMIN
 from gpushare_policies.tokens import ACCESS_ENTRY, CLUSTER_ROLE_BINDING, CONFIG_MAP, EKS_CLUSTER
 
 if TYPE_CHECKING:

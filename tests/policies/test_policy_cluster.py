@@ -19,8 +19,7 @@ from gpushare_policies.rules.cluster import version_in_standard_support
 from gpushare_policies.rules.cluster.api_authentication import API_AUTHENTICATION
 from gpushare_policies.rules.cluster.control_plane_logs import CONTROL_PLANE_LOGS
 from gpushare_policies.rules.cluster.deletion_protection import DELETION_PROTECTION
-from gpushare_policies.rules.cluster.private_endpoint_on import PRIVATE_ENDPOINT_ON
-from gpushare_policies.rules.cluster.public_endpoint_not_open import PUBLIC_ENDPOINT_NOT_OPEN
+from gpushare_policies.rules.cluster.endpoints import PRIVATE_ENDPOINT_ON, PUBLIC_ENDPOINT_NOT_OPEN
 from gpushare_policies.rules.cluster.secrets_encrypted import SECRETS_ENCRYPTED
 from gpushare_policies.rules.cluster.standard_upgrade_policy import STANDARD_UPGRADE_POLICY
 from gpushare_policies.rules.cluster.version_in_standard_support import VERSION_SUPPORTED, today

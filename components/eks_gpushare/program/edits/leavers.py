@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.program.edits.compared import bare, by_urn, inputs
+from eks_gpushare.program.edits.compared import CLUSTER, bare, by_urn, inputs
 from eks_gpushare.program.edits.kinds import Consequence, edit
 from eks_gpushare.sharing.warm_room import NAMESPACE as WARM_ROOM
 
@@ -33,14 +33,19 @@ _SAYS: Mapping[str, str] = {
 }
 """What goes with a resource, by its type."""
 _OTHERS = "it goes, with all that it has made"
-_TOLD_ELSEWHERE = (
-    *("eks-gpushare:index:GpuPool", "eks-gpushare:index:KarpenterPool"),
-    *("eks-gpushare:index:Karpenter", "eks-gpushare:index:DevicePlugin"),
-    *("eks-gpushare:index:GpuOperator", "eks-gpushare:index:EksCluster"),
-    *("eks-gpushare:index:SystemNodes", "eks:index:Cluster", "aws:eks/cluster:Cluster"),
-    *("aws:eks/nodeGroup:NodeGroup", "pulumi:providers:"),
+_ENDS = (
+    *(_NAMESPACE, "kubernetes:apps/", "kubernetes:batch/", "kubernetes:helm.sh/"),
+    "kubernetes:core/v1:P",  # pods and their volumes
 )
-"""Types, or how they begin, of which others say what their end means for nodes."""
+"""How types begin with which pods, or what they have stored, come to an end."""
+_POOLS = frozenset(
+    f"eks-gpushare:index:{kind}"
+    for kind in (
+        *("GpuPool", "KarpenterPool", "Karpenter", "SystemNodes", "EksCluster"),
+        *("DevicePlugin", "GpuOperator"),
+    )
+) | {CLUSTER}
+"""Components of which others say what their end means for nodes."""
 _MOVED = (
     "the namespace {was} goes, with everything in it, and what the stack had there is made anew in "
     "{now}"
@@ -55,9 +60,10 @@ def of_leavers(before: Recording, after: Recording) -> Iterator[Consequence]:
     gone = {bare(each.urn): each for each in before.resources if bare(each.urn) not in there}
     for resource in gone.values():
         within = resource.parent and bare(resource.parent) in gone
-        if within or resource.existing or resource.type.startswith(_TOLD_ELSEWHERE):
+        if within or resource.existing or _space(resource) == WARM_ROOM:
             continue
-        if resource.type.startswith("kubernetes:") or not resource.custom:
+        told = resource.type.startswith(_ENDS) if resource.custom else resource.type not in _POOLS
+        if told:
             yield edit(resource.name, "delete", (), _SAYS.get(resource.type, _OTHERS))
 
 

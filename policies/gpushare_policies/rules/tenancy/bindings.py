@@ -1,4 +1,4 @@
-"""Programs have no right to everything."""
+"""Who gets rights: no service account all of them, and everybody none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.accounts import by_either_name, cluster_role
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import items, text
+from gpushare_policies.reading.plain import items, mappings, text
 from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
 from gpushare_policies.words import Fix
 
@@ -66,4 +66,46 @@ SERVICE_ACCOUNTS_NOT_ADMIN = ResourcePolicy(
     severity=Severity.HIGH,
     framework=cis("4.1.1", "The role cluster-admin is used only where it is needed."),
     fix=_RIGHTS,
+)
+
+
+_EVERYBODY = {
+    ("Group", "system:authenticated"): "everybody who has signed in, pods among them",
+    ("Group", "system:unauthenticated"): "everybody, without signing in",
+    ("User", "system:anonymous"): "everybody, without signing in",
+    ("Group", "system:serviceaccounts"): "every pod of the cluster",
+}
+_HARMLESS = frozenset(("system:basic-user", "system:discovery", "system:public-info-viewer"))
+"""Roles that Kubernetes gives to everybody by itself.
+
+https://kubernetes.io/docs/reference/access-authn-authz/rbac/#discovery-roles (2026-11-22)
+"""
+_NAME_THEM = "Name the service accounts, users or groups that need the role."
+_NAMED = Fix(_NAME_THEM, _NAME_THEM, _NAME_THEM)
+
+
+def _to_everybody(subject: Subject) -> Iterator[str | Unjudged]:
+    subjects = at(subject.object.body, "subjects")
+    role = at(subject.object.body, "roleRef", "name")
+    if cluster_role(subject.object.body) in _HARMLESS:
+        return
+    if subjects is UNKNOWN or UNKNOWN in items(subjects):
+        yield Unjudged("subjects")
+    for _, each in mappings(subjects):
+        kind, name = text(each.get("kind")), text(each.get("name"))
+        if UNKNOWN in (kind, name):
+            continue  # a name that a program makes up is not one of those
+        if whose := _EVERYBODY.get((kind, name)):
+            yield (
+                f"{subject.opening} gives the {kind.lower()} {name} the role {role}: {whose}. It "
+                f"must name who needs it. {_NAMED.of(subject.args.urn)}"
+            )
+
+
+ROLES_NOT_FOR_EVERYBODY = ResourcePolicy(
+    "roles-not-for-everybody",
+    "Roles must not be bound to everybody.",
+    checks=ObjectChecks(dict.fromkeys(BINDINGS, _to_everybody)),
+    severity=Severity.HIGH,
+    fix=_NAMED,
 )

@@ -1,0 +1,214 @@
+"""Namespaces of tenants keep these from each other: on nodes, in shares, over the network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pulumi_policy import Severity, StackValidationArgs
+
+from eks_gpushare.facts.public_networks import reaches_everybody
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import PartlyKnown, at, every, pairs, some
+from gpushare_policies.reading.blanks import refuse_blanks
+from gpushare_policies.reading.containers import is_gpu
+from gpushare_policies.reading.objects import Kind, KubernetesObject
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
+from gpushare_policies.reading.plain import items
+from gpushare_policies.reading.tenants import TENANT_LABEL, unprotected
+from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged, cis
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ENFORCE = "pod-security.kubernetes.io/enforce"
+_LEVELS = ("baseline", "restricted")
+
+_SET_LABEL = f"Set the label `{_ENFORCE}: restricted` (or `baseline`) of the namespace."
+_ENFORCED = Fix(_SET_LABEL, _SET_LABEL, _SET_LABEL)
+
+
+def _namespace(subject: Subject) -> Iterator[str | Unjudged]:
+    labels = at(subject.object.body, "metadata", "labels")
+    if labels is UNKNOWN:
+        yield Unjudged("labels")
+        return
+    if not isinstance(labels, dict) or TENANT_LABEL.of(subject.args) not in labels:
+        return
+    level = labels.get(_ENFORCE)
+    if level is UNKNOWN:
+        yield Unjudged(f"the label {_ENFORCE}")
+    elif level not in _LEVELS and not (subject.object.patch and level is None):
+        given = f"enforces the level {level}" if level else "enforces no level"
+        yield (
+            f"{subject.opening} belongs to a tenant and {given} of Pod Security. It must enforce "
+            f"baseline or restricted: a pod that mounts paths of its node names any GPU on it. "
+            f"{_ENFORCED.of(subject.args.urn)}"
+        )
+
+
+TENANT_NAMESPACES_ENFORCE_POD_SECURITY = ResourcePolicy(
+    "tenant-namespaces-enforce-pod-security",
+    "Namespaces of tenants must enforce Pod Security at the level baseline or restricted.",
+    checks=ObjectChecks({Kind("", "Namespace"): _namespace}),
+    severity=Severity.HIGH,
+    framework=cis("4.2.1", "The admission of privileged containers is minimized."),
+    fix=_ENFORCED,
+    settings=(TENANT_LABEL,),
+)
+
+
+_QUOTA = Kind("", "ResourceQuota")
+_QUEUE = Kind("kueue.x-k8s.io", "LocalQueue")
+_COUNTED = "requests."
+"""Of extended resources a quota counts what is requested, and no limits.
+
+https://kubernetes.io/docs/concepts/policy/resource-quotas/#resource-quota-for-extended-resources
+(2026-11-22)
+"""
+
+_MAKE_QUOTA = (
+    "Make a ResourceQuota in the namespace, with `requests.<resource>` in `spec.hard` for each "
+    "resource that its pods may have, such as `requests.nvidia.com/gpu.shared: 4`, or a LocalQueue "
+    "of Kueue."
+)
+_WITH_QUOTA = Fix(_MAKE_QUOTA, _MAKE_QUOTA, _MAKE_QUOTA)
+
+
+def _quotas(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
+    refuse_blanks(args)
+    for space in unprotected(args, (_QUOTA, _QUEUE), _limits_gpus, "the quotas"):
+        if isinstance(space, Unjudged):
+            yield space
+            continue
+        counting = sorted({key for each in space.objects for key in _useless(each)})
+        useless = (
+            f" (its quota names {', '.join(counting)}, which Kubernetes does not count)"
+            if counting
+            else ""
+        )
+        yield (
+            (
+                f"The namespace {space.shown} belongs to a tenant and has no quota of GPUs"
+                f"{useless}. It must have one, or one tenant takes all shares. "
+                f"{_WITH_QUOTA.of(space.urn)}"
+            ),
+            space.urn,
+        )
+
+
+def _limits_gpus(each: KubernetesObject) -> bool | None:
+    if each.kind == _QUEUE:
+        return True
+    hard = at(each.body, "spec", "hard")
+    if hard is UNKNOWN:
+        return None
+    found = any(key.startswith(_COUNTED) and is_gpu(key) for key, _ in pairs(hard))
+    return None if not found and isinstance(hard, PartlyKnown) else found
+
+
+def _useless(each: KubernetesObject) -> Iterator[str]:
+    """Keys that are taken in silence and count nothing."""
+    for key, _ in pairs(at(each.body, "spec", "hard")):
+        if is_gpu(key) and not key.startswith(_COUNTED):
+            yield key
+
+
+TENANT_NAMESPACES_WITH_QUOTA = StackPolicy(
+    "tenant-namespaces-with-quota",
+    "Namespaces of tenants must have a quota of GPUs.",
+    check=_quotas,
+    applies_to=("kubernetes:core/v1:Namespace", "kubernetes:core/v1:ResourceQuota"),
+    severity=Severity.MEDIUM,
+    fix=_WITH_QUOTA,
+    settings=(TENANT_LABEL,),
+)
+
+
+_POLICY = Kind("networking.k8s.io", "NetworkPolicy")
+
+_MAKE_POLICY = (
+    "Make a NetworkPolicy in the namespace with `spec: {podSelector: {}, policyTypes: [Ingress]}`, "
+    "and others for what is to be reached. On EKS it holds with "
+    '`{"enableNetworkPolicy": "true"}` in the configuration of the add-on vpc-cni.'
+)
+_DENIED = Fix(_MAKE_POLICY, _MAKE_POLICY, _MAKE_POLICY)
+
+
+def _policies(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
+    refuse_blanks(args)
+    for space in unprotected(args, (_POLICY,), _denies, "the network policies"):
+        if isinstance(space, Unjudged):
+            yield space
+            continue
+        yield (
+            (
+                f"The namespace {space.shown} belongs to a tenant and no NetworkPolicy denies "
+                f"traffic to all its pods. One must, or pods of other tenants reach its notebooks "
+                f"and servers. {_DENIED.of(space.urn)}"
+            ),
+            space.urn,
+        )
+
+
+def _denies(policy: KubernetesObject) -> bool | None:
+    """Whether a policy is for all pods, for what comes in, and allows nothing by itself."""
+    spec = at(policy.body, "spec")
+    ingress = at(spec, "ingress")
+    return every(
+        (
+            _is_empty(at(spec, "podSelector")),
+            _is_of_ingress(at(spec, "policyTypes")),
+            None if ingress is UNKNOWN else every(map(_says_from_whom, items(ingress))),
+        )
+    )
+
+
+def _is_of_ingress(types: Any) -> bool | None:
+    """Whether a policy is for what comes in, as each is that does not say."""
+    if types is None:
+        return True
+    listed = (UNKNOWN,) if types is UNKNOWN else items(types)
+    return some(None if each is UNKNOWN else each == "Ingress" for each in listed)
+
+
+def _is_empty(selector: Any) -> bool | None:
+    if selector is UNKNOWN:
+        return None
+    if isinstance(selector, PartlyKnown) and not selector:
+        return None
+    return every(None if value is UNKNOWN else not value for _, value in pairs(selector))
+
+
+def _says_from_whom(rule: Any) -> bool | None:
+    """Whether a rule of ingress names peers: without, or with an empty one, all may come."""
+    peers = at(rule, "from")
+    if peers is UNKNOWN:
+        return None
+    blocks = [at(each, "ipBlock", "cidr") for each in items(peers)]
+    if not items(peers) or reaches_everybody([block for block in blocks if isinstance(block, str)]):
+        return False
+    return every(map(_is_peer, items(peers)))
+
+
+def _is_peer(peer: Any) -> bool | None:
+    """Whether a peer is some namespaces, some addresses, or pods of the policy's namespace."""
+    within = at(peer, "namespaceSelector")
+    if within is None:
+        return None if at(peer, "ipBlock", "cidr") is UNKNOWN else True
+    empty = _is_empty(within)
+    return None if empty is None else not empty
+
+
+TENANT_NAMESPACES_DENY_TRAFFIC = StackPolicy(
+    "tenant-namespaces-deny-traffic",
+    "Namespaces of tenants must have a NetworkPolicy that denies by default what comes in.",
+    check=_policies,
+    applies_to=(
+        "kubernetes:core/v1:Namespace",
+        "kubernetes:networking.k8s.io/v1:NetworkPolicy",
+    ),
+    severity=Severity.MEDIUM,
+    fix=_DENIED,
+    settings=(TENANT_LABEL,),
+)
