@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pulumi
 
 from eks_gpushare.aws.refs import ClusterRefs
+from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ExistingCluster, NewCluster
 from eks_gpushare.config.component_specs import (
     DevicePluginSpec,
@@ -19,6 +20,7 @@ from eks_gpushare.in_cluster.chart_parts import Predecessor
 from eks_gpushare.in_cluster.waiting_pods import tell_what_pods_wait_for
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.efa import pools_with_efa
+from eks_gpushare.sharing.exporter import with_process_metrics
 from eks_gpushare.sharing.plan import startup_taints
 
 if TYPE_CHECKING:
@@ -130,12 +132,15 @@ def _gpu_operator(
     from eks_gpushare.gpu_operator import GpuOperator
 
     # Every cluster that a stack makes has the agent; of others nobody here knows.
+    agent = isinstance(spec.cluster, NewCluster)
+    catalog, _ = catalog_of(spec.catalog, None)
+    values = with_process_metrics(spec, pools, catalog, node_monitoring_agent=agent)
     operator = GpuOperatorSpec.model_construct(
         pools=pools,
         namespace=spec.gpu_stack.namespace,
-        chart=spec.charts.gpu_operator,
+        chart=spec.charts.gpu_operator.model_copy(update={"values": values}),
         mig_taint_remover_image=spec.gpu_stack.mig_taint_remover_image,
-        node_monitoring_agent=True if isinstance(spec.cluster, NewCluster) else None,
+        node_monitoring_agent=True if agent else None,
         catalog=spec.catalog,
     )
     return GpuOperator._from_spec(name, operator, opts, before)

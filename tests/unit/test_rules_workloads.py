@@ -923,16 +923,22 @@ def test_a_chart_that_nothing_installs_is_idle() -> None:
 
 
 VIRTUAL = {"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"}
+NOT_BY_PROCESS = 'KUBERNETES_VIRTUAL_GPUS: "true" in env'
 
 
 @pytest.mark.parametrize(
     ("values", "lacking"),
     [
-        ({}, 'hostPID: true and KUBERNETES_VIRTUAL_GPUS: "true" in env'),
-        ({"dcgmExporter": {"hostPID": True}}, 'KUBERNETES_VIRTUAL_GPUS: "true" in env'),
-        ({"dcgmExporter": {"env": [VIRTUAL]}}, "hostPID: true"),
+        ({}, None),
+        ({"dcgmExporter": {"hostPID": True, "env": []}}, None),
+        ({"dcgmExporter": {"hostPID": False}}, "hostPID: true"),
         ({"dcgmExporter": {"hostPID": "true", "env": [VIRTUAL]}}, "hostPID: true"),
-        ({"dcgmExporter": {"hostPID": True, "env": [VIRTUAL]}}, None),
+        ({"dcgmExporter": {"env": [{**VIRTUAL, "value": "0"}]}}, NOT_BY_PROCESS),
+        (
+            {"dcgmExporter": {"env": [{**VIRTUAL, "value": "0"}], "hostPID": False}},
+            f"hostPID: true and {NOT_BY_PROCESS}",
+        ),
+        ({"dcgmExporter": {"env": None}}, f"hostPID: true and {NOT_BY_PROCESS}"),
         ({"dcgmExporter": {"enabled": False}}, None),
     ],
 )
@@ -986,9 +992,9 @@ def listing(value: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("pools", [RENAMED, ON_KARPENTER])
-@pytest.mark.parametrize("names", [None, "", "nvidia.com/gpu", "nvidia.com/gpu.shared2", "shared"])
-def test_the_exporter_has_to_know_a_renamed_share(pools: dict[str, Any], names: str | None) -> None:
-    found = by_exporter(pools, *([] if names is None else [listing(names)]), **SCALED)
+@pytest.mark.parametrize("names", ["", "nvidia.com/gpu", "nvidia.com/gpu.shared2", "shared"])
+def test_the_exporter_has_to_know_a_renamed_share(pools: dict[str, Any], names: str) -> None:
+    found = by_exporter(pools, listing(names), **SCALED)
 
     lacking = "nvidia.com/gpu.shared among NVIDIA_RESOURCE_NAMES in env"
     message = f"The exporter of the GPU Operator runs without {lacking}."
@@ -1020,5 +1026,48 @@ def test_the_exporter_knows_the_share(
     assert by_exporter(pools, variable, **workload) == []
 
 
+@pytest.mark.parametrize("pools", [RENAMED, ON_KARPENTER])
+def test_the_exporter_of_the_stack_is_told_the_share(pools: dict[str, Any]) -> None:
+    assert by_exporter(pools, **SCALED) == []
+
+
 def test_of_an_exporter_that_others_run_nothing_is_known() -> None:
     assert messages("GPU844", stack(SLICED, keda={"processMetrics": True}, **SCALED)) == []
+
+
+FOLLOWING: dict[str, Any] = {"replicas": {"min": 1, "max": 2}}
+WHOLE: dict[str, dict[str, Any]] = {"gpu": {"sharing": {"mode": "exclusive"}}}
+
+
+@pytest.mark.parametrize(
+    ("manager", "pools", "keda", "workload", "why"),
+    [
+        ("devicePlugin", WHOLE, {}, FOLLOWING, "devicePlugin brings none."),
+        ("devicePlugin", WHOLE, {"exporter": "existing"}, FOLLOWING, None),
+        ("devicePlugin", WHOLE, {"processMetrics": True}, FOLLOWING, None),
+        ("devicePlugin", WHOLE, {}, {**FOLLOWING, "useQuery": "in_flight"}, None),
+        ("devicePlugin", WHOLE, {}, {"replicas": {"min": 2}}, None),
+        # Of these GPU832 says that the exporter has to measure processes.
+        ("devicePlugin", SLICED, {}, FOLLOWING, None),
+        ("gpuOperator", WHOLE, {}, FOLLOWING, None),
+    ],
+)
+def test_workloads_that_follow_their_use_have_an_exporter(
+    manager: str, pools: dict[str, Any], keda: dict[str, Any], workload: dict[str, Any], why: str
+) -> None:
+    given = {**stack(pools, keda=keda, **workload), "gpuStack": {"manager": manager}}
+    found = messages("GPU851", given)
+
+    assert [at for at, _ in found] == ["keda.prometheus.exporter"] * (why is not None)
+    assert all(message.endswith(f"measures, and {why}") for _, message in found)
+
+
+def test_an_operator_may_be_told_to_run_no_exporter() -> None:
+    given = {
+        **stack(WHOLE, **FOLLOWING),
+        "gpuStack": {"manager": "gpuOperator"},
+        "charts": {"gpuOperator": {"values": {"dcgmExporter": {"enabled": False}}}},
+    }
+
+    [(_, message)] = messages("GPU851", given)
+    assert message.endswith("measures, and gpuOperator is told not to run one.")

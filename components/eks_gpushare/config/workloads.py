@@ -1,5 +1,7 @@
 """Programs on shares of GPUs: how many pods of them there are, and how that follows their use."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from eks_gpushare.config.base import Items, Model, TextInput
@@ -161,9 +163,12 @@ class Prometheus(Model):
     authentication: str | None = None
     """ClusterTriggerAuthentication of KEDA's that is there, for an `url` that asks for one."""
     process_metrics: bool = False
-    """Whether the DCGM exporter runs with hostPID and KUBERNETES_VIRTUAL_GPUS=true, so that it
-    measures the processes of pods that share a GPU, and with NVIDIA_RESOURCE_NAMES where shares are
-    renamed. Without the first two, its numbers of such pods are those of the whole GPU, or 0."""
+    """Whether the DCGM exporter measures the processes of pods that share a GPU; else its numbers
+    of such pods are those of the whole GPU, or 0. The exporter of this stack's GPU Operator gets
+    hostPID, KUBERNETES_VIRTUAL_GPUS and NVIDIA_RESOURCE_NAMES for it; another has to have them."""
+    exporter: Literal["existing"] | None = None
+    """`existing` where somebody else runs the DCGM exporter that this server scrapes, as with the
+    device plugin, which brings none. Default: the GPU Operator's."""
 
 
 class Keda(Model):

@@ -251,12 +251,14 @@ def _plugin(
 def _operator(
     environment: Environment, served: Mapping[str, Any], catalog: Catalog, document: Document
 ) -> Iterator[Item]:
+    from eks_gpushare.sharing.exporter import with_process_metrics
     from eks_gpushare.sharing.gpu_operator import gpu_operator_values
     from eks_gpushare.sharing.mig_manager import mig_parted_data, uses_mig_manager
 
     namespace = environment.gpu_stack.namespace or _OPERATOR_NAMESPACE
     chart = environment.charts.gpu_operator
     manages = uses_mig_manager(served)
+    given = with_process_metrics(environment, served, catalog, node_monitoring_agent=False)
     yield _map(_PLUGIN_MAP, namespace, config_map_data(served, catalog), document)
     if manages:
         yield _map(_MIG_MAP, namespace, mig_parted_data(served, catalog), document)
@@ -267,7 +269,7 @@ def _operator(
         version=chart.version or versions.GPU_OPERATOR.version,
         namespace=namespace,
         values=gpu_operator_values(
-            served, catalog, chart.values, _PLUGIN_MAP, _MIG_MAP if manages else None
+            served, catalog, given, _PLUGIN_MAP, _MIG_MAP if manages else None
         ),
         paths={(): ("charts", "gpuOperator", "values")},
     )

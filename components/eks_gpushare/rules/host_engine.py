@@ -11,6 +11,7 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.edges.engines import engine_of_operator
 from eks_gpushare.rules.registry import Runs, Scope, check
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
+from eks_gpushare.sharing.exporter import with_process_metrics
 from eks_gpushare.sharing.mig_manager import uses_mig_manager
 from eks_gpushare.sharing.node_monitoring import (
     AGENT,
@@ -59,10 +60,11 @@ def engines(ctx: Context) -> Iterator[Finding]:
     environment = ctx.environment
     if environment.gpu_stack.manager != "gpuOperator" or ctx.new_cluster is None:
         return
-    derived = exporter_values(pools_of_chart(environment.pools), ctx.catalog)
+    pools = pools_of_chart(environment.pools)
+    derived = exporter_values(pools, ctx.catalog)
     if not derived:
         return
-    given = environment.charts.gpu_operator.values
+    given = with_process_metrics(environment, pools, ctx.catalog, node_monitoring_agent=True)
     values = merge_values(derived, given)
     exporter = values.get("dcgmExporter")
     if not isinstance(exporter, dict):

@@ -11,9 +11,16 @@ from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.documents.helm import value_at
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
-from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
-from eks_gpushare.sharing.resources import GPU, MIG_PREFIX
+from eks_gpushare.sharing.bottlerocket import pools_of_chart
+from eks_gpushare.sharing.exporter import (
+    BY_PROCESS,
+    RESOURCES,
+    followed_shares,
+    has_own_exporter,
+    with_process_metrics,
+)
+from eks_gpushare.sharing.scaled_object import tells_pods_apart
 from eks_gpushare.sharing.workloads import is_scaled, pools_of
 
 if TYPE_CHECKING:
@@ -56,6 +63,14 @@ OTHER_EXPORTER = Rule(
     "is told the name: then nothing is measured, and their number stays as it is.",
     "https://github.com/NVIDIA/dcgm-exporter/pull/594",
 )
+NO_EXPORTER = Rule(
+    "GPU851",
+    "error",
+    "Something measures the GPUs whose use workloads follow.",
+    "Without a DCGM exporter there is no number of their use: pods neither come nor go, and "
+    "nothing says why.",
+    "https://docs.nvidia.com/datacenter/dcgm/latest/gpu-telemetry/dcgm-exporter.html",
+)
 KEDA_IDLE = Rule(
     "GPU845",
     "info",
@@ -74,11 +89,6 @@ KEDA_NAMESPACE = Rule(
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _LONGEST, _LONGEST_SUBDOMAIN = 63, 253
-_BY_PROCESS = "KUBERNETES_VIRTUAL_GPUS"
-"""Variable of the DCGM exporter that makes it look for the processes of pods."""
-_RESOURCES = "NVIDIA_RESOURCE_NAMES"
-"""Variable of the DCGM exporter with the resources whose pods it sees, in addition to GPUs and MIG
-devices: iterateGPUDevices in its internal/pkg/transformation/kubernetes.go."""
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 
 
@@ -227,54 +237,79 @@ def _without_texts(query: str) -> tuple[str, bool]:
     return rest, not re.search(r"[\"'`]", rest)
 
 
-@check(Scope.ENVIRONMENT, OTHER_EXPORTER)
+@check(Scope.ENVIRONMENT, NO_EXPORTER, OTHER_EXPORTER)
 def exporter(ctx: Context) -> Iterator[Finding]:
     """The GPU Operator brings one, unless it is told not to; others nobody here knows."""
     environment, keda = ctx.environment, _keda(ctx)
-    if keda is None or not keda.prometheus.process_metrics:
+    if keda is None:
         return
-    values = environment.charts.gpu_operator.values
-    brought = environment.gpu_stack.manager == "gpuOperator"
-    if not brought or value_at(values, "dcgmExporter.enabled") is False:
+    if not has_own_exporter(environment):
+        yield from _no_exporter(ctx, keda.prometheus)
+    elif keda.prometheus.process_metrics:
+        yield from _other_exporter(ctx)
+
+
+def _no_exporter(ctx: Context, given: Prometheus) -> Iterator[Finding]:
+    if given.exporter is not None or given.process_metrics:
         return
+    pools = ctx.environment.pools
+    follows = [
+        name
+        for name, workload in (ctx.environment.workloads or {}).items()
+        if is_scaled(workload) and workload.use_query is None
+        # Of other pools GPU832 says that the exporter has to be another, too.
+        if any(
+            tells_pods_apart(pools[pool], workload.share, process_metrics=False)
+            for pool in pools_of(workload)
+            if pool in pools
+        )
+    ]
+    if follows:
+        manager = ctx.environment.gpu_stack.manager
+        why = "is told not to run one" if manager == "gpuOperator" else "brings none"
+        yield NO_EXPORTER.finding(
+            ("keda", "prometheus", "exporter"),
+            f"The pods of {', '.join(follows)} follow the use of GPUs, which a DCGM exporter "
+            f"measures, and {manager} {why}.",
+            "Set exporter: existing if somebody else runs one that this server scrapes; or "
+            "gpuStack: {manager: gpuOperator}, which brings one; or useQuery in the workloads.",
+        )
+
+
+def _other_exporter(ctx: Context) -> Iterator[Finding]:
+    values = with_process_metrics(
+        ctx.environment,
+        pools_of_chart(ctx.environment.pools),
+        ctx.catalog,
+        node_monitoring_agent=ctx.new_cluster is not None,
+    )
     env = value_at(values, "dcgmExporter.env")
-    given = {
-        each.get("name"): each
-        for each in (env if isinstance(env, list) else ())
-        if isinstance(each, dict)
+    variables = {
+        variable.get("name"): variable
+        for variable in (env if isinstance(env, list) else ())
+        if isinstance(variable, dict)
     }
     lacking = [] if value_at(values, "dcgmExporter.hostPID") is True else ["hostPID: true"]
-    if str(given.get(_BY_PROCESS, {}).get("value")).lower() not in {"1", "t", "true"}:
-        lacking.append(f'{_BY_PROCESS}: "true" in env')
-    lacking += _unlisted(ctx, given.get(_RESOURCES, {}))
+    if str(variables.get(BY_PROCESS, {}).get("value")).lower() not in {"1", "t", "true"}:
+        lacking.append(f'{BY_PROCESS}: "true" in env')
+    lacking += _unlisted(ctx, variables.get(RESOURCES, {}))
     if lacking:
         yield OTHER_EXPORTER.finding(
             ("keda", "prometheus", "processMetrics"),
             f"The exporter of the GPU Operator runs without {' and '.join(lacking)}.",
-            "Give it all of that in charts.gpuOperator.values.dcgmExporter, or remove "
+            "Remove what charts.gpuOperator.values.dcgmExporter says otherwise, or remove "
             "processMetrics.",
         )
 
 
 def _unlisted(ctx: Context, variable: Mapping[str, Any]) -> list[str]:
     """What has to be added to the resources whose pods the exporter sees."""
-    listed = {each.strip() for each in str(variable.get("value") or "").split(",")}
-    unlisted = [each for each in _followed(ctx) if each not in listed]
+    listed = {name.strip() for name in str(variable.get("value") or "").split(",")}
+    shares = followed_shares(ctx.environment, ctx.catalog)
+    unlisted = [share for share in shares if share not in listed]
     if not unlisted or "valueFrom" in variable:
         return []
-    return [f"{', '.join(unlisted)} among {_RESOURCES} in env"]
-
-
-def _followed(ctx: Context) -> list[str]:
-    """Shares whose use decides about pods, and that the exporter does not know by itself."""
-    found: list[str] = []
-    for workload in (ctx.environment.workloads or {}).values():
-        pools = [(name, ctx.environment.pools.get(name)) for name in pools_of(workload)]
-        plans = [planned(ctx, name, pool) for name, pool in pools if pool is not None]
-        asked = [workload.share or next(iter(plan.request)) for plan in plans if plan is not None]
-        if is_scaled(workload) and workload.use_query is None:
-            found += [each for each in asked if each != GPU and not each.startswith(MIG_PREFIX)]
-    return list(dict.fromkeys(found))
+    return [f"{', '.join(unlisted)} among {RESOURCES} in env"]
 
 
 @check(Scope.KEDA, KEDA_NAMESPACE)
