@@ -2,7 +2,7 @@
 
 # No postponed annotations, unions, literals or tuples here: the component host reads these types.
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from pulumi import Input
 
@@ -158,7 +158,7 @@ class Prometheus(TypedDict):
     """ClusterTriggerAuthentication of KEDA's that is there. Default: none."""
     process_metrics: NotRequired[bool]
     """Whether the DCGM exporter measures the processes of pods that share a GPU. Default: false."""
-    exporter: NotRequired[Literal["existing"]]
+    exporter: NotRequired[str]
     """`existing` where somebody else runs the DCGM exporter. Default: the GPU Operator's."""
 
 
