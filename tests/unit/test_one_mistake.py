@@ -15,6 +15,8 @@ import finding_examples
 import pytest
 import yaml
 
+from eks_gpushare.config.base import Model
+from eks_gpushare.config.environment import Environment
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.rules import all_rules, check_environment
@@ -32,6 +34,7 @@ STACKS = {
     path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))["config"]
     for path in sorted((ROOT / "stacks").glob("Pulumi.*.yaml"))
 }
+RARE = yaml.safe_load(Path(__file__).with_name("rare_keys.yaml").read_text(encoding="utf-8"))
 RULES = [rule.id for rule in all_rules()]
 CHOSEN = {
     *("labels", "tags", "values", "devices", "layout", "instanceTypes", "versions"),
@@ -116,6 +119,14 @@ def said_too_much(given: dict[str, Any], wanted: Iterator[Place]) -> list[str]:
     return sorted(wrong)
 
 
+def example_given(rule: str) -> dict[str, Any]:
+    """The environment of a rule's example that is right."""
+    right = finding_examples.example(rule).right
+    if right.whole:
+        return dict(yaml.safe_load(right.text)["config"][ENVIRONMENT_KEY])
+    return merge_values(finding_examples.base(), yaml.safe_load(right.text))
+
+
 def told(lines: list[str]) -> str:
     return "\n".join(["", *lines])
 
@@ -128,14 +139,42 @@ def test_a_mistake_in_a_stack_file_is_one_error(name: str) -> None:
     assert not wrong, told(wrong)
 
 
+def test_a_mistake_in_a_rare_key_is_one_error() -> None:
+    base = finding_examples.base()
+    given, common = merge_values(base, RARE), set(places(base))
+    wrong = said_too_much(given, (at for at in places(given) if at not in common))
+
+    assert not wrong, told(wrong)
+
+
+def keys(value: Any) -> Iterator[tuple[str, str]]:
+    """The blocks and keys that are given."""
+    if isinstance(value, Model):
+        for name in value.model_fields_set:
+            field = type(value).model_fields[name]
+            yield type(value).__name__, field.alias or name
+            yield from keys(getattr(value, name))
+    elif isinstance(value, dict | list | tuple):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from keys(inner)
+
+
+def test_a_mistake_is_made_in_every_key_there_is() -> None:
+    every = [example_given(rule) for rule in RULES]
+    every += [given[ENVIRONMENT_KEY] for given in STACKS.values()]
+    every.append(merge_values(finding_examples.base(), RARE))
+    made = {key for given in every for key in keys(parse(given).environment)}
+    blocks = {**Environment.model_json_schema()["$defs"]}
+    blocks["Environment"] = Environment.model_json_schema()
+    there = {(name, key) for name, block in blocks.items() for key in block.get("properties", ())}
+
+    assert len(there) > 200
+    assert not there - made
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_a_mistake_in_what_a_rule_asks_for_is_one_error(rule: str) -> None:
-    right = finding_examples.example(rule).right
-    base = finding_examples.base()
-    if right.whole:
-        given = yaml.safe_load(right.text)["config"][ENVIRONMENT_KEY]
-    else:
-        given = merge_values(base, yaml.safe_load(right.text))
+    base, given = finding_examples.base(), example_given(rule)
     common = set(places(base)) if rule != RULES[0] else set()
     wrong = said_too_much(given, (at for at in places(given) if at not in common))
 
