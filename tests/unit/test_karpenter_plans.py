@@ -21,6 +21,7 @@ from eks_gpushare.sharing.efa import EFA, efa_cards
 from eks_gpushare.sharing.karpenter.images import UnknownReleaseError, ami_terms
 from eks_gpushare.sharing.plan import plan_pool
 from eks_gpushare.sharing.resources import GPU
+from eks_gpushare.sharing.system_load import for_the_cluster
 from eks_gpushare.validation.parse import parse
 
 if TYPE_CHECKING:
@@ -422,6 +423,36 @@ def test_values_of_the_user_go_over_those_of_the_plan() -> None:
             "capacityBuffer": True,
         },
     }
+
+
+@pytest.mark.parametrize(
+    ("nodes", "memory"),
+    [
+        ([None], "1Gi"),
+        ([409], "1Gi"),
+        ([410], "1280Mi"),
+        ([1000], "2560Mi"),
+        ([600, 628], "3Gi"),
+    ],
+)
+def test_karpenter_has_memory_for_its_nodes(nodes: list[int | None], memory: str) -> None:
+    environment = environment_of(
+        {
+            f"gpu-{number}": {
+                "instanceTypes": ["g5.xlarge"],
+                "sharing": TIME_SLICING,
+                "nodes": {"max": most},
+            }
+            for number, most in enumerate(nodes)
+        },
+        karpenter={"replicas": 2},
+    )
+    values = karpenter.controller_values(environment, cluster_name="demo")
+    copies = for_the_cluster(environment)
+
+    assert values["controller"]["resources"]["limits"]["memory"] == memory
+    assert values["controller"]["resources"]["requests"]["memory"] == memory
+    assert copies.memory_mib >= 2 * quantity(memory) / 2**20
 
 
 def test_a_price_that_aws_has_not_is_told_once_for_all_pools() -> None:

@@ -12,6 +12,7 @@ nothing; what each copy is given here is in sharing/karpenter/controller.py.
 from __future__ import annotations
 
 from functools import reduce
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.config.base import known_fields
@@ -58,8 +59,10 @@ _EBS_CONTROLLER = SystemLoad(2, 120, 480, ("the EBS CSI controller",))
 _NFD = SystemLoad(2, 110, 256, ("node feature discovery",))
 _OPERATOR = SystemLoad(1, 200, 100, ("the GPU Operator",))
 _TAINT_REMOVER = SystemLoad(1, 10, 64, ("the controller for MIG's taint",))
-_KARPENTER = SystemLoad(1, 500, 1024, ("Karpenter",))
-"""One copy of it."""
+_KARPENTER_CPU, _KARPENTER_LEAST_MIB = 500, 1024
+_MIB_PER_NODE = 2.5
+"""What Karpenter holds of each node: 541 MB at 200 and 2,377 MB at 1,000, docs/lab-scale.md."""
+_STEP_MIB = 256
 _KEDA = SystemLoad(1, 100, 100)
 """Each of the pods of KEDA: its operators, the metrics adapter and the webhooks (values.yaml of
 keda 2.20.2)."""
@@ -115,10 +118,20 @@ def _karpenter(environment: Environment) -> list[SystemLoad]:
     if not copies:
         return []
     given = value_at(environment.charts.karpenter.values, "controller.resources")
-    one = _KARPENTER if given is None else SystemLoad(1, 0, 0, _KARPENTER.names)
-    return [
-        SystemLoad(one.pods * copies, one.cpu_millis * copies, one.memory_mib * copies, one.names)
-    ]
+    cpu, mib = (_KARPENTER_CPU, karpenter_memory_mib(environment)) if given is None else (0, 0)
+    return [SystemLoad(copies, cpu * copies, mib * copies, ("Karpenter",))]
+
+
+def karpenter_memory_mib(environment: Environment) -> int:
+    """Memory of each copy of Karpenter in MiB: what its guide gives it, or more for many nodes.
+
+    Args:
+        environment: The environment; pools whose `nodes.max` is not known count nothing.
+    """
+    pools = environment.pools.values()
+    nodes = sum(pool.nodes.max or 0 for pool in pools if pool.provisioner == "karpenter")
+    steps = ceil(nodes * _MIB_PER_NODE / _STEP_MIB)
+    return max(_KARPENTER_LEAST_MIB, steps * _STEP_MIB)
 
 
 def room(instance_type: InstanceType, environment: Environment) -> SystemLoad:

@@ -9,6 +9,7 @@ from eks_gpushare.config.autoscaling import Karpenter
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.sharing.karpenter.node_overlay import needs_overlays, price_overlays
 from eks_gpushare.sharing.plan import plan_pool
+from eks_gpushare.sharing.system_load import karpenter_memory_mib
 
 if TYPE_CHECKING:
     from eks_gpushare.catalog import Catalog
@@ -16,12 +17,6 @@ if TYPE_CHECKING:
     from eks_gpushare.config.pools import Pool
 
 _DEFAULTS = Karpenter()
-_RESOURCES = {
-    "requests": {"cpu": "500m", "memory": "1Gi"},
-    "limits": {"memory": "1Gi"},
-}
-"""The memory that Karpenter's guide gives it, and half of the CPU, for which it waits and does not
-fail: two copies have room on the default system nodes beside everything else."""
 
 
 def karpenter_pools(environment: Environment) -> dict[str, Pool]:
@@ -94,7 +89,18 @@ def controller_values(
         settings["interruptionQueue"] = queue_name
     derived = {
         "replicas": block.replicas,
-        "controller": {"resources": _RESOURCES},
+        "controller": {"resources": _resources(environment)},
         "settings": settings,
     }
     return merge_values(derived, environment.charts.karpenter.values, keep_null=True)
+
+
+def _resources(environment: Environment) -> dict[str, dict[str, str]]:
+    """The memory that Karpenter's guide gives it or its nodes take, and half of the guide's CPU.
+
+    For CPU it waits and does not fail: two copies have room on the default system nodes beside
+    everything else.
+    """
+    mib = karpenter_memory_mib(environment)
+    memory = f"{mib}Mi" if mib % 1024 else f"{mib // 1024}Gi"
+    return {"requests": {"cpu": "500m", "memory": memory}, "limits": {"memory": memory}}
