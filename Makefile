@@ -54,10 +54,15 @@ help: ## Show this list
 venv: $(DEV) $(COMPILED) ## Set up .venv with everything that tests and lint need
 
 demo: $(RUNTIME) $(COMPILED) ## Check every stack, draw a MIG layout, preview a stack, and run its pods on a simulated GPU node
-	$(VENV)/bin/eks-gpushare check stacks/*.yaml
+	@echo "1. Each stack file declares an environment, and is checked before anything is paid for."
+	$(VENV)/bin/eks-gpushare check --quiet stacks/*.yaml
+	@printf '\n2. A MIG layout has to fit on the slices of the GPU; this one does, and fills them.\n'
 	$(VENV)/bin/eks-gpushare mig check p4d.24xlarge all-balanced
-	$(VENV)/bin/eks-gpushare preview time-slicing
-	@if [ "$$(uname -s)" = Linux ]; then set -x; $(VENV)/bin/eks-gpushare lab run time-slicing \
+	@printf '\n3. What a stack would have: its pools, the shares that nodes advertise, and the bill.\n'
+	$(VENV)/bin/eks-gpushare preview --quiet time-slicing
+	@if [ "$$(uname -s)" = Linux ]; then \
+		printf '\n4. A control plane on this machine: one node with 4 GPUs in 40 shares, and 20 pods on it.\n'; \
+		set -x; $(VENV)/bin/eks-gpushare lab run time-slicing \
 		--apply examples/lab/exclusive/cifar10.yaml --scale $(WORKLOAD)=20 --expect $(WORKLOAD)=20; \
 		else echo "The lab runs on Linux; on this machine the demo ends here."; fi
 

@@ -333,3 +333,93 @@ def test_karpenter_keeps_to_the_addresses_of_a_node(
 
     assert len(findings({"pools": {"gpu": given}}, "GPU209")) == managed
     assert len(findings({"pools": {"gpu": {**given, **of_karpenter}}}, "GPU209")) == karpenter
+
+
+MANAGED: dict[str, Any] = {"instanceTypes": ["g4dn.xlarge"]}
+KARPENTER = {
+    **MANAGED,
+    "provisioner": "karpenter",
+    "nodes": {"min": None, "desired": None, "max": 2},
+    "amiVersion": "1.35.8-20260930",
+}
+BY_PREFIXES = " Or give it prefixes of addresses by cluster.addons.prefixDelegation: true"
+
+
+@pytest.mark.parametrize(
+    ("given", "prefixes", "replicas", "ends"),
+    [
+        (MANAGED, False, 22, f"{BY_PREFIXES}."),
+        (MANAGED, False, 103, "larger instance type."),
+        (MANAGED, True, 102, None),
+        (MANAGED, True, 103, "Set 102 or fewer, or take a larger instance type."),
+        (KARPENTER, False, 102, f"{BY_PREFIXES}, and kubelet: {{maxPods: 110}} here."),
+        (KARPENTER, True, 102, f"{BY_PREFIXES}, and kubelet: {{maxPods: 110}} here."),
+        ({**KARPENTER, "kubelet": {"maxPods": 110}}, True, 102, None),
+        ({**MANAGED, "kubelet": {"maxPods": 29}}, True, 30, "larger instance type."),
+        ({**MANAGED, "instanceTypes": ["g4dn.12xlarge"]}, True, 60, None),
+        ({**MANAGED, "instanceTypes": ["g4dn.12xlarge"]}, True, 61, "larger instance type."),
+    ],
+)
+def test_prefixes_of_addresses_give_a_node_room_for_pods(
+    given: dict[str, Any], prefixes: bool, replicas: int, ends: str | None
+) -> None:
+    sharing = {"mode": "timeSlicing", "replicas": replicas}
+    whole = base()
+    whole["cluster"]["addons"] = {"prefixDelegation": prefixes}
+    whole["pools"]["gpu"] = {**whole["pools"]["gpu"], **given, "sharing": sharing}
+    found = [f.fix for f in checked(stack_file_text(whole)).findings if f.code == "GPU209"]
+
+    assert [fix[-len(ends or "") :] for fix in found] == ([] if ends is None else [ends])
+
+
+SLICED = {"mode": "timeSlicing", "replicas": 4}
+P4D = ["p4d.24xlarge"]
+
+
+@pytest.mark.parametrize(
+    ("types", "first", "second", "said"),
+    [
+        (None, SLICED, SLICED, ""),
+        (None, SLICED, {**SLICED, "replicas": 10}, "nvidia.com/gpu a GPU or device has 10 here, 4"),
+        (None, SLICED, {**SLICED, "replicas": 10, "rename": True}, ""),
+        (None, SLICED, {"mode": "mps", "replicas": 4}, ""),
+        (None, {"mode": "exclusive"}, SLICED, "nvidia.com/gpu a GPU or device has 4 here, 1"),
+        (P4D, {"mode": "mig", "layout": "all-1g.5gb"}, SLICED, ""),
+        (
+            P4D,
+            {"mode": "mig", "layout": "all-1g.5gb"},
+            {
+                "mode": "mig",
+                "layout": "all-1g.5gb",
+                "timeSlicing": {"replicas": 2, "rename": False},
+            },
+            "nvidia.com/mig-1g.5gb a GPU or device has 2 here, 1",
+        ),
+        # GPUs that a layout leaves whole are those of other pools.
+        (
+            P4D,
+            {"mode": "exclusive"},
+            {
+                "mode": "mig",
+                "layout": [{"gpus": [0, 1, 2, 3], "devices": {"1g.5gb": 7}}],
+                "timeSlicing": {"replicas": 2},
+            },
+            "",
+        ),
+        (["g5.unknown"], SLICED, {**SLICED, "replicas": 10}, ""),
+    ],
+)
+def test_a_share_of_one_name_is_the_same_everywhere(
+    types: list[str] | None, first: dict[str, Any], second: dict[str, Any], said: str
+) -> None:
+    pool: dict[str, Any] = {
+        "instanceTypes": types or ["g5.xlarge"],
+        "nodes": {"min": 0, "desired": 1, "max": 2},
+        "amiVersion": "1.35.8-20260930",
+    }
+    pools = {"gpu": {**pool, "sharing": first}, "more": {**pool, "sharing": second}}
+    found = findings({"pools": pools}, "GPU212")
+
+    short = [message.replace(" and ", " ") for _, message in found]
+    assert short == [f"Of {said} in gpu."] * bool(said)
+    assert [at for at, _ in found] == ["pools.more.sharing"] * bool(said)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from eks_gpushare.catalog.instances import LARGE_NODE_PODS, SMALL_NODE_PODS, SMALL_NODE_VCPUS
+
 if TYPE_CHECKING:
     from fractions import Fraction
 
@@ -16,12 +18,18 @@ _LEAST: Final = (("a CPU", 1000), ("1 GiB of memory", 1024))
 """Of CPU in thousandths, and of memory in MiB."""
 
 
-def most_pods(instance_type: InstanceType, *, by_karpenter: bool) -> int | None:
+def most_pods(
+    instance_type: InstanceType, *, by_karpenter: bool, prefixes: bool = False
+) -> int | None:
     """How many pods a node runs untold, those of the system among them; None if unknown.
 
     Karpenter keeps to what the network interfaces allow
-    (https://karpenter.sh/docs/concepts/nodeclasses/#speckubelet), EKS caps that.
+    (https://karpenter.sh/docs/concepts/nodeclasses/#speckubelet), EKS caps that. EKS knows of
+    prefixes of addresses, with which the cap is all that counts
+    (https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses-procedure.html).
     """
+    if prefixes and not by_karpenter:
+        return SMALL_NODE_PODS if instance_type.vcpus < SMALL_NODE_VCPUS else LARGE_NODE_PODS
     return (by_karpenter and instance_type.eni_pods) or instance_type.max_pods
 
 

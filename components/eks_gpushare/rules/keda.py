@@ -281,7 +281,7 @@ def _other_exporter(ctx: Context) -> Iterator[Finding]:
         ctx.environment,
         pools_of_chart(ctx.environment.pools),
         ctx.catalog,
-        node_monitoring_agent=ctx.new_cluster is not None,
+        node_monitoring_agent=False,
     )
     env = value_at(values, "dcgmExporter.env")
     variables = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import memory_text
@@ -13,9 +14,10 @@ from eks_gpushare.facts.mps import most_clients
 from eks_gpushare.facts.replicas import ADVISED_SLICES, are_many_slices
 from eks_gpushare.facts.shares import SYSTEM_PODS, are_more_than_pods, most_pods, thin
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.nodes import allocatable
-from eks_gpushare.sharing.resources import GPU, renames, replicas, shares
+from eks_gpushare.sharing.resources import GPU, is_left_whole, renames, replicas, shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +64,14 @@ MPS_MEMORY = Rule(
 MANY_REPLICAS = rule_of("GPU208")
 TOO_FEW_PODS = rule_of("GPU209")
 THIN_SHARES = rule_of("GPU210")
+TWO_SHARES = Rule(
+    "GPU212",
+    "info",
+    "A share of one name is the same part of a GPU in every pool.",
+    "Pods that ask for it by its name alone get whichever is free, with more or less memory and "
+    "time than they were measured with.",
+    _REPLICAS,
+)
 TOLERATION_NEEDED = Rule(
     "GPU211",
     "info",
@@ -238,14 +248,16 @@ def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             continue
         room = allocatable(instance_type)
         given = (pool.kubelet or {}).get("maxPods")
-        pods = most_pods(instance_type, by_karpenter=pool.provisioner == "karpenter")
-        pods = given if isinstance(given, int) else pods
+        untold = partial(most_pods, instance_type, by_karpenter=pool.provisioner == "karpenter")
+        prefixes = ctx.new_cluster is not None and ctx.new_cluster.addons.prefix_delegation
+        pods = given if isinstance(given, int) else untold(prefixes=prefixes)
         who = f"{instance_type.name} advertises {count} shares"
         if pods is not None and are_more_than_pods(count, pods):
             yield TOO_FEW_PODS.finding(
                 _lever(name, pool),
                 f"{who} but takes {pods} pods, about {SYSTEM_PODS} of them the node's own.",
-                _fewer(count // replicas(pool), pods - SYSTEM_PODS),
+                _fewer(count // replicas(pool), pods - SYSTEM_PODS)
+                + _prefixes(ctx, pool, instance_type, count),
             )
         if less := thin(room.cpu_millis, room.memory_mib, count):
             yield THIN_SHARES.finding(
@@ -273,6 +285,16 @@ def _fewer(devices: int, room: int) -> str:
     return f"Set {most} or fewer, or take a larger instance type."
 
 
+def _prefixes(ctx: Context, pool: Pool, instance_type: InstanceType, count: int) -> str:
+    """The way out of too few addresses, where there is one and nothing is said of the pods."""
+    most = most_pods(instance_type, by_karpenter=False, prefixes=True)
+    own = (pool.kubelet or {}).get("maxPods")
+    if ctx.new_cluster is None or own is not None or are_more_than_pods(count, most):
+        return ""
+    told = f", and kubelet: {{maxPods: {most}}} here" * (pool.provisioner == "karpenter")
+    return f" Or give it prefixes of addresses by cluster.addons.prefixDelegation: true{told}."
+
+
 @check(Scope.POOL, TOLERATION_NEEDED)
 def toleration_needed(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     taints = [t for t in pool.taints if t.key == GPU and t.effect != "PreferNoSchedule"]
@@ -282,3 +304,21 @@ def toleration_needed(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
             f"Pods ask for {GPU}.shared here, for which EKS adds no toleration of the taint {GPU}.",
             f"Give such pods tolerations: [{{key: {GPU}, operator: Exists}}].",
         )
+
+
+@check(Scope.ENVIRONMENT, TWO_SHARES)
+def shares_of_one_name(ctx: Context) -> Iterator[Finding]:
+    first: dict[str, tuple[str, int]] = {}
+    for name, pool in ctx.environment.pools.items():
+        plan = planned(ctx, name, pool)
+        nodes = plan.per_node.values() if plan is not None else ()
+        for resource in {resource: None for node in nodes for resource, n in node.items() if n}:
+            turns = 1 if is_left_whole(pool, resource) else replicas(pool)
+            other, known = first.setdefault(resource, (name, turns))
+            if turns != known:
+                yield TWO_SHARES.finding(
+                    ("pools", name, "sharing"),
+                    f"Of {resource} a GPU or device has {turns} here, and {known} in {other}.",
+                    "Give pods the node selector of their pool, or the pools the same replicas, or "
+                    "rename the shares of one.",
+                )
