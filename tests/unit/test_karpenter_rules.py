@@ -773,3 +773,34 @@ def test_a_kubelet_setting_that_bottlerocket_lacks_stops_no_other_check() -> Non
             "Bottlerocket has no setting for podsPerCore in all its releases.",
         )
     ]
+
+
+SPOT = {"capacityTypes": ["spot"]}
+
+
+@pytest.mark.parametrize(
+    ("given", "dearer"),
+    [
+        # 0.8048 and 4.6016 USD an hour, for 4 and 16 shares.
+        ({"instanceTypes": ["g6.xlarge", "g6.12xlarge"]}, [1]),
+        ({"instanceTypes": ["g6.12xlarge", "g6.xlarge"]}, [0]),
+        ({"instanceTypes": ["g6.12xlarge", "g6.24xlarge", "g6.xlarge"]}, [0, 1]),
+        # As many shares: the cheapest of them is bought.
+        ({"instanceTypes": ["g6.xlarge", "g6.16xlarge"]}, []),
+        ({"instanceTypes": ["g6.12xlarge"]}, []),
+        ({"instanceTypes": ["g6.xlarge", "g6.12xlarge"], "karpenter": SPOT}, []),
+        ({"instanceTypes": ["g6.xlarge", "g6.12xlarge"], "karpenter": STATIC}, []),
+    ],
+)
+def test_a_size_that_makes_the_bill_bigger_is_named(
+    given: dict[str, Any], dearer: list[int]
+) -> None:
+    found = findings(karpenter(sharing={"mode": "timeSlicing", "replicas": 4}, **given), "GPU443")
+
+    assert [at for at, _ in found] == [f"pools.gpu.instanceTypes[{index}]" for index in dearer]
+
+
+def test_sizes_of_managed_groups_are_not_chosen_by_karpenter() -> None:
+    pool = {"instanceTypes": ["g6.xlarge", "g6.12xlarge"], "sharing": TIME_SLICING}
+
+    assert findings({"pools": {"gpu": pool}}, "GPU443") == []

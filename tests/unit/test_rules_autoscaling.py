@@ -89,3 +89,34 @@ def test_the_taint_of_an_agent_is_named_where_an_autoscaler_decides() -> None:
     ]
     assert findings(given, "GPU281") == found
     assert findings({**given, "clusterAutoscaler": {}}, "GPU281") == []
+
+
+@pytest.mark.parametrize(
+    ("pool", "at"),
+    [
+        ({"scaledBy": "autoscaler"}, ["pools.gpu.zones"]),
+        ({"scaledBy": "autoscaler", "zones": ["us-west-2a", "us-west-2b"]}, ["pools.gpu.zones"]),
+        ({"scaledBy": "autoscaler", "zones": ["us-west-2a"]}, []),
+        ({}, []),
+        ({"provisioner": "karpenter", "nodes": {"min": None, "desired": None, "max": 4}}, []),
+    ],
+)
+def test_a_group_of_several_zones_has_one_model(pool: dict[str, Any], at: list[str]) -> None:
+    found = findings({"pools": {"gpu": pool}}, "GPU444")
+
+    assert [path for path, _ in found] == at
+
+
+def test_subnets_of_a_network_that_is_there_are_zones_too() -> None:
+    subnets = ["subnet-07c1f29d6e4b8a35d", "subnet-08c1f29d6e4b8a35d"]
+    network = {
+        "zones": None,
+        "vpcId": "vpc-07c1f29d6e4b8a35d",
+        "privateSubnetIds": subnets,
+    }
+    several = {
+        "network": network,
+        "pools": {"gpu": {"scaledBy": "autoscaler", "subnetIds": subnets}},
+    }
+
+    assert [at for at, _ in findings(several, "GPU444")] == ["pools.gpu.subnetIds"]

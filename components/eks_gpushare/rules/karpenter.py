@@ -10,6 +10,7 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.karpenter_pools import Twice, twice
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.names import key_fault, value_fault
+from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.rules.taken_taints import taken_by
 from eks_gpushare.sharing.labels import OWN_PREFIX
@@ -61,6 +62,16 @@ WAYS_TO_BUY = Rule(
     "One of the two would be ignored, and what is launched is not what the file says.",
     f"{NODE_POOLS}#capacity-type",
 )
+DEARER_SIZE = Rule(
+    "GPU443",
+    "info",
+    "Larger sizes of a Karpenter pool have shares at the price of the smaller ones.",
+    "Karpenter puts as many waiting pods on a node as the largest size takes, and buys what has "
+    "room for them for least: fewer nodes, at a higher bill. For 25 pods on g6.xlarge and "
+    "g6.12xlarge with 4 shares a GPU it was seen to take two g6.12xlarge for 9.20 USD an hour; "
+    "seven g6.xlarge are 5.63.",
+    "https://karpenter.sh/docs/faq/#how-does-karpenter-dynamically-select-instance-types",
+)
 NODE_REPAIR = Rule(
     "GPU765",
     "error",
@@ -95,6 +106,8 @@ _CONSOLIDATION = {
     "consolidation_policy": "consolidationPolicy",
     "consolidate_after": "consolidateAfter",
 }
+_DEARER = 1.1
+"""What a share may cost more on a larger size before it is said."""
 
 
 @check(Scope.POOL, OTHER_SCALER)
@@ -190,6 +203,25 @@ def labels(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
             "that a NodePool takes.",
             "Remove some.",
         )
+
+
+@check(Scope.POOL, DEARER_SIZE)
+def dearer_sizes(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    plan = planned(ctx, name, pool) if pool.provisioner == "karpenter" else None
+    if plan is None or plan.cost is None or pool.is_static:
+        return
+    asked = next(iter(plan.request))
+    prices = plan.cost.by_share[asked]
+    cheapest = min(prices, key=lambda type_: prices[type_])
+    has = {type_: plan.per_node[type_][asked] for type_ in prices}
+    for type_, price in prices.items():
+        if has[type_] > has[cheapest] and price > prices[cheapest] * _DEARER:
+            yield DEARER_SIZE.finding(
+                ("pools", name, "instanceTypes", pool.instance_types.index(type_)),
+                f"A share is {price:.4f} USD an hour on {type_} and {prices[cheapest]:.4f} on "
+                f"{cheapest}, and many pods at once get the larger.",
+                f"Give {type_} a pool of its own for pods that need it, or remove it.",
+            )
 
 
 @check(Scope.POOL, WAYS_TO_BUY)

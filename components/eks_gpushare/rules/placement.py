@@ -11,6 +11,7 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.network import BAD_ID, subnet_faults
 from eks_gpushare.rules.registry import Runs, Scope, check
+from eks_gpushare.sharing.scaling_range import scaled_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,6 +85,15 @@ ZONE_TWICE = Rule(
     _NODE_GROUPS,
     not_alone="The program chooses the subnets itself.",
 )
+ONE_GROUP = Rule(
+    "GPU444",
+    "info",
+    "A pool that Cluster Autoscaler scales is in one zone.",
+    "It takes the nodes to come to be in the zone of one that is there, or in the group's first: "
+    "pods with a volume in another zone get no node, or one that does not help them.",
+    "https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.36.1/cluster-autoscaler/"
+    "cloudprovider/aws/README.md#common-notes-and-gotchas",
+)
 EFA_ZONES = rule_of("GPU627")
 _RESERVED = {"reserved", "capacityBlock"}
 
@@ -150,6 +160,19 @@ def pool_zones(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         yield from subnet_faults(("pools", name, "subnetIds"), pool.subnet_ids)
     if pool.zones is not None and network is not None:
         yield from _pinned_zones(ctx.region, network.zones, at, pool.zones)
+
+
+@check(Scope.POOL, ONE_GROUP)
+def one_group(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    """At more nodes the model is a node that is there, of whatever zone."""
+    if scaled_by(pool) == "clusterAutoscaler" and _places(ctx, pool) > 1:
+        yield ONE_GROUP.finding(
+            ("pools", name, _place_key(ctx)),
+            f"The pool {_reach(ctx, pool)} and is one node group, of which Cluster Autoscaler "
+            "takes all nodes to come to be in one of them.",
+            "For pods that are bound to a zone, by a volume or an affinity, make a pool for each "
+            "zone, or use Karpenter.",
+        )
 
 
 @check(Scope.SYSTEM_NODES, ZONE_OUTSIDE, ZONE_REGION, SUBNETS, ZONE_TWICE)
