@@ -800,6 +800,16 @@ def test_a_size_that_makes_the_bill_bigger_is_named(
     assert [at for at, _ in found] == [f"pools.gpu.instanceTypes[{index}]" for index in dearer]
 
 
+@pytest.mark.parametrize(("price", "dearer"), [(17.6, 0), (17.7, 1)])
+def test_a_tenth_more_is_not_worth_a_word(price: float, dearer: int) -> None:
+    sharing = {"mode": "timeSlicing", "replicas": 4}
+    prices = {"g6.xlarge": {"priceUsdPerHour": 4.0}, "g6.12xlarge": {"priceUsdPerHour": price}}
+    given = karpenter(sharing=sharing, instanceTypes=["g6.xlarge", "g6.12xlarge"])
+
+    found = findings({**given, "catalog": {"instanceTypes": prices}}, "GPU443")
+    assert len(found) == dearer
+
+
 def test_sizes_of_managed_groups_are_not_chosen_by_karpenter() -> None:
     pool = {"instanceTypes": ["g6.xlarge", "g6.12xlarge"], "sharing": TIME_SLICING}
 

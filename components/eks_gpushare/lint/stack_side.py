@@ -258,7 +258,7 @@ def _operator(
     namespace = environment.gpu_stack.namespace or _OPERATOR_NAMESPACE
     chart = environment.charts.gpu_operator
     manages = uses_mig_manager(served)
-    given = with_process_metrics(environment, served, catalog, node_monitoring_agent=False)
+    given = with_process_metrics(environment, served, catalog)
     yield _map(_PLUGIN_MAP, namespace, config_map_data(served, catalog), document)
     if manages:
         yield _map(_MIG_MAP, namespace, mig_parted_data(served, catalog), document)

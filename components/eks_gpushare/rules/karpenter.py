@@ -71,6 +71,7 @@ DEARER_SIZE = Rule(
     "g6.12xlarge with 4 shares a GPU it was seen to take two g6.12xlarge for 9.20 USD an hour; "
     "seven g6.xlarge are 5.63.",
     "https://karpenter.sh/docs/faq/#how-does-karpenter-dynamically-select-instance-types",
+    not_alone="A pool is not told its region.",
 )
 NODE_REPAIR = Rule(
     "GPU765",

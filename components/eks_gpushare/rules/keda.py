@@ -277,12 +277,8 @@ def _no_exporter(ctx: Context, given: Prometheus) -> Iterator[Finding]:
 
 
 def _other_exporter(ctx: Context) -> Iterator[Finding]:
-    values = with_process_metrics(
-        ctx.environment,
-        pools_of_chart(ctx.environment.pools),
-        ctx.catalog,
-        node_monitoring_agent=False,
-    )
+    pools = pools_of_chart(ctx.environment.pools)
+    values = with_process_metrics(ctx.environment, pools, ctx.catalog)
     env = value_at(values, "dcgmExporter.env")
     variables = {
         variable.get("name"): variable

@@ -18,6 +18,7 @@ from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.nodes import allocatable
 from eks_gpushare.sharing.resources import GPU, is_left_whole, renames, replicas, shares
+from eks_gpushare.sharing.system_load import known_addons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -249,7 +250,8 @@ def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         room = allocatable(instance_type)
         given = (pool.kubelet or {}).get("maxPods")
         untold = partial(most_pods, instance_type, by_karpenter=pool.provisioner == "karpenter")
-        prefixes = ctx.new_cluster is not None and ctx.new_cluster.addons.prefix_delegation
+        addons = known_addons(ctx.environment)
+        prefixes = addons is not None and addons.prefix_delegation
         pods = given if isinstance(given, int) else untold(prefixes=prefixes)
         who = f"{instance_type.name} advertises {count} shares"
         if pods is not None and are_more_than_pods(count, pods):
@@ -289,7 +291,7 @@ def _prefixes(ctx: Context, pool: Pool, instance_type: InstanceType, count: int)
     """The way out of too few addresses, where there is one and nothing is said of the pods."""
     most = most_pods(instance_type, by_karpenter=False, prefixes=True)
     own = (pool.kubelet or {}).get("maxPods")
-    if ctx.new_cluster is None or own is not None or are_more_than_pods(count, most):
+    if known_addons(ctx.environment) is None or own is not None or are_more_than_pods(count, most):
         return ""
     told = f", and kubelet: {{maxPods: {most}}} here" * (pool.provisioner == "karpenter")
     return f" Or give it prefixes of addresses by cluster.addons.prefixDelegation: true{told}."

@@ -69,7 +69,7 @@ def with_process_metrics(
     served: Mapping[str, Pool],
     catalog: Catalog,
     *,
-    node_monitoring_agent: bool,
+    node_monitoring_agent: bool = False,
 ) -> dict[str, Any]:
     """A stack's values of the operator's chart, and what the exporter needs for process metrics.
 

@@ -71,13 +71,17 @@ _PREFIX_PODS = 110
 
 def on_each_node(environment: Environment) -> SystemLoad:
     """DaemonSets of a system node."""
-    addons = _addons(environment)
+    addons = known_addons(environment)
     own = (_EBS_NODE,) if addons is not None and addons.ebs_csi else ()
     return _sum((*_ON_EACH_NODE, *own))
 
 
-def _addons(environment: Environment) -> Addons | None:
-    """What is said of the add-ons of a new cluster, None if there is none or it is not known."""
+def known_addons(environment: Environment) -> Addons | None:
+    """What is said of the add-ons of a new cluster, None if there is none or it is not known.
+
+    Args:
+        environment: The environment, which may be read in part.
+    """
     cluster = environment.cluster
     known = known_fields(cluster) if isinstance(cluster, NewCluster) else {}
     return known.get("addons")
@@ -91,7 +95,7 @@ def for_the_cluster(environment: Environment) -> SystemLoad:
     loads = [_NFD]
     if isinstance(cluster, NewCluster):
         loads.append(_COREDNS)
-        if (addons := _addons(environment)) is not None and addons.ebs_csi:
+        if (addons := known_addons(environment)) is not None and addons.ebs_csi:
             loads.append(_EBS_CONTROLLER)
     if environment.gpu_stack.manager == "gpuOperator":
         loads.append(_OPERATOR)
@@ -136,7 +140,7 @@ def karpenter_memory_mib(environment: Environment) -> int:
 
 def room(instance_type: InstanceType, environment: Environment) -> SystemLoad:
     """What a node of a type has for pods besides its DaemonSets; what is not known is plenty."""
-    system, addons = environment.system, _addons(environment)
+    system, addons = environment.system, known_addons(environment)
     own = (system.kubelet or {}).get("maxPods") if system is not None else None
     left = allocatable(instance_type)
     pods = left.pods if left.pods is not None else _PREFIX_PODS
