@@ -111,6 +111,7 @@ def test_an_exporter_that_does_not_reach_the_engine_is_refused() -> None:
     [
         ({}, {}),
         ({"dcgmExporter": {"enabled": False, "env": []}}, {}),
+        ({"dcgmExporter": {"enabled": False, "hostNetwork": False}}, {}),
         ({"dcgmExporter": {"env": [{"name": "A", "value": "b"}, REMOTE]}}, {}),
         ({"dcgm": {"enabled": True}}, {"gpuStack": {"manager": "devicePlugin"}}),
         ({"dcgm": {"enabled": True}}, {"pools": {"gpu": {"instanceTypes": ["g5g.xlarge"]}}}),
