@@ -99,7 +99,7 @@ def everything() -> None:
                 }
             },
             "cluster_autoscaler": {"namespace": "scaling"},
-            "keda": {"prometheus": {"workspace_arn": WORKSPACE}},
+            "keda": {"prometheus": {"workspace_arn": WORKSPACE, "exporter": "existing"}},
             "workloads": {
                 "chat": {
                     **of_a_workload("low"),

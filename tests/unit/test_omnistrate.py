@@ -55,12 +55,12 @@ IMPOSSIBLE = compose(
 
 
 def errors(
-    plan: dict[str, Any], *, wake: str | None = WAKE, processes: bool = True
+    plan: dict[str, Any], *, wake: str | None = WAKE, processes: bool = True, **prometheus: str
 ) -> dict[str, str]:
     """Errors of the whole stack file, by path."""
     parts = environment_parts(plan, wake=wake, provisioner="managedNodeGroup")
-    prometheus = {"url": "http://prometheus:9090", "processMetrics": processes}
-    text = stack_file_text({**base(), **parts, "keda": {"prometheus": prometheus}})
+    asked = {"url": "http://prometheus:9090", "processMetrics": processes, **prometheus}
+    text = stack_file_text({**base(), **parts, "keda": {"prometheus": asked}})
     return {each.path: each.code for each in checked(text).findings if each.severity == "error"}
 
 
@@ -125,7 +125,8 @@ def test_a_service_that_nothing_wakes_is_refused() -> None:
 
 def test_time_slices_that_nobody_measures_are_refused() -> None:
     assert errors(SLICED, processes=False) == {"workloads.gpuinfo.useQuery": "GPU832"}
-    assert errors(MIG, processes=False) == {}
+    assert errors(MIG, processes=False) == {"keda.prometheus.exporter": "GPU851"}
+    assert errors(MIG, processes=False, exporter="existing") == {}
 
 
 @pytest.mark.parametrize(
