@@ -11,6 +11,7 @@ from eks_gpushare.documents.reading import reason
 from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.program.costs.stack import StackCost, cost_of
 from eks_gpushare.program.pools import pools_of
+from eks_gpushare.program.running.lean_packages import lean_packages
 from eks_gpushare.program.values import to_json
 from eks_gpushare.stack_file.check import StackReport, check_file, check_stack_file
 from eks_gpushare.stack_file.file import stack_file_of
@@ -242,7 +243,8 @@ def record(
     Raises:
         ProjectError: If the answers cannot be used.
     """
-    from eks_gpushare.program.fakes.answers import fakes_with
+    with lean_packages():  # here Pulumi is imported for the first time
+        from eks_gpushare.program.fakes.answers import fakes_with
 
     config = _config(project, report, stack)
     fakes = fakes_with(answers) if answers else None
