@@ -46,7 +46,7 @@ def main(stack: str) -> None:
     )
     project, file = previews.locate(stack)
     stage("checking the file", lambda: previews.check_file(file))
-    stage("importing pulumi", lambda: importlib.import_module("pulumi"))
+    stage("importing pulumi", pulumi)
     stage("importing the SDK classes and the components", components)
     previewed = stage(
         "checking again and running the program", lambda: previews.preview(project, file)
@@ -56,18 +56,30 @@ def main(stack: str) -> None:
     print(json.dumps(times))
 
 
+def pulumi() -> None:
+    """Import the SDK and what runs a program on it, in the way it is done for a preview."""
+    with lean():
+        importlib.import_module("eks_gpushare.program.run")
+
+
 def components() -> None:
     """Import what the program imports, in the way it is done for it."""
-    run = importlib.import_module("eks_gpushare.program.run")
-    with run.lean_packages():
+    with lean():
         importlib.import_module("eks_gpushare.environment")
         importlib.import_module("eks_gpushare.stack")
+
+
+def lean() -> Any:
+    """What the SDKs are imported in."""
+    packages = importlib.import_module("eks_gpushare.program.running.lean_packages")
+    return packages.lean_packages()
 
 
 def show(previewed: Any, module: Callable[[str], Any]) -> None:
     """Print the preview into nothing."""
     with redirect_stdout(io.StringIO()):
-        module("cli.tables").print_preview(previewed)
+        text = module("program_verbs.preview_text")
+        text.print_preview(previewed, same=previewed.stack, quiet=False)
 
 
 if __name__ == "__main__":

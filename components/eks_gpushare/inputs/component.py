@@ -234,7 +234,7 @@ def props(
         only: Fields to keep. Default: all but `without`.
         wiring: Arguments beside the model, under the names of raw resources.
     """
-    plain = dump(model, by_alias=True, exclude_none=True, include=only, exclude=set(without))
+    plain = dump(model, by_alias=True, exclude_none=True, include=only or (), exclude=without)
     if "catalog" in plain:
         plain["catalog"] = {key: value for key, value in plain["catalog"].items() if value}
     for block in (plain, plain.get("cluster")):

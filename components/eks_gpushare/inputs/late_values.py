@@ -12,6 +12,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, cast, get_args, get_origin
 
 import pulumi
+from pydantic_core import to_jsonable_python
 
 from eks_gpushare.config.base import AnyInput, Model, TakesOutput, forget
 from eks_gpushare.config.pools import Pool
@@ -19,7 +20,7 @@ from eks_gpushare.config.sharing import Mig
 from eks_gpushare.sharing.resources import mig_strategy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
 
@@ -27,6 +28,7 @@ M = TypeVar("M", bound=Model)
 T = TypeVar("T")
 
 _GONE = object()
+_PLAIN = {str, int, float, bool, type(None)}
 
 
 class _Refused:
@@ -188,22 +190,55 @@ def _without(values: Any, at: FieldPath) -> Any:
     return rest if inner is _GONE else {**rest, first: inner}
 
 
-def dump(model: Model, **options: Any) -> dict[str, Any]:
-    """`model_dump` of a model, with its outputs as they are.
+def dump(
+    model: Model,
+    *,
+    by_alias: bool = False,
+    exclude_none: bool = False,
+    exclude_unset: bool = False,
+    include: Collection[str] = (),
+    exclude: Collection[str] = (),
+) -> dict[str, Any]:
+    """`model_dump(mode="json")` of a model, with its outputs as they are.
+
+    pydantic would make a serializer of each component's model first, which takes longer than what
+    the component registers.
 
     Args:
         model: The model.
-        options: Those of `model_dump`.
+        by_alias: Whether keys are those of the stack file. Otherwise they are Python names.
+        exclude_none: Leave out fields that are None.
+        exclude_unset: Leave out fields that were not given.
+        include: Fields of the model to keep; none are all.
+        exclude: Fields of the model to leave out.
     """
-    late = dict(late_in(model))
-    if not late:
-        return _with_strategies(model, model.model_dump(mode="json", **options))
-    plain = put_back(model, {at: _stand_in(type(model), at) for at in late})
-    dumped = plain.model_dump(mode="json", **options)
-    for at, value in late.items():
-        place = _as_dumped(type(model), at) if options.get("by_alias") else at
-        _place(dumped, place, value)
-    return _with_strategies(model, dumped)
+
+    def block(of: Model) -> dict[str, Any]:
+        fields = type(of).model_fields
+        return {
+            (by_alias and fields[name].alias) or name: plain(value)
+            for name, value in of.__dict__.items()
+            if not (exclude_none and value is None)
+            and not (exclude_unset and name not in of.__pydantic_fields_set__)
+            and (of is not model or (name not in exclude and name in (include or fields)))
+        }
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Model):
+            return block(value)
+        if isinstance(value, dict):
+            return {_text(key): plain(inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(inner) for inner in value]
+        if type(value) in _PLAIN or isinstance(value, pulumi.Output):
+            return value
+        return to_jsonable_python(value)
+
+    return _with_strategies(model, block(model))
+
+
+def _text(key: Any) -> str:
+    return key if isinstance(key, str) else next(iter(to_jsonable_python({key: None})))
 
 
 def _with_strategies(model: Model, dumped: dict[str, Any]) -> dict[str, Any]:
@@ -220,49 +255,6 @@ def _with_strategies(model: Model, dumped: dict[str, Any]) -> dict[str, Any]:
             if isinstance(pool, Pool):
                 _with_strategies(pool, dumped["pools"][name])
     return dumped
-
-
-def _as_dumped(annotation: Any, at: FieldPath) -> FieldPath:
-    """A place under the names of the stack file."""
-    if not at:
-        return ()
-    origin, inner = get_origin(annotation), get_args(annotation)
-    first, rest = at[0], at[1:]
-    if origin in {Annotated, Union, UnionType}:
-        members = inner[:1] if origin is Annotated else inner
-        found = (_as_dumped(each, at) for each in members if _has(each, first))
-        return next(found, at)
-    if origin in {dict, tuple}:
-        return (first, *_as_dumped(inner[1 if origin is dict else 0], rest))
-    if isinstance(annotation, type) and issubclass(annotation, Model):
-        info = annotation.model_fields[str(first)]
-        return (info.alias or first, *_as_dumped(info.annotation, rest))
-    return at
-
-
-def _has(annotation: Any, part: str | int) -> bool:
-    """Whether a member of a union has something of that name."""
-    if get_origin(annotation) is Annotated:
-        return _has(get_args(annotation)[0], part)
-    if isinstance(annotation, type) and issubclass(annotation, Model):
-        return part in annotation.model_fields
-    if get_origin(annotation) in {Union, UnionType}:
-        return any(_has(each, part) for each in get_args(annotation))
-    return get_origin(annotation) in {dict, tuple}
-
-
-def _place(dumped: Any, at: FieldPath, value: Any) -> None:
-    """Put a value where it belongs, if what it belongs to was dumped."""
-    *above, last = at
-    for part in above:
-        if isinstance(dumped, dict):
-            dumped = dumped.get(cast("str", part))
-        elif isinstance(dumped, list) and isinstance(part, int) and part < len(dumped):
-            dumped = dumped[part]
-        else:
-            return
-    if isinstance(dumped, list) or (isinstance(dumped, dict) and last in dumped):
-        cast("Any", dumped)[last] = value
 
 
 def given_ids(ids: Any) -> pulumi.Input[Sequence[pulumi.Input[str]]]:

@@ -1,10 +1,10 @@
-"""Build the nested types of a provider's SDK one by one, when they are asked for.
+"""Build the classes of a provider's SDK one by one, when they are asked for.
 
-The modules ``_inputs``, ``outputs`` and ``_enums`` of a package hold nothing but class statements, up
-to thousands of them, and what such a statement costs is evaluating the hints in it. `ClassesLoader`
-runs a module with a ``__build_class__`` that notes what it is asked to build. A class is built by its
-own statement when its name is looked up, and with it those that it mentions: hints name them, and who
-evaluates hints looks into the namespace of the module.
+Most modules of a package hold nothing but class statements, those with its nested types up to
+thousands, and what such a statement costs is evaluating the hints in it. `ClassesLoader` runs such
+a module with a ``__build_class__`` that notes what it is asked to build. A class is built by its
+own statement when its name is looked up, and with it those that it mentions: hints name them, and
+who evaluates hints looks into the namespace of the module.
 
 A module that star-imports such a one gets the names that it mentions, and any other when it is
 asked for it. A module that does anything else with its classes is run as ever.
@@ -216,11 +216,12 @@ def _words(code: CodeType) -> set[str]:
     words: set[str] = set()
     constants: list[Any] = [code]
     for each in constants:  # which grows
-        if isinstance(each, CodeType):
+        kind = type(each)
+        if kind is CodeType:
             words.update(each.co_names)
             constants += each.co_consts
-        elif isinstance(each, tuple):
+        elif kind is tuple:
             constants += each
-        elif isinstance(each, str) and "\n" not in each:
+        elif kind is str and "\n" not in each:
             words.update((each,) if each.isidentifier() else _WORD.findall(each))
     return words

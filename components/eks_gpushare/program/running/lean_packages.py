@@ -37,7 +37,7 @@ _HARMLESS = re.compile(
     r"#.*|import builtins as _builtins|import typing|from \.+ import _utilities"
     r"|from \. import outputs|"
 )
-_WHEN_USED = ("pulumi.automation", "pulumi.dynamic", "grpc.aio")
+_WHEN_USED = ("pulumi.automation", "pulumi.dynamic", "grpc.aio", "opentelemetry.propagate")
 _LEAVES = "__lean_leaves__"
 _LOADER = "__lean_loader__"
 
