@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import builtins
+import importlib.util
 import json
 import subprocess
 import sys
 from textwrap import dedent
+from types import ModuleType
+from typing import TYPE_CHECKING
 
+import pulumi
 import pytest
+
+from eks_gpushare.program.running.lean_classes import ClassesLoader
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.sdk_internals
 
 
-def ask(code: str) -> object:
-    """Run `code` with lean packages on; return what it assigns to `answer`."""
+def ask(code: str, *, lean: bool = True) -> object:
+    """Run `code` with lean packages on, or without; return what it assigns to `answer`."""
     lines = [
-        "import json, sys",
+        "import contextlib, json, sys",
         "from eks_gpushare.program.running.lean_packages import lean_packages",
-        "with lean_packages():",
+        f"with {'lean_packages' if lean else 'contextlib.nullcontext'}():",
         *(f"    {line}" for line in dedent(code).strip().splitlines()),
         "print(json.dumps(answer))",
     ]
@@ -107,30 +117,153 @@ def test_a_nested_type_is_found() -> None:
     )
 
 
+def test_a_class_builds_those_that_it_mentions_only() -> None:
+    built = ask("""
+        from pulumi_kubernetes.core.v1 import Namespace
+        package = "pulumi_kubernetes.core.v1"
+        answer = [
+            sorted(
+                name for name, each in vars(sys.modules[module]).items()
+                if getattr(each, "__module__", "") == module
+            )
+            for module in (f"{package}._inputs", f"{package}.outputs")
+        ]
+    """)
+
+    assert built == [["NamespaceSpecArgs", "NamespaceSpecArgsDict"], []]
+
+
+@pytest.mark.parametrize(
+    "package",
+    ["pulumi_aws.eks", "pulumi_eks", "pulumi_kubernetes.core.v1"],
+)
+def test_every_class_is_the_one_that_is_built_without(package: str) -> None:
+    described = f"""
+        import contextlib, importlib, pathlib, re, typing
+        import pulumi
+        known = {{"Output": pulumi.Output, "T": type(None)}}
+        def hints(of):
+            try:
+                return str(typing.get_type_hints(of, localns=known))
+            except NameError as error:
+                return str(error)
+        package, answer = importlib.import_module("{package}"), {{}}
+        files = sorted(pathlib.Path(package.__file__).parent.glob("*.py"))
+        for file in (each for each in files if each.stem != "__init__"):
+            module = importlib.import_module(f"{package}.{{file.stem}}")
+            for name in re.findall(r"^class (\\w+)", file.read_text(), re.MULTILINE):
+                found = getattr(module, name)
+                getters = [each.fget for each in vars(found).values() if isinstance(each, property)]
+                answer[f"{{file.stem}}.{{name}}"] = [
+                    found.__module__, found.__qualname__, found.__doc__, str(found.__bases__),
+                    sorted(vars(found)), hints(found), hints(found.__init__), *map(hints, getters),
+                ]
+    """
+
+    assert ask(described) == ask(described, lean=False)
+
+
 @pytest.mark.parametrize(
     "ask_for",
     [
         "from pulumi_kubernetes.core.v1 import ContainerArgsDict as found",
+        "from pulumi_kubernetes.core.v1._inputs import ContainerArgsDict as found",
+        "from pulumi_kubernetes.core.v1.Pod import ContainerArgsDict as found",
         "import pulumi_kubernetes as k8s; found = k8s.core.v1.ContainerArgsDict",
         "dir(v1); found = v1.ContainerArgsDict",
         "from pulumi_kubernetes.core.v1 import *; found = ContainerArgsDict",
     ],
 )
-def test_dictionaries_of_nested_types_have_their_keys_once_they_are_asked_for(ask_for: str) -> None:
+def test_a_nested_type_is_the_same_wherever_it_is_asked_for(ask_for: str) -> None:
     answer = ask(f"""
         from typing import is_typeddict
         from pulumi_kubernetes.core import v1
         v1.Pod, v1.ContainerArgs
-        before = sys.modules["pulumi_kubernetes.core.v1._inputs"].ContainerArgsDict
         {ask_for}
         answer = [
-            is_typeddict(before), sorted(before.__annotations__),
             is_typeddict(found), sorted(found.__required_keys__), "image" in found.__annotations__,
             found is v1.ContainerArgsDict, v1.ContainerArgs is v1._inputs.ContainerArgs,
         ]
     """)
 
-    assert answer == [True, [], True, ["name"], True, True, True]
+    assert answer == [True, ["name"], True, True, True]
+
+
+_MODULE = """
+import pulumi
+__all__ = ["First", "Second"]
+@pulumi.type_token("a:b:First")
+class First:
+    second: "Second"
+    class Inner:
+        pass
+class Second(str):
+    pass
+"""
+
+
+def made(tmp_path: Path, text: str) -> tuple[ModuleType, list[str]]:
+    """A module of this text, and what its namespace holds of it at first."""
+    (tmp_path / "some.py").write_text(text, encoding="utf-8")
+    loader = ClassesLoader("some", str(tmp_path / "some.py"))
+    spec = importlib.util.spec_from_loader("some", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module, [name for name in vars(module) if not name.startswith("__")]
+
+
+def test_classes_are_built_when_they_are_asked_for(tmp_path: Path) -> None:
+    module, at_first = made(tmp_path, _MODULE)
+
+    assert at_first == ["pulumi"]
+    assert module.First.Inner.__qualname__ == "First.Inner"
+    assert vars(module)["Second"].__mro__[1] is str  # which the hint of First names
+    assert pulumi.get_type_token(module.First) == "a:b:First"
+    assert module.pulumi is pulumi
+    assert {"First", "Second", "__all__"} <= set(dir(module))
+    assert module.__all__ == ("First", "Second")
+    assert vars(module)["__builtins__"] is vars(builtins)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param("def function() -> None: ...", id="a function"),
+        pytest.param("one = First()", id="an object of a class"),
+        pytest.param("First.other = 1", id="an attribute of a class"),
+        pytest.param("class Third(Second): ...", id="a class of a class"),
+        pytest.param("del __all__", id="no list of names"),
+    ],
+)
+def test_a_module_that_does_more_than_hold_classes_is_run_as_ever(
+    tmp_path: Path, more: str
+) -> None:
+    module, at_first = made(tmp_path, f"{_MODULE}{more}\n")
+
+    assert {"First", "Second"} <= set(at_first)
+    assert type(module) is ModuleType
+
+
+def test_what_is_wrong_with_a_module_is_told_as_ever(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError):
+        made(tmp_path, f"{_MODULE}1 / 0\n")
+
+
+def test_what_only_an_engine_needs_is_loaded_when_it_is_used() -> None:
+    loaded = ask("""
+        import pulumi
+        costly = {"dill", "urllib.request", "grpc.aio._channel"}
+        answer = [
+            sorted(costly & sys.modules.keys()),
+            pulumi.automation.LocalWorkspace.__name__,
+            pulumi.dynamic.Resource.__name__,
+        ]
+        import grpc
+        answer += [grpc.aio.Channel.__name__, "dill" in sys.modules]
+    """)
+
+    assert loaded == [[], "LocalWorkspace", "Resource", "Channel", True]
 
 
 def test_a_star_import_gives_everything() -> None:

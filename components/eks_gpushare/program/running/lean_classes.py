@@ -46,9 +46,13 @@ def names_in(module: ModuleType) -> Sequence[str]:
 
 
 class _Noted:
-    """A class statement that was come by."""
+    """A class statement that was come by; nothing can be done with it but decorate it."""
+
+    __slots__ = ("_bases", "_keywords", "_name", "code", "decorators")
 
     def __init__(self, body: FunctionType, name: str, *bases: Any, **keywords: Any) -> None:
+        if any(isinstance(each, _Noted) for each in bases):
+            raise TypeError(f"{name} is made of a class that is not built yet")
         self.code: CodeType = body.__code__
         self._name = name
         self._bases = bases
@@ -113,6 +117,7 @@ def _noted_all(code: CodeType, namespace: dict[str, Any]) -> bool:
     namespace[_LENDERS] = []
     try:
         exec(code, namespace)  # noqa: S102  (as the import system does)
+        names = tuple(namespace.pop(_ALL))
     except Exception:  # noqa: BLE001  (what is a mistake in it is one without us, and told then)
         return False
     namespace["__builtins__"] = vars(builtins)
@@ -123,7 +128,7 @@ def _noted_all(code: CodeType, namespace: dict[str, Any]) -> bool:
     for name in noted:
         del namespace[name]
     namespace[_NOTED] = noted
-    namespace[_NAMES] = tuple(namespace.pop(_ALL))
+    namespace[_NAMES] = names
     return True
 
 
