@@ -32,6 +32,11 @@ _TIMES_OF_FEW_RESOURCES = 1.2
 
 # What no check of a stack file can do without: the classes of pydantic that make a model.
 _MODEL = "import pydantic, yaml\nclass Model(pydantic.BaseModel):\n    name: str"
+# The least of it: pydantic imports what looks for its plugins even where they are turned off.
+_NO_PLUGINS = """import sys, types
+loader = sys.modules["pydantic.plugin._loader"] = types.ModuleType("loader")
+loader.get_plugins = lambda: ()
+"""
 
 
 def ratios(setting: Setting) -> list[Figure]:
@@ -44,6 +49,7 @@ def _of_commands(setting: Setting) -> list[Figure]:
     commands = {
         "imports": [sys.executable, "-c", "import pydantic, yaml"],
         "model": [sys.executable, "-c", _MODEL],
+        "least": [sys.executable, "-c", _NO_PLUGINS + _MODEL],
         "check": setting.command("check", file),
         "preview": setting.command("preview", file),
         "policy": setting.command("policy", file),
@@ -57,6 +63,7 @@ def _of_commands(setting: Setting) -> list[Figure]:
     return [
         figure("check", "imports", f"`check` of a file, in times of {imports}", _TIMES_OF_IMPORTS),
         figure("model", "imports", f"{model}, in times of the same", None),
+        figure("least", "imports", f"{model}, without plugins, in times of the same", None),
         figure("check", "model", f"`check` of a file, in times of {model}", None),
         figure("policy", "preview", "`policy`, in times of its `preview`", _TIMES_OF_PREVIEW),
     ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.config.base import Model
+from eks_gpushare.inputs import checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,14 +73,13 @@ def validated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def dumped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the models that are written out as arguments, in order; not what goes into state."""
     written: list[str] = []
-    real = Model.model_dump
+    real = checked.dump
 
-    def model_dump(self: Model, **options: Any) -> dict[str, Any]:
-        if options.get("exclude_unset"):
-            written.append(type(self).__name__)
-        return real(self, **options)
+    def dump(model: Model, **options: Any) -> dict[str, Any]:
+        written.append(type(model).__name__)
+        return real(model, **options)
 
-    monkeypatch.setattr(Model, "model_dump", model_dump)
+    monkeypatch.setattr(checked, "dump", dump)
     return written
 
 

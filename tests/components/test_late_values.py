@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from datetime import date
+from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pytest
 
 import eks_gpushare
+from eks_gpushare.config.environment import Chart
+from eks_gpushare.inputs.late_values import dump
+from eks_gpushare.sharing.resources import mig_strategy
+from eks_gpushare.stack_file.check import check_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -501,3 +509,42 @@ def test_a_key_of_the_same_program_is_one_that_is_taken(record: Callable[..., Ru
         eks_gpushare.EksCluster("demo", args)
 
     assert not record(program, preview=False).error
+
+
+@pytest.mark.parametrize("file", sorted(Path("stacks").glob("Pulumi.*.yaml")), ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"by_alias": True, "exclude_none": True, "exclude": {"cluster", "pools"}},
+        {"by_alias": True, "include": {"pools", "gpu_stack"}},
+        {"exclude_unset": True},
+        {},
+    ],
+    ids=str,
+)
+def test_what_is_dumped_is_what_pydantic_dumps(file: Path, options: dict[str, Any]) -> None:
+    environment = check_file(file).environment
+    assert environment is not None
+    by_pydantic = environment.model_dump(mode="json", **options)
+    for name, pool in by_pydantic.get("pools", {}).items():  # which stands in the state
+        if pool["sharing"]["mode"] == "mig":
+            given = environment.pools[name]
+            pool["sharing"]["strategy"] = mig_strategy(given.sharing, given)
+
+    assert json.dumps(dump(environment, **options)) == json.dumps(by_pydantic)
+
+
+def test_values_of_any_kind_are_dumped_as_pydantic_dumps_them() -> None:
+    class Kind(Enum):
+        ONE = "one"
+
+    values = {
+        "date": date(2026, 11, 24),
+        "kinds": (Kind.ONE, {Kind.ONE}),
+        "none": None,
+        "keys": {1: {True: 1.5}},
+        "model": Chart.model_construct(path="p"),
+    }
+    chart = Chart.model_construct(values=values)
+
+    assert dump(chart, by_alias=True) == chart.model_dump(mode="json", by_alias=True)
