@@ -33,6 +33,7 @@ _VERBS = {
     "policy": "run the policy pack over a stack",
     "iam": "print the least IAM policy that deploys a stack",
     "mig": "list the MIG layouts that fit on a GPU, or say why one does not",
+    "shares": "say how many pods may share a GPU, by what one pod takes",
     "schema": "print the JSON Schema of the environment",
     "findings": "explain findings by their codes or policies, or list all there are",
     "completion": "print what completes the command in a shell",
