@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
-from eks_gpushare.cli.streams import OutputError, guarded
+from eks_gpushare.cli.streams import OutputError, ReaderGoneError, guarded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             code = _run(words)
             out.flush()
-        except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+        except ReaderGoneError:
             code = READER_GONE
             _give_up(out)
         except OutputError as error:
@@ -103,7 +103,7 @@ def _run(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except (BrokenPipeError, OutputError):
+    except OutputError:
         raise
     except Exception as error:  # noqa: BLE001  (whatever it is, it is not what a user did)
         from eks_gpushare.findings.defects import in_one_line
