@@ -130,12 +130,14 @@ def _give_up(out: Stream) -> None:
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    from eks_gpushare.cli.examples import add_examples
     from eks_gpushare.cli.version import VersionAction
 
     parser = argparse.ArgumentParser(
         prog="eks-gpushare",
         description="GPU sharing on Amazon EKS from one stack file: checked, planned, proven.",
     )
+    add_examples(parser, "")
     parser.add_argument("--version", action=VersionAction)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
     first = next((word for word in words if not word.startswith("-")), "")
@@ -185,3 +187,6 @@ def _add(
 def _complete(parser: argparse.ArgumentParser, verb: Verb | ModuleType) -> None:
     parser.set_defaults(run=verb.run)
     verb.add_arguments(parser)
+    from eks_gpushare.cli.examples import add_examples
+
+    add_examples(parser, parser.prog.partition(" ")[2])
