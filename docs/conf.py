@@ -19,3 +19,5 @@ html_theme_options = {"sidebar_hide_name": False}
 myst_heading_anchors = 3
 # The button copies what a reader types, not the prompt and not what was printed.
 copybutton_exclude = ".linenos, .gp, .go"
+html_static_path = ["_static"]
+html_css_files = ["pictures.css"]

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 from pulumi.runtime import mocks
 from pulumi.runtime.settings import SETTINGS
+from pulumi.runtime.stack import wait_for_rpcs
+from pulumi.runtime.sync_await import _sync_await
 
 from eks_gpushare.program.errors import PlanError
 from eks_gpushare.program.fakes.fakes import Fakes, default_fakes
@@ -84,6 +86,17 @@ class Mocks(mocks.Mocks):
         self.resources, self.assumptions = [], []
         self._functions, self._components = dict(functions or {}), dict(components or {})
         self._plan = _Plan(self, default_fakes(), region)
+
+    def wait(self) -> None:
+        """Wait until all that the program has asked for is registered.
+
+        Registrations wait for the outputs that they use, so that `resources` lacks some when the
+        program has ended. In a plain test, or within one under `@pulumi.runtime.test`.
+
+        Raises:
+            Exception: What a registration or an `apply` has raised.
+        """
+        _sync_await(wait_for_rpcs())
 
     def of_type(self, kind: str) -> list[Registered]:
         """What was registered of a type; its last part is enough: `NodeGroup`."""

@@ -116,12 +116,13 @@ def test_an_interrupt_ends_with_130_and_one_word(program: Path) -> None:
     assert ended(process) == (130, "", "interrupted\n")
 
 
-def test_a_reader_that_has_gone_ends_it_as_a_signal_would() -> None:
+@pytest.mark.parametrize("more", [("--json",), ()])
+def test_a_reader_that_has_gone_ends_it_as_a_signal_would(more: tuple[str, ...]) -> None:
     """As with `| head`: what is printed is more than the pipe holds.
 
     It is no success, since what was not read may have been a refusal, and nothing to complain of.
     """
-    process = started("preview", "multi-tenant", "--json")
+    process = started("preview", "multi-tenant", *more)
     assert process.stdout
     process.stdout.close()
 

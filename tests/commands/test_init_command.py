@@ -241,7 +241,6 @@ def test_what_does_not_work_is_refused_before_anything_is_written(
         ("--context", "a"),
         ("--mode", "exclusive", "--replicas", "4"),
         ("--mode", "mps", "--layout", "all-1g.5gb"),
-        ("--replicas", "4", "--layout", "all-1g.5gb"),
         ("--cluster", "a", "--public-cidr", "203.0.113.0/24"),
         ("--cluster", "a", "--zone", "us-west-2a"),
         ("--subnet", "subnet-0aaaaaaaaaaaaaaaa"),
@@ -513,3 +512,38 @@ def test_the_program_and_the_schema_are_those_of_this_repository() -> None:
         key: ours[key] for key in ("name", "runtime", "stackConfigDir")
     }
     assert made["config"]["environment"]["type"] == ours["config"]["environment"]["type"]
+
+
+def test_time_slicing_goes_on_top_of_mig(run: Run, tmp_path: Path) -> None:
+    words = ("--layout", "all-1g.10gb", "--type", "p5.4xlarge", "--replicas", "2")
+    ran = run(
+        "init", str(tmp_path), *words, "--zone", "us-west-2a", "--zone", "us-west-2b", "--yes"
+    )
+
+    assert (ran.code, ran.err) == (0, "")
+    assert stack(tmp_path)["pools"]["gpu"]["sharing"] == {
+        "mode": "mig",
+        "layout": "all-1g.10gb",
+        "timeSlicing": {"replicas": 2},
+    }
+    assert "advertises nvidia.com/mig-1g.10gb: 14" in ran.out
+    text = (tmp_path / "stacks/Pulumi.dev.yaml").read_text(encoding="utf-8")
+    assert "isolated devices, each for 2 pods that take turns." in text
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        (("--find-links", "dist"), "--find-links {}\n"),
+        ((), "# Not on the index yet? Build its wheels from a clone, and name"),
+    ],
+)
+def test_requirements_say_where_the_package_is(
+    run: Run, tmp_path: Path, given: tuple[str, ...], written: str
+) -> None:
+    folder = tmp_path / "project"
+    run("init", str(folder), *given, "--yes", cwd=tmp_path)
+    text = (folder / "requirements.txt").read_text(encoding="utf-8")
+
+    assert written.format("../dist") in text
+    assert text.splitlines()[-1].startswith("eks-gpushare[policy]==")

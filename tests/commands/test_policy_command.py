@@ -197,3 +197,15 @@ def test_answers_that_cannot_be_used_are_wrong_usage(run: Run, tmp_path: Path) -
 
     assert ran.code == 2
     assert ran.err.startswith(f"eks-gpushare: {tmp_path / 'none.yaml'} cannot be read")
+
+
+@pytest.mark.parametrize("width", [60, 72])
+def test_what_is_printed_is_as_wide_as_columns_says(
+    run: Run, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = run("policy", "time-slicing", "multi-tenant").out.splitlines()
+    long = [each for each in lines if len(each) > width and " " in each.strip()]
+
+    assert any("advisory time-slicing-replicas" in each for each in lines)
+    assert [each for each in long if "violations" not in each] == []

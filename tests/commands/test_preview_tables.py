@@ -84,7 +84,8 @@ def test_quiet_leaves_pools_cost_and_findings(run: Run) -> None:
     assert out.startswith("GPU pools\n")
     assert "\nCost in USD\n" in out
     assert "\nFindings in " in out
-    for left_out in ("RolePolicyAttachment", "apiVersion", "assumed:", "Go on with"):
+    assert "stacks/Pulumi.multi-tenant.yaml, 12 notes\n" in out
+    for left_out in ("info GPU", "RolePolicyAttachment", "apiVersion", "assumed:", "Go on with"):
         assert left_out not in out
 
 

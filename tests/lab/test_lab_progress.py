@@ -66,16 +66,26 @@ def test_a_guess_is_spoken_of_as_one(seconds: float, words: str) -> None:
     assert spoken(seconds) == words
 
 
-def test_a_log_gets_a_line_per_step(capsys: pytest.CaptureFixture[str]) -> None:
-    progress = Lines()
+def test_a_log_gets_a_line_every_fifteen_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    now = 100.0
+    progress = Lines(lambda: now)
     progress.begin("etcd v3.6.16", 130)
-    progress.advance("12 packages compiled", 0.1, 110)
+    for now, packages in ((114.5, 12), (115.0, 13), (115.5, 14), (129.5, 20), (130.0, 21)):
+        progress.advance(f"{packages} packages compiled", 0.1, 230 - now)
     progress.end("etcd v3.6.16", 36.4)
+    progress.begin("kwok v0.8.0: modules", 60)
+    progress.end("kwok v0.8.0: modules", 14.9)
+    now = 145.0
+    progress.advance("", 0.2, 55)
     progress.close()
 
-    assert capsys.readouterr().err == (
-        "lab: etcd v3.6.16; about 2 min left in all\nlab: etcd v3.6.16: done in 36 s\n"
-    )
+    assert capsys.readouterr().err.splitlines() == [
+        "lab: etcd v3.6.16; about 2 min left in all",
+        "lab: etcd v3.6.16: 13 packages compiled; about 2 min left in all",
+        "lab: etcd v3.6.16: 21 packages compiled; about 2 min left in all",
+        "lab: etcd v3.6.16: done in 36 s",
+        "lab: kwok v0.8.0: modules; about 60 s left in all",
+    ]
 
 
 def test_without_a_terminal_there_is_no_bar(

@@ -334,7 +334,7 @@ def test_the_pack_of_the_wheel_is_written_for_the_engine(program: Path, raw: Pat
 
 def test_the_wheel_writes_the_schema_for_editors(program: Path, raw: Path) -> None:
     command = program / "venv/bin/eks-gpushare"
-    run(command, "schema", "--stack-file", "--output", "stack-file.schema.json", cwd=raw)
+    run(command, "schema", "--stack-file", "--out", "stack-file.schema.json", cwd=raw)
     written = (raw / "stack-file.schema.json").read_text(encoding="utf-8")
 
     assert written == (ROOT / "docs/stack-file.schema.json").read_text(encoding="utf-8")

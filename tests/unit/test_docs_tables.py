@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import make_pages
+import pytest
+from tests.unit.test_house_rules import COMPONENTS, LAYERS, PURE
 
+import eks_gpushare
 from eks_gpushare.catalog import ami_release, eks_versions
+from eks_gpushare.cli import _MODULES, _VERBS
+from eks_gpushare.cli.verbs import added_verbs
 from eks_gpushare.config.schema import environment_schema
 from eks_gpushare.program.run import run_program
 from eks_gpushare.rules import edit_rules
@@ -218,3 +223,83 @@ def test_no_page_pins_a_release_of_the_future() -> None:
     }
 
     assert {date for date in named if date > newest_known} == set()
+
+
+def rows(page: str, heading: str) -> list[list[str]]:
+    """Cells of the table under a row of headings."""
+    text = (ROOT / page).read_text(encoding="utf-8").partition(heading)[2]
+    lines = text.partition("\n\n")[0].splitlines()[2:]
+    return [re.split(r"(?<!\\) ?\| ?", line.strip("|").strip()) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("page", "heading"),
+    [
+        ("docs/how-it-works.md", "| part | holds | imports Pulumi |"),
+        ("CONTRIBUTING.md", "| room | holds |"),
+    ],
+)
+def test_the_rooms_stand_in_the_order_in_which_they_may_import(page: str, heading: str) -> None:
+    rooms = {
+        room: number for number, layer in enumerate(LAYERS) for room in layer if layer != COMPONENTS
+    }
+    told = [room for cells in rows(page, heading) for room in re.findall(r"`([a-z_]+)`", cells[0])]
+
+    assert sorted(told) == sorted(rooms)
+    assert [rooms[each] for each in told] == sorted(rooms.values())
+
+
+def test_what_imports_pulumi_is_told() -> None:
+    table = rows("docs/how-it-works.md", "| part | holds | imports Pulumi |")
+    without = {
+        room for cells in table for room in re.findall(r"`(\w+)`", cells[0]) if cells[2] == "no"
+    }
+
+    assert without == set(PURE)
+
+
+def test_the_page_of_commands_has_every_verb() -> None:
+    told = [
+        re.findall(r"`([\w-]+)", cells[0])[0]
+        for cells in rows("docs/commands.md", "| verb | does | needs |")
+    ]
+
+    assert sorted(told) == sorted([*_VERBS, *(each.NAME for each in added_verbs())])
+
+
+def test_the_verbs_of_the_checks_are_told() -> None:
+    (row,) = [
+        cells
+        for cells in rows("docs/install.md", "| install | brings | for |")
+        if cells[0] == "`eks-gpushare-checks`"
+    ]
+
+    assert set(re.findall(r"`([\w-]+)`", row[1])) == set(_VERBS) - set(_MODULES)
+
+
+def test_readme_names_every_component() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = text.partition("**Components in your own Pulumi program.** ")[2].partition("each work")[
+        0
+    ]
+    words = {
+        "ClusterAutoscaler": "Cluster Autoscaler",
+        "DevicePlugin": "device plugin",
+        "EfaDevicePlugin": "EFA device plugin",
+        "EksCluster": "cluster",
+        "GpuOperator": "GPU Operator",
+        "GpuPool": "GPU pool",
+        "GpuSharingEnvironment": "environment",
+        "Karpenter": "Karpenter",
+        "KarpenterPool": "and its pools",
+        "Keda": "KEDA",
+        "Network": "Network",
+        "SharedWorkload": "shared workloads",
+        "SystemNodes": "system nodes",
+    }
+    components = {
+        each.removesuffix("Args") for each in eks_gpushare.__all__ if each.endswith("Args")
+    }
+
+    assert set(words) == components
+    assert [word for word in words.values() if word not in " ".join(named.split())] == []

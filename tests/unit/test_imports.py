@@ -44,6 +44,8 @@ def loaded(*words: str) -> set[str]:
         ["check", str(STACK)],
         ["check", "--json", str(STACK)],
         ["schema"],
+        ["shares", str(STACK), "--cpu", "1", "--gpu-memory", "1GiB"],
+        ["shares", "g6.xlarge", "--cpu", "1"],
         ["schema", "--stack-file"],
         ["--help"],
         ["check", "--help"],

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import finding_examples
 import pytest
@@ -17,6 +17,9 @@ from eks_gpushare.config.models import models
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.config.schema import environment_schema, field_descriptions, stack_file_schema
 from eks_gpushare.documents.helm import merge_values
+
+if TYPE_CHECKING:
+    from tests.conftest import Run
 
 ROOT = Path(__file__).parents[2]
 STACKS = sorted((ROOT / "stacks").glob("Pulumi.*.yaml"))
@@ -149,3 +152,13 @@ def test_a_stack_names_the_schema_for_editors(file: Path) -> None:
     first = file.read_text(encoding="utf-8").splitlines()[0]
 
     assert first == "# yaml-language-server: $schema=../docs/stack-file.schema.json"
+
+
+def test_the_old_name_of_out_still_writes_and_says_so(run: Run, tmp_path: Path) -> None:
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    ran = run("schema", "--output", str(old))
+    run("schema", "--out", str(new))
+
+    assert old.read_text(encoding="utf-8") == new.read_text(encoding="utf-8")
+    assert ran.code == 0
+    assert ran.err == "eks-gpushare: schema --output FILE is deprecated: use --out FILE\n"

@@ -13,11 +13,13 @@ import shutil
 import sys
 from pathlib import Path
 
+import compatibility_page
 import component_reference
 import finding_pages
 import iam_page
 import lab_page
 import lint_corpus_page
+import mode_pictures
 import mutants_page
 import nodes_launched
 import picture
@@ -29,7 +31,10 @@ from eks_gpushare.config.schema import stack_file_schema
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 _FOLDERS = (DOCS / "findings", DOCS / "policies")
-_PAGES = tuple(DOCS / name for name in ("stack-file.md", "component-reference.md", "mutants.md"))
+_PAGES = tuple(
+    DOCS / name
+    for name in ("stack-file.md", "component-reference.md", "compatibility.md", "mutants.md")
+)
 
 
 def generated() -> dict[Path, str]:
@@ -38,6 +43,7 @@ def generated() -> dict[Path, str]:
     files |= {DOCS / name: text for name, text in policy_pages.pages().items()}
     files[DOCS / "stack-file.md"] = stack_file_page.page()
     files[DOCS / "component-reference.md"] = component_reference.page()
+    files[DOCS / "compatibility.md"] = compatibility_page.page()
     files[DOCS / "mutants.md"] = mutants_page.page()
     return files
 
@@ -58,6 +64,7 @@ def kept() -> dict[Path, str]:
             ("lint-corpus.md", lint_corpus_page.page),
         )
     }
+    files |= mode_pictures.pictures()
     files[picture.FILE] = picture.draw()
     files[nodes_launched.FILE] = nodes_launched.draw()
     files[DOCS / "stack-file.schema.json"] = json.dumps(stack_file_schema(), indent=2) + "\n"

@@ -11,6 +11,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from eks_gpushare.cli.mig_svg import in_dark
+
 ROOT = Path(__file__).parents[2]
 NUMBERS = ROOT / "tests" / "golden" / "scaling" / "nodes-launched.json"
 FILE = ROOT / "docs" / "images" / "nodes-launched.svg"
@@ -24,10 +26,12 @@ _HEAD = (
 
 WIDTH, _LEFT, _RIGHT, _LINE, _BAR = 860, 250, 250, 26, 15
 _TEXT, _OURS, _OTHERS = "#1c2330", "#2f7d4f", "#c0562f"
+_DARK = {"#ffffff": "#12161d", _OURS: "#4fae76", _OTHERS: "#e07b52"}
 _STYLE = f"""text {{ font-family: system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial,
   sans-serif; fill: {_TEXT}; font-size: 13px; }}
 .title {{ font-size: 18px; font-weight: 600; }}
-.head {{ font-size: 14px; font-weight: 600; }}"""
+.head {{ font-size: 14px; font-weight: 600; }}
+{in_dark(_DARK, "text { fill: #e8ebf1; }")}"""
 
 
 class Row(NamedTuple):

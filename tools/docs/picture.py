@@ -16,6 +16,7 @@ from xml.sax.saxutils import escape
 import yaml
 
 from eks_gpushare.catalog import versions
+from eks_gpushare.cli.mig_svg import in_dark
 from eks_gpushare.program.run import run_program
 from eks_gpushare.program.stack_config import read_stack_config
 from eks_gpushare.program.values import to_json
@@ -40,16 +41,35 @@ FILLS = {
     "gpu": "#fae3a5",
     "cluster": "#f3eef9",
     "inside": "#e3d9f2",
-    "part": "#ffffff",
+    "part": "#fffffe",
 }
 """Light enough for dark text, and told apart by their titles as well as by hue."""
-TEXT = "#1c2330"
-_STYLE = f"""text {{ font-family: system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial,
+DARK_FILLS = {
+    "page": "#12161d",
+    "aws": "#1a202a",
+    "vpc": "#16263a",
+    "public": "#1c3524",
+    "private": "#123246",
+    "system": "#2b2d38",
+    "gpu": "#4a3a0c",
+    "cluster": "#271f35",
+    "inside": "#3a2f55",
+    "part": "#0f131a",
+}
+"""The same where pages are dark."""
+TEXT, DARK_TEXT = "#1c2330", "#e8ebf1"
+STYLE = f"""text {{ font-family: system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial,
   sans-serif; fill: {TEXT}; font-size: 13px; }}
 .title {{ font-size: 20px; font-weight: 600; }}
 .head {{ font-size: 15px; font-weight: 600; }}
 rect {{ stroke: #7a8698; stroke-width: 1; }}
-rect.page {{ stroke: none; }}"""
+rect.page {{ stroke: none; }}
+{
+    in_dark(
+        {FILLS[kind]: DARK_FILLS[kind] for kind in FILLS},
+        f"text {{ fill: {DARK_TEXT}; }}",
+    )
+}"""
 LINE = 19
 """From one line of text to the next."""
 
@@ -80,7 +100,7 @@ def draw() -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-labelledby="title">',
         f'<title id="title">{title}</title>',
-        f"<style>{_STYLE}</style>",
+        f"<style>{STYLE}</style>",
         f'<rect class="page" width="{WIDTH}" height="{height}" rx="8" fill="{FILLS["page"]}"/>',
         _text(20, 34, "title", title),
     ]

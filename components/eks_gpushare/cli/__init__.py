@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
-from eks_gpushare.cli.streams import OutputError, guarded
+from eks_gpushare.cli.streams import OutputError, ReaderGoneError, guarded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,7 @@ _VERBS = {
     "policy": "run the policy pack over a stack",
     "iam": "print the least IAM policy that deploys a stack",
     "mig": "list the MIG layouts that fit on a GPU, or say why one does not",
+    "shares": "say how many pods may share a GPU, by what one pod takes",
     "schema": "print the JSON Schema of the environment",
     "findings": "explain findings by their codes or policies, or list all there are",
     "completion": "print what completes the command in a shell",
@@ -73,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             code = _run(words)
             out.flush()
-        except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+        except ReaderGoneError:
             code = READER_GONE
             _give_up(out)
         except OutputError as error:
@@ -102,7 +103,7 @@ def _run(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except (BrokenPipeError, OutputError):
+    except OutputError:
         raise
     except Exception as error:  # noqa: BLE001  (whatever it is, it is not what a user did)
         from eks_gpushare.findings.defects import in_one_line
@@ -129,12 +130,14 @@ def _give_up(out: Stream) -> None:
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    from eks_gpushare.cli.examples import add_examples
     from eks_gpushare.cli.version import VersionAction
 
     parser = argparse.ArgumentParser(
         prog="eks-gpushare",
         description="GPU sharing on Amazon EKS from one stack file: checked, planned, proven.",
     )
+    add_examples(parser, "")
     parser.add_argument("--version", action=VersionAction)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
     first = next((word for word in words if not word.startswith("-")), "")
@@ -184,3 +187,6 @@ def _add(
 def _complete(parser: argparse.ArgumentParser, verb: Verb | ModuleType) -> None:
     parser.set_defaults(run=verb.run)
     verb.add_arguments(parser)
+    from eks_gpushare.cli.examples import add_examples
+
+    add_examples(parser, parser.prog.partition(" ")[2])

@@ -57,7 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--replicas",
         type=int,
         metavar="N",
-        help="pods on one GPU: timeSlicing and mps (default: 4)",
+        help="pods on one GPU: timeSlicing and mps (default: 4); with mig pods on one device, "
+        "which take turns (default: 1)",
     )
     parser.add_argument(
         "--layout",
@@ -70,6 +71,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=words.word_of(_MANAGERS),
         metavar="MANAGER",
         help="who runs the device plugin: devicePlugin (default) or gpuOperator",
+    )
+    parser.add_argument(
+        "--find-links",
+        metavar="DIR",
+        help="folder with wheels of this package, for requirements.txt: until a release is on PyPI",
     )
     there = parser.add_argument_group("cluster, without which a new one is made")
     there.add_argument("--cluster", metavar="NAME", help="EKS cluster that is there already")
@@ -118,7 +124,11 @@ def run(options: argparse.Namespace) -> int:
     try:
         _refuse_contradictions(options)
         choices = complete(_choices(options, folder))
-        choices = replace(choices, kubeconfig=_from_folder(choices.kubeconfig, folder))
+        choices = replace(
+            choices,
+            kubeconfig=_from_folder(choices.kubeconfig, folder),
+            wheels=_from_folder(choices.wheels, folder),
+        )
     except (NoTypeError, _UsageError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
         return WRONG_USAGE
@@ -140,21 +150,16 @@ class _UsageError(Exception):
 
 def _refuse_contradictions(options: argparse.Namespace) -> None:
     mode = options.mode
-    pairs = (
-        (options.cluster and options.kubeconfig, "--cluster", "--kubeconfig"),
-        (options.replicas is not None and options.layout, "--replicas", "--layout"),
-    )
-    for both, one, other in pairs:
-        if both:
-            raise _UsageError(f"give {one} or {other}, not both")
+    if options.cluster and options.kubeconfig:
+        raise _UsageError("give --cluster or --kubeconfig, not both")
     if options.subnet and not options.cluster:
         raise _UsageError("--subnet is for the nodes in an EKS cluster: give --cluster too")
     if options.context and not options.kubeconfig:
         raise _UsageError("--context names one in a file: give --kubeconfig too")
     if options.layout and mode not in {None, "mig"}:
         raise _UsageError(f"--layout is for --mode mig, not {mode}")
-    if options.replicas is not None and mode in {"exclusive", "mig"}:
-        raise _UsageError(f"--replicas is for --mode timeSlicing and mps, not {mode}")
+    if options.replicas is not None and mode == "exclusive":
+        raise _UsageError("--replicas is for --mode timeSlicing, mps and mig, not exclusive")
     if options.cluster or options.kubeconfig:
         for flag in ("public_cidr", "admin", "zone"):
             if getattr(options, flag):
@@ -181,6 +186,7 @@ def _choices(options: argparse.Namespace, folder: Path) -> Choices:
         admins=tuple(options.admin or ()),
         zones=tuple(options.zone or ()),
         subnets=tuple(options.subnet or ()),
+        wheels=options.find_links,
     )
     if options.yes or options.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return start

@@ -9,7 +9,7 @@ from eks_gpushare.cli.mig_rows import compute_row, memory_row
 from eks_gpushare.sharing.mig.geometry import unused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.catalog import MigModel
     from eks_gpushare.cli.mig_rows import Box
@@ -24,6 +24,15 @@ _LAYOUT_HEIGHT = _TITLE_HEIGHT + _MEMORY_HEIGHT + _GAP + _COMPUTE_HEIGHT
 # Fills light enough for the dark text on them (contrast above 7), told apart by hue and by name.
 _FILLS = {1: "#bfe3ee", 2: "#c9e8bf", 3: "#fae3a5", 4: "#eccbe9", 7: "#cfd4f5"}
 _OTHER_FILL = "#e2e2e2"
+_DARK_FILLS = {
+    "#bfe3ee": "#12414f",
+    "#c9e8bf": "#20451a",
+    "#fae3a5": "#4d3a08",
+    "#eccbe9": "#4c1f49",
+    "#cfd4f5": "#2b3268",
+    "#e2e2e2": "#3a3d44",
+    "#ffffff": "#12161d",
+}
 _STYLE = """text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial,
   sans-serif; fill: #1c2330; }
 .title { font-size: 20px; font-weight: 600; }
@@ -34,6 +43,13 @@ _STYLE = """text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, He
 .free { font-size: 12px; fill: #5f6b7c; font-style: italic; }
 rect.box { stroke: #4a5568; stroke-width: 1; }
 rect.none { fill: url(#none); stroke: #9aa5b4; stroke-dasharray: 4 3; }"""
+_IN_DARK = (
+    "text { fill: #e8ebf1; }",
+    ".note, .slice, .row, .free { fill: #b4bcc9; }",
+    "rect.box { stroke: #8b95a5; }",
+    "rect.none { stroke: #6b7686; }",
+    "line { stroke: #2c3440; }",
+)
 _HATCH = (
     '<pattern id="none" width="8" height="8" patternUnits="userSpaceOnUse" '
     'patternTransform="rotate(45)"><rect width="8" height="8" fill="#ffffff"/>'
@@ -55,7 +71,7 @@ def picture(model: MigModel, layouts: Sequence[tuple[str, tuple[Placement, ...]]
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-labelledby="title">',
         f'<title id="title">{escape(f"MIG layouts of the {model.name}: {names}")}</title>',
-        f"<style>{_STYLE}</style>",
+        f"<style>{_STYLE}\n{in_dark(_DARK_FILLS, *_IN_DARK)}</style>",
         f"<defs>{_HATCH}</defs>",
         f'<rect width="{width}" height="{height}" rx="8" fill="#ffffff"/>',
         _text(24, 34, "title", f"{model.name}", "start"),
@@ -64,6 +80,18 @@ def picture(model: MigModel, layouts: Sequence[tuple[str, tuple[Placement, ...]]
     for number, (name, placements) in enumerate(layouts):
         lines += _layout(model, name, placements, _TOP + number * (_LAYOUT_HEIGHT + _BETWEEN))
     return "\n".join([*lines, "</svg>", ""])
+
+
+def in_dark(fills: Mapping[str, str], *rules: str) -> str:
+    """What a picture's style says for readers whose pages are dark.
+
+    Args:
+        fills: The colour there of each that an element has as its attribute `fill`.
+        rules: What else changes, as CSS.
+    """
+    painted = [f'[fill="{light}"] {{ fill: {dark}; }}' for light, dark in fills.items()]
+    lines = "\n".join(f"  {line}" for line in (*painted, *rules))
+    return f"@media (prefers-color-scheme: dark) {{\n{lines}\n}}"
 
 
 def _about(model: MigModel) -> str:

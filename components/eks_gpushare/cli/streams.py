@@ -29,6 +29,13 @@ class OutputError(Exception):
     """What was to be printed could not be written; the text says why."""
 
 
+class ReaderGoneError(OutputError):
+    """Whoever reads the output has gone, as with `| head`.
+
+    Not a BrokenPipeError: rich ends the process at one, with 1 as if something had been found.
+    """
+
+
 class Stream:
     """A text stream whose text does nothing to a terminal, and that can be moved.
 
@@ -92,9 +99,9 @@ class Stream:
     def _try(self, write: Any, *text: str) -> None:
         try:
             write(*text)
-        except BrokenPipeError:
+        except BrokenPipeError as error:
             if not self._lossy:
-                raise
+                raise ReaderGoneError(str(error)) from None
         except (OSError, ValueError) as error:  # the latter of a stream that was closed
             if not self._lossy:
                 reason = getattr(error, "strerror", None) or str(error)

@@ -22,9 +22,11 @@ from eks_gpushare.cli.streams import print_json
 from eks_gpushare.documents.reading import read_bytes, reason
 from eks_gpushare.findings.text import print_findings
 from eks_gpushare.program_verbs.aside import aside
+from eks_gpushare.program_verbs.columns import wrapped
 from eks_gpushare.program_verbs.policy_report import (
     PolicySubject,
     as_document,
+    columns,
     print_judged,
     report_of,
     with_failure,
@@ -189,7 +191,8 @@ def _judge(
     def text() -> None:
         print_judged(subject, judged)
         for note in subject.notes:
-            print(f"note: {note}" if exported else f"assumed: {note}")
+            said = f"note: {note}" if exported else f"assumed: {note}"
+            print("\n".join(wrapped(said, columns())))
         print(f"\nThe pack is {_named(pack)}.")
 
     return _Verdict(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.findings.text import printable
+from eks_gpushare.program_verbs.columns import wrapped
 from eks_gpushare.reports.paths import placed, root_of
 from eks_gpushare.reports.report import Report, ReportedRule, Result
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.program.policies.violations import Exempted, Judged, Violation
     from eks_gpushare.program.recording import ProgramError
+
+
+_WIDTH_OF_A_LOG, _NARROWEST = 100, 20
 
 
 class PolicySubject(NamedTuple):
@@ -77,13 +82,20 @@ def _print(subject: PolicySubject, violation: Violation) -> None:
     file, line = subject.place(violation.source, violation.urn)
     at = f", {_short(file)}:{line}" if line else ""
     level = "not judged" if violation.not_judged else violation.level
-    print(printable(f"  {level} {violation.policy}{reference} at {name}{at}"))
+    head = printable(f"  {level} {violation.policy}{reference} at {name}{at}")
+    print("\n".join(wrapped(head, columns(), "      ")))
     message = violation.not_judged or violation.message
-    print(textwrap.indent(textwrap.fill(message, 96), "    "))
+    width = columns()
+    print(textwrap.indent(textwrap.fill(message, max(width - 4, _NARROWEST)), "    "))
     said = violation.message_says_fix or violation.not_judged
     if violation.remediation_steps and not said:
-        steps = textwrap.fill(violation.remediation_steps, 93)
+        steps = textwrap.fill(violation.remediation_steps, max(width - 7, _NARROWEST))
         print(textwrap.indent(steps, "       ").replace("       ", "    -> ", 1))
+
+
+def columns() -> int:
+    """How wide a text may be: as the terminal or COLUMNS says, or as lines of a log are."""
+    return shutil.get_terminal_size((_WIDTH_OF_A_LOG, 0)).columns
 
 
 def _short(file: str) -> str:

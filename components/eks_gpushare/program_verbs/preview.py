@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resource", metavar="NAME", help="with --pod: which of the pool's resources to ask for"
     )
-    parser.add_argument("--quiet", "-q", action="store_true", help="pools, cost and findings only")
+    parser.add_argument(
+        "--quiet", "-q", action="store_true", help="pools, cost, errors and warnings only"
+    )
     parser.add_argument(
         "--manifests", metavar="DIR", help="write the Kubernetes objects as YAML files into DIR"
     )

@@ -31,7 +31,7 @@ def print_preview(previewed: Preview, *, same: str, quiet: bool) -> None:
     Args:
         previewed: The stack as it would be.
         same: What names this stack to other commands, as it was given to this one.
-        quiet: Pools, cost and findings only, and what an edit does where that was asked.
+        quiet: Pools, cost, errors and warnings only, and what an edit does where that was asked.
     """
     recording = previewed.recording
     ran = recording is not None and recording.error is None
@@ -44,17 +44,24 @@ def print_preview(previewed: Preview, *, same: str, quiet: bool) -> None:
             print()
         _print_pools(previewed, width, quiet=quiet)
         _print_edits(previewed, width)
-    print_what_is_wrong(previewed, sys.stdout)
+    print_what_is_wrong(previewed, sys.stdout, quiet=quiet)
     if previewed.ok and not quiet:
         _print_next(previewed, same, width)
 
 
-def print_what_is_wrong(previewed: Preview, out: TextIO) -> None:
-    """The findings, and why the program stopped."""
+def print_what_is_wrong(previewed: Preview, out: TextIO, *, quiet: bool = False) -> None:
+    """The findings, and why the program stopped.
+
+    Args:
+        previewed: The stack.
+        out: Where to print the findings.
+        quiet: Count notes, and show none.
+    """
     findings, report = list(previewed.findings), previewed.report
     if findings:
         out.write(f"Findings in {report.file}{counted(findings)}\n")
-        print_findings([(report.line_of(f), f) for f in findings], out)
+        shown = [f for f in findings if not quiet or f.severity != "info"]
+        print_findings([(report.line_of(f), f) for f in shown], out)
     recording = previewed.recording
     if recording is not None and recording.error is not None:
         print(f"\nThe program stopped.\n{recording.error}", file=sys.stderr)

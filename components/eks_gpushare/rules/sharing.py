@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import memory_text
@@ -18,6 +17,7 @@ from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.nodes import allocatable
 from eks_gpushare.sharing.resources import GPU, is_left_whole, renames, replicas, shares
+from eks_gpushare.sharing.sizing import pods_of_node
 from eks_gpushare.sharing.system_load import known_addons
 
 if TYPE_CHECKING:
@@ -248,11 +248,7 @@ def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if not count:
             continue
         room = allocatable(instance_type)
-        given = (pool.kubelet or {}).get("maxPods")
-        untold = partial(most_pods, instance_type, by_karpenter=pool.provisioner == "karpenter")
-        addons = known_addons(ctx.environment)
-        prefixes = addons is not None and addons.prefix_delegation
-        pods = given if isinstance(given, int) else untold(prefixes=prefixes)
+        pods = pods_of_node(pool, instance_type, ctx.environment)
         who = f"{instance_type.name} advertises {count} shares"
         if pods is not None and are_more_than_pods(count, pods):
             yield TOO_FEW_PODS.finding(

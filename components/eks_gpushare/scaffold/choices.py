@@ -62,7 +62,7 @@ class Choices:
     instance_type: str | None = None
     """EC2 instance type of the nodes."""
     replicas: int | None = None
-    """Pods on one GPU, with time slicing and MPS."""
+    """Pods on one GPU, with time slicing and MPS; on one MIG device, where these take turns."""
     layout: str | dict[str, int] | None = None
     """MIG layout by name, or devices per GPU."""
     manager: Manager | None = None
@@ -81,6 +81,8 @@ class Choices:
     """Names of availability zones of a new network. Default: two that AWS chooses."""
     subnets: tuple[str, ...] = ()
     """Subnets of the nodes in an EKS cluster that is there already. Default: all private ones."""
+    wheels: str | None = None
+    """Folder with wheels of this package, for where no index has it."""
 
     @property
     def new(self) -> bool:

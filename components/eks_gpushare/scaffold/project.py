@@ -75,7 +75,7 @@ def first_project(
     files = {
         "Pulumi.yaml": texts.project_file(choices.name),
         "__main__.py": texts.MAIN,
-        "requirements.txt": texts.requirements(version),
+        "requirements.txt": texts.requirements(version, choices.wheels),
         stack: text,
         workload_file: workload(plan, choices.stack, workload_file),
         texts.SCHEMA_FILE: json.dumps(stack_file_schema(), indent=2) + "\n",

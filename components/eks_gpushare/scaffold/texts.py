@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -71,13 +72,23 @@ stackConfigDir: {STACKS}
 {declared if name == PROJECT else ""}"""
 
 
-def requirements(version: str | None) -> str:
-    """`requirements.txt`, from which `pulumi install` makes the virtual environment."""
+def requirements(version: str | None, wheels: str | None = None) -> str:
+    """`requirements.txt`, from which `pulumi install` makes the virtual environment.
+
+    Args:
+        version: Of the package. Default: any.
+        wheels: Folder that has it as wheels, where no index has it.
+    """
     pin = f"=={version}" if version else ""
     return f"""\
 # What the program runs with, and the SDK of the policy pack. `pulumi install` puts it into .venv.
+{f"--find-links {shlex.quote(wheels)}" if wheels else f"# Not on the index yet? {WITHOUT_INDEX}"}
 eks-gpushare[policy]{pin}
 """
+
+
+WITHOUT_INDEX = "Build its wheels from a clone, and name their folder: --find-links FOLDER."
+"""How to do without a release on PyPI."""
 
 
 def stack_file(choices: Choices, today: date) -> str:
@@ -103,6 +114,8 @@ def _headline(choices: Choices) -> str:
     found = Catalog().find(choices.instance_type or "")
     gpus = f" ({found.gpu_count} x {found.gpu.model})" if found and found.gpu else ""
     shared = _SHARED[choices.mode].format(replicas=choices.replicas)
+    if choices.mode == "mig" and choices.replicas is not None:
+        shared += f", each for {choices.replicas} pods that take turns"
     return f"{choices.instance_type}{gpus}: {shared}."
 
 
@@ -190,13 +203,16 @@ def _release(choices: Choices, release: str | None) -> Iterator[str]:
 def _sharing(choices: Choices) -> str:
     # Without a boot of their own, nodes get their layout from the MIG manager.
     more = ", apply: migManager" if choices.mode == "mig" and choices.kubeconfig else ""
-    if choices.replicas is not None:
+    of_devices = choices.mode == "mig" and choices.replicas is not None
+    if choices.replicas is not None and not of_devices:
         more += f", replicas: {choices.replicas}"
     if isinstance(choices.layout, dict):
         devices = ", ".join(f"{name}: {count}" for name, count in choices.layout.items())
         more += f", layout: {{{devices}}}"
     elif choices.layout is not None:
         more += f", layout: {scalar(choices.layout)}"
+    if of_devices:
+        more += f", timeSlicing: {{replicas: {choices.replicas}}}"
     return f"{{mode: {choices.mode}{more}}}"
 
 

@@ -64,14 +64,18 @@ class GoBuild:
         """Download the modules, copy files out of them, and count what is to be compiled.
 
         Args:
-            report: told which module is coming.
+            report: told which module is coming, and twice a second nothing.
 
         Raises:
             LabError: Something could not be downloaded.
 
         """
+
+        def tick() -> None:
+            report("")
+
         if self.tool.files:
-            answer = self._go(["mod", "download", "-json", self.tool.module], report)
+            answer = self._go(["mod", "download", "-json", self.tool.module], report, tick)
             source = Path(json.loads(answer)["Dir"])
             for file in self.tool.files:
                 shutil.copy(source / file, self.folder)
@@ -79,7 +83,7 @@ class GoBuild:
             packages = [command.package for command in self.tool.commands]
             stale = "{{if .Stale}}{{.ImportPath}}{{end}}"
             question = ["list", *self._flags(), "-deps", "-f", stale, *packages]
-            self.stale = len(self._go(question, report).split())
+            self.stale = len(self._go(question, report, tick).split())
 
     def compile(self, command: GoCommand, seen: Callable[[int], object]) -> None:
         """Build one program into the folder.

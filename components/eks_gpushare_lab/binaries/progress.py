@@ -1,4 +1,4 @@
-"""What a build shows: a bar with the time left in a terminal, a line per step elsewhere."""
+"""What a build shows: a bar with the time left in a terminal, a line every 15 seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.progress import Progress as Bars
 
 _REFERENCE_CORES = 2  # of the machine on which versions.Tool.seconds was measured
 _WIDE = 100  # columns
 _TIMES_WIDTH = len(" 0:00:00 about a few seconds left ")
 _TRUST_SECONDS = 20.0  # of work, until what is seen counts as much as what was expected
+
+
+_BEAT_SECONDS = 15.0  # at most without a line
 
 
 class BuildProgress(Protocol):
@@ -79,22 +84,41 @@ def say(text: str) -> None:
 
 
 class Lines:
-    """A line per step, for logs."""
+    """A line every so many seconds, for logs: what goes on, and a new estimate."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Say nothing yet.
+
+        Args:
+            clock: Seconds.
+        """
+        self._clock = clock
+        self._said: float | None = None
+        self._what = ""
 
     def note(self, text: str) -> None:
         """Print it."""
         say(text)
 
     def begin(self, what: str, left: float) -> None:
-        """Print what begins and how long everything will take."""
-        self.note(f"{what}; about {spoken(left)} left in all")
+        """Print what begins and how long everything will take, unless a line has just been said."""
+        self._what = what
+        self._beat("", left)
 
-    def advance(self, detail: str, share: float, left: float) -> None:
-        """Say nothing: a log needs no more than the steps."""
+    def advance(self, detail: str, share: float, left: float) -> None:  # noqa: ARG002  (bars show it)
+        """Print it again with what has changed, once it is time."""
+        self._beat(f": {detail}" if detail else "", left)
 
     def end(self, what: str, seconds: float) -> None:
-        """Print how long it took."""
-        self.note(f"{what}: done in {seconds:.0f} s")
+        """Print how long it took, where that is worth a line."""
+        if seconds >= _BEAT_SECONDS:
+            self.note(f"{what}: done in {seconds:.0f} s")
+            self._said = self._clock()
+
+    def _beat(self, detail: str, left: float) -> None:
+        if self._said is None or self._clock() - self._said >= _BEAT_SECONDS:
+            self.note(f"{self._what}{detail}; about {spoken(left)} left in all")
+            self._said = self._clock()
 
     def close(self) -> None:
         """Nothing is left open."""

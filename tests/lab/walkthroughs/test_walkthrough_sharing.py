@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.conftest import Run
 
 pytestmark = pytest.mark.slow
 
@@ -66,6 +69,18 @@ def test_twenty_pods_run_on_forty_shares(walk: Walk, stack: str) -> None:
     assert report["nodes"]["gpu-0"]["used"] == {GPU: 20}
     assert report["nodes"]["gpu-0"]["free"] == {GPU: 20}
     assert report["findings"] == []
+
+
+def test_as_many_pods_run_as_the_bound_of_cpu_says(walk: Walk, run: Run) -> None:
+    asked = run("shares", "time-slicing", "--cpu", "1500m", "--memory", "2GiB", "--json").json
+    (kind,) = asked["pools"][0]["instanceTypes"]
+    bounds = {each["name"]: each["podsPerNode"] for each in kind["bounds"]}
+    walk.install("time-slicing")
+    walk.apply("sizing/embedder.yaml")
+
+    workload = walk.see()["workloads"]["default/embedder"]
+    assert (workload["running"], workload["pending"]) == (bounds["cpu"], 40 - bounds["cpu"])
+    assert bounds["cpu"] == 31
 
 
 def test_fewer_replicas_on_a_live_lab_evict_nobody(walk: Walk) -> None:
