@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eks_gpushare.inventory.problem import Edit
-from eks_gpushare.lint.edits import applied, changes
-from eks_gpushare.lint.fixes import Fixed, fixed_files, write
+from eks_gpushare.lint.edits import applied, planned
+from eks_gpushare.lint.fixes import Fixed, fixed_files
+from eks_gpushare.lint.replacing import write
 from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.texts import read_texts
 from eks_gpushare.manifests.yaml_text import YamlText
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def edited(text: str, edit: Edit) -> str:
     (document,) = read_texts(text, "a.yaml").documents
     assert isinstance(document.text, YamlText)
-    return applied(text, changes(document.text, [edit]))[0]
+    return applied(text, planned(document.text, [edit]))[0]
 
 
 @pytest.mark.parametrize(
@@ -80,11 +81,11 @@ def test_what_does_not_is_changed(text: str, edit: Edit, after: str) -> None:
 def test_of_two_changes_that_overlap_the_first_is_made() -> None:
     (document,) = read_texts("a: 1\n", "a.yaml").documents
     assert isinstance(document.text, YamlText)
-    wanted = changes(document.text, [Edit("set", ("a",), 2), Edit("set", ("a",), 3)])
+    wanted = planned(document.text, [Edit("set", ("a",), 2), Edit("set", ("a",), 3)])
 
-    assert applied("a: 1\n", wanted) == ("a: 2\n", 1)
-    assert applied("a: 1\n", [wanted[0], wanted[0]]) == ("a: 2\n", 1)
-    assert applied("a: 1\n", []) == ("a: 1\n", 0)
+    assert applied("a: 1\n", wanted) == ("a: 2\n", wanted[:1])
+    assert applied("a: 1\n", [wanted[0], wanted[0]]) == ("a: 2\n", wanted[:1])
+    assert applied("a: 1\n", []) == ("a: 1\n", [])
 
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: b\n"
@@ -98,7 +99,7 @@ def given(text: str, name: str = "a.yaml") -> GivenFile:
 def test_a_file_that_cannot_be_read_stays_so() -> None:
     unreadable = GivenFile("b.yaml", "", problem="it is no text")
     noted = GivenFile("c.yaml", "", note="it is not read")
-    fixed, first, after = fixed_files([given(TYPO), unreadable, noted])
+    fixed, first, after, _ = fixed_files([given(TYPO), unreadable, noted])
 
     assert [each.file for each in fixed] == ["a.yaml"]
     assert [len(each.findings) for each in first] == [1, 1, 1]
@@ -107,7 +108,7 @@ def test_a_file_that_cannot_be_read_stays_so() -> None:
 
 def test_a_key_twice_leaves_doubt_of_the_whole_file() -> None:
     doubt = TYPO.replace("name: b\n", "name: b\n    image: c\n    image: d\n")
-    fixed, first, after = fixed_files([given(doubt)])
+    fixed, first, after, _ = fixed_files([given(doubt)])
 
     assert fixed == ()
     assert [each.findings for each in first] == [each.findings for each in after]
@@ -118,7 +119,7 @@ def test_corrections_are_counted_over_all_rounds() -> None:
     both = TYPO.replace(
         "  containers", "  tolerations:\n  - {key: a, operator: exists}\n  containers"
     )
-    (fixed,), _, after = fixed_files([given(both), given(POD, "b.yaml")])
+    (fixed,), _, after, _ = fixed_files([given(both), given(POD, "b.yaml")])
 
     assert (fixed.file, fixed.places) == ("a.yaml", 2)
     assert "resources:" in fixed.after

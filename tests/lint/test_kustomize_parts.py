@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+import yaml
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.lint.dispatch import lint_files
@@ -242,7 +244,9 @@ def test_what_is_a_kustomization(file: str, given: Any, is_one: bool) -> None:
     [("gpu_yaml", "x"), ("gpu_yml", "x"), ("gpu_json", "x"), ("gpu_txt", None)],
 )
 def test_a_kustomization_by_another_name(name: str, space: str | None) -> None:
-    _, built = read(app_yaml=APP, **{name: f"{GROUP}resources: [app.yaml]\nnamespace: x\n"})
+    text = f"{GROUP}resources: [app.yaml]\nnamespace: x\n"
+    text = json.dumps(yaml.safe_load(text)) if name == "gpu_json" else text
+    _, built = read(app_yaml=APP, **{name: text})
 
     assert built["app.yaml"].value["metadata"].get("namespace") == space
 

@@ -297,7 +297,7 @@ def test_what_is_certain_is_corrected(right: str, old: str, new: str, within: bo
     text, wanted = right.replace(old, new, 1), right
     if within:
         text, wanted = wrapped(text), wrapped(wanted)
-    fixed, before, after = fixed_files([GivenFile("a.yaml", text)])
+    fixed, before, after, _ = fixed_files([GivenFile("a.yaml", text)])
 
     assert [each.after for each in fixed] == [wanted]
     assert before[0].findings
@@ -316,7 +316,7 @@ def test_what_is_certain_is_corrected(right: str, old: str, new: str, within: bo
     ],
 )
 def test_what_is_not_certain_is_not(right: str, old: str, new: str) -> None:
-    fixed, before, _ = fixed_files([GivenFile("a.yaml", right.replace(old, new, 1))])
+    fixed, before, *_ = fixed_files([GivenFile("a.yaml", right.replace(old, new, 1))])
 
     assert fixed == ()
     assert before[0].findings

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from eks_gpushare.inventory.problem import Edit
-from eks_gpushare.lint.edits import applied, changes
+from eks_gpushare.lint.edits import applied, planned
 from eks_gpushare.manifests.texts import read_texts, texts_within
 from eks_gpushare.manifests.yaml_text import YamlText
 
@@ -17,7 +17,7 @@ from eks_gpushare.manifests.yaml_text import YamlText
 def edited(text: str, *edits: Edit, document: int = 0) -> str:
     read = read_texts(text, "a.yaml").documents[document].text
     assert isinstance(read, YamlText)
-    return applied(text, changes(read, edits))[0]
+    return applied(text, planned(read, edits))[0]
 
 
 TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists"}
@@ -57,7 +57,13 @@ CASES = [
     ("t: []\n", Edit("append", ("t",), 1), "t: [1]\n"),
     ("a:\n  'b': 1 # x\n", Edit("rename", ("a", "b"), "c"), "a:\n  'c': 1 # x\n"),
     ("{a: {b: 1}}\n", Edit("rename", ("a", "b"), "nvidia.com/gpu"), "{a: {nvidia.com/gpu: 1}}\n"),
-    ("a: 1\nb:\n  - c # x\nd: 2\n", Edit("remove", ("b",)), "a: 1\nd: 2\n"),
+    ("a: 1\nb:\n  - c\nd: 2 # x\n", Edit("remove", ("b",)), "a: 1\nd: 2 # x\n"),
+    ("a: 1\r\nb: 1\r\n", Edit("remove", ("b",)), "a: 1\r\n"),
+    ('{"a": 1}', Edit("set", ("b",), {"c": ["x"]}), '{"a": 1, "b": {"c": ["x"]}}'),
+    ('{\n\t"a": 1\n}\n', Edit("set", ("b",), "x"), '{\n\t"a": 1,\n\t"b": "x"\n}\n'),
+    ('{"a": [\n  1\n]}', Edit("append", ("a",), "x"), '{"a": [\n  1,\n  "x"\n]}'),
+    ('{"a": true}', Edit("set", ("a",), "true"), '{"a": "true"}'),
+    ('{"a": {}}', Edit("rename", ("a",), "b"), '{"b": {}}'),
     ("é: ü\nb: 1\n", Edit("set", ("b",), 2), "é: ü\nb: 2\n"),
     ("\ufeffb: 1\n", Edit("set", ("b",), 2), "\ufeffb: 2\n"),
     ("a: 1\r\nb: x\r\n", Edit("set", ("c",), 2), "a: 1\r\nb: x\r\nc: 2\r\n"),
@@ -84,6 +90,7 @@ def test_an_edit(before: str, edit: Edit, after: str) -> None:
         ("a: 1\n", Edit("set", ("a", "b"), 1)),
         ("a: {b: 1}\n", Edit("remove", ("a", "b"))),
         ("- a: 1\n  b: 2\n", Edit("remove", (0, "a"))),
+        ("a: 1\nb:\n  - c # x\nd: 2\n", Edit("remove", ("b",))),
     ],
 )
 def test_what_is_not_certain_is_left(text: str, edit: Edit) -> None:
@@ -108,7 +115,7 @@ def test_an_edit_within_a_literal_block() -> None:
         Edit("rename", ("s", "z"), "w"),
         Edit("set", ("s", "v"), {"u": 1}),
     )
-    assert applied(text, changes(inner.text, edits))[0] == (
+    assert applied(text, planned(inner.text, edits))[0] == (
         "data:\n  a.yaml: |-\n    # first\n    version: v1\n    x: 1\n\n    s:\n      w: 2 # z\n"
         "      v:\n        u: 1\nb: 1\n"
     )
@@ -201,8 +208,6 @@ def test_what_is_read_after_an_edit_is_the_edited_value() -> None:
             (after,) = read_texts(text, "a.yaml").documents
             assert after.value == done(before, edit), (edit, text)
             kept = [line for line in SAMPLE.splitlines() if line in text.splitlines()]
-            assert len(kept) >= len(SAMPLE.splitlines()) - (9 if edit.kind == "remove" else 1) or (
-                edit.kind == "remove"
-            )
-            assert edit.kind == "remove" or text.count("#") >= SAMPLE.count("#")
-    assert made > 60
+            assert len(kept) >= len(SAMPLE.splitlines()) - (9 if edit.kind == "remove" else 1)
+            assert text.count("#") >= SAMPLE.count("#")
+    assert made > 55

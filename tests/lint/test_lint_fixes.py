@@ -31,15 +31,15 @@ RIGHT = WRONG.replace("renamebydefault", "renameByDefault")
 def test_corrections_of_the_corpus_bring_nothing_new_and_are_made_once() -> None:
     corrected = 0
     for case in lint_corpus.cases():
-        fixed, before, after = fixed_files(GivenFile(*each) for each in case.files.items())
+        fixed, before, after, _ = fixed_files(GivenFile(*each) for each in case.files.items())
         if not fixed:
             continue
         corrected += 1
         texts = {each.file: each.after for each in fixed}
-        again, _, _ = fixed_files(
+        again = fixed_files(
             GivenFile(name, texts.get(name, text)) for name, text in case.files.items()
         )
-        assert again == (), case.name
+        assert again.fixed == (), case.name
         counts = [
             Counter(found.code for report in reports for found in report.findings)
             for reports in (before, after)
@@ -124,7 +124,7 @@ def test_what_could_not_be_read_is_told_of_after_corrections_too() -> None:
         GivenFile("b.yaml", problem="it is UTF-16"),
         GivenFile("c", note="nothing is below it"),
     ]
-    fixed, before, after = fixed_files(given)
+    fixed, before, after, _ = fixed_files(given)
 
     assert [each.file for each in fixed] == ["a.yaml"]
     assert [each.file for each in after] == ["a.yaml", "b.yaml", "c"]

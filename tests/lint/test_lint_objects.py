@@ -131,17 +131,17 @@ def test_what_looks_like_it_and_is_right(old: str, new: str) -> None:
 def test_what_is_certain_is_corrected_once_and_for_all(index: int) -> None:
     old, new, _ = BROKEN[index]
     text = DEPLOYMENT.replace(old, new, 1)
-    fixed, _, after = fixed_files([GivenFile("a.yaml", text)])
+    fixed, _, after, _ = fixed_files([GivenFile("a.yaml", text)])
 
     assert len(fixed) == 1
     assert after[0].findings == ()
-    again, _, _ = fixed_files([GivenFile("a.yaml", fixed[0].after)])
+    again, *_ = fixed_files([GivenFile("a.yaml", fixed[0].after)])
     assert again == ()
 
 
 def test_a_word_is_quoted_as_it_was_written() -> None:
     text = DEPLOYMENT.replace('eks-node: "true"', "eks-node: yes", 1)
-    fixed, _, _ = fixed_files([GivenFile("a.yaml", text)])
+    fixed, *_ = fixed_files([GivenFile("a.yaml", text)])
 
     assert fixed[0].after == DEPLOYMENT.replace('"true"', '"yes"', 1)
     assert '-        eks-node: yes\n+        eks-node: "yes"\n' in fixed[0].diff()
@@ -276,7 +276,7 @@ def test_values_within_other_objects_keep_their_lines(text: str) -> None:
     assert placed.finding.code == "GPU1034"
     assert placed.position is not None
     assert placed.position.line == line
-    fixed, _, _ = fixed_files([GivenFile("a.yaml", broken)])
+    fixed, *_ = fixed_files([GivenFile("a.yaml", broken)])
     assert [each.after for each in fixed] == [text]
 
 

@@ -51,6 +51,12 @@ SUITES: Final = (
         ("EKS_GPUSHARE_TEST_FACTS=10000",),
     ),
     Suite(
+        "edits",
+        "5,000 random edits of random files change what they are about and nothing else",
+        ("tests/lint/test_edits_hold.py",),
+        ("EKS_GPUSHARE_TEST_EDITS=5000",),
+    ),
+    Suite(
         "at-length",
         "labs that are killed, hung or large leave nothing; stacks together are as in processes of"
         " their own; costs of 500 stacks add up; a real pre-commit runs the hooks",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eks_gpushare.findings.silenced import Silence
-    from eks_gpushare.lint.fixes import Fixed
+    from eks_gpushare.lint.fixes import Corrections, Fixed
     from eks_gpushare.lint.report import FileReport, Placed, Silenced
     from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.reports.report import Report as Found
@@ -78,20 +78,24 @@ def run(options: argparse.Namespace) -> int:
         stack = _stack(options.against) if options.against else None
     except StackUnusableError as error:
         return _wrong_usage(str(error))
-    fixed, reports = _linted(options, stack, writes=writes)
+    made, reports = _linted(options, stack, writes=writes)
+    fixed = made.fixed if made is not None else ()
     if options.no_security:
         reports = tuple(each.without_security() for each in reports)
     if wants_text(options):
         for each in fixed:
             sys.stdout.write(each.diff())
         sys.stdout.flush()
+    for left in made.left if made is not None else ():
+        what = f"{left.places} correction{'' if left.places == 1 else 's'}"
+        _say(f"{printable(left.file)}: {what} not written, since it {left.why}")
     if writes and not _written(fixed):
         return WRONG_USAGE
     quiet = options.quiet
     written = write_outputs(
         outputs,
         text=lambda: _print_all(reports, quiet=quiet),
-        document=lambda: _document(reports, fixed),
+        document=lambda: _document(reports, made),
         reports=lambda: [_report(reports, quiet=quiet)],
     )
     return _code(reports) if written else WRONG_USAGE
@@ -111,38 +115,46 @@ def _stack(given: str) -> Stack:
 
 def _linted(
     options: argparse.Namespace, stack: Stack | None, *, writes: bool
-) -> tuple[tuple[Fixed, ...], tuple[FileReport, ...]]:
+) -> tuple[Corrections | None, tuple[FileReport, ...]]:
     """What to correct, if that was asked for, and what is found once it is."""
     from eks_gpushare.lint.dispatch import lint_files
     from eks_gpushare.manifests.files import given_files
 
     files = given_files(options.files)
     if not (writes or options.diff):
-        return (), lint_files(files, stack)
+        return None, lint_files(files, stack)
     from eks_gpushare.lint.fixes import fixed_files
 
-    fixed, before, after = fixed_files(files, stack)
-    return fixed, after if writes else before
+    made = fixed_files(files, stack)
+    return made, made.after if writes else made.before
 
 
 def _written(fixed: Sequence[Fixed]) -> bool:
-    from eks_gpushare.lint.fixes import write
+    from eks_gpushare.lint.replacing import write
 
     try:
-        write(fixed)
+        for told in write(fixed):
+            _say(printable(told))
     except OSError as error:
-        _wrong_usage(f"not written: {error}")
+        _wrong_usage(f"nothing is written: {error}")
         return False
     return True
 
 
 def _wrong_usage(message: str) -> int:
-    print(f"eks-gpushare: {message}", file=sys.stderr)
+    _say(message)
     return WRONG_USAGE
 
 
-def _document(reports: Sequence[FileReport], fixed: Sequence[Fixed]) -> dict[str, object]:
-    by_name = {each.file: {"fixes": each.places, "diff": each.diff()} for each in fixed}
+def _say(message: str) -> None:
+    print(f"eks-gpushare: {message}", file=sys.stderr)
+
+
+def _document(reports: Sequence[FileReport], made: Corrections | None) -> dict[str, object]:
+    by_name: dict[str, dict[str, object]] = {}
+    if made is not None:
+        by_name = {each.file: {"fixes": each.places, "diff": each.diff()} for each in made.fixed}
+        by_name |= {each.file: {"notFixed": f"it {each.why}"} for each in made.left}
     return {"files": [{**each.as_json(), **by_name.get(each.file, {})} for each in reports]}
 
 

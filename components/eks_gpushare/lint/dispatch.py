@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
@@ -29,6 +30,7 @@ from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.checks.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.files import ENDINGS
+from eks_gpushare.manifests.json_text import is_json_file
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS
 from eks_gpushare.manifests.readers.helm_values import ValuesOf
@@ -120,6 +122,11 @@ class Reading:
             return False
         texts = read_texts(text, file.name, most=max(0, min(MAX_ITEMS, _MOST_ITEMS - self.read)))
         self.read += texts.items
+        about_ours = _MAY_BE_OURS.search(text) or "{{" in text
+        if texts.problems and is_json_file(file.name) and not about_ours:
+            what = f"{_sentence(texts.problems[0].message)} Nothing in it is of Kubernetes or GPUs."
+            file.found.append(Placed(NOT_READ.finding((), what, _GIVE), None))
+            return True
         for problem in texts.problems:
             self._yaml_problem(file, problem, text)
         if posixpath.normpath(file.name) in self.kustomizations.patch_files:
@@ -231,6 +238,8 @@ _FIXES: Final = {
     "documents": "begin each document with ---",
 }
 """What to do where the parser does not tell."""
+_MAY_BE_OURS: Final = re.compile(r"apiVersion|nvidia|gpu|planned_values|AWS::", re.IGNORECASE)
+"""What a file is about that is worth a word where it cannot be read."""
 _NO_KIND = "It is of no kind that is read"
 _GIVE = "Leave it out, or see docs/lint.md for what is read."
 
@@ -316,7 +325,7 @@ def _sentence(text: str) -> str:
 
 
 def _is_template(text: str, line: int) -> bool:
-    """Whether what is no YAML is to become it: by a template engine, or by `envsubst`."""
+    """Whether what cannot be read is a template: of an engine, or of `envsubst`."""
     lines = text.splitlines()
     return "{{" in text or "${" in "".join(lines[line - 1 : line])
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from eks_gpushare.manifests.json_text import json_problem
 from eks_gpushare.manifests.scalars import plain_scalar
 from eks_gpushare.stack_file.composer import find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.problem import Edit
@@ -27,6 +29,13 @@ _FIRST: Final = frozenset(("apiVersion", "kind", "version", "name"))
 """Keys that people write before all others."""
 
 
+class Style(NamedTuple):
+    """How values are written on one line."""
+
+    scalar: Callable[[Any], str]
+    flow: Callable[[Any], str]
+
+
 class Change(NamedTuple):
     """Characters of a text that become others."""
 
@@ -35,7 +44,17 @@ class Change(NamedTuple):
     new: str
 
 
-def changes(text: YamlText, edits: Iterable[Edit]) -> list[Change]:
+class Planned(NamedTuple):
+    """An edit with the change of the file that it is."""
+
+    change: Change
+    text: YamlText
+    """The document's text."""
+    edit: Edit
+    """With the value that is written."""
+
+
+def planned(text: YamlText, edits: Iterable[Edit]) -> list[Planned]:
     """The changes of a file that edits of one of its documents are.
 
     Args:
@@ -43,26 +62,41 @@ def changes(text: YamlText, edits: Iterable[Edit]) -> list[Change]:
         edits: What to change, with paths from the top of the document.
     """
     found = []
+    is_json = text.text.lstrip().startswith(("{", "[")) and json_problem(text.text) is None
     for edit in edits:
-        change = _change(text, edit)
+        chain = _chain(text.root, edit.path) if text.root is not None and edit.path else None
+        if chain is None:
+            continue
+        meant = _as_meant(text.text, chain, edit)
+        change = _change(text, chain, meant, _JSON if is_json else _YAML)
         if change is not None:
-            found.append(_in_file(text, change))
+            found.append(Planned(_in_file(text, change), text, meant))
     return found
 
 
-def applied(text: str, wanted: Iterable[Change]) -> tuple[str, int]:
-    """A text with changes made, and how many were; of two that overlap the first is made."""
-    line_end = "\r\n" if "\r\n" in text else "\n"
+def applied(text: str, wanted: Iterable[Planned]) -> tuple[str, list[Planned]]:
+    """A text with changes made, and which were; of two that overlap the first is made."""
     parts: list[str] = []
-    last = count = 0
-    for change in sorted(set(wanted)):
-        if change.start < last:
+    made: list[Planned] = []
+    last = 0
+    for each in sorted(wanted, key=lambda one: one.change):
+        change = each.change
+        if change.start < last or (made and made[-1].change == change):
             continue
-        new = change.new if line_end == "\n" else change.new.replace("\n", line_end)
+        if text[change.start : change.end] == change.new:
+            continue
+        new = change.new.replace("\n", _line_end_at(text, change.start))
         parts += (text[last : change.start], new)
         last = change.end
-        count += 1
-    return "".join((*parts, text[last:])), count
+        made.append(each)
+    return "".join((*parts, text[last:])), made
+
+
+def _line_end_at(text: str, index: int) -> str:
+    """How the line ends in which something stands, or the one before it."""
+    end = text.find("\n", index)
+    end = text.rfind("\n", 0, index) if end < 0 else end
+    return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
 
 
 def _in_file(text: YamlText, change: Change) -> Change:
@@ -89,21 +123,27 @@ def _offset(text: YamlText, index: int) -> int:
     return start + block.indent + column
 
 
-def _change(text: YamlText, edit: Edit) -> Change | None:
-    if text.root is None or not edit.path:
-        return None
-    chain = _chain(text.root, edit.path)
-    if chain is None:
-        return None
+def _change(text: YamlText, chain: list[Entry], edit: Edit, style: Style) -> Change | None:
     match edit.kind:
         case "rename":
-            return _renamed(text.text, chain, edit)
+            return _renamed(text.text, chain, edit, style)
         case "set":
-            return _set(text, chain, edit.path, edit.value)
+            return _set(text, chain, edit.path, edit.value, style)
         case "append":
-            return _appended(text, chain, edit.path, edit.value)
+            return _appended(text, chain, edit.path, edit.value, style)
         case "remove":
-            return _removed(text.text, text.root, chain, edit.path)
+            return _removed(text, chain, edit.path)
+
+
+def _as_meant(text: str, chain: list[Entry], edit: Edit) -> Edit:
+    """The edit with what stands there, where that was meant as text: of `yes` not `true`."""
+    if edit.kind != "set" or len(chain) < len(edit.path) or not isinstance(edit.value, str):
+        return edit
+    node = chain[-1].node
+    written = text[node.span.start : node.span.end]
+    if node.style is None and written and edit.value == _as_text(node.value):
+        return replace(edit, value=written)
+    return edit
 
 
 def _chain(root: Node, path: FieldPath) -> list[Entry] | None:
@@ -119,7 +159,7 @@ def _chain(root: Node, path: FieldPath) -> list[Entry] | None:
     return chain
 
 
-def _renamed(text: str, chain: list[Entry], edit: Edit) -> Change | None:
+def _renamed(text: str, chain: list[Entry], edit: Edit, style: Style) -> Change | None:
     if len(chain) < len(edit.path):
         return None
     key = chain[-1].key
@@ -127,13 +167,15 @@ def _renamed(text: str, chain: list[Entry], edit: Edit) -> Change | None:
     if written[:1] in "&!*?":
         return None
     quoted = written.startswith(('"', "'"))
-    new = _quoted(edit.value, written[0]) if quoted else _scalar(edit.value)
+    new = _quoted(edit.value, written[0]) if quoted else style.scalar(edit.value)
     return Change(key.start, key.end, new)
 
 
-def _set(text: YamlText, chain: list[Entry], path: FieldPath, value: Any) -> Change | None:
+def _set(
+    text: YamlText, chain: list[Entry], path: FieldPath, value: Any, style: Style
+) -> Change | None:
     if len(chain) == len(path):
-        return _replaced(text.text, chain[-1].node, value)
+        return _replaced(text.text, chain[-1].node, value, style)
     above = chain[-1].node if chain else text.root
     missing = path[len(chain) :]
     for step in reversed(missing[1:]):
@@ -143,30 +185,28 @@ def _set(text: YamlText, chain: list[Entry], path: FieldPath, value: Any) -> Cha
     if above is None or not isinstance(missing[0], str):
         return None
     if isinstance(above.value, dict):
-        return _added(text.text, above, missing[0], value)
+        return _added(text.text, above, missing[0], value, style)
     return None
 
 
-def _replaced(text: str, node: Node, value: Any) -> Change | None:
+def _replaced(text: str, node: Node, value: Any, style: Style) -> Change | None:
     start, end = node.span.start, node.span.end
     written = text[start:end]
     if node.children or isinstance(value, dict | list) or written[:1] in ("&", "!", "|", ">"):
         return None
     if isinstance(node.value, dict | list):
         return None
-    new = _scalar(value)
+    new = style.scalar(value)
     if isinstance(value, str) and node.style is not None:
         new = _quoted(value, node.style)
-    elif isinstance(value, str) and written and value == _as_text(node.value):
-        new = json.dumps(written)  # `yes` was meant as it stands there
     return Change(start, end, new if start < end else f" {new}")
 
 
-def _added(text: str, node: Node, key: str, value: Any) -> Change | None:
+def _added(text: str, node: Node, key: str, value: Any, style: Style) -> Change | None:
     """A key that a mapping does not have yet."""
     own = [entry for entry in node.children.values() if not entry.merged]
     if node.flow:
-        return _added_in_flow(text, node, own, f"{_scalar(key)}: {_flow(value)}")
+        return _added_in_flow(text, node, own, f"{style.scalar(key)}: {style.flow(value)}")
     if not own:
         return None
     first = min(own, key=lambda each: each.key.start)
@@ -181,22 +221,29 @@ def _added(text: str, node: Node, key: str, value: Any) -> Change | None:
 def _added_in_flow(text: str, node: Node, own: list[Entry], new: str) -> Change | None:
     if own:
         end = max(_end(text, entry.node) for entry in own)
-        return Change(end, end, f", {new}")
+        last = max(own, key=lambda each: each.key.start)
+        line = text.rfind("\n", node.span.start, last.key.start) + 1
+        blanks = text[line : last.key.start]
+        # What has its own line gets one beside it.
+        joined = f",\n{blanks}" if line and blanks.isspace() else ", "
+        return Change(end, end, f"{joined}{new}")
     start = node.span.start
     if text[start : start + 1] not in ("{", "["):
         return None
     return Change(start + 1, start + 1, new)
 
 
-def _appended(text: YamlText, chain: list[Entry], path: FieldPath, value: Any) -> Change | None:
+def _appended(
+    text: YamlText, chain: list[Entry], path: FieldPath, value: Any, style: Style
+) -> Change | None:
     if len(chain) < len(path):
-        return _set(text, chain, path, [value])
+        return _set(text, chain, path, [value], style)
     node = chain[-1].node
     if not isinstance(node.value, list) or text.text[node.span.start : node.span.start + 1] in "&!":
         return None
     own = list(node.children.values())
     if node.flow or not own:
-        return _added_in_flow(text.text, node, own, _flow(value)) if node.flow else None
+        return _added_in_flow(text.text, node, own, style.flow(value)) if node.flow else None
     dash = text.text.rfind("-", None, own[0].key.start)
     if text.text[dash : own[0].key.start].strip() != "-":
         return None
@@ -205,18 +252,24 @@ def _appended(text: YamlText, chain: list[Entry], path: FieldPath, value: Any) -
     return Change(end, end, f"\n{' ' * column}- {_block(value, column + 2)}")
 
 
-def _removed(text: str, root: Node, chain: list[Entry], path: FieldPath) -> Change | None:
+def _removed(document: YamlText, chain: list[Entry], path: FieldPath) -> Change | None:
     """The lines of a key, where they are its own."""
+    text = document.text
     if len(chain) < len(path):
         return None
     entry = chain[-1]
-    above = chain[-2].node if len(chain) > 1 else root
+    above = chain[-2].node if len(chain) > 1 else document.root
     line = text.rfind("\n", None, entry.key.start) + 1
     own_lines = not text[line : entry.key.start].strip()
-    if above.flow or not own_lines or len(above.children) == 1 or not isinstance(path[-1], str):
+    if above is None or above.flow or not own_lines or len(above.children) == 1:
+        return None
+    if not isinstance(path[-1], str):
         return None
     end = _line_end(text, _end(text, entry.node))
-    return Change(line, min(end + 1, len(text)), "")
+    if "#" in text[line:end]:
+        return None  # perhaps a comment, which says why it is there
+    behind = _LINE_END.match(text, end)
+    return Change(line, behind.end() if behind else end, "")
 
 
 def _content_end(text: str, entries: Iterable[Entry]) -> int:
@@ -292,3 +345,7 @@ def _lines(value: Any) -> Iterator[str]:
             yield from (f"  {line}" for line in rest)
     else:
         yield _flow(value)
+
+
+_YAML: Final = Style(_scalar, _flow)
+_JSON: Final = Style(json.dumps, json.dumps)

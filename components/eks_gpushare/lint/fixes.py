@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import difflib
-import os
-import tempfile
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.reading import STDIN
+from eks_gpushare.lint.corrections import corrected
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.lint.edits import Change, applied, changes
+from eks_gpushare.lint.made_by_tools import ignored_by_git, name_in_project, why_made
 from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator
 
     from eks_gpushare.lint.report import FileReport
     from eks_gpushare.lint.stack_side import Stack
 
 _ROUNDS: Final = 5
 """What one correction brings to light is corrected by the next round."""
-_BOM: Final = b"\xef\xbb\xbf"
 
 
 class Fixed(NamedTuple):
@@ -43,16 +39,41 @@ class Fixed(NamedTuple):
         return text.replace("\r\n", "\n")
 
 
-def fixed_files(
-    files: Iterable[GivenFile], stack: Stack | None = None
-) -> tuple[tuple[Fixed, ...], tuple[FileReport, ...], tuple[FileReport, ...]]:
+class Unwritten(NamedTuple):
+    """A file that could be corrected and is not."""
+
+    file: str
+    places: int
+    """How many places could be corrected."""
+    why: str
+    """The rest of "it ..."."""
+
+
+class Corrections(NamedTuple):
+    """What `--fix` makes of some files."""
+
+    fixed: tuple[Fixed, ...]
+    before: tuple[FileReport, ...]
+    """What is found in the files."""
+    after: tuple[FileReport, ...]
+    """What is found once they are corrected."""
+    left: tuple[Unwritten, ...] = ()
+    """Files that could be corrected and are not written."""
+
+
+def fixed_files(files: Iterable[GivenFile], stack: Stack | None = None) -> Corrections:
     """What to correct, and what is found in the files before and after that."""
     given = list(files)
     first = reports = lint_files(given, stack)
     after = {each.file: each.text for each in first}
     counts = dict.fromkeys(after, 0)
+    left = {each.file: each for each in _left(first)}
     for _ in range(_ROUNDS):
-        made = {report.file: better for report in reports if (better := _fixed(report))}
+        made = {
+            report.file: better
+            for report in reports
+            if report.file not in left and (better := _fixed(report))
+        }
         if not made:
             break
         for file, (text, count) in made.items():
@@ -68,51 +89,30 @@ def fixed_files(
         for each in first
         if after[each.file] != each.text
     ]
-    return tuple(fixed), first, reports
+    return Corrections(tuple(fixed), first, reports, tuple(left.values()))
+
+
+def _left(reports: Iterable[FileReport]) -> Iterator[Unwritten]:
+    """The files with corrections that a tool makes or keeps."""
+    some = [(each, better[1]) for each in reports if (better := _fixed(each))]
+    ignored = ignored_by_git(each.file for each, _ in some if each.file != STDIN)
+    for report, count in some:
+        documents = [each.document for each in report.found if each.document is not None]
+        why = why_made(name_in_project(report.file), report.text, documents)
+        if why is None and report.file in ignored:
+            why = "is ignored by git"
+        if why is not None:
+            yield Unwritten(report.file, count, why)
 
 
 def _fixed(report: FileReport) -> tuple[str, int] | None:
     """The text of a file with so many corrections; None where there are none, or any doubt."""
-    wanted: list[Change] = []
-    for each in report.found:
-        if each.document is not None and each.document.text is not None and each.edits:
-            wanted += changes(each.document.text, each.edits)
-    text, count = applied(report.text, wanted)
-    if text == report.text:
+    wanted = [
+        (each.document.text, each.edits)
+        for each in report.found
+        if each.document is not None and each.document.text is not None and each.edits
+    ]
+    if not wanted or read_texts(report.text, report.file).problems:
         return None
-    before, after = (read_texts(each, report.file) for each in (report.text, text))
-    if after.problems or len(after.documents) != len(before.documents):
-        return None
-    return text, count
-
-
-def write(fixed: Sequence[Fixed]) -> None:
-    """Put corrected files in the place of those that are there, each at once.
-
-    Raises:
-        OSError: If one cannot be written, or has changed since it was read; those before it are.
-    """
-    for each in fixed:
-        if each.file == STDIN:
-            continue
-        path = Path(each.file).resolve()
-        content = path.read_bytes()
-        mark = _BOM if content.startswith(_BOM) else b""
-        if content.removeprefix(mark) != each.before.encode():
-            raise OSError(f"{each.file} has changed since it was read")
-        _replace(path, mark + each.after.encode())
-
-
-def _replace(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as opened:
-            opened.write(content)
-        status = path.stat()
-        Path(name).chmod(status.st_mode & 0o7777)
-        with suppress(OSError):
-            os.chown(name, status.st_uid, status.st_gid)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    text, count = corrected(report.text, report.file, wanted)
+    return None if text == report.text else (text, count)

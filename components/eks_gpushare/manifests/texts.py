@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.json_text import is_json_file, json_problem, without_comments
 from eks_gpushare.manifests.nodes import MAX_ITEMS, KubernetesComposer
 from eks_gpushare.manifests.yaml_text import BlockScalar, YamlText
 from eks_gpushare.stack_file.composer import find
@@ -71,7 +72,13 @@ def read_texts(
     given = most
     documents: list[Document] = []
     problems: list[YamlProblem] = []
-    for start, line, part in _parts(text.removeprefix(_BOM)):
+    text = text.removeprefix(_BOM)
+    named_json = place is None and block is None and is_json_file(file) and text.strip()
+    if named_json and (no_json := json_problem(text)) is not None:
+        text = without_comments(text)
+        if json_problem(text) is not None:
+            return Texts((), (no_json,))
+    for start, line, part in _parts(text):
         if len(documents) >= MAX_DOCUMENTS:
             message = f"more than {MAX_DOCUMENTS:,} documents; the rest is not read"
             problems.append(YamlProblem(message, line + 1, 1, "size"))
@@ -108,7 +115,7 @@ def texts_within(document: Document, path: FieldPath) -> Texts | None:
     value = entry.node.value
     if not isinstance(value, str):
         return None
-    block = _block(outer, entry.node)
+    block = _block(outer, entry.node, (*document.at, *path))
     if block is not None:
         return read_texts(value, document.file, block=block, editable=document.editable)
     at = outer.in_file(entry.key.line, entry.key.column)
@@ -123,13 +130,13 @@ def place_within(document: Document, path: FieldPath) -> Position | None:
     entry, depth = find(outer.root, (*document.at, *path))
     if entry is None or depth < len(document.at) + len(path):
         return None
-    block = _block(outer, entry.node) if isinstance(entry.node.value, str) else None
+    block = _block(outer, entry.node, ()) if isinstance(entry.node.value, str) else None
     if block is None:
         return None
     return outer.in_file(block.line, block.indent)
 
 
-def _block(outer: YamlText, node: Node) -> BlockScalar | None:
+def _block(outer: YamlText, node: Node, path: FieldPath) -> BlockScalar | None:
     if node.style != "|":
         return None
     begin = outer.text.find("\n", node.span.start) + 1
@@ -138,7 +145,7 @@ def _block(outer: YamlText, node: Node) -> BlockScalar | None:
     ):
         if written.strip():
             indent = len(written) - len(written.lstrip(" ")) - (len(read) - len(read.lstrip(" ")))
-            return BlockScalar(outer, node.span.line + 1, begin, indent)
+            return BlockScalar(outer, node.span.line + 1, begin, indent, path)
     return None
 
 

@@ -25,6 +25,8 @@ class BlockScalar(NamedTuple):
     """Characters of the outer document before its first line."""
     indent: int
     """Blanks before each of its lines."""
+    path: FieldPath = ()
+    """Its place in the outer document."""
 
 
 @dataclass(frozen=True, slots=True)
