@@ -1,32 +1,16 @@
-"""Configurations as NVIDIA's own device plugin took them.
-
-`data/device-plugin-documents.json` is what nvidia-device-plugin 0.20.0 did on four simulated T4s, with
-NVIDIA's mock of NVML and the lab's registration socket: what it registered, what it said before it
-stopped, or how many bytes its list had that the kubelet refused. `test_nvidia_real.py` asks anew.
-"""
+"""Configurations as NVIDIA's own device plugin took them; `test_nvidia_own_programs` asks anew."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from plugin_documents import DOCUMENTS, FOUR, OTHERWISE
 
 from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_config
 from eks_gpushare_lab.simulated_node import advertising
-from eks_gpushare_lab.simulated_node.gpus import whole
 from eks_gpushare_lab.simulated_node.instance import RunningProgram
 from eks_gpushare_lab.simulated_node.pods import PLUGIN, Program
-
-DATA = Path(__file__).parent / "data" / "device-plugin-documents.json"
-DOCUMENTS: dict[str, dict[str, Any]] = json.loads(DATA.read_text(encoding="utf-8"))
-OTHERWISE = {
-    "discovery tegra": "no machine of EC2 is a Tegra, of which the plugin takes any for one GPU",
-    "imex required": "whether a machine has the channel is not in the document",
-}
-"""Where the simulated node does otherwise, and why it may."""
-FOUR = whole(4)
 
 
 def simulated(document: str, environment: dict[str, str]) -> dict[str, Any]:
