@@ -31,7 +31,7 @@ def simulated(document: str, environment: dict[str, str]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", DOCUMENTS.keys() - OTHERWISE.keys())
 def test_the_simulated_node_takes_a_configuration_as_nvidias_plugin_does(name: str) -> None:
     given = DOCUMENTS[name]
-    expected = {key: given[key] for key in ("registers", "refused") if key in given}
+    expected: dict[str, Any] = {k: given[k] for k in ("registers", "refused") if k in given}
 
     found = simulated(given["document"], given.get("environment", {}))
 

@@ -89,7 +89,8 @@ def first_document(text: str) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         said = getattr(error, "problem", None) or type(error).__name__
-        where = f"line {mark.line + 1}: " if mark is not None else ""
+        last = text.rstrip("\n").count("\n") + 1  # libyaml counts on at the end
+        where = f"line {min(mark.line + 1, last)}: " if mark is not None else ""
         raise ValueError(f"yaml: {where}{said}") from None
     except RecursionError:
         raise ValueError("yaml: it is nested too deeply") from None

@@ -103,9 +103,9 @@ def hold(session: Session, folder: Path, work: Path, tell: Callable[[str], objec
         LabError: If the library cannot be used at all.
     """
     chosen: dict[str, LabNode | None] = {}
-    for node in session.nodes:
-        if node.declared and node.joins and session.watches.nodes.get(node.name):
-            chosen.setdefault(node.pool, node)
+    for each in session.nodes:
+        if each.declared and each.joins and session.watches.nodes.get(each.name):
+            chosen.setdefault(each.pool, each)
     for name in session.scaling.nodes_now():
         chosen.setdefault(name, None)
     found = []

@@ -10,8 +10,12 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
-import grpc
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+import grpc  # type: ignore[import-untyped]  # no stubs
+from google.protobuf import (  # type: ignore[import-untyped]  # no stubs
+    descriptor_pb2,
+    descriptor_pool,
+    message_factory,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
