@@ -16,6 +16,7 @@ from eks_gpushare_lab import rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from eks_gpushare_lab.control_plane.lifecycle import Status
     from eks_gpushare_lab.control_plane.state import Lab
@@ -134,6 +135,14 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         "autoscalers have taken the nodes away, and tell how long that took",
     )
     parser.add_argument(
+        "--nvidia",
+        type=_folder,
+        metavar="DIR",
+        help="then run NVIDIA's own nvidia-device-plugin and gpu-feature-discovery of a folder, "
+        "with its libnvidia-ml.so.1, for one simulated node of each pool, and compare; exit with 1 "
+        "where they differ: --nvidia ./nvidia",
+    )
+    parser.add_argument(
         "--cloud",
         type=_cloud_setting,
         action="append",
@@ -154,6 +163,19 @@ def _cloud_setting(text: str) -> str:
     except SettingError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     return text
+
+
+def _folder(text: str) -> Path:
+    from pathlib import Path
+
+    from eks_gpushare_lab.nvidia.programs import NvidiaFolderError, check
+
+    folder = Path(text)
+    try:
+        check(folder)
+    except NvidiaFolderError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return folder
 
 
 def _load_of(text: str) -> tuple[str, str]:

@@ -297,6 +297,20 @@ UNREADABLE_LOAD = Rule(
     "The pods that it is about seem idle.",
     "https://github.com/NVIDIA/dcgm-exporter/blob/main/README.md",
 )
+NVIDIA_DIFFERS = Rule(
+    "GPU985",
+    "error",
+    "With --nvidia, the simulated node registers and labels what NVIDIA's own programs do.",
+    "What the lab says of shares holds on EKS as far as its nodes do what NVIDIA's programs do.",
+    _PLUGIN,
+)
+NVIDIA_NOT_COMPARED = Rule(
+    "GPU986",
+    "info",
+    "With --nvidia, NVIDIA's own programs run for a node of every GPU pool.",
+    "What is not compared is the simulated node's word alone.",
+    _PLUGIN,
+)
 OTHER_KEDA = Rule(
     "GPU984",
     "warning",

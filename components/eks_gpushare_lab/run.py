@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
 
     Args:
         options: of the command line: stack, program, apply, scale, expect, expect_nodes,
-            until_steady, until_idle, engine, json.
+            until_steady, until_idle, engine, nvidia, json.
 
     Returns:
         0 if all is well, 1 with error findings, 2 for what cannot be read.
@@ -69,6 +69,10 @@ def run(options: argparse.Namespace) -> int:
             flag = option.replace("_", "-")
             sys.stderr.write(f"eks-gpushare: --{flag} says two numbers of {twice}\n")
             return WRONG_USAGE
+    if getattr(options, "nvidia", None) is not None:
+        from eks_gpushare_lab.nvidia.mounts import check_namespaces
+
+        check_namespaces()  # before anything is started
     engine = tools.find() if options.engine else None
     try:
         given, unreadable = manifests.read(list(options.apply or ()))
@@ -150,7 +154,7 @@ def _on(
         Session(client, lab) as session,
     ):
         if engine is not None:
-            return _run_engine(session, desired, engine, given, options)
+            return _run_engine(session, desired, engine, given, options, lab)
         with _live_table(session, options) as (show, tell):
             session.install(controllers.desired)
             controllers.await_pools(client)
@@ -158,6 +162,7 @@ def _on(
             found = [*_unknown(desired), *found, *controllers.findings()]
             report = _seen(session, dict(_pairs(options, "expect")), found, options)
             report = replace(report, steps=steps)
+            report = _held(session, report, options, lab, tell)
             return _idle(session, report, options, show, tell, controllers)
 
 
@@ -167,6 +172,7 @@ def _run_engine(
     engine: Engine,
     given: Sequence[Manifest],
     options: argparse.Namespace,
+    lab: Lab,
 ) -> RunReport:
     found: list[Finding] = []
     steps: Sequence[ScalingStep] = ()
@@ -182,6 +188,7 @@ def _run_engine(
         report = _seen(session, expected, [*engine.findings, *found], options)
         report = replace(report, steps=steps)
         if not engine.findings:
+            report = _held(session, report, options, lab, tell)
             report = _idle(session, report, options, show, tell)
     shown = report.findings
     if engine.findings:
@@ -196,6 +203,24 @@ def _seen(
     options: argparse.Namespace,
 ) -> RunReport:
     return report_of(session, expected, found, dict(_pairs(options, "expect_nodes")))
+
+
+def _held(
+    session: Session,
+    report: RunReport,
+    options: argparse.Namespace,
+    lab: Lab,
+    tell: Callable[[str], object],
+) -> RunReport:
+    """Hold the simulated nodes against NVIDIA's own programs, if a folder of them is given."""
+    folder = getattr(options, "nvidia", None)
+    if folder is None:
+        return report
+    from eks_gpushare_lab.nvidia.holding import hold
+
+    held = hold(session, folder, lab.directory, tell)
+    found = (each for pool in held for each in pool.findings())
+    return replace(report, held=held, findings=(*report.findings, *found))
 
 
 def _idle(

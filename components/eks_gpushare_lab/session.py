@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.install.nodes import LabNode
     from eks_gpushare_lab.observing.obstacles import Obstacle
     from eks_gpushare_lab.observing.watches import Listener
+    from eks_gpushare_lab.simulated_node.node import SimulatedNode
 
 STEADY_SECONDS = 1.0
 """How long nothing may move until the lab counts as steady, if not told otherwise."""
@@ -126,6 +127,10 @@ class Session:
     def findings(self) -> list[Finding]:
         """What the API server refused or warned of so far, and what keeps KEDA from scaling."""
         return [*self._installer.findings, *self.by_use.findings()]
+
+    def simulated(self, node: str) -> SimulatedNode | None:
+        """What NVIDIA's programs make of a node, as the lab simulates them."""
+        return self._simulated.node(node)
 
     def touch(self) -> None:
         """Wait anew for rest: something was just done."""

@@ -5,20 +5,14 @@ They are the lab, which reads objects as the originals do, and the plans of stac
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 from inventory_of import chart, config_map, nodes
 
 from eks_gpushare.catalog import Catalog
-from eks_gpushare.documents.device_plugin import (
-    DocumentError,
-    PluginConfig,
-    device_plugin_config,
-)
 from eks_gpushare.inventory.advertised import offers
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.sharing.bottlerocket import served_by_chart
@@ -29,72 +23,12 @@ from eks_gpushare.sharing.mig_boot import boot_script
 from eks_gpushare.sharing.mig_manager import applies
 from eks_gpushare.sharing.plan import plan_pool
 from eks_gpushare.stack_file.check import check_file
-from eks_gpushare_lab.simulated_node.config_file import ConfigFileError, read
 
 if TYPE_CHECKING:
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.inventory.items import Item
 
 ROOT = Path(__file__).parents[2]
-SEED = 35
-NAMES = ("nvidia.com/gpu", "gpu", "nvidia.com/mig-1g.5gb", "", None, 5)
-REPLICAS = (2, 4, 1, 0, 2.0, 2.5, "4", True, None)
-KINDS = ("timeSlicing", "mps", "TimeSlicing", "MPS", "slicing")
-SWITCHES = (True, False, None)
-
-
-def _document(dice: random.Random) -> Any:
-    document: dict[str, Any] = {}
-    if dice.random() < 0.8:
-        document["version"] = dice.choice(("v1", "v1", "v1", "v2", ""))
-    if dice.random() < 0.5:
-        document[dice.choice(("flags", "Flags"))] = {
-            dice.choice(("migStrategy", "migstrategy")): dice.choice(
-                ("none", "single", "mixed", "both")
-            )
-        }
-    sharing: dict[str, Any] = {}
-    for kind in dice.sample(KINDS, dice.randint(0, 2)):
-        resources = [
-            {"name": dice.choice(NAMES[:3]), "replicas": dice.choice(REPLICAS[:2])}
-            for _ in range(dice.randint(0, 2))
-        ]
-        if dice.random() < 0.2 and resources:
-            resources[0] = {"name": dice.choice(NAMES), "replicas": dice.choice(REPLICAS)}
-        sharing[kind] = {
-            "resources": resources,
-            "renameByDefault": dice.choice(SWITCHES),
-            "failRequestsGreaterThanOne": dice.choice(SWITCHES),
-        }
-    document["sharing"] = sharing
-    return document
-
-
-def test_configurations_are_read_as_the_lab_reads_them() -> None:
-    dice = random.Random(SEED)  # noqa: S311  (cases of a test)
-    read_well = 0
-    for _ in range(250):
-        text = yaml.safe_dump(_document(dice))
-        try:
-            expected = read(text)
-        except ConfigFileError:
-            with pytest.raises(DocumentError):
-                device_plugin_config(text)
-            continue
-        read_well += 1
-        found = device_plugin_config(text)
-        kind = {"none": "none", "time-slicing": "timeSlicing", "mps": "mps"}[expected.strategy]
-        replicas: dict[str, int] = {}
-        for each in expected.resources:
-            replicas.setdefault(each.name, each.replicas)
-        assert found == PluginConfig(
-            expected.mig_strategy,
-            kind,  # type: ignore[arg-type]
-            replicas,
-            expected.renamed,
-            expected.fail_more_than_one,
-        ), text
-    assert 60 < read_well < 230
 
 
 def _pools() -> list[tuple[str, str]]:

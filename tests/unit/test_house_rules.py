@@ -75,6 +75,7 @@ LAB_LAYERS = (
     ("cloud",),
     ("controllers",),
     ("session",),
+    ("nvidia",),
     ("engine", "reporting"),
     ("run",),
     ("command",),

@@ -101,6 +101,15 @@ SUITES: Final = (
         _LAB,
     ),
     Suite(
+        "nvidia",
+        "NVIDIA's own device plugin and feature discovery do what is written down of them, and what"
+        " simulated nodes do",
+        ("tests/lab/test_nvidia_own_programs.py",),
+        (),
+        (),
+        ("EKS_GPUSHARE_TEST_NVIDIA",),
+    ),
+    Suite(
         "charts",
         "what the project makes of charts is what `helm template` makes of them",
         (

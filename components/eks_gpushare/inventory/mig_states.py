@@ -231,12 +231,12 @@ def mig_managers(inventory: Inventory, cluster: str) -> tuple[Release, ...]:
 
 
 def _parsed(given: Any) -> Maybe[Mapping[str, Any] | None]:
-    import yaml
+    from eks_gpushare.documents.go_yaml import first_document
 
     if isinstance(given, str):
         try:
-            given = yaml.safe_load(given)
-        except (yaml.YAMLError, ValueError, RecursionError):
+            given = first_document(given)
+        except ValueError:
             return UNKNOWN
     configs: Any = at(given, "mig-configs")
     return dict(configs) if isinstance(configs, Mapping) else UNKNOWN

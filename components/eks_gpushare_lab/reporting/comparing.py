@@ -10,6 +10,7 @@ from eks_gpushare_lab.observing.placement import allocatable
 from eks_gpushare_lab.reporting.daemonset_coverage import why_not
 from eks_gpushare_lab.reporting.machines import broken_machine
 from eks_gpushare_lab.simulated_node import efa
+from eks_gpushare_lab.simulated_node.instance import TOO_LONG
 from eks_gpushare_lab.simulated_node.patches import LOG
 from eks_gpushare_lab.simulated_node.pods import (
     EFA_PLUGIN,
@@ -182,6 +183,8 @@ def _parsed_otherwise(
     if unknown:
         edge += f" It dropped keys that it does not know: {', '.join(unknown)}."
         return edge, f"Fix the keys in {program.config_map}."
+    if TOO_LONG in log:
+        return edge, "Share each GPU by fewer replicas."
     if program.config_map is None:
         return edge, "Let the release's values name the ConfigMap of the pools: config.name."
     return edge, f"See key {key} of {program.config_map}; an edit there is not noticed by itself."

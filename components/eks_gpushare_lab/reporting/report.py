@@ -27,6 +27,7 @@ from eks_gpushare_lab.session import NoWorkloadError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from eks_gpushare_lab.nvidia.holding import Held
     from eks_gpushare_lab.reporting.daemonset_coverage import Coverage
     from eks_gpushare_lab.reporting.idle import IdleHistory
     from eks_gpushare_lab.reporting.scaling import PoolReport
@@ -159,6 +160,8 @@ class RunReport:
     """What was there after each step of scaling."""
     idle: IdleHistory | None = None
     """How the pools became idle, if that was waited for."""
+    held: Sequence[Held] | None = None
+    """What NVIDIA's own programs make of a node of each pool, if they were run."""
 
     @property
     def ok(self) -> bool:
@@ -178,6 +181,7 @@ class RunReport:
             **({} if self.engine is None else {"engine": dict(self.engine)}),
             **({"steps": [step.as_json() for step in self.steps]} if self.steps else {}),
             **({} if self.idle is None else {"idle": self.idle.as_json()}),
+            **({} if self.held is None else {"nvidia": {h.pool: h.as_json() for h in self.held}}),
         }
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from eks_gpushare.findings.finding import Finding
+    from eks_gpushare_lab.nvidia.holding import Held
     from eks_gpushare_lab.reporting.report import Counts, NodeShares
     from eks_gpushare_lab.session import Session
 
@@ -69,6 +70,8 @@ def print_report(console: Console, report: RunReport) -> None:
             console.print(Text(f"Why pods of {name} wait", style="bold"))
             console.print(_indented(Text(reason) for reason in counts.reasons))
     print_scaling(console, report)
+    if report.held:
+        console.print(_held(report.held))
     print_findings(console, report.findings)
     for each in report.unproven:
         console.print(Text(str(each)), soft_wrap=True)
@@ -143,6 +146,21 @@ def _daemon_sets(report: RunReport) -> Table:
                 continue
             table.add_row(name, pool, *map(str, (in_pool.nodes, in_pool.desired, in_pool.ready)))
             name = ""
+    return table
+
+
+def _held(held: Sequence[Held]) -> Table:
+    columns = ("node", "pool", "resource", "", "NVIDIA's plugin", "simulated", "labels compared")
+    table = _table("Beside NVIDIA's own programs", *columns)
+    for each in held:
+        theirs, ours = each.resources or {}, each.simulated or {}
+        labels = "-" if each.labels is None else str(each.compared)
+        head = [each.node or "-", each.pool]
+        for name in sorted(theirs.keys() | ours.keys()) or ["-"]:
+            counts = ("-" if n is None else str(n) for n in (theirs.get(name), ours.get(name)))
+            style = "bold red" if theirs.get(name) != ours.get(name) and each.differences else ""
+            table.add_row(*head, name, *counts, labels, style=style)
+            head, labels = ["", ""], ""
     return table
 
 

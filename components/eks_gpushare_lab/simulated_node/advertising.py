@@ -23,6 +23,13 @@ MIG = "nvidia.com/mig-"
 """What the mixed strategy puts before the name of a profile."""
 SHARED = ".shared"
 """What renaming adds."""
+MOST_BYTES = 4 << 20
+"""The longest list of devices that the kubelet takes: gRPC's default, which it leaves as it is."""
+
+_ID_BYTES = len("GPU-00000000-0000-0000-0000-000000000000")
+_REPLICA_BYTES = len("::")
+_AROUND_BYTES = 2 + 2 + len("Healthy") + 2
+"""Of each device beside its id: tags and lengths of protobuf, and its health."""
 
 _MAP = "error starting plugins: error getting plugins: unable to create plugins"
 _INVALID = (
@@ -56,6 +63,33 @@ def advertised(gpus: Sequence[SimulatedGpu], configuration: Configuration) -> di
             found[name + SHARED] = count * replicas
         else:
             found[name] = count * replicas
+    return found
+
+
+def unlisted(gpus: Sequence[SimulatedGpu], configuration: Configuration) -> dict[str, int]:
+    """Resources whose devices the kubelet never gets, with the length of their list in bytes.
+
+    The plugin registers such a resource and runs on; the kubelet has none of it. Where the machine
+    tells of NUMA nodes a list is longer by some bytes for each device.
+    """
+    found = {}
+    for name, count in devices(gpus, configuration.mig_strategy).items():
+        replicas = configuration.replicas(name)
+        size = count * replicas * (_ID_BYTES + _AROUND_BYTES)
+        if any(each.name == name for each in configuration.resources):
+            size += count * (replicas * _REPLICA_BYTES + _digits(replicas))
+        if size > MOST_BYTES:
+            found[name + SHARED if configuration.renamed else name] = size
+    return found
+
+
+def _digits(end: int) -> int:
+    """Digits of all numbers below one together."""
+    found, low, length = 0, 0, 1
+    while low < end:
+        high = min(end, 10**length)
+        found += length * (high - low)
+        low, length = high, length + 1
     return found
 
 

@@ -86,6 +86,10 @@ class SimulatedNodes:
         with self._wake:
             return self._idle and not self._dirty and not self._retries
 
+    def node(self, name: str) -> SimulatedNode | None:
+        """A node as the programs on it see it; None before it was looked at."""
+        return self._nodes.get(name)
+
     def configuration(self, node: str) -> Configuration | None:
         """What the device plugin of a node runs with, None if none serves."""
         simulated = self._nodes.get(node)

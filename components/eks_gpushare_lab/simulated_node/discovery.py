@@ -72,7 +72,7 @@ def _of_gpus(
 ) -> dict[str, str]:
     # Of GPUs with and without MIG the original describes those without, and counts both.
     split = all(gpu.mig for gpu in gpus)
-    replicas = 0 if split else configuration.replicas(GPU)
+    replicas = 0 if split else configuration.replicas_in_labels(GPU)
     major, minor = hardware.compute
     found = _base(GPU, [hardware.product], len(gpus), replicas, configuration)
     found |= {
@@ -108,7 +108,7 @@ def _of_instances(
     hardware: Hardware, name: str, profile: str, count: int, configuration: Configuration
 ) -> dict[str, str]:
     parts = [hardware.product, "MIG", profile.replace("+", ".")]
-    found = _base(name, parts, count, configuration.replicas(name), configuration)
+    found = _base(name, parts, count, configuration.replicas_in_labels(name), configuration)
     of_profile = hardware.mig.profiles.get(profile) if hardware.mig else None
     if of_profile is not None:
         found |= {f"{name}.{key}": str(value) for key, value in _attributes(of_profile).items()}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.simulated_node import config_file
+from eks_gpushare_lab.simulated_node.advertising import MOST_BYTES
 from eks_gpushare_lab.simulated_node.config_file import ConfigFileError, Configuration
 from eks_gpushare_lab.simulated_node.config_manager import (
     EMPTY,
@@ -23,6 +24,8 @@ CRASH_LOOP = "CrashLoopBackOff"
 """Reason of a container that stops again and again."""
 NO_VOLUME = "ContainerCreating"
 """Reason of a container whose volume cannot be mounted."""
+TOO_LONG = "the kubelet takes no list of devices"
+"""What a log says where there are too many."""
 GATED = "PodInitializing"
 """Reason of a container whose init containers have not ended."""
 
@@ -53,6 +56,8 @@ class RunningProgram:
         """What it runs with; None if it does not run."""
         self.trouble: Trouble | None = None
         """What stops it, or its config-manager."""
+        self.unlisted: Mapping[str, int] = {}
+        """Resources whose list of devices is too long for the kubelet, with its bytes."""
         self._label: str | None = None
 
     def update(self, label: str, find: Callable[[str, str], Mapping[str, str] | None]) -> None:
@@ -114,7 +119,8 @@ class RunningProgram:
             self.configuration = None
             self.trouble = Trouble(CRASH_LOOP, f"unable to load config: {error}")
             return
-        if self.configuration.strategy == "mps" and self.program.lacks_mps_root:
+        lacks_root = self.program.lacks_mps_root and not self.configuration.mps_root
+        if self.configuration.strategy == "mps" and lacks_root:
             self.configuration = None
             self.stop("using MPS requires --mps-root to be specified")
 
@@ -129,4 +135,7 @@ class RunningProgram:
             return f"read {source}: nothing is shared"
         shares = ", ".join(f"{resource.name} x {resource.replicas}" for resource in found.resources)
         renamed = ", renamed" if found.renamed else ""
-        return f"read {source}: {found.strategy} of {shares}{renamed}"
+        said = f"read {source}: {found.strategy} of {shares}{renamed}"
+        for name, size in self.unlisted.items():
+            said += f"; {TOO_LONG} above {MOST_BYTES} bytes, and that of {name} has {size}"
+        return said

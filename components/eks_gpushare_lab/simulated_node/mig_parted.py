@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from eks_gpushare.catalog.mig import named_layouts
-from eks_gpushare_lab.simulated_node.go_yaml import first_document
+from eks_gpushare.documents.go_yaml import first_document
 from eks_gpushare_lab.simulated_node.gpus import SimulatedGpu
 from eks_gpushare_lab.simulated_node.mig_driver import PartitionError, arrange
 

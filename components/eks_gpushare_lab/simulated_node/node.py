@@ -225,6 +225,7 @@ class SimulatedNode:
             return None
         try:
             counts = advertising.advertised(found_gpus, plugin.configuration)
+            plugin.unlisted = advertising.unlisted(found_gpus, plugin.configuration)
         except DevicesError as error:
             plugin.configuration = None
             plugin.stop(str(error))
@@ -233,7 +234,7 @@ class SimulatedNode:
             daemon = self.instances.get(MPS_DAEMON)
             if daemon is None or daemon.configuration is None or daemon.trouble is not None:
                 return None
-        return counts
+        return {name: n for name, n in counts.items() if name not in plugin.unlisted}
 
     def _built_in_counts(
         self, node: Object, hardware: Hardware, found_gpus: Sequence[SimulatedGpu]

@@ -105,9 +105,18 @@ def role_of(spec: Object) -> str:
 
 def environment_of(pod: Object, command: str) -> dict[str, str]:
     """The environment of a container by its command; empty without one."""
+    return dict(_environment(_container_of(pod, command)))
+
+
+def arguments_of(pod: Object, command: str) -> list[str]:
+    """What follows the command in a container; empty without one."""
+    found = _container_of(pod, command)
+    return [*(found.get("command") or ())[1:], *(found.get("args") or ())]
+
+
+def _container_of(pod: Object, command: str) -> dict[str, Any]:
     containers = pod["spec"]["containers"]
-    found = next((container for container in containers if _command(container) == command), None)
-    return dict(_environment(found)) if found else {}
+    return next((each for each in containers if _command(each) == command), {})
 
 
 def mounted(pod: Object, path: str) -> str | None:

@@ -87,14 +87,12 @@ def _readable(inventory: Inventory, configs: Configs) -> Iterator[Problem]:
 
 def not_yaml(given: str) -> str | None:
     """What a parser says of the first document of a text, None if it reads it."""
-    import yaml
+    from eks_gpushare.documents.go_yaml import first_document
 
     try:
-        next(iter(yaml.safe_load_all(given)), None)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        said = getattr(error, "problem", None) or type(error).__name__
-        return f"{said}, in line {mark.line + 1}" if mark is not None else str(said)
+        first_document(given)
+    except ValueError as error:
+        return str(error).removeprefix("yaml: ")
     return None
 
 

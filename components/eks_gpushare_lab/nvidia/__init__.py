@@ -1,0 +1,1 @@
+"""NVIDIA's own programs in place of the simulated node: `lab run --nvidia`."""
