@@ -24,6 +24,8 @@ ROOT: Final = Path(__file__).parents[2]
 KEYS: Final[Mapping[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("keys.yaml").read_text(encoding="utf-8")
 )
+_FIRST: Final = {"serve", "time-slicing"}
+"""Stacks in which most keys do something are tried first."""
 _CHART = re.compile(r"charts\.[a-zA-Z]+")
 
 
@@ -80,7 +82,8 @@ class Trial:
 @cache
 def stacks() -> dict[str, dict[str, Any]]:
     """The configuration of every stack."""
-    files = sorted((ROOT / "stacks").glob("Pulumi.*.yaml"))
+    found = (ROOT / "stacks").glob("Pulumi.*.yaml")
+    files = sorted(found, key=lambda file: (file.name.split(".")[1] not in _FIRST, file.name))
     return {
         file.name.split(".")[1]: yaml.safe_load(file.read_text(encoding="utf-8"))["config"]
         for file in files
@@ -93,12 +96,12 @@ def report(config: Mapping[str, Any], stack: str) -> StackReport:
     return check_stack_file(stack_file_of(text, f"Pulumi.{stack}.yaml"))
 
 
-def trials(key: str) -> Iterator[Trial]:
-    """Valid edits of a key: one in each stack, and there in each pool or workload, that has it."""
-    for stack, config in stacks().items():
+def trials(key: str, only: str = "") -> Iterator[Trial]:
+    """Valid edits of a key, in each stack or one, and there in each pool or workload with it."""
+    chosen = {only: stacks()[only]} if only else stacks()
+    for stack, config in chosen.items():
         for name in _names(key, config[ENVIRONMENT_KEY]):
-            if (found := _trial(key, stack, config, name)) is not None:
-                yield found
+            yield from _trials(key, stack, config, name)
 
 
 def _names(key: str, environment: Mapping[str, Any]) -> list[str]:
@@ -109,21 +112,18 @@ def _names(key: str, environment: Mapping[str, Any]) -> list[str]:
     return [next(iter(environment.get("pools") or {}), "")]
 
 
-def _trial(key: str, stack: str, config: Mapping[str, Any], name: str) -> Trial | None:
+def _trials(key: str, stack: str, config: Mapping[str, Any], name: str) -> Iterator[Trial]:
     given = asked(key)
     base = _with(given.get("with") or {}, key, config[ENVIRONMENT_KEY], name)
     parts = _place(key, base, name)
-    if parts is None:
-        return None
     before = {**config, ENVIRONMENT_KEY: base}
-    if not _valid(before, stack):
-        return None
+    if parts is None or not _valid(before, stack):
+        return
     for value in given["to"]:
-        edited = _set(base, parts, value)
+        edited = _with(given.get("also") or {}, key, _set(base, parts, value), name)
         after = {**config, ENVIRONMENT_KEY: edited}
         if edited != base and _valid(after, stack):
-            return Trial(key, stack, ".".join(map(str, parts)), before, after)
-    return None
+            yield Trial(key, stack, ".".join(map(str, parts)), before, after)
 
 
 def _valid(config: Mapping[str, Any], stack: str) -> bool:
