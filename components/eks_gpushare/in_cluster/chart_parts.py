@@ -71,10 +71,12 @@ def immutable_config_map(
 
     Nothing watches these ConfigMaps, so a change has to be a new name. It is not derived from the
     content: after an update that failed, the map of before still waits for its deletion under its
-    name, and the way back to the same content has to be free. A run asks for a name that nobody has
-    used, and not to compare it: so a map that is there keeps its own, and a replacement, for which
-    Pulumi ignores nothing, gets the new one. Names that the provider chooses (auto-naming) would do
-    the same, but for maps that an earlier release of this package has named.
+    name, and the way back to the same content has to be free. An update asks for a name that nobody
+    has used, and not to compare it: so a map that is there keeps its own, and a replacement, for
+    which Pulumi ignores nothing, gets the new one. A preview does not know it yet, or the plan that
+    it saves would hold the update to a name of its own (`pulumi up --plan`). Names that the
+    provider chooses (auto-naming) would do the same, but for maps that an earlier release of this
+    package has named, and for components whose name no object of Kubernetes may have.
 
     Args:
         name: Logical name.
@@ -87,7 +89,7 @@ def immutable_config_map(
     return ConfigMap(
         name,
         metadata={
-            "name": f"{prefix}-{secrets.token_hex(_SUFFIX_BYTES)}",
+            "name": _new_name(prefix),
             "namespace": namespace,
             **({"labels": dict(labels)} if labels else {}),
         },
@@ -102,6 +104,11 @@ def immutable_config_map(
             ),
         ),
     )
+
+
+def _new_name(prefix: str) -> pulumi.Output[str]:
+    fresh = f"{prefix}-{secrets.token_hex(_SUFFIX_BYTES)}"
+    return pulumi.Output.from_input(pulumi.UNKNOWN if pulumi.runtime.is_dry_run() else fresh)
 
 
 def chart_release(

@@ -23,6 +23,7 @@ from eks_gpushare.program.edits.kinds import Consequence, Effect, edit
 from eks_gpushare.program.edits.leavers import of_leavers, of_namespaces, of_warm_room
 from eks_gpushare.program.edits.nodes import REPLACING, of_group
 from eks_gpushare.program.edits.releases import of_releases
+from eks_gpushare.program.edits.running import of_addons, of_pods
 from eks_gpushare.program.edits.sharing import of_managers, of_requests
 from eks_gpushare.program.edits.versions import clusters_of, of_versions
 
@@ -66,6 +67,8 @@ def edits(before: Recording, after: Recording) -> list[Consequence]:
         *of_ways_out(before, after),
         *of_managers(before, after),
         *of_releases(before, after, replaced),
+        *of_addons(before, after),
+        *of_pods(before, after),
         *of_requests(before, after),
         *of_warm_room(before, after),
         *of_namespaces(before, after),

@@ -58,6 +58,10 @@ _SHUT = (
     "elsewhere loses it in this very update"
 )
 _OPENED = "its API server answers from the internet too, to {who}"
+_UPGRADED = (
+    "the control plane becomes {now} in place, and never {was} again; nodes that change with it "
+    "are told of by themselves"
+)
 _UNGUARDED = "EKS and Pulumi no longer refuse to delete it; no node is touched"
 
 
@@ -127,6 +131,10 @@ def _zones(cluster: Resource, run: Recording) -> set[object]:
 
 def _in_place(old: Resource, new: Resource) -> Iterator[Consequence]:
     names = set(changed(old, new))
+    if "version" in names:
+        was, now = (inputs(each).get("version") for each in (old, new))
+        says = _UPGRADED.format(was=was or "what it was", now=now or "what EKS takes")
+        yield edit(new.name, "update", ("version",), says)
     if subnets := tuple(sorted(names & {*_SUBNETS})):
         yield edit(new.name, "update", subnets, _OTHER_SUBNETS)
     if "endpointPublicAccess" in names or "publicAccessCidrs" in names:

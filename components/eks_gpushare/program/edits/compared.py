@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
 CLUSTER = "eks:index:Cluster"
 RAW_CLUSTER = "aws:eks/cluster:Cluster"
+ADDON = "aws:eks/addon:Addon"
 ROLE = "aws:iam/role:Role"
 RELEASE = "kubernetes:helm.sh/v3:Release"
 

@@ -143,17 +143,22 @@ def _changes_elsewhere(
 
 _SAVING = {"WhenEmptyOrUnderutilized", "Balanced"}
 """Policies by which pods are moved to save a node."""
+_DEFAULT_BUDGET: Mapping[str, Any] = {"nodes": "10%"}
+"""What a NodePool has without any: pkg/apis/v1/nodepool.go."""
 
 
 def _evicting(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """What of the disruption settings lets Karpenter evict pods that it has let be."""
     old, new = (each.get("disruption") or {} for each in (was, now))
-    if new.get("consolidationPolicy") in _SAVING:
-        if old.get("consolidationPolicy") not in _SAVING:
-            yield "disruption.consolidationPolicy"
-        elif _sooner(old.get("consolidateAfter"), new.get("consolidateAfter")):
-            yield "disruption.consolidateAfter"
-    if old.get("budgets") != new.get("budgets") and _holds_all(old) and not _holds_all(new):
+    saves = new.get("consolidationPolicy") in _SAVING and "replicas" not in now
+    if not saves or any(_nodes(each) == (0, "") for each in _moving(new) if _always(each)):
+        return
+    if old.get("consolidationPolicy") not in _SAVING:
+        yield "disruption.consolidationPolicy"
+        return
+    if _sooner(old.get("consolidateAfter"), new.get("consolidateAfter")):
+        yield "disruption.consolidateAfter"
+    if any(not any(_as_strict(each, held) for each in _moving(new)) for held in _moving(old)):
         yield "disruption.budgets"
 
 
@@ -162,12 +167,29 @@ def _sooner(old: object, new: object) -> bool:
     return now is not None and (was is None or now < was)
 
 
-def _holds_all(disruption: Mapping[str, Any]) -> bool:
-    """Whether a budget lets no node go, at any time and for any reason."""
-    return any(
-        str(budget.get("nodes")) in {"0", "0%"} and not {"schedule", "reasons"} & {*budget}
-        for budget in disruption.get("budgets") or ()
-    )
+def _moving(disruption: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Budgets of nodes that go to save money while pods are on them."""
+    budgets: list[Mapping[str, Any]] = disruption.get("budgets") or [_DEFAULT_BUDGET]
+    return [each for each in budgets if "Underutilized" in each.get("reasons", ["Underutilized"])]
+
+
+def _always(budget: Mapping[str, Any]) -> bool:
+    return "schedule" not in budget
+
+
+def _as_strict(budget: Mapping[str, Any], held: Mapping[str, Any]) -> bool:
+    """Whether a budget lets no more go than another one did, whenever that one held."""
+    when = "schedule", "duration"
+    often = _always(budget) or [budget.get(key) for key in when] == [held.get(key) for key in when]
+    (most, unit), (before, of) = _nodes(budget), _nodes(held)
+    return often and (most == 0 or (unit == of and most <= before))
+
+
+def _nodes(budget: Mapping[str, Any]) -> tuple[int, str]:
+    """A number of nodes, or of hundredths of them; none is none of either."""
+    text = str(budget.get("nodes"))
+    number = int(text.rstrip("%"))
+    return number, text[-1:] if number and text.endswith("%") else ""
 
 
 def _spec(resource: Resource) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.program.edits.compared import CLUSTER, bare, by_urn, inputs
+from eks_gpushare.program.edits.compared import ADDON, CLUSTER, bare, by_urn, inputs
 from eks_gpushare.program.edits.kinds import Consequence, edit
 from eks_gpushare.sharing.warm_room import NAMESPACE as WARM_ROOM
 
@@ -30,11 +30,12 @@ _SAYS: Mapping[str, str] = {
         "AWS's device plugin is removed; running pods keep their interfaces, new ones get none"
     ),
     _NAMESPACE: "the namespace goes, and with it everything in it",
+    ADDON: "EKS removes the add-on, and whatever it runs on the nodes",
 }
 """What goes with a resource, by its type."""
 _OTHERS = "it goes, with all that it has made"
 _ENDS = (
-    *(_NAMESPACE, "kubernetes:apps/", "kubernetes:batch/", "kubernetes:helm.sh/"),
+    *(ADDON, _NAMESPACE, "kubernetes:apps/", "kubernetes:batch/", "kubernetes:helm.sh/"),
     "kubernetes:core/v1:P",  # pods and their volumes
 )
 """How types begin with which pods, or what they have stored, come to an end."""

@@ -56,6 +56,8 @@ _OF_OTHERS = _Says(
     "what the chart changes restarts; no node is touched",
     "it is removed and installed anew; no node is touched",
 )
+_HOW_HELM_WORKS = frozenset({"atomic", "disableWebhooks", "maxHistory", "skipCrds", "timeout"})
+_SAME = "Helm works otherwise from then on; what it has installed stays as it is"
 _DEFINITIONS = "karpenter-crd"
 
 
@@ -75,7 +77,10 @@ def of_releases(
         if release.urn in replaced:
             yield edit(release.name, "replace", replaced[release.urn], says.anew)
         elif urn in olds and (names := changed(olds[urn], release)):
-            yield edit(release.name, "restart", names, says.changed)
+            if set(names) <= _HOW_HELM_WORKS:
+                yield edit(release.name, "update", names, _SAME)
+            else:
+                yield edit(release.name, "restart", names, says.changed)
 
 
 def _said_of(release: Resource) -> _Says:

@@ -1,0 +1,123 @@
+"""What `--before` says of an edit, held against what the edit does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+from tests.edits import truth
+from tests.edits.trial import ROOT, report, trials
+
+from eks_gpushare.program.edits import edits, moved
+from eks_gpushare.program.preview import locate, record
+from eks_gpushare.rules.edits import check_edit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.edits.karpenter import Karpenter
+    from tests.edits.trial import Trial
+    from tests.edits.truth import Fact
+
+    from eks_gpushare.program.edits import Consequence
+    from eks_gpushare.program.recording import Recording
+
+ALARMING: Final = truth.PODS_GO - {"request"}
+"""Effects that would be a false alarm where nothing goes."""
+
+
+_PATIENCE: Final = 3
+"""Edits of one kind that change nothing, after which no more are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One edit: what is said of it, what it does, and where these differ."""
+
+    said: tuple[tuple[str, str], ...]
+    """Name and effect."""
+    facts: tuple[str, ...]
+    silent: tuple[str, ...]
+    """What goes and is not told."""
+    false: tuple[str, ...]
+    """What is told and does not go."""
+
+
+def hold(trial: Trial, karpenter: Karpenter, *, back: bool) -> Held:
+    """An edit or, if `back`, its undoing, from what the program registers."""
+    before, after = (trial.after, trial.before) if back else (trial.before, trial.after)
+    was, now = (recorded(trial.stack, each) for each in (before, after))
+    steps = truth.steps_of(was, now)
+    found = truth.facts(steps, karpenter) + truth.version_drifts(steps, now)
+    return compare(said_of(trial.stack, before, after), found)
+
+
+@cache
+def doing(key: str) -> tuple[Trial, ...]:
+    """The first edits of a key by which the program registers something else, of each kind."""
+    found: dict[str, Trial] = {}
+    idle: dict[str, int] = {}
+    for trial in trials(key):
+        if trial.kind in found or idle.get(trial.kind, 0) > _PATIENCE:
+            continue
+        was, now = (recorded(trial.stack, each) for each in (trial.before, trial.after))
+        if truth.steps_of(was, now):
+            found[trial.kind] = trial
+        else:
+            idle[trial.kind] = idle.get(trial.kind, 0) + 1
+        if not trial.kind and found:
+            break
+    return tuple(found.values())
+
+
+def said_of(
+    stack: str, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[Consequence] | None:
+    """What is said of an edit; None where it is refused before anything is touched."""
+    reports = [report(each, stack) for each in (before, after)]
+    regions = before.get("aws:region"), after.get("aws:region")
+    environments = [each.environment for each in reports]
+    assert environments[0] is not None
+    assert environments[1] is not None
+    if check_edit(environments[0], environments[1], regions):
+        return None
+    was, now = (recorded(stack, each) for each in (before, after))
+    return edits(was, now) if regions[0] == regions[1] else moved(was, now, *regions)
+
+
+def recorded(stack: str, config: Mapping[str, Any]) -> Recording:
+    """What a stack registers."""
+    return _recorded(stack, yaml.safe_dump(dict(config), sort_keys=False))
+
+
+@lru_cache(maxsize=8)
+def _recorded(stack: str, text: str) -> Recording:
+    project, _ = locate(stack, str(ROOT))
+    found = record(project, report(yaml.safe_load(text), stack), stack, known=True)
+    assert found.error is None, found.error
+    return found
+
+
+def compare(said: list[Consequence] | None, found: list[Fact]) -> Held:
+    """What is told against what goes."""
+    facts = tuple(fact.what for fact in found)
+    if said is None or any(each.effect == "refused" for each in said):
+        return Held((("", "refused"),), facts, (), ())
+    silent = [
+        fact.what
+        for fact in found
+        if not any(each.name in fact.names and each.effect in fact.effects for each in said)
+    ]
+    by = truth.grouped(found)
+    false = [
+        f"{each.name} {each.effect}"
+        for each in said
+        if each.effect in ALARMING
+        and not any(each.effect in fact.effects for fact in by.get(each.name, ()))
+    ]
+    pairs = tuple((each.name, each.effect) for each in said)
+    return Held(pairs, facts, tuple(silent), tuple(false))
+
+

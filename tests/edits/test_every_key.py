@@ -1,0 +1,103 @@
+"""Every key of the schema, edited: what `--before` says against what providers and Karpenter do.
+
+Here from what the program registers, with what AWS's schemas say of replacements and what Karpenter
+has said of drift; at night in every stack (EKS_GPUSHARE_TEST_AT_LENGTH=1), Karpenter's functions asked anew
+(EKS_GPUSHARE_TEST_KARPENTER=1), and by the engine (tests/engine/test_engine_every_key.py).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.edits import truth
+from tests.edits.holding import doing, hold
+from tests.edits.karpenter import Karpenter, built
+from tests.edits.trial import KEYS, asked, schema_keys, stacks, trials
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+EDITED = [key for key in schema_keys() if "none" not in asked(key)]
+NOTHING = {
+    "network.vpcId": "names of a network that is there are told to EKS through its subnets",
+    "workloads.*.share": "a pool of the stacks has one share to ask for",
+}
+"""Keys whose edit by itself registers nothing else, and why."""
+
+
+@pytest.fixture(scope="module")
+def karpenter(request: pytest.FixtureRequest) -> Iterator[Karpenter]:
+    """Karpenter's word: asked where its program may be built, else as it was given before."""
+    asking = bool(os.environ.get("EKS_GPUSHARE_TEST_KARPENTER"))
+    found = Karpenter(built() if asking else None)
+    yield found
+    if asking and request.config.getoption("--update-golden"):
+        found.keep()
+
+
+def test_every_key_has_an_edit_or_a_reason() -> None:
+    there = set(schema_keys())
+    unknown = {key for key in KEYS if key not in there and not key.startswith("charts.*")}
+
+    assert len(there) > 250
+    assert not unknown
+    assert [key for key in there if not asked(key).get("to") and not asked(key).get("none")] == []
+
+
+@pytest.mark.parametrize("key", EDITED)
+def test_nothing_that_goes_is_silent_and_nothing_that_stays_is_told_to_go(
+    key: str, karpenter: Karpenter
+) -> None:
+    edits = doing(key)
+    held = [hold(each, karpenter, back=back) for each in edits for back in (False, True)]
+
+    assert bool(edits) is (key not in NOTHING)
+    assert [each.silent for each in held if each.silent] == []
+    assert [each.false for each in held if each.false] == []
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("stack", stacks())
+def test_it_holds_for_every_edit_of_every_stack(stack: str, karpenter: Karpenter) -> None:
+    wrong = {
+        f"{trial.place}{' back' if back else ''}": (held.silent, held.false)
+        for key in EDITED
+        for trial in trials(key, stack)
+        for back in (False, True)
+        if (held := hold(trial, karpenter, back=back)).silent or held.false
+    }
+
+    assert wrong == {}
+
+
+def test_the_engine_s_provider_replaces_what_aws_replaces() -> None:
+    """What the echo provider of tests/engine does is what AWS says, for each type of the stacks."""
+    from tests.engine.echo_provider import REPLACING
+
+    differing = {
+        token: sorted(theirs)
+        for token, ours in REPLACING.items()
+        if token.startswith("aws:")
+        if (theirs := truth.create_only(token) & truth.registered(token) ^ {*ours} & truth.registered(token))
+    }
+
+    assert differing == {}
+
+
+def test_the_table_of_every_key(karpenter: Karpenter, golden: Callable[[str, str], None]) -> None:
+    lines = ["key | place | --before | what the providers do and Karpenter says"]
+    count = 0
+    for key in schema_keys():
+        if reason := asked(key).get("none"):
+            lines.append(f"{key} | - | | {reason}")
+            continue
+        for trial in doing(key):
+            held = hold(trial, karpenter, back=False)
+            count += len(held.silent)
+            said = ", ".join(f"{name} {effect}".strip() for name, effect in held.said)
+            lines.append(f"{key} | {trial.stack} {trial.place} | {said} | {'; '.join(held.facts)}")
+    lines.append(f"{count} silent")
+
+    golden("edits_of_every_key.txt", "\n".join(lines) + "\n")
