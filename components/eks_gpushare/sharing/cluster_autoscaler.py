@@ -14,8 +14,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eks_gpushare.config.sharing import Mig
-from eks_gpushare.config.taints import AGENT_TAINTS
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.facts.karpenter_pools import AGENT_TAINTS
 from eks_gpushare.sharing.autoscaling import promised
 from eks_gpushare.sharing.efa import EFA
 from eks_gpushare.sharing.labels import MIG_LABEL, POOL_LABEL
