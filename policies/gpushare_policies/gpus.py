@@ -94,11 +94,6 @@ def is_gpu_node_group(props: Mapping[str, Any]) -> bool:
     return False
 
 
-def is_gpu_scaling_group(props: Mapping[str, Any]) -> bool:
-    """Whether the nodes of an `eks.NodeGroup` or `eks.NodeGroupV2` have NVIDIA GPUs."""
-    return has_gpu_image(props) or wants_gpu(props) or is_gpu_type(read(props, "instanceType"))
-
-
 def node_groups(resources: Sequence[PolicyResource]) -> Iterator[PolicyResource]:
     """The node groups of a stack; a component of `pulumi_eks` only if its own is not there."""
     groups = [found for found in resources if found.resource_type == NODE_GROUP]

@@ -27,7 +27,7 @@ from gpushare_policies import POLICIES
 from gpushare_policies.exemptions import LEDGER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from eks_gpushare.program.policies.violations import Judged
     from eks_gpushare.stack_file.silencing import SilencedReport
@@ -218,6 +218,9 @@ def test_a_policy_that_check_does_not_know_is_let_be_in_its_block(
     assert len(idle) == (1 if left and line != "config:" else 0)
 
 
+ON_GPUS = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["g5.xlarge"]}
+
+
 def two_mistakes() -> None:
     k8s.apiextensions.CustomResource(
         "pool",
@@ -235,13 +238,7 @@ def two_mistakes() -> None:
                     },
                     "taints": [{"key": "a", "effect": "NoSchedule"}],
                     "startupTaints": [{"key": "a", "effect": "NoSchedule"}],
-                    "requirements": [
-                        {
-                            "key": "node.kubernetes.io/instance-type",
-                            "operator": "In",
-                            "values": ["g5.xlarge"],
-                        }
-                    ],
+                    "requirements": [ON_GPUS],
                 }
             },
         },
@@ -255,8 +252,18 @@ def forgotten() -> Iterator[None]:
     LEDGER.clear()
 
 
-def of_pool(config: Mapping[str, Any]) -> Judged:
-    recording = run_program(two_mistakes, project="demo", stack="dev", config={})
+def untainted() -> None:
+    k8s.apiextensions.CustomResource(
+        "pool",
+        api_version="karpenter.sh/v1",
+        kind="NodePool",
+        metadata={"name": "gpu"},
+        spec={"template": {"spec": {"requirements": [ON_GPUS]}}},
+    )
+
+
+def of_pool(config: Mapping[str, Any], program: Callable[[], None] = two_mistakes) -> Judged:
+    recording = run_program(program, project="demo", stack="dev", config={})
     return judge(POLICIES, recording, config=config)
 
 
@@ -277,6 +284,26 @@ def test_a_code_in_the_configuration_lets_its_own_fact_be() -> None:
     assert {of_limit, of_taint} == messages
     assert [each.names for each in limits.exempted] == [("GPU1057", "GPU744", POLICY)]
     assert [broken(each, POLICY) for each in (limits, taints, whole)] == [["pool"], ["pool"], []]
+
+
+def test_a_policy_lets_be_what_another_says_of_its_fact() -> None:
+    plain = of_pool({}, untainted)
+    found = of_pool({"gpu-nodes-tainted": {"exemptions": [EXEMPTION]}}, untainted)
+    narrow = of_pool(
+        {"gpu-nodes-tainted": {"exemptions": [EXEMPTION | {"finding": "GPU306"}]}}, untainted
+    )
+    other = of_pool({"volumes-encrypted": {"exemptions": [EXEMPTION]}}, untainted)
+
+    policy = "gpu-node-pools-tainted"
+    assert [broken(each, policy) for each in (plain, found, narrow, other)] == [
+        ["pool"],
+        [],
+        [],
+        ["pool"],
+    ]
+    assert [policy in each.names for each in found.exempted] == [True]
+    assert not [said for said in told(found) if "is for nothing" in said]
+    assert len([said for said in told(other) if "is for nothing" in said]) == 1
 
 
 def test_a_code_that_nothing_needs_is_told_by_that_code() -> None:

@@ -15,7 +15,7 @@ from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Overlay, Release, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.lint.against import judge_against, with_stack
+from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.lint.stack_side import StackUnusableError, read_stack, stack_file_of
 from eks_gpushare.manifests.files import GivenFile, given_files
@@ -170,7 +170,7 @@ def test_a_stack_with_errors_is_one_finding(tmp_path: Path) -> None:
     assert isinstance(found, Problem)
     assert found.rule.id == "GPU1200"
     assert stack.document.position(found.path).line > 1
-    assert with_stack(Inventory(), stack).items == ()
+    assert stack.items == ()
 
 
 def test_beside_a_stack_with_errors_nothing_is_said_to_be_missing(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_beside_a_stack_with_errors_nothing_is_said_to_be_missing(tmp_path: Path
 
 def test_the_checks_between_items_find_nothing_wrong_with_stacks_alone() -> None:
     for path in STACKS:
-        inventory = with_stack(Inventory(), read_stack(path))
+        inventory = Inventory(tuple(read_stack(path).items), complete=True)
         assert [found for each in EDGES for found in each.look(inventory)] == [], path.name
 
 

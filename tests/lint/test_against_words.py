@@ -12,7 +12,7 @@ from inventory_of import pods as workload
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Overlay, Release, Workload
 from eks_gpushare.inventory.problem import Problem
-from eks_gpushare.lint.against import judge_against, with_stack
+from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.stack_side import (
     Stack,
     StackUnusableError,
@@ -116,8 +116,7 @@ def test_errors_of_a_stack_are_counted(tmp_path: Path, wrong: int, how_many: str
     assert f" has {how_many}, so nothing is known of its pools." in problem.message
 
 
-def test_beside_a_stack_what_is_in_neither_is_nowhere(v100: Stack) -> None:
-    assert with_stack(Inventory((pods(1),)), v100).complete
+def test_a_stack_that_files_are_held_against_is_left_as_it_is(v100: Stack) -> None:
     assert not v100.document.editable
 
 

@@ -105,7 +105,14 @@ RIGHT: list[dict[str, Any]] = [
     CLASS,
     OVERLAY,
     merged(POOL, spec__replicas=2, spec__limits={"nodes": 4}),
-    merged(POOL, spec__limits={"nvidia.com/gpu.shared": "40", "vpc.amazonaws.com/efa": 4}),
+    merged(POOL, spec__limits={"nvidia.com/gpu.shared": "40", "example.com/camera": 4}),
+    merged(POOL, spec__limits={"vpc.amazonaws.com/efa": 4}, **{REQUIREMENTS: [
+        {"key": "node.kubernetes.io/instance-type", "operator": "In",
+         "values": ["g5.xlarge", "p4d.24xlarge"]},
+    ]}),
+    merged(POOL, spec__template__spec__startupTaints=[
+        {"key": "ebs.csi.aws.com/agent-not-ready", "effect": "NoExecute"}
+    ]),
     merged(POOL, spec__disruption={
         "consolidationPolicy": "Balanced", "consolidateAfter": "1m",
         "budgets": [{"nodes": "0", "reasons": ["Underutilized"]}],
@@ -201,9 +208,15 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     )),
     ("GPU1057", merged(POOL, spec__limits={"nodes": 2})),
     ("GPU1057", merged(POOL, spec__limits={"gpu": 2})),
+    ("GPU1057", merged(POOL, spec__limits={"amd.com/gpu": 2})),
+    ("GPU1057", merged(POOL, spec__limits={"vpc.amazonaws.com/efa": 2})),
     ("GPU1058", merged(POOL, spec__template__spec__startupTaints=[
         {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
     ])),
+    ("GPU1058", merged(POOL, **{TAINTS: [
+        {"key": "nvidia.com/gpu", "effect": "NoSchedule"},
+        {"key": "ebs.csi.aws.com/agent-not-ready", "effect": "NoExecute"},
+    ]})),
     ("GPU1059", merged(POOL, spec__template__spec__nodeClassRef={
         "group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default"
     })),

@@ -179,19 +179,6 @@ def test_node_groups_with_gpus(props: dict[str, Any], is_gpu: bool | None) -> No
         assert gpus.is_gpu_node_group(given) is is_gpu
 
 
-@pytest.mark.parametrize(
-    ("props", "is_gpu"),
-    [
-        ({"amiType": "AL2023_x86_64_NVIDIA"}, True),
-        ({"gpu": True}, True),
-        ({"instanceType": "g5.xlarge"}, True),
-        ({"instanceType": "m5.large", "gpu": False}, False),
-    ],
-)
-def test_scaling_groups_with_gpus(props: dict[str, Any], is_gpu: bool) -> None:
-    assert gpus.is_gpu_scaling_group(props) is is_gpu
-
-
 def test_a_component_counts_only_without_its_own_node_group(resource: Make) -> None:
     above, alone = (resource(MANAGED_NODE_GROUP, name, {"x": 1}) for name in ("a", "b"))
     own, single = (resource(NODE_GROUP, name, {"x": 1}) for name in ("a-own", "c"))

@@ -100,7 +100,7 @@ WRONG: list[tuple[str, str, dict[str, Any], str]] = [
         "desired 2 and max 1 are not in this order.",
     ),
     (
-        "GPU752",
+        "GPU304",
         "karpenter.startupTaints[0]",
         own(startupTaints=[{**TAINT, "value": "a b"}]),
         (
@@ -109,7 +109,7 @@ WRONG: list[tuple[str, str, dict[str, Any], str]] = [
         ),
     ),
     (
-        "GPU752",
+        "GPU272",
         "karpenter.startupTaints[0]",
         own(startupTaints=[{**TAINT, "key": "eks-gpushare/of-mine"}]),
         "eks-gpushare/of-mine is this project's own.",

@@ -279,13 +279,13 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
     ),
     (
         own(startupTaints=[{"key": "eks-gpushare/mig-layout", "effect": "NoSchedule"}]),
-        "GPU752",
+        "GPU272",
         f"{GPU}.karpenter.startupTaints[0]",
         "eks-gpushare/mig-layout is this project's own.",
     ),
     (
         own(startupTaints=[{"key": "karpenter.sh/unregistered", "effect": "NoExecute"}]),
-        "GPU752",
+        "GPU655",
         f"{GPU}.karpenter.startupTaints[0]",
         "karpenter.sh/unregistered is set by Karpenter.",
     ),

@@ -99,8 +99,12 @@ def test_variables_that_take_the_place_of_the_derived_one_are_refused() -> None:
     )
 
 
-def test_an_exporter_that_does_not_reach_the_engine_is_refused() -> None:
-    [(path, message)] = engines({"dcgmExporter": {"hostNetwork": False}})
+def test_an_exporter_that_does_not_reach_the_engine_has_none() -> None:
+    values = {"dcgmExporter": {"hostNetwork": False}}
+    stack = {**OPERATOR, "charts": {"gpuOperator": {"values": values}}}
+
+    assert engines(values) == []
+    [(path, message)] = findings(stack, "GPU645")
 
     assert path == "charts.gpuOperator.values.dcgmExporter.hostNetwork"
     assert message == "localhost:5555 is the agent's host engine in the network of the node only."

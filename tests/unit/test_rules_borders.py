@@ -153,7 +153,7 @@ WRONG: list[tuple[str, str, dict[str, Any], str]] = [
         ),
     ),
     (
-        "GPU752",
+        "GPU655",
         "pools.gpu.karpenter.startupTaints[0]",
         karpenter(
             karpenter={

@@ -34,8 +34,6 @@ NODEADM_DROPINS_SINCE = "20251023"
 """Date of the first AL2023 release whose nodeadm reads /etc/eks/nodeadm.d: v20251023 is the first
 tag of amazon-eks-ami with pull request 2427 (commit 0d558ec3 of 2025-10-20); read 2026-11-22."""
 
-NODEADM_DROPINS_SOURCE = "https://github.com/awslabs/amazon-eks-ami/pull/2427"
-
 NO_LDCONFIG = ("20260917", "20260923")
 """Dates of the first and last AL2023 release that do not run ldconfig after they have put the
 driver's libraries in place at boot: amazon-eks-ami issue 2834, fixed 2026-09-25."""

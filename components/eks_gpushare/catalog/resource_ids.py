@@ -14,8 +14,6 @@ _DIGITS = "0123456789abcdef"
 _EXAMPLES = ("0a1b2c3d", "1a2b3c4d", "0abcd1234", "1234abcd", "0abc123", "0fedcba9")
 """How IDs of documentation begin that are no mere sequence of digits."""
 _FEW = 2
-EXAMPLE_ACCOUNTS = ("111122223333", "444455556666", "123456789012", "012345678901")
-"""Accounts of AWS's documentation."""
 
 
 def is_id(prefix: str, text: str) -> bool:

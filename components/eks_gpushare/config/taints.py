@@ -52,16 +52,6 @@ by_key = attrgetter("key", "effect")
 """What taints are sorted by where their order says nothing."""
 
 
-AGENT_TAINTS = (
-    "ebs.csi.aws.com/agent-not-ready",
-    "efs.csi.aws.com/agent-not-ready",
-    "fsx.csi.aws.com/agent-not-ready",
-    "s3.csi.aws.com/agent-not-ready",
-    "node.cilium.io/agent-not-ready",
-)
-"""Keys of taints that are meant to go once an agent runs on the node."""
-
-
 def tolerating(taints: Iterable[Taint]) -> list[dict[str, str]]:
     """Tolerations of taints whatever their values, each once and in the order of the taints."""
     wanted = dict.fromkeys(map(by_key, taints))

@@ -12,6 +12,12 @@ OF_EVERY_NODE: Final = ("cpu", "memory", "ephemeral-storage", "pods", "vpc.amazo
 """What Karpenter counts of every node of AWS, shares apart."""
 NODES: Final = "nodes"
 """The limit of a static pool, in nodes."""
+OF_TYPES: Final = (
+    *("nvidia.com/gpu", "amd.com/gpu", "habana.ai/gaudi", "vpc.amazonaws.com/efa"),
+    *("aws.amazon.com/neuron", "aws.amazon.com/neuroncore"),
+)
+"""What it counts of nodes by their type: `computeCapacity` of karpenter-provider-aws
+(1.14, pkg/providers/instancetype/types.go)."""
 _MOVING: Final = (None, "WhenEmptyOrUnderutilized", "Balanced")
 """Policies by which it does; others than WhenEmpty are refused."""
 _HUGE_PAGES: Final = "hugepages-"
@@ -59,26 +65,43 @@ def _keeps_used(budget: Mapping[str, object]) -> bool:
     return none and for_used and budget.get("schedule") is None
 
 
-class Twice(StrEnum):
-    """Where a startup taint stands too, so that Karpenter refuses the whole pool."""
+class Misplaced(StrEnum):
+    """Why a taint does not belong where it stands."""
 
-    STAYS = "taints"
-    AGAIN = "startupTaints"
+    STAYS = "a startup taint is a taint of the pool too"
+    AGAIN = "a startup taint stands twice"
+    GOES = "a taint of the pool is one that an agent takes away"
 
 
-def twice(
-    startup: Sequence[tuple[str, str]], taints: Collection[tuple[str, str]]
-) -> Iterator[tuple[int, Twice]]:
-    """Which startup taints stand twice, by their number.
+AGENT_TAINTS: Final = (
+    "ebs.csi.aws.com/agent-not-ready",
+    "efs.csi.aws.com/agent-not-ready",
+    "fsx.csi.aws.com/agent-not-ready",
+    "s3.csi.aws.com/agent-not-ready",
+    "node.cilium.io/agent-not-ready",
+)
+"""Keys of taints that are meant to go once an agent runs on the node."""
+
+
+def misplaced(
+    startup: Sequence[tuple[str, str]], taints: Sequence[tuple[str, str]]
+) -> Iterator[tuple[str, int, Misplaced]]:
+    """Which taints stand in the wrong list or twice: the list, as Karpenter names it, and where.
 
     Args:
         startup: Key and effect of each: Karpenter refuses a pair that stands twice, and takes one
             key with two effects, as `validateTaints` of sigs.k8s.io/karpenter has it (1.14,
             pkg/apis/v1/nodeclaim_validation.go).
-        taints: Those of the taints that stay.
+        taints: Those of the taints that stay. Of one that goes Karpenter does not know, and
+            launches no node for pods that do not tolerate it:
+            https://karpenter.sh/docs/concepts/nodepools/#cilium-startup-taint.
     """
     for index, pair in enumerate(startup):
         if pair in taints:
-            yield index, Twice.STAYS
+            yield "startupTaints", index, Misplaced.STAYS
         elif pair in startup[:index]:
-            yield index, Twice.AGAIN
+            yield "startupTaints", index, Misplaced.AGAIN
+    told = {key for key, _ in startup}
+    for index, (key, _) in enumerate(taints):
+        if key in AGENT_TAINTS and key not in told:
+            yield "taints", index, Misplaced.GOES

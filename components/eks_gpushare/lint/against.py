@@ -66,16 +66,6 @@ class _Wanted(NamedTuple):
     """By resource, of all its pods."""
 
 
-def with_stack(files: Inventory, stack: Stack) -> Inventory:
-    """Files and the pools of a stack together: what is in neither of them is not there.
-
-    Args:
-        files: What the files say.
-        stack: What they are held against.
-    """
-    return Inventory((*files.items, *stack.items), complete=True)
-
-
 def judge_against(files: Inventory, stack: Stack) -> Iterator[Judgement]:
     """Whether there is room on the stack's pools for the workloads of files.
 

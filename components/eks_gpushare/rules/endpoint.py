@@ -31,9 +31,10 @@ NODES_LOCKED_OUT = rule_of("GPU323")
 CIDR_LIST = Rule(
     "GPU330",
     "error",
-    "publicCidrs are at most 40 networks, each once.",
+    "publicCidrs are at most 40 public networks, each once.",
     'EKS refuses the cluster with more (service quota "Public endpoint access CIDR ranges per '
-    'cluster"), and the provider keeps equal ones once, which shows as a change for ever.',
+    'cluster"), and the provider keeps equal ones once, which shows as a change for ever. Nobody '
+    "comes to the public endpoint from a private network.",
     "https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html",
 )
 NO_IPV6 = Rule(
@@ -103,7 +104,7 @@ def _cidr(at: FieldPath, text: str, networks: list[IPv4Network]) -> Iterator[Fin
         network = read_cidr(text)
     except CidrError as error:
         fix = f"Write it as {error.meant or '203.0.113.0/24'}."
-        yield OPEN_ENDPOINT.finding(at, f'"{text}" is not a network: {error}.', fix)
+        yield CIDR_LIST.finding(at, f'"{text}" is not a network: {error}.', fix)
         return
     if reaches_everybody([text]):
         whole = "the whole" if network.prefixlen == 0 else "a large part of the"
@@ -116,7 +117,7 @@ def _cidr(at: FieldPath, text: str, networks: list[IPv4Network]) -> Iterator[Fin
         what = "a private network" if what == "private" else f"a network {what}"
         message = f"{text} is {what}; the public endpoint never sees it."
         fix = "Use the public addresses of those networks, or the private endpoint."
-        yield OPEN_ENDPOINT.finding(at, message, fix)
+        yield CIDR_LIST.finding(at, message, fix)
     elif network in networks:
         yield CIDR_LIST.finding(at, f"{text} stands twice.", "Remove one of the two.")
     else:

@@ -54,7 +54,7 @@ _CONFIGURABLE = (1, 6)
 """Before, nobody here knows whether the add-on takes `nodeAgent.tolerations`."""
 
 
-@check(Scope.CHARTS, TWO_ENGINES, runs=Runs.IN_STACKS)
+@check(Scope.CHARTS, TWO_ENGINES, NO_ENGINE, runs=Runs.IN_STACKS)
 def engines(ctx: Context) -> Iterator[Finding]:
     """In a stack; elsewhere nobody here knows whether there is an agent."""
     environment = ctx.environment
@@ -88,7 +88,7 @@ def engines(ctx: Context) -> Iterator[Finding]:
             "place of the derived one.",
         )
     elif address == ENGINE_ADDRESS and exporter.get("hostNetwork") is not True:
-        yield TWO_ENGINES.finding(
+        yield NO_ENGINE.finding(
             (*_AT, "dcgmExporter", "hostNetwork"),
             f"{ENGINE_ADDRESS} is the agent's host engine in the network of the node only.",
             "Remove it.",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config.autoscaling import KarpenterPool
-from eks_gpushare.config.taints import AGENT_TAINTS
 from eks_gpushare.facts.index import rule_of
-from eks_gpushare.facts.karpenter_pools import Twice, twice
+from eks_gpushare.facts.karpenter_pools import Misplaced, misplaced
 from eks_gpushare.findings.rule import Rule
-from eks_gpushare.rules.names import key_fault, value_fault
+from eks_gpushare.rules.mig_manager import STARTUP_TAINT as OWN_TAINT
+from eks_gpushare.rules.names import BAD_TAINT, key_fault, value_fault
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
-from eks_gpushare.rules.taken_taints import taken_by
+from eks_gpushare.rules.taken_taints import TAKEN_TAINT, taken_by
 from eks_gpushare.sharing.labels import OWN_PREFIX
 
 if TYPE_CHECKING:
@@ -149,41 +149,51 @@ def static_pools(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
             yield IDLE_ON_STATIC.finding((*at, key), message, "Remove it.")
 
 
+_MISPLACED = {
+    Misplaced.STAYS: (
+        "{key} is a taint of the pool too, which stays: pods would wait for ever.",
+        "Remove it from one of the two, or use another key.",
+    ),
+    Misplaced.AGAIN: ("{key} with {effect} stands twice.", "Remove one of the two."),
+    Misplaced.GOES: (
+        (
+            "{key} goes when its agent runs, and Karpenter takes it for one that stays: it "
+            "launches no node for pods that do not tolerate it."
+        ),
+        "Move it to karpenter: {{startupTaints: [...]}} of the pool.",
+    ),
+}
+
+
 @check(Scope.POOL, STARTUP_TAINT)
 def startup_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    if pool.provisioner != "karpenter":
+        return
+    startup, taints = (
+        [(taint.key, taint.effect) for taint in given]
+        for given in (pool.karpenter.startup_taints if pool.karpenter else (), pool.taints)
+    )
+    for key, index, why in misplaced(startup, taints):
+        at = ("pools", name, *(() if key == "taints" else ("karpenter",)), key, index)
+        taint, effect = (taints if key == "taints" else startup)[index]
+        message, fix = (text.format(key=taint, effect=effect) for text in _MISPLACED[why])
+        yield STARTUP_TAINT.finding(at, message, fix)
+
+
+@check(Scope.POOL, BAD_TAINT, OWN_TAINT, TAKEN_TAINT)
+def startup_taints_of_others(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     own = pool.karpenter if pool.provisioner == "karpenter" else None
-    given = own.startup_taints if own else ()
-    staying = {(taint.key, taint.effect) for taint in pool.taints}
-    refused = dict(twice([(taint.key, taint.effect) for taint in given], staying))
-    for index, taint in enumerate(given):
+    for index, taint in enumerate(own.startup_taints if own else ()):
         at = ("pools", name, "karpenter", "startupTaints", index)
         if fault := key_fault(taint.key) or value_fault(taint.value):
-            yield STARTUP_TAINT.finding(at, fault, "Correct the taint.")
-        elif refused.get(index) is Twice.STAYS:
-            yield STARTUP_TAINT.finding(
-                at,
-                f"{taint.key} is a taint of the pool too, which stays: pods would wait for ever.",
-                "Remove it from one of the two, or use another key.",
-            )
+            yield BAD_TAINT.finding(at, fault, "Correct the taint.")
         elif taint.key.startswith(OWN_PREFIX):
             message = f"{taint.key} is this project's own."
             fix = "Remove it: where a pool needs it, the stack sets it and takes it away."
-            yield STARTUP_TAINT.finding(at, message, fix)
+            yield OWN_TAINT.finding(at, message, fix)
         elif (owner := taken_by(taint.key)) is not None:
             message = f"{taint.key} is set by {owner}."
-            yield STARTUP_TAINT.finding(at, message, "Use a key of your own.")
-        elif index in refused:
-            message = f"{taint.key} with {taint.effect} stands twice."
-            yield STARTUP_TAINT.finding(at, message, "Remove one of the two.")
-    told = {taint.key for taint in own.startup_taints} if own else set()
-    for index, taint in enumerate(pool.taints if pool.provisioner == "karpenter" else ()):
-        if taint.key in AGENT_TAINTS and taint.key not in told:
-            yield STARTUP_TAINT.finding(
-                ("pools", name, "taints", index),
-                f"{taint.key} goes when its agent runs, and Karpenter takes it for one that stays: "
-                "it launches no node for pods that do not tolerate it.",
-                "Move it to karpenter: {startupTaints: [...]} of the pool.",
-            )
+            yield TAKEN_TAINT.finding(at, message, "Use a key of your own.")
 
 
 @check(Scope.POOL, LABEL_OF_KARPENTER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.config.taints import AGENT_TAINTS
+from eks_gpushare.facts.karpenter_pools import AGENT_TAINTS
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.sharing import Mig
-from eks_gpushare.config.taints import AGENT_TAINTS
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.facts.karpenter_pools import AGENT_TAINTS
 from eks_gpushare.sharing.autoscaling import promised
 from eks_gpushare.sharing.efa import EFA
 from eks_gpushare.sharing.labels import MIG_LABEL, POOL_LABEL
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from eks_gpushare.config.pools import NodeCounts, Pool
     from eks_gpushare.sharing.plan import PoolPlan
 
-T = TypeVar("T")
 
 NAME = "cluster-autoscaler"
 """Of its release, Deployment and ServiceAccount: a cluster has one."""
@@ -68,11 +67,6 @@ def owned_tag(cluster: str) -> str:
 def scaled_by_it(pool: Pool) -> bool:
     """Whether a Cluster Autoscaler decides the size of the pool, the stack's or another."""
     return pool.scaled_by == "autoscaler" and pool.provisioner == "managedNodeGroup"
-
-
-def pools_scaled(pools: Mapping[str, T], of: Mapping[str, Pool]) -> dict[str, T]:
-    """What is known of pools by name, of those alone whose size an autoscaler decides."""
-    return {name: each for name, each in pools.items() if scaled_by_it(of[name])}
 
 
 def template_tags(plan: PoolPlan, catalog: Catalog) -> dict[str, str]:

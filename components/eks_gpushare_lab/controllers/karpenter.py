@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.control_plane.state import Lab
     from eks_gpushare_lab.install.release import DeclaredRelease
 
-CHART, CRD_CHART = "karpenter", "karpenter-crd"
-"""Names of its charts."""
+CHART = "karpenter"
+"""Name of its chart."""
 
 _SERVED_SECONDS = 30.0
 _JUDGED = ("/apis/karpenter.sh/v1/nodepools", "/apis/karpenter.sh/v1alpha1/nodeoverlays")

@@ -29,8 +29,8 @@ def requests(pod: Object) -> dict[str, int]:
     found: dict[str, int] = {}
     for container in pod["spec"]["containers"]:
         for name, count in ((container.get("resources") or {}).get("limits") or {}).items():
-            if name.startswith("nvidia.com/"):
-                found[name] = max(found.get(name, 0), int(quantity(count)))
+            if name.startswith("nvidia.com/") and (asked := int(quantity(count))):
+                found[name] = max(found.get(name, 0), asked)
     return found
 
 

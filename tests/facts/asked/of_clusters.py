@@ -37,7 +37,7 @@ def _networks(random: Random) -> list[str]:
     found = []
     for _ in range(random.choice((0, 1, 1, 2, 3, 6, 20))):
         length = random.choice(lengths)
-        first = random.choice((8, 12, 16, 20, 24, 40, 52, 64, 80, 96, 128, 200, 208))
+        first = random.choice((8, 9, 10, 12, 16, 20, 24, 40, 52, 64, 80, 96, 128, 200, 208))
         start = (first << 24 | random.getrandbits(24)) >> (32 - length) << (32 - length)
         found.append(".".join(str(start >> shift & 255) for shift in (24, 16, 8, 0)) + f"/{length}")
     return list(dict.fromkeys(found))

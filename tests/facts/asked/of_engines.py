@@ -23,7 +23,7 @@ REMOTE = {"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": "localhost:5555"}
 
 def _values(random: Random) -> dict[str, Any]:
     """What of the operator's values decides."""
-    exporter: dict[str, Any] = {"hostNetwork": True}
+    exporter: dict[str, Any] = {"hostNetwork": random.random() < 0.8}
     exporter |= random.choice(({}, {"enabled": True}, {"enabled": False}))
     exporter["env"] = random.choice(
         ([REMOTE], [REMOTE], [{"name": "A", "value": "1"}, REMOTE], [], [{"name": "A"}])

@@ -10,6 +10,7 @@ from question import Question
 
 from eks_gpushare.facts.fact import Front
 from eks_gpushare.facts.index import fact_of
+from eks_gpushare.facts.karpenter_pools import OF_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -32,7 +33,9 @@ def _taints(random: Random) -> KarpenterPool:
     def some(most: int) -> list[dict[str, str]]:
         return [
             {
-                "key": random.choice(("a", "b", "example.com/booting")),
+                "key": random.choice(
+                    ("a", "b", "example.com/booting", "ebs.csi.aws.com/agent-not-ready")
+                ),
                 "effect": random.choice(("NoSchedule", "NoExecute")),
             }
             for _ in range(random.randint(0, most))
@@ -51,7 +54,7 @@ _LIMITS = (
 
 def _limits(random: Random) -> KarpenterPool:
     static = random.random() < 0.2
-    known = ("nodes", "nodes", GPU) if static else _LIMITS
+    known = ("nodes", "nodes", GPU) if static else (*_LIMITS, *OF_TYPES)
     chosen = random.sample(known, random.choice((0, 0, 1, 1, 2)))
     limits = {name: f"{random.randint(200, 999)}Gi" if name == "memory" else 900 for name in chosen}
     return KarpenterPool([], [], limits, static)

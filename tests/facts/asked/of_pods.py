@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def _users(random: Random) -> list[dict[str, Any]]:
     """The specs of pods, each with one or two containers that ask for a share, or none."""
-    users = random.choice(((0, None), (1000, None), (1000,), (0, 1000, None), (7, 8)))
+    users = random.choice(((0, None), (1000, None), (1000,), (0, 1000, None), (7, 8), (9, 9.0)))
     images = random.choice((("a:1",), ("a:1", "b:1")))
 
     def context() -> dict[str, Any]:
@@ -32,7 +32,7 @@ def _users(random: Random) -> list[dict[str, Any]]:
         return found if random.random() < 0.8 else {}
 
     def container(number: int) -> dict[str, Any]:
-        asks = {"limits": {GPU: 1}} if random.random() < 0.8 else {}
+        asks = random.choice(({"limits": {GPU: 1}},) * 4 + ({"limits": {GPU: "0"}}, {}))
         image = random.choice(images)
         own = {"name": f"c{number}", "image": image, "resources": asks}
         return own | ({"securityContext": given} if (given := context()) else {})

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.karpenter_pools import (
     NODES,
-    Twice,
+    OF_TYPES,
+    Misplaced,
     has_limit,
     is_idle_limit,
+    misplaced,
     moves_pods,
-    twice,
 )
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
 from eks_gpushare.manifests.instance_choice import chosen_types
 from eks_gpushare.manifests.plain import items, mapping
+from eks_gpushare.sharing.efa import EFA
 from eks_gpushare.sharing.labels import CONFIG_LABEL, OWNED_PREFIXES, PRESENT_LABEL
+from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.problem import Judgement
@@ -50,12 +54,19 @@ INPUT_LABELS: Final = (
 """Labels of NVIDIA's that people set, and charts read; or how they begin."""
 _RESOURCE_LIKE = ("nvidia.com/gpu", "nvidia.com/gpu.shared")
 _CHOOSING = ("karpenter.k8s.aws/instance-", "eks.amazonaws.com/instance-")
-_TWICE = {
-    Twice.STAYS: (
+_MISPLACED = {
+    Misplaced.STAYS: (
         "{key} is a taint of the pool too, which stays.",
         "Remove it from one of the two, or use another key.",
     ),
-    Twice.AGAIN: ("{key} with {effect} stands twice.", "Remove one of the two."),
+    Misplaced.AGAIN: ("{key} with {effect} stands twice.", "Remove one of the two."),
+    Misplaced.GOES: (
+        (
+            "{key} goes when its agent runs, and Karpenter takes it for one that stays: it "
+            "launches no node for pods that do not tolerate it."
+        ),
+        "Move it to startupTaints.",
+    ),
 }
 _TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _INSTEAD = (
@@ -80,7 +91,7 @@ def pool_rules(
         place = ("spec", *template, "requirements", index)
         yield from _requirement(source, place, each, items(requirements), own_labels)
     yield from _types(source, requirements, ("spec", *template, "requirements"), own_labels)
-    yield from _limits(source, spec)
+    yield from _limits(source, spec, requirements)
     yield from _startup_taints(source, spec, template)
     if at(spec, *template, "nodeClassRef", "group") == AUTO_MODE_GROUP:
         yield from _auto_mode(source, spec)
@@ -168,16 +179,17 @@ def chooses_gpu_types(requirement: Any) -> bool:
     return isinstance(key, str) and (key.startswith(_CHOOSING) or key in _TYPE_KEYS)
 
 
-def _limits(source: Source, spec: Any) -> Iterator[Judgement]:
+def _limits(source: Source, spec: Any, requirements: Any) -> Iterator[Judgement]:
     limits = at(spec, "limits")
     inner = at(limits, "resources")
     place: FieldPath = ("spec", "limits")
     if isinstance(inner, dict):
         place = (*place, "resources")
         limits = inner
-    static = at(spec, "replicas") is not None
+    static, had = at(spec, "replicas") is not None, _devices(requirements)
     for resource in mapping(limits):
-        if resource == "resources" or not is_idle_limit(resource, static=static):
+        of_types = None if resource not in OF_TYPES else had
+        if resource == "resources" or not is_idle_limit(resource, of_types, static=static):
             continue
         if resource == NODES:
             yield Problem(
@@ -194,20 +206,33 @@ def _limits(source: Source, spec: Any) -> Iterator[Judgement]:
                 IDLE_LIMIT,
                 source,
                 (*place, resource),
-                f"{resource} is no resource of a node, so it limits nothing.",
+                f"{resource} is no resource of these nodes, so it limits nothing.",
                 f"Write {fix}." if fix else "Limit cpu, memory or nvidia.com/gpu.",
             )
 
 
+def _devices(requirements: Any) -> Collection[str] | None:
+    """What of OF_TYPES the types of a pool have; None where not all of the types are known."""
+    names = chosen_types(requirements)
+    types = [gpu_instance_types().get(name) for name in names] if isinstance(names, tuple) else []
+    if not types or None in types:
+        return None
+    efa = any(each.efa_interfaces for each in types if each)
+    return (GPU, EFA) if efa else (GPU,)
+
+
 def _startup_taints(source: Source, spec: Any, template: FieldPath) -> Iterator[Judgement]:
-    staying = [_pair(taint) for taint in items(at(spec, *template, "taints"))]
-    startup = [_pair(taint) for taint in items(at(spec, *template, "startupTaints"))]
-    for index, where in twice(startup, staying):
-        key, effect = startup[index]
-        if key is None or UNKNOWN in (key, effect):
+    startup, taints = (
+        [_pair(taint) for taint in items(at(spec, *template, key))]
+        for key in ("startupTaints", "taints")
+    )
+    for field, index, where in misplaced(startup, taints):
+        key, effect = (taints if field == "taints" else startup)[index]
+        told = where is not Misplaced.GOES or not has_unknown(at(spec, *template, "startupTaints"))
+        if key is None or UNKNOWN in (key, effect) or not told:
             continue
-        message, fix = _TWICE[where]
-        place = ("spec", *template, "startupTaints", index)
+        message, fix = _MISPLACED[where]
+        place = ("spec", *template, field, index)
         yield Problem(STARTUP_TAINT, source, place, message.format(key=key, effect=effect), fix)
 
 

@@ -16,14 +16,11 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Source
 
-MIGRATION = "https://karpenter.sh/v1.0/upgrading/v1-migration/"
-
 REMOVED_VERSION = rule_of("GPU1050")
 NO_SUCH_KIND = rule_of("GPU1051")
 
 CORE: Final = "karpenter.sh"
 AWS: Final = "karpenter.k8s.aws"
-NODE_CLASS_OF_AUTO_MODE: Final = "eks.amazonaws.com"
 
 _KINDS: Final = ("NodePool", "NodeClaim", "NodeOverlay", "EC2NodeClass")
 _ELSEWHERE = {"CapacityBuffer": "autoscaling.x-k8s.io"}

@@ -1,7 +1,8 @@
 """Exemptions that are written under another name than a policy's, as exemptions of policies.
 
 A code stands for the policies that say the same fact, and lets be what they say of that fact alone.
-So do comments of a stack file, of any of its names. A level and settings are a policy's own.
+So do comments of a stack file, of any of its names, and a policy for others that say its facts. A
+level and settings are a policy's own.
 """
 
 from __future__ import annotations
@@ -38,18 +39,19 @@ def under_policies(
     found: Config = {}
     for name, value in config.items():
         given = {_LEVEL: value} if isinstance(value, str) else dict(value)
+        policies = sorted(names_of(name).intersection(taking))
         # Names of policies begin in lower case; what no policy says is refused as such.
-        policies = sorted(names_of(name).intersection(taking)) if name.startswith("GPU") else []
-        if not policies:
+        if not (name.startswith("GPU") and policies):
             _add(found, name, given)
-        elif given.keys() != {_KEY} or not _are_objects(entries := given[_KEY]):
+        elif given.keys() != {_KEY} or not _are_objects(given[_KEY]):
             named = " and ".join(policies)
             wrong = f"a code takes a list of {_KEY} only; levels and settings are of {named}"
             problems.append(f"{name}: {wrong}")
-        else:
-            of_one = [{**entry, "finding": name} for entry in entries]
-            for policy in policies:
-                _add(found, policy, {_KEY: of_one})
+            continue
+        # The name of one policy means the same fact in another.
+        for policy in policies:
+            if policy != name and _are_objects(entries := given.get(_KEY)):
+                _add(found, policy, {_KEY: [{"finding": name, **each} for each in entries]})
     for said in silences:
         for name in said.silence.names:
             for policy in sorted(names_of(name).intersection(taking)):
