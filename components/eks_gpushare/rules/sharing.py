@@ -16,6 +16,7 @@ from eks_gpushare.facts.shares import SYSTEM_PODS, are_more_than_pods, most_pods
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.sharing.efa import taken_interfaces
 from eks_gpushare.sharing.nodes import allocatable
 from eks_gpushare.sharing.resources import GPU, is_left_whole, renames, replicas, shares
 from eks_gpushare.sharing.system_load import known_addons
@@ -249,15 +250,21 @@ def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             continue
         room = allocatable(instance_type)
         given = (pool.kubelet or {}).get("maxPods")
-        untold = partial(most_pods, instance_type, by_karpenter=pool.provisioner == "karpenter")
+        untold = partial(
+            most_pods,
+            instance_type,
+            by_karpenter=pool.provisioner == "karpenter",
+            taken_interfaces=taken_interfaces(pool, instance_type),
+        )
         addons = known_addons(ctx.environment)
         prefixes = addons is not None and addons.prefix_delegation
         pods = given if isinstance(given, int) else untold(prefixes=prefixes)
         who = f"{instance_type.name} advertises {count} shares"
         if pods is not None and are_more_than_pods(count, pods):
+            efa = " with EFA" if pool.efa else ""
             yield TOO_FEW_PODS.finding(
                 _lever(name, pool),
-                f"{who} but takes {pods} pods, about {SYSTEM_PODS} of them the node's own.",
+                f"{who} but takes {pods} pods{efa}, about {SYSTEM_PODS} of them the node's own.",
                 _fewer(count // replicas(pool), pods - SYSTEM_PODS)
                 + _prefixes(ctx, pool, instance_type, count),
             )
