@@ -128,8 +128,10 @@ def test_with_efa_fewer_pods_have_an_address(provisioner: str) -> None:
     assert findings({"pools": {"gpu": pool}}, "GPU209") == [
         (
             "pools.gpu.sharing.replicas",
-            "p5.48xlarge advertises 48 shares but takes 51 pods with EFA, about 8 of them the "
-            "node's own.",
+            (
+                "p5.48xlarge advertises 48 shares but takes 51 pods with EFA, about 8 of them the "
+                "node's own."
+            ),
         )
     ]
 

@@ -46,7 +46,7 @@ def efa_cards(instance_type: InstanceType) -> list[tuple[int, int]]:
 
 
 def taken_interfaces(pool: Pool, instance_type: InstanceType) -> int:
-    """Interfaces of a node's default network card that are for EFA alone, so that no pod has them."""
+    """Interfaces of a node's default network card that are for EFA alone, which pods lack."""
     return sum(card == 0 for card, _ in efa_cards(instance_type)) if pool.efa else 0
 
 

@@ -8,8 +8,8 @@ from ten pods on is the one pod more or less, and pods that are ending would cou
 
 0 is for none: KEDA stops the workload once the formula has been 0 for the cooldown period.
 
-What nothing measures, KEDA asks in vain. It then falls back: the condition Fallback of the ScaledObject
-is true, and the trigger is nil in the formula, which keeps the pods that there are.
+What nothing measures, KEDA asks in vain. It then falls back: the condition Fallback of the
+ScaledObject is true, and the trigger is nil in the formula, which keeps the pods that there are.
 
 Sources, read 2026-11-22 at v2.20.2 of https://github.com/kedacore/keda: pkg/scaling/modifiers,
 pkg/scaling/scale_handler.go, pkg/scaling/executor/scale_scaledobjects.go and

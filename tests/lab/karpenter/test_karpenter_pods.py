@@ -1,6 +1,6 @@
 """How many pods a node with EFA takes, by the function that Karpenter itself counts with.
 
-EKS_GPUSHARE_TEST_KARPENTER=1 runs this: it builds that function, which takes minutes the first time.
+EKS_GPUSHARE_TEST_KARPENTER=1 runs this: it builds that function, which takes minutes at first.
 """
 
 from __future__ import annotations
