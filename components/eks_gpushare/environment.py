@@ -16,7 +16,7 @@ from eks_gpushare.config.component_specs import (
 from eks_gpushare.deletion_protection import DeletionProtection
 from eks_gpushare.environment_parts import EnvironmentParts, has_karpenter
 from eks_gpushare.findings.finding import Finding, has_errors
-from eks_gpushare.gpu_manager import register_efa_plugin, register_manager
+from eks_gpushare.gpu_manager import register_efa_plugin, register_exporter, register_manager
 from eks_gpushare.inputs.checked import CheckedArgs
 from eks_gpushare.inputs.component import props, refuse, validate_args, warn
 from eks_gpushare.kubernetes_provider import declare, other_environment
@@ -118,8 +118,10 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         refs = parts.cluster()
         system = parts.system_nodes(refs)
         nodes = [*system, *parts.gpu_pools(refs)]
+        managers = register_manager(name, spec, refs, nodes, child)
         charts = [
-            *register_manager(name, spec, refs, nodes, child),
+            *managers,
+            *register_exporter(name, spec, refs, managers, child),
             *register_efa_plugin(name, spec, refs, nodes, child),
             *parts.cluster_autoscaler(refs, nodes),
         ]

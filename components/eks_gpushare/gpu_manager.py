@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pulumi
 
 from eks_gpushare.aws.refs import ClusterRefs
+from eks_gpushare.catalog import versions
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ExistingCluster, NewCluster
 from eks_gpushare.config.component_specs import (
@@ -16,11 +17,12 @@ from eks_gpushare.config.component_specs import (
 from eks_gpushare.config.environment import Chart
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.device_plugin import DevicePlugin
-from eks_gpushare.in_cluster.chart_parts import Predecessor
+from eks_gpushare.in_cluster.chart_parts import Predecessor, chart_release
 from eks_gpushare.in_cluster.waiting_pods import tell_what_pods_wait_for
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
+from eks_gpushare.sharing.charts import release_source
 from eks_gpushare.sharing.efa import pools_with_efa
-from eks_gpushare.sharing.exporter import with_process_metrics
+from eks_gpushare.sharing.exporter import exporter_chart_values, with_process_metrics
 from eks_gpushare.sharing.plan import startup_taints
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 _DEVICE_PLUGIN = ("device-plugin", "DevicePlugin")
 _GPU_OPERATOR = ("gpu-operator", "GpuOperator")
 """What the name of a manager ends with, and its class."""
+_EXPORTER = "dcgm-exporter"
+"""Name of the release of the exporter."""
+_EXPORTER_SECONDS = 600
 
 
 def register_manager(
@@ -104,6 +109,50 @@ def register_efa_plugin(
     made = EfaDevicePlugin._from_spec(f"{name}-efa-device-plugin", plugin, merged)
     _tell_what_pods_wait_for(made, spec, refs)
     return [made]
+
+
+def register_exporter(
+    name: str,
+    spec: EnvironmentSpec,
+    refs: ClusterRefs,
+    managers: list[pulumi.Resource],
+    opts: pulumi.ResourceOptions,
+) -> list[pulumi.Resource]:
+    """Register the DCGM exporter beside the device plugin, in its namespace, if it is asked for.
+
+    Args:
+        name: Name of the environment.
+        spec: The environment.
+        refs: Its cluster.
+        managers: What `register_manager` has made.
+        opts: Options that name the parent.
+
+    Returns:
+        The exporter, or nothing.
+    """
+    plugin = next((each for each in managers if isinstance(each, DevicePlugin)), None)
+    if plugin is None or not spec.gpu_stack.dcgm_exporter:
+        return []
+    chart = spec.charts.dcgm_exporter or Chart.model_construct()
+    catalog, _ = catalog_of(spec.catalog, None)
+    values = exporter_chart_values(
+        pools_of_chart(spec.pools),
+        catalog,
+        chart.values,
+        # Every cluster that a stack makes has the agent; of others nobody here knows.
+        node_monitoring_agent=isinstance(spec.cluster, NewCluster),
+    )
+    wired = pulumi.ResourceOptions(provider=refs.provider, depends_on=[plugin])
+    release = chart_release(
+        f"{name}-dcgm-exporter",
+        _EXPORTER,
+        plugin.namespace,
+        release_source(chart, versions.DCGM_EXPORTER),
+        values,
+        chart.timeout_seconds or _EXPORTER_SECONDS,
+        pulumi.ResourceOptions.merge(opts, wired),
+    )
+    return [release]
 
 
 def _device_plugin(

@@ -39,6 +39,26 @@ def test_karpenter_keeps_to_the_interfaces_and_eks_to_its_cap() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "by_karpenter", "taken", "pods"),
+    [
+        ("p5.48xlarge", True, 0, 100),
+        ("p5.48xlarge", True, 1, 51),
+        ("p5.48xlarge", False, 1, 51),
+        ("p5.48xlarge", True, 2, 0),
+        ("p4d.24xlarge", True, 1, 688),
+        ("p4d.24xlarge", False, 1, 250),
+        ("p6e-gb200.36xlarge", True, 1, None),
+    ],
+)
+def test_an_interface_for_efa_alone_has_no_pods(
+    name: str, taken: int, pods: int | None, *, by_karpenter: bool
+) -> None:
+    found = Catalog().find(name)
+    assert found is not None
+    assert most_pods(found, by_karpenter=by_karpenter, taken_interfaces=taken) == pods
+
+
+@pytest.mark.parametrize(
     ("cpu", "memory", "lacking"),
     [
         (4000, 4096, ()),

@@ -2,8 +2,8 @@
 
 `tests/golden/charts/<chart>-<case>.json` is what matters of the objects that `helm template` made
 of the values of a case. With `helm` on PATH and EKS_GPUSHARE_TEST_CHARTS naming a folder that has
-the charts in `gpu-operator`, `nvidia-device-plugin` and `aws-efa-k8s-device-plugin`, they are
-rendered again and compared.
+the charts in `gpu-operator`, `nvidia-device-plugin`, `aws-efa-k8s-device-plugin` and
+`dcgm-exporter`, they are rendered again and compared.
 """
 
 from __future__ import annotations
@@ -80,6 +80,20 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
         "name": {"nameOverride": "other"},
         "full-name": {"fullnameOverride": "full"},
         "image": {"image": {"repository": "mirror/efa", "tag": "v1"}},
+    },
+    "dcgm-exporter": {
+        "default": {},
+        "scheduling": OWN,
+        "derived": {
+            "hostNetwork": True,
+            "hostPID": True,
+            "extraEnv": [{"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"}],
+            "podAnnotations": {"prometheus.io/scrape": "true"},
+            "serviceMonitor": {"enabled": False},
+        },
+        "names": {"nameOverride": "other", "namespaceOverride": "elsewhere"},
+        "full-name": {"fullnameOverride": "full"},
+        "image": {"image": {"repository": "mirror/dcgm-exporter", "tag": "v1"}},
     },
     "gpu-operator": {
         "default": {},

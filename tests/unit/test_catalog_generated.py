@@ -70,6 +70,10 @@ SIZE: dict[str, tuple[Callable[[InstanceType], object], Callable[[dict[str, Any]
 }
 
 FIELDS = SIZE | {
+    "interface_pods": (
+        lambda t: t.interface_pods,
+        lambda raw: raw["NetworkInfo"]["Ipv4AddressesPerInterface"] - 1,
+    ),
     "gpu.model": (lambda t: t.gpu and t.gpu.model, lambda raw: gpu(raw)["Name"]),
     "gpu.ec2_memory_mib": (
         lambda t: t.gpu and t.gpu.ec2_memory_mib,

@@ -156,6 +156,7 @@ def test_a_type_gets_its_figures(packages: Packages) -> None:
         "api_gpu_count": 1,
         "gpu_fraction": 1,
         "eni_pods": 29,
+        "interface_pods": 9,
         "efa_interfaces": 0,
         "network_cards": 1,
         "nvme_gb": 0,

@@ -1,8 +1,8 @@
 """The table of chart values, and the tool that makes it, on a small chart made here.
 
 With EKS_GPUSHARE_TEST_CHARTS naming a folder that has the charts in `gpu-operator`,
-`nvidia-device-plugin`, `aws-efa-k8s-device-plugin`, `cluster-autoscaler` and `keda`, the whole
-table is made again and compared.
+`nvidia-device-plugin`, `aws-efa-k8s-device-plugin`, `dcgm-exporter`, `cluster-autoscaler` and
+`keda`, the whole table is made again and compared.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ CHARTS = {
     "gpu-operator": versions.GPU_OPERATOR,
     "device-plugin": versions.DEVICE_PLUGIN,
     "efa-device-plugin": versions.EFA_DEVICE_PLUGIN,
+    "dcgm-exporter": versions.DCGM_EXPORTER,
     "cluster-autoscaler": versions.CLUSTER_AUTOSCALER,
     "keda": versions.KEDA,
 }

@@ -1,8 +1,8 @@
 """The tool that makes the lab's table of DaemonSets, on renderings made here.
 
 With `helm` on PATH and EKS_GPUSHARE_TEST_CHARTS naming a folder that has the charts in
-`gpu-operator`, `nvidia-device-plugin` and `aws-efa-k8s-device-plugin`, and `assets` of the
-operator's repository, the whole table is made again and compared.
+`gpu-operator`, `nvidia-device-plugin`, `aws-efa-k8s-device-plugin` and `dcgm-exporter`, and
+`assets` of the operator's repository, the whole table is made again and compared.
 """
 
 from __future__ import annotations
@@ -157,14 +157,15 @@ def test_a_state_more_or_less_is_said_so(
 
 
 def run(out: Path, charts: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    plugin, operator, efa = (
+    plugin, operator, efa, exporter = (
         *(versions.DEVICE_PLUGIN, versions.GPU_OPERATOR),
-        versions.EFA_DEVICE_PLUGIN,
+        *(versions.EFA_DEVICE_PLUGIN, versions.DCGM_EXPORTER),
     )
     command = [sys.executable, str(SCRIPT), "--out", str(out)]
     command += ["--device-plugin", f"{plugin.version}={charts / plugin.name}"]
     command += ["--gpu-operator", f"{operator.version}={charts / operator.name}"]
     command += ["--efa-device-plugin", f"{efa.version}={charts / efa.name}"]
+    command += ["--dcgm-exporter", f"{exporter.version}={charts / exporter.name}"]
     command += ["--operator-assets", str(charts / "assets"), *more]
     return subprocess.run(command, capture_output=True, check=False, timeout=60, text=True)
 

@@ -113,6 +113,29 @@ def test_pods_are_counted_with_those_of_the_node() -> None:
     ]
 
 
+@pytest.mark.parametrize("provisioner", ["karpenter", "managedNodeGroup"])
+def test_with_efa_fewer_pods_have_an_address(provisioner: str) -> None:
+    """Karpenter counts so, and on managed nodes the pods come and get no address."""
+    pool = {
+        "provisioner": provisioner,
+        "instanceTypes": ["p5.48xlarge"],
+        "nodes": {"max": 2},
+        "efa": True,
+        "sharing": {"mode": "timeSlicing", "replicas": 6},
+    }
+
+    assert findings({"pools": {"gpu": {**pool, "efa": False}}}, "GPU209") == []
+    assert findings({"pools": {"gpu": pool}}, "GPU209") == [
+        (
+            "pools.gpu.sharing.replicas",
+            (
+                "p5.48xlarge advertises 48 shares but takes 51 pods with EFA, about 8 of them the "
+                "node's own."
+            ),
+        )
+    ]
+
+
 @pytest.mark.parametrize(
     ("instance", "replicas", "message"),
     [

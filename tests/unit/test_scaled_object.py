@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import promql_parser
@@ -64,8 +65,19 @@ def test_every_query_is_promql_for_one_value(mode: str) -> None:
     assert set(found) == {"busy", "idle", "wake"}
     for query in found.values():
         assert isinstance(promql_parser.parse(query), promql_parser.BinaryExpr)
-        # Without this a query of nothing would be an error, and a stopped workload never wake.
-        assert query.endswith(" or vector(0)")
+    # Of requests that nothing counts none wait; of use that nothing measures KEDA has to know.
+    assert [name for name, query in found.items() if query.endswith(" or vector(0)")] == ["wake"]
+
+
+def test_what_nobody_measures_is_said_and_keeps_the_pods() -> None:
+    spec = scaled(workload(replicas={"min": 2, "max": 5}))
+
+    assert spec["fallback"] == {
+        "failureThreshold": 0,
+        "replicas": 2,
+        "behavior": "scalingModifiers",
+    }
+    assert [each["metadata"]["ignoreNullValues"] for each in spec["triggers"]] == ["false"] * 2
 
 
 def test_the_parser_refuses_what_is_no_promql() -> None:
@@ -126,9 +138,9 @@ def test_a_threshold_holds_for_the_whole_window() -> None:
 
     assert queries(scaled(given)) == {
         "busy": "(min_over_time(avg(use)[600s:30s]) > bool 80) * "
-        "(count_over_time(avg(use)[600s:30s]) >= bool 19) or vector(0)",
+        "(count_over_time(avg(use)[600s:30s]) >= bool 19)",
         "idle": "(max_over_time(avg(use)[120s:30s]) < bool 12.5) * "
-        "(count_over_time(avg(use)[120s:30s]) >= bool 3) or vector(0)",
+        "(count_over_time(avg(use)[120s:30s]) >= bool 3)",
     }
 
 
@@ -148,8 +160,9 @@ def test_pods_come_and_go_one_at_a_time() -> None:
     }
 
 
-def value(text: str, **triggers: float) -> float:
+def value(text: str, **triggers: float | None) -> float:
     """A formula's value: the operators that are used in it mean the same in Python."""
+    text = re.sub(r"\((\w+) \?\? (\d)\)", r"(\2 if \1 is None else \1)", text)
 
     def read(part: str) -> str:
         depth = 0
@@ -181,18 +194,29 @@ def value(text: str, **triggers: float) -> float:
         (2, 0, 1, 0, 0.5),
         (2, 1, 0, 0, 2),
         (2, 0, 0, 5, 1),
+        # Nobody knows: what there is stays.
+        (0, None, None, 0, 0),
+        (0, None, None, 3, 1),
+        (0, None, None, None, 0),
+        (2, None, None, 0, 1),
+        (2, None, None, None, 1),
+        (2, None, 1, 0, 0.5),
+        (1, 0, 1, None, 1),
     ],
 )
 def test_the_formula_of_a_workload_that_is_stopped(
-    pods: int, busy: int, idle: int, wake: int, factor: float
+    pods: int, busy: int | None, idle: int | None, wake: int | None, factor: float
 ) -> None:
     given = workload(autoStop=True, wake={"query": "x"})
 
     assert value(formula(given), pods=pods, busy=busy, idle=idle, wake=wake) == factor
 
 
-@pytest.mark.parametrize(("busy", "idle", "factor"), [(1, 0, 2), (0, 1, 0.5), (0, 0, 1)])
-def test_the_formula_of_one_that_is_not(busy: int, idle: int, factor: float) -> None:
+@pytest.mark.parametrize(
+    ("busy", "idle", "factor"),
+    [(1, 0, 2), (0, 1, 0.5), (0, 0, 1), (None, None, 1), (None, 1, 0.5), (1, None, 2)],
+)
+def test_the_formula_of_one_that_is_not(busy: int | None, idle: int | None, factor: float) -> None:
     assert value(formula(workload()), busy=busy, idle=idle) == factor
 
 

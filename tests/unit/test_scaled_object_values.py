@@ -85,8 +85,10 @@ def on_gpu(
     return [*found, {"series": f"{UTIL}{{{labels}}}", "values": f"{used}+0x40"}]
 
 
-def unit_test(mode: str, given: list[dict[str, str]], at: str, **expected: int) -> dict[str, Any]:
-    """Series of a value every 30 seconds, and what queries come to at a time."""
+def unit_test(
+    mode: str, given: list[dict[str, str]], at: str, **expected: int | None
+) -> dict[str, Any]:
+    """Series of a value every 30 seconds, and what queries come to at a time; None for nothing."""
     asked = queries(mode)
     return {
         "interval": "30s",
@@ -95,7 +97,7 @@ def unit_test(mode: str, given: list[dict[str, str]], at: str, **expected: int) 
             {
                 "expr": asked[name],
                 "eval_time": at,
-                "exp_samples": [{"labels": "{}", "value": value}],
+                "exp_samples": [] if value is None else [{"labels": "{}", "value": value}],
             }
             for name, value in expected.items()
         ],
@@ -134,9 +136,12 @@ def test_use_over_its_whole_window(promtool: Promtool) -> None:
                 "slices", [series(UTIL, FIRST, high), series(UTIL, SECOND, low)], "10m", busy=0
             ),
             unit_test("slices", [series(UTIL, FIRST, low), *device], "10m", busy=0, idle=1),
-            unit_test("slices", [series(UTIL, "models-5d8f7c9b4-abcde", high)], "10m", busy=0),
-            # Nothing is measured: neither.
-            unit_test("slices", [], "10m", busy=0, idle=0, wake=0),
+            unit_test("slices", [series(UTIL, "models-5d8f7c9b4-abcde", high)], "10m", busy=None),
+            # Nothing is measured: KEDA gets no number, and of requests that nobody counts none.
+            unit_test("slices", [], "10m", busy=None, idle=None, wake=0),
+            # What was measured and is no more: not busy any longer, then nothing.
+            unit_test("slices", [series(UTIL, FIRST, "90+0x10 _x30")], "12m", busy=0),
+            unit_test("slices", [series(UTIL, FIRST, "90+0x10 _x60")], "20m", busy=None, idle=None),
         )
         == ""
     )
@@ -209,7 +214,7 @@ def test_use_by_mode_and_by_the_labels_of_either_kind(promtool: Promtool) -> Non
             ),
             unit_test("instances", [series(ENGINE, FIRST, other)], "10m", busy=0, idle=1),
             # What does not exist on MIG is not looked at.
-            unit_test("instances", [series(UTIL, FIRST, "90+0x40")], "10m", busy=0),
+            unit_test("instances", [series(UTIL, FIRST, "90+0x40")], "10m", busy=None),
             unit_test("exclusive", [series(UTIL, FIRST, "90+0x40", **exported)], "10m", busy=1),
             unit_test("slices", [series(UTIL, FIRST, "5+0x40", **exported)], "10m", idle=1),
         )

@@ -41,6 +41,7 @@ SOURCES = {
     "aws-efa-k8s-device-plugin": (
         "https://aws.github.io/eks-charts/aws-efa-k8s-device-plugin-{}.tgz"
     ),
+    "dcgm-exporter": "https://github.com/NVIDIA/dcgm-exporter/tree/4.5.3-{}/deployment",
     KEDA: "https://github.com/kedacore/charts/tree/v{}/keda",
     CLUSTER_AUTOSCALER: (
         "https://github.com/kubernetes/autoscaler/tree/cluster-autoscaler-chart-{}/"
@@ -250,6 +251,7 @@ def given_charts(options: argparse.Namespace) -> dict[str, str]:
         "gpu-operator": options.gpu_operator,
         "nvidia-device-plugin": options.device_plugin,
         "aws-efa-k8s-device-plugin": options.efa_device_plugin,
+        "dcgm-exporter": options.dcgm_exporter,
     }
 
 
@@ -269,7 +271,7 @@ def write_table(file: Path, found: Mapping[str, Any]) -> None:
 def add_chart_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that name the charts and where the data file goes."""
     parser.add_argument("--out", type=Path, required=True, help="folder for the data file")
-    for name in ("--gpu-operator", "--device-plugin", "--efa-device-plugin"):
+    for name in ("--gpu-operator", "--device-plugin", "--efa-device-plugin", "--dcgm-exporter"):
         parser.add_argument(name, required=True, metavar="VERSION=FOLDER", help="the chart")
 
 

@@ -2,7 +2,7 @@
 
     python tools/catalog/daemonsets.py --out components/eks_gpushare_lab/install/data \
         --device-plugin 0.20.0=FOLDER --gpu-operator v26.7.0=FOLDER --operator-assets FOLDER \
-        --efa-device-plugin v0.5.30=FOLDER
+        --efa-device-plugin v0.5.30=FOLDER --dcgm-exporter 4.8.2=FOLDER
 
 A FOLDER is a chart as chart_keys.py wants it; `helm` renders it, of PATH or of --helm. The GPU
 Operator makes most of its DaemonSets itself, of the manifests in `assets` of its repository at the
@@ -46,7 +46,7 @@ SCHEDULING = ("nodeSelector", "affinity", "tolerations", "priorityClassName")
 
 _KEPT = Path(__file__).with_name("lab-charts.json")
 _GATE = "toolkit-validation"
-_EFA = "aws-efa-k8s-device-plugin"
+_BESIDE = ("aws-efa-k8s-device-plugin", "dcgm-exporter")
 _ABOUT = (
     "DaemonSets of each chart by version. defaults: values of values.yaml that the lab reads. "
     "daemonSets: those that the chart has with `settings` and its defaults otherwise, by program, "
@@ -242,7 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the generator; return 0, or 1 after one line that says what is wrong."""
     options = _parser().parse_args(arguments)
     folders = given_charts(options)
-    given = {name: folders[name] for name in ("nvidia-device-plugin", "gpu-operator", _EFA)}
+    given = {name: folders[name] for name in ("nvidia-device-plugin", "gpu-operator", *_BESIDE)}
     kept = json.loads(_KEPT.read_text(encoding="utf-8"))
     found: dict[str, Any] = {"_about": _ABOUT}
     try:

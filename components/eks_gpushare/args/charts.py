@@ -41,6 +41,8 @@ class Charts(TypedDict):
     """cluster-autoscaler."""
     efa_device_plugin: NotRequired[Chart]
     """aws-efa-k8s-device-plugin."""
+    dcgm_exporter: NotRequired[Chart]
+    """dcgm-exporter."""
     keda: NotRequired[Chart]
     """keda."""
 
@@ -56,6 +58,8 @@ class GpuStack(TypedDict):
     """Image for the controller that frees nodes once MIG manager has made their layout."""
     efa_device_plugin: NotRequired[bool]
     """Install AWS's device plugin for pools with `efa`. Default: true."""
+    dcgm_exporter: NotRequired[bool]
+    """Install NVIDIA's DCGM exporter beside the device plugin. Default: false."""
 
 
 class ManagerSettings(TypedDict):

@@ -69,6 +69,7 @@ class InstanceType:
         gpu_fraction: share of a whole GPU that each is; 1, but 0.125 to 0.5 on g6f and gr6f.
         max_pods: pods a managed node group's node takes (see `eks_max_pods`); None if unknown.
         eni_pods: pods its network interfaces alone allow, before EKS's cap; None if unknown.
+        interface_pods: those of them that each interface allows; None if unknown.
         efa_interfaces: EFA interfaces at most.
         network_cards: network cards; EFA interfaces are spread over them.
         network_mbps: baseline network bandwidth in Mbit/s; None if unknown.
@@ -97,6 +98,7 @@ class InstanceType:
     gpu_fraction: float = 1.0
     max_pods: int | None = None
     eni_pods: int | None = None
+    interface_pods: int | None = None
     efa_interfaces: int = 0
     network_cards: int = 1
     network_mbps: int | None = None

@@ -105,6 +105,13 @@ EFA_DEVICE_PLUGIN = HelmChart(
     "2026-08-03; read 2026-11-22",
 )
 
+DCGM_EXPORTER = HelmChart(
+    name="dcgm-exporter",
+    version="4.8.2",
+    repository="https://nvidia.github.io/dcgm-exporter/helm-charts",
+    source="NVIDIA/dcgm-exporter, deployment/Chart.yaml of 2026-05-12; read 2026-11-24",
+)
+
 KARPENTER = HelmChart(
     name="karpenter",
     version="1.14.1",

@@ -49,6 +49,9 @@ class GpuStack(Model):
     efa_device_plugin: bool | None = None
     """Install AWS's device plugin for pools with `efa`; false where the cluster has it already.
     Default: true."""
+    dcgm_exporter: bool = False
+    """Install NVIDIA's DCGM exporter, which measures the GPUs of the pools, beside the device
+    plugin, and told what their sharing takes. The GPU Operator brings one by itself."""
 
 
 class Chart(Model):
@@ -83,6 +86,8 @@ class Charts(Model):
     """cluster-autoscaler. Default: as this release has it."""
     efa_device_plugin: Chart | None = None
     """aws-efa-k8s-device-plugin. Default: as this release has it."""
+    dcgm_exporter: Chart | None = None
+    """dcgm-exporter. Default: as this release has it."""
     keda: Chart | None = None
     """keda. Default: as this release has it."""
 

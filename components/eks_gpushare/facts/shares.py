@@ -14,23 +14,44 @@ if TYPE_CHECKING:
 SYSTEM_PODS: Final = 8
 """Pods of DaemonSets on a GPU node: aws-node, kube-proxy, Pod Identity agent, node monitoring
 agent and its DCGM, device plugin, GPU feature discovery, NFD worker; MPS adds one."""
+_HOST_PODS: Final = 2
+"""Pods that are counted besides those with an address: they are in the node's own network."""
 _LEAST: Final = (("a CPU", 1000), ("1 GiB of memory", 1024))
 """Of CPU in thousandths, and of memory in MiB."""
 
 
 def most_pods(
-    instance_type: InstanceType, *, by_karpenter: bool, prefixes: bool = False
+    instance_type: InstanceType,
+    *,
+    by_karpenter: bool,
+    prefixes: bool = False,
+    taken_interfaces: int = 0,
 ) -> int | None:
     """How many pods a node runs untold, those of the system among them; None if unknown.
+
+    An interface for EFA alone is one of those that the default network card has, and no pod's
+    address is on it: so Karpenter counts (pkg/providers/instancetype/types.go, ENILimitedPods). EKS
+    lets pods come that get no address.
 
     Karpenter keeps to what the network interfaces allow
     (https://karpenter.sh/docs/concepts/nodeclasses/#speckubelet), EKS caps that. EKS knows of
     prefixes of addresses, with which the cap is all that counts
     (https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses-procedure.html).
+
+    Args:
+        instance_type: The type of the node.
+        by_karpenter: Whether Karpenter makes it.
+        prefixes: Whether the cluster has prefix delegation.
+        taken_interfaces: Interfaces of the default network card that are for EFA alone.
     """
     if prefixes and not by_karpenter:
         return SMALL_NODE_PODS if instance_type.vcpus < SMALL_NODE_VCPUS else LARGE_NODE_PODS
-    return (by_karpenter and instance_type.eni_pods) or instance_type.max_pods
+    most = (by_karpenter and instance_type.eni_pods) or instance_type.max_pods
+    each, every = instance_type.interface_pods, instance_type.eni_pods
+    if not taken_interfaces or most is None or each is None or every is None:
+        return most
+    left = every - taken_interfaces * each
+    return min(most, left) if left > _HOST_PODS else 0
 
 
 def are_more_than_pods(shares: int, pods: int | None) -> bool:

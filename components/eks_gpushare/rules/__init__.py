@@ -102,6 +102,11 @@ def _operator(environment: Environment) -> bool:
     return environment.gpu_stack.manager == "gpuOperator"
 
 
+def _engines(environment: Environment) -> bool:
+    beside = environment.gpu_stack.dcgm_exporter or environment.charts.dcgm_exporter is not None
+    return beside or _operator(environment)
+
+
 def _taints(environment: Environment) -> bool:
     return any("taints" in pool.model_fields_set for pool in environment.pools.values())
 
@@ -183,7 +188,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "chart_effects": _charts,
     "chart_images": _charts,
     "efa": _efa,
-    "host_engine": _operator,
+    "host_engine": _engines,
     "karpenter_install": _karpenter,
     "warm_room": _warm,
     "workloads": _workloads,

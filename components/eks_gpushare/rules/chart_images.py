@@ -62,7 +62,19 @@ _DISCOVERY = _Example(
     f"{_MIRROR}/nfd/node-feature-discovery", f"v{versions.NODE_FEATURE_DISCOVERY.version}"
 )
 # The tag that the chart's values.yaml has, read 2026-11-22.
-_EFA = _Example(f"{_MIRROR}/eks/aws-efa-k8s-device-plugin", "v0.5.20")
+_BESIDE = (
+    (
+        "efa_device_plugin",
+        "efaDevicePlugin",
+        _Example(f"{_MIRROR}/eks/aws-efa-k8s-device-plugin", "v0.5.20"),
+    ),
+    (
+        "dcgm_exporter",
+        "dcgmExporter",
+        _Example(f"{_MIRROR}/k8s/dcgm-exporter", "4.5.3-4.8.2-distroless"),
+    ),
+)
+"""Charts beside the device plugin's: field, key, and an image."""
 _KARPENTER = _Example(f"{_MIRROR}/karpenter/controller", versions.KARPENTER.version)
 _KEDA_REGISTRY = "ghcr.io"
 _OF_KEDA = {
@@ -95,13 +107,14 @@ def chart_images(ctx: Context) -> Iterator[Finding]:
 
 
 @check(Scope.CHARTS, BAD_IMAGE, MOVING_IMAGE, BAD_PULL_SECRET)
-def efa_images(ctx: Context) -> Iterator[Finding]:
-    """For the chart of the EFA device plugin."""
-    values = _given(ctx, "efa_device_plugin")
-    at: FieldPath = ("charts", "efaDevicePlugin", "values")
-    yield from _tagged((*at, "image"), values.get("image"), _EFA)
-    listed = values.get("imagePullSecrets")
-    yield from _secrets((*at, "imagePullSecrets"), listed, named=True)
+def images_beside(ctx: Context) -> Iterator[Finding]:
+    """For the charts of the EFA device plugin and of the DCGM exporter."""
+    for field, key, example in _BESIDE:
+        values = _given(ctx, field)
+        at: FieldPath = ("charts", key, "values")
+        yield from _tagged((*at, "image"), values.get("image"), example)
+        listed = values.get("imagePullSecrets")
+        yield from _secrets((*at, "imagePullSecrets"), listed, named=True)
 
 
 @check(Scope.CHARTS, BAD_IMAGE, MOVING_IMAGE, BAD_PULL_SECRET)

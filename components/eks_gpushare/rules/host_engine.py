@@ -9,9 +9,14 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.edges.engines import engine_of_operator
+from eks_gpushare.rules.charts import IDLE_CHART
 from eks_gpushare.rules.registry import Runs, Scope, check
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
-from eks_gpushare.sharing.exporter import with_process_metrics
+from eks_gpushare.sharing.exporter import (
+    exporter_chart_values,
+    has_own_exporter,
+    with_process_metrics,
+)
 from eks_gpushare.sharing.mig_manager import uses_mig_manager
 from eks_gpushare.sharing.node_monitoring import (
     AGENT,
@@ -46,6 +51,15 @@ OLD_AGENT = Rule(
     "Its host engine keeps the GPUs busy; without its engine it reports every GPU as broken, and "
     "node repair replaces the node.",
     "https://github.com/aws/eks-node-monitoring-agent/blob/v1.6.0/charts/configuration.schema.json",
+)
+
+TWO_EXPORTERS = Rule(
+    "GPU852",
+    "error",
+    "A stack installs a DCGM exporter where there is none.",
+    "Two exporters on a node each run a host engine of DCGM: they may lock up the driver, and one "
+    "of them has no profiling metrics.",
+    "https://github.com/NVIDIA/DCGM/issues/108",
 )
 
 _AT = ("charts", "gpuOperator", "values")
@@ -95,13 +109,41 @@ def engines(ctx: Context) -> Iterator[Finding]:
         )
 
 
+@check(Scope.CHARTS, TWO_ENGINES, runs=Runs.IN_STACKS)
+def engine_beside_plugin(ctx: Context) -> Iterator[Finding]:
+    """Of the exporter's own chart, which has to be in the network of the node for the agent's."""
+    environment, chart = ctx.environment, ctx.environment.charts.dcgm_exporter
+    if chart is None or not has_own_exporter(environment) or ctx.new_cluster is None:
+        return
+    if environment.gpu_stack.manager != "devicePlugin":
+        return
+    pools = pools_of_chart(environment.pools)
+    values = exporter_chart_values(pools, ctx.catalog, chart.values, node_monitoring_agent=True)
+    address = _variables({"env": values.get("extraEnv")}).get(REMOTE_ENGINE)
+    if address == ENGINE_ADDRESS and values.get("hostNetwork") is not True:
+        yield TWO_ENGINES.finding(
+            ("charts", "dcgmExporter", "values", "hostNetwork"),
+            f"{ENGINE_ADDRESS} is the agent's host engine in the network of the node only.",
+            "Remove it.",
+        )
+    elif address is None and exporter_values(pools, ctx.catalog):
+        yield TWO_ENGINES.finding(
+            ("charts", "dcgmExporter", "values", "extraEnv"),
+            f"Without {REMOTE_ENGINE} the exporter starts a host engine of its own beside that of "
+            "the node monitoring agent.",
+            "Make it a list of variables.",
+        )
+
+
 @check(Scope.CHARTS, NO_ENGINE, runs=Runs.IN_STACKS)
 def exporter_without_engine(ctx: Context) -> Iterator[Finding]:
-    pools = pools_of_chart(ctx.environment.pools)
-    if ctx.environment.gpu_stack.manager != "gpuOperator" or ctx.new_cluster is None:
+    environment = ctx.environment
+    pools = pools_of_chart(environment.pools)
+    if ctx.new_cluster is None or not exporter_values(pools, ctx.catalog):
         return
-    given = _block(ctx.environment.charts.gpu_operator.values, "dcgmExporter")
-    if given.get("enabled") is False or not exporter_values(pools, ctx.catalog):
+    given = _block(environment.charts.gpu_operator.values, "dcgmExporter")
+    brings_one = environment.gpu_stack.manager == "gpuOperator"
+    if not (given.get("enabled") is not False if brings_one else has_own_exporter(environment)):
         return
     for name, pool in pools.items():
         known = any(ctx.catalog.find(each) for each in pool.instance_types)
@@ -112,6 +154,27 @@ def exporter_without_engine(ctx: Context) -> Iterator[Finding]:
                 "pools uses it.",
                 "Give these nodes a cluster of their own, or do without their GPU metrics.",
             )
+
+
+@check(Scope.ENVIRONMENT, TWO_EXPORTERS, IDLE_CHART)
+def exporter_beside(ctx: Context) -> Iterator[Finding]:
+    environment, keda = ctx.environment, ctx.environment.keda
+    stack, at = environment.gpu_stack, ("gpuStack", "dcgmExporter")
+    message = None
+    if stack.manager == "gpuOperator":
+        message = "The GPU Operator brings the exporter and configures it."
+    elif keda is not None and keda.prometheus.exporter == "existing":
+        message = "keda.prometheus.exporter says that somebody else runs the exporter."
+    elif not pools_of_chart(environment.pools):
+        message = "It runs on nodes with the device plugin's chart, and Bottlerocket's have none."
+    if stack.dcgm_exporter and message is not None:
+        yield TWO_EXPORTERS.finding(at, message, "Remove the key.")
+    if environment.charts.dcgm_exporter is not None and not stack.dcgm_exporter:
+        yield IDLE_CHART.finding(
+            ("charts", "dcgmExporter"),
+            "This stack installs no DCGM exporter of its own.",
+            "Remove the block, or set gpuStack: {dcgmExporter: true}.",
+        )
 
 
 @check(Scope.ENVIRONMENT, OLD_AGENT)

@@ -16,10 +16,12 @@ from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.exporter import (
     BY_PROCESS,
     RESOURCES,
+    exporter_chart_values,
     followed_shares,
     has_own_exporter,
     with_process_metrics,
 )
+from eks_gpushare.sharing.resources import replicas
 from eks_gpushare.sharing.scaled_object import tells_pods_apart
 from eks_gpushare.sharing.workloads import is_scaled, pools_of
 
@@ -239,14 +241,28 @@ def _without_texts(query: str) -> tuple[str, bool]:
 
 @check(Scope.ENVIRONMENT, NO_EXPORTER, OTHER_EXPORTER)
 def exporter(ctx: Context) -> Iterator[Finding]:
-    """The GPU Operator brings one, unless it is told not to; others nobody here knows."""
+    """The GPU Operator brings one, and beside the device plugin it is asked for."""
     environment, keda = ctx.environment, _keda(ctx)
     if keda is None:
         return
     if not has_own_exporter(environment):
         yield from _no_exporter(ctx, keda.prometheus)
+    elif environment.gpu_stack.manager == "devicePlugin":
+        pools, chart = pools_of_chart(environment.pools), environment.charts.dcgm_exporter
+        if chart is not None and any(replicas(pool) > 1 for pool in pools.values()):
+            values = exporter_chart_values(pools, ctx.catalog, chart.values)
+            at = ("charts", "dcgmExporter", "values")
+            fix = "Remove what they say otherwise."
+            yield from _other_exporter(ctx, values, "extraEnv", at, fix)
     elif keda.prometheus.process_metrics:
-        yield from _other_exporter(ctx)
+        values = with_process_metrics(environment, pools_of_chart(environment.pools), ctx.catalog)
+        told = value_at(values, "dcgmExporter", {})
+        at = ("keda", "prometheus", "processMetrics")
+        fix = (
+            "Remove what charts.gpuOperator.values.dcgmExporter says otherwise, or remove "
+            "processMetrics."
+        )
+        yield from _other_exporter(ctx, told if isinstance(told, dict) else {}, "env", at, fix)
 
 
 def _no_exporter(ctx: Context, given: Prometheus) -> Iterator[Finding]:
@@ -266,46 +282,54 @@ def _no_exporter(ctx: Context, given: Prometheus) -> Iterator[Finding]:
     ]
     if follows:
         manager = ctx.environment.gpu_stack.manager
-        why = "is told not to run one" if manager == "gpuOperator" else "brings none"
+        why, own = "brings none", "Set gpuStack: {dcgmExporter: true}."
+        if manager == "gpuOperator":
+            why, own = "is told not to run one", "Remove dcgmExporter.enabled from its values."
         yield NO_EXPORTER.finding(
             ("keda", "prometheus", "exporter"),
             f"The pods of {', '.join(follows)} follow the use of GPUs, which a DCGM exporter "
             f"measures, and {manager} {why}.",
-            "Set exporter: existing if somebody else runs one that this server scrapes; or "
-            "gpuStack: {manager: gpuOperator}, which brings one; or useQuery in the workloads.",
+            f"{own} Or set exporter: existing if somebody else runs one that this server scrapes, "
+            "or useQuery in the workloads.",
         )
 
 
-def _other_exporter(ctx: Context) -> Iterator[Finding]:
-    pools = pools_of_chart(ctx.environment.pools)
-    values = with_process_metrics(ctx.environment, pools, ctx.catalog)
-    env = value_at(values, "dcgmExporter.env")
+def _other_exporter(
+    ctx: Context, values: Mapping[str, Any], key: str, at: FieldPath, fix: str
+) -> Iterator[Finding]:
+    """What an exporter of the stack's own lacks, as the values of its chart are in the end.
+
+    Args:
+        ctx: The stack.
+        values: What the exporter is told.
+        key: The key of its environment there.
+        at: Where the stack says otherwise.
+        fix: What to change.
+    """
+    env = values.get(key)
     variables = {
         variable.get("name"): variable
         for variable in (env if isinstance(env, list) else ())
         if isinstance(variable, dict)
     }
-    lacking = [] if value_at(values, "dcgmExporter.hostPID") is True else ["hostPID: true"]
+    lacking = [] if values.get("hostPID") is True else ["hostPID: true"]
     if str(variables.get(BY_PROCESS, {}).get("value")).lower() not in {"1", "t", "true"}:
-        lacking.append(f'{BY_PROCESS}: "true" in env')
-    lacking += _unlisted(ctx, variables.get(RESOURCES, {}))
+        lacking.append(f'{BY_PROCESS}: "true" in {key}')
+    follows = followed_shares(ctx.environment, ctx.catalog)
+    lacking += _unlisted(follows, variables.get(RESOURCES, {}), key)
     if lacking:
-        yield OTHER_EXPORTER.finding(
-            ("keda", "prometheus", "processMetrics"),
-            f"The exporter of the GPU Operator runs without {' and '.join(lacking)}.",
-            "Remove what charts.gpuOperator.values.dcgmExporter says otherwise, or remove "
-            "processMetrics.",
-        )
+        whose = "the GPU Operator" if key == "env" else "the stack"
+        message = f"The exporter of {whose} runs without {' and '.join(lacking)}."
+        yield OTHER_EXPORTER.finding(at, message, fix)
 
 
-def _unlisted(ctx: Context, variable: Mapping[str, Any]) -> list[str]:
+def _unlisted(shares: list[str], variable: Mapping[str, Any], key: str) -> list[str]:
     """What has to be added to the resources whose pods the exporter sees."""
     listed = {name.strip() for name in str(variable.get("value") or "").split(",")}
-    shares = followed_shares(ctx.environment, ctx.catalog)
     unlisted = [share for share in shares if share not in listed]
     if not unlisted or "valueFrom" in variable:
         return []
-    return [f"{', '.join(unlisted)} among {RESOURCES} in env"]
+    return [f"{', '.join(unlisted)} among {RESOURCES} in {key}"]
 
 
 @check(Scope.KEDA, KEDA_NAMESPACE)

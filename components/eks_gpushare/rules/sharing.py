@@ -251,9 +251,10 @@ def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         pods = pods_of_node(pool, instance_type, ctx.environment)
         who = f"{instance_type.name} advertises {count} shares"
         if pods is not None and are_more_than_pods(count, pods):
+            efa = " with EFA" if pool.efa else ""
             yield TOO_FEW_PODS.finding(
                 _lever(name, pool),
-                f"{who} but takes {pods} pods, about {SYSTEM_PODS} of them the node's own.",
+                f"{who} but takes {pods} pods{efa}, about {SYSTEM_PODS} of them the node's own.",
                 _fewer(count // replicas(pool), pods - SYSTEM_PODS)
                 + _prefixes(ctx, pool, instance_type, count),
             )

@@ -10,6 +10,7 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.capacity import most_pods
+from eks_gpushare.sharing.exporter import measures_processes
 from eks_gpushare.sharing.resources import is_left_whole
 from eks_gpushare.sharing.scaled_object import tells_pods_apart
 from eks_gpushare.sharing.workloads import is_scaled, most_replicas, pools_of
@@ -338,7 +339,7 @@ def use_is_measured(ctx: Context) -> Iterator[Finding]:
                 "number of pods.",
             )
         if workload.use_query is None:
-            known = keda is not None and keda.prometheus.process_metrics
+            known = measures_processes(ctx.environment)
             yield from _indistinct(ctx, at, workload, process_metrics=known)
 
 
@@ -359,8 +360,9 @@ def _indistinct(
         else:
             message = f"Pods share each GPU of {name}, and DCGM measures GPUs."
             fix = (
-                "Run the DCGM exporter with hostPID and KUBERNETES_VIRTUAL_GPUS=true and set "
-                "processMetrics: true in keda.prometheus, or add useQuery with PromQL for another "
-                "measure of 0 to 100."
+                "Set processMetrics: true in keda.prometheus, which gives the GPU Operator's "
+                "exporter hostPID and KUBERNETES_VIRTUAL_GPUS=true, and says that another has "
+                "them; beside the device plugin, gpuStack: {dcgmExporter: true}; or add useQuery "
+                "with PromQL for another measure of 0 to 100."
             )
         yield INDISTINCT_USE.finding((*at, "useQuery"), message, fix)

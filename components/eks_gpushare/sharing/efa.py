@@ -45,6 +45,11 @@ def efa_cards(instance_type: InstanceType) -> list[tuple[int, int]]:
     return [(card, 0 if card else 1) for card in range(count)]
 
 
+def taken_interfaces(pool: Pool, instance_type: InstanceType) -> int:
+    """Interfaces of a node's default network card that are for EFA alone, which pods lack."""
+    return sum(card == 0 for card, _ in efa_cards(instance_type)) if pool.efa else 0
+
+
 def pools_with_efa(environment: Environment) -> dict[str, Pool]:
     """The pools that the stack's EFA device plugin is for; none if the cluster has one already."""
     if environment.gpu_stack.efa_device_plugin is False:

@@ -8,6 +8,9 @@ from ten pods on is the one pod more or less, and pods that are ending would cou
 
 0 is for none: KEDA stops the workload once the formula has been 0 for the cooldown period.
 
+What nothing measures, KEDA asks in vain. It then falls back: the condition Fallback of the
+ScaledObject is true, and the trigger is nil in the formula, which keeps the pods that there are.
+
 Sources, read 2026-11-22 at v2.20.2 of https://github.com/kedacore/keda: pkg/scaling/modifiers,
 pkg/scaling/scale_handler.go, pkg/scaling/executor/scale_scaledobjects.go and
 pkg/scalers/prometheus_scaler.go; of Kubernetes pkg/controller/podautoscaler/replica_calculator.go.
@@ -208,6 +211,7 @@ def scaled_object(
             "cooldownPeriod": 60 * idle.minutes,
             **limits,
             "maxReplicaCount": most_replicas(workload),
+            "fallback": {"failureThreshold": 0, "replicas": low, "behavior": "scalingModifiers"},
             "advanced": {
                 "scalingModifiers": {
                     "formula": formula(workload),
@@ -230,14 +234,15 @@ def formula(workload: Workload) -> str:
     """The factor of the pods that a workload shall have, as KEDA evaluates it.
 
     At no pods it is whether something waits. Pods that nothing is measured of are neither busy nor
-    idle, so that those that wait for a node, or load a model, stay.
+    idle, so that those that wait for a node, or load a model, stay; and while nobody can say
+    whether something waits, the last ones stay, and none comes.
     """
     if not workload.auto_stop:
-        return "busy > 0 ? 2 : (idle > 0 ? 0.5 : 1)"
+        return "(busy ?? 0) > 0 ? 2 : ((idle ?? 0) > 0 ? 0.5 : 1)"
     low = workload.replicas.min
-    fewer = f"pods > {low} ? 0.5 : (wake > 0 ? 1 : 0)"
-    running = f"busy > 0 ? 2 : (idle > 0 ? ({fewer}) : 1)"
-    return f"pods > 0 ? ({running}) : (wake > 0 ? 1 : 0)"
+    fewer = f"pods > {low} ? 0.5 : ((wake ?? 1) > 0 ? 1 : 0)"
+    running = f"(busy ?? 0) > 0 ? 2 : ((idle ?? 0) > 0 ? ({fewer}) : 1)"
+    return f"pods > 0 ? ({running}) : ((wake ?? 0) > 0 ? 1 : 0)"
 
 
 def _one_at_a_time(minutes: int) -> dict[str, Any]:
@@ -248,7 +253,7 @@ def _one_at_a_time(minutes: int) -> dict[str, Any]:
 
 
 def _whole_window(use: str, extreme: str, minutes: int, compared: str, threshold: float) -> str:
-    """1 if the use was beyond a threshold all the time, else 0.
+    """1 if the use was beyond a threshold all the time, else 0; nothing where nothing measured it.
 
     Not before it has been measured for the whole time but one step: a pod that has just come would
     be idle at its first value.
@@ -258,7 +263,7 @@ def _whole_window(use: str, extreme: str, minutes: int, compared: str, threshold
     enough = max(1, seconds // STEP_SECONDS - 1)
     return (
         f"({extreme}_over_time({window}) {compared} bool {threshold:g}) * "
-        f"(count_over_time({window}) >= bool {enough}) or vector(0)"
+        f"(count_over_time({window}) >= bool {enough})"
     )
 
 
@@ -276,6 +281,8 @@ def _asked(prometheus: PrometheusServer, name: str, query: str) -> dict[str, Any
             **({"awsRegion": prometheus.region} if prometheus.region is not None else {}),
             "query": query,
             "threshold": "1",
+            # Else what nobody measures would be 0 to KEDA.
+            "ignoreNullValues": "false",
         },
         **(
             {

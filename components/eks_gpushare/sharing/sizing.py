@@ -13,6 +13,7 @@ from eks_gpushare.catalog.gpus import mps_client_limit
 from eks_gpushare.catalog.versions import device_plugin_source
 from eks_gpushare.config.sharing import Exclusive, Mig, Mps
 from eks_gpushare.facts.shares import SYSTEM_PODS, most_pods
+from eks_gpushare.sharing.efa import taken_interfaces
 from eks_gpushare.sharing.nodes import allocatable
 from eks_gpushare.sharing.resources import is_left_whole, shares
 from eks_gpushare.sharing.system_load import SystemLoad, known_addons, on_each_node
@@ -202,8 +203,12 @@ def pods_of_node(pool: Pool, instance_type: InstanceType, environment: Environme
         return given
     addons = known_addons(environment)
     prefixes = addons is not None and addons.prefix_delegation
-    by_karpenter = pool.provisioner == "karpenter"
-    return most_pods(instance_type, by_karpenter=by_karpenter, prefixes=prefixes)
+    return most_pods(
+        instance_type,
+        by_karpenter=pool.provisioner == "karpenter",
+        prefixes=prefixes,
+        taken_interfaces=taken_interfaces(pool, instance_type),
+    )
 
 
 def _mib(amount: Fraction) -> str:

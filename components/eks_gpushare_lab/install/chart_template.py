@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from eks_gpushare_lab.client import Object
+    from eks_gpushare_lab.install.release import DeclaredRelease
 
 ROLE = "lab.eks-gpushare/role"
 """Annotation of a DaemonSet: which of the chart's programs it is."""
@@ -75,6 +76,15 @@ def _manager(name: str, image: str, more: Mapping[str, str], *, oneshot: bool) -
     ]
     made = container(name, image, environment, "config-manager")
     return {**made, "name": name, "volumeMounts": mounts}
+
+
+def full_name(release: DeclaredRelease, values: Mapping[str, Any]) -> str:
+    """The name that most charts give to what they make, by the helper that Helm writes for them."""
+    if values["fullnameOverride"]:
+        return str(values["fullnameOverride"])[:NAME_LENGTH].rstrip("-")
+    name = str(values["nameOverride"] or release.chart)
+    full = release.name if name in release.name else f"{release.name}-{name}"
+    return full[:NAME_LENGTH].rstrip("-")
 
 
 def daemon_set(name: str, namespace: str, program: str, instance: str, pods: Pods) -> Object:

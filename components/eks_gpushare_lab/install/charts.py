@@ -12,8 +12,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab import rules
-from eks_gpushare_lab.install import device_plugin_chart, efa_plugin_chart, gpu_operator_chart
+from eks_gpushare_lab.install import (
+    device_plugin_chart,
+    efa_plugin_chart,
+    exporter_chart,
+    gpu_operator_chart,
+)
 from eks_gpushare_lab.install.release import facts_of, known_versions
+from eks_gpushare_lab.simulated_node.pods import EXPORTER
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
@@ -25,11 +31,17 @@ _MAKERS = {
     _PLUGIN: device_plugin_chart.render,
     _OPERATOR: gpu_operator_chart.render,
     _EFA: efa_plugin_chart.render,
+    EXPORTER: exporter_chart.render,
 }
 _PROGRAMS = ("karpenter", "karpenter-crd", "cluster-autoscaler", "keda")
 """Charts of which nothing is rendered: their programs run beside the control plane, and of their
 modules are the definitions."""
-_KEYS = {_PLUGIN: "devicePlugin", _OPERATOR: "gpuOperator", _EFA: "efaDevicePlugin"}
+_KEYS = {
+    _PLUGIN: "devicePlugin",
+    _OPERATOR: "gpuOperator",
+    _EFA: "efaDevicePlugin",
+    EXPORTER: "dcgmExporter",
+}
 
 
 def render(release: DeclaredRelease) -> list[Object]:

@@ -10,11 +10,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare_lab.install.chart_template import (
-    NAME_LENGTH,
     Pods,
     add_config_manager,
     container,
     daemon_set,
+    full_name,
 )
 from eks_gpushare_lab.install.release import (
     ChartError,
@@ -61,7 +61,7 @@ class _Made:
     def __init__(self, release: DeclaredRelease, values: Mapping[str, Any]) -> None:
         self._release, self._values = release, values
         self._daemon_sets = facts_of(release)["daemonSets"]
-        self._name, self.namespace = _full_name(release, values), _namespace(release, values)
+        self._name, self.namespace = full_name(release, values), _namespace(release, values)
         embedded = f"{self._name}-configs" if values["config"]["map"] else ""
         self.config_map: str = values["config"]["name"] or embedded
 
@@ -124,11 +124,3 @@ def _validate(release: DeclaredRelease, values: Mapping[str, Any]) -> None:
 
 def _namespace(release: DeclaredRelease, values: Mapping[str, Any]) -> str:
     return str(values["namespaceOverride"] or release.namespace)
-
-
-def _full_name(release: DeclaredRelease, values: Mapping[str, Any]) -> str:
-    if values["fullnameOverride"]:
-        return str(values["fullnameOverride"])[:NAME_LENGTH].rstrip("-")
-    name = str(values["nameOverride"] or release.chart)
-    full = release.name if name in release.name else f"{release.name}-{name}"
-    return full[:NAME_LENGTH].rstrip("-")

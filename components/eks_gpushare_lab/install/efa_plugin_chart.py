@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare_lab.install.chart_template import NAME_LENGTH, Pods, container, daemon_set
+from eks_gpushare_lab.install.chart_template import Pods, container, daemon_set, full_name
 from eks_gpushare_lab.install.release import facts_of, scheduling, values_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def render(release: DeclaredRelease) -> Iterator[Object]:
     main["name"] = _PROGRAM
     del main["command"]  # it is the image's own
     pods = Pods([main], scheduling=where)
-    yield daemon_set(_full_name(release, values), release.namespace, _PROGRAM, release.name, pods)
+    yield daemon_set(full_name(release, values), release.namespace, _PROGRAM, release.name, pods)
 
 
 def _affinity(labels: Mapping[str, Any]) -> Object:
@@ -45,11 +45,3 @@ def _affinity(labels: Mapping[str, Any]) -> Object:
     terms[-1].append(_NOT_AUTO)
     chosen = {"nodeSelectorTerms": [{"matchExpressions": term} for term in terms]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": chosen}}
-
-
-def _full_name(release: DeclaredRelease, values: Mapping[str, Any]) -> str:
-    if values["fullnameOverride"]:
-        return str(values["fullnameOverride"])[:NAME_LENGTH].rstrip("-")
-    name = str(values["nameOverride"] or release.chart)
-    full = release.name if name in release.name else f"{release.name}-{name}"
-    return full[:NAME_LENGTH].rstrip("-")

@@ -31,7 +31,7 @@ OPERATOR = "gpu-operator"
 VALIDATOR = "nvidia-operator-validator"
 """Command by which the lab marks the operator's validator."""
 EXPORTER = "dcgm-exporter"
-"""Command of the exporter of metrics."""
+"""Command of the exporter of metrics, or its image, which in its own chart says the command."""
 EFA_PLUGIN = "aws-efa-k8s-device-plugin"
 """Name of the container with AWS's device plugin of EFA, which has no command of its own."""
 HOST_ENGINE = "nv-hostengine"
@@ -139,8 +139,10 @@ def _is_gated(pod: Object) -> bool:
 
 
 def _command(container: dict[str, Any]) -> str:
-    if not container.get("command"):  # the image's own: it is known by the container's name
-        return EFA_PLUGIN if container["name"] == EFA_PLUGIN else ""
+    if not container.get("command"):  # the image's own: it is known by container or image
+        image = str(container.get("image") or "").rpartition("/")[2].partition(":")[0]
+        known = {EFA_PLUGIN: container["name"], EXPORTER: image}
+        return next((program for program, name in known.items() if name == program), "")
     return str(container["command"][0]).rpartition("/")[2]
 
 

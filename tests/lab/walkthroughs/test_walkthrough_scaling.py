@@ -12,11 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from eks_gpushare.catalog import Catalog
+from eks_gpushare.config.pools import Pool
+from eks_gpushare.config.workloads import Workload
+from eks_gpushare.sharing.keda import PrometheusServer
+from eks_gpushare.sharing.plan import plan_pool
+from eks_gpushare.sharing.scaled_object import scaled_object
+from eks_gpushare.sharing.workloads import placement
 from eks_gpushare_lab.client import Client
 from eks_gpushare_lab.controllers.shorter_times import VARIABLE as VARIABLE_OF_LAB
 from eks_gpushare_lab.install.manifests import Manifest
 from eks_gpushare_lab.observing.observer import PodOwner
 from eks_gpushare_lab.session import Session
+from eks_gpushare_lab.simulated_node.exporters import SERIES
 from eks_gpushare_lab.simulated_node.load import GPU_DEMAND
 
 if TYPE_CHECKING:
@@ -199,4 +207,69 @@ def test_what_does_not_scale_and_what_does(
     assert steps("wrong") == [1]
     for each in ("blind", "wrong", "amazon"):
         session.client.delete(f"{OBJECTS}/{each}")
+    assert eventually(lambda: not session.client.list(OBJECTS)[0])
+
+
+ASKED_IN_VAIN = 20
+"""How often KEDA finds nothing before it counts as seen that nothing comes of it."""
+
+
+def declared(name: str, **more: object) -> Object:
+    """The ScaledObject that a stack has for a workload."""
+    given = {"pool": "gpu", "image": "x", "replicas": {"min": 1, "max": 3}, **more}
+    workload = Workload.model_validate({"useQuery": f"use_of_{name}", **given})
+    pool = Pool.model_validate(
+        {"instanceTypes": ["g4dn.xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 8}}
+    )
+    where = placement(workload, [plan_pool("gpu", pool, Catalog())])
+    made = scaled_object(name, workload, where, PrometheusServer(PROMETHEUS))
+    assert made is not None
+    return made
+
+
+def tell(session: Session, series: str | None) -> None:
+    """Have an exporter of somebody's say something, or no longer."""
+    path = "/api/v1/namespaces/default/configmaps/told"
+    session.client.patch(path, {"metadata": {"annotations": {SERIES: series}}})
+
+
+def test_what_nothing_measures_any_more_keeps_its_pods_and_is_said(
+    session: Session, desired: Desired, eventually: Callable[..., bool]
+) -> None:
+    install(session, desired)
+    told = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "told"}}
+    told["metadata"] |= {"namespace": "default", "annotations": {SERIES: "use_of_kept 95"}}
+    often = {"idle": {"minutes": 1}, "overUse": {"minutes": 1}}
+    objects = [told, deployment("kept", SHARED), declared("kept", **often)]
+    session.apply([Manifest("test", each) for each in objects])
+
+    def status() -> Object:
+        found: Object = session.client.get(f"{OBJECTS}/kept")["status"]
+        return found
+
+    def falls_back() -> str:
+        every = {each["type"]: each["status"] for each in status().get("conditions", ())}
+        return every.get("Fallback", "")
+
+    def asked_in_vain() -> bool:
+        health = status().get("health", {}).values()
+        return len(health) == 2 and all(
+            each["numberOfFailures"] >= ASKED_IN_VAIN for each in health
+        )
+
+    def pods() -> int:
+        found: int = session.client.get(f"{DEPLOYMENTS}/kept")["spec"]["replicas"]
+        return found
+
+    most = 3
+    assert eventually(lambda: pods() == most and falls_back() == "False", 60)
+    tell(session, None)
+    assert eventually(lambda: falls_back() == "True", 60)
+    assert eventually(asked_in_vain, 120)
+    assert pods() == most
+    # It goes on where it was measured again.
+    tell(session, "use_of_kept 5")
+    assert eventually(lambda: falls_back() == "False", 60)
+    assert eventually(lambda: pods() == 1, 60)
+    session.client.delete(f"{OBJECTS}/kept")
     assert eventually(lambda: not session.client.list(OBJECTS)[0])

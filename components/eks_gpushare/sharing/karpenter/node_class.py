@@ -87,7 +87,7 @@ def node_class(
     if placement_group is not None:
         spec["placementGroupSelector"] = {"name": placement_group}
     if pool.efa and first is not None:
-        spec["networkInterfaces"] = _interfaces(first)
+        spec["networkInterfaces"] = network_interfaces(first)
     if tags and pool.tag_instances:
         spec["tags"] = dict(tags)
     return {
@@ -143,7 +143,7 @@ def _volumes(pool: Pool, first: InstanceType | None) -> list[dict[str, Any]]:
     return [{"deviceName": ami.root_device, "ebs": {"volumeSize": size, **_ENCRYPTED}}, images]
 
 
-def _interfaces(instance_type: InstanceType) -> list[dict[str, Any]]:
+def network_interfaces(instance_type: InstanceType) -> list[dict[str, Any]]:
     """Network interfaces of one node: one for IP traffic, and one for EFA alone on each card.
 
     Karpenter would else add them only to nodes that it launches for pods which ask for EFA.
