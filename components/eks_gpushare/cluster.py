@@ -21,7 +21,8 @@ from eks_gpushare.config.component_specs import EksClusterSpec
 from eks_gpushare.deletion_protection import DeletionProtection
 from eks_gpushare.documents.iam import same_principal
 from eks_gpushare.documents.kubeconfig import with_profile
-from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
+from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn
+from eks_gpushare.one_declaration import note_cluster
 from eks_gpushare.rules.component_rules import check_cluster
 from eks_gpushare.sharing.addons import KUBE_PROXY, VPC_CNI, AddonPlan, plan_addons
 
@@ -101,6 +102,7 @@ class EksCluster(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
+        note_cluster(given_args(EksClusterArgs, args).get("name"))
         spec, found = validate_args(EksClusterSpec, EksClusterArgs, args, check_cluster)
         network = NetworkRefs(
             args["vpc_id"], args["private_subnet_ids"], args.get("public_subnet_ids")

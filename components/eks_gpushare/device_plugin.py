@@ -67,7 +67,7 @@ class DevicePlugin(pulumi.ComponentResource):
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
         spec, found = checked_manager(
-            DevicePluginSpec, DevicePluginArgs, args, opts, check_device_plugin
+            name, DevicePluginSpec, DevicePluginArgs, args, opts, check_device_plugin
         )
         self._register(name, spec, opts)
         warn(found, self)

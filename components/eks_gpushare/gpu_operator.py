@@ -79,7 +79,7 @@ class GpuOperator(pulumi.ComponentResource):
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
         spec, found = checked_manager(
-            GpuOperatorSpec, GpuOperatorArgs, args, opts, check_gpu_operator
+            name, GpuOperatorSpec, GpuOperatorArgs, args, opts, check_gpu_operator
         )
         self._register(name, spec, opts)
         warn(found, self)

@@ -20,9 +20,10 @@ from eks_gpushare.config.component_specs import GpuPoolSpec
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn
+from eks_gpushare.one_declaration import declare_pool, disagreements_of_pool, note_cluster
 from eks_gpushare.rules.component_rules import check_pool
 from eks_gpushare.rules.registry import until_unread
-from eks_gpushare.served import served_pool
+from eks_gpushare.served import served_pool, served_spec
 from eks_gpushare.sharing.cluster_autoscaler import group_labels, node_template, template_tags
 from eks_gpushare.sharing.nodes import sizes
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
@@ -95,9 +96,11 @@ class GpuPool(pulumi.ComponentResource):
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
         given = given_args(GpuPoolArgs, args)
+        note_cluster(given.get("cluster_name"))
         spec, found = validate_args(
             GpuPoolSpec, GpuPoolArgs, given, lambda spec: _rules(spec, given)
         )
+        declare_pool(f'GpuPool "{name}"', served_spec(spec))
         refs = NodeRefs(
             cluster_name=args["cluster_name"],
             subnet_ids=args["cluster_subnet_ids"],
@@ -287,6 +290,7 @@ def _rules(spec: GpuPoolSpec, args: Mapping[str, Any]) -> Iterator[Finding]:
     yield from _named(check_pool(spec, known))
     yield from until_unread(_missing, spec, args)
     yield from _unmade(spec)
+    yield from until_unread(lambda: disagreements_of_pool(served_spec(spec)))
 
 
 def _named(found: Iterable[Finding]) -> Iterator[Finding]:

@@ -14,9 +14,10 @@ from eks_gpushare.config.component_specs import KarpenterPoolSpec
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
+from eks_gpushare.one_declaration import declare_pool, disagreements_of_pool
 from eks_gpushare.rules.component_rules import check_karpenter_pool
 from eks_gpushare.rules.registry import until_unread
-from eks_gpushare.served import served_pool
+from eks_gpushare.served import served_pool, served_spec
 from eks_gpushare.sharing.karpenter import node_class, node_overlays, node_pool, user_data_of
 from eks_gpushare.sharing.plan import plan_pool
 from eks_gpushare.validation import shape_rules
@@ -92,8 +93,10 @@ class KarpenterPool(pulumi.ComponentResource):
             yield from missing_provider("KarpenterPool", opts)
             yield from check_karpenter_pool(spec)
             yield from until_unread(_unmade, spec, given)
+            yield from until_unread(lambda: disagreements_of_pool(served_spec(spec)))
 
         spec, found = validate_args(KarpenterPoolSpec, KarpenterPoolArgs, given, ruled)
+        declare_pool(f'KarpenterPool "{name}"', served_spec(spec))
         refs = KarpenterNodeRefs(
             node_role_name=args["node_role_name"],
             subnet_ids=args["cluster_subnet_ids"],

@@ -13,6 +13,7 @@ from eks_gpushare.findings.finding import dotted
 from eks_gpushare.inputs.checked import CheckedArgs, known_spec
 from eks_gpushare.inputs.component import given_args, validate_args
 from eks_gpushare.kubernetes_provider import missing_provider, other_manager
+from eks_gpushare.one_declaration import declare_manager, disagreements_of_manager
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
@@ -29,13 +30,19 @@ S = TypeVar("S", DevicePluginSpec, GpuOperatorSpec)
 
 def served_pool(pool: GpuPoolSpec | KarpenterPoolSpec) -> plain.ServedPool:
     """What a manager has to know of a checked pool."""
+    return cast("plain.ServedPool", CheckedArgs(served_spec(pool)))
+
+
+def served_spec(pool: GpuPoolSpec | KarpenterPoolSpec) -> ServedPool:
+    """The same as a model."""
     named = {"name": pool.pool}
     if pool.provisioner != "managedNodeGroup":  # by which shares have another name
         named["provisioner"] = pool.provisioner
-    return cast("plain.ServedPool", CheckedArgs(converted(ServedPool, pool, **named)))
+    return converted(ServedPool, pool, **named)
 
 
 def checked_manager(
+    name: str,
     model: type[S],
     args_type: type,
     args: Mapping[str, Any],
@@ -45,6 +52,7 @@ def checked_manager(
     """The arguments of a manager as a model, whose `pools` are those of `served` too.
 
     Args:
+        name: Name of the manager.
         model: What the plain part must be.
         args_type: The typed dictionary of the arguments.
         args: The arguments as they were given.
@@ -72,11 +80,23 @@ def checked_manager(
         yield from _disagreements(clashes)
         for rule in rules(_joined(spec, catalog), names):
             yield _where_given(rule, spec)
+        yield from disagreements_of_manager(_places(spec))
 
     spec, found = validate_args(
         model, args_type, {**args, **given}, ruled, lambda _: other_manager(opts)
     )
-    return _joined(spec, _joined_catalog(spec)[0]), found
+    joined = _joined(spec, _joined_catalog(spec)[0])
+    declare_manager(f'{component} "{name}"', joined.pools)
+    return joined, found
+
+
+def _places(spec: DevicePluginSpec | GpuOperatorSpec) -> dict[str, tuple[FieldPath, Pool]]:
+    """Every pool by its name, with the argument that has it."""
+    listed = {
+        each.name: (("served", index), converted(Pool, each))
+        for index, each in enumerate(spec.served)
+    }
+    return listed | {name: (("pools", name), pool) for name, pool in spec.pools.items()}
 
 
 def _joined(spec: S, catalog: CatalogAdditions) -> S:

@@ -15,6 +15,8 @@ from aws_oracle.given import given
 from aws_oracle.variants import ROOT, VARIANTS
 
 from eks_gpushare import rules
+from eks_gpushare.catalog.partitions import partition_of
+from eks_gpushare.program.fakes.types import ACCOUNT
 from eks_gpushare.program.run import run_program
 from eks_gpushare.program.stack_config import read_stack_config
 from eks_gpushare.rules import component_rules
@@ -36,6 +38,11 @@ class Today(date):
         return cls(2026, 11, 22)
 
 
+def boundary_in(region: str) -> str:
+    """The policy that is to bound every role, in the partition of a region."""
+    return f"arn:{partition_of(region).id}:iam::{ACCOUNT}:policy/Boundary"
+
+
 @pytest.fixture(scope="session", autouse=True)
 def endpoints() -> Iterator[None]:
     """The table of endpoints, read once: moto makes a session for many a call, which reads it."""
@@ -54,17 +61,23 @@ def endpoints() -> Iterator[None]:
 def record() -> Callable[..., Recording]:
     """`record(name)` runs the program as a stack or variant, once.
 
-    With `preview=True` what only an update tells is unknown; otherwise the fakes make it up.
+    With `preview=True` what only an update tells is unknown; otherwise the fakes make it up. With
+    `bounded=True` every role is to have the permissions boundary `boundary_in(region)`.
     """
 
     @cache
-    def run(name: str, *, preview: bool = False) -> Recording:
+    def run(name: str, *, preview: bool = False, bounded: bool = False) -> Recording:
         if name in VARIANTS:
             variant = VARIANTS[name]
             environment = json.dumps(variant.environment())
             config = {"aws:region": variant.region, "eks-gpushare:environment": environment}
         else:
             config = dict(read_stack_config(ROOT / "stacks" / f"Pulumi.{name}.yaml").values)
+        if bounded:
+            told = json.loads(config["eks-gpushare:environment"])
+            own = {"permissionsBoundary": boundary_in(config["aws:region"])}
+            told["iam"] = {**told.get("iam", {}), **own}
+            config["eks-gpushare:environment"] = json.dumps(told)
         with pytest.MonkeyPatch.context() as patch:
             for module in (rules, component_rules):
                 patch.setattr(module, "date", Today)

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import botocore.session
 import pytest
 from aws_oracle import authorization, cloudformation
-from aws_oracle.authorization import IMPLIED, Request, Requests, allows, reference, refused
+from aws_oracle.authorization import (
+    IMPLIED,
+    OWNER,
+    Request,
+    Requests,
+    allows,
+    reference,
+    refused,
+)
+from aws_oracle.given import WRITTEN
 from aws_oracle.lifecycle import LIFECYCLES
-from aws_oracle.variants import STACKS
+from aws_oracle.variants import NAMES, STACKS
+from conftest import boundary_in
 
 from eks_gpushare.catalog.iam_actions import ACTIONS, FUNCTIONS, OF_ANY_KIND
 from eks_gpushare.program.fakes.types import ACCOUNT
@@ -23,7 +34,7 @@ from eks_gpushare.program.permissions.policy import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from aws_oracle.account import Deployed
 
@@ -43,6 +54,7 @@ HELD = [
     "existing cluster",
     "existing cluster, EFA",
     "existing VPC",
+    "existing VPC, EFA",
     "further add-ons",
     "Karpenter",
     "Karpenter, EFA",
@@ -50,6 +62,7 @@ HELD = [
     "key given",
     "long names",
     "nodes as told",
+    "reservation",
     "roles given",
     "spot",
     "tags none",
@@ -153,6 +166,7 @@ def test_a_resource_of_another_stack_is_out_of_reach(
         Request(each.action, arn, each.context)
         for each in requests(name)
         for arn in _elsewhere(each.resource)
+        if OWNER not in each.resource and not any(given in each.resource for given in WRITTEN)
     ]
     statements = policy(name).statements
 
@@ -184,16 +198,118 @@ def test_what_another_stack_tagged_is_out_of_reach(
     assert reached == set()
 
 
-def test_a_deployer_cannot_make_a_role_mightier(policy: Callable[[str], DeployPolicy]) -> None:
-    role = f"arn:aws:iam::{ACCOUNT}:role/gpushare-system-role-0123456"
-    admin = (("iam:PolicyARN", "arn:aws:iam::aws:policy/AdministratorAccess"),)
-    other_service = (("iam:PassedToService", "ec2.amazonaws.com"),)
-    statements = policy("prod").statements
+WRITES = ("iam:PutRolePolicy", "iam:AttachRolePolicy")
+MIGHT = (
+    *WRITES,
+    *("iam:CreateRole", "iam:PassRole", "iam:PutRolePermissionsBoundary"),
+    *("iam:DeleteRolePermissionsBoundary", "iam:UpdateAssumeRolePolicy"),
+)
+"""What makes a role mightier, makes a mightier one, or hands one on."""
+ADMIN = "arn:aws:iam::aws:policy/AdministratorAccess"
 
-    assert not allows(statements, Request("iam:AttachRolePolicy", role, admin))
-    assert not allows(statements, Request("iam:PassRole", role, other_service))
-    assert not allows(statements, Request("iam:PutRolePolicy", role))
-    assert not allows(statements, Request("iam:CreateUser", "*"))
+
+def roles_of(requests: Iterable[Request]) -> set[str]:
+    """The roles that a stack makes."""
+    return {each.resource for each in requests if each.action == "iam:CreateRole"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_deployer_cannot_make_a_role_mightier(
+    name: str,
+    policy: Callable[[str], DeployPolicy],
+    requests: Callable[[str], list[Request]],
+) -> None:
+    """But by a policy of its own in a role that nothing bounds, and `iam` names those roles."""
+    found = policy(name)
+    asked = (
+        Request(action, role, context)
+        for role in roles_of(requests(name)) | {f"arn:aws:iam::{ACCOUNT}:role/Admin"}
+        for action in MIGHT
+        for context in (
+            (("iam:PolicyARN", ADMIN), ("iam:PassedToService", "ec2.amazonaws.com")),
+            (("iam:PolicyARN", ADMIN), ("iam:PermissionsBoundary", ADMIN)),
+        )
+    )
+    allowed = {each for each in asked if allows(found.statements, each)}
+    # Of a role without any policy to write, a trust or a new one of its name gives nothing.
+    mightier = {(each.action, each.resource) for each in allowed if each.action in WRITES}
+    unbounded = {
+        role
+        for role in roles_of(requests(name))
+        if any(fnmatchcase(role, pattern) for pattern in found.unbounded)
+    }
+
+    assert mightier == {("iam:PutRolePolicy", role) for role in unbounded}
+    assert not allows(found.statements, Request("iam:CreateUser", "*"))
+    assert {each.action for each in allowed} <= {*WRITES, "iam:CreateRole", MIGHT[-1]}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_with_a_boundary_no_role_is_made_or_written_without_it(
+    name: str,
+    record: Callable[..., Recording],
+    region_of: Callable[[str], str],
+    requests: Callable[[str], list[Request]],
+) -> None:
+    """Every stack and variant, with the boundary that an account asks for."""
+    recording, region = record(name, preview=True, bounded=True), region_of(name)
+    bounded = deploy_policy(recording, region=region, account=ACCOUNT)
+    boundary = boundary_in(region)
+    own = [each for each in requests(name) if each.action.startswith("iam:")]
+    changing = [each for each in own if each.action in {*MIGHT, "iam:DetachRolePolicy"}]
+
+    def of(request: Request, found: str | None) -> Request:
+        kept = [pair for pair in request.context if pair[0] != "iam:PermissionsBoundary"]
+        told = [("iam:PermissionsBoundary", found)] if found else []
+        return Request(request.action, request.resource, tuple(kept + told))
+
+    assert {r.inputs["permissionsBoundary"] for r in recording.of_type("aws:iam/role:Role")} <= {
+        boundary
+    }
+    assert bounded.unbounded == ()
+    assert refused(bounded.statements, [of(each, boundary) for each in changing]) == []
+    for elsewhere in (None, ADMIN):
+        allowed = [each for each in changing if allows(bounded.statements, of(each, elsewhere))]
+        assert {each.action for each in allowed} <= {"iam:PassRole"}
+
+
+@pytest.mark.parametrize(
+    ("name", "takes"),
+    [("spot-fallback", True), ("spot", True), ("karpenter-mig", False), ("prod", False)],
+)
+def test_the_role_of_spot_instances_is_made_where_there_may_be_any(
+    name: str, *, takes: bool, policy: Callable[[str], DeployPolicy]
+) -> None:
+    """Karpenter may not make it, and EKS makes it in the deployer's name."""
+    role = f"arn:aws:iam::{ACCOUNT}:role/aws-service-role/{{0}}/AWSServiceRoleForEC2Spot"
+
+    def allowed(service: str) -> bool:
+        context = (("iam:AWSServiceName", service),)
+        asked = Request("iam:CreateServiceLinkedRole", role.format(service), context)
+        return allows(policy(name).statements, asked)
+
+    assert allowed("spot.amazonaws.com") is takes
+    assert not allowed("spotfleet.amazonaws.com")
+
+
+@pytest.mark.parametrize("name", ["existing VPC", "existing cluster, EFA", "reservation"])
+def test_what_another_account_shares_is_in_reach_and_nothing_beside_it(
+    name: str,
+    policy: Callable[[str], DeployPolicy],
+    requests: Callable[[str], list[Request]],
+) -> None:
+    """Subnets and reservations by AWS RAM, by the ids that the program writes."""
+    shared = [each for each in requests(name) if OWNER in each.resource]
+    beside = [
+        Request(each.action, f"{each.resource[:-1]}f", each.context)
+        for each in shared
+        if each.action == "ec2:RunInstances"
+    ]
+
+    assert {each.resource.rpartition("/")[0].rpartition(":")[2] for each in shared} == {
+        "capacity-reservation" if name == "reservation" else "subnet"
+    }
+    assert [each for each in beside if allows(policy(name).statements, each)] == []
 
 
 @pytest.mark.parametrize("name", HELD)
@@ -201,7 +317,8 @@ def test_a_policy_fits_two_managed_ones(name: str, policy: Callable[[str], Deplo
     found = policy(name)
     parts = found.split()
 
-    assert [each for part in parts for each in part["Statement"]] == list(found.statements)
+    held = [json.dumps(each) for part in parts for each in part["Statement"]]
+    assert sorted(held) == sorted(map(json.dumps, found.statements))
     assert len(parts) <= 2
     for part in parts:
         assert len(json.dumps(part, separators=(",", ":"))) <= MANAGED_POLICY_CHARACTERS
@@ -250,16 +367,15 @@ def test_every_grant_names_resources_that_its_actions_have() -> None:
 def test_every_condition_is_one_that_its_actions_know() -> None:
     wrong = []
     for grant in GRANTS:
-        key = grant.condition[1] if grant.condition else "aws:ResourceTag/${TagKey}"
-        if grant.named == "new":
-            key = "aws:RequestTag/${TagKey}"
-        if not grant.named and not grant.condition:
-            continue
+        tag = "Request" if grant.named == "new" else "Resource"
+        asked = [f"aws:{tag}Tag/${{TagKey}}"] if grant.named else []
+        asked += ["iam:PermissionsBoundary"] if grant.bounded else []
+        asked += [re.sub(r"Tag/.*", "Tag/${TagKey}", grant.condition[1])] if grant.condition else []
         for action in grant.actions:
             service, name = action.split(":")
             kinds = reference()[service]["privileges"][name]["resource_types"].values()
-            if not any(key in kind["condition_keys"] for kind in kinds):
-                wrong.append(f"{action}: {key}")
+            known = {key for kind in kinds for key in kind["condition_keys"]}
+            wrong += [f"{action}: {key}" for key in asked if key not in known]
 
     assert wrong == []
 
@@ -273,6 +389,8 @@ def handlers(name: str) -> set[str]:
 def equivalent(token: str) -> set[str]:
     """The same for the types that make up one of the provider's."""
     further = {
+        # EKS starts instances from it, which use the reservation that it names.
+        "aws:ec2/launchTemplate:LaunchTemplate": ["AWS::EKS::Nodegroup"],
         "aws:ec2/internetGateway:InternetGateway": ["AWS::EC2::VPCGatewayAttachment"],
         "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": ["AWS::EKS::AccessEntry"],
         "aws:iam/rolePolicyAttachment:RolePolicyAttachment": ["AWS::IAM::Role"],

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import gzip
 import json
 import tomllib
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from eks_gpushare.aws.efa import efa_interfaces
+from eks_gpushare.catalog import gpu_instance_types
+from eks_gpushare.sharing.efa import efa_cards
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,10 +123,39 @@ def interfaces(run: Run) -> list[tuple[int, int, str]]:
 def test_the_first_efa_interface_carries_ip_traffic_too(gpu_pool: Callable[..., Run]) -> None:
     assert interfaces(gpu_pool(**EFA)) == [
         (0, 0, "efa"),
-        (1, 1, "efa-only"),
-        (2, 1, "efa-only"),
-        (3, 1, "efa-only"),
+        (1, 0, "efa-only"),
+        (2, 0, "efa-only"),
+        (3, 0, "efa-only"),
     ]
+
+
+NETWORK = {
+    name: told["NetworkInfo"]
+    for name, told in json.loads(
+        gzip.decompress((files("moto") / "ec2/resources/instance_types.json.gz").read_bytes())
+    ).items()
+}
+"""What DescribeInstanceTypes says of the network of each type."""
+
+
+@pytest.mark.parametrize(
+    "name", sorted(n for n, t in gpu_instance_types().items() if t.efa_interfaces and n in NETWORK)
+)
+def test_cards_have_room_for_the_interfaces_of_node_groups_and_of_karpenter(name: str) -> None:
+    """Of both makers one function says the card and device index, and AWS how many a card has."""
+    found = gpu_instance_types()[name]
+    of_template = efa_interfaces(found, [])
+    further = [(each["network_card_index"], each["device_index"]) for each in of_template[1:]]
+
+    assert further == [place for place in efa_cards(found) if place[0]]
+    room = {
+        card["NetworkCardIndex"]: card["MaximumNetworkInterfaces"]
+        for card in NETWORK[name]["NetworkCards"]
+    }
+    for card, device in [(0, 0), *further, *efa_cards(found)]:
+        assert device < room[card], (card, device)
+    with_efa = [each for each in of_template if each["interface_type"].startswith("efa")]
+    assert len(with_efa) == NETWORK[name]["EfaInfo"]["MaximumEfaInterfaces"]
 
 
 def test_the_first_card_of_a_p6_b300_has_no_efa(gpu_pool: Callable[..., Run]) -> None:
@@ -372,7 +407,9 @@ def test_tags_stay_out_of_the_launch_template_s_data(gpu_pool: Callable[..., Run
     """Each change of them would roll every node."""
     made = gpu_pool(tags={"team": "a"})
 
-    assert differing(made, gpu_pool(), "LaunchTemplate") == {"tags": {"team": "a"}}
+    assert differing(made, gpu_pool(), "LaunchTemplate") == {
+        "tags": {"team": "a", "Name": "demo-template"}
+    }
 
 
 def test_instances_are_tagged_on_request(gpu_pool: Callable[..., Run]) -> None:
@@ -392,7 +429,7 @@ def test_everything_that_takes_tags_has_them(gpu_pool: Callable[..., Run]) -> No
     untagged = {
         each.name
         for each in made
-        if each.type.startswith("aws:") and each.inputs.get("tags") != {"team": "a"}
+        if each.type.startswith("aws:") and each.inputs.get("tags", {}).get("team") != "a"
     }
     assert untagged == {"demo-worker", "demo-cni", "demo-images", "demo-ssm"}  # attachments
 

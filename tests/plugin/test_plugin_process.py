@@ -268,3 +268,158 @@ def test_what_is_missing_is_said_of_every_component(
 
     assert refusal.errors
     assert not any("_" in path for path in refusal.errors)
+
+
+ONCE = "Declare the pool once: give served, such as [pool.served], in place of pools."
+
+
+def again(pool: str, **sharing: Any) -> dict[str, Any]:
+    """A pool as a program writes it a second time."""
+    return {pool: {"instanceTypes": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", **sharing}}}
+
+
+@pytest.mark.parametrize("kind", ["DevicePlugin", "GpuOperator"])
+def test_a_manager_takes_what_a_pool_hands_over(
+    plugin: Plugin, deployment: Deployment, kind: str
+) -> None:
+    """As the engine hands on what a component has told: as an output of it, known by then."""
+    pool = plugin.construct(deployment, "GpuPool", "gpu", POOL)
+    served = decode_properties(pool.state)["served"]
+
+    by_value = plugin.construct(deployment, kind, "one", {"served": [served]}, deployment.connected)
+    told = OutputValue(served, dependencies=(pool.urn,))
+    as_output = plugin.construct(deployment, kind, "two", {"served": [told]}, deployment.connected)
+    as_whole = plugin.construct(
+        deployment,
+        kind,
+        "three",
+        {"served": OutputValue([served], dependencies=(pool.urn,))},
+        deployment.connected,
+    )
+
+    assert served == {
+        "name": "gpu",
+        "instanceTypes": ["g6.2xlarge"],
+        "sharing": {"mode": "timeSlicing", "replicas": 4},
+    }
+    assert len({by_value.urn, as_output.urn, as_whole.urn}) == 3
+    maps = [each for each in deployment.recording.resources if each.name.endswith("-config")]
+    assert {str(sorted(each.inputs["data"])) for each in maps} == {"['default', 'gpu']"}
+    assert all("replicas: 4" in each.inputs["data"]["gpu"] for each in maps)
+
+
+def test_what_a_pool_hands_over_may_not_be_known_later(
+    plugin: Plugin, deployment: Deployment
+) -> None:
+    refusal = plugin.refused(deployment, "DevicePlugin", {"served": [UNKNOWN]}, deployment.connected)
+
+    assert "An output is known too late" in refusal.errors["served[0]"]
+
+
+def test_two_sharings_of_one_pool_are_refused(plugin: Plugin, deployment: Deployment) -> None:
+    pool = {**POOL, "sharing": {"mode": "timeSlicing", "replicas": 8}}
+    plugin.construct(deployment, "GpuPool", "gpu", pool)
+
+    refusal = plugin.refused(
+        deployment, "DevicePlugin", {"pools": again("gpu", replicas=4)}, deployment.connected
+    )
+    same = plugin.construct(
+        deployment, "DevicePlugin", "same", {"pools": again("gpu", replicas=8)}, deployment.connected
+    )
+
+    assert refusal.errors == {
+        "pools.gpu.sharing.replicas": '4 here, and 8 by GpuPool "gpu": what pods are planned by is '
+        f"not what sharing.replicas makes nodes advertise. {ONCE}"
+    }
+    assert same.urn
+
+
+def test_the_pool_is_refused_where_it_comes_second(plugin: Plugin, deployment: Deployment) -> None:
+    """Programs in other languages register at once what does not wait for anything."""
+    plugin.construct(
+        deployment, "DevicePlugin", "plugin", {"pools": again("gpu", replicas=4)}, deployment.connected
+    )
+    pool = {**POOL, "sharing": {"mode": "mps", "replicas": 4}}
+
+    refusal = plugin.refused(deployment, "GpuPool", pool)
+
+    assert refusal.errors == {
+        "sharing.mode": 'mps here, and timeSlicing by DevicePlugin "plugin": what pods are planned '
+        f"by is not what sharing.mode makes nodes advertise. {ONCE}"
+    }
+
+
+def test_a_default_of_who_makes_the_nodes_is_compared_too(
+    plugin: Plugin, deployment: Deployment
+) -> None:
+    """Karpenter's shares have another name, which a pool that is written anew does not say."""
+    pool = {
+        "pool": "gpu",
+        "instanceTypes": ["g6.2xlarge"],
+        "nodes": {"max": 3},
+        "sharing": POOL["sharing"],
+        "version": "1.35",
+        "nodeRoleName": "gpus-nodes",
+        "clusterSubnetIds": POOL["clusterSubnetIds"],
+        "securityGroupIds": ["sg-0a1b2c3d4e5f60718"],
+    }
+    plugin.construct(deployment, "KarpenterPool", "gpu", pool, deployment.connected)
+
+    refusal = plugin.refused(
+        deployment, "DevicePlugin", {"pools": again("gpu", replicas=4)}, deployment.connected
+    )
+
+    assert refusal.errors["pools.gpu.sharing.rename"].startswith(
+        'false here, and true by KarpenterPool "gpu": '
+    )
+
+
+def test_a_pool_that_nobody_serves_is_refused(plugin: Plugin, deployment: Deployment) -> None:
+    """By the later of the two: nothing tells a plugin which component is the last."""
+    first = decode_properties(plugin.construct(deployment, "GpuPool", "gpu", POOL).state)["served"]
+    plugin.construct(deployment, "GpuPool", "spare", {**POOL, "pool": "spare"})
+
+    unserved = plugin.refused(deployment, "DevicePlugin", {"served": [first]}, deployment.connected)
+    both = [first, {**first, "name": "spare"}]
+    plugin.construct(deployment, "DevicePlugin", "plugin", {"served": both}, deployment.connected)
+    late = plugin.refused(deployment, "GpuPool", {**POOL, "pool": "late"})
+
+    without = "its nodes would have no device plugin, and advertise no GPU."
+    assert unserved.errors == {
+        "served": f'GpuPool "spare" of this program is not among the pools: {without} Add its '
+        "served to the list."
+    }
+    assert late.errors == {
+        "pool": f'DevicePlugin "plugin" of this program does not serve the pool: {without} Add the '
+        "pool's served to the list there."
+    }
+
+
+def test_a_pool_whose_image_has_a_device_plugin_needs_no_manager(
+    plugin: Plugin, deployment: Deployment
+) -> None:
+    served = decode_properties(plugin.construct(deployment, "GpuPool", "gpu", POOL).state)["served"]
+    plugin.construct(
+        deployment, "GpuPool", "own", {**POOL, "pool": "own", "amiFamily": "bottlerocket"}
+    )
+
+    assert plugin.construct(deployment, "DevicePlugin", "p", {"served": [served]}, deployment.connected).urn
+
+
+def test_pools_of_several_clusters_are_not_compared(plugin: Plugin, deployment: Deployment) -> None:
+    """Which cluster a manager is for, it does not know."""
+    plugin.construct(deployment, "GpuPool", "gpu", POOL)
+    plugin.construct(deployment, "GpuPool", "other", {**POOL, "clusterName": "other"})
+
+    pools = again("gpu", replicas=8)
+    assert plugin.construct(deployment, "DevicePlugin", "p", {"pools": pools}, deployment.connected).urn
+
+
+def test_runs_of_one_process_are_not_compared(plugin: Plugin, deployment: Deployment) -> None:
+    """A preview and its update, and programs of the Automation API, have one plugin each or all."""
+    other = Deployment()
+    plugin.construct(deployment, "GpuPool", "gpu", POOL)
+
+    pools = again("gpu", replicas=8)
+    assert plugin.construct(other, "DevicePlugin", "p", {"pools": pools}, other.connected).urn
+    other.close()

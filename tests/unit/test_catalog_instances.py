@@ -41,7 +41,7 @@ TABLE = {
     "g6.12xlarge": (48, 192, "amd64", 4, "L4", 22888, 1, 3760, 4.6016),
     "g6e.24xlarge": (96, 768, "amd64", 4, "L40S", 45776, 2, 3800, 15.06559),
     "g6f.large": (2, 8, "amd64", 1, "L4", 2861, 0, 100, 0.202),
-    "g7.12xlarge": (48, 192, "amd64", 2, "RTX PRO 4500", 32768, 1, 1900, None),
+    "g7.12xlarge": (48, 192, "amd64", 2, "RTX PRO 4500", 32768, 1, 1900, 7.12832),
     "g7e.12xlarge": (48, 512, "amd64", 2, "RTX PRO Server 6000", 98304, 1, 3800, 8.28608),
 }
 
@@ -306,7 +306,7 @@ def test_alternatives_of_a_retired_type_have_as_many_gpus_and_come_cheapest_firs
 
     assert found == (
         *("g4dn.12xlarge", "g6.12xlarge", "g5.12xlarge", "g6.24xlarge", "g5.24xlarge"),
-        *("g6e.12xlarge", "g6e.24xlarge", "g7e.24xlarge", "g7.24xlarge"),
+        *("g6e.12xlarge", "g7.24xlarge", "g6e.24xlarge", "g7e.24xlarge"),
     )
 
 

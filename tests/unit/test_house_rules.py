@@ -53,6 +53,7 @@ LAYERS = (
     ("cli",),
     ("args", "kubernetes_provider"),
     ("inputs",),
+    ("one_declaration",),
     ("served",),
     ("aws", "in_cluster"),
     COMPONENTS,

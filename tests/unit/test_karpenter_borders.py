@@ -202,10 +202,10 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("GPU754", stack(THEIRS, managed())),
     ("GPU754", stack(THEIRS, karpenter(amiFamily="custom", customAmi=CUSTOM, amiVersion=None))),
     ("GPU754", stack(THEIRS, karpenter())),
-    ("GPU758", {"pools": {"gpu": {"instanceTypes": ["g7.2xlarge"]}}}),
+    ("GPU758", {"pools": {"gpu": {"instanceTypes": ["p5e.48xlarge"]}}}),
     (
         "GPU758",
-        karpenter(instanceTypes=["g7.2xlarge"], capacityType="reserved", reservation=RESERVATION),
+        karpenter(instanceTypes=["p5e.48xlarge"], capacityType="reserved", reservation=RESERVATION),
     ),
     ("GPU760", kubelet(maxPods=0, podsPerCore=0, evictionMaxPodGracePeriod=-1)),
     ("GPU760", kubelet(maxPods=True)),  # which is of no kind that the kubelet knows

@@ -456,12 +456,12 @@ def test_karpenter_has_memory_for_its_nodes(nodes: list[int | None], memory: str
 
 
 def test_a_price_that_aws_has_not_is_told_once_for_all_pools() -> None:
-    type_ = {"instanceTypes": ["g7.2xlarge", "g5.xlarge"], "sharing": {"mode": "exclusive"}}
+    type_ = {"instanceTypes": ["p5e.48xlarge", "g5.xlarge"], "sharing": {"mode": "exclusive"}}
     environment = environment_of(
         {"a": type_, "b": type_},
         catalog={
             "instanceTypes": {
-                "g7.2xlarge": {"priceUsdPerHour": 1.9},
+                "p5e.48xlarge": {"priceUsdPerHour": 1.9},
                 "g5.xlarge": {"priceUsdPerHour": 0.9},
             }
         },
@@ -472,7 +472,7 @@ def test_a_price_that_aws_has_not_is_told_once_for_all_pools() -> None:
     (made,) = karpenter.price_overlays(plans, catalog, REGION)
 
     # Karpenter takes such a price from an overlay that is for the type and nothing else.
-    wanted = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["g7.2xlarge"]}
+    wanted = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["p5e.48xlarge"]}
     assert made["spec"]["requirements"] == [wanted]
     assert float(made["spec"]["price"]) == 1.9
     assert karpenter.price_overlays(plans, catalog, None) == []
@@ -482,8 +482,8 @@ def test_a_price_that_aws_has_not_is_told_once_for_all_pools() -> None:
 def test_a_pool_called_price_has_its_overlay_beside_that_with_the_price(mode: str) -> None:
     sharing = {"mode": mode, **({"replicas": 2} if mode == "timeSlicing" else {})}
     environment = environment_of(
-        {"price": {"instanceTypes": ["g7.2xlarge"], "sharing": sharing}},
-        catalog={"instanceTypes": {"g7.2xlarge": {"priceUsdPerHour": 1.9}}},
+        {"price": {"instanceTypes": ["p5e.48xlarge"], "sharing": sharing}},
+        catalog={"instanceTypes": {"p5e.48xlarge": {"priceUsdPerHour": 1.9}}},
     )
     catalog, _ = catalog_of(environment.catalog, REGION)
     plan = plan_pool("price", environment.pools["price"], catalog, REGION)
@@ -493,8 +493,8 @@ def test_a_pool_called_price_has_its_overlay_beside_that_with_the_price(mode: st
     ]
 
     names = [each["metadata"]["name"] for each in made]
-    shared = ["price-g7-2xlarge", "price.g7-2xlarge"]
-    assert names == (shared if mode == "timeSlicing" else ["price-g7-2xlarge"])
+    shared = ["price-p5e-48xlarge", "price.p5e-48xlarge"]
+    assert names == (shared if mode == "timeSlicing" else ["price-p5e-48xlarge"])
 
 
 @pytest.mark.parametrize(

@@ -376,10 +376,10 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
         "FEATURE_GATES would win over all gates that the stack turns on.",
     ),
     (
-        karpenter(instanceTypes=["g7.2xlarge"], amiVersion="1.35.8-20260930"),
+        karpenter(instanceTypes=["p5e.48xlarge"]),
         "GPU758",
         f"{GPU}.instanceTypes",
-        "AWS published no price of g7.2xlarge when the catalog was made.",
+        "AWS published no price of p5e.48xlarge when the catalog was made.",
     ),
     (
         static({"desired": 2, "max": 2}),

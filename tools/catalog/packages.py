@@ -28,7 +28,7 @@ MOTO = _pinned("moto")
 """The one that the tests use, so that tables and tests speak of the same EC2."""
 # The last release whose data still holds p3.2xlarge, p3.8xlarge and p3.16xlarge.
 MOTO_RETIRED = "5.1.4"
-KARPENTER = ("github.com/aws/karpenter-provider-aws", "v1.14.1")
+KARPENTER = ("github.com/aws/karpenter-provider-aws", "v1.15.1")
 EC2_INSTANCES_INFO = (
     "github.com/cristim/ec2-instances-info",
     "v0.0.0-20250528091325-32acf84f42eb",

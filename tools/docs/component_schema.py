@@ -71,8 +71,26 @@ def component_schema() -> Schema:
     for typed, kinds in BLOCKS:
         schema.know(analyzed["types"].get(_token(typed.__name__)), typed.__name__, kinds)
     for name in COMPONENTS:
-        schema.know(analyzed["resources"][_token(name)], name, (SPECS[name],))
+        resource = analyzed["resources"][_token(name)]
+        schema.know(resource, name, (SPECS[name],))
+        _hand_over(resource, getattr(eks_gpushare, name))
     return {**_package(analyzed), "resources": analyzed["resources"], "types": analyzed["types"]}
+
+
+def _hand_over(resource: Schema, kind: type) -> None:
+    """What pools hand to managers: a property in Python, and an output everywhere else.
+
+    It has no type of its own there: in Java and C# an output of an object type is no input of it.
+    """
+    told = getattr(kind, "served", None)
+    if isinstance(told, property):
+        description = _in_one_line(told.__doc__ or "")
+        resource["properties"]["served"] = {"description": description, "$ref": _ANY}
+        resource["required"] = sorted([*resource["required"], "served"])
+    taken = resource["inputProperties"].get("served")
+    if taken is not None:
+        taken["items"] = {"$ref": _ANY}
+        del taken["plain"]
 
 
 def _analyzed() -> Schema:
@@ -180,6 +198,8 @@ class _Schema:
         elif prop.get("$ref") == _ANY and Any not in kinds:
             described = [self._described(each) for each in kinds]
             del prop["$ref"]
+            if prop.get("plain"):
+                described = [_plain_within(each) for each in described]
             prop.update({"oneOf": described} if len(described) > 1 else described[0])
 
     def _enum(self, words: tuple[str, ...], name: str) -> str:
@@ -224,6 +244,16 @@ class _Schema:
                 "required": required,
             }
         return token
+
+
+def _plain_within(prop: Schema) -> Schema:
+    """A type of which nothing is an output, as that of a plain property has to say for itself."""
+    inside = {
+        key: {**_plain_within(prop[key]), "plain": True}
+        for key in ("items", "additionalProperties")
+        if key in prop
+    }
+    return {**prop, **inside}
 
 
 def _annotations(models: Iterable[type[BaseModel]], key: str) -> Iterator[tuple[Any, ...]]:

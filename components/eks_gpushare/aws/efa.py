@@ -1,7 +1,8 @@
 """Elastic Fabric Adapter: network interfaces of the launch template and their security group.
 
-Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html; the first
-interface carries IP traffic as well, further ones are `efa-only` and take no addresses.
+Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html. The first
+interface carries IP traffic as well, which takes no address from pods as one beside it would;
+further ones are `efa-only`, on cards and device indexes as Karpenter's node classes have them.
 """
 
 from typing import Any
@@ -11,7 +12,7 @@ from pulumi_aws.ec2 import SecurityGroup
 from pulumi_aws.vpc import SecurityGroupEgressRule, SecurityGroupIngressRule
 
 from eks_gpushare.catalog import InstanceType
-from eks_gpushare.sharing.efa import FIRST_CARD_WITHOUT_EFA
+from eks_gpushare.sharing.efa import efa_cards
 
 
 def efa_interfaces(
@@ -23,12 +24,10 @@ def efa_interfaces(
         instance_type: The one type of the pool.
         groups: Security groups of every interface.
     """
-    count = instance_type.efa_interfaces
-    if instance_type.family in FIRST_CARD_WITHOUT_EFA:
-        rest = [_interface(card, 0, "efa-only", groups) for card in range(1, count + 1)]
-        return [_interface(0, 0, "interface", groups), *rest]
-    rest = [_interface(card, 1, "efa-only", groups) for card in range(1, count)]
-    return [_interface(0, 0, "efa", groups), *rest]
+    cards = dict(efa_cards(instance_type))
+    first = "efa" if cards.pop(0, None) is not None else "interface"
+    rest = [_interface(card, device, "efa-only", groups) for card, device in cards.items()]
+    return [_interface(0, 0, first, groups), *rest]
 
 
 def _interface(
@@ -48,12 +47,13 @@ def efa_security_group(
     name: str, vpc_id: pulumi.Input[str], tags: dict[str, str], child: pulumi.ResourceOptions
 ) -> pulumi.Output[str]:
     """A security group whose members may say anything to each other, which EFA requires."""
+    named = {**tags, "Name": f"{name}-efa"}
     group = SecurityGroup(
         f"{name}-efa",
         description="EFA traffic among the nodes of a pool",
         vpc_id=vpc_id,
         revoke_rules_on_delete=True,
-        tags=tags or None,
+        tags=named,
         opts=child,
     )
     SecurityGroupIngressRule(
@@ -61,7 +61,7 @@ def efa_security_group(
         security_group_id=group.id,
         referenced_security_group_id=group.id,
         ip_protocol="-1",
-        tags=tags or None,
+        tags=named,
         opts=child,
     )
     SecurityGroupEgressRule(
@@ -69,7 +69,7 @@ def efa_security_group(
         security_group_id=group.id,
         referenced_security_group_id=group.id,
         ip_protocol="-1",
-        tags=tags or None,
+        tags=named,
         opts=child,
     )
     return group.id

@@ -174,7 +174,8 @@ def _launch_template(spec: GroupSpec, child: pulumi.ResourceOptions) -> LaunchTe
             "http_put_response_hop_limit": spec.hop_limit,
         },
         update_default_version=True,
-        tags=dict(spec.tags) or None,
+        # A name of its own, by which a deployer is kept to it: see docs/iam.md.
+        tags={**spec.tags, "Name": f"{spec.name}-template"},
         opts=child,
         **spec.template,
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog.iam_ec2_actions import EC2_ACTIONS
+from eks_gpushare.catalog.iam_ec2_actions import EC2_ACTIONS, FROM_TEMPLATE
 from eks_gpushare.catalog.iam_grants import Grant, ec2, eks, look, of, passing, service_role
 from eks_gpushare.catalog.iam_karpenter_actions import KARPENTER_ACTIONS
 
@@ -27,11 +27,12 @@ _LOG_GROUP = (
     "arn:{partition}:logs:{region}:{account}:log-group:{name}",
     "arn:{partition}:logs:{region}:{account}:log-group:{name}:*",
 )
-_FROM_TEMPLATE = (
-    "ArnLike",
-    "ec2:LaunchTemplate",
-    "arn:{partition}:ec2:{region}:{account}:launch-template/*",
-)
+WRITES_POLICY = "iam:PutRolePolicy"
+"""What makes a role as mighty as whoever may do it likes."""
+SPOT_ROLE = service_role("spot.amazonaws.com", "AWSServiceRoleForEC2Spot")
+"""The role that spot instances take, which EC2 makes for itself once in an account. EKS makes it for
+node groups, in the caller's name; Karpenter may not:
+https://karpenter.sh/docs/troubleshooting/#missing-service-linked-role."""
 
 ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     **EC2_ACTIONS,
@@ -146,8 +147,9 @@ ACTIONS: Mapping[str, tuple[Grant, ...]] = {
                 "arn:{partition}:ec2:{region}:{account}:*",
                 "arn:{partition}:ec2:{region}::image/*",
             ),
-            condition=_FROM_TEMPLATE,
+            condition=FROM_TEMPLATE,
         ),
+        Grant(("ec2:RunInstances",), (), condition=FROM_TEMPLATE, shared=("subnet", "subnetIds")),
         Grant(
             ("ec2:CreateTags",),
             ec2("instance", "network-interface", "volume"),
@@ -157,7 +159,7 @@ ACTIONS: Mapping[str, tuple[Grant, ...]] = {
         # As AWS has it: https://docs.aws.amazon.com/step-functions/latest/dg/eks-iam.html
         *passing("{nodeRoleArn}", "eks.amazonaws.com"),
         service_role("eks-nodegroup.amazonaws.com", "AWSServiceRoleForAmazonEKSNodegroup"),
-        service_role("spot.amazonaws.com", "AWSServiceRoleForEC2Spot", "capacityType=SPOT"),
+        SPOT_ROLE._replace(given="capacityType=SPOT"),
     ),
     "aws:eks/podIdentityAssociation:PodIdentityAssociation": (
         Grant(("eks:CreatePodIdentityAssociation",), eks("cluster/{clusterName}")),
@@ -176,21 +178,23 @@ ACTIONS: Mapping[str, tuple[Grant, ...]] = {
         Grant(
             of(
                 "iam",
-                "CreateRole DeleteRole GetRole ListAttachedRolePolicies "
-                "ListInstanceProfilesForRole ListRolePolicies TagRole UntagRole "
-                "UpdateAssumeRolePolicy UpdateRoleDescription",
+                "DeleteRole GetRole ListAttachedRolePolicies ListInstanceProfilesForRole "
+                "ListRolePolicies TagRole UntagRole UpdateRoleDescription",
             ),
             _ROLE,
         ),
+        Grant(("iam:CreateRole", "iam:UpdateAssumeRolePolicy"), _ROLE, bounded=True),
         Grant(
             ("iam:PutRolePermissionsBoundary",),
             _ROLE,
-            condition=("ArnEquals", "iam:PermissionsBoundary", "{permissionsBoundary}"),
             given="permissionsBoundary",
+            bounded=True,
         ),
     ),
     "aws:iam/rolePolicy:RolePolicy": (
-        Grant(("iam:DeleteRolePolicy", "iam:GetRolePolicy", "iam:PutRolePolicy"), _OF_ROLE),
+        Grant(("iam:GetRolePolicy",), _OF_ROLE),
+        # IAM cannot tell what a policy says: what it may give at most, a boundary has to.
+        Grant((WRITES_POLICY, "iam:DeleteRolePolicy"), _OF_ROLE, bounded=True),
     ),
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": (
         Grant(("iam:ListAttachedRolePolicies",), _OF_ROLE),
@@ -199,6 +203,7 @@ ACTIONS: Mapping[str, tuple[Grant, ...]] = {
             ("iam:AttachRolePolicy", "iam:DetachRolePolicy"),
             _OF_ROLE,
             condition=("ArnEquals", "iam:PolicyARN", "{policyArn}"),
+            bounded=True,
         ),
     ),
     "aws:kms/alias:Alias": (

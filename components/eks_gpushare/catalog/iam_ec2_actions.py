@@ -4,34 +4,61 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog.iam_grants import Grant, ec2, look, new, of, own, passing, tagging
+from eks_gpushare.catalog.iam_grants import (
+    Grant,
+    ec2,
+    in_vpc,
+    look,
+    new,
+    of,
+    own,
+    passing,
+    tagging,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+FROM_TEMPLATE = (
+    "ArnLike",
+    "ec2:LaunchTemplate",
+    "arn:{partition}:ec2:{region}:{account}:launch-template/*",
+)
+"""The condition that an instance is started from a launch template of the account."""
+
+
 def _security_group_rule(direction: str) -> tuple[Grant, ...]:
-    both = ec2("security-group", "security-group-rule")
+    create = f"AuthorizeSecurityGroup{direction}"
+    of_group = (create, f"RevokeSecurityGroup{direction}", "ModifySecurityGroupRules")
     return (
         look("DescribeSecurityGroupRules"),
         Grant(
-            of(
-                "ec2",
-                f"AuthorizeSecurityGroup{direction} RevokeSecurityGroup{direction} "
-                "ModifySecurityGroupRules CreateTags DeleteTags",
-            ),
-            both,
+            of("ec2", " ".join(of_group)), ec2("security-group"), named="own securityGroupId"
         ),
+        new(create, "security-group-rule"),
+        own(("security-group-rule",), "ModifySecurityGroupRules"),
+        *tagging("security-group-rule", create),
     )
 
+
+_RESERVATION = (
+    "capacityReservationSpecification.capacityReservationTarget.capacityReservationId"
+)
 
 EC2_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": (
         look("DescribeSecurityGroups"),
-        # It comes with the VPC and has no tag yet, so it cannot be told from others.
+        # It comes with the VPC and has no name yet: one that nobody named may be another's.
         Grant(
-            of("ec2", "CreateTags DeleteTags RevokeSecurityGroupEgress RevokeSecurityGroupIngress"),
+            of("ec2", "CreateTags RevokeSecurityGroupEgress RevokeSecurityGroupIngress"),
             ec2("security-group"),
+            condition=("Null", "aws:ResourceTag/Name", "true"),
+        ),
+        own(
+            ("security-group",),
+            *("CreateTags", "DeleteTags", "RevokeSecurityGroupEgress"),
+            "RevokeSecurityGroupIngress",
         ),
     ),
     "aws:ec2/eip:Eip": (
@@ -58,13 +85,19 @@ EC2_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     ),
     "aws:ec2/launchTemplate:LaunchTemplate": (
         look("DescribeLaunchTemplates", "DescribeLaunchTemplateVersions"),
+        new("CreateLaunchTemplate", "launch-template"),
+        own(
+            ("launch-template",),
+            "CreateLaunchTemplateVersion",
+            "DeleteLaunchTemplate",
+            "ModifyLaunchTemplate",
+        ),
+        *tagging("launch-template", "CreateLaunchTemplate"),
         Grant(
-            of(
-                "ec2",
-                "CreateLaunchTemplate CreateLaunchTemplateVersion CreateTags DeleteLaunchTemplate "
-                "DeleteTags ModifyLaunchTemplate",
-            ),
-            ec2("launch-template"),
+            ("ec2:RunInstances",),
+            (),
+            condition=FROM_TEMPLATE,
+            shared=("capacity-reservation", _RESERVATION),
         ),
     ),
     "aws:ec2/natGateway:NatGateway": (
@@ -103,16 +136,15 @@ EC2_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     ),
     "aws:ec2/securityGroup:SecurityGroup": (
         look("DescribeSecurityGroups"),
-        # Of the pool's own and the VPC's: neither need have a name tag.
-        Grant(("ec2:CreateSecurityGroup",), ec2("security-group", "vpc")),
-        Grant(
-            of(
-                "ec2",
-                "CreateTags DeleteSecurityGroup DeleteTags RevokeSecurityGroupEgress "
-                "RevokeSecurityGroupIngress",
-            ),
-            ec2("security-group"),
+        new("CreateSecurityGroup", "security-group"),
+        in_vpc("CreateSecurityGroup"),
+        own(
+            ("security-group",),
+            "DeleteSecurityGroup",
+            "RevokeSecurityGroupEgress",
+            "RevokeSecurityGroupIngress",
         ),
+        *tagging("security-group", "CreateSecurityGroup"),
     ),
     "aws:ec2/subnet:Subnet": (
         look("DescribeSubnets"),
@@ -141,3 +173,13 @@ EC2_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": _security_group_rule("Ingress"),
 }
 """By type of resource."""
+
+NAMED_BY_POOL = frozenset(
+    {
+        "aws:ec2/launchTemplate:LaunchTemplate",
+        "aws:ec2/securityGroup:SecurityGroup",
+        "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule",
+        "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule",
+    }
+)
+"""Types whose names need not begin as those of the network do."""

@@ -13,11 +13,16 @@ class Grant(NamedTuple):
         resources: ARNs with placeholders. `{partition}`, `{region}` and `{account}` are the
             stack's; any other is an input of the resource, by name: its text, or a pattern where
             the provider makes it up. Without a resource that IAM could tell apart it is `*`.
-        named: the tag `Name` has to begin as those of the stack do, where the resource has one:
-            "new" for what the call makes, "own" for what is there already, "" for neither.
+        named: the tag `Name` has to be the resource's, or to begin as those of the stack's network
+            do: "new" for what the call makes, "own" for what is there already, "" for neither.
+            With an input, as in `own vpcId`, it is the name of the resource that the input is of.
         condition: operator, key, and value with placeholders as above.
         given: an input without which nothing of this is needed; "" if it always is. With a value,
             as in `capacityType=SPOT`, the input has to have it.
+        bounded: only on a role that has the permissions boundary which the program gives it.
+        shared: a kind of EC2 resource, and the input with its ids. Ids that the program writes may
+            be of an account that shares them by AWS RAM: they are named, whatever the account, in
+            place of `resources`.
 
     """
 
@@ -26,6 +31,8 @@ class Grant(NamedTuple):
     named: str = ""
     condition: tuple[str, str, str] | None = None
     given: str = ""
+    bounded: bool = False
+    shared: tuple[str, str] | None = None
 
 
 def of(service: str, names: str) -> tuple[str, ...]:
@@ -67,11 +74,16 @@ def own(kinds: tuple[str, ...], *actions: str) -> Grant:
     return Grant(tuple(f"ec2:{action}" for action in actions), ec2(*kinds), named="own")
 
 
-def service_role(service: str, name: str, given: str = "") -> Grant:
+def in_vpc(action: str) -> Grant:
+    """Making something in a VPC: the stack's by its name, and another by its id."""
+    return Grant((f"ec2:{action}",), ec2("vpc"), named="own vpcId", shared=("vpc", "vpcId"))
+
+
+def service_role(service: str, name: str) -> Grant:
     """The role that a service makes for itself in an account that has not used it yet."""
     arn = f"arn:{{partition}}:iam::{{account}}:role/aws-service-role/{service}/{name}"
     condition = ("StringEquals", "iam:AWSServiceName", service)
-    return Grant(("iam:CreateServiceLinkedRole",), (arn,), condition=condition, given=given)
+    return Grant(("iam:CreateServiceLinkedRole",), (arn,), condition=condition)
 
 
 def passing(role: str, service: str) -> tuple[Grant, ...]:

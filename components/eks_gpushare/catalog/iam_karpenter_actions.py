@@ -25,10 +25,15 @@ KARPENTER_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
             ("arn:{partition}:events:{region}:{account}:rule/{rule}",),
         ),
     ),
-    # Of the group that EKS makes with the cluster, which has no name of the stack's.
+    # Of the group that EKS makes with the cluster, and tags with its name, which is the value here:
+    # https://docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html (read 2026-11-24).
     "aws:ec2/tag:Tag": (
         look("DescribeTags"),
-        Grant(("ec2:CreateTags", "ec2:DeleteTags"), ec2("security-group")),
+        Grant(
+            ("ec2:CreateTags", "ec2:DeleteTags"),
+            ec2("security-group"),
+            condition=("StringLike", "aws:ResourceTag/aws:eks:cluster-name", "{value}"),
+        ),
     ),
     "aws:sqs/queue:Queue": (
         Grant(

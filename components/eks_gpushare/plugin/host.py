@@ -8,14 +8,18 @@ import gc
 import os
 import socket
 import sys
+from collections import defaultdict
 from typing import Any
 
 import grpc  # type: ignore[import-untyped]  # no stubs
+import pulumi
 from grpc import aio
 from pulumi.provider.server import ProviderServicer
-from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2_grpc
+from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2, provider_pb2_grpc
 
+from eks_gpushare.one_declaration import RUN
 from eks_gpushare.plugin.provider import ComponentsProvider
+from eks_gpushare.plugin.schema import HANDED_OVER
 
 # As the SDK and the engine have them: pulumi/runtime/_grpc_settings.py of 3.272.0, 2026-11-22.
 _MESSAGE_BYTES = 400 * 1024 * 1024
@@ -44,7 +48,7 @@ async def _serve(engine: str, words: list[str]) -> None:
     told = engine_pb2_grpc.EngineStub(grpc.insecure_channel(engine, options=_OPTIONS))
     # The SDK takes an address or what it would make of one, for each component anew.
     quiet: Any = _Quiet(told)
-    servicer = ProviderServicer(ComponentsProvider(), words, engine_address=quiet)
+    servicer = _Servicer(ComponentsProvider(), words, engine_address=quiet)
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
@@ -54,6 +58,38 @@ async def _serve(engine: str, words: list[str]) -> None:
         await (_gone(engine) if watched else server.wait_for_termination())
     # Not by returning: calls to the engine may still wait for answers in threads.
     os._exit(0)
+
+
+class _Run:
+    """One run of a program, which has a monitor of its own."""
+
+
+class _Servicer(ProviderServicer):
+    """The SDK's, which tells components of one run from those of another."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._runs: defaultdict[str, _Run] = defaultdict(_Run)
+
+    async def _construct(
+        self, request: provider_pb2.ConstructRequest, context: object
+    ) -> provider_pb2.ConstructResponse:
+        RUN.set(self._runs[request.monitorEndpoint])
+        return await super()._construct(request, context)
+
+    async def _construct_inputs(self, inputs: Any, input_dependencies: Any) -> dict[str, Any]:
+        found = await super()._construct_inputs(inputs, input_dependencies)
+        return {
+            key: await _settled(each) if key in HANDED_OVER else each for key, each in found.items()
+        }
+
+
+async def _settled(value: Any) -> Any:
+    """What other components have told, which is known by now, without what tells whose it is."""
+    if isinstance(value, pulumi.Output):
+        known = await value.is_known()
+        return await _settled(await value.future()) if known else value
+    return [await _settled(each) for each in value] if isinstance(value, list) else value
 
 
 class _Quiet:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 
 from eks_gpushare.plugin.names import python_name
-from eks_gpushare.plugin.schema import object_type
+from eks_gpushare.plugin.schema import HANDED_OVER, object_type
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ class Translation:
             if item is None:
                 continue
             if key in properties:
-                yield python_name(key), self._value(item, properties[key], (*at, key))
+                kind = HANDED_OVER.get(key, properties[key])
+                yield python_name(key), self._value(item, kind, (*at, key))
             elif key in keys:
                 self.found.append(_python_name((*at, key), key, keys[key]))
                 yield key, self._value(item, properties[keys[key]], (*at, key))

@@ -13,7 +13,10 @@ from pulumi.errors import InputPropertiesError
 from pulumi.provider import ConstructResult, Provider
 
 import eks_gpushare
+from eks_gpushare.config.component_specs import ServedPool
 from eks_gpushare.inputs.caller_words import translated
+from eks_gpushare.inputs.checked import known_spec
+from eks_gpushare.inputs.late_values import dump
 from eks_gpushare.plugin.inputs import Translation
 from eks_gpushare.plugin.names import python_name
 from eks_gpushare.plugin.schema import component, schema, schema_text
@@ -75,5 +78,7 @@ def _made(
 def _outputs(made: pulumi.ComponentResource, described: Mapping[str, Any]) -> Any:
     for key in described["properties"]:
         value = getattr(made, python_name(key), None)
-        if value is not None:
+        if (served := known_spec(value, ServedPool)) is not None:
+            yield key, dump(served, by_alias=True, exclude_unset=True)
+        elif value is not None:
             yield key, value

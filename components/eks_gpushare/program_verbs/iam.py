@@ -54,6 +54,13 @@ def run(options: argparse.Namespace) -> int:
     print_json(policy.document)
     if not options.json:
         _explain(previewed.stack, policy)
+    if policy.unbounded:
+        roles = ", ".join(arn.rpartition(":")[2] for arn in policy.unbounded)
+        message = (
+            f"who has this policy may write any permission into {roles}, as these roles have no "
+            "permissions boundary: set iam.permissionsBoundary"
+        )
+        print(f"eks-gpushare: {message}", file=sys.stderr)
     for token in policy.unknown:
         message = f"what {token} needs is not known: add its actions to the policy yourself"
         print(f"eks-gpushare: {message}", file=sys.stderr)

@@ -30,42 +30,38 @@ return await Pulumi.Deployment.RunAsync(() =>
         Version = version,
     });
 
-    var pools = new Dictionary<string, PoolArgs>
+    var notebooks = new GpuPool("notebooks", new GpuPoolArgs
     {
+        Pool = "notebooks",
+        InstanceTypes = new List<string> { "g6.2xlarge" },
+        Nodes = new NodesArgs { Min = 1, Max = 3 },
         // Four pods take turns on each GPU.
-        ["notebooks"] = new PoolArgs
-        {
-            InstanceTypes = new List<string> { "g6.2xlarge" },
-            Nodes = new NodesArgs { Min = 1, Max = 3 },
-            Sharing = new SharingArgs { Mode = SharingMode.TimeSlicing, Replicas = 4 },
-        },
-        // Two pods run at once on each GPU, with half of its memory each.
-        ["inference"] = new PoolArgs
-        {
-            InstanceTypes = new List<string> { "g6.12xlarge" },
-            Nodes = new NodesArgs { Min = 0, Max = 2 },
-            Sharing = new SharingArgs { Mode = SharingMode.Mps, Replicas = 2 },
-        },
-    };
-    GpuPool Pool(string name) => new GpuPool(name, new GpuPoolArgs
-    {
-        Pool = name,
-        InstanceTypes = pools[name].InstanceTypes,
-        Nodes = pools[name].Nodes,
-        Sharing = pools[name].Sharing,
+        Sharing = new SharingArgs { Mode = SharingMode.TimeSlicing, Replicas = 4 },
         ClusterName = cluster.ClusterName,
         ClusterSubnetIds = network.PrivateSubnetIds,
         Version = version,
     });
-    var notebooks = Pool("notebooks");
-    var inference = Pool("inference");
+    var inference = new GpuPool("inference", new GpuPoolArgs
+    {
+        Pool = "inference",
+        InstanceTypes = new List<string> { "g6.12xlarge" },
+        Nodes = new NodesArgs { Min = 0, Max = 2 },
+        // Two pods run at once on each GPU, with half of its memory each.
+        Sharing = new SharingArgs { Mode = SharingMode.Mps, Replicas = 2 },
+        ClusterName = cluster.ClusterName,
+        ClusterSubnetIds = network.PrivateSubnetIds,
+        Version = version,
+    });
 
     var provider = new Kubernetes.Provider("gpus", new Kubernetes.ProviderArgs
     {
         KubeConfig = cluster.Kubeconfig,
         ClusterIdentifier = cluster.ClusterArn,
     });
-    new DevicePlugin("device-plugin", new DevicePluginArgs { Pools = pools }, new ComponentResourceOptions
+    new DevicePlugin("device-plugin", new DevicePluginArgs
+    {
+        Served = { notebooks.Served, inference.Served },
+    }, new ComponentResourceOptions
     {
         Providers = { provider },
         DependsOn = { notebooks, inference },

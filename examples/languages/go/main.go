@@ -44,40 +44,37 @@ func program(ctx *pulumi.Context) error {
 		return err
 	}
 
-	pools := map[string]eksgpushare.PoolArgs{
+	notebooks, err := eksgpushare.NewGpuPool(ctx, "notebooks", &eksgpushare.GpuPoolArgs{
+		Pool:          "notebooks",
+		InstanceTypes: []string{"g6.2xlarge"},
+		Nodes:         &eksgpushare.NodesArgs{Min: pulumi.IntRef(1), Max: pulumi.IntRef(3)},
 		// Four pods take turns on each GPU.
-		"notebooks": {
-			InstanceTypes: []string{"g6.2xlarge"},
-			Nodes:         &eksgpushare.NodesArgs{Min: pulumi.IntRef(1), Max: pulumi.IntRef(3)},
-			Sharing: eksgpushare.SharingArgs{
-				Mode:     eksgpushare.SharingModeTimeSlicing,
-				Replicas: pulumi.IntRef(4),
-			},
+		Sharing: eksgpushare.SharingArgs{
+			Mode:     eksgpushare.SharingModeTimeSlicing,
+			Replicas: pulumi.IntRef(4),
 		},
-		// Two pods run at once on each GPU, with half of its memory each.
-		"inference": {
-			InstanceTypes: []string{"g6.12xlarge"},
-			Nodes:         &eksgpushare.NodesArgs{Min: pulumi.IntRef(0), Max: pulumi.IntRef(2)},
-			Sharing: eksgpushare.SharingArgs{
-				Mode:     eksgpushare.SharingModeMps,
-				Replicas: pulumi.IntRef(2),
-			},
-		},
+		ClusterName:      cluster.ClusterName,
+		ClusterSubnetIds: network.PrivateSubnetIds,
+		Version:          pulumi.StringRef(version),
+	})
+	if err != nil {
+		return err
 	}
-	made := map[string]*eksgpushare.GpuPool{}
-	for name, pool := range pools {
-		made[name], err = eksgpushare.NewGpuPool(ctx, name, &eksgpushare.GpuPoolArgs{
-			Pool:             name,
-			InstanceTypes:    pool.InstanceTypes,
-			Nodes:            pool.Nodes,
-			Sharing:          pool.Sharing,
-			ClusterName:      cluster.ClusterName,
-			ClusterSubnetIds: network.PrivateSubnetIds,
-			Version:          pulumi.StringRef(version),
-		})
-		if err != nil {
-			return err
-		}
+	inference, err := eksgpushare.NewGpuPool(ctx, "inference", &eksgpushare.GpuPoolArgs{
+		Pool:          "inference",
+		InstanceTypes: []string{"g6.12xlarge"},
+		Nodes:         &eksgpushare.NodesArgs{Min: pulumi.IntRef(0), Max: pulumi.IntRef(2)},
+		// Two pods run at once on each GPU, with half of its memory each.
+		Sharing: eksgpushare.SharingArgs{
+			Mode:     eksgpushare.SharingModeMps,
+			Replicas: pulumi.IntRef(2),
+		},
+		ClusterName:      cluster.ClusterName,
+		ClusterSubnetIds: network.PrivateSubnetIds,
+		Version:          pulumi.StringRef(version),
+	})
+	if err != nil {
+		return err
 	}
 
 	provider, err := kubernetes.NewProvider(ctx, "gpus", &kubernetes.ProviderArgs{
@@ -88,14 +85,14 @@ func program(ctx *pulumi.Context) error {
 		return err
 	}
 	_, err = eksgpushare.NewDevicePlugin(ctx, "device-plugin", &eksgpushare.DevicePluginArgs{
-		Pools: pools,
-	}, pulumi.Providers(provider), pulumi.DependsOn([]pulumi.Resource{made["notebooks"], made["inference"]}))
+		Served: pulumi.Array{notebooks.Served, inference.Served},
+	}, pulumi.Providers(provider), pulumi.DependsOn([]pulumi.Resource{notebooks, inference}))
 	if err != nil {
 		return err
 	}
 
-	ctx.Export("request", made["notebooks"].Request)
-	ctx.Export("nodeSelector", made["notebooks"].NodeSelector)
-	ctx.Export("tolerations", made["notebooks"].Tolerations)
+	ctx.Export("request", notebooks.Request)
+	ctx.Export("nodeSelector", notebooks.NodeSelector)
+	ctx.Export("tolerations", notebooks.Tolerations)
 	return nil
 }

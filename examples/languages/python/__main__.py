@@ -4,7 +4,6 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from eks_gpushare import DevicePlugin, EksCluster, GpuPool, Network, SystemNodes
-from eks_gpushare.args import Pool
 
 VERSION = "1.35"
 
@@ -30,25 +29,14 @@ SystemNodes(
     },
 )
 
-pools: dict[str, Pool] = {
-    # Four pods take turns on each GPU.
-    "notebooks": {
-        "instance_types": ["g6.2xlarge"],
-        "nodes": {"min": 1, "max": 3},
-        "sharing": {"mode": "timeSlicing", "replicas": 4},
-    },
-    # Two pods run at once on each GPU, with half of its memory each.
-    "inference": {
-        "instance_types": ["g6.12xlarge"],
-        "nodes": {"min": 0, "max": 2},
-        "sharing": {"mode": "mps", "replicas": 2},
-    },
-}
 notebooks = GpuPool(
     "notebooks",
     {
         "pool": "notebooks",
-        **pools["notebooks"],
+        "instance_types": ["g6.2xlarge"],
+        "nodes": {"min": 1, "max": 3},
+        # Four pods take turns on each GPU.
+        "sharing": {"mode": "timeSlicing", "replicas": 4},
         "cluster_name": cluster.cluster_name,
         "cluster_subnet_ids": network.private_subnet_ids,
         "version": VERSION,
@@ -58,7 +46,10 @@ inference = GpuPool(
     "inference",
     {
         "pool": "inference",
-        **pools["inference"],
+        "instance_types": ["g6.12xlarge"],
+        "nodes": {"min": 0, "max": 2},
+        # Two pods run at once on each GPU, with half of its memory each.
+        "sharing": {"mode": "mps", "replicas": 2},
         "cluster_name": cluster.cluster_name,
         "cluster_subnet_ids": network.private_subnet_ids,
         "version": VERSION,
@@ -70,7 +61,7 @@ provider = kubernetes.Provider(
 )
 DevicePlugin(
     "device-plugin",
-    {"pools": pools},
+    {"served": [notebooks.served, inference.served]},
     pulumi.ResourceOptions(providers=[provider], depends_on=[notebooks, inference]),
 )
 

@@ -1,18 +1,15 @@
 import * as gpushare from "@eks-gpushare/eks-gpushare";
 import * as kubernetes from "@pulumi/kubernetes";
 
-const inference = {
+const pool = new gpushare.GpuPool("inference", {
+    pool: "inference",
     instanceTypes: ["g6.xlarge"],
     sharing: { mode: gpushare.SharingMode.TimeSlicing, replicas: 3 },
-};
-const pool = new gpushare.GpuPool("inference", {
-    ...inference,
-    pool: "inference",
     clusterName: "my-cluster",
     clusterSubnetIds: ["subnet-0aaaaaaaaaaaaaaaa", "subnet-0bbbbbbbbbbbbbbbb"],
 });
 const provider = new kubernetes.Provider("my-cluster", { context: "my-cluster" });
-new gpushare.DevicePlugin("sharing", { pools: { inference } }, {
+new gpushare.DevicePlugin("sharing", { served: [pool.served] }, {
     providers: [provider],
     dependsOn: [pool],
 });

@@ -24,28 +24,28 @@ const place = {
     clusterSubnetIds: network.privateSubnetIds,
     version,
 };
-const pools = {
+const notebooks = new gpushare.GpuPool("notebooks", {
+    ...place,
+    pool: "notebooks",
+    instanceTypes: ["g6.2xlarge"],
+    nodes: { min: 1, max: 3 },
     // Four pods take turns on each GPU.
-    notebooks: {
-        instanceTypes: ["g6.2xlarge"],
-        nodes: { min: 1, max: 3 },
-        sharing: { mode: gpushare.SharingMode.TimeSlicing, replicas: 4 },
-    },
+    sharing: { mode: gpushare.SharingMode.TimeSlicing, replicas: 4 },
+});
+const inference = new gpushare.GpuPool("inference", {
+    ...place,
+    pool: "inference",
+    instanceTypes: ["g6.12xlarge"],
+    nodes: { min: 0, max: 2 },
     // Two pods run at once on each GPU, with half of its memory each.
-    inference: {
-        instanceTypes: ["g6.12xlarge"],
-        nodes: { min: 0, max: 2 },
-        sharing: { mode: gpushare.SharingMode.Mps, replicas: 2 },
-    },
-};
-const notebooks = new gpushare.GpuPool("notebooks", { pool: "notebooks", ...pools.notebooks, ...place });
-const inference = new gpushare.GpuPool("inference", { pool: "inference", ...pools.inference, ...place });
+    sharing: { mode: gpushare.SharingMode.Mps, replicas: 2 },
+});
 
 const provider = new kubernetes.Provider("gpus", {
     kubeconfig: cluster.kubeconfig,
     clusterIdentifier: cluster.clusterArn,
 });
-new gpushare.DevicePlugin("device-plugin", { pools }, {
+new gpushare.DevicePlugin("device-plugin", { served: [notebooks.served, inference.served] }, {
     providers: [provider],
     dependsOn: [notebooks, inference],
 });

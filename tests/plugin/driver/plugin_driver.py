@@ -7,6 +7,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from pulumi.runtime.proto import (
     errors_pb2,
     provider_pb2,
     provider_pb2_grpc,
+    resource_pb2,
     resource_pb2_grpc,
     status_pb2,
 )
@@ -56,6 +58,17 @@ class Deployment:
         self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
         self._server.start()
 
+    @cached_property
+    def connected(self) -> dict[str, str]:
+        """The program's Kubernetes provider, as components are given it."""
+        with grpc.insecure_channel(self.address) as channel:
+            made = resource_pb2_grpc.ResourceMonitorStub(channel).RegisterResource(
+                resource_pb2.RegisterResourceRequest(
+                    type="pulumi:providers:kubernetes", name="cluster", custom=True
+                )
+            )
+        return {"kubernetes": f"{made.urn}::{made.id or 'id'}"}
+
     def close(self) -> None:
         self._server.stop(None)
 
@@ -85,7 +98,12 @@ class Plugin:
         return str(self.stub.GetPluginInfo(empty_pb2.Empty()).version)
 
     def construct(
-        self, at: Deployment, kind: str, name: str, inputs: Mapping[str, Any]
+        self,
+        at: Deployment,
+        kind: str,
+        name: str,
+        inputs: Mapping[str, Any],
+        providers: Mapping[str, str] | None = None,
     ) -> provider_pb2.ConstructResponse:
         answer: provider_pb2.ConstructResponse = self.stub.Construct(
             provider_pb2.ConstructRequest(
@@ -98,13 +116,20 @@ class Plugin:
                 name=name,
                 config={"aws:region": "us-west-2"},
                 inputs=encode_properties(inputs),
+                providers=providers or {},
             )
         )
         return answer
 
-    def refused(self, at: Deployment, kind: str, inputs: Mapping[str, Any]) -> Refusal:
+    def refused(
+        self,
+        at: Deployment,
+        kind: str,
+        inputs: Mapping[str, Any],
+        providers: Mapping[str, str] | None = None,
+    ) -> Refusal:
         try:
-            self.construct(at, kind, "refused", inputs)
+            self.construct(at, kind, "refused", inputs, providers)
         except grpc.RpcError as error:
             return _refusal(error)
         raise AssertionError(f"{kind} takes {inputs}")

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.catalog.iam_actions import ACTIONS, FUNCTIONS
+from eks_gpushare.catalog.iam_actions import ACTIONS, FUNCTIONS, SPOT_ROLE, WRITES_POLICY
+from eks_gpushare.catalog.iam_ec2_actions import NAMED_BY_POOL
 from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.program.permissions.statements import Condition, Permission, document, merged
 from eks_gpushare.program.values import UNKNOWN, OutputValue, Secret
@@ -27,6 +28,9 @@ MANAGED_POLICY_CHARACTERS = 6144
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html."""
 
 _ROLE = "aws:iam/role:Role"
+_NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
+_ID = re.compile(r"[a-z]+-[0-9a-f]+")
+"""An id that AWS gives; those that stand for the answer of a look-up are none."""
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_.]+)\}")
 
 
@@ -38,6 +42,8 @@ class DeployPolicy:
     """Statements of an IAM policy, in a stable order."""
     unknown: tuple[str, ...] = ()
     """Types and functions of the AWS provider whose actions are not known here."""
+    unbounded: tuple[str, ...] = ()
+    """ARNs of roles into which a deployer may write any policy, as nothing bounds them."""
 
     @property
     def document(self) -> dict[str, Any]:
@@ -53,8 +59,9 @@ class DeployPolicy:
         """The same as documents of at most so many characters each, none of them if it is empty."""
         parts: list[list[Mapping[str, Any]]] = []
         for statement in self.statements:
-            if parts and _length([*parts[-1], statement]) <= most:
-                parts[-1].append(statement)
+            room = (part for part in parts if _length([*part, statement]) <= most)
+            if (part := next(room, None)) is not None:
+                part.append(statement)
             else:
                 parts.append([statement])
         return [document(part) for part in parts]
@@ -74,8 +81,14 @@ def deploy_policy(recording: Recording, *, region: str, account: str = "*") -> D
         account: Number of the AWS account; `*` for any, since a role is in one account anyway.
     """
     scope = _Scope(recording, region, account)
-    statements = tuple(each.as_json() for each in merged(scope.permissions()))
-    return DeployPolicy(statements, tuple(sorted(scope.unknown)))
+    permissions = list(scope.permissions())
+    statements = tuple(each.as_json() for each in merged(permissions))
+    unbounded = {
+        each.resource
+        for each in permissions
+        if each.action == WRITES_POLICY and not each.conditions
+    }
+    return DeployPolicy(statements, tuple(sorted(scope.unknown)), tuple(sorted(unbounded)))
 
 
 class _Scope:
@@ -103,6 +116,8 @@ class _Scope:
                 yield from self._granted(
                     ACTIONS, resource.type, inputs, resource.property_dependencies, resource
                 )
+            elif resource.type == _NODE_POOL and _takes_spot(resource):
+                yield from self._filled(SPOT_ROLE, _Fill(self, {}, {}, None))
 
     def _granted(
         self,
@@ -117,21 +132,36 @@ class _Scope:
         for grant in table.get(token, ()):
             if not _is_given(grant.given, inputs):
                 continue
-            fill = _Fill(self, inputs, dependencies, resource)
-            condition = self._condition(grant, fill)
-            for template in grant.resources:
-                for arn in fill.all(template):
-                    for action in grant.actions:
-                        yield Permission(action, arn, condition)
+            yield from self._filled(grant, _Fill(self, inputs, dependencies, resource))
 
-    def _condition(self, grant: Grant, fill: _Fill) -> Condition | None:
+    def _filled(self, grant: Grant, fill: _Fill) -> Iterator[Permission]:
+        shared = fill.shared(*grant.shared) if grant.shared else []
+        conditions = frozenset(self._conditions(grant, fill, named=not shared))
+        for arn in shared or (arn for template in grant.resources for arn in fill.all(template)):
+            for action in grant.actions:
+                yield Permission(action, arn, conditions)
+
+    def _conditions(self, grant: Grant, fill: _Fill, *, named: bool) -> Iterator[Condition]:
         if grant.condition is not None:
             operator, key, value = grant.condition
-            return Condition(operator, key, fill.one(value))
-        if grant.named and self._prefix:
-            of = "Request" if grant.named == "new" else "Resource"
-            return Condition("StringLike", f"aws:{of}Tag/Name", f"{self._prefix}*")
-        return None
+            yield Condition(operator, key, fill.one(value))
+        kind, _, place = grant.named.partition(" ")
+        of = fill.named_by(place) if place else fill.resource
+        if kind and named and (name := self._name(of)):
+            where = "Request" if kind == "new" else "Resource"
+            yield Condition("StringLike", f"aws:{where}Tag/Name", name)
+        boundary = fill.boundary() if grant.bounded else None
+        if boundary is not None:
+            yield Condition("StringEquals", "iam:PermissionsBoundary", boundary)
+
+    def _name(self, resource: Resource | None) -> str:
+        """The name that a resource has to have: any of the network, or its own alone."""
+        if resource is None:
+            return ""
+        if resource.type not in NAMED_BY_POOL:
+            return f"{self._prefix}*" if self._prefix else ""
+        own = _at(_opened(resource.inputs), "tags.Name")
+        return own if isinstance(own, str) else ""
 
     def text(self, name: str) -> str | None:
         """What the stack as a whole is known by."""
@@ -176,13 +206,27 @@ class _Fill:
         if isinstance(value, str):
             return value
         if name in {"name", "rule"} or name.endswith(("Name", "Url")):
-            return _made_up(None, self._named_by(name) or self.resource)
+            return _made_up(None, self.named_by(name) or self.resource)
         if name.endswith("keyArn"):
             return self.one("arn:{partition}:kms:{region}:{account}:key/*")
         return "*"
 
-    def _named_by(self, name: str) -> Resource | None:
-        """The resource whose name an input is."""
+    def shared(self, kind: str, place: str) -> list[str]:
+        """ARNs of what the program names by ids, which others may share with the account."""
+        found = _at(self.inputs, place)
+        ids = found if isinstance(found, list) else [found]
+        arn = self.one("arn:{partition}:ec2:{region}:")
+        written = [each for each in ids if isinstance(each, str) and _ID.fullmatch(each)]
+        return [f"{arn}*:{kind}/{each}" for each in written]
+
+    def boundary(self) -> str | None:
+        """The permissions boundary of the role, if the program gives it one."""
+        role = self.named_by("role") or self.resource
+        given = _opened(role.inputs).get("permissionsBoundary") if role else None
+        return given if isinstance(given, str) else None
+
+    def named_by(self, name: str) -> Resource | None:
+        """The resource that an input is of."""
         for urn in self.dependencies.get(name, ()):
             return self.scope.resource(urn)
         return None
@@ -207,6 +251,16 @@ def _each(inputs: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     """The inputs, with each item of a list by itself."""
     value = inputs.get(key)
     return [{**inputs, key: item} for item in value] if isinstance(value, list) else [inputs]
+
+
+def _takes_spot(pool: Resource) -> bool:
+    """Whether a NodePool of Karpenter's may have spot instances."""
+    wanted = _at(_opened(pool.inputs), "spec.template.spec.requirements")
+    return any(
+        each.get("key") == "karpenter.sh/capacity-type" and "spot" in each.get("values", ())
+        for each in (wanted if isinstance(wanted, list) else ())
+        if isinstance(each, dict) and each.get("operator") in (None, "In")
+    )
 
 
 def _made_up(given: object, resource: Resource | None) -> str:
@@ -251,7 +305,7 @@ def _name_prefix(recording: Recording) -> str:
     names = []
     for resource in recording.resources:
         grants = ACTIONS.get(resource.type, ())
-        if resource.custom and any(grant.named for grant in grants):
+        if resource.custom and resource.type not in NAMED_BY_POOL and any(g.named for g in grants):
             name = _at(_opened(resource.inputs), "tags.Name")
             names += [name] if isinstance(name, str) else []
     first, last = min(names, default=""), max(names, default="")

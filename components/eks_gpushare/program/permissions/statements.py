@@ -20,11 +20,11 @@ class Condition(NamedTuple):
 
 
 class Permission(NamedTuple):
-    """One action on one resource."""
+    """One action on one resource, if all conditions hold."""
 
     action: str
     resource: str
-    condition: Condition | None = None
+    conditions: frozenset[Condition] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,13 @@ class Statement:
 
     actions: frozenset[str]
     resources: frozenset[str]
-    test: tuple[str, str] | None = None
-    """Operator and key of its condition."""
-    values: frozenset[str] = frozenset()
-    """Values that the condition takes."""
+    tests: frozenset[tuple[tuple[str, str], frozenset[str]]] = frozenset()
+    """Operator and key of each condition, and the values that it takes."""
+
+    @property
+    def keys(self) -> frozenset[tuple[str, str]]:
+        """Operators and keys of its conditions."""
+        return frozenset(test for test, _ in self.tests)
 
     @property
     def service(self) -> str:
@@ -50,19 +53,21 @@ class Statement:
             "Action": sorted(self.actions),
             "Resource": "*" if self.resources == {"*"} else sorted(self.resources),
         }
-        if self.test is not None:
-            operator, key = self.test
-            values = sorted(self.values)
-            found["Condition"] = {operator: {key: values if len(values) > 1 else values[0]}}
+        conditions: dict[str, Any] = {}
+        for (operator, key), values in sorted(self.tests):
+            listed = sorted(values)
+            conditions.setdefault(operator, {})[key] = listed if len(listed) > 1 else listed[0]
+        if conditions:
+            found["Condition"] = conditions
         return found
 
     def with_(self, other: Statement) -> Statement:
-        """Both in one."""
+        """Both in one, which have conditions of the same keys."""
+        values = dict(other.tests)
         return Statement(
             self.actions | other.actions,
             self.resources | other.resources,
-            self.test,
-            self.values | other.values,
+            frozenset((test, each | values[test]) for test, each in self.tests),
         )
 
 
@@ -72,22 +77,21 @@ def merged(permissions: Iterable[Permission]) -> list[Statement]:
     An action that is for one kind of resource means nothing beside another kind, so that actions
     of such services share a statement. What is allowed on everything swallows what is not.
     """
-    wanted: dict[tuple[Condition | None, str], set[str]] = {}
-    for action, resource, condition in permissions:
-        wanted.setdefault((condition, action), set()).add(resource)
-    grouped: dict[tuple[Condition | None, frozenset[str]], set[str]] = {}
-    for (condition, action), resources in wanted.items():
+    wanted: dict[tuple[frozenset[Condition], str], set[str]] = {}
+    for action, resource, conditions in permissions:
+        wanted.setdefault((conditions, action), set()).add(resource)
+    grouped: dict[tuple[frozenset[Condition], frozenset[str]], set[str]] = {}
+    for (conditions, action), resources in wanted.items():
         everything = frozenset({"*"})
         found = everything if "*" in resources else frozenset(resources)
-        grouped.setdefault((condition, found), set()).add(action)
+        grouped.setdefault((conditions, found), set()).add(action)
     statements = [
         Statement(
             frozenset(actions),
             resources,
-            condition and (condition.operator, condition.key),
-            frozenset({condition.value} if condition else ()),
+            frozenset(((op, key), frozenset({value})) for op, key, value in conditions),
         )
-        for (condition, resources), actions in grouped.items()
+        for (conditions, resources), actions in grouped.items()
     ]
     statements.sort(key=_order)
     return sorted(_joined(_joined(statements, _same_but_for_values), _kinds_tell), key=_order)
@@ -95,12 +99,10 @@ def merged(permissions: Iterable[Permission]) -> list[Statement]:
 
 def _order(statement: Statement) -> tuple[object, ...]:
     everything = statement.resources == {"*"}
-    test = statement.test or ("", "")
     return (
         not everything,
         statement.service,
-        test,
-        sorted(statement.values),
+        sorted((test, sorted(values)) for test, values in statement.tests),
         sorted(statement.actions),
         sorted(statement.resources),
     )
@@ -123,13 +125,15 @@ _BOUND_VALUES = {"ec2:CreateAction", "iam:AWSServiceName"}
 
 
 def _same_but_for_values(one: Statement, other: Statement) -> bool:
-    if one.test is None or one.test != other.test or one.actions != other.actions:
+    if not one.tests or one.keys != other.keys or one.actions != other.actions:
         return False
-    return one.resources == other.resources or one.test[1] in _BOUND_VALUES
+    if one.resources == other.resources:
+        return len(one.tests - other.tests) == 1  # of two that differ, the values would mix
+    return {key for _, key in one.keys} <= _BOUND_VALUES
 
 
 def _kinds_tell(one: Statement, other: Statement) -> bool:
-    same = (one.service, one.test, one.values) == (other.service, other.test, other.values)
+    same = (one.service, one.tests) == (other.service, other.tests)
     if not same or one.service not in KINDS_TELL or {"*"} in (one.resources, other.resources):
         return False
     return _keeps(one, other) and _keeps(other, one)

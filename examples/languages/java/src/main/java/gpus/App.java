@@ -2,6 +2,7 @@ package gpus;
 
 import com.pulumi.Context;
 import com.pulumi.Pulumi;
+import com.pulumi.core.Output;
 import com.pulumi.eksgpushare.DevicePlugin;
 import com.pulumi.eksgpushare.DevicePluginArgs;
 import com.pulumi.eksgpushare.EksCluster;
@@ -15,12 +16,10 @@ import com.pulumi.eksgpushare.SystemNodesArgs;
 import com.pulumi.eksgpushare.enums.SharingMode;
 import com.pulumi.eksgpushare.inputs.EndpointArgs;
 import com.pulumi.eksgpushare.inputs.NodesArgs;
-import com.pulumi.eksgpushare.inputs.PoolArgs;
 import com.pulumi.eksgpushare.inputs.SharingArgs;
 import com.pulumi.kubernetes.Provider;
 import com.pulumi.kubernetes.ProviderArgs;
 import com.pulumi.resources.ComponentResourceOptions;
-import java.util.Map;
 
 /** A cluster with two pools that share their GPUs, and the device plugin that serves both. */
 public class App {
@@ -49,20 +48,26 @@ public class App {
             .version(VERSION)
             .build());
 
-        // Four pods take turns on each GPU.
-        var shared = PoolArgs.builder()
+        var notebooks = new GpuPool("notebooks", GpuPoolArgs.builder()
+            .pool("notebooks")
             .instanceTypes("g6.2xlarge")
             .nodes(NodesArgs.builder().min(1).max(3).build())
+            // Four pods take turns on each GPU.
             .sharing(SharingArgs.builder().mode(SharingMode.TimeSlicing).replicas(4).build())
-            .build();
-        // Two pods run at once on each GPU, with half of its memory each.
-        var halved = PoolArgs.builder()
+            .clusterName(cluster.clusterName())
+            .clusterSubnetIds(network.privateSubnetIds())
+            .version(VERSION)
+            .build());
+        var inference = new GpuPool("inference", GpuPoolArgs.builder()
+            .pool("inference")
             .instanceTypes("g6.12xlarge")
             .nodes(NodesArgs.builder().min(0).max(2).build())
+            // Two pods run at once on each GPU, with half of its memory each.
             .sharing(SharingArgs.builder().mode(SharingMode.Mps).replicas(2).build())
-            .build();
-        var notebooks = pool("notebooks", shared, network, cluster);
-        var inference = pool("inference", halved, network, cluster);
+            .clusterName(cluster.clusterName())
+            .clusterSubnetIds(network.privateSubnetIds())
+            .version(VERSION)
+            .build());
 
         // A later package than 4.0.0 takes .clusterIdentifier(cluster.clusterArn()) too: with it, the
         // provider is not replaced when the kubeconfig is written anew.
@@ -70,7 +75,7 @@ public class App {
             .kubeconfig(cluster.kubeconfig())
             .build());
         new DevicePlugin("device-plugin", DevicePluginArgs.builder()
-            .pools(Map.of("notebooks", shared, "inference", halved))
+            .served(Output.all(notebooks.served(), inference.served()))
             .build(), ComponentResourceOptions.builder()
             .providers(provider)
             .dependsOn(notebooks, inference)
@@ -79,17 +84,5 @@ public class App {
         context.export("request", notebooks.request());
         context.export("nodeSelector", notebooks.nodeSelector());
         context.export("tolerations", notebooks.tolerations());
-    }
-
-    private static GpuPool pool(String name, PoolArgs pool, Network network, EksCluster cluster) {
-        return new GpuPool(name, GpuPoolArgs.builder()
-            .pool(name)
-            .instanceTypes(pool.instanceTypes())
-            .nodes(pool.nodes().orElseThrow())
-            .sharing(pool.sharing())
-            .clusterName(cluster.clusterName())
-            .clusterSubnetIds(network.privateSubnetIds())
-            .version(VERSION)
-            .build());
     }
 }
