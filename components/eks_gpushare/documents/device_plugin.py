@@ -63,7 +63,8 @@ def device_plugin_config(text: str, mig_strategy: str | None = None) -> PluginCo
 
     Args:
         text: the document; an empty one leaves the defaults.
-        mig_strategy: what the variable MIG_STRATEGY says over it, if that is known.
+        mig_strategy: what the variable MIG_STRATEGY says over it, an empty text too; None if it is
+            not set.
 
     Raises:
         DocumentError: If the plugin would stop, in its words.
@@ -96,7 +97,8 @@ def plugin_config_of(content: Any, mig_strategy: str | None = None) -> PluginCon
     if version not in ("", "v1"):
         raise DocumentError(f"unknown version: {version}")
     written = flags.get("migStrategy")
-    strategy = mig_strategy or ("none" if written is None else written)
+    strategy = written if mig_strategy is None else mig_strategy
+    strategy = "none" if strategy is None else strategy
     if mps is not None and strategy == "mixed":
         raise DocumentError("using --mig-strategy=mixed is not supported with MPS")
     for value, (allowed, message) in _choices(flags, strategy, imex):
@@ -286,7 +288,10 @@ def _text(value: Any, kind: str) -> str:
 
 
 def _known_text(value: Any, kind: str) -> str | None:
-    return None if value is None else _text(value, kind)
+    """A text of a flag, for which nothing else is taken."""
+    if value is None or isinstance(value, str):
+        return value
+    raise _mistyped(value, f"string {kind}")
 
 
 def _strategies(value: Any, kind: str) -> list[str] | None:

@@ -91,7 +91,7 @@ def program_of(pod: Object) -> Program | None:
         default=asked.get("DEFAULT_CONFIG", ""),
         fallbacks=tuple(filter(None, asked.get("FALLBACK_STRATEGIES", "").split(","))),
         label=asked.get("NODE_LABEL", ""),
-        mig_strategy=own.get("MIG_STRATEGY") or None,
+        mig_strategy=own.get("MIG_STRATEGY"),
         mps_root=own.get("MPS_ROOT", ""),
         gated=_is_gated(pod),
     )
@@ -148,8 +148,8 @@ def _command(container: dict[str, Any]) -> str:
 
 def _environment(container: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for each in container.get("env") or ():
-        if each.get("value") is not None:
-            yield each["name"], each["value"]
+        if "valueFrom" not in each:  # an empty value is left out by the API server, and set
+            yield each["name"], each.get("value") or ""
 
 
 def _config_map(pod: Object, manager: dict[str, Any] | None, folder: str) -> str | None:
