@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.config.base import Model
-from eks_gpushare.inputs import checked
+from eks_gpushare.inputs import checked, late_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,11 +73,10 @@ def validated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def dumped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the models that are written out as arguments, in order; not what goes into state."""
     written: list[str] = []
-    real = checked.dump
 
     def dump(model: Model, **options: Any) -> dict[str, Any]:
         written.append(type(model).__name__)
-        return real(model, **options)
+        return late_values.dump(model, **options)
 
     monkeypatch.setattr(checked, "dump", dump)
     return written

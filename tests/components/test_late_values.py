@@ -14,6 +14,7 @@ import pytest
 
 import eks_gpushare
 from eks_gpushare.config.environment import Chart
+from eks_gpushare.config.sharing import Mig
 from eks_gpushare.inputs.late_values import dump
 from eks_gpushare.sharing.resources import mig_strategy
 from eks_gpushare.stack_file.check import check_file
@@ -527,8 +528,8 @@ def test_what_is_dumped_is_what_pydantic_dumps(file: Path, options: dict[str, An
     assert environment is not None
     by_pydantic = environment.model_dump(mode="json", **options)
     for name, pool in by_pydantic.get("pools", {}).items():  # which stands in the state
-        if pool["sharing"]["mode"] == "mig":
-            given = environment.pools[name]
+        given = environment.pools[name]
+        if isinstance(given.sharing, Mig):
             pool["sharing"]["strategy"] = mig_strategy(given.sharing, given)
 
     assert json.dumps(dump(environment, **options)) == json.dumps(by_pydantic)
