@@ -7,6 +7,7 @@ sources of awslabs/amazon-eks-ami have them; each writes its name to a log when 
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -16,7 +17,8 @@ from pathlib import Path
 SYSTEMD = Path("/usr/lib/systemd/systemd")
 # `unshare` kills systemd with its first process; what hangs ends with it.
 _SECONDS = 30
-_UNSHARE = ("unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child")
+_USER = () if os.geteuid() == 0 else ("--map-root-user",)
+_UNSHARE = ("unshare", *_USER, "--mount", "--pid", "--fork", "--mount-proc", "--kill-child")
 _BOOT = """
 mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system /run/user && chmod 700 /run/user || exit 9
 export XDG_RUNTIME_DIR=/run/user SYSTEMD_UNIT_PATH={root}/units HOME={root}
@@ -40,7 +42,11 @@ def why_not() -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"no namespaces of one's own here: {error}"
-    return None if done.returncode == 0 else "no namespaces of one's own here: be root"
+    return (
+        None
+        if done.returncode == 0
+        else "no namespaces of one's own here: be root, or let users have them"
+    )
 
 
 def oneshot(name: str, *lines: str, does: str = "true", last: str = "true") -> str:

@@ -47,6 +47,31 @@ def test_every_file_that_waits_for_a_variable_is_run_by_a_suite_that_sets_it() -
     assert unrun == []
 
 
+# Why no suite has to run it: the reason is nothing that a machine of the night could have.
+SKIPS_ANYWHERE = {
+    "tests/lab/test_lab_engine.py": "a kind of stack",
+    "tests/lint/test_lint_files.py": "the platform",
+    "tests/unit/test_house_rules.py": "no git",
+    "tests/unit/test_local_files.py": "the superuser",
+    "tests/unit/test_nightly.py": "an example",
+    "tests/unit/test_partitions.py": "what requirements bring",
+    "tests/unit/test_rules_cluster_aws.py": "what requirements bring",
+    "tests/unit/test_stack_file.py": "the superuser",
+}
+
+
+def test_every_file_that_may_skip_for_want_of_a_tool_is_run_where_that_fails() -> None:
+    skipping = re.compile(r"pytest\.(skip|importorskip)\(|mark\.skip(if)?\(")
+    may = {
+        file.relative_to(ROOT).as_posix()
+        for file in TESTS.rglob("test_*.py")
+        if skipping.search(file.read_text(encoding="utf-8"))
+    }
+    unrun = {file for file in may if not any(_runs(suite, ROOT / file) for suite in SUITES)}
+
+    assert unrun == {*SKIPS_ANYWHERE}
+
+
 def test_what_is_tried_at_length_is_run_by_the_suite_of_that_name() -> None:
     (suite,) = (each for each in SUITES if each.name == "at-length")
     marked = "mark." + suite.name.replace("-", "_")

@@ -129,6 +129,30 @@ SUITES: Final = (
         "no cluster-autoscaler on PATH|Cluster Autoscaler has not been built",
     ),
     Suite(
+        "programs",
+        "what shells, kubectl, shellcheck, systemd, modules of Go and the chart of Karpenter do is"
+        " what this project says",
+        (
+            "tests/commands/test_completion_command.py",
+            "tests/lint/test_kustomize.py",
+            "tests/lab/test_cloud_settings.py",
+            "tests/lab/test_karpenter_crds.py",
+            "tests/lab/test_lab_builder.py",
+            "tests/lab/test_lab_cleaning.py",
+            "tests/lab/test_lab_control_plane.py",
+            "tests/lab/test_lab_versions.py",
+            "tests/unit/test_boot_order.py",
+            "tests/unit/test_catalog_generated.py",
+            "tests/unit/test_kubelet_fields.py",
+            "tests/unit/test_mig_boot_part.py",
+        ),
+        (),
+        (
+            *("bash", "fish", "zsh", "go", "helm", "kubectl", "shellcheck"),
+            *("systemctl", "systemd-analyze"),
+        ),
+    ),
+    Suite(
         "engine",
         "the engine previews, makes, changes and takes away every stack as this project says",
         ("-m", "engine", "tests/engine"),

@@ -29,9 +29,10 @@ def user_of(run_as_user: object, image: str, *, non_root: bool) -> str:
             (https://docs.docker.com/reference/dockerfile/#user), so root is assumed.
         non_root: Whether `runAsNonRoot` rules that out, so that the user is one of the image's.
     """
+    if isinstance(run_as_user, float) and run_as_user.is_integer():
+        return str(int(run_as_user))
     if run_as_user is not None:
-        whole = isinstance(run_as_user, float) and run_as_user.is_integer()
-        return str(int(run_as_user) if whole else run_as_user)
+        return str(run_as_user)
     return image if non_root else ROOT
 
 
