@@ -177,10 +177,11 @@ def test_a_taint_that_evicts_is_told(ask: Ask) -> None:
     assert [(name, effect) for name, effect, _ in found] == [
         (GROUP, "evict"),
         (RELEASE, "restart"),
+        ("gpushare-cluster-node-monitoring-agent", "restart"),
         (GROUP, "request"),
     ]
     assert "evicts every pod on them that does not tolerate it" in found[0][2]
-    assert "nvidia.com/gpu=true:NoSchedule before and nvidia.com/gpu=true:NoExecute" in found[2][2]
+    assert "nvidia.com/gpu=true:NoSchedule before and nvidia.com/gpu=true:NoExecute" in found[3][2]
 
 
 def test_a_taint_that_evicts_nobody_changes_running_nodes_at_once(ask: Ask) -> None:

@@ -60,7 +60,7 @@ def test_the_release_names_the_config_map_of_its_content(
 ) -> None:
     names = []
     for replicas in (4, 10):
-        made = device_plugin(pools={"gpu": shared(replicas)})
+        made = device_plugin(pools={"gpu": shared(replicas)}, preview=False)
         name = made.inputs("ConfigMap")["metadata"]["name"]
         assert made.inputs("Release")["values"]["config"] == {"default": "default", "name": name}
         names.append(name)
@@ -75,8 +75,8 @@ def test_the_config_map_cannot_change_in_place(device_plugin: Callable[..., Run]
 def test_replicas_change_the_config_map_and_the_release_alone(
     device_plugin: Callable[..., Run],
 ) -> None:
-    before = device_plugin(pools={"gpu": shared(4)})
-    after = device_plugin(pools={"gpu": shared(10)})
+    before = device_plugin(pools={"gpu": shared(4)}, preview=False)
+    after = device_plugin(pools={"gpu": shared(10)}, preview=False)
 
     assert after.changed_from(before) == {
         "ConfigMap demo-config",

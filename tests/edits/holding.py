@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 from tests.edits import truth
-from tests.edits.trial import ROOT, report, trials
+from tests.edits.trial import ROOT, asked, report, schema_keys, trials
 
 from eks_gpushare.program.edits import edits, moved
 from eks_gpushare.program.preview import locate, record
@@ -121,3 +121,35 @@ def compare(said: list[Consequence] | None, found: list[Fact]) -> Held:
     return Held(pairs, facts, tuple(silent), tuple(false))
 
 
+@cache
+def held_of(key: str, karpenter: Karpenter) -> tuple[tuple[Trial, Held], ...]:
+    """Edits of a key that do something, each followed by its undoing."""
+    return tuple(
+        (trial, hold(trial, karpenter, back=back)) for trial in doing(key) for back in (False, True)
+    )
+
+
+def rows(key: str, karpenter: Karpenter) -> list[str]:
+    """What is said of a key's edits and undoings, and what they do."""
+    if reason := asked(key).get("none"):
+        return [f"{key} | - | - | {reason}"]
+    found = []
+    for index, (trial, held) in enumerate(held_of(key, karpenter)):
+        said = ", ".join(dict.fromkeys(f"{name} {effect}".strip() for name, effect in held.said))
+        where = f"{trial.stack} {trial.place}{' back' if index % 2 else ''}"
+        does = "; ".join(held.facts)
+        found.append(f"{key} | {where} | {said or 'nothing'} | {does or 'nothing goes'}")
+    return found
+
+
+def table(karpenter: Karpenter) -> str:
+    """All of it, and how much of what goes is told nowhere."""
+    lines = ["key | place | --before | what providers do and Karpenter says"]
+    lines += [row for key in schema_keys() for row in rows(key, karpenter)]
+    silent = sum(
+        len(held.silent)
+        for key in schema_keys()
+        if "none" not in asked(key)
+        for _, held in held_of(key, karpenter)
+    )
+    return "\n".join([*lines, f"{silent} silent"]) + "\n"

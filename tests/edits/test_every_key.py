@@ -1,8 +1,8 @@
 """Every key of the schema, edited: what `--before` says against what providers and Karpenter do.
 
-Here from what the program registers, with what AWS's schemas say of replacements and what Karpenter
-has said of drift; at night in every stack (EKS_GPUSHARE_TEST_AT_LENGTH=1), Karpenter's functions asked anew
-(EKS_GPUSHARE_TEST_KARPENTER=1), and by the engine (tests/engine/test_engine_every_key.py).
+Here from what the program registers, with what AWS's schemas say of replacements and Karpenter has
+said of drift; at night in every stack (EKS_GPUSHARE_TEST_AT_LENGTH=1), Karpenter's functions asked
+anew (EKS_GPUSHARE_TEST_KARPENTER=1), and by the engine (tests/engine/test_engine_every_key.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.edits import truth
-from tests.edits.holding import doing, hold
+from tests.edits.holding import held_of, hold, table
 from tests.edits.karpenter import Karpenter, built
 from tests.edits.trial import KEYS, asked, schema_keys, stacks, trials
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 EDITED = [key for key in schema_keys() if "none" not in asked(key)]
 NOTHING = {
     "network.vpcId": "names of a network that is there are told to EKS through its subnets",
+    "pools.*.reservation.instances": "it is money alone (tests/components/test_costs_add_up.py)",
     "workloads.*.share": "a pool of the stacks has one share to ask for",
+    "workloads.*.createNamespace": "the namespace is another key",
 }
 """Keys whose edit by itself registers nothing else, and why."""
 
@@ -50,10 +52,9 @@ def test_every_key_has_an_edit_or_a_reason() -> None:
 def test_nothing_that_goes_is_silent_and_nothing_that_stays_is_told_to_go(
     key: str, karpenter: Karpenter
 ) -> None:
-    edits = doing(key)
-    held = [hold(each, karpenter, back=back) for each in edits for back in (False, True)]
+    held = [each for _, each in held_of(key, karpenter)]
 
-    assert bool(edits) is (key not in NOTHING)
+    assert bool(held) is (key not in NOTHING)
     assert [each.silent for each in held if each.silent] == []
     assert [each.false for each in held if each.false] == []
 
@@ -80,24 +81,14 @@ def test_the_engine_s_provider_replaces_what_aws_replaces() -> None:
         token: sorted(theirs)
         for token, ours in REPLACING.items()
         if token.startswith("aws:")
-        if (theirs := truth.create_only(token) & truth.registered(token) ^ {*ours} & truth.registered(token))
+        if (
+            theirs := truth.create_only(token) & truth.registered(token)
+            ^ {*ours} & truth.registered(token)
+        )
     }
 
     assert differing == {}
 
 
 def test_the_table_of_every_key(karpenter: Karpenter, golden: Callable[[str, str], None]) -> None:
-    lines = ["key | place | --before | what the providers do and Karpenter says"]
-    count = 0
-    for key in schema_keys():
-        if reason := asked(key).get("none"):
-            lines.append(f"{key} | - | | {reason}")
-            continue
-        for trial in doing(key):
-            held = hold(trial, karpenter, back=False)
-            count += len(held.silent)
-            said = ", ".join(f"{name} {effect}".strip() for name, effect in held.said)
-            lines.append(f"{key} | {trial.stack} {trial.place} | {said} | {'; '.join(held.facts)}")
-    lines.append(f"{count} silent")
-
-    golden("edits_of_every_key.txt", "\n".join(lines) + "\n")
+    golden("edits_of_every_key.txt", table(karpenter))

@@ -162,9 +162,9 @@ def _place(key: str, environment: Mapping[str, Any], name: str) -> list[str | in
     at: Any = environment
     *above, last = key.replace("[]", ".[]").split(".")
     for part in above:
-        if part == "*" and isinstance(at, dict) and at:
-            part = name if name in at else next(iter(at))
         known: str | int = 0 if part == "[]" else part
+        if part == "*" and isinstance(at, dict) and at:
+            known = name if name in at else next(iter(at))
         try:
             at = at[known]
         except (KeyError, IndexError, TypeError):

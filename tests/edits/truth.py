@@ -1,4 +1,4 @@
-"""What an edit does, by those who do it: the providers' replacements, EKS's rolls, Karpenter's drift.
+"""What an edit does, by those who do it: providers replace, EKS rolls, and Karpenter drifts nodes.
 
 The steps come from the engine, or from two recordings. Which properties replace a resource AWS
 itself says (`createOnlyProperties` of CloudFormation's schemas), and for objects of Kubernetes
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 GROUP: Final = "aws:eks/nodeGroup:NodeGroup"
 TEMPLATE: Final = "aws:ec2/launchTemplate:LaunchTemplate"
+ADDON: Final = "aws:eks/addon:Addon"
 CLUSTER: Final = "aws:eks/cluster:Cluster"
 NODE_POOL: Final = "kubernetes:karpenter.sh/v1:NodePool"
 NODE_CLASS: Final = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
@@ -190,7 +191,17 @@ class Fact:
 
 _MANAGERS: Final = {"nvidia-device-plugin", "gpu-operator"}
 """Charts that have the same work, so that one takes over from the other."""
-_REACHING_PODS: Final = {"spec", "values", "version", "chart", "repositoryOpts"}
+_PROPERTIES: Final = {
+    CLUSTER: {"version", "vpcConfig", "deletionProtection"},
+    RELEASE: {"values", "version", "chart", "repositoryOpts"},
+    SCALED: {"spec"},
+}
+_GOING: Final = {
+    *(RELEASE, NAMESPACE, SCALED, ADDON, "kubernetes:apps/v1:Deployment"),
+    *("kubernetes:apps/v1:DaemonSet", "kubernetes:apps/v1:StatefulSet"),
+    *("aws:ec2/natGateway:NatGateway", "aws:ec2/eip:Eip"),
+}
+"""What does not go or come anew in silence, besides nodes."""
 _ANEW: Final = {"replace", "delete"}
 _ON_CLUSTER: Final = ("kubernetes:", "aws:eks/addon:")
 
@@ -209,8 +220,10 @@ def facts(steps: list[Step], karpenter: Karpenter) -> list[Fact]:
         if left & {*step.within[:1]}:  # one manager in place of the other is told under its name
             on = on | came
         names = frozenset({step.name, *step.within, *on})
-        for what, effects in _facts_of(step, steps, karpenter):
-            found.append(Fact(f"{step.type.rpartition(':')[2]} {step.name}: {what}", effects, names))
+        for what, effects in _facts_of(step, karpenter):
+            found.append(
+                Fact(f"{step.type.rpartition(':')[2]} {step.name}: {what}", effects, names)
+            )
     return found
 
 
@@ -218,33 +231,31 @@ def _chart(step: Step) -> object:
     return (step.now or step.was).get("chart") if step.type == RELEASE else None
 
 
-def _facts_of(
-    step: Step, steps: list[Step], karpenter: Karpenter
-) -> Iterator[tuple[str, frozenset[str]]]:
+def _facts_of(step: Step, karpenter: Karpenter) -> Iterator[tuple[str, frozenset[str]]]:
     if step.type == GROUP:
         yield from _of_group(step)
-    elif step.type == TEMPLATE and step.op == "update":
-        if versions := sorted(step.changed - _NO_NEW_VERSION):
-            yield f"roll {versions}", _ROLLS
-    elif step.type == CLUSTER:
-        if step.op in {"replace", "delete"}:
-            yield step.op, frozenset({"replace", "delete", "refused"})
-        elif told := step.changed & {"version", "vpcConfig", "deletionProtection"}:
-            yield f"update {sorted(told)}", TOLD
     elif step.type == NODE_POOL:
-        yield from _of_pool(step, steps, karpenter)
-    elif step.type == NODE_CLASS and step.op != "create":
-        yield from _of_class(step, steps, karpenter)
-    elif step.op == "create":
-        return
-    elif step.type in {RELEASE, NAMESPACE, SCALED} or step.type.startswith("kubernetes:apps/"):
-        if step.op != "update" or step.changed & _REACHING_PODS:
-            yield f"{step.op} {sorted(step.changed)}", TOLD
-    elif step.type == "aws:eks/addon:Addon":
-        if step.changed - {"tags", "resolveConflictsOnUpdate", "resolveConflictsOnCreate"}:
-            yield f"{step.op} {sorted(step.changed)}", TOLD
-    elif step.type in {"aws:ec2/natGateway:NatGateway", "aws:ec2/eip:Eip"} and step.op != "update":
-        yield step.op, TOLD
+        yield from _of_pool(step, karpenter)
+    elif step.type == NODE_CLASS:
+        yield from _of_class(step, karpenter)
+    elif step.type == CLUSTER and step.op in _ANEW:
+        yield step.op, frozenset({"replace", "delete", "refused"})
+    elif (step.op in _ANEW and step.type in _GOING) or (
+        step.op == "update" and step.changed & _told(step)
+    ):
+        effects = _ROLLS if step.type == TEMPLATE else TOLD
+        yield f"{step.op} {sorted(step.changed & _told(step))}", effects
+
+
+def _told(step: Step) -> set[str]:
+    """Properties of a type that nobody may change in silence."""
+    if step.type.startswith("kubernetes:apps/"):
+        return {"spec"}
+    if step.type == ADDON:
+        return step.changed - {"tags", "resolveConflictsOnUpdate", "resolveConflictsOnCreate"}
+    if step.type == TEMPLATE:
+        return step.changed - _NO_NEW_VERSION
+    return _PROPERTIES.get(step.type, set())
 
 
 def _of_group(step: Step) -> Iterator[tuple[str, frozenset[str]]]:
@@ -263,9 +274,7 @@ def _of_group(step: Step) -> Iterator[tuple[str, frozenset[str]]]:
         yield f"update {sorted(rest)}", TOLD
 
 
-def _of_pool(
-    step: Step, steps: list[Step], karpenter: Karpenter
-) -> Iterator[tuple[str, frozenset[str]]]:
+def _of_pool(step: Step, karpenter: Karpenter) -> Iterator[tuple[str, frozenset[str]]]:
     if step.op in {"create", "delete"}:
         yield step.op, frozenset({step.op})
         return
@@ -282,7 +291,20 @@ def _of_pool(
     sooner = says.moved[0] and waits[0] != waits[1] and _seconds(waits[1]) < _seconds(waits[0])
     if says.moved[1] > says.moved[0] or (says.moved[1] and sooner):
         yield f"evicts {says.moved}", frozenset({"evict", "roll"})
+    if _none_goes(step.was) and not _none_goes(step.now):
+        yield "lets go nodes that have drifted", frozenset({"evict", "roll"})
     yield f"update {sorted(step.changed)}", TOLD
+
+
+def _none_goes(pool: Mapping[str, Any]) -> bool:
+    """Whether a budget of none, for every hour, holds nodes that have drifted."""
+    budgets = _at(pool, "spec.disruption.budgets") or []
+    return any(
+        str(each["nodes"]) in {"0", "0%"}
+        and "schedule" not in each
+        and "Drifted" in each.get("reasons", ["Drifted"])
+        for each in budgets
+    )
 
 
 def _seconds(text: object) -> float:
@@ -295,17 +317,17 @@ def _seconds(text: object) -> float:
     return total if total or str(text) == "0s" else float("inf")
 
 
-def _of_class(
-    step: Step, steps: list[Step], karpenter: Karpenter
-) -> Iterator[tuple[str, frozenset[str]]]:
-    if step.op != "update":
+def _of_class(step: Step, karpenter: Karpenter) -> Iterator[tuple[str, frozenset[str]]]:
+    if step.op != "update":  # or there is nothing of before
         return  # its pool points to it by name, and that is in the pool's hash
     was, now = (each.get("spec") or {} for each in (step.was, step.now))
     # pkg/cloudprovider/drift.go of aws/karpenter-provider-aws: by what is selected.
     reasons = ["hash"] if karpenter.of(step.was, step.now).hash else []
     if was.get("amiSelectorTerms") != now.get("amiSelectorTerms"):
         reasons.append("AMI")
-    if any(each not in (now.get("subnetSelectorTerms") or ()) for each in was["subnetSelectorTerms"]):
+    if any(
+        each not in (now.get("subnetSelectorTerms") or ()) for each in was["subnetSelectorTerms"]
+    ):
         reasons.append("subnet")
     groups = [each.get("securityGroupSelectorTerms") or [] for each in (was, now)]
     if sorted(map(str, groups[0])) != sorted(map(str, groups[1])):

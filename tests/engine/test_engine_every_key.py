@@ -77,7 +77,9 @@ def steps_of(result: Result) -> list[Step]:
     """What the engine does, each resource once."""
     found: dict[str, Step] = {}
     parents: dict[str, str] = {}
-    events = [each["resourcePreEvent"]["metadata"] for each in result.events if "resourcePreEvent" in each]
+    events = [
+        each["resourcePreEvent"]["metadata"] for each in result.events if "resourcePreEvent" in each
+    ]
     for each in events:
         parents[each["urn"]] = (each.get("new") or each.get("old") or {}).get("parent", "")
     for each in events:
@@ -90,7 +92,9 @@ def steps_of(result: Result) -> list[Step]:
         while at:
             within.append(at.rpartition("::")[2])
             at = parents.get(at, "")
-        step = truth.Step(each["type"], each["urn"].rpartition("::")[2], op, was, now, tuple(within))
+        step = truth.Step(
+            each["type"], each["urn"].rpartition("::")[2], op, was, now, tuple(within)
+        )
         if each["urn"] not in found or (was and now):
             found[each["urn"]] = step
     return list(found.values())

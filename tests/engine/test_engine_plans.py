@@ -64,7 +64,10 @@ def test_a_plan_holds_for_a_new_stack_and_for_each_edit_of_it(
             given = given[part]
         given.pop(key, None)
     created, first = planned(here), name_of_config(project)
-    changed, second = planned(edited(here, "pools.gpu.sharing.replicas", 4)), name_of_config(project)
+    changed, second = (
+        planned(edited(here, "pools.gpu.sharing.replicas", 4)),
+        name_of_config(project),
+    )
     back, third = planned(here), name_of_config(project)
 
     assert set(created.values()) == {"create"}

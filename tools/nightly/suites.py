@@ -159,8 +159,20 @@ SUITES: Final = (
         ("EKS_GPUSHARE_TEST_ENGINE_ALL=1", "EKS_GPUSHARE_TEST_SCALING=1"),
         (*_ENGINE, "helm", "kubectl", "go"),
         ("EKS_GPUSHARE_TEST_CHART", "EKS_GPUSHARE_TEST_CHARTS"),
-        "EKS_GPUSHARE_TEST_(LANGUAGES|PULUMI_EKS)|in a cluster that is not the lab's"
+        "EKS_GPUSHARE_TEST_(EVERY_KEY|LANGUAGES|PULUMI_EKS)|in a cluster that is not the lab's"
         "|is not for everybody",
+    ),
+    Suite(
+        "every-key",
+        "what `preview --before` says of every key's edit is what the engine does by AWS's schemas"
+        " and Karpenter by its own functions, in every stack",
+        ("tests/edits", "tests/engine/test_engine_every_key.py"),
+        (
+            "EKS_GPUSHARE_TEST_EVERY_KEY=1",
+            "EKS_GPUSHARE_TEST_AT_LENGTH=1",
+            "EKS_GPUSHARE_TEST_KARPENTER=1",
+        ),
+        (*_ENGINE, "go"),
     ),
     Suite(
         "pulumi-eks",

@@ -78,7 +78,7 @@ class GroupSpec:
     max_unavailable: int | str | None = None
     """How many nodes are exchanged at a time, or how many in a hundred, such as 33%."""
     delete_first: bool = False
-    """Whether a replacement waits for the deletion, for capacity that is there only once."""
+    """Whether new nodes wait until old ones are gone, for capacity that is there only once."""
     template: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of the launch template."""
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -116,7 +116,7 @@ def register_group(spec: GroupSpec, parent: pulumi.Resource) -> NodeGroup:
             "desired_size": spec.sizes.desired,
             "max_size": spec.sizes.max,
         },
-        update_config=_exchanged_at_a_time(spec.max_unavailable),
+        update_config=_exchanged(spec),
         # Written out: leaving it away would not turn off what an earlier update turned on.
         node_repair_config={"enabled": spec.node_repair},
         labels=dict(spec.labels) or None,
@@ -154,10 +154,19 @@ def _role(
     ]
 
 
-def _exchanged_at_a_time(given: int | str | None) -> NodeGroupUpdateConfigArgsDict:
+def _exchanged(spec: GroupSpec) -> NodeGroupUpdateConfigArgsDict:
+    """How nodes are exchanged: so many at a time, and old ones first where capacity is fixed.
+
+    MINIMAL ends nodes before it starts others; without it EKS starts with new ones
+    (https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html).
+    """
+    given = spec.max_unavailable
+    first: NodeGroupUpdateConfigArgsDict = (
+        {"update_strategy": "MINIMAL"} if spec.delete_first else {}
+    )
     if isinstance(given, str):
-        return {"max_unavailable_percentage": int(given.removesuffix("%"))}
-    return {"max_unavailable": given or 1}
+        return {"max_unavailable_percentage": int(given.removesuffix("%")), **first}
+    return {"max_unavailable": given or 1, **first}
 
 
 def _taint(taint: Mapping[str, str]) -> NodeGroupTaintArgsDict:

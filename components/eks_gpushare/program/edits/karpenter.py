@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
+_CAPACITY_TYPE = "karpenter.sh/capacity-type"
 NODE_OVERLAY = "kubernetes:karpenter.sh/v1alpha1:NodeOverlay"
 CONTROLLER = "eks-gpushare:index:Karpenter"
 
@@ -30,6 +31,15 @@ _DRIFT = "its nodes drift: Karpenter starts new ones and drains the old ones, {b
 _GONE = (
     "nodes that are no longer among {gone} drift: Karpenter starts others and drains them, {budget}"
 )
+_NO_ROOM = (
+    "; where its reservation has no instance free, none starts and none is drained, until you take "
+    "nodes away: {remove}"
+)
+_NO_SHARES = (
+    "; no new node has {gone}, so a node with a pod that asks for it stays, until you change what "
+    "the pod asks for or take the node away: {remove}"
+)
+_REMOVE = "kubectl delete nodeclaims -l karpenter.sh/nodepool={name}"
 _BELIEVED = (
     "Karpenter counts {now} on a new node in place of {was}; no node that runs is touched by that"
 )
@@ -101,13 +111,15 @@ def _of_pool(
         *dict.fromkeys((*_class_changes(old_class, new_class), *elsewhere)),
     ]
     gone = _gone(was, now)
-    if drifting:
-        yield edit(name, "roll", tuple(drifting), _DRIFT.format(budget=budget))
-    elif gone:
-        says = _GONE.format(gone=_requirements(now, gone), budget=budget)
-        yield edit(name, "roll", tuple(gone), says)
+    overlays = _overlays(old, before), _overlays(new, after)
+    if drifting or gone:
+        says = _DRIFT.format(budget=budget)
+        if not drifting:
+            says = _GONE.format(gone=_requirements(now, gone), budget=budget)
+        says += _held_up(new, now, *overlays)
+        yield edit(name, "roll", tuple(drifting or gone), says)
     yield from _of_replicas(name, was, now)
-    yield from _of_overlays(name, _overlays(old, before), _overlays(new, after))
+    yield from _of_overlays(name, *overlays)
     if (evicts := list(_evicting(was, now))) and not drifting:
         says = _MOVED_TO_SAVE.format(budget=budget)
         yield edit(name, "evict", tuple(evicts), says)
@@ -117,6 +129,29 @@ def _of_pool(
     if place and not drifting:
         lower = _is_lower(was.get("limits") or {}, now.get("limits") or {})
         yield edit(name, "update", tuple(sorted(place)), _TIGHTER if lower else "")
+
+
+def _held_up(
+    pool: Resource,
+    spec: Mapping[str, Any],
+    old: Mapping[str, dict[str, Any]],
+    new: Mapping[str, dict[str, Any]],
+) -> str:
+    """Why nodes that drift may stay, and the way out: Karpenter starts new ones before.
+
+    It drains no node whose pods fit on none that there is or could be, and waits as long as none
+    can be launched (pkg/controllers/disruption/drift.go of sigs.k8s.io/karpenter).
+    """
+    remove = _REMOVE.format(name=inputs(pool)["metadata"]["name"])
+    ways = _values(spec).get(_CAPACITY_TYPE)
+    says = _NO_ROOM.format(remove=remove) if ways == ["reserved"] else ""
+    offered = [
+        {name for told in each.values() for name, count in told.items() if str(count) != "0"}
+        for each in (old, new)
+    ]
+    if gone := sorted(offered[0] - offered[1]):
+        says += _NO_SHARES.format(gone=" or ".join(gone), remove=remove)
+    return says
 
 
 def _changes_elsewhere(
@@ -150,15 +185,19 @@ _DEFAULT_BUDGET: Mapping[str, Any] = {"nodes": "10%"}
 def _evicting(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """What of the disruption settings lets Karpenter evict pods that it has let be."""
     old, new = (each.get("disruption") or {} for each in (was, now))
+    if _holds(old, "Drifted") and not _holds(new, "Drifted"):
+        yield "disruption.budgets"  # nodes that have drifted are drained now
+        return
     saves = new.get("consolidationPolicy") in _SAVING and "replicas" not in now
-    if not saves or any(_nodes(each) == (0, "") for each in _moving(new) if _always(each)):
+    if not saves or _holds(new, "Underutilized"):
         return
     if old.get("consolidationPolicy") not in _SAVING:
         yield "disruption.consolidationPolicy"
         return
     if _sooner(old.get("consolidateAfter"), new.get("consolidateAfter")):
         yield "disruption.consolidateAfter"
-    if any(not any(_as_strict(each, held) for each in _moving(new)) for held in _moving(old)):
+    budgets = [_budgets(each, "Underutilized") for each in (old, new)]
+    if any(not any(_as_strict(each, held) for each in budgets[1]) for held in budgets[0]):
         yield "disruption.budgets"
 
 
@@ -167,10 +206,15 @@ def _sooner(old: object, new: object) -> bool:
     return now is not None and (was is None or now < was)
 
 
-def _moving(disruption: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Budgets of nodes that go to save money while pods are on them."""
-    budgets: list[Mapping[str, Any]] = disruption.get("budgets") or [_DEFAULT_BUDGET]
-    return [each for each in budgets if "Underutilized" in each.get("reasons", ["Underutilized"])]
+def _holds(disruption: Mapping[str, Any], reason: str) -> bool:
+    """Whether a budget lets no node go for a reason, at any time."""
+    return any(_always(b) and _nodes(b) == (0, "") for b in _budgets(disruption, reason))
+
+
+def _budgets(disruption: Mapping[str, Any], reason: str) -> list[Mapping[str, Any]]:
+    """Budgets of nodes that go for a reason, such as to save money while pods are on them."""
+    found: list[Mapping[str, Any]] = disruption.get("budgets") or [_DEFAULT_BUDGET]
+    return [each for each in found if reason in each.get("reasons", [reason])]
 
 
 def _always(budget: Mapping[str, Any]) -> bool:

@@ -39,10 +39,20 @@ _TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 _NO_NEW_VERSION = frozenset({"tags", "tagsAll", "updateDefaultVersion", "description", "name"})
 """Properties of a launch template that are no part of its versions."""
 _MIG_CONFIG = "nvidia.com/mig.config"
+_MINIMAL = "MINIMAL"
 _IGNORED = "scalingConfig.desiredSize"
 
 _DELETED_FIRST = (
     "its nodes are replaced: the old ones are drained and go, and only then new ones start"
+)
+_ENDED_FIRST = (
+    "each of its nodes is drained and ends before another one starts, since their capacity is "
+    "there once"
+)
+_NO_ROOM = (
+    "each of its nodes is exchanged for a new one, for which a reservation that is full has no "
+    "room: the update then fails, and nodes stay. First have EKS end the old ones first, by an "
+    "update of its own with the earlier file and this version of the package"
 )
 _STILL_CUT = (
     "no layout is named to MIG manager any more, which then leaves the GPUs of running nodes cut, "
@@ -111,7 +121,7 @@ def of_group(
         return
     rolling = [*sorted(names & _ROLLING), *_template_changes(old, before, new, after)]
     if rolling:
-        yield edit(new.name, "roll", tuple(rolling))
+        yield edit(new.name, "roll", tuple(rolling), _rolled(old, new))
     yield from sizes
     if _TAINTS in names:
         yield _of_taints(old, new)
@@ -120,6 +130,18 @@ def of_group(
         yield _in_place(old, new, rest)
     if not rolling and (gone := tuple(sorted(dropped(old, new)))):
         yield edit(new.name, "update", gone, _UNPINNED)
+
+
+def _rolled(old: Resource, new: Resource) -> str:
+    """How the nodes of capacity that is fixed are exchanged; `""` where there may be more.
+
+    The provider has EKS exchange the nodes before it tells it another way to do that
+    (internal/service/eks/node_group.go), so it is the earlier way that counts.
+    """
+    was, now = (
+        (inputs(each).get("updateConfig") or {}).get("updateStrategy") for each in (old, new)
+    )
+    return _ENDED_FIRST if was == _MINIMAL else _NO_ROOM if now == _MINIMAL else ""
 
 
 def _sizes(group: Resource) -> _Sizes:

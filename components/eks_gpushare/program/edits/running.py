@@ -49,9 +49,7 @@ def of_pods(before: Recording, after: Recording) -> Iterator[Consequence]:
     yield from _of_scaling(before, after)
 
 
-def _of_count(
-    name: str, was: Mapping[str, Any], now: Mapping[str, Any]
-) -> Iterator[Consequence]:
+def _of_count(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Consequence]:
     counts = [each["spec"].get("replicas") for each in (was, now)]
     warm = (now.get("metadata") or {}).get("namespace") == WARM_ROOM  # of which leavers.py tells
     if counts[0] != counts[1] and None not in counts and not warm:
@@ -107,7 +105,9 @@ def _differing(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
         if key == "containers" and len(pairs[0] or ()) == len(pairs[1] or ()):
             parts = zip(*pairs, strict=True)
             yield from dict.fromkeys(
-                part for left, right in parts for part in sorted({*left, *right})
+                part
+                for left, right in parts
+                for part in sorted({*left, *right})
                 if left.get(part) != right.get(part)
             )
         else:
