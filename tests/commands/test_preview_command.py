@@ -56,6 +56,33 @@ def test_json_has_the_keys_of_the_contract_and_nothing_else_is_printed(run: Run)
     }
 
 
+def test_what_karpenter_buys_stands_beside_the_cheapest(run: Run, tmp_path: Path) -> None:
+    text = (ROOT / "stacks" / "Pulumi.karpenter-time-slicing.yaml").read_text(encoding="utf-8")
+    given = yaml.safe_load(text)
+    pool = given["config"]["eks-gpushare:environment"]["pools"]["gpu"]
+    pool["instanceTypes"] = ["g6.xlarge", "g6.12xlarge"]
+    pool["sharing"] = {"mode": "timeSlicing", "replicas": 4}
+    file = tmp_path / "Pulumi.mine.yaml"
+    file.write_text(yaml.safe_dump(given), encoding="utf-8")
+    mine = ("preview", str(file), "--program", str(ROOT), "--quiet", "--pods")
+
+    assert run(*mine, "gpu=25").out.splitlines()[-3:] == [
+        "What Karpenter buys",
+        "  gpu: for 25 pods 2 x g6.12xlarge, 9.20 $/hour",
+        "    the cheapest would be 7 x g6.xlarge, 5.63 $/hour",
+    ]
+    assert run(*mine, "gpu=4", "--json").json["purchases"] == {
+        "gpu": {
+            "pods": 4,
+            "bought": {"nodes": {"g6.xlarge": 1}, "usdPerHour": 0.8048},
+            "cheapest": {"nodes": {"g6.xlarge": 1}, "usdPerHour": 0.8048},
+        }
+    }
+    refused = run(*mine, "slices=4")
+    assert refused.code == 2
+    assert "--pods slices=4: pools that Karpenter makes nodes for are gpu" in refused.err
+
+
 def test_each_resource_has_the_keys_of_the_contract(run: Run) -> None:
     resources = run("preview", "time-slicing", "--json").json["resources"]
 

@@ -81,7 +81,7 @@ def test_a_variable_of_the_users_leaves_the_others() -> None:
 def following(**more: Any) -> dict[str, Any]:
     return {
         "gpuStack": {"dcgmExporter": True},
-        "pools": {"gpu": {"sharing": {"mode": "timeSlicing", "replicas": 4}}},
+        "pools": {"gpu": {"sharing": {"mode": "timeSlicing", "replicas": 2}}},
         "keda": {"prometheus": {"url": URL}},
         "workloads": {"model": {"image": "m:1", "pool": "gpu", "replicas": {"max": 3}}},
         **more,
@@ -173,7 +173,9 @@ def test_an_exporter_for_two_architectures_lacks_an_engine_on_one() -> None:
     assert [at for at, _ in findings(following(pools=pools), "GPU645")] == [
         "pools.arm.instanceTypes"
     ]
-    assert findings(following(pools=pools, gpuStack={}), "GPU645") == []
+    idle = following(pools=pools, gpuStack={}, charts={"dcgmExporter": {}})
+    assert findings(idle, "GPU645") == []
+    assert findings({**idle, "gpuStack": {"manager": "gpuOperator"}}, "GPU645") != []
 
 
 @pytest.mark.parametrize(

@@ -346,3 +346,20 @@ def test_what_an_edit_may_not_do(
     found = check_edit(environment(*before), environment(*after))
 
     assert [(each.code, each.path) for each in found if each.code.startswith("GPU77")] == expected
+
+
+@pytest.mark.parametrize(
+    ("nodes", "fix"),
+    [
+        (3000, "Use a larger type, such as m6i.xlarge, or more nodes."),
+        (7000, "Use a larger type, such as m6i.2xlarge, or more nodes."),
+        (90_000, "Use more nodes."),
+    ],
+)
+def test_a_type_is_named_that_is_large_enough(nodes: int, fix: str) -> None:
+    """For a Karpenter that holds so many nodes in memory."""
+    pool = {"provisioner": "karpenter", "nodes": {"max": nodes}}
+    system = {"instanceTypes": ["t3.large"], "nodes": {"min": 2, "desired": 2, "max": 2}}
+    given = {"system": system, "pools": {"gpu": pool}}
+
+    assert fixes(given, "GPU623") == [fix]

@@ -5,11 +5,17 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
 from eks_gpushare.cli.streams import print_json
 from eks_gpushare.program_verbs.aside import aside
+from eks_gpushare.program_verbs.purchases import (
+    PodsError,
+    asked_pods,
+    purchase_lines,
+    purchases,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -31,6 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--resource", metavar="NAME", help="with --pod: which of the pool's resources to ask for"
+    )
+    parser.add_argument(
+        "--pods",
+        metavar="POOL=COUNT",
+        action="append",
+        default=[],
+        help="which nodes Karpenter buys for so many pods that wait together, and the cheapest",
     )
     parser.add_argument(
         "--quiet", "-q", action="store_true", help="pools, cost, errors and warnings only"
@@ -91,16 +104,38 @@ def run(options: argparse.Namespace) -> int:
         return WRONG_USAGE
     if options.pod:
         return _print_pod(previewed, options)
+    try:
+        _show(previewed, stack, options)
+    except PodsError as error:
+        print(f"eks-gpushare: {error}", file=sys.stderr)
+        return WRONG_USAGE
+    written = previewed.ok and options.manifests
+    return _write_manifests(previewed, options) if written else _code(previewed)
+
+
+def _show(previewed: Preview, stack: str, options: argparse.Namespace) -> None:
+    """One stack, and what Karpenter buys for pods on it.
+
+    Raises:
+        PodsError: If there can be no such pods.
+    """
+    bought = _purchases(previewed, options)
     if options.json:
-        print_json(previewed.as_json())
-    else:
-        _print(previewed, stack, options)
-    if not previewed.ok:
-        return _code(previewed)
-    return _write_manifests(previewed, options) if options.manifests else FINE
+        print_json({**previewed.as_json(), **({"purchases": bought} if bought else {})})
+        return
+    _print(previewed, stack, options)
+    if bought:
+        print("\n".join(["", *purchase_lines(bought)]))
 
 
-_OF_ONE = ("before", "pod", "manifests")
+def _purchases(previewed: Preview, options: argparse.Namespace) -> dict[str, Any]:
+    """What Karpenter buys for the pods that were asked about; nothing of a stack with errors."""
+    if not options.pods or not previewed.ok:
+        return {}
+    return purchases(asked_pods(options.pods, previewed.pools), previewed.pools)
+
+
+_OF_ONE = ("before", "pod", "pods", "manifests")
 """Options whose files and names are of a single stack."""
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from eks_gpushare.config.environment import SystemNodes
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.rules.context import Context
+    from eks_gpushare.sharing.system_load import SystemLoad
 
 _SIZES = "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html"
 
@@ -117,6 +118,13 @@ def a_node(ctx: Context) -> Iterator[Finding]:
         )
 
 
+_LARGER = {
+    "amd64": ("t3.large", "m6i.xlarge", "m6i.2xlarge", "m6i.4xlarge", "m6i.8xlarge"),
+    "arm64": ("t4g.large", "m6g.xlarge", "m6g.2xlarge", "m6g.4xlarge", "m6g.8xlarge"),
+}
+"""Types to name where one is too small, the smallest first."""
+
+
 @check(Scope.SYSTEM_NODES, TOO_SMALL)
 def large_enough(ctx: Context) -> Iterator[Finding]:
     """For the smallest of the types: EKS may start any of them."""
@@ -132,21 +140,38 @@ def large_enough(ctx: Context) -> Iterator[Finding]:
     for index, found in _known(ctx, system).items():
         if found.gpu is not None:
             continue
-        left = room(found, ctx.environment)
-        lacks = [
-            f"{max(0, has)} {what} of {needs}"
-            for has, needs, what in (
-                (left.pods * count, whole.pods, "places for pods"),
-                (left.cpu_millis * count, whole.cpu_millis, "m of CPU"),
-                (left.memory_mib * count, whole.memory_mib, "MiB of memory"),
-            )
-            if has < needs
-        ]
+        lacks = _lacks(room(found, ctx.environment), count, whole)
         if lacks:
+            larger = map(ctx.catalog.find, _LARGER[found.arch])
+            enough = (
+                each.name
+                for each in larger
+                if each and not _lacks(room(each, ctx.environment), count, whole)
+            )
+            fix = f"Use a larger type, such as {such}, or" if (such := next(enough, "")) else "Use"
             nodes = "1 node" if count == 1 else f"{count} nodes"
             yield TOO_SMALL.finding(
                 (*at, index),
                 f"{nodes} of {found.name} have {' and '.join(lacks)} left that "
                 f"{', '.join(whole.names)} take, beside {', '.join(own.names)} on each.",
-                "Use a larger type, such as t3.large, or more nodes.",
+                f"{fix} more nodes.",
             )
+
+
+def _lacks(left: SystemLoad, count: int, whole: SystemLoad) -> list[str]:
+    """What a number of nodes have too little of, in words.
+
+    Args:
+        left: What one of them has.
+        count: How many there are.
+        whole: What they have to have together.
+    """
+    return [
+        f"{max(0, has)} {what} of {needs}"
+        for has, needs, what in (
+            (left.pods * count, whole.pods, "places for pods"),
+            (left.cpu_millis * count, whole.cpu_millis, "m of CPU"),
+            (left.memory_mib * count, whole.memory_mib, "MiB of memory"),
+        )
+        if has < needs
+    ]

@@ -151,9 +151,16 @@ class Cloud:
         """
         return bool(self._ask("interrupt", {"instance": instance})["told"])
 
+    def _has_ended(self) -> bool:
+        return self._process is None or self._process.poll() is not None
+
     def _ask(self, what: str, body: object = None) -> Any:
         content = json.dumps(body) if body is not None else None
-        answer = self._pool.request("POST", f"{self.url}/lab/{what}", body=content)
+        try:
+            answer = self._pool.request("POST", f"{self.url}/lab/{what}", body=content)
+        except urllib3.exceptions.HTTPError as error:
+            said = "has ended" if self._has_ended() else f"gives no answer ({error})"
+            raise LabError(f"the emulation of AWS {said}; see {self.log}") from error
         if answer.status != 200:  # noqa: PLR2004  (OK)
             raise LabError(f"the emulation of AWS: {answer.data.decode(errors='replace')[:300]}")
         return json.loads(answer.data)

@@ -28,7 +28,7 @@ config:
   eks-gpushare:environment:
     cluster: {{name: karpenter-lab, version: "1.35", deletionProtection: false}}
     network: {{cidr: 10.0.0.0/16, zones: [us-west-2a, us-west-2b], natGateways: single}}
-    system: {{instanceTypes: [t3.large], nodes: {{min: 2, desired: 2, max: 4}}}}
+    system: {{instanceTypes: [m5.2xlarge], nodes: {{min: 2, desired: 2, max: 4}}}}
     pools:
 {pools}
 """

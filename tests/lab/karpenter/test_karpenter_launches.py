@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ import pytest
 from documented import documented
 from karpenter_scene import NODES, OVERLAYS, POOLS, Case, Scene, until
 
+from eks_gpushare.catalog import Catalog, InstanceType
+from eks_gpushare.sharing.karpenter.purchase import bought
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.cloud.settings import CloudSettings, Shortage
 from eks_gpushare_lab.observing.autoscalers import condition_of
@@ -45,6 +48,7 @@ POOLS_OF_STACK = """
       bottle: {<<: *slices, amiFamily: bottlerocket, amiVersion: 1.65.0-0be31b34}
       two: {<<: *slices, instanceTypes: [g5.xlarge, g6.xlarge]}
       sizes: {<<: *slices, instanceTypes: [g5.xlarge, g5.12xlarge, g5.48xlarge]}
+      dear: {<<: *slices, instanceTypes: [g6.xlarge, g6.12xlarge]}
       tesla: {<<: *slices, instanceTypes: [g4dn.xlarge, g4dn.2xlarge]}
       kept: {<<: *slices, nodes: {desired: 2, max: 3}, karpenter: {static: true}}
       waits:
@@ -103,6 +107,14 @@ def bought_as(*capacity_types: str, weight: int | None = None) -> Callable[[Obje
 
 
 G5, G6 = "g5.xlarge", "g6.xlarge"
+SIZES = {"sizes": (G5, "g5.12xlarge", "g5.48xlarge"), "dear": (G6, "g6.12xlarge")}
+
+
+def type_of(name: str) -> InstanceType:
+    found = Catalog().find(name)
+    assert found is not None
+    return found
+
 
 CASES = {
     # As the stack says it.
@@ -138,6 +150,9 @@ CASES = {
     "few": Case("sizes", 4, SHARED, nodes=1),
     "many": Case("sizes", 16, SHARED, nodes=1),
     "most": Case("sizes", 30, SHARED, nodes=1),
+    "dear": Case("dear", 25, SHARED, nodes=2),
+    "dear-few": Case("dear", 5, SHARED, nodes=1),
+    "dear-rest": Case("dear", 20, SHARED, nodes=2),
     # Where there is no capacity.
     "other-zone": Case("mps", 3, SHARED, nodes=1),
     "by-weight": Case("tesla", 5, SHARED, nodes=2, edit=bought_as("on-demand", weight=1)),
@@ -215,10 +230,17 @@ def test_what_never_gets_what_was_promised_is_never_initialised(told: Scene) -> 
         assert (condition["status"], condition["reason"]) == ("Unknown", "ResourceNotRegistered")
 
 
-def test_the_size_is_chosen_by_price(told: Scene) -> None:
-    assert [each["instanceType"] for each in told.launched("few")] == ["g5.xlarge"]
-    assert [each["instanceType"] for each in told.launched("many")] == ["g5.12xlarge"]
-    assert [each["instanceType"] for each in told.launched("most")] == ["g5.48xlarge"]
+@pytest.mark.parametrize("name", ["few", "many", "most", "dear", "dear-few", "dear-rest"])
+def test_it_buys_what_preview_says(told: Scene, name: str) -> None:
+    """Of several sizes by price and room, and not the cheapest in all."""
+    case = CASES[name]
+    types = SIZES[case.like]
+    holds = {each: 4 * type_of(each).gpu_count for each in types}
+    prices = {each: type_of(each).prices["us-west-2"] or 0.0 for each in types}
+
+    launched = Counter(each["instanceType"] for each in told.launched(name))
+
+    assert launched == bought(holds, prices, case.pods).nodes
 
 
 def test_a_type_without_an_overlay_is_never_taken(told: Scene) -> None:

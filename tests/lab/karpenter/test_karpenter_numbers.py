@@ -63,3 +63,12 @@ def test_pods_that_come_one_after_the_other_get_no_node_too_many(scene: Scene) -
         assert len(scene.launched("grows")) == ceil(count / WAYS["slices"].shares), (SEED, count)
         count += chosen.randint(1, 25)
         scene.scale("grows", count)
+
+
+def test_a_thousand_pods_at_once_get_no_node_too_many(scene: Scene) -> None:
+    way = WAYS["slices"]
+    case = Case("slices", 1000, way.resource, nodes=ceil(1000 / way.shares))
+    scene.start({"thousand": case})
+    scene.settle({"thousand": case}, seconds=550, rest=5)
+
+    assert (len(scene.launched("thousand")), scene.running("thousand")) == (case.nodes, 1000)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -237,19 +237,21 @@ def test_what_nothing_measures_any_more_keeps_its_pods_and_is_said(
     session: Session, desired: Desired, eventually: Callable[..., bool]
 ) -> None:
     install(session, desired)
-    told = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "told"}}
-    told["metadata"] |= {"namespace": "default", "annotations": {SERIES: "use_of_kept 95"}}
+    noted = {"annotations": {SERIES: "use_of_kept 95"}}
+    metadata = {"name": "told", "namespace": "default", **noted}
+    told = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
     often = {"idle": {"minutes": 1}, "overUse": {"minutes": 1}}
     objects = [told, deployment("kept", SHARED), declared("kept", **often)]
     session.apply([Manifest("test", each) for each in objects])
 
     def status() -> Object:
-        found: Object = session.client.get(f"{OBJECTS}/kept")["status"]
-        return found
+        found = session.client.get(f"{OBJECTS}/kept")
+        assert found is not None
+        return cast("Object", found["status"])
 
     def falls_back() -> str:
         every = {each["type"]: each["status"] for each in status().get("conditions", ())}
-        return every.get("Fallback", "")
+        return str(every.get("Fallback", ""))
 
     def asked_in_vain() -> bool:
         health = status().get("health", {}).values()
@@ -258,8 +260,9 @@ def test_what_nothing_measures_any_more_keeps_its_pods_and_is_said(
         )
 
     def pods() -> int:
-        found: int = session.client.get(f"{DEPLOYMENTS}/kept")["spec"]["replicas"]
-        return found
+        found = session.client.get(f"{DEPLOYMENTS}/kept")
+        assert found is not None
+        return int(found["spec"]["replicas"])
 
     most = 3
     assert eventually(lambda: pods() == most and falls_back() == "False", 60)
