@@ -5,7 +5,7 @@ https://github.com/hashicorp/terraform-provider-aws), what EKS and EC2 look at i
 from the permissions of the handlers in AWS's CloudFormation schemas
 (https://docs.aws.amazon.com/cloudcontrolapi/latest/userguide/supported-resources.html), resources
 and condition keys from the Service Authorization Reference
-(https://docs.aws.amazon.com/service-authorization/latest/reference/). Read 2026-11-22; tests in
+(https://docs.aws.amazon.com/service-authorization/latest/reference/). Read 2026-11-24; tests in
 tests/aws hold this table against all three.
 """
 
