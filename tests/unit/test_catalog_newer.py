@@ -74,10 +74,13 @@ class World:
     def answer(self, path: str, query: str, headers: Any) -> tuple[int, str, dict[str, str]]:
         if path in self.texts:
             return 200, self.texts[path], {}
-        if path == "auth.example/token":
-            return 200, json.dumps({"token": f"for {parse_qs(query)['scope'][0]}"}), {}
-        if path == "addons/supported-versions":
-            return 200, json.dumps(self._addon(parse_qs(query))), {}
+        if path in ("auth.example/token", "addons/supported-versions"):
+            given = parse_qs(query)
+            token = {"token": f"for {given['scope'][0]}"} if "scope" in given else {}
+            return 200, json.dumps(token or self._addon(given)), {}
+        return self._registry(path, query, headers)
+
+    def _registry(self, path: str, query: str, headers: Any) -> tuple[int, str, dict[str, str]]:
         host, _, rest = path.partition("/")
         repository, of_tags, what = rest.removeprefix("v2/").rpartition("/tags/")
         if not of_tags:
@@ -85,7 +88,9 @@ class World:
             return 200, "{}", {"Docker-Content-Digest": "sha256:" + f"{len(what):064x}"}
         name = f"{host}/{repository}"
         if name in self.closed and headers["Authorization"] != "Bearer for repository:x:pull":
-            bearer = 'Bearer realm="https://auth.example/token",service="s",scope="repository:x:pull"'
+            bearer = (
+                'Bearer realm="https://auth.example/token",service="s",scope="repository:x:pull"'
+            )
             return 401, "{}", {"WWW-Authenticate": bearer}
         if name not in self.tags:
             return 404, "{}", {}
@@ -139,7 +144,9 @@ def as_pinned(world: World) -> World:
         eks = f"/aws/service/eks/optimized-ami/{kubernetes}/amazon-linux-2023/x86_64/nvidia"
         image = str(versions.ami_release("al2023", kubernetes))
         world.parameters[f"{eks}/recommended/release_version"] = image
-        rocket = f"/aws/service/bottlerocket/aws-k8s-{kubernetes}-nvidia/x86_64/latest/image_version"
+        rocket = (
+            f"/aws/service/bottlerocket/aws-k8s-{kubernetes}-nvidia/x86_64/latest/image_version"
+        )
         world.parameters[rocket] = versions.BOTTLEROCKET_RELEASE
         for name, addon in versions.addon_versions(kubernetes).items():
             world.addons[name, kubernetes] = addon.version

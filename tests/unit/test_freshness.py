@@ -27,7 +27,9 @@ KARPENTER = {
     }
 }
 SCALED: dict[str, Any] = {
-    "keda": {"prometheus": {"url": "http://prometheus.monitoring.svc:9090", "exporter": "existing"}},
+    "keda": {
+        "prometheus": {"url": "http://prometheus.monitoring.svc:9090", "exporter": "existing"}
+    },
     "workloads": {
         "model": {
             "pool": "gpu",
@@ -103,7 +105,7 @@ def test_nothing_is_old_on_the_day_of_the_examples() -> None:
 
 
 def test_the_role_of_spot_instances_is_told_once() -> None:
-    pools = {name: KARPENTER["pools"]["gpu"] for name in ("gpu", "spare")}
+    pools = dict.fromkeys(("gpu", "spare"), KARPENTER["pools"]["gpu"])
     extra = {"instanceTypes": ["g5.xlarge"], "sharing": {"mode": "exclusive"}}
     fragment = {"pools": {"gpu": pools["gpu"], "spare": {**extra, **pools["spare"]}}}
 

@@ -144,7 +144,9 @@ def _tag(registries: Registries, image: versions.Image) -> str:
     """The newest tag of the same series: `3.13.17-slim` for `3.13.16-slim`."""
     number, _, suffix = image.tag.partition("-")
     minor = number.rpartition(".")[0]
-    wanted = re.compile(rf"{re.escape(minor)}\.[0-9]+" + (f"-{re.escape(suffix)}" if suffix else ""))
+    wanted = re.compile(
+        rf"{re.escape(minor)}\.[0-9]+" + (f"-{re.escape(suffix)}" if suffix else "")
+    )
     tags = [each for each in registries.tags(image.repository) if wanted.fullmatch(each)]
     if not tags:
         raise AskedError(f"{image.repository} has no tag of the series {minor}")
@@ -174,7 +176,9 @@ def written(source: str, found: Found, registries: Registries, today: date) -> s
         source = _replaced(source, each, value, found.newer, registries)
     for each in (*found.same, *(newer for newer, _ in found.newer)):
         if each.day:
-            source = re.sub(rf"^({each.day} = )date\(.*\)$", rf"\g<1>{day}", source, flags=re.M)
+            source = re.sub(
+                rf"^({each.day} = )date\(.*\)$", rf"\g<1>{day}", source, flags=re.MULTILINE
+            )
         elif each.name.startswith(("chart ", "image ")):
             block = _block(source, each.name.partition(" ")[2])
             source = source.replace(block, re.sub(r"read=date\([^)]*\)", f"read={day}", block))
@@ -198,7 +202,9 @@ def _replaced(
         return source.replace(block, changed)
     if kind in ("image", "machine", "add-on"):
         version = name.rpartition(" for ")[2]
-        own = re.search(rf'^    "{re.escape(version)}": .*"{re.escape(each.pinned)}".*$', source, re.M)
+        own = re.search(
+            rf'^    "{re.escape(version)}": .*"{re.escape(each.pinned)}".*$', source, re.MULTILINE
+        )
         if own is None and len({new for other, new in found if other.pinned == each.pinned}) > 1:
             return source  # one pin for every version of Kubernetes, for which EKS has several
         place = own[0] if own else f'"{each.pinned}"'
@@ -208,8 +214,10 @@ def _replaced(
 
 def _block(source: str, name: str) -> str:
     """The lines of the chart or image of this name or repository."""
-    for found in re.finditer(r"^[A-Z_]+ = (?:HelmChart|Image)\(\n(?:    .*\n)+\)$", source, re.M):
-        if re.search(rf'^    (?:name|repository)="{re.escape(name)}",$', found[0], re.M):
+    for found in re.finditer(
+        r"^[A-Z_]+ = (?:HelmChart|Image)\(\n(?:    .*\n)+\)$", source, re.MULTILINE
+    ):
+        if re.search(rf'^    (?:name|repository)="{re.escape(name)}",$', found[0], re.MULTILINE):
             return found[0]
     raise LookupError(f"{FILE} has no {name}")
 

@@ -101,7 +101,9 @@ _TABLES = (
         date(2026, 11, 22),
         "eksctl-io/eksctl at 99984adb6",
     ),
-    Dated("table", "add-on names", "addon_names.py", date(2026, 11, 22), f"{_EKS}/eks-add-ons.html"),
+    Dated(
+        "table", "add-on names", "addon_names.py", date(2026, 11, 22), f"{_EKS}/eks-add-ons.html"
+    ),
     Dated(
         "table",
         "what machine images hold",
@@ -152,7 +154,11 @@ _TABLES = (
         "https://docs.aws.amazon.com/service-authorization/latest/reference/",
     ),
     Dated(
-        "table", "partitions", "partitions.py", date(2026, 11, 22), "botocore 1.44.5, partitions.json"
+        "table",
+        "partitions",
+        "partitions.py",
+        date(2026, 11, 22),
+        "botocore 1.44.5, partitions.json",
     ),
     Dated(
         "table",
@@ -168,7 +174,13 @@ _TABLES = (
         date(2026, 11, 22),
         "https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html",
     ),
-    Dated("table", "zones that EKS leaves out", "zones.py", date(2026, 11, 22), f"{_EKS}/network-reqs.html"),
+    Dated(
+        "table",
+        "zones that EKS leaves out",
+        "zones.py",
+        date(2026, 11, 22),
+        f"{_EKS}/network-reqs.html",
+    ),
 )
 
 

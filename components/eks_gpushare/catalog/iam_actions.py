@@ -30,8 +30,8 @@ _LOG_GROUP = (
 WRITES_POLICY = "iam:PutRolePolicy"
 """What makes a role as mighty as whoever may do it likes."""
 SPOT_ROLE = service_role("spot.amazonaws.com", "AWSServiceRoleForEC2Spot")
-"""The role that spot instances take, which EC2 makes for itself once in an account. EKS makes it for
-node groups, in the caller's name; Karpenter may not:
+"""The role that spot instances take, which EC2 makes for itself once in an account. EKS has it made
+for node groups, in the caller's name; Karpenter may not:
 https://karpenter.sh/docs/troubleshooting/#missing-service-linked-role."""
 
 ACTIONS: Mapping[str, tuple[Grant, ...]] = {

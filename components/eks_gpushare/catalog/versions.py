@@ -126,8 +126,7 @@ KARPENTER_CRDS = HelmChart(
     name="karpenter-crd",
     version="1.14.1",
     repository="oci://public.ecr.aws/karpenter/karpenter-crd",
-    source="aws/karpenter-provider-aws, charts/karpenter-crd/Chart.yaml at 1d927085d of "
-    "2026-08-21",
+    source="aws/karpenter-provider-aws, charts/karpenter-crd/Chart.yaml at 1d927085d of 2026-08-21",
     read=date(2026, 11, 22),
 )
 """Karpenter's custom resource definitions. Helm updates none that lie in a chart's crds folder, so
@@ -253,7 +252,9 @@ def cluster_autoscaler_tag(kubernetes_version: str) -> str | None:
     return None if release is None else f"v{release}"
 
 
-CLUSTER_AUTOSCALERS_SOURCE = "kubernetes/autoscaler, tags cluster-autoscaler-<release> of 2026-07-22"
+CLUSTER_AUTOSCALERS_SOURCE = (
+    "kubernetes/autoscaler, tags cluster-autoscaler-<release> of 2026-07-22"
+)
 CLUSTER_AUTOSCALERS_READ = date(2026, 11, 22)
 _CLUSTER_AUTOSCALERS = {
     "1.33": "1.33.6",

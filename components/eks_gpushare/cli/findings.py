@@ -29,7 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: all codes that there are)",
     )
 
-
     parser.add_argument(
         "--ages",
         action="store_true",

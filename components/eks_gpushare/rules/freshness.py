@@ -1,4 +1,4 @@
-"""The rule about what was true some time ago: images, charts and prices that may be newer by now."""
+"""The rule about what was true some time ago: images, charts and prices with their ages."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ PRICES_DAYS = 365
 OLD = Rule(
     "GPU473",
     "info",
-    f"Images are no older than {IMAGE_DAYS} days, what is known of charts than {CHART_DAYS}, and of "
-    f"prices than {PRICES_DAYS}.",
+    f"Images are no older than {IMAGE_DAYS} days, what is known of charts than {CHART_DAYS}, and "
+    f"of prices than {PRICES_DAYS}.",
     "Fixes of security come with newer ones, and what is said here of them may not hold any more.",
     "https://docs.aws.amazon.com/eks/latest/userguide/eks-ami-versions-al2023.html",
     not_alone="How old what this package knows is, is told once for a stack.",

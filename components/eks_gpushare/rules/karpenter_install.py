@@ -115,8 +115,8 @@ SPOT_ROLE = Rule(
     "GPU474",
     "info",
     "An account has the role that spot instances take before Karpenter asks for the first.",
-    "EC2 makes it for whoever may have it made, and Karpenter may not: in an account that has never "
-    "had a spot instance, it launches none.",
+    "EC2 makes it for whoever may have it made, and Karpenter may not: in an account that has "
+    "never had a spot instance, it launches none.",
     "https://karpenter.sh/docs/troubleshooting/#missing-service-linked-role",
     not_alone="It is said once for all pools of a stack.",
 )
@@ -297,8 +297,8 @@ def role_of_spot(ctx: Context) -> Iterator[Finding]:
     if spot:
         yield SPOT_ROLE.finding(
             ("pools", spot[0]),
-            f"Karpenter takes spot instances for {', '.join(spot)}, and EC2's role for them is made "
-            "once in an account, by somebody who may.",
+            f"Karpenter takes spot instances for {', '.join(spot)}, and EC2's role for them is "
+            "made once in an account, by somebody who may.",
             "Where there has been no spot instance: `aws iam create-service-linked-role "
             "--aws-service-name spot.amazonaws.com`, which `eks-gpushare iam` allows.",
         )
