@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -59,7 +60,8 @@ class World:
             def _say(self, status: int, text: str, headers: dict[str, str]) -> None:
                 body = text.encode()
                 self.send_response(status)
-                for key, value in {**headers, "Content-Length": str(len(body))}.items():
+                kind = {"Content-Type": "text/html"}
+                for key, value in {**kind, **headers, "Content-Length": str(len(body))}.items():
                     self.send_header(key, value)
                 self.end_headers()
                 self.wfile.write(body)
@@ -111,11 +113,16 @@ class World:
         self._server.server_close()
 
 
+pytestmark = pytest.mark.skipif(not shutil.which("go"), reason="go names the proxy of modules")
+
+
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     for key in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(key, "testing")
     found = World()
+    monkeypatch.setenv("GOPROXY", "https://go.example,direct")
+    monkeypatch.setenv("PIP_INDEX_URL", f"{found.address}/simple")
     yield found
     found.close()
 
@@ -135,9 +142,9 @@ def as_pinned(world: World) -> World:
     for image in versions.IMAGES:
         world.tags[image.repository] = [image.tag]
     module, version = newer.packages.KARPENTER
-    world.texts[f"proxy.golang.org/{module}/@latest"] = json.dumps({"Version": version})
-    info = {"info": {"version": newer.packages.MOTO}}
-    world.texts["pypi.org/pypi/moto/json"] = json.dumps(info)
+    world.texts[f"go.example/{module}/@latest"] = json.dumps({"Version": version})
+    wheel = f"moto-{newer.packages.MOTO}-py3-none-any.whl"
+    world.texts["simple/moto/"] = f'<!DOCTYPE html><a href="{wheel}">{wheel}</a>'
     kinds = newer.gpu_instance_types().items()
     world.texts[PRICES] = prices({n: p for n, t in kinds if (p := t.price("us-east-1"))})
     for kubernetes in versions.KUBERNETES_VERSIONS:
@@ -213,7 +220,7 @@ def test_who_does_not_answer_stops_nobody_else(world: World) -> None:
     as_pinned(world)
     del world.texts["kedacore.github.io/charts/index.yaml"]
     del world.tags[versions.KARPENTER_CRDS.repository.removeprefix("oci://")]
-    world.texts["pypi.org/pypi/moto/json"] = "<html>"
+    del world.texts["simple/moto/"]
     world.texts[PRICES] = "moved"
     world.parameters.clear()
 

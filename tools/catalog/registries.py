@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import re
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Any
@@ -75,15 +77,18 @@ class Registries:
         return found
 
     def newest_go_module(self, path: str) -> str:
-        """The newest release of a Go module."""
+        """The newest release of a Go module, of the proxy that Go takes."""
         escaped = re.sub("[A-Z]", lambda found: f"!{found[0].lower()}", path)
-        answer = json.loads(self._text(f"https://proxy.golang.org/{escaped}/@latest"))
-        return str(answer["Version"])
+        proxy = re.split("[,|]", _output("go", "env", "GOPROXY").strip())[0]
+        return str(json.loads(self._text(f"{proxy}/{escaped}/@latest"))["Version"])
 
     def newest_package(self, name: str) -> str:
-        """The newest release of a Python package."""
-        answer = json.loads(self._text(f"https://pypi.org/pypi/{name}/json"))
-        return str(answer["info"]["version"])
+        """The newest release of a Python package, of the index that pip takes."""
+        pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "index", "versions")
+        found = re.match(rf"{re.escape(name)} \((\S+)\)", _output(*pip, name))
+        if found is None:
+            raise AskedError(f"pip knows no release of {name}")
+        return found[1]
 
     def prices(self, region: str, types: Iterable[str]) -> dict[str, float]:
         """USD per hour of instance types on demand: Linux, nothing installed, shared hosts."""
@@ -186,6 +191,16 @@ class Aws:
 
     def _parameter(self, name: str) -> str:
         return str(self._ssm.get_parameter(Name=name)["Parameter"]["Value"])
+
+
+def _output(*command: str) -> str:
+    try:
+        return subprocess.run(
+            command, check=True, capture_output=True, text=True, timeout=_SECONDS
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        said = (getattr(error, "stderr", None) or str(error)).strip()
+        raise AskedError(f"{command[0]}: {said}") from None
 
 
 def newest(versions: Iterable[str]) -> str:
