@@ -16,7 +16,7 @@ import re
 import sys
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -66,22 +66,18 @@ def questions(registries: Registries, aws: Aws | None) -> Iterator[Asked]:
         yield Asked(
             f"chart {chart.name}",
             chart.version,
-            lambda c=chart: _spelt(registries.newest_of_chart(c.name, c.repository), c.version),
+            partial(_chart, registries, chart),
         )
     for kubernetes in versions.KUBERNETES_VERSIONS:
         tag = str(versions.cluster_autoscaler_tag(kubernetes))
         yield Asked(
             f"image cluster-autoscaler for {kubernetes}",
             tag.removeprefix("v"),
-            lambda k=kubernetes: newest(
-                each
-                for each in registries.tags(versions.CLUSTER_AUTOSCALER_IMAGE)
-                if each.startswith(f"v{k}.")
-            ).removeprefix("v"),
+            partial(_autoscaler, registries, kubernetes),
             "CLUSTER_AUTOSCALERS_READ",
         )
     for image in versions.IMAGES:
-        yield Asked(f"image {image.repository}", image.tag, lambda i=image: _tag(registries, i))
+        yield Asked(f"image {image.repository}", image.tag, partial(_tag, registries, image))
     yield Asked(
         "prices and Karpenter's tables, tools/catalog/packages.py",
         packages.KARPENTER[1],
@@ -92,7 +88,7 @@ def questions(registries: Registries, aws: Aws | None) -> Iterator[Asked]:
     prices = cache(lambda: _tried(lambda: registries.prices(_REGION, gpu_instance_types())))
     for name, kind in gpu_instance_types().items():
         pinned = str(kind.price(_REGION))
-        yield Asked(f"price of {name}", pinned, lambda n=name: str(prices()().get(n)))
+        yield Asked(f"price of {name}", pinned, partial(_price, prices, name))
     if aws is not None:
         yield from _of_aws(aws)
 
@@ -102,20 +98,20 @@ def _of_aws(aws: Aws) -> Iterator[Asked]:
         yield Asked(
             f"machine image AL2023 for {kubernetes}",
             str(versions.ami_release("al2023", kubernetes)),
-            lambda k=kubernetes: aws.al2023(k),
+            partial(aws.al2023, kubernetes),
             "AMIS_READ",
         )
         for addon in versions.addon_versions(kubernetes).values():
             yield Asked(
                 f"add-on {addon.name} for {kubernetes}",
                 addon.version,
-                lambda k=kubernetes, n=addon.name: aws.addon(n, k),
+                partial(aws.addon, addon.name, kubernetes),
             )
     newest_kubernetes = versions.KUBERNETES_VERSIONS[-1]
     yield Asked(
         "machine image Bottlerocket",
         versions.BOTTLEROCKET_RELEASE,
-        lambda: aws.bottlerocket(newest_kubernetes),
+        partial(aws.bottlerocket, newest_kubernetes),
         "BOTTLEROCKET_READ",
     )
 
@@ -132,6 +128,19 @@ def _tried(ask_: Callable[[], T]) -> Callable[[], T]:
 
         return fail
     return lambda: answer
+
+
+def _chart(registries: Registries, chart: versions.HelmChart) -> str:
+    return _spelt(registries.newest_of_chart(chart.name, chart.repository), chart.version)
+
+
+def _autoscaler(registries: Registries, kubernetes: str) -> str:
+    tags = registries.tags(versions.CLUSTER_AUTOSCALER_IMAGE)
+    return newest(each for each in tags if each.startswith(f"v{kubernetes}.")).removeprefix("v")
+
+
+def _price(prices: Callable[[], Callable[[], dict[str, float]]], name: str) -> str:
+    return str(prices()().get(name))
 
 
 def _spelt(found: str, pinned: str) -> str:

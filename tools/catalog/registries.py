@@ -57,7 +57,8 @@ class Registries:
     def tags(self, repository: str) -> list[str]:
         """All tags of a repository of images or charts, such as `public.ecr.aws/a/b`."""
         host, _, path = repository.partition("/")
-        url, token, found = f"https://{host}/v2/{path}/tags/list", "", []
+        url, token = f"https://{host}/v2/{path}/tags/list", ""
+        found: list[str] = []
         while url:
             body, headers, token = self._authorized(url, token)
             found += json.loads(body).get("tags") or []
@@ -160,7 +161,7 @@ class Aws:
         Args:
             endpoint: In place of AWS's own. Default: AWS's.
         """
-        import botocore.session  # type: ignore[import-untyped]  # no stubs
+        import botocore.session
 
         session = botocore.session.get_session()
         region = session.get_config_variable("region") or "us-east-1"

@@ -70,7 +70,7 @@ def _print_ages(*, as_json: bool) -> int:
         print_json({"ages": [{**each._asdict(), "read": str(each.read)} for each in found]})
         return FINE
     today = datetime.now(tz=UTC).date()
-    kinds, names, values = (max(len(each[i]) for each in found) for i in range(3))
+    kinds, names, values = (max(len(str(each[i])) for each in found) for i in range(3))
     for each in found:
         age = f"{(today - each.read).days} days"
         print(
