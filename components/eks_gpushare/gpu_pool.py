@@ -18,7 +18,7 @@ from eks_gpushare.catalog import Catalog, InstanceType, nvidia_ami
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import GpuPoolSpec
 from eks_gpushare.config.pools import Pool
-from eks_gpushare.findings.finding import Finding
+from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn
 from eks_gpushare.one_declaration import declare_pool, disagreements_of_pool, note_cluster
 from eks_gpushare.rules.component_rules import check_pool
@@ -287,10 +287,10 @@ def _first(pool: Pool, catalog: Catalog) -> InstanceType:
 def _rules(spec: GpuPoolSpec, args: Mapping[str, Any]) -> Iterator[Finding]:
     subnets = args.get("cluster_subnet_ids")
     known = len(subnets) if isinstance(subnets, list | tuple) else None
-    yield from _named(check_pool(spec, known))
-    yield from until_unread(_missing, spec, args)
-    yield from _unmade(spec)
-    yield from until_unread(lambda: disagreements_of_pool(served_spec(spec)))
+    found = [*_named(check_pool(spec, known)), *until_unread(_missing, spec, args)]
+    yield from (*found, *_unmade(spec))
+    if not has_errors(found):
+        yield from until_unread(lambda: disagreements_of_pool(served_spec(spec)))
 
 
 def _named(found: Iterable[Finding]) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from eks_gpushare import args as plain
 from eks_gpushare.aws.refs import KarpenterNodeRefs
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import KarpenterPoolSpec
-from eks_gpushare.findings.finding import Finding
+from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.one_declaration import declare_pool, disagreements_of_pool
@@ -91,9 +91,10 @@ class KarpenterPool(pulumi.ComponentResource):
 
         def ruled(spec: KarpenterPoolSpec) -> Iterator[Finding]:
             yield from missing_provider("KarpenterPool", opts)
-            yield from check_karpenter_pool(spec)
-            yield from until_unread(_unmade, spec, given)
-            yield from until_unread(lambda: disagreements_of_pool(served_spec(spec)))
+            found = [*check_karpenter_pool(spec), *until_unread(_unmade, spec, given)]
+            yield from found
+            if not has_errors(found):
+                yield from until_unread(lambda: disagreements_of_pool(served_spec(spec)))
 
         spec, found = validate_args(KarpenterPoolSpec, KarpenterPoolArgs, given, ruled)
         declare_pool(f'KarpenterPool "{name}"', served_spec(spec))

@@ -7,7 +7,6 @@ best: where a program may have several, nothing is compared.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,7 +24,7 @@ from eks_gpushare.sharing.resources import mig_strategy, renames
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from eks_gpushare.config.component_specs import ServedPool
     from eks_gpushare.findings.finding import FieldPath, Finding
@@ -139,7 +138,13 @@ def _otherwise(mine: Pool, at: FieldPath, called: str, theirs: Pool) -> Iterator
 
 
 def _said(value: object) -> str:
-    return "not given" if value is None else str(value).lower() if value in (True, False) else str(value)
+    return (
+        "not given"
+        if value is None
+        else str(value).lower()
+        if value in (True, False)
+        else str(value)
+    )
 
 
 def _sharing(pool: Pool) -> dict[str, Any]:

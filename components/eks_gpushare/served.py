@@ -9,7 +9,7 @@ from eks_gpushare.config.base import converted
 from eks_gpushare.config.component_specs import DevicePluginSpec, GpuOperatorSpec, ServedPool
 from eks_gpushare.config.environment import CatalogAdditions
 from eks_gpushare.config.pools import Pool
-from eks_gpushare.findings.finding import dotted
+from eks_gpushare.findings.finding import dotted, has_errors
 from eks_gpushare.inputs.checked import CheckedArgs, known_spec
 from eks_gpushare.inputs.component import given_args, validate_args
 from eks_gpushare.kubernetes_provider import missing_provider, other_manager
@@ -78,9 +78,10 @@ def checked_manager(
         yield from _names_twice(spec)
         catalog, clashes = _joined_catalog(spec)
         yield from _disagreements(clashes)
-        for rule in rules(_joined(spec, catalog), names):
-            yield _where_given(rule, spec)
-        yield from disagreements_of_manager(_places(spec))
+        ruled = [_where_given(each, spec) for each in rules(_joined(spec, catalog), names)]
+        yield from ruled
+        if not has_errors(ruled):  # what is wrong by itself is told once
+            yield from disagreements_of_manager(_places(spec))
 
     spec, found = validate_args(
         model, args_type, {**args, **given}, ruled, lambda _: other_manager(opts)

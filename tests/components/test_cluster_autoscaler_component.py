@@ -242,6 +242,8 @@ def test_only_the_scaled_group_gets_tags_and_label(environment: Callable[..., Ru
     assert "k8s.amazonaws.com/accelerator" not in fixed["labels"]
     # What rolls nodes is the same for both.
     templates = [run.inputs("LaunchTemplate", f"demo-{name}-template") for name in ("gpu", "fixed")]
+    names = [each.pop("tags") for each in templates]
+    assert names == [{"team": "ml", "Name": f"demo-{n}-template"} for n in ("gpu", "fixed")]
     assert templates[0] == templates[1]
     assert run.all("ClusterAutoscaler") == []
 

@@ -212,6 +212,17 @@ def test_a_pool_is_made_for_another_language(
         "nodeGroupName": run.one("NodeGroup").outputs["nodeGroupName"],
         "nodeSelector": {"eks-gpushare/pool": "gpu"},
         "request": {"nvidia.com/gpu.shared": 1},
+        "served": {
+            "name": "gpu",
+            "instanceTypes": ["g6.2xlarge"],
+            "taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}],
+            "sharing": {
+                "mode": "timeSlicing",
+                "replicas": 2,
+                "rename": True,
+                "failRequestsGreaterThanOne": False,
+            },
+        },
         "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
     }
 

@@ -14,6 +14,7 @@ WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 PINNED = [*WORKFLOWS, *sorted((ROOT / "examples/ci").glob("*.yml"))]
 WRITES = {
     ("docs", "publish"): {"pages", "id-token"},
+    ("newer", "newer"): {"contents", "pull-requests"},
     ("release", "attest"): {"id-token", "attestations"},
     ("release", "publish"): {"id-token"},
     ("release", "archives"): {"contents"},

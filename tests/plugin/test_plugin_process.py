@@ -311,7 +311,9 @@ def test_a_manager_takes_what_a_pool_hands_over(
 def test_what_a_pool_hands_over_may_not_be_known_later(
     plugin: Plugin, deployment: Deployment
 ) -> None:
-    refusal = plugin.refused(deployment, "DevicePlugin", {"served": [UNKNOWN]}, deployment.connected)
+    refusal = plugin.refused(
+        deployment, "DevicePlugin", {"served": [UNKNOWN]}, deployment.connected
+    )
 
     assert "An output is known too late" in refusal.errors["served[0]"]
 
@@ -324,7 +326,11 @@ def test_two_sharings_of_one_pool_are_refused(plugin: Plugin, deployment: Deploy
         deployment, "DevicePlugin", {"pools": again("gpu", replicas=4)}, deployment.connected
     )
     same = plugin.construct(
-        deployment, "DevicePlugin", "same", {"pools": again("gpu", replicas=8)}, deployment.connected
+        deployment,
+        "DevicePlugin",
+        "same",
+        {"pools": again("gpu", replicas=8)},
+        deployment.connected,
     )
 
     assert refusal.errors == {
@@ -337,7 +343,11 @@ def test_two_sharings_of_one_pool_are_refused(plugin: Plugin, deployment: Deploy
 def test_the_pool_is_refused_where_it_comes_second(plugin: Plugin, deployment: Deployment) -> None:
     """Programs in other languages register at once what does not wait for anything."""
     plugin.construct(
-        deployment, "DevicePlugin", "plugin", {"pools": again("gpu", replicas=4)}, deployment.connected
+        deployment,
+        "DevicePlugin",
+        "plugin",
+        {"pools": again("gpu", replicas=4)},
+        deployment.connected,
     )
     pool = {**POOL, "sharing": {"mode": "mps", "replicas": 4}}
 
@@ -403,7 +413,9 @@ def test_a_pool_whose_image_has_a_device_plugin_needs_no_manager(
         deployment, "GpuPool", "own", {**POOL, "pool": "own", "amiFamily": "bottlerocket"}
     )
 
-    assert plugin.construct(deployment, "DevicePlugin", "p", {"served": [served]}, deployment.connected).urn
+    assert plugin.construct(
+        deployment, "DevicePlugin", "p", {"served": [served]}, deployment.connected
+    ).urn
 
 
 def test_pools_of_several_clusters_are_not_compared(plugin: Plugin, deployment: Deployment) -> None:
@@ -412,7 +424,9 @@ def test_pools_of_several_clusters_are_not_compared(plugin: Plugin, deployment: 
     plugin.construct(deployment, "GpuPool", "other", {**POOL, "clusterName": "other"})
 
     pools = again("gpu", replicas=8)
-    assert plugin.construct(deployment, "DevicePlugin", "p", {"pools": pools}, deployment.connected).urn
+    assert plugin.construct(
+        deployment, "DevicePlugin", "p", {"pools": pools}, deployment.connected
+    ).urn
 
 
 def test_runs_of_one_process_are_not_compared(plugin: Plugin, deployment: Deployment) -> None:

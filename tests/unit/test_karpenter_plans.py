@@ -472,7 +472,11 @@ def test_a_price_that_aws_has_not_is_told_once_for_all_pools() -> None:
     (made,) = karpenter.price_overlays(plans, catalog, REGION)
 
     # Karpenter takes such a price from an overlay that is for the type and nothing else.
-    wanted = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["p5e.48xlarge"]}
+    wanted = {
+        "key": "node.kubernetes.io/instance-type",
+        "operator": "In",
+        "values": ["p5e.48xlarge"],
+    }
     assert made["spec"]["requirements"] == [wanted]
     assert float(made["spec"]["price"]) == 1.9
     assert karpenter.price_overlays(plans, catalog, None) == []

@@ -66,13 +66,19 @@ def _types() -> Iterator[str]:
 
 def _on(grant: Grant) -> str:
     names = [_short(resource) for resource in grant.resources]
-    text = ", ".join(f"`{name}`" for name in dict.fromkeys(names))
+    if grant.shared:
+        names.append("{}/{{{}}}` of any account".format(*grant.shared))
+    text = ", ".join(f"`{name}`" for name in dict.fromkeys(names)).replace(
+        "any account`", "any account"
+    )
     tag = {"new": "tagged as the stack's by the call", "own": "tagged as the stack's"}
     if grant.named:
-        text += f", {tag[grant.named]}"
+        text += f", {tag[grant.named.partition(' ')[0]]}"
     if grant.condition:
         _, key, value = grant.condition
         text += f", if `{key}` is `{_short(value)}`"
+    if grant.bounded:
+        text += ", only with the stack's boundary, where it has one"
     if grant.given:
         text += f"; with `{grant.given}`"
     return text

@@ -5,7 +5,7 @@ https://github.com/hashicorp/terraform-provider-aws), what EKS and EC2 look at i
 from the permissions of the handlers in AWS's CloudFormation schemas
 (https://docs.aws.amazon.com/cloudcontrolapi/latest/userguide/supported-resources.html), resources
 and condition keys from the Service Authorization Reference
-(https://docs.aws.amazon.com/service-authorization/latest/reference/). Read 2026-11-22; tests in
+(https://docs.aws.amazon.com/service-authorization/latest/reference/). Read 2026-11-24; tests in
 tests/aws hold this table against all three.
 """
 
@@ -30,8 +30,8 @@ _LOG_GROUP = (
 WRITES_POLICY = "iam:PutRolePolicy"
 """What makes a role as mighty as whoever may do it likes."""
 SPOT_ROLE = service_role("spot.amazonaws.com", "AWSServiceRoleForEC2Spot")
-"""The role that spot instances take, which EC2 makes for itself once in an account. EKS makes it for
-node groups, in the caller's name; Karpenter may not:
+"""The role that spot instances take, which EC2 makes for itself once in an account. EKS has it made
+for node groups, in the caller's name; Karpenter may not:
 https://karpenter.sh/docs/troubleshooting/#missing-service-linked-role."""
 
 ACTIONS: Mapping[str, tuple[Grant, ...]] = {

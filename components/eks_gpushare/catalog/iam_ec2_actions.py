@@ -33,18 +33,14 @@ def _security_group_rule(direction: str) -> tuple[Grant, ...]:
     of_group = (create, f"RevokeSecurityGroup{direction}", "ModifySecurityGroupRules")
     return (
         look("DescribeSecurityGroupRules"),
-        Grant(
-            of("ec2", " ".join(of_group)), ec2("security-group"), named="own securityGroupId"
-        ),
+        Grant(of("ec2", " ".join(of_group)), ec2("security-group"), named="own securityGroupId"),
         new(create, "security-group-rule"),
         own(("security-group-rule",), "ModifySecurityGroupRules"),
         *tagging("security-group-rule", create),
     )
 
 
-_RESERVATION = (
-    "capacityReservationSpecification.capacityReservationTarget.capacityReservationId"
-)
+_RESERVATION = "capacityReservationSpecification.capacityReservationTarget.capacityReservationId"
 
 EC2_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": (

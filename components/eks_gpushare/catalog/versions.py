@@ -7,6 +7,7 @@ and image versions: each entry says how well it is known. `aws eks describe-addo
 
 from __future__ import annotations
 
+from datetime import date
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -24,7 +25,8 @@ class HelmChart(NamedTuple):
         name: the chart's name in its repository; for an OCI chart, the last part of its address.
         version: the chart's own version, as Helm wants it.
         repository: address of the repository, or of the OCI chart itself.
-        source: where the version was read, with the date.
+        source: where the version was read.
+        read: the day of that.
 
     """
 
@@ -32,6 +34,7 @@ class HelmChart(NamedTuple):
     version: str
     repository: str
     source: str
+    read: date
 
 
 class Image(NamedTuple):
@@ -41,7 +44,8 @@ class Image(NamedTuple):
         repository: where it is pulled from.
         tag: for people; the digest decides.
         digest: of the index for all architectures.
-        source: where the two were seen together, with the date.
+        source: where the two were seen together.
+        read: the day of that.
 
     """
 
@@ -49,6 +53,7 @@ class Image(NamedTuple):
     tag: str
     digest: str
     source: str
+    read: date
 
     @property
     def reference(self) -> str:
@@ -65,7 +70,7 @@ class AddonVersion(NamedTuple):
         confidence: "documented" if AWS's own documentation names it, "reported" if it was seen
             running, or pinned, in public repositories.
         source: where it was seen.
-        date: the date of that, YYYY-MM-DD or YYYY-MM.
+        read: the day of that.
 
     """
 
@@ -73,28 +78,31 @@ class AddonVersion(NamedTuple):
     version: str
     confidence: Confidence
     source: str
-    date: str
+    read: date
 
 
 DEVICE_PLUGIN = HelmChart(
     name="nvidia-device-plugin",
     version="0.20.0",
     repository="https://nvidia.github.io/k8s-device-plugin",
-    source="NVIDIA/k8s-device-plugin, Chart.yaml in deployments/helm; read 2026-11-21",
+    source="NVIDIA/k8s-device-plugin, Chart.yaml in deployments/helm",
+    read=date(2026, 11, 21),
 )
 
 NODE_FEATURE_DISCOVERY = HelmChart(
     name="node-feature-discovery",
     version="0.19.0",
     repository="oci://registry.k8s.io/nfd/charts/node-feature-discovery",
-    source="Chart.yaml of nvidia-device-plugin, which brings it along; read 2026-11-21",
+    source="Chart.yaml of nvidia-device-plugin, which brings it along",
+    read=date(2026, 11, 21),
 )
 
 GPU_OPERATOR = HelmChart(
     name="gpu-operator",
     version="v26.7.0",
     repository="https://helm.ngc.nvidia.com/nvidia",
-    source="NVIDIA/gpu-operator, deployments/gpu-operator; read 2026-11-21",
+    source="NVIDIA/gpu-operator, deployments/gpu-operator",
+    read=date(2026, 11, 21),
 )
 
 EFA_DEVICE_PLUGIN = HelmChart(
@@ -102,7 +110,8 @@ EFA_DEVICE_PLUGIN = HelmChart(
     version="v0.5.30",
     repository="https://aws.github.io/eks-charts",
     source="aws/eks-charts, Chart.yaml in stable/aws-efa-k8s-device-plugin at 52396092 of "
-    "2026-08-03; read 2026-11-22",
+    "2026-08-03",
+    read=date(2026, 11, 22),
 )
 
 DCGM_EXPORTER = HelmChart(
@@ -116,16 +125,16 @@ KARPENTER = HelmChart(
     name="karpenter",
     version="1.14.1",
     repository="oci://public.ecr.aws/karpenter/karpenter",
-    source="aws/karpenter-provider-aws, charts/karpenter/Chart.yaml at 1d927085d of 2026-08-21; "
-    "read 2026-11-22",
+    source="aws/karpenter-provider-aws, charts/karpenter/Chart.yaml at 1d927085d of 2026-08-21",
+    read=date(2026, 11, 22),
 )
 
 KARPENTER_CRDS = HelmChart(
     name="karpenter-crd",
     version="1.14.1",
     repository="oci://public.ecr.aws/karpenter/karpenter-crd",
-    source="aws/karpenter-provider-aws, charts/karpenter-crd/Chart.yaml at 1d927085d of "
-    "2026-08-21; read 2026-11-22",
+    source="aws/karpenter-provider-aws, charts/karpenter-crd/Chart.yaml at 1d927085d of 2026-08-21",
+    read=date(2026, 11, 22),
 )
 """Karpenter's custom resource definitions. Helm updates none that lie in a chart's crds folder, so
 they have a chart of their own: https://karpenter.sh/docs/upgrading/upgrade-guide/#crd-upgrades."""
@@ -134,8 +143,8 @@ CLUSTER_AUTOSCALER = HelmChart(
     name="cluster-autoscaler",
     version="9.59.0",
     repository="https://kubernetes.github.io/autoscaler",
-    source="kubernetes/autoscaler, tag cluster-autoscaler-chart-9.59.0 of 2026-07-21; read "
-    "2026-11-22",
+    source="kubernetes/autoscaler, tag cluster-autoscaler-chart-9.59.0 of 2026-07-21",
+    read=date(2026, 11, 22),
 )
 
 CLUSTER_AUTOSCALER_IMAGE = "registry.k8s.io/autoscaling/cluster-autoscaler"
@@ -145,10 +154,16 @@ KEDA = HelmChart(
     name="keda",
     version="2.20.2",
     repository="https://kedacore.github.io/charts",
-    source="kedacore/charts, keda/Chart.yaml at cbb9bb8 of 2026-07-31; read 2026-11-22",
+    source="kedacore/charts, keda/Chart.yaml at cbb9bb8 of 2026-07-31",
+    read=date(2026, 11, 22),
 )
 
+PRICES_SOURCE = "github.com/aws/karpenter-provider-aws v1.15.1, zz_generated.pricing_aws.go"
+PRICES_READ = date(2026, 7, 20)
+"""Where the prices of instances in the tables of the catalog are from, and of when."""
+
 MIG_PARTED = "v0.15.0"
+MIG_PARTED_READ = date(2026, 11, 21)
 """Release of mig-parted, of which the GPU Operator's MIG manager is made: the version of migManager
 in the values.yaml of GPU_OPERATOR."""
 
@@ -157,7 +172,8 @@ PYTHON = Image(
     tag="3.13.16-slim",
     digest="sha256:bf44cdfcb76cd3b41e879bc058fc37ec5872002ccfde7fcb765e218cde0cd79c",
     source="Dockerfiles of several public repositories, this address and Docker Hub's; published "
-    "2026-10-06, read 2026-11-21",
+    "2026-10-06",
+    read=date(2026, 11, 21),
 )
 
 
@@ -165,8 +181,23 @@ PAUSE = Image(
     repository="registry.k8s.io/pause",
     tag="3.10.1",
     digest="sha256:278fb9dbcca9518083ad1e11276933a2e96f23de604a3a08cc3c80002767d24c",
-    source="sources of several public repositories that pin it by this digest; read 2026-11-22",
+    source="sources of several public repositories that pin it by this digest",
+    read=date(2026, 11, 22),
 )
+
+CHARTS = (
+    DEVICE_PLUGIN,
+    NODE_FEATURE_DISCOVERY,
+    GPU_OPERATOR,
+    EFA_DEVICE_PLUGIN,
+    KARPENTER,
+    KARPENTER_CRDS,
+    CLUSTER_AUTOSCALER,
+    KEDA,
+)
+"""Every chart that is pinned here."""
+IMAGES = (PYTHON, PAUSE)
+"""Every image."""
 
 
 def device_plugin_source(path: str = "") -> str:
@@ -228,8 +259,10 @@ def cluster_autoscaler_tag(kubernetes_version: str) -> str | None:
     return None if release is None else f"v{release}"
 
 
-# The newest tags cluster-autoscaler-<release> of kubernetes/autoscaler, all of 2026-07-22; read
-# 2026-11-22.
+CLUSTER_AUTOSCALERS_SOURCE = (
+    "kubernetes/autoscaler, tags cluster-autoscaler-<release> of 2026-07-22"
+)
+CLUSTER_AUTOSCALERS_READ = date(2026, 11, 22)
 _CLUSTER_AUTOSCALERS = {
     "1.33": "1.33.6",
     "1.34": "1.34.5",
@@ -239,8 +272,9 @@ _CLUSTER_AUTOSCALERS = {
 
 
 # Release versions of EKS managed node groups with AL2023. The form is documented in
-# awslabs/amazon-eks-ami, CHANGELOG.md (v20260714: "1.35.6-20260714"); these were seen on nodes
-# and in node groups pinned to them in public repositories, 2026-09-30 to 2026-10-08.
+# awslabs/amazon-eks-ami, CHANGELOG.md (v20260714: "1.35.6-20260714").
+AMIS_SOURCE = "seen on nodes and in node groups pinned to them in public repositories"
+AMIS_READ = date(2026, 10, 8)
 _AL2023_RELEASES = {
     "1.33": "1.33.13-20260930",
     "1.34": "1.34.11-20260930",
@@ -248,8 +282,9 @@ _AL2023_RELEASES = {
     "1.36": "1.36.4-20260930",
 }
 
-# entigolabs/entigo-infralib, pull request 1488 (2026-09): node groups with BOTTLEROCKET_*.
 BOTTLEROCKET_RELEASE = "1.65.0-0be31b34"
+BOTTLEROCKET_SOURCE = "entigolabs/entigo-infralib, pull request 1488: groups with BOTTLEROCKET_*"
+BOTTLEROCKET_READ = date(2026, 9, 30)
 
 _UPGRADE_LOG = (
     "log of an upgrade from 1.31 to 1.36 in a public repository: the default that EKS chose; "
@@ -259,8 +294,8 @@ _UPGRADE_LOG = (
 
 def _core(kube_proxy: str, coredns: str) -> tuple[AddonVersion, ...]:
     return (
-        AddonVersion("kube-proxy", kube_proxy, "reported", _UPGRADE_LOG, "2026-09-24"),
-        AddonVersion("coredns", coredns, "reported", _UPGRADE_LOG, "2026-09-24"),
+        AddonVersion("kube-proxy", kube_proxy, "reported", _UPGRADE_LOG, date(2026, 9, 24)),
+        AddonVersion("coredns", coredns, "reported", _UPGRADE_LOG, date(2026, 9, 24)),
     )
 
 
@@ -271,28 +306,31 @@ _ADDONS = {
     "1.36": _core("v1.36.0-eksbuild.25", "v1.14.3-eksbuild.23"),
 }
 
+KUBERNETES_VERSIONS = tuple(_ADDONS)
+"""Minor versions of Kubernetes that add-ons and images are pinned for."""
+
 # A pin is what makes two runs of one file the same; looking the newest version up would change
 # add-ons under a cluster whenever AWS publishes one. So what is pinned has to exist: each of these
 # was found by its full version, build number and all. They do not follow the Kubernetes version:
 # each was seen on 1.33 to 1.36, the node monitoring agent on 1.36 only.
 _ADDONS_OF_ALL = (
-    AddonVersion("vpc-cni", "v1.22.4-eksbuild.3", "reported", _UPGRADE_LOG, "2026-09-24"),
+    AddonVersion("vpc-cni", "v1.22.4-eksbuild.3", "reported", _UPGRADE_LOG, date(2026, 9, 24)),
     AddonVersion(
         "eks-pod-identity-agent",
         "v1.3.10-eksbuild.3",
         "reported",
         "default of EKS 1.36 in a record of GPU deployments in a public repository; pinned for "
         "1.35 and 1.36 in at least two other ones by 2026-11-22",
-        "2026-09-16",
+        date(2026, 9, 16),
     ),
     AddonVersion(
         "eks-node-monitoring-agent",
         "v1.7.0-eksbuild.1",
         "reported",
         "aws/eks-node-monitoring-agent, issue 241; it has the host engine of DCGM 4.6, and G7",
-        "2026-08-24",
+        date(2026, 8, 24),
     ),
     AddonVersion(
-        "aws-ebs-csi-driver", "v1.66.0-eksbuild.1", "reported", _UPGRADE_LOG, "2026-09-24"
+        "aws-ebs-csi-driver", "v1.66.0-eksbuild.1", "reported", _UPGRADE_LOG, date(2026, 9, 24)
     ),
 )

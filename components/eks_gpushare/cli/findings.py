@@ -29,9 +29,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: all codes that there are)",
     )
 
+    parser.add_argument(
+        "--ages",
+        action="store_true",
+        help="when each version and table that findings go by was read, and where",
+    )
+
 
 def run(options: argparse.Namespace) -> int:
     """Explain kinds of findings, or list all."""
+    if options.ages:
+        return _print_ages(as_json=options.json)
     known = known_names()
     by_fold = {name.casefold(): name for name in known}
     wanted = [by_fold.get(code.casefold(), code) for code in options.codes]
@@ -49,6 +57,26 @@ def run(options: argparse.Namespace) -> int:
         print("\n\n".join(_explained(by, rule, known) for by, rule in every))
     else:
         _print_all(every)
+    return FINE
+
+
+def _print_ages(*, as_json: bool) -> int:
+    from datetime import UTC, datetime
+
+    from eks_gpushare.catalog.ages import ages
+
+    found = ages()
+    if as_json:
+        print_json({"ages": [{**each._asdict(), "read": str(each.read)} for each in found]})
+        return FINE
+    today = datetime.now(tz=UTC).date()
+    kinds, names, values = (max(len(str(each[i])) for each in found) for i in range(3))
+    for each in found:
+        age = f"{(today - each.read).days} days"
+        print(
+            f"{each.read}  {age:>9}  {each.kind:{kinds}}  {each.name:{names}}  "
+            f"{each.value:{values}}  {each.source}"
+        )
     return FINE
 
 

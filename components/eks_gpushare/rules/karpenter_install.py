@@ -111,6 +111,17 @@ def _installs(ctx: Context) -> bool:
     return any(pool.provisioner == "karpenter" for pool in ctx.environment.pools.values())
 
 
+SPOT_ROLE = Rule(
+    "GPU474",
+    "info",
+    "An account has the role that spot instances take before Karpenter asks for the first.",
+    "EC2 makes it for whoever may have it made, and Karpenter may not: in an account that has "
+    "never had a spot instance, it launches none.",
+    "https://karpenter.sh/docs/troubleshooting/#missing-service-linked-role",
+    not_alone="It is said once for all pools of a stack.",
+)
+
+
 @check(Scope.ENVIRONMENT, COPIES_WAIT)
 def karpenter_copies(ctx: Context) -> Iterator[Finding]:
     """For a new cluster: of an existing one nobody here knows all nodes."""
@@ -277,3 +288,17 @@ def pod_identity(ctx: Context) -> Iterator[Finding]:
         "the agent.",
         f"See: aws eks describe-addon --cluster-name {name} --addon-name eks-pod-identity-agent.",
     )
+
+
+@check(Scope.ENVIRONMENT, SPOT_ROLE)
+def role_of_spot(ctx: Context) -> Iterator[Finding]:
+    pools = ctx.environment.pools.items()
+    spot = [n for n, p in pools if p.provisioner == "karpenter" and "spot" in p.bought_as]
+    if spot:
+        yield SPOT_ROLE.finding(
+            ("pools", spot[0]),
+            f"Karpenter takes spot instances for {', '.join(spot)}, and EC2's role for them is "
+            "made once in an account, by somebody who may.",
+            "Where there has been no spot instance: `aws iam create-service-linked-role "
+            "--aws-service-name spot.amazonaws.com`, which `eks-gpushare iam` allows.",
+        )

@@ -62,7 +62,10 @@ def _allows(statement: Mapping[str, Any], request: Request) -> bool:
         return False
     context = dict(request.context)
     return all(
-        key not in context if operator == "Null" else key in context and any(_TESTS[operator](context[key], value) for value in _list(values))
+        key not in context
+        if operator == "Null"
+        else key in context
+        and any(_TESTS[operator](context[key], value) for value in _list(values))
         for operator, tests in statement.get("Condition", {}).items()
         for key, values in tests.items()
     )
@@ -119,6 +122,7 @@ _TOLD = {
 }
 """Parameters that a condition may ask for."""
 
+_TAG = "aws:ec2/tag:Tag"
 _SERVICE_ROLE = "arn:{partition}:iam::{account}:role/aws-service-role"
 IMPLIED: Mapping[str, tuple[tuple[str, str, Mapping[str, str]], ...]] = {
     "eks:CreateCluster": (
@@ -247,7 +251,7 @@ class Requests:
                 found = True
                 of = "Request" if arn in new else "Resource"
                 tags = {f"aws:{of}Tag/{key}": v for key, v in self._tags.get(arn, {}).items()}
-                if call.token == "aws:ec2/tag:Tag":  # the group that EKS has made
+                if call.token == _TAG:  # the group that EKS has made
                     tags["aws:ResourceTag/aws:eks:cluster-name"] = self._cluster
                     tags["aws:ResourceTag/Name"] = f"eks-cluster-sg-{self._cluster}-1234567"
                 of_role = {}
