@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pulumi
 import pytest
 
 from eks_gpushare import DevicePlugin, GpuPool
 from eks_gpushare.testing import Mocks
+
+if TYPE_CHECKING:
+    from eks_gpushare import GpuPoolArgs
 
 ARGS: dict[str, Any] = {
     "pool": "inference",
@@ -72,7 +75,7 @@ def test_a_mistake_in_a_pool_is_one_line(args: dict[str, Any], line: str) -> Non
 
 
 def test_a_component_in_place_of_what_it_hands_over() -> None:
-    pool = GpuPool("inference", ARGS)
+    pool = GpuPool("inference", cast("GpuPoolArgs", ARGS))
     is_meant = "GpuPool is a component; its output served is meant."
 
     assert told(DevicePlugin, {"served": [pool]}) == [
