@@ -34,7 +34,7 @@ WAYS: dict[str, dict[str, Any]] = {
     },
 }
 """Every mode, and what of it is made differently."""
-_MADE_BY = {
+_MADE_BY: dict[str, dict[str, Any]] = {
     "managedNodeGroup": {},
     "Cluster Autoscaler": {"scaledBy": "autoscaler", "nodes": {"min": 0, "desired": 0, "max": 4}},
     "karpenter": {"provisioner": "karpenter", "nodes": {"max": 4}},

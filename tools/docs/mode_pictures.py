@@ -17,6 +17,7 @@ import yaml
 
 from eks_gpushare.catalog import Catalog, named_layouts, why_no_mig
 from eks_gpushare.catalog.gpus import MPS_CLIENTS, MPS_CLIENTS_BEFORE_TURING
+from eks_gpushare.cli.mig_svg import in_dark
 from eks_gpushare.program.run import run_program
 from eks_gpushare.program.stack_config import read_stack_config
 from eks_gpushare.program.values import to_json
@@ -43,7 +44,7 @@ _STYLE = f"""{picture.STYLE}
 path {{ stroke: #4a5568; stroke-width: 1.5; fill: none; marker-end: url(#tip); }}
 marker path {{ fill: #4a5568; stroke: none; marker-end: none; }}
 {
-    picture.in_dark(
+    in_dark(
         dict(zip(_PODS, _DARK_PODS, strict=True)),
         "path { stroke: #a3adbb; }",
         "marker path { fill: #a3adbb; }",

@@ -24,14 +24,25 @@ from eks_gpushare.inputs.late_values import (
 from eks_gpushare.inputs.python_words import python_names
 from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.validation import shape_rules
+from eks_gpushare.validation.blocks import place_of
 from eks_gpushare.validation.limits import oversized
 from eks_gpushare.validation.partial import meant_fields, read_block
-from eks_gpushare.validation.shape import meant_key, missing_key, shape_findings, wrong_type
+from eks_gpushare.validation.shape import (
+    field_path,
+    in_camel_case,
+    is_in_camel_case,
+    meant_key,
+    missing_key,
+    moved,
+    shape_findings,
+    wrong_type,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.validation.shape import Loc
 
 M = TypeVar("M", bound=Model)
 C = TypeVar("C", bound=pulumi.ComponentResource)
@@ -113,8 +124,15 @@ def validate_args(
     taken, late, refused = take_out(given, model)
     plain = normalised(taken)
     found = [*before, *(_output(at, model) for at in refused)]
+    components = list(_components(given))
+    found += components
     unknown = {str(key): meant_key(str(key), keys) for key in args if key not in keys}
-    found += [_unknown_arg(key, meant) for key, meant in unknown.items()]
+    places = {
+        key: place
+        for key, meant in unknown.items()
+        if meant is None and (place := place_of(model, (key,), by_alias=False)) is not None
+    }
+    found += [_unknown_arg(key, meant, places.get(key)) for key, meant in unknown.items()]
     required: frozenset[str] = args_type.__required_keys__  # type: ignore[attr-defined]  # a TypedDict
     for ref in sorted(refs):
         if args.get(ref) is not None:
@@ -123,6 +141,8 @@ def validate_args(
             found.append(missing_key((ref,)))
     spec, details, misspelt = read_block(model, plain, by_alias=False)
     explained = {*refused, *((meant,) for meant in unknown.values())}
+    explained |= {each.at for each in components}
+    explained |= {(*field_path(place), key) for key, place in places.items()}
     shape = shape_findings(details, {*python_names().values(), *refs}, unknown=misspelt)
     found += [f for f in shape if not any(f.at[: len(at)] == at for at in explained)]
     forget(spec, *meant_fields(unknown, fields_by_key(model, by_alias=False), given))
@@ -180,8 +200,24 @@ def _output(at: FieldPath, model: type[Model]) -> Finding:
     return shape_rules.WRONG_TYPE.finding(at, message, fix)
 
 
-def _unknown_arg(key: str, meant: str | None) -> Finding:
+def _components(given: Mapping[str, object]) -> Iterator[Finding]:
+    """What is said of components in the place of what they hand over."""
+    for key, value in given.items():
+        several = isinstance(value, list | tuple)
+        for index, each in enumerate(value if isinstance(value, list | tuple) else [value]):
+            if isinstance(each, pulumi.Resource) and hasattr(each, key):
+                at: FieldPath = (key, index) if several else (key,)
+                message = f"{type(each).__name__} is a component; its output {key} is meant."
+                fix = f"Write pool.{key}" + ("." if several else f", in a list: [pool.{key}].")
+                yield shape_rules.WRONG_TYPE.finding(at, message, fix)
+
+
+def _unknown_arg(key: str, meant: str | None, place: Loc | None) -> Finding:
+    if meant and is_in_camel_case(key, meant):
+        return in_camel_case((key,), meant)
     fix = f"Did you mean {meant}?" if meant else "Remove it."
+    if place is not None:
+        fix = moved(key, (key,), field_path(place))
     return shape_rules.UNKNOWN_KEY.finding((key,), f"{key} is not an argument.", fix)
 
 

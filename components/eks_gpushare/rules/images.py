@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog import ami_release, nvidia_ami, standard_ami
+from eks_gpushare.catalog import ami_release, eks_versions, nvidia_ami, standard_ami, support
 from eks_gpushare.catalog.amis import NO_LDCONFIG, NO_LDCONFIG_SOURCE, release_date
 from eks_gpushare.catalog.bottlerocket import bottlerocket_release
 from eks_gpushare.catalog.resource_ids import is_id
@@ -177,6 +177,12 @@ def ami_version(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         yield from release_fits(ctx, at, pool.ami_version)
 
 
+def _is_to_be_had(version: str, ctx: Context) -> bool:
+    """Whether images are to follow a cluster's version, and not that be corrected first."""
+    minor = re.fullmatch(r"1\.[0-9]{2}", version) is not None
+    return minor and version >= min(eks_versions()) and support(version, ctx.today) != "ended"
+
+
 def release_fits(ctx: Context, at: tuple[str, ...], release: str) -> Iterator[Finding]:
     """Findings on an AL2023 release version that the cluster cannot use."""
     matched = _RELEASE.fullmatch(release)
@@ -185,7 +191,7 @@ def release_fits(ctx: Context, at: tuple[str, ...], release: str) -> Iterator[Fi
         yield AMI_VERSION.finding(at, message, "Take one from the EKS AMI release list.")
         return
     version = ctx.new_cluster.version if ctx.new_cluster else None
-    if version and matched[1] != version:
+    if version and matched[1] != version and _is_to_be_had(version, ctx):
         yield AMI_VERSION.finding(
             at,
             f"{release} is for Kubernetes {matched[1]}; the cluster has {version}.",

@@ -11,6 +11,8 @@ from eks_gpushare.config.base import Model, fields_by_key
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pydantic.fields import FieldInfo
+
 
 def keys_of_block(
     model: type[BaseModel], loc: Sequence[int | str], *, by_alias: bool = True
@@ -22,13 +24,55 @@ def keys_of_block(
         loc: A location as pydantic gives it, with the tags of unions.
         by_alias: Whether keys are those of the stack file. Otherwise they are Python names.
     """
+    found = _blocks_at(model, loc)
+    return tuple(fields_by_key(found[0], by_alias=by_alias)) if len(found) == 1 else ()
+
+
+def place_of(
+    model: type[BaseModel], loc: Sequence[int | str], *, by_alias: bool = True
+) -> tuple[int | str, ...] | None:
+    """Where a key belongs that its block does not have: below a key of the block, or further out.
+
+    Args:
+        model: The outermost model.
+        loc: The key's location as pydantic gives it, with the tags of unions.
+        by_alias: Whether keys are those of the stack file. Otherwise they are Python names.
+
+    Returns:
+        Location of the block that has such a key; None where none does, or several.
+    """
+    *above, key = loc
+    for end in range(len(above), -1, -1):
+        for block in _blocks_at(model, above[:end]):
+            fields = fields_by_key(block, by_alias=by_alias)
+            if end < len(above) and key in fields:
+                return tuple(above[:end])
+            inner = [
+                name
+                for name, field in fields.items()
+                if any(
+                    key in fields_by_key(each, by_alias=by_alias)
+                    for each in _within(block.model_fields[field])
+                )
+            ]
+            if len(inner) == 1:
+                return (*above[:end], inner[0])
+    return None
+
+
+def _within(info: FieldInfo) -> Iterator[type[BaseModel]]:
+    """The blocks that a field may be, of whatever kind."""
+    for member in members(info.annotation):
+        bare = get_args(member)[0] if get_origin(member) is Annotated else member
+        if isinstance(bare, type) and issubclass(bare, BaseModel):
+            yield bare
+
+
+def _blocks_at(model: type[BaseModel], loc: Sequence[int | str]) -> list[type[BaseModel]]:
     blocks: list[Any] = [model]
     for part in loc:
         blocks = [inner for block in blocks for inner in _step(block, part)]
-    found = [block for block in blocks if isinstance(block, type) and issubclass(block, BaseModel)]
-    if len(found) != 1:
-        return ()
-    return tuple(fields_by_key(found[0], by_alias=by_alias))
+    return [block for block in blocks if isinstance(block, type) and issubclass(block, BaseModel)]
 
 
 def _step(block: Any, part: int | str) -> Iterator[Any]:

@@ -8,10 +8,12 @@ from eks_gpushare.config.base import fields_by_key, forget, normalised
 from eks_gpushare.config.cluster import ClusterByName, NewCluster
 from eks_gpushare.config.environment import Environment
 from eks_gpushare.config.models import known_keys
+from eks_gpushare.config.pools import Pool
 from eks_gpushare.validation import shape_rules
 from eks_gpushare.validation.limits import oversized
 from eks_gpushare.validation.partial import read_block
 from eks_gpushare.validation.shape import shape_findings, similar
+from eks_gpushare.validation.shapes import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,6 +84,7 @@ def _unclear_kinds(given: dict[str, Any]) -> Iterator[tuple[str, Finding]]:
             and (misspelt := _misspelt(existing, "kubeconfig", ClusterByName))
         ):
             yield "cluster", _meant(("cluster", "existing", misspelt), "kubeconfig")
+    yield from _pools_at_other_levels(given)
     network = given.get("network")
     if isinstance(network, dict):
         new = sorted({"cidr", "zones", "natGateways", "flowLogs"} & network.keys())
@@ -96,6 +99,22 @@ def _unclear_kinds(given: dict[str, Any]) -> Iterator[tuple[str, Finding]]:
                     "Keep one or the other.",
                 ),
             )
+
+
+def _pools_at_other_levels(given: dict[str, Any]) -> Iterator[tuple[str, Finding]]:
+    """A pool where all of them should be, or without any block around it."""
+    pools = given.get("pools")
+    if isinstance(pools, dict) and isinstance(pools.get("instanceTypes"), str | list | tuple):
+        message = "pools holds pools by their names; these are the keys of a single one."
+        fix = f"Give it a name: pools: {SHAPES['pools']}."
+        yield "pools", shape_rules.WRONG_TYPE.finding(("pools",), message, fix)
+    of_pools = fields_by_key(Pool).keys() - fields_by_key(Environment).keys()
+    stray = [key for key in given if key in of_pools]
+    if "pools" not in given and "instanceTypes" in stray:
+        message = f"{', '.join(stray)} {'are keys' if len(stray) > 1 else 'is a key'} of a pool."
+        fix = f"Write them under its name: pools: {SHAPES['pools']}."
+        found = shape_rules.UNKNOWN_KEY.finding((stray[0],), message, fix)
+        yield from ((key, found) for key in ("pools", *stray))
 
 
 def _misspelt(block: dict[str, Any], telling: str, otherwise: type[Model]) -> str | None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from eks_gpushare.config.sharing import MODES
 from eks_gpushare.findings.finding import FieldPath, Finding
 from eks_gpushare.validation import shape_rules
-from eks_gpushare.validation.blocks import keys_of_block
+from eks_gpushare.validation.blocks import keys_of_block, place_of
 from eks_gpushare.validation.limits import too_large
+from eks_gpushare.validation.shapes import shape_at
 from eks_gpushare.validation.sharing_keys import of_another_mode
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class UnknownKey(NamedTuple):
     """The keys that the block has."""
     meant: str | None
     """The one of them that it was meant to be, if that can be told."""
+    place: tuple[str | int, ...] | None = None
+    """Where it belongs, if another block has it."""
 
 
 def unknown_keys(
@@ -81,7 +84,11 @@ def unknown_keys(
         at = tuple(above)
         # One that is the only unknown one, where only one is missing, is that one.
         left = missing[at] if in_block[at] == len(missing[at]) == 1 else [None]
-        found[*at, key] = UnknownKey(block, meant_key(str(key), block, left[0]))
+        meant = meant_key(str(key), block, left[0])
+        place = None if meant else place_of(model, (*at, key), by_alias=by_alias)
+        where = None if place is None else field_path(place)
+        # Not in the block itself, which has the key in another mode.
+        found[*at, key] = UnknownKey(block, meant, None if where == field_path(at) else where)
     return found
 
 
@@ -103,6 +110,9 @@ def shape_findings(
     names, found = sorted(known), []
     of_blocks = unknown or {}
     misspelt = {(*field_path(loc[:-1]), each.meant) for loc, each in of_blocks.items()}
+    misspelt |= {
+        (*each.place, loc[-1]) for loc, each in of_blocks.items() if each.place is not None
+    }
     for detail in details:
         loc = detail["loc"]
         if detail["type"] == "extra_forbidden":
@@ -204,12 +214,36 @@ def _unknown_key(at: FieldPath, unknown: UnknownKey, names: list[str]) -> Findin
     """A key near to one of the block was meant to be that one; else it may belong elsewhere."""
     key, block = str(at[-1]), unknown.block
     if meant := unknown.meant or similar(key, block or names):
+        if is_in_camel_case(key, meant):
+            return in_camel_case(at, meant)
         fix = f"Did you mean {meant}?" if meant != key else "Remove it; it belongs elsewhere."
+    elif unknown.place is not None:
+        fix = moved(key, at, unknown.place)
     elif block:
         fix = f"Remove it; the keys here are {', '.join(block)}."
     else:
         fix = "Remove it; the stack file reference has the keys of this block."
     return shape_rules.UNKNOWN_KEY.finding(at, f"{key} is not a key of this block.", fix)
+
+
+def is_in_camel_case(key: str, meant: str) -> bool:
+    """Whether a key is the meant one as a stack file has it, and Python has not."""
+    return "_" in meant and key.replace("_", "").casefold() == meant.replace("_", "").casefold()
+
+
+def in_camel_case(at: FieldPath, meant: str) -> Finding:
+    """What is said of such a key, not repeating it: in Python's words it is the right one."""
+    message = "In Python the keys of arguments are in snake_case."
+    return shape_rules.UNKNOWN_KEY.finding(at, message, f"Write {meant}.")
+
+
+def moved(key: str, at: FieldPath, place: FieldPath) -> str:
+    """What to write where, for a key that another block has."""
+    if not place:
+        return f"Write {key} at the top of the environment, beside cluster."
+    inner = str(place[-1])
+    where = f"under {inner}" if place[:-1] == at[:-1] else f"in {'.'.join(map(str, place))}"
+    return f"It stands {where}: write {inner}: {{{key}: ...}}."
 
 
 def missing_key(at: FieldPath) -> Finding:
@@ -274,7 +308,10 @@ def wrong_type(at: FieldPath, given: Any, wanted: str, written: str | None = Non
     fix = f"Give {wanted}."
     if given is None:
         message = f"Nothing is given; {wanted} is expected."
+        shape = shape_at(at)
         fix = f"Give {wanted}, or remove the key."
+        if shape is not None:
+            fix = f"Give {wanted}, such as {shape}, or remove the key."
     elif wanted == "text" and (isinstance(given, bool) or _is_number(given)):
         fix = f'Quote it: "{written or json.dumps(given)}".'
     elif wanted == "true or false" and isinstance(given, str):
@@ -283,6 +320,11 @@ def wrong_type(at: FieldPath, given: Any, wanted: str, written: str | None = Non
         fix = f"Write [{given}]."
     elif wanted == "a whole number" and isinstance(given, str) and _is_integer(given):
         fix = f"Write {given.strip()}, without quotes."
+    elif at[-1:] == ("served",) and isinstance(given, dict):
+        fix = "Put it into a list: [pool.served]."
+    elif (shape := shape_at(at)) is not None:
+        named = "an entry" if isinstance(at[-1], int) else at[-1]
+        fix = f"Write {named}: {shape}."
     return shape_rules.WRONG_TYPE.finding(at, message, fix)
 
 
