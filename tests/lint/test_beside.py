@@ -67,7 +67,8 @@ def test_a_file_that_nobody_gave_is_read(folder: Path, script: str, text: str) -
 
     assert codes(found["deploy/odd.yaml"]) == ["GPU1034"]
     assert found["deploy/odd.yaml"].found[0].position == (1, 7)
-    assert codes(found["map.yaml"]) == ["GPU1121"]
+    # What lies in another folder and is not named there may be another cluster's.
+    assert codes(found["map.yaml"]) == ([] if script.startswith("deploy/") else ["GPU1121"])
 
 
 def test_what_is_set_beside_goes_over_it(folder: Path) -> None:

@@ -187,7 +187,7 @@ def built(files: dict[str, str]) -> list[Any]:
     """What the objects are."""
     made = Kustomizations([GivenFile(name, text) for name, text in files.items()])
     found = [
-        made.built(document).value
+        made.built(document)[0].value
         for name in RESOURCES
         for document in read_texts(files[name], name).documents
     ]
@@ -295,17 +295,46 @@ def test_what_is_not_applied_is_said(text: str, said: str) -> None:
     assert found["prod/kustomization.yaml"] == [("GPU1014", f"It is judged without this: {said}.")]
 
 
-def test_of_several_overlays_none_is_applied() -> None:
+@pytest.mark.skipif(KUBECTL is None, reason="no kubectl, which has Kustomize in it")
+def test_each_of_several_overlays_is_what_kustomize_builds_of_it(tmp_path: Path) -> None:
     files = overlay("replicas: [{name: app, count: 2}]\n")
-    files["test/kustomization.yaml"] = "resources: [../base]\nnamespace: test\n"
+    files["test/kustomization.yaml"] = (
+        "resources: [../base]\nnamespace: test\ncomponents: [../more]\n"
+    )
+    files["more/kustomization.yaml"] = (
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+        "patches:\n- target: {kind: Deployment}\n  patch: |-\n"
+        "    - {op: remove, path: /spec/replicas}\n"
+    )
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    made = Kustomizations([GivenFile(name, text) for name, text in files.items()])
+    (app,) = read_texts(DEPLOYMENT, "base/app.yaml").documents
+    found = {each.build: each.value for each in made.built(app)}
 
-    found = linted(files)
-
-    why = "other kustomizations build on the same files, so it is not applied"
+    assert KUBECTL is not None
     for name in ("prod", "test"):
-        assert found[f"{name}/kustomization.yaml"] == [
-            ("GPU1014", f"It is judged without this: {why}.")
+        built_by_it = subprocess.run(
+            [KUBECTL, "kustomize", str(tmp_path / name)], capture_output=True, text=True, check=True
+        )
+        (wanted,) = [
+            each for each in yaml.safe_load_all(built_by_it.stdout) if each["kind"] == "Deployment"
         ]
+        assert _in_order(found[f"{name}/kustomization.yaml"]) == _in_order(wanted)
+    assert len(found) == 2
+
+
+def test_what_is_wrong_in_one_of_several_overlays_is_found_there() -> None:
+    files = overlay("")
+    files["base/pool.yaml"] = POOL
+    files["test/kustomization.yaml"] = (
+        "resources: [../base]\n"
+        "patches: [{target: {kind: Deployment}, patch: '[{op: add, path: "
+        "/spec/template/spec/containers/0/resources/limits/nvidia.com~1gpus, value: 1}]'}]\n"
+    )
+
+    assert [code for code, _ in linted(files)["base/app.yaml"]] == ["GPU1204"]
 
 
 def test_generators_have_the_files_that_are_given() -> None:

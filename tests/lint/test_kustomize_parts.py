@@ -31,7 +31,7 @@ def read(**files: str) -> tuple[Kustomizations, dict[str, Document]]:
     named = {name.replace("__", "/").replace("_", "."): text for name, text in files.items()}
     made = Kustomizations([GivenFile(name, text) for name, text in named.items()])
     first = {name: read_texts(text, name).documents[0] for name, text in named.items()}
-    return made, {name: made.built(document) for name, document in first.items()}
+    return made, {name: made.built(document)[0] for name, document in first.items()}
 
 
 def replicas(kustomization: str, app: str = APP) -> Any:
@@ -183,7 +183,7 @@ def test_kustomizations_in_a_circle_end() -> None:
     assert built["b/app.yaml"].value["metadata"]["namespace"] == "a"
 
 
-def test_of_several_each_that_changes_something_is_told_once() -> None:
+def test_of_several_each_builds_the_base_for_itself() -> None:
     made, _ = read(
         base__kustomization_yaml="resources: [app.yaml, more.yaml]\n",
         base__app_yaml=APP,
@@ -193,10 +193,34 @@ def test_of_several_each_that_changes_something_is_told_once() -> None:
         dev__kustomization_yaml="resources: [../base]\n",
     )
 
-    assert sorted(each.document.file for each in made.unapplied) == [
-        "prod/kustomization.yaml",
-        "test/kustomization.yaml",
-    ]
+    (app,) = read_texts(APP, "base/app.yaml").documents
+    found = {
+        each.build: (each.value["metadata"].get("namespace"), each.value["spec"]["replicas"])
+        for each in made.built(app)
+    }
+    assert made.unapplied == []
+    assert found == {
+        "test/kustomization.yaml": ("test", 1),
+        "prod/kustomization.yaml": (None, 2),
+        "dev/kustomization.yaml": (None, 1),
+    }
+    made.build_in(["base"])
+    assert [each.build for each in made.built(app)][3:] == ["base/kustomization.yaml"]
+
+
+def test_patches_of_a_component_are_for_all_that_its_user_builds_on() -> None:
+    made, built = read(
+        base__kustomization_yaml="resources: [app.yaml]\n",
+        base__app_yaml=APP,
+        more__kustomization_yaml=(
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+            "replicas: [{name: app, count: 7}]\n"
+        ),
+        prod__kustomization_yaml="resources: [../base]\ncomponents: [../more]\n",
+    )
+
+    assert made.tops == ["prod/kustomization.yaml"]
+    assert built["base/app.yaml"].value["spec"]["replicas"] == 7
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import lint_corpus
 import pytest
 
 from eks_gpushare.cli import main
+from eks_gpushare.lint.declared import Declared
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.lint.fixes import fixed_files
 from eks_gpushare.manifests.files import GivenFile
@@ -31,14 +32,14 @@ RIGHT = WRONG.replace("renamebydefault", "renameByDefault")
 def test_corrections_of_the_corpus_bring_nothing_new_and_are_made_once() -> None:
     corrected = 0
     for case in lint_corpus.cases():
-        fixed, before, after, _ = fixed_files(GivenFile(*each) for each in case.files.items())
+        given = [GivenFile(*each) for each in case.files.items()]
+        fixed, before, after, _ = fixed_files(given, declared=Declared(together=True))
         if not fixed:
             continue
         corrected += 1
         texts = {each.file: each.after for each in fixed}
-        again = fixed_files(
-            GivenFile(name, texts.get(name, text)) for name, text in case.files.items()
-        )
+        given = [GivenFile(name, texts.get(name, text)) for name, text in case.files.items()]
+        again = fixed_files(given, declared=Declared(together=True))
         assert again.fixed == (), case.name
         counts = [
             Counter(found.code for report in reports for found in report.findings)

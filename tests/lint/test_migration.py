@@ -52,11 +52,11 @@ def left(made: Migration) -> list[str]:
 
 def of_eksctl(text: str, script: str = "") -> Migration:
     reads = [*read_with(EksctlReader(), text), *read_text_with(ShellReader(), script, "a.sh")]
-    return migrate(items(reads))
+    return migrate(items(reads), new=True)
 
 
 def of_plan(**gpu: Any) -> Migration:
-    return migrate(items(read_with(ComposeReader(), merged(PLAN, **{GPU: gpu}))))
+    return migrate(items(read_with(ComposeReader(), merged(PLAN, **{GPU: gpu}))), new=True)
 
 
 def errors(made: Migration) -> list[str]:

@@ -343,7 +343,7 @@ NODE_POOL: dict[str, Any] = {
 
 
 def made_of(*more: Any) -> Migration:
-    return migrate([*items(read_with(KarpenterReader(), NODE_POOL)), *more], today=TODAY)
+    return migrate([*items(read_with(KarpenterReader(), NODE_POOL)), *more], new=True, today=TODAY)
 
 
 def test_what_no_file_says_is_filled_in() -> None:
@@ -373,13 +373,13 @@ def test_words_of_tags_stay_readable() -> None:
         source=source(value), name="gpu", instance_types=("g5.xlarge",), provisioner="managed"
     )
 
-    assert "team: K\u00fcche\n" in migrate([group], today=TODAY).text
+    assert "team: K\u00fcche\n" in migrate([group], new=True, today=TODAY).text
 
 
 @pytest.mark.parametrize("family", [None, "bottlerocket"])
 def test_only_images_of_eks_get_its_release(family: str | None) -> None:
     ami = "" if family is None else "BOTTLEROCKET_x86_64_NVIDIA"
-    made = migrate([nodes(ami=ami)], today=TODAY)
+    made = migrate([nodes(ami=ami)], new=True, today=TODAY)
 
     assert ("amiVersion" in made.text) is (family is None)
 
@@ -390,7 +390,7 @@ def test_a_version_whose_images_are_not_known_gets_no_release() -> None:
         source=source(value), name="gpu", instance_types=("g5.xlarge",), provisioner="managed"
     )
 
-    assert "amiVersion" not in migrate([group], today=TODAY).text
+    assert "amiVersion" not in migrate([group], new=True, today=TODAY).text
 
 
 @pytest.mark.parametrize(
@@ -409,7 +409,7 @@ def test_what_stays_beside_the_stack(given: Any, left: list[str]) -> None:
 
 def test_a_plan_that_leaves_out_what_it_may() -> None:
     def made(plan: dict[str, Any]) -> dict[str, Any]:
-        text = migrate(items(read_with(ComposeReader(), plan)), today=TODAY).text
+        text = migrate(items(read_with(ComposeReader(), plan)), new=True, today=TODAY).text
         found: dict[str, Any] = yaml.safe_load(text)["config"]["eks-gpushare:environment"]
         return found
 
@@ -430,7 +430,7 @@ def test_what_is_not_known_of_a_plan_is_left_out() -> None:
     plan = merged(PLAN, **{own: ...})
     plan["services"]["app"]["ports"] = [UNKNOWN, "5001:5001"]
     plan["services"]["other"] = {**plan["services"]["app"], "image": UNKNOWN}
-    made = migrate(items(read_with(ComposeReader(), plan)), today=TODAY)
+    made = migrate(items(read_with(ComposeReader(), plan)), new=True, today=TODAY)
 
     assert "the service other" in [each.what for each in made.left]
     found = yaml.safe_load(made.text)["config"]["eks-gpushare:environment"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE, migration
@@ -15,13 +16,16 @@ from eks_gpushare.cli.outputs import (
     write_outputs,
 )
 from eks_gpushare.cli.silenced import print_silenced
+from eks_gpushare.cli.streams import print_json
 from eks_gpushare.findings.text import counted, print_findings, printable
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from eks_gpushare.cli.outputs import Output
     from eks_gpushare.findings.silenced import Silence
+    from eks_gpushare.lint.declared import Declared
     from eks_gpushare.lint.fixes import Corrections, Fixed
     from eks_gpushare.lint.report import FileReport, Placed, Silenced
     from eks_gpushare.lint.stack_side import Stack
@@ -56,6 +60,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out how safe nodes start: metadata service, encryption, addresses, disks",
     )
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="take all files for those of one cluster, wherever they lie",
+    )
+    parser.add_argument(
+        "--explain-scopes",
+        action="store_true",
+        help="show which files are taken for those of one cluster and why, and check nothing",
+    )
     add_output_argument(parser)
     migration.add_arguments(parser)
 
@@ -66,19 +80,29 @@ def run(options: argparse.Namespace) -> int:
         outputs = outputs_of(options)
     except OutputUsageError as error:
         return _wrong_usage(str(error))
-    writes = options.fix and not options.diff
-    if writes and "-" in options.files:
+    if options.fix and not options.diff and "-" in options.files:
         return _wrong_usage("--fix writes files, and - is none; use --diff")
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if options.to_stack:
         return migration.run(options)
+    from eks_gpushare.lint.configuration import ConfigurationError
     from eks_gpushare.lint.stack_side import StackUnusableError
 
     try:
+        declared = _declared(options)
         stack = _stack(options.against) if options.against else None
-    except StackUnusableError as error:
+    except (ConfigurationError, StackUnusableError) as error:
         return _wrong_usage(str(error))
-    made, reports = _linted(options, stack, writes=writes)
+    if options.explain_scopes:
+        return _explain(options, declared)
+    return _lint(options, outputs, stack, declared)
+
+
+def _lint(
+    options: argparse.Namespace, outputs: Sequence[Output], stack: Stack | None, declared: Declared
+) -> int:
+    writes = options.fix and not options.diff
+    made, reports = _linted(options, stack, declared, writes=writes)
     fixed = made.fixed if made is not None else ()
     if options.no_security:
         reports = tuple(each.without_security() for each in reports)
@@ -113,8 +137,33 @@ def _stack(given: str) -> Stack:
     return read_stack(stack_file_of(given))
 
 
+def _declared(options: argparse.Namespace) -> Declared:
+    from eks_gpushare.lint.configuration import declared_in, found_configuration
+    from eks_gpushare.lint.declared import Declared
+
+    if options.together:
+        return Declared(together=True)
+    return declared_in(found_configuration(Path.cwd()))
+
+
+def _explain(options: argparse.Namespace, declared: Declared) -> int:
+    from eks_gpushare.lint.dispatch import read_files
+    from eks_gpushare.manifests.files import given_files
+
+    reading = read_files(given_files(options.files), declared)
+    scopes = [(each, sorted(each.files or reading.files)) for each in reading.scopes()]
+    if options.json:
+        document = [{"name": each.name, "why": each.why, "files": files} for each, files in scopes]
+        print_json({"scopes": document})
+        return FINE
+    for each, files in scopes:
+        sys.stdout.write(f"{printable(each.name)}: {printable(each.why)}\n")
+        sys.stdout.writelines(f"  {printable(file)}\n" for file in files)
+    return FINE
+
+
 def _linted(
-    options: argparse.Namespace, stack: Stack | None, *, writes: bool
+    options: argparse.Namespace, stack: Stack | None, declared: Declared, *, writes: bool
 ) -> tuple[Corrections | None, tuple[FileReport, ...]]:
     """What to correct, if that was asked for, and what is found once it is."""
     from eks_gpushare.lint.dispatch import lint_files
@@ -122,10 +171,10 @@ def _linted(
 
     files = given_files(options.files)
     if not (writes or options.diff):
-        return None, lint_files(files, stack)
+        return None, lint_files(files, stack, declared)
     from eks_gpushare.lint.fixes import fixed_files
 
-    made = fixed_files(files, stack)
+    made = fixed_files(files, stack, declared)
     return made, made.after if writes else made.before
 
 

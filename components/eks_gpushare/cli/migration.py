@@ -25,6 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write a stack file of what was understood, and list what was not taken over",
     )
     parser.add_argument(
+        "--new",
+        action="store_true",
+        help="with --to-stack: declare a new cluster (default: put the pools on the existing one)",
+    )
+    parser.add_argument(
         "-o", "--out", metavar="FILE", help="with --to-stack: where to (default: standard output)"
     )
 
@@ -40,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     for each in unread:
         for found in each.found:
             sys.stderr.write(f"{printable(each.file)}: {printable(found.finding.message)}\n")
-    made = migrate(reading.items)
+    made = migrate(reading.items, classes=reading.classes, new=options.new)
     written = None
     if made.text and options.out is not None:
         try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.lint.readers.markdown import MarkdownReader, blocks
@@ -28,8 +28,17 @@ _MOST: Final = 50
 _YAML: Final = (".yaml", ".yml", ".json")
 
 
-def named_values(files: Sequence[GivenFile]) -> dict[str, str | None]:
-    """Files of values by their path, each with the chart that it is for; None if for several.
+class NamedValues(NamedTuple):
+    """Files of values that commands name."""
+
+    charts: dict[str, str | None]
+    """By their paths, each with the chart that it is for; None if for several."""
+    by_file: dict[str, list[str]]
+    """Their paths by the file that names them."""
+
+
+def named_values(files: Sequence[GivenFile]) -> NamedValues:
+    """Files of values that commands of some files name.
 
     They are looked for in the folder of the script that names them, and in that of the call.
 
@@ -38,6 +47,7 @@ def named_values(files: Sequence[GivenFile]) -> dict[str, str | None]:
     """
     known = {posixpath.normpath(file.name) for file in files}
     found: dict[str, str | None] = {}
+    by_file: dict[str, list[str]] = {}
     for file in files:
         if file.name == STDIN or "helm" not in file.text or len(file.text) > MAX_CHARACTERS:
             continue
@@ -45,7 +55,8 @@ def named_values(files: Sequence[GivenFile]) -> dict[str, str | None]:
             path = _where(file.name, named, known)
             if path is not None:
                 found[path] = chart if found.get(path, chart) == chart else None
-    return found
+                by_file.setdefault(posixpath.normpath(file.name), []).append(path)
+    return NamedValues(found, by_file)
 
 
 def beside(files: Sequence[GivenFile], named: dict[str, str | None]) -> Iterator[GivenFile]:

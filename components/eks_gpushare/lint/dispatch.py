@@ -5,27 +5,28 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.findings.defects import defect
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.findings.silenced import today
-from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.beside import beside, named_values
-from eks_gpushare.lint.node_classes import class_of, with_classes
+from eks_gpushare.lint.judging import Scoped, in_all_builds
+from eks_gpushare.lint.node_classes import class_of
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.texts import TEXT_READERS
+from eks_gpushare.lint.references import references
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
 from eks_gpushare.lint.rules.kustomize import unapplied
-from eks_gpushare.lint.same_nodes import together
+from eks_gpushare.lint.scopes import Member, all_together, folders_named, scopes_of
 from eks_gpushare.lint.silencing import silenced
-from eks_gpushare.lint.variants import agreed, is_loose, variants
+from eks_gpushare.lint.variants import is_loose
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.checks.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
@@ -37,13 +38,15 @@ from eks_gpushare.manifests.readers.helm_values import ValuesOf
 from eks_gpushare.manifests.texts import read_texts, unreadable_character
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.inventory.items import Item, Release
     from eks_gpushare.inventory.problem import Edit, Judgement
     from eks_gpushare.inventory.registry import Edge
+    from eks_gpushare.lint.declared import Declared
+    from eks_gpushare.lint.scopes import FileScope
     from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.manifests.document import DocumentReader, Read
     from eks_gpushare.manifests.files import GivenFile
@@ -84,14 +87,22 @@ class Reading:
     judgements: list[Judgement] = field(default_factory=list)
     """What is wrong within single documents."""
     files: dict[str, _File] = field(default_factory=dict)
-    classes: dict[Any, Any] = field(default_factory=dict)
-    """What node classes say, by name."""
+    classes: list[Document] = field(default_factory=list)
+    """Documents that are node classes."""
+    folders: dict[str, list[str]] = field(default_factory=dict)
+    """Folders that applications of a file name, by the file."""
     documents: int = 0
     read: int = 0
     """Keys and values of the files together."""
     charts: dict[str, str] = field(default_factory=dict)
     """Charts that files of values are for, where a command says so, by their paths."""
     kustomizations: Kustomizations = field(default_factory=lambda: Kustomizations(()))
+    named: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Files of values that commands of a file name, by the file."""
+    declared: Declared | None = None
+    """How files belong together by what somebody says."""
+    against: bool = False
+    """Whether the files are held against a stack, so that all of them are for its cluster."""
 
     def add(self, given: GivenFile) -> None:
         """Read a file."""
@@ -132,7 +143,11 @@ class Reading:
         if posixpath.normpath(file.name) in self.kustomizations.patch_files:
             file.kinds["Kustomize patch"] = None  # of an object that is judged with it
             return True
-        built = map(self.kustomizations.built, texts.documents)
+        named = folders_named(document.value for document in texts.documents)
+        self.folders[file.name] = list(named)
+        built = [
+            each for document in texts.documents for each in self.kustomizations.built(document)
+        ]
         known = [self._document(file, document, 0) for document in built]
         return any(known)
 
@@ -158,10 +173,8 @@ class Reading:
         reader = _reader_of(document) if chart is None else ValuesOf(chart)
         if reader is None or not reader.matches(document):
             return False
-        if (node_class := class_of(document)) is not None:
-            name, spec = node_class
-            if isinstance(name, str):
-                self.classes[name] = spec
+        if class_of(document) is not None:
+            self.classes.append(document)
         file.kinds[_kind(reader, document)] = None
         self._take(file, reader.read(document), depth)
         return True
@@ -177,22 +190,37 @@ class Reading:
         """Take the pools of a stack as the other side of what the files say."""
         self.judgements += judge_against(Inventory(tuple(self.items)), stack)
         self.items += stack.items
+        self.against = True
 
-    def judge(self, edges: Iterable[Edge], *, complete: bool = False) -> None:
+    def scopes(self) -> tuple[FileScope, ...]:
+        """The files by what joins them."""
+        files = [posixpath.normpath(name) for name in self.files]
+        if self.against or (self.declared is not None and self.declared.together):
+            return (all_together(),)
+        folders = {posixpath.normpath(name): found for name, found in self.folders.items()}
+        others = references(self.items, self.classes)
+        members = [
+            Member(
+                file,
+                tuple(folders.get(file, ())),
+                tuple(self.named.get(file, ())),
+                tuple(others.get(file, ())),
+            )
+            for file in files
+        ]
+        declared = self.declared.scopes(self.files) if self.declared is not None else {}
+        return scopes_of(members, self.kustomizations.contents, declared)
+
+    def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
-        found = list(self.judgements)
         parts = [each for each in self.items if self._is_part(each)]
         items = [each for each in self.items if not self._is_part(each)]
-        found += values_of_files(parts)
-        chosen = [
-            Inventory(variant, complete)
-            for variant in variants(together(booted(with_classes(items, self.classes))))
-        ]
-        for edge in edges:
-            try:
-                found += agreed([(one.items, list(edge.look(one))) for one in chosen])
-            except Exception as error:  # noqa: BLE001  (all others are looked for)
-                self._somewhere(defect(error, edge.rules))
+        found = [*self.judgements, *values_of_files(parts)]
+        texts = {file.name: file.text for file in self.files.values()}
+        scoped = Scoped(items, self.classes, texts, edges, complete=complete)
+        found += in_all_builds([(each, scoped.judged(each)) for each in self.scopes()])
+        for error, edge in scoped.broken:
+            self._somewhere(defect(error, edge.rules))
         for judgement in found:
             self.place(judgement)
 
@@ -244,15 +272,23 @@ _NO_KIND = "It is of no kind that is read"
 _GIVE = "Leave it out, or see docs/lint.md for what is read."
 
 
-def read_files(files: Iterable[GivenFile]) -> Reading:
-    """Read files, each of which may refer to what stands in others."""
+def read_files(files: Iterable[GivenFile], declared: Declared | None = None) -> Reading:
+    """Read files, each of which may refer to what stands in others.
+
+    Args:
+        files: The files.
+        declared: How they belong together by what somebody says. Default: by what joins them.
+    """
     files = list(files)
     named = named_values(files)
-    files += beside(files, named)
+    files += beside(files, named.charts)
     kustomizations = Kustomizations(files)
-    charts = {path: chart for path, chart in named.items() if chart is not None}
+    charts = {path: chart for path, chart in named.charts.items() if chart is not None}
     charts = {**kustomizations.charts, **charts}
-    reading = Reading(kustomizations=kustomizations, charts=charts)
+    reading = Reading(
+        kustomizations=kustomizations, charts=charts, named=named.by_file, declared=declared
+    )
+    kustomizations.build_in(_folders_of_applications(files))
     for given in files:
         try:
             reading.add(given)
@@ -262,15 +298,25 @@ def read_files(files: Iterable[GivenFile]) -> Reading:
     return reading
 
 
-def lint_files(files: Iterable[GivenFile], stack: Stack | None = None) -> tuple[FileReport, ...]:
+def _folders_of_applications(files: Iterable[GivenFile]) -> Iterator[str]:
+    for file in files:
+        if "argoproj.io/" in file.text or "kustomize.toolkit.fluxcd.io/" in file.text:
+            documents = read_texts(file.text, file.name).documents
+            yield from folders_named(document.value for document in documents)
+
+
+def lint_files(
+    files: Iterable[GivenFile], stack: Stack | None = None, declared: Declared | None = None
+) -> tuple[FileReport, ...]:
     """What is wrong in and between files.
 
     Args:
-        files: The files, read together.
+        files: The files, those of a scope read together.
         stack: A stack on whose pools the workloads are to run; what neither it nor the files have
             is then nowhere.
+        declared: How files belong together by what somebody says. Default: by what joins them.
     """
-    reading = read_files(files)
+    reading = read_files(files, declared)
     if stack is not None:
         reading.hold_against(stack)
     # Of a stack with errors nothing is planned, so that everything would seem to be missing.

@@ -15,6 +15,7 @@ from eks_gpushare.manifests.texts import read_texts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from eks_gpushare.lint.declared import Declared
     from eks_gpushare.lint.report import FileReport
     from eks_gpushare.lint.stack_side import Stack
 
@@ -61,10 +62,15 @@ class Corrections(NamedTuple):
     """Files that could be corrected and are not written."""
 
 
-def fixed_files(files: Iterable[GivenFile], stack: Stack | None = None) -> Corrections:
-    """What to correct, and what is found in the files before and after that."""
+def fixed_files(
+    files: Iterable[GivenFile], stack: Stack | None = None, declared: Declared | None = None
+) -> Corrections:
+    """What to correct, and what is found in the files before and after that.
+
+    What follows from a file that is not of the same scope for certain is found, and not corrected.
+    """
     given = list(files)
-    first = reports = lint_files(given, stack)
+    first = reports = lint_files(given, stack, declared)
     after = {each.file: each.text for each in first}
     counts = dict.fromkeys(after, 0)
     left = {each.file: each for each in _left(first)}
@@ -83,7 +89,7 @@ def fixed_files(files: Iterable[GivenFile], stack: Stack | None = None) -> Corre
             each if each.problem or each.note else GivenFile(each.name, after[each.name])
             for each in given
         ]
-        reports = lint_files(given, stack)
+        reports = lint_files(given, stack, declared)
     fixed = [
         Fixed(each.file, each.text, after[each.file], counts[each.file])
         for each in first

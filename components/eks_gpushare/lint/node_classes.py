@@ -38,16 +38,17 @@ def with_classes(found: Iterable[Item], classes: Mapping[Any, Any]) -> Iterator[
     launches = {each.name: each for each in found if isinstance(each, NodeLaunch)}
     for item in found:
         if isinstance(item, Nodes) and item.provisioner == "karpenter" and item.ami is UNKNOWN:
-            name = _class_name(item)
+            name = class_named(item)
             spec = classes.get(name)
-            if spec is not None:
+            if name is not None and spec is not None:
                 launch = launches.get(name)
                 yield replace(item, ami=_ami(spec), user_data=_user_data(spec), launch=launch)
                 continue
         yield item
 
 
-def _class_name(nodes: Nodes) -> Any:
+def class_named(nodes: Nodes) -> str | None:
+    """The name of the node class of a NodePool; None where it is not known."""
     document = nodes.source.document
     value = document.value if isinstance(document, Document) else None
     name = at(value, *nodes.source.path, "spec", "template", "spec", "nodeClassRef", "name")

@@ -8,7 +8,7 @@ one for each environment, each is looked at for itself.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import Nodes, Release, Workload
@@ -34,8 +34,8 @@ def variants(items: Sequence[Item]) -> list[tuple[Item, ...]]:
     for chart in dict.fromkeys(each.chart for each in items if isinstance(each, Release)):
         of_chart = [each for each in items if isinstance(each, Release) and each.chart == chart]
         loose = [{id(each)} for each in of_chart if is_loose(each)]
-        installed = {id(each) for each in of_chart if not is_loose(each)}
-        choices[chart] = [*loose, installed] if installed or not loose else loose
+        installed = _installs([each for each in of_chart if not is_loose(each)])
+        choices[chart] = [*loose, *installed] if installed or not loose else loose
     made = []
     for number in range(min(_most(items), max(map(len, choices.values()), default=1))):
         chosen = set().union(*(each[min(number, len(each) - 1)] for each in choices.values()))
@@ -43,6 +43,27 @@ def variants(items: Sequence[Item]) -> list[tuple[Item, ...]]:
             tuple(each for each in items if not isinstance(each, Release) or id(each) in chosen)
         )
     return made
+
+
+def _installs(releases: Sequence[Release]) -> list[set[int]]:
+    """Choices among places that install one release: of the same name it is there once."""
+    groups: list[list[Release]] = []
+    for each in releases:
+        group = next((one for one in groups if _is_one(one[0], each)), None)
+        if group is None:
+            groups.append([each])
+        else:
+            group.append(each)
+    most = max(map(len, groups), default=0)
+    return [{id(each[min(number, len(each) - 1)]) for each in groups} for number in range(most)]
+
+
+def _is_one(one: Release, other: Release) -> bool:
+    """Whether two places install the same: by chart and name, as far as their namespace is said."""
+    if one.name is UNKNOWN or one.name != other.name or one.chart != other.chart:
+        return False
+    spaces = {one.namespace, other.namespace} - {UNKNOWN, "default", ""}
+    return len(spaces) <= 1
 
 
 def _most(items: Sequence[Item]) -> int:
@@ -68,15 +89,16 @@ def agreed(found: Iterable[tuple[Sequence[Item], Sequence[Judgement]]]) -> list[
     counts: dict[Hashable, int] = {}
     for items, judgements in found:
         chosen = {id(each.source.document) for each in items if isinstance(each, Release)}
-        for each in {_key(judgement): judgement for judgement in judgements}.values():
-            key = _key(each)
+        for each in {key_of(judgement): judgement for judgement in judgements}.values():
+            key = key_of(each)
             kept.setdefault(key, each)
             own = id(each.source.document) in chosen
             counts[key] = counts.get(key, 0) + (len(found) if own else 1)
     return [each for key, each in kept.items() if counts[key] >= len(found)]
 
 
-def _key(judgement: Judgement) -> Hashable:
+def key_of(judgement: Judgement) -> tuple[Any, ...]:
+    """What two findings have in common that say the same."""
     said = judgement.message if isinstance(judgement, Problem) else judgement.what
     path = judgement.path if isinstance(judgement, Problem) else ()
     source = judgement.source

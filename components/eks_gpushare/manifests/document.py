@@ -32,6 +32,8 @@ class Document:
     """The text that it was read from, where that is one of YAML or JSON. For edits."""
     at: FieldPath = ()
     """Its place in that text's value: an item of a List stands at `("items", 0)`."""
+    build: str = ""
+    """The kustomization whose result it is; empty of what stands in the file as it is."""
 
     def always(self, path: FieldPath) -> Callable[[Position], Position]:
         """The place of a text for all that is in it, as its lines have none of their own."""

@@ -9,19 +9,18 @@ Source: https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/ (
 from __future__ import annotations
 
 import posixpath
-import re
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items, text
+from eks_gpushare.inventory.values import at, items
 from eks_gpushare.manifests.kustomize_charts import values_files, with_files
+from eks_gpushare.manifests.kustomize_patches import Patch, is_for, with_its_name, written_patches
 from eks_gpushare.manifests.strategic_merge import PatchError, merged, patched
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.manifests.document import Document
@@ -32,6 +31,8 @@ NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _GROUP: Final = "kustomize.config.k8s.io/"
 _YAML: Final = (".yaml", ".yml", ".json")
 _DEEPEST: Final = 20
+_MOST_WAYS: Final = 8
+"""Most ways by which one kustomization comes to one object."""
 _OF_OTHERS: Final = frozenset(("version", "sharing", "mig-configs"))
 """Keys that no kustomization has, but configurations."""
 _NOT_NAMESPACED: Final = frozenset(
@@ -42,17 +43,6 @@ _NOT_NAMESPACED: Final = frozenset(
         *("ResourceFlavor", "ValidatingAdmissionPolicy", "Kustomization"),
     )
 )
-
-
-class Patch(NamedTuple):
-    """One patch, which is for all objects that its target names."""
-
-    content: Any
-    """An object to merge, or a list of operations."""
-    target: Any
-    """As written, None where the object itself says what it is for."""
-    place: FieldPath
-    """Where the kustomization names it."""
 
 
 class Unapplied(NamedTuple):
@@ -71,16 +61,15 @@ class Kustomization:
     patches: list[Patch] = field(default_factory=list)
     parents: list[str] = field(default_factory=list)
     """Kustomizations that build on it."""
+    named: list[str] = field(default_factory=list)
+    """Files of patches, values and generators that it names."""
+    components: list[str] = field(default_factory=list)
+    """Components, whose patches are for all that it builds on."""
 
     @property
     def value(self) -> Any:
         """What is written in it."""
         return self.document.value
-
-    @property
-    def transforms(self) -> bool:
-        """Whether it changes objects that it builds on."""
-        return bool(self.patches) or any(at(self.value, key) for key in ("namespace", "replicas"))
 
 
 class Kustomizations:
@@ -110,8 +99,26 @@ class Kustomizations:
             self._follow(name, each)
             for named, chart, is_all in values_files(each.value):
                 path = self._path(name, named)
+                each.named.append(path)
                 self.charts[path] = chart
                 self.layers |= set() if is_all else {path}
+        self.contents = {name: frozenset(self._contents(name, set())) for name in self._by_file}
+        """Each kustomization by its file, with the files that it is built of and its own."""
+        self.tops = tops_of(self.contents)
+        """Those that are built: what no other builds on."""
+
+    def build_in(self, folders: Iterable[str]) -> None:
+        """Build those of some folders too, whatever builds on them.
+
+        Args:
+            folders: Folders as applications name them, from the top of a repository.
+        """
+        ends = tuple(f"/{folder}" for folder in folders)
+        self.tops += [
+            name
+            for name in self.contents
+            if name not in self.tops and f"/{posixpath.dirname(name)}".endswith(ends)
+        ]
 
     def content(self, kustomization: str, named: str) -> str | None:
         """The text of a file that a kustomization names; None where it is not given."""
@@ -134,9 +141,11 @@ class Kustomizations:
                     self._owners.setdefault(path, []).append(name)
                 elif (base := self._in_folder(path)) is not None:
                     self._by_file[base].parents.append(name)
+                    each.components += [base] if key == "components" else []
                 else:
                     self._say(each, (key, number), f"{entry} is not among the files")
-        for place, target, written in _written_patches(each.value):
+        each.named += [self._path(name, one) for one in _generated_from(each.value)]
+        for place, target, written in written_patches(each.value):
             self._take(name, each, place, target, written)
 
     def _in_folder(self, path: str) -> str | None:
@@ -149,11 +158,26 @@ class Kustomizations:
             None,
         )
 
+    def _contents(self, name: str, seen: set[str]) -> Iterator[str]:
+        if name in seen:
+            return
+        seen.add(name)
+        yield name
+        each = self._by_file[name]
+        for file, owners in self._owners.items():
+            if name in owners:
+                yield file
+        for inner, other in self._by_file.items():
+            if name in other.parents:
+                yield from self._contents(inner, seen)
+        yield from (path for path in each.named if path in self._texts)
+
     def _take(
         self, name: str, each: Kustomization, place: FieldPath, target: Any, written: str
     ) -> None:
         path = self._path(name, written)
         content = self._texts.get(path)
+        each.named.append(path)
         if content is None and written.rstrip().endswith(_YAML) and "\n" not in written:
             self._say(each, place, f"the patch {written} is not among the files")
             return
@@ -167,21 +191,43 @@ class Kustomizations:
                 each.patches.append(Patch(found.value, target, place))
 
     def _say(self, each: Kustomization, place: FieldPath, why: str) -> None:
-        self.unapplied.append(Unapplied(each.document, place, why))
+        told = Unapplied(each.document, place, why)
+        if told not in self.unapplied:
+            self.unapplied.append(told)
 
-    def built(self, document: Document) -> Document:
-        """A document of a resource as it is once all kustomizations above it have changed it."""
+    def built(self, document: Document) -> list[Document]:
+        """A document once for each kustomization whose result it is part of, as it is there."""
         if is_kustomization(document):
-            return self._with_contents(document)
-        owners = self._owners.get(posixpath.normpath(document.file))
-        if not owners or not isinstance(document.value, dict) or "kind" not in document.value:
-            return document
-        value = document.value
-        for name in self._chain(owners):
-            value = self._changed(value, self._by_file[name])
-        return (
-            document if value is document.value else replace(document, value=value, editable=False)
-        )
+            document = self._with_contents(document)
+        file = posixpath.normpath(document.file)
+        owners = [file] if file in self._by_file else self._owners.get(file, [])
+        is_object = isinstance(document.value, dict) and "kind" in document.value
+        found = []
+        for top in self.tops:
+            for chain in self._chains(owners, top):
+                value = document.value
+                for name in chain if is_object and file not in self._by_file else ():
+                    each = self._by_file[name]
+                    for component in each.components:
+                        if component not in chain:
+                            value = self._changed(value, self._by_file[component])
+                    value = self._changed(value, each)
+                may = document.editable and value is document.value
+                found.append(replace(document, value=value, editable=may, build=top))
+        return found or [document]
+
+    def _chains(self, owners: Sequence[str], top: str) -> Iterator[list[str]]:
+        """The ways from an object up to a kustomization, each the innermost first."""
+        found = 0
+        waiting = [[owner] for owner in dict.fromkeys(owners)]
+        while waiting and found < _MOST_WAYS:
+            chain = waiting.pop(0)
+            if chain[-1] == top:
+                found += 1
+                yield chain
+            elif len(chain) < _DEEPEST:
+                parents = dict.fromkeys(self._by_file[chain[-1]].parents)
+                waiting += [[*chain, parent] for parent in parents if parent not in chain]
 
     def _with_contents(self, document: Document) -> Document:
         """A kustomization whose generators have the texts of files that are given."""
@@ -211,35 +257,15 @@ class Kustomizations:
             document, value={**document.value, "configMapGenerator": made}, editable=False
         )
 
-    def _chain(self, owners: Sequence[str]) -> Iterator[str]:
-        """The kustomizations that change an object, the innermost first.
-
-        Where several build on one, such as an overlay for each environment, objects differ: what is
-        judged then is what they have in common.
-        """
-        found, seen = list(dict.fromkeys(owners)), set[str]()
-        for _ in range(_DEEPEST):
-            if len(found) != 1 or found[0] in seen:
-                for name in found if len(found) > 1 else ():
-                    each = self._by_file[name]
-                    why = "other kustomizations build on the same files, so it is not applied"
-                    told = Unapplied(each.document, (), why)
-                    if each.transforms and told not in self.unapplied:
-                        self.unapplied.append(told)
-                return
-            seen.add(found[0])
-            yield found[0]
-            found = list(dict.fromkeys(self._by_file[found[0]].parents))
-
     def _changed(self, value: Any, each: Kustomization) -> Any:
         for patch in each.patches:
-            if not _is_for(patch, value):
+            if not is_for(patch, value):
                 continue
             try:
                 if isinstance(patch.content, list):
                     value = patched(value, patch.content)
                 else:
-                    value = _with_its_name(merged(value, patch.content), value)
+                    value = with_its_name(merged(value, patch.content), value)
             except PatchError as error:
                 self._say(
                     each, patch.place, f"the patch does not go with {_called(value)}: {error}"
@@ -256,6 +282,18 @@ class Kustomizations:
         return value
 
 
+def tops_of(contents: Mapping[str, frozenset[str]]) -> list[str]:
+    """Kustomizations that are in no other; of some that are in one another, the first."""
+    inside = {each for name, files in contents.items() for each in files if each != name}
+    found = [name for name in contents if name not in inside]
+    covered = frozenset[str]().union(*(contents[name] for name in found))
+    for name in contents:
+        if name not in covered:
+            found.append(name)
+            covered |= contents[name]
+    return found
+
+
 def is_kustomization(document: Document) -> bool:
     """Whether a document is one, be it by the name of its file alone."""
     value = document.value
@@ -269,79 +307,17 @@ def is_kustomization(document: Document) -> bool:
     return str(version).startswith(_GROUP) and kind in ("Kustomization", "Component")
 
 
+def _generated_from(value: Any) -> Iterator[str]:
+    """Files whose content generators take."""
+    for key in ("configMapGenerator", "secretGenerator"):
+        for generator in items(at(value, key)):
+            for named in (*items(at(generator, "files")), *items(at(generator, "envs"))):
+                if isinstance(named, str):
+                    yield named.rpartition("=")[2]
+
+
 def _may_be_one(name: str, content: str) -> bool:
     return posixpath.basename(name) in NAMES or (name.endswith(_YAML) and _GROUP in content)
-
-
-def _written_patches(value: Any) -> Iterator[tuple[FieldPath, Any, str]]:
-    """Each patch that is named or written, with its place and its target."""
-    for key in ("patches", "patchesJson6902"):
-        for number, each in enumerate(items(at(value, key))):
-            for inner in ("path", "patch"):
-                written = at(each, inner)
-                if isinstance(written, str) and written.strip():
-                    yield (key, number, inner), at(each, "target"), written
-    for number, each in enumerate(items(at(value, "patchesStrategicMerge"))):
-        if isinstance(each, str) and each.strip():
-            yield ("patchesStrategicMerge", number), None, each
-
-
-def _is_for(patch: Patch, value: Any) -> bool:
-    group, _, version = str(text(at(value, "apiVersion"))).rpartition("/")
-    has = {
-        "group": group,
-        "version": version,
-        "kind": str(text(at(value, "kind"))),
-        "name": str(text(at(value, "metadata", "name"))),
-        "namespace": str(text(at(value, "metadata", "namespace"))),
-    }
-    if patch.target is None:
-        if not isinstance(patch.content, dict):
-            return False
-        own = patch.content
-        return (
-            str(text(at(own, "kind"))) == has["kind"]
-            and str(text(at(own, "apiVersion"))).rpartition("/")[0] == group
-            and at(own, "metadata", "name") == at(value, "metadata", "name")
-        )
-    for key, given in has.items():
-        wanted = at(patch.target, key)
-        if wanted is UNKNOWN:
-            return False
-        if isinstance(wanted, str) and wanted and not _matches(wanted, given):
-            return False
-    for key, place in (("labelSelector", "labels"), ("annotationSelector", "annotations")):
-        selector = at(patch.target, key)
-        if isinstance(selector, str) and not _selects(selector, at(value, "metadata", place)):
-            return False
-    return True
-
-
-def _with_its_name(made: Any, given: Any) -> Any:
-    """A patched object by the name and kind that it had: a patch with a target changes neither."""
-    for key in ("apiVersion", "kind"):
-        made = {**made, key: at(given, key)}
-    metadata = made.get("metadata")
-    if isinstance(metadata, dict) and at(given, "metadata", "name") is not None:
-        made = {**made, "metadata": {**metadata, "name": at(given, "metadata", "name")}}
-    return made
-
-
-def _matches(pattern: str, given: str) -> bool:
-    """As Kustomize takes targets: regular expressions for the whole of a field."""
-    try:
-        return re.fullmatch(pattern, given, re.ASCII) is not None
-    except re.error:
-        return False  # and Kustomize refuses it
-
-
-def _selects(selector: str, labels: Any) -> bool:
-    """Equalities of a selector alone; what has others is taken to select nothing."""
-    for each in selector.split(","):
-        key, joined, wanted = each.strip().replace("==", "=").partition("=")
-        if not joined or key.endswith("!") or str(text(at(labels, key.strip()))) != wanted.strip():
-            return False
-    return True
 
 
 def _called(value: Any) -> str:

@@ -63,6 +63,9 @@ _WHY: Final[Mapping[str, str]] = {
 
 def cluster_of(value: Mapping[str, Any], source: Source, moved: Moved) -> None:
     """Take over a ClusterConfig's cluster and network."""
+    moved.cluster = source
+    moved.take(source, ("metadata", "name"), ("metadata", "version"), ("metadata", "region"))
+    moved.take(source, ("availabilityZones",))
     name, version = at(value, "metadata", "name"), text(at(value, "metadata", "version"))
     region = at(value, "metadata", "region")
     cluster = moved.environment.setdefault("cluster", {})
@@ -76,6 +79,7 @@ def cluster_of(value: Mapping[str, Any], source: Source, moved: Moved) -> None:
     for key, tag in mapping(at(value, "metadata", "tags")).items():
         if isinstance(tag, str):
             moved.environment.setdefault("tags", {})[key] = tag
+            moved.take(source, ("metadata", "tags", key))
     zones = [zone for zone in items(at(value, "availabilityZones")) if isinstance(zone, str)]
     network = moved.environment.setdefault("network", {})
     if zones:
@@ -92,6 +96,7 @@ def _vpc(
     vpc: Any, source: Source, cluster: dict[str, Any], network: dict[str, Any], moved: Moved
 ) -> None:
     for key, given in mapping(vpc).items():
+        moved.take(source, ("vpc", key))
         if key == "cidr" and isinstance(given, str):
             network["cidr"] = given
         elif key == "publicAccessCIDRs":
@@ -119,6 +124,7 @@ def _admins(
         admin = any(str(at(policy, "policyARN")).endswith(_ADMIN) for policy in policies)
         if isinstance(principal, str) and admin:
             cluster.setdefault("admins", []).append(principal)
+            moved.take(source, ("accessConfig", "accessEntries", index))
         else:
             place = ("accessConfig", "accessEntries", index)
             why = "Only cluster-admin is taken over; give other access beside the stack."
@@ -140,7 +146,18 @@ def groups_of(groups: Iterable[Nodes], moved: Moved) -> None:
             moved.leave(nodes.source, (), nodes.source.name, why)
             continue
         for key, value in given.items():
-            if key in _OF_GROUP or _SO_ANYWAY.get(key) == value:
-                continue
-            why = _WHY.get(key, "A stack file has no counterpart for it.")
-            moved.leave(nodes.source, (key,), f"{key} of {nodes.source.name}", why)
+            if key == "tags":
+                _tags(nodes, mapping(value), moved)
+            elif key in _OF_GROUP or _SO_ANYWAY.get(key) == value:
+                moved.take(nodes.source, (key,))
+            elif not moved.knows(nodes.source, key):
+                why = _WHY.get(key, "A stack file has no counterpart for it.")
+                moved.leave(nodes.source, (key,), f"{key} of {nodes.source.name}", why)
+
+
+def _tags(nodes: Nodes, tags: Mapping[str, Any], moved: Moved) -> None:
+    for tag in tags:
+        if not tag.startswith("k8s.io/cluster-autoscaler/"):
+            why = "Pools have the tags of the environment: set them in tags."
+            moved.leave(nodes.source, ("tags", tag), f"the tag {tag} of {nodes.source.name}", why)
+    moved.take(nodes.source, ("tags",))

@@ -18,6 +18,7 @@ from eks_gpushare.lint.migration.clusters import cluster_of, groups_of
 from eks_gpushare.lint.migration.moved import Left, Moved
 from eks_gpushare.lint.migration.plans import plan_of
 from eks_gpushare.lint.migration.pools import pool_of
+from eks_gpushare.lint.migration.rest import leave_rest
 from eks_gpushare.lint.migration.shares import Shares, unknown_sharing
 from eks_gpushare.lint.rules.compose import INTEGRATIONS
 from eks_gpushare.manifests.document import Document
@@ -50,11 +51,19 @@ class Migration:
     """What was not taken over, in the order of files and lines."""
 
 
-def migrate(items: Iterable[Item], *, today: date | None = None) -> Migration:
-    """Make a stack file of what was read.
+def migrate(
+    items: Iterable[Item],
+    *,
+    classes: Iterable[Document] = (),
+    new: bool = False,
+    today: date | None = None,
+) -> Migration:
+    """Make a stack file of what was read, for the cluster that is there.
 
     Args:
         items: The items of all files.
+        classes: Documents that are Karpenter's node classes.
+        new: Declare the cluster too, so that the stack makes one of the same kind.
         today: For the version of Kubernetes where none is given. Default: today.
     """
     today = today or datetime.now(UTC).date()
@@ -64,7 +73,9 @@ def migrate(items: Iterable[Item], *, today: date | None = None) -> Migration:
     _take(inventory, shares, moved)
     if not moved.pools:
         return Migration("", None, _sorted(moved))
-    _complete(moved, shares, today)
+    for document in (*_documents(inventory), *classes):
+        leave_rest(document, moved)
+    _complete(moved, shares, today, new=new)
     if unknown_sharing(shares) and shares.release is not None:
         why = "Its values are not among the files. Give them too, or set the sharing of each pool."
         moved.leave(shares.release.source, (), shares.release.source.name, why)
@@ -102,24 +113,66 @@ def _take(inventory: Inventory, shares: Shares, moved: Moved) -> None:
             moved.leave(workload.source, (), workload.source.name, why)
 
 
-def _complete(moved: Moved, shares: Shares, today: date) -> None:
+def _documents(inventory: Inventory) -> Iterator[Document]:
+    """The documents that declare nodes, each once."""
+    seen: set[tuple[str, int]] = set()
+    for nodes in inventory.of(Nodes):
+        document = nodes.source.document
+        if isinstance(document, Document) and (document.file, document.index) not in seen:
+            seen.add((document.file, document.index))
+            yield document
+
+
+def _complete(moved: Moved, shares: Shares, today: date, *, new: bool) -> None:
     """What every stack file says, where no file did."""
-    version, _ = kubernetes_version(today)
-    cluster = {"name": _NAME, "version": version, **moved.environment.get("cluster", {})}
-    moved.environment["cluster"] = cluster
+    if shares.manager is not None:
+        moved.environment["gpuStack"] = {"manager": shares.manager}
     if not moved.region:
         moved.region = _REGION
         moved.comments.setdefault(("aws:region",), []).append("No file names a region: set yours.")
+    if not new:
+        _existing(moved, today)
+        return
+    version, _ = kubernetes_version(today)
+    cluster = {"name": _NAME, "version": version, **moved.environment.get("cluster", {})}
+    moved.environment["cluster"] = cluster
     if not moved.environment.get("network"):
         moved.environment["network"] = {"zones": 2}
-    if shares.manager is not None:
-        moved.environment["gpuStack"] = {"manager": shares.manager}
     _zones(moved)
     for pool in moved.pools.values():
         if pool.get("amiFamily", "al2023") == "al2023":
             release = ami_release("al2023", cluster["version"])
             if release is not None:
                 pool["amiVersion"] = release
+
+
+def _existing(moved: Moved, today: date) -> None:
+    """Put the pools on the cluster that is there, and list what is that cluster's own."""
+    cluster = moved.environment.get("cluster", {})
+    if "name" not in cluster:
+        comment = "No file names the cluster: set yours."
+        moved.comments.setdefault(("cluster",), []).append(comment)
+    moved.environment["cluster"] = {"existing": {"name": cluster.get("name", _NAME)}}
+    version = str(cluster.get("version") or kubernetes_version(today)[0])
+    for name, pool in moved.pools.items():
+        if (zones := pool.pop("zones", None)) is not None:
+            why = "The zones of an existing network are not known: name subnets in subnetIds."
+            what = f"zones of the pool {name}: {', '.join(map(str, zones))}"
+            moved.leave(moved.sources[name], (), what, why)
+        release = ami_release("al2023", version)
+        of_karpenter = pool.get("provisioner") == "karpenter"
+        if of_karpenter and release is not None and pool.get("amiFamily", "al2023") == "al2023":
+            pool["amiVersion"] = release
+            comment = f"amiVersion is of Kubernetes {version}: set that of your cluster."
+            moved.comments.setdefault(("pools", name), []).append(comment)
+    own = {f"cluster.{key}": each for key, each in cluster.items() if key != "name"}
+    for key in ("network", "system"):
+        if given := moved.environment.pop(key, None):
+            own[key] = given
+    source = moved.cluster or Source("the cluster", None)
+    for key in own:
+        why = "It is the existing cluster's own; --new declares a cluster with it."
+        moved.leave(source, (), key, why)
 
 
 def _zones(moved: Moved) -> None:

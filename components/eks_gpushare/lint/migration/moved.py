@@ -46,11 +46,30 @@ class Moved:
     comments: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     """What stands above a key: where it comes from."""
     left: list[Left] = field(default_factory=list)
+    sources: dict[str, Source] = field(default_factory=dict)
+    """What pools come from, by their names."""
+    cluster: Source | None = None
+    """What declares the cluster."""
+    known: dict[int, set[FieldPath]] = field(default_factory=dict)
+    """Places of documents that were taken over or listed, by the documents' values."""
+
+    def take(self, source: Source, *paths: FieldPath) -> None:
+        """Note that places of a document are taken over."""
+        document = source.document
+        if isinstance(document, Document):
+            places = {(*source.path, *path) for path in paths}
+            self.known.setdefault(id(document.value), set()).update(places)
+
+    def knows(self, source: Source, key: str) -> bool:
+        """Whether a key was taken over or listed already."""
+        known = self.known.get(id(getattr(source.document, "value", None)), set())
+        return (*source.path, key) in known
 
     def leave(self, source: Source, path: FieldPath, what: str, why: str) -> None:
         """Say of something that it was not taken over."""
         document = source.document
         if isinstance(document, Document):
+            self.take(source, path)
             at = document.position((*source.path, *path))
             self.left.append(Left(document.file, at, what, why))
         else:

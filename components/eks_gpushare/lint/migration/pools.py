@@ -15,6 +15,7 @@ from eks_gpushare.sharing.labels import DERIVED_LABELS, OWNED_PREFIXES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Nodes, NodeTaint
     from eks_gpushare.lint.migration.moved import Moved
     from eks_gpushare.lint.migration.shares import Shares
@@ -22,6 +23,18 @@ if TYPE_CHECKING:
 _DEFAULT_TAINT: Final = ("nvidia.com/gpu", "true", "NoSchedule")
 _FAMILIES: Final = {"bottlerocket": "bottlerocket", "al2023": "al2023", "amazonlinux2023": "al2023"}
 _GPU: Final = "nvidia.com/gpu"
+_CHOICES: Final = ("node.kubernetes.io/instance-type", "karpenter.sh/capacity-type")
+"""Requirements that become the types and the way to buy."""
+_OF_NODE_POOL: Final = {
+    ("spec", "weight"): "weight",
+    ("spec", "disruption", "consolidationPolicy"): "consolidationPolicy",
+    ("spec", "disruption", "consolidateAfter"): "consolidateAfter",
+    ("spec", "disruption", "budgets"): "budgets",
+    ("spec", "template", "spec", "expireAfter"): "expireAfter",
+    ("spec", "template", "spec", "terminationGracePeriod"): "terminationGracePeriod",
+    ("spec", "template", "spec", "startupTaints"): "startupTaints",
+}
+"""Fields of a NodePool that a pool has too, as they are."""
 
 
 def pool_of(nodes: Nodes, shares: Shares, moved: Moved) -> None:
@@ -60,6 +73,7 @@ def pool_of(nodes: Nodes, shares: Shares, moved: Moved) -> None:
         moved.leave(nodes.source, ("tags",), "tags that promise resources", why)
     name = free_name(nodes.name, moved)
     moved.pools[name] = made
+    moved.sources[name] = nodes.source
     moved.comment(("pools", name), nodes.source)
 
 
@@ -111,10 +125,12 @@ def _from_document(nodes: Nodes, made: dict[str, Any], moved: Moved) -> None:
     disk = whole(at(given, "volumeSize"))
     if isinstance(disk, int):
         made["rootVolumeGiB"] = disk
-    if at(given, "spot") is True:
+    if nodes.bought_as == ("spot",) or at(given, "spot") is True:
         made["capacityType"] = "spot"
     if at(given, "efaEnabled") is True:
         made["efa"] = True
+    _of_eksctl(nodes, given, made, moved)
+    _of_karpenter(nodes, given, made, moved)
     requirements = at(given, "spec", "template", "spec", "requirements")
     for each in items(requirements or at(given, "spec", "requirements")):
         if at(each, "key") == "karpenter.sh/capacity-type":
@@ -128,6 +144,68 @@ def _from_document(nodes: Nodes, made: dict[str, Any], moved: Moved) -> None:
             if "reserved" in ways:
                 why = "Name the reservation: reservation: {id: ...}."
                 moved.leave(nodes.source, (), "capacity type reserved", why)
+
+
+def _of_eksctl(nodes: Nodes, given: Any, made: dict[str, Any], moved: Moved) -> None:
+    """What only a node group of eksctl says."""
+    distribution = mapping(at(given, "instancesDistribution"))
+    if distribution:
+        moved.take(nodes.source, ("instancesDistribution", "instanceTypes"))
+        above = distribution.get("onDemandPercentageAboveBaseCapacity")
+        if above == 0 and not distribution.get("onDemandBaseCapacity"):
+            made["capacityType"] = "spot"
+            keys = ("onDemandPercentageAboveBaseCapacity", "onDemandBaseCapacity")
+            moved.take(nodes.source, *(("instancesDistribution", key) for key in keys))
+        for key in distribution.keys() - {"instanceTypes"}:
+            path = ("instancesDistribution", key)
+            if above != 0 or not key.startswith("onDemand"):
+                why = "A pool is bought in one way: capacityType."
+                moved.leave(nodes.source, path, f"{key} of {nodes.source.name}", why)
+    if isinstance(pods := whole(at(given, "maxPodsPerNode")), int):
+        made["kubelet"] = {"maxPods": pods}
+        moved.take(nodes.source, ("maxPodsPerNode",))
+    zones = [each for each in items(at(given, "availabilityZones")) if isinstance(each, str)]
+    if zones:
+        made["zones"] = zones
+        moved.take(nodes.source, ("availabilityZones",))
+    target = ("capacityReservation", "capacityReservationTarget", "capacityReservationID")
+    if isinstance(reservation := at(given, *target), str):
+        block = at(given, "instanceMarketOptions", "marketType") == "capacity-block"
+        made["capacityType"] = "capacityBlock" if block else "reserved"
+        made["reservation"] = {"id": reservation}
+        moved.take(nodes.source, ("capacityReservation",), *([("instanceMarketOptions",)] * block))
+
+
+def _of_karpenter(nodes: Nodes, given: Any, made: dict[str, Any], moved: Moved) -> None:
+    """What only a NodePool says."""
+    if not str(at(given, "apiVersion")).startswith("karpenter.sh/"):
+        return
+    own: dict[str, Any] = {}
+    for place, key in _OF_NODE_POOL.items():
+        if isinstance(value := at(given, *place), str | int | list) and value != []:
+            own[key] = value
+            moved.take(nodes.source, place)
+    if own:
+        made["karpenter"] = {**own, **made.get("karpenter", {})}
+    template = ("spec", "template", "spec")
+    taken: tuple[FieldPath, ...] = (
+        (*template, "nodeClassRef"),
+        (*template, "taints"),
+        ("spec", "limits"),
+        ("spec", "template", "metadata", "labels"),
+    )
+    moved.take(nodes.source, *taken)
+    for index, each in enumerate(items(at(given, *template, "requirements"))):
+        path: FieldPath = (*template, "requirements", index)
+        key, values = at(each, "key"), items(at(each, "values"))
+        if key == "topology.kubernetes.io/zone" and at(each, "operator") == "In":
+            made["zones"] = values
+        elif key not in _CHOICES:
+            what = f"the requirement {key}"
+            moved.leave(
+                nodes.source, path, what, "The pool's instance types are listed one by one."
+            )
+        moved.take(nodes.source, path)
 
 
 def _image(nodes: Nodes, made: dict[str, Any], moved: Moved) -> None:

@@ -1,0 +1,179 @@
+"""Within a scope, what is one or the other: two files or sections that say the same thing anew.
+
+An object cannot be there twice, so two files of a folder that have it are alternatives. A guide
+that makes nodes in one section and others in the next, or installs another device plugin, shows
+several ways; what it says before the sections holds for each.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.inventory.items import (
+    PART_OF_POD,
+    ConfigMap,
+    Namespace,
+    NodeLaunch,
+    Nodes,
+    Release,
+    Workload,
+)
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
+from eks_gpushare.manifests.document import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+
+    from eks_gpushare.inventory.items import Item
+
+MOST: Final = 24
+"""Most alternatives that are judged with what they have in common."""
+_NODES: Final = "nodes"
+_HEADING: Final = re.compile(r"(#{1,6})[ \t]+\S")
+_FENCE: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})")
+_GUIDES: Final = (".md", ".markdown", ".mdx")
+
+
+@dataclass(slots=True)
+class _Place:
+    """A file or a section, with what stands in it and in those below."""
+
+    items: list[Item] = field(default_factory=list)
+    below: dict[int | str, _Place] = field(default_factory=dict)
+    is_section: bool = False
+
+    def all_items(self) -> Iterator[Item]:
+        yield from self.items
+        for each in self.below.values():
+            yield from each.all_items()
+
+    def says(self) -> set[Hashable]:
+        """What another that says it too would be an alternative by."""
+        own = {key for item in self.items for key in _keys(item, self.is_section)}
+        return own.union(*(each.says() for each in self.below.values()))
+
+
+def alternatives(items: Sequence[Item], texts: Mapping[str, str]) -> list[tuple[Item, ...]]:
+    """The items once for each choice among alternatives, each in one choice at least.
+
+    Args:
+        items: The items of a scope, in their order.
+        texts: Texts of its files by name, for the sections of guides.
+    """
+    top = _Place()
+    headings: dict[str, list[tuple[int, int]]] = {}
+    for item in items:
+        place = top
+        for step in _steps(item, texts, headings):
+            place = place.below.setdefault(step, _Place(is_section=isinstance(step, int)))
+        place.items.append(item)
+    chosen = _choices(top)
+    order = {id(item): number for number, item in enumerate(items)}
+    return [tuple(sorted(each, key=lambda item: order[id(item)])) for each in chosen]
+
+
+def _choices(place: _Place) -> list[list[Item]]:
+    parts = list(place.below.values())
+    is_one = _are_alternatives(parts)
+    choices = [_choices(each) for each in parts]
+    common = list(place.items)
+    found: list[list[Item]] = []
+    for one, own in zip(is_one, choices, strict=True):
+        shared = [] if one else _in_all(own)
+        common += shared
+        if one:
+            found += own
+        elif len(own) > 1:
+            known = {id(item) for item in shared}
+            found += [[item for item in each if id(item) not in known] for each in own]
+    if len(found) > MOST:
+        return [common, *found]
+    return [[*common, *each] for each in found] or [common]
+
+
+def _are_alternatives(parts: Sequence[_Place]) -> list[bool]:
+    """Of files or sections, whether each is an alternative to another."""
+    said = [each.says() for each in parts]
+    if any(_NODES in keys for keys in said):
+        # A guide that makes nodes shows again what lies beside it, or another way.
+        for keys, each in zip(said, parts, strict=True):
+            keys |= {_NODES for item in each.all_items() if _makes_nodes(item)}
+    counts: dict[Hashable, int] = {}
+    for keys in said:
+        for key in keys:
+            counts[key] = counts.get(key, 0) + 1
+    return [any(counts[key] > 1 for key in keys) for keys in said]
+
+
+def _in_all(choices: Sequence[list[Item]]) -> list[Item]:
+    if len(choices) == 1:
+        return choices[0]
+    kept = set.intersection(*({id(item) for item in each} for each in choices))
+    return [item for item in choices[0] if id(item) in kept]
+
+
+def _steps(
+    item: Item, texts: Mapping[str, str], headings: dict[str, list[tuple[int, int]]]
+) -> tuple[int | str, ...]:
+    """The file of an item, and the sections down to it."""
+    document = item.source.document
+    if not isinstance(document, Document) or document.build:
+        return ()  # what a kustomization builds is there all at once
+    if not document.file.lower().endswith(_GUIDES):
+        return (document.file,)
+    if document.file not in headings:
+        headings[document.file] = list(_headings(texts.get(document.file, "")))
+    line = document.position(item.source.path).line
+    above: list[tuple[int, int]] = []
+    for depth, begins in headings[document.file]:
+        if begins > line:
+            break
+        while above and above[-1][0] >= depth:
+            above.pop()
+        above.append((depth, begins))
+    return (document.file, *(begins for _, begins in above))
+
+
+def _headings(text: str) -> Iterable[tuple[int, int]]:
+    """The depth and the line of each heading."""
+    fence = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        mark = _FENCE.match(line)
+        if mark is not None:
+            if not fence:
+                fence = mark[1]
+            elif mark[1].startswith(fence):
+                fence = ""
+        elif not fence and (heading := _HEADING.match(line)) is not None:
+            yield len(heading[1]), number
+
+
+def _makes_nodes(item: Item) -> bool:
+    return isinstance(item, Nodes) and item.provisioner != "byHand"
+
+
+def _keys(item: Item, in_section: bool) -> Iterator[Hashable]:  # noqa: FBT001  (a property)
+    if isinstance(item, Nodes) and not _makes_nodes(item):
+        return  # a step with nodes that are there
+    if in_section and isinstance(item, Nodes):
+        yield _NODES
+    if in_section and isinstance(item, Release) and item.chart in {DEVICE_PLUGIN, OPERATOR}:
+        yield "device plugin"
+    if isinstance(item, Release | Namespace | NodeLaunch) or item.name is UNKNOWN or not item.name:
+        return
+    space = getattr(item, "namespace", "")
+    if space is UNKNOWN:
+        return
+    if isinstance(item, Workload):
+        if item.kind == PART_OF_POD:
+            return
+        yield item.kind, space, item.name
+    elif isinstance(item, Nodes):
+        yield "Nodes", item.provisioner, item.name
+    elif isinstance(item, ConfigMap):
+        yield "ConfigMap", space, item.name
+    else:
+        yield type(item).__name__, getattr(item, "kind", ""), space, item.name

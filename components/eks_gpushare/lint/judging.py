@@ -1,0 +1,158 @@
+"""What does not agree within a scope, whichever of its alternatives holds."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from eks_gpushare.inventory.booted import booted
+from eks_gpushare.inventory.inventory import Inventory
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.lint.alternatives import alternatives
+from eks_gpushare.lint.node_classes import class_of, with_classes
+from eks_gpushare.lint.same_nodes import together
+from eks_gpushare.lint.variants import agreed, key_of, variants
+from eks_gpushare.manifests.document import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.registry import Edge
+    from eks_gpushare.lint.scopes import FileScope
+
+
+class Scoped:
+    """Items of files, judged scope by scope.
+
+    Args:
+        items: All of them.
+        classes: Documents that are node classes.
+        texts: Texts of the files, by name.
+        edges: What to look for.
+        complete: Whether what is not among the items is nowhere.
+    """
+
+    def __init__(
+        self,
+        items: Iterable[Item],
+        classes: Iterable[Document],
+        texts: Mapping[str, str],
+        edges: Sequence[Edge],
+        *,
+        complete: bool = False,
+    ) -> None:
+        self._items = list(items)
+        self._texts, self._edges, self._complete = texts, edges, complete
+        self.broken: list[tuple[Exception, Edge]] = []
+        """Checks that failed, which is a defect of theirs."""
+        self._by_place: dict[tuple[str, str], list[int]] = {}
+        for number, item in enumerate(self._items):
+            self._by_place.setdefault(_place(item.source.document), []).append(number)
+        self._classes: dict[tuple[str, str], list[Document]] = {}
+        for document in classes:
+            self._classes.setdefault(_place(document), []).append(document)
+        self._alone: dict[tuple[str, str], set[Hashable]] = {}
+
+    def judged(self, scope: FileScope) -> list[Judgement]:
+        """What is wrong in a scope, with edits as far as they are certain there."""
+        places = [(file, "") for file in sorted(scope.files)]
+        places += [(file, build) for build in sorted(scope.builds) for file in sorted(scope.files)]
+        found = self._found(list(self._by_place) if scope.all else places)
+        if scope.is_certain:
+            return found
+        return [self._certain(each) for each in found]
+
+    def _certain(self, judgement: Judgement) -> Judgement:
+        """A problem without its edits, if it follows from another file that may be another's."""
+        if not isinstance(judgement, Problem) or not judgement.edits:
+            return judgement
+        place = _place(judgement.source.document)
+        if place not in self._alone:
+            self._alone[place] = {key_of(each) for each in self._found([place])}
+        return (
+            judgement if key_of(judgement) in self._alone[place] else replace(judgement, edits=())
+        )
+
+    def _found(self, places: Sequence[tuple[str, str]]) -> list[Judgement]:
+        numbers = sorted(number for place in places for number in self._by_place.get(place, ()))
+        if not numbers:
+            return []
+        classes = dict(
+            named
+            for place in places
+            for document in self._classes.get(place, ())
+            if (named := class_of(document)) is not None
+        )
+        items = [self._items[number] for number in numbers]
+        whole = together(booted(with_classes(items, classes)))
+        chosen = alternatives(whole, self._texts)
+        found = [(each, self._of_variants(each)) for each in chosen]
+        return found[0][1] if len(found) == 1 else _in_each_of_its_own(found)
+
+    def _of_variants(self, items: Sequence[Item]) -> list[Judgement]:
+        chosen = [Inventory(variant, self._complete) for variant in variants(items)]
+        found: list[Judgement] = []
+        for edge in self._edges:
+            try:
+                found += agreed([(one.items, list(edge.look(one))) for one in chosen])
+            except Exception as error:  # noqa: BLE001  (all others are looked for)
+                self.broken.append((error, edge))
+        return found
+
+
+def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Judgement]:
+    """What is found in scopes, less what only some results of kustomizations make odd.
+
+    What of a base is an error in one overlay is one. That it works otherwise than it says, such as
+    a ConfigMap that nothing uses, has to hold in all overlays that have it.
+    """
+    kept: list[Judgement] = []
+    counts: dict[Hashable, int] = {}
+    waiting: dict[Hashable, Judgement] = {}
+    for _, judgements in found:
+        for each in judgements:
+            document = each.source.document
+            severity = getattr(each, "severity", None) or each.rule.severity
+            if not isinstance(document, Document) or not document.build or severity == "error":
+                kept.append(each)
+                continue
+            key: Hashable = (
+                *key_of(each)[:1],
+                document.file,
+                document.index,
+                document.at,
+                *key_of(each)[2:],
+            )
+            waiting.setdefault(key, each)
+            counts[key] = counts.get(key, 0) + 1
+    for known, each in waiting.items():
+        file = posixpath.normpath(each.source.document.file)
+        if counts[known] >= sum(file in scope.files and bool(scope.builds) for scope, _ in found):
+            kept.append(each)
+    return kept
+
+
+def _in_each_of_its_own(found: Sequence[tuple[Sequence[Item], list[Judgement]]]) -> list[Judgement]:
+    """What is found in each choice that its item is in."""
+    kept: dict[Hashable, Judgement] = {}
+    counts: dict[Hashable, int] = {}
+    chosen: dict[int, int] = {}
+    for items, judgements in found:
+        for document in {id(item.source.document) for item in items}:
+            chosen[document] = chosen.get(document, 0) + 1
+        for key, each in {key_of(each): each for each in judgements}.items():
+            kept.setdefault(key, each)
+            counts[key] = counts.get(key, 0) + 1
+    return [
+        each for key, each in kept.items() if counts[key] >= chosen.get(id(each.source.document), 1)
+    ]
+
+
+def _place(document: object) -> tuple[str, str]:
+    """The file that something stands in, and the kustomization that it is a result of."""
+    if not isinstance(document, Document):
+        return "", ""  # of a stack
+    return posixpath.normpath(document.file), document.build

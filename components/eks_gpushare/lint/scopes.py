@@ -1,0 +1,273 @@
+"""Which files belong together, by what joins them: a scope is what one cluster may get of them.
+
+What is said of one file by another is judged within a scope. A file may be in several, as a base of
+several overlays is; each is in one at least. What a scope holds depends on nothing outside of it
+and of what it names, so that a further folder changes no other's scopes.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.inventory.values import at, items
+from eks_gpushare.manifests.kustomize import tops_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_GUIDES: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")
+_CHART: Final = "Chart.yaml"
+_ARGO: Final = "argoproj.io/"
+_FLUX: Final = "kustomize.toolkit.fluxcd.io/"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file, and what it says of others."""
+
+    file: str
+    """Its normal path."""
+    folders: tuple[str, ...] = ()
+    """Folders that its applications name, from the top of their repository."""
+    files: tuple[str, ...] = ()
+    """Files that it takes in, wherever they lie: values that a command installs with."""
+    others: tuple[str, ...] = ()
+    """Files that have what it names and no other has, such as a ConfigMap."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileScope:
+    """Files that belong together, and why."""
+
+    name: str
+    why: str
+    files: frozenset[str] = frozenset()
+    builds: frozenset[str] = frozenset()
+    """Kustomizations whose results belong to it, by their files."""
+    declared: bool = False
+    """Whether somebody said so, or a tool puts them together, so that it is no guess."""
+    all: bool = False
+    """Whether it is of whatever is read."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether its files are of one cluster for certain."""
+        return self.declared or len(self.files) == 1
+
+
+def all_together() -> FileScope:
+    """All that is read as one scope, as the call says."""
+    return FileScope("all files", "they are declared to belong together", declared=True, all=True)
+
+
+def scopes_of(
+    members: Sequence[Member],
+    kustomizations: Mapping[str, frozenset[str]],
+    declared: Mapping[str, frozenset[str]] | None = None,
+) -> tuple[FileScope, ...]:
+    """The scopes of some files.
+
+    Args:
+        members: The files.
+        kustomizations: Files that are kustomizations, each with all that it is built of and itself.
+        declared: Scopes that a configuration names, with their files.
+    """
+    found = [
+        FileScope(
+            f"scope {name}", "the configuration declares it", files, frozenset(files), declared=True
+        )
+        for name, files in (declared or {}).items()
+        if files
+    ]
+    taken = frozenset[str]().union(*(each.files for each in found))
+    left = [each for each in members if each.file not in taken]
+    inner = {name: files - taken for name, files in kustomizations.items() if name not in taken}
+    return (*found, *_Finder(left, inner).scopes())
+
+
+def folders_named(values: Iterable[Any]) -> Iterator[str]:
+    """The folders that applications of Argo CD and kustomizations of Flux name.
+
+    Args:
+        values: Documents of a file.
+    """
+    for value in values:
+        group, kind = str(at(value, "apiVersion")), at(value, "kind")
+        named: list[Any] = []
+        if group.startswith(_FLUX) and kind == "Kustomization":
+            named = [at(value, "spec", "path")]
+        elif group.startswith(_ARGO) and kind == "Application":
+            sources = [at(value, "spec", "source"), *items(at(value, "spec", "sources"))]
+            named = [at(each, "path") for each in sources]
+        for each in named:
+            if isinstance(each, str) and posixpath.normpath(each.lstrip("/") or ".") != ".":
+                yield posixpath.normpath(each.lstrip("/"))
+
+
+class _Finder:
+    """The work on one call's files."""
+
+    def __init__(
+        self, members: Sequence[Member], kustomizations: Mapping[str, frozenset[str]]
+    ) -> None:
+        self._members = {each.file: each for each in members}
+        self._kustomizations = kustomizations
+        self._tops = tops_of(kustomizations)
+        self._folders = {
+            folder for file in self._members for folder in _above(posixpath.dirname(file))
+        }
+        self._charts = {posixpath.dirname(f) for f in self._members if _is_chart(f)}
+        self._units: dict[str, FileScope] = {}
+        self._by_file: dict[str, list[str]] = {}
+
+    def scopes(self) -> Iterator[FileScope]:
+        """Units that no other takes in, each with all that it takes in."""
+        self._make_units()
+        inner: dict[str, list[str]] = {}
+        for key, unit in list(self._units.items()):
+            inner[key] = list(dict.fromkeys(self._named_by(unit, key)))
+        named = {each for found in inner.values() for each in found}
+        for key in named - inner.keys():
+            inner[key] = list(dict.fromkeys(self._named_by(self._units[key], key)))
+        seen: set[str] = set()
+        tops = dict.fromkeys(key for key in self._units if key not in named)
+        for key in (*tops, *(each for each in self._units if each not in tops)):
+            if key in tops or key not in seen:
+                reached = _reached(key, inner)
+                seen |= reached
+                yield self._joined(key, reached)
+
+    def _make_units(self) -> None:
+        for name in self._tops:
+            self._add_kustomization(name)
+        owned = frozenset[str]().union(*self._kustomizations.values())
+        groups: dict[tuple[str, str], list[str]] = {}
+        taken = {
+            named
+            for file, each in self._members.items()
+            for named in each.files
+            if posixpath.dirname(named) != posixpath.dirname(file)
+        }
+        for file in self._members:
+            if file not in owned and file not in taken:
+                groups.setdefault(self._group(file), []).append(file)
+        for (kind, folder), files in groups.items():
+            if kind == "guides":
+                self._add_guides(files, beside=groups.get(("the folder", folder)))
+        for (kind, folder), files in groups.items():
+            built = [each for each in self._tops if posixpath.dirname(each) == folder]
+            if kind == "the folder" and len(built) == 1:
+                self._add_beside(f"the kustomization {built[0]}", files)
+            elif kind != "guides":
+                why = "they are one chart" if kind == "the chart" else "they lie in one folder"
+                self._add(f"{kind} {folder or '.'}", why, files)
+
+    def _group(self, file: str) -> tuple[str, str]:
+        """The kind of unit that a file is of, and its folder."""
+        folder = posixpath.dirname(file)
+        chart = next((each for each in _above(folder) if each in self._charts), None)
+        if chart is not None:
+            return "the chart", chart
+        return "guides" if file.lower().endswith(_GUIDES) else "the folder", folder
+
+    def _add_guides(self, files: list[str], beside: list[str] | None) -> None:
+        if len(files) == 1 and beside is not None:
+            beside += files  # it tells how to use what lies beside it
+            return
+        for file in files:
+            self._add(f"the guide {file}", "a guide of its own", {file})
+
+    def _add_beside(self, name: str, files: Iterable[str]) -> None:
+        """Files of a kustomization's folder that it does not name."""
+        unit = self._units[name]
+        why = "it is built of them, or they lie beside it"
+        whole = unit.files.union(files)
+        self._units[name] = replace(unit, files=whole, why=why, declared=False)
+        for file in files:
+            self._by_file.setdefault(file, []).append(name)
+
+    def _add_kustomization(self, name: str) -> str:
+        why = "it is built of them"
+        files = self._kustomizations[name]
+        return self._add(f"the kustomization {name}", why, files, frozenset((name,)), certain=True)
+
+    def _add(
+        self,
+        name: str,
+        why: str,
+        files: Iterable[str],
+        builds: frozenset[str] = frozenset(),
+        *,
+        certain: bool = False,
+    ) -> str:
+        if name not in self._units:
+            made = FileScope(name, why, frozenset(files), builds, declared=certain)
+            self._units[name] = made
+            for file in made.files:
+                self._by_file.setdefault(file, []).append(name)
+        return name
+
+    def _named_by(self, unit: FileScope, key: str) -> Iterator[str]:
+        """The units that files of one name."""
+        for file in sorted(unit.files & self._members.keys()):
+            member = self._members[file]
+            for folder in member.folders:
+                yield from (each for each in self._in_folder(file, folder) if each != key)
+            for named in (*member.files, *member.others):
+                if named in self._members and named not in unit.files:
+                    yield self._add(f"the file {named}", "others name it", {named})
+
+    def _in_folder(self, file: str, named: str) -> Iterator[str]:
+        """The units of a folder that an application names, whose top is a folder above it."""
+        above = reversed(list(_above(posixpath.dirname(file))))
+        tops = (posixpath.normpath(posixpath.join(each, named)) for each in above)
+        folder = next((each for each in tops if each in self._folders), None)
+        if folder is None:
+            return
+        built = next(
+            (each for each in sorted(self._kustomizations) if posixpath.dirname(each) == folder),
+            None,
+        )
+        if built is not None:
+            yield self._add_kustomization(built)
+            return
+        for inner in sorted(self._members):
+            if inner.startswith(f"{folder}/"):
+                yield from self._by_file.get(inner, ())
+
+    def _joined(self, key: str, reached: Iterable[str]) -> FileScope:
+        unit = self._units[key]
+        others = [self._units[each] for each in sorted(reached) if each != key]
+        if not others:
+            return unit
+        return FileScope(
+            unit.name,
+            f"{unit.why}, and it names {', '.join(each.name for each in others)}",
+            unit.files.union(*(each.files for each in others)),
+            unit.builds.union(*(each.builds for each in others)),
+            declared=all(each.declared for each in (unit, *others)),
+        )
+
+
+def _reached(key: str, inner: Mapping[str, Sequence[str]]) -> set[str]:
+    found, waiting = {key}, [key]
+    while waiting:
+        for each in inner.get(waiting.pop(), ()):
+            if each not in found:
+                found.add(each)
+                waiting.append(each)
+    return found
+
+
+def _above(folder: str) -> Iterator[str]:
+    """A folder and those above it, up to the one in which paths begin."""
+    while folder not in {"", "/"}:
+        yield folder
+        folder = posixpath.dirname(folder)
+    yield folder
+
+
+def _is_chart(file: str) -> bool:
+    return posixpath.basename(file) == _CHART

@@ -1,0 +1,100 @@
+"""Patches of kustomizations: which there are, and what objects each is for.
+
+Source: https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/ (November 2026).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, items, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+
+
+class Patch(NamedTuple):
+    """One patch, which is for all objects that its target names."""
+
+    content: Any
+    """An object to merge, or a list of operations."""
+    target: Any
+    """As written, None where the object itself says what it is for."""
+    place: FieldPath
+    """Where the kustomization names it."""
+
+
+def written_patches(value: Any) -> Iterator[tuple[FieldPath, Any, str]]:
+    """Each patch that is named or written, with its place and its target."""
+    for key in ("patches", "patchesJson6902"):
+        for number, each in enumerate(items(at(value, key))):
+            for inner in ("path", "patch"):
+                written = at(each, inner)
+                if isinstance(written, str) and written.strip():
+                    yield (key, number, inner), at(each, "target"), written
+    for number, each in enumerate(items(at(value, "patchesStrategicMerge"))):
+        if isinstance(each, str) and each.strip():
+            yield ("patchesStrategicMerge", number), None, each
+
+
+def is_for(patch: Patch, value: Any) -> bool:
+    """Whether an object is one that a patch means."""
+    group, _, version = str(text(at(value, "apiVersion"))).rpartition("/")
+    has = {
+        "group": group,
+        "version": version,
+        "kind": str(text(at(value, "kind"))),
+        "name": str(text(at(value, "metadata", "name"))),
+        "namespace": str(text(at(value, "metadata", "namespace"))),
+    }
+    if patch.target is None:
+        if not isinstance(patch.content, dict):
+            return False
+        own = patch.content
+        return (
+            str(text(at(own, "kind"))) == has["kind"]
+            and str(text(at(own, "apiVersion"))).rpartition("/")[0] == group
+            and at(own, "metadata", "name") == at(value, "metadata", "name")
+        )
+    for key, given in has.items():
+        wanted = at(patch.target, key)
+        if wanted is UNKNOWN:
+            return False
+        if isinstance(wanted, str) and wanted and not _matches(wanted, given):
+            return False
+    for key, place in (("labelSelector", "labels"), ("annotationSelector", "annotations")):
+        selector = at(patch.target, key)
+        if isinstance(selector, str) and not _selects(selector, at(value, "metadata", place)):
+            return False
+    return True
+
+
+def with_its_name(made: Any, given: Any) -> Any:
+    """A patched object by the name and kind that it had: a patch with a target changes neither."""
+    for key in ("apiVersion", "kind"):
+        made = {**made, key: at(given, key)}
+    metadata = made.get("metadata")
+    if isinstance(metadata, dict) and at(given, "metadata", "name") is not None:
+        made = {**made, "metadata": {**metadata, "name": at(given, "metadata", "name")}}
+    return made
+
+
+def _matches(pattern: str, given: str) -> bool:
+    """As Kustomize takes targets: regular expressions for the whole of a field."""
+    try:
+        return re.fullmatch(pattern, given, re.ASCII) is not None
+    except re.error:
+        return False  # and Kustomize refuses it
+
+
+def _selects(selector: str, labels: Any) -> bool:
+    """Equalities of a selector alone; what has others is taken to select nothing."""
+    for each in selector.split(","):
+        key, joined, wanted = each.strip().replace("==", "=").partition("=")
+        if not joined or key.endswith("!") or str(text(at(labels, key.strip()))) != wanted.strip():
+            return False
+    return True

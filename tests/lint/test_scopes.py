@@ -1,0 +1,309 @@
+"""Which files belong together, and that nothing else has a part in it."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eks_gpushare.lint.declared import Declared
+from eks_gpushare.lint.dispatch import lint_files, read_files
+from eks_gpushare.lint.scopes import FileScope, Member, folders_named, scopes_of
+from eks_gpushare.manifests.files import GivenFile
+from eks_gpushare.manifests.kustomize import tops_of
+
+FOLDERS = ("", "a", "a/b", "a/b/c", "d", "d/base", "d/prod")
+NAMES = ("x.yaml", "y.yaml", "kustomization.yaml", "README.md", "GUIDE.md", "up.sh", "Chart.yaml")
+
+
+def found(files: dict[str, Any], **more: Any) -> dict[str, list[str]]:
+    """The files of each scope by its name."""
+    members = [Member(name, *says) for name, says in files.items()]
+    return {each.name: sorted(each.files) for each in scopes_of(members, {}, **more)}
+
+
+def of_texts(files: dict[str, str], **more: Any) -> dict[str, list[str]]:
+    reading = read_files([GivenFile(*each) for each in files.items()], **more)
+    return {each.name: sorted(each.files) for each in reading.scopes()}
+
+
+def test_a_folder_is_one_and_its_guide_is_of_it() -> None:
+    files: dict[str, Any] = dict.fromkeys(("a/x.yaml", "a/up.sh", "a/README.md", "b/x.yaml"), ())
+
+    assert found(files) == {
+        "the folder a": ["a/README.md", "a/up.sh", "a/x.yaml"],
+        "the folder b": ["b/x.yaml"],
+    }
+
+
+def test_several_guides_of_a_folder_are_on_their_own() -> None:
+    files: dict[str, Any] = dict.fromkeys(("docs/a.md", "docs/b.md", "docs/x.yaml"), ())
+
+    assert found(files) == {
+        "the guide docs/a.md": ["docs/a.md"],
+        "the guide docs/b.md": ["docs/b.md"],
+        "the folder docs": ["docs/x.yaml"],
+    }
+
+
+def test_all_below_a_chart_is_its_own() -> None:
+    files: dict[str, Any] = dict.fromkeys(
+        ("c/Chart.yaml", "c/values.yaml", "c/ci/a.yaml", "x.yaml"), ()
+    )
+
+    assert found(files) == {
+        "the chart c": ["c/Chart.yaml", "c/ci/a.yaml", "c/values.yaml"],
+        "the folder .": ["x.yaml"],
+    }
+
+
+def test_values_belong_to_who_installs_with_them() -> None:
+    files = {"up.sh": ((), ("values/a.yaml",)), "values/a.yaml": (), "values/b.yaml": ()}
+
+    assert found(files) == {
+        "the folder .": ["up.sh", "values/a.yaml"],
+        "the folder values": ["values/b.yaml"],
+    }
+
+
+def test_what_one_other_file_has_is_there_for_who_names_it_and_at_home() -> None:
+    files = {"a/x.yaml": ((), (), ("b/map.yaml",)), "b/map.yaml": (), "b/y.yaml": ()}
+
+    assert found(files) == {
+        "the folder a": ["a/x.yaml", "b/map.yaml"],
+        "the folder b": ["b/map.yaml", "b/y.yaml"],
+    }
+
+
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: %s, namespace: flux-system}
+spec: {path: %s}
+"""
+ARGO = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: a}
+spec: {sources: [{path: apps/a}, {chart: other}], source: {path: ./}}
+"""
+OBJECT = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n"
+
+
+def test_applications_of_a_cluster_take_in_what_they_name() -> None:
+    files = {
+        "fleet/clusters/prod/apps.yaml": FLUX % ("apps", "./apps/prod"),
+        "fleet/clusters/prod/infra.yaml": FLUX % ("infra", "infra"),
+        "fleet/clusters/test/apps.yaml": FLUX % ("apps", "./apps/base"),
+        "fleet/apps/base/kustomization.yaml": "resources: [a.yaml]\n",
+        "fleet/apps/base/a.yaml": OBJECT,
+        "fleet/apps/prod/kustomization.yaml": "resources: [../base]\n",
+        "fleet/infra/gpu/x.yaml": OBJECT,
+        "fleet/unrelated/x.yaml": OBJECT,
+    }
+    base = ["fleet/apps/base/a.yaml", "fleet/apps/base/kustomization.yaml"]
+
+    assert of_texts(files) == {
+        "the folder fleet/clusters/prod": sorted(
+            [
+                *base,
+                "fleet/apps/prod/kustomization.yaml",
+                "fleet/clusters/prod/apps.yaml",
+                "fleet/clusters/prod/infra.yaml",
+                "fleet/infra/gpu/x.yaml",
+            ]
+        ),
+        "the folder fleet/clusters/test": [*base, "fleet/clusters/test/apps.yaml"],
+        "the folder fleet/unrelated": ["fleet/unrelated/x.yaml"],
+    }
+
+
+def test_the_folders_of_applications() -> None:
+    reading = read_files([GivenFile("a.yaml", ARGO)])
+
+    assert reading.folders == {"a.yaml": ["apps/a"]}
+    assert list(folders_named([{"kind": "Application", "apiVersion": 1}, None, "x"])) == []
+
+
+def test_each_overlay_is_one_with_its_base_and_what_lies_beside_it() -> None:
+    files = {
+        "base/kustomization.yaml": "resources: [a.yaml]\n",
+        "base/a.yaml": OBJECT,
+        "base/unused.yaml": OBJECT,
+        "prod/kustomization.yaml": "resources: [../base]\npatches: [{path: p.yaml}]\n",
+        "prod/p.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {}\n",
+        "prod/beside.yaml": OBJECT,
+        "test/kustomization.yaml": "resources: [../base]\n",
+    }
+    base = ["base/a.yaml", "base/kustomization.yaml"]
+
+    assert of_texts(files) == {
+        "the kustomization prod/kustomization.yaml": [
+            *base,
+            "prod/beside.yaml",
+            "prod/kustomization.yaml",
+            "prod/p.yaml",
+        ],
+        "the kustomization test/kustomization.yaml": [*base, "test/kustomization.yaml"],
+        "the folder base": ["base/unused.yaml"],
+    }
+
+
+def test_declared_ones_go_first_and_alone() -> None:
+    declared = Declared(paths={"prod": ("apps", "nodes/*prod*"), "none": ("zzz",)})
+    files = dict.fromkeys(("apps/a/x.yaml", "nodes/a-prod.yaml", "nodes/test.yaml"), OBJECT)
+
+    assert of_texts(files, declared=declared) == {
+        "scope prod": ["apps/a/x.yaml", "nodes/a-prod.yaml"],
+        "the folder nodes": ["nodes/test.yaml"],
+    }
+    (whole,) = read_files(
+        [GivenFile(*each) for each in files.items()], Declared(together=True)
+    ).scopes()
+    assert whole.all
+
+
+def test_what_is_certain() -> None:
+    assert FileScope("", "", frozenset("a")).is_certain
+    assert FileScope("", "", frozenset("ab"), declared=True).is_certain
+    assert not FileScope("", "", frozenset("ab")).is_certain
+
+
+@st.composite
+def repositories(draw: st.DrawFn) -> tuple[list[Member], dict[str, frozenset[str]]]:
+    paths = [posixpath.join(folder, name) for folder in FOLDERS for name in NAMES]
+    names = draw(st.lists(st.sampled_from(paths), unique=True, max_size=12))
+    some = st.lists(st.sampled_from(paths), max_size=2).map(tuple)
+    folders = st.lists(st.sampled_from(FOLDERS[1:]), max_size=2).map(tuple)
+    members = [Member(name, draw(folders), draw(some), draw(some)) for name in names]
+    built = [name for name in names if name.endswith("kustomization.yaml")]
+    inner = {name: {name, *draw(st.lists(st.sampled_from(names), max_size=4))} for name in built}
+    for name in built:  # what a part is built of, the whole is built of too
+        for each in [*inner[name]] * 2:
+            inner[name] |= inner.get(each, set())
+    return members, {name: frozenset(files) for name, files in inner.items()}
+
+
+@given(repositories())
+def test_each_file_is_in_one_scope_at_least(
+    made: tuple[list[Member], dict[str, frozenset[str]]],
+) -> None:
+    members, kustomizations = made
+    scopes = scopes_of(members, kustomizations)
+
+    assert frozenset().union(*(each.files for each in scopes)) >= {each.file for each in members}
+    assert len({each.name for each in scopes}) == len(scopes)
+    built = frozenset().union(*(each.builds for each in scopes))
+    assert built >= set(tops_of(kustomizations))
+
+
+@given(repositories())
+def test_a_further_folder_changes_no_other_scope(
+    made: tuple[list[Member], dict[str, frozenset[str]]],
+) -> None:
+    members, kustomizations = made
+    members = [each for each in members if each.file != "Chart.yaml"]  # of which all would be
+    before = set(scopes_of(members, kustomizations))
+    more = [*members, Member("zz/x.yaml"), Member("zz/README.md"), Member("zz/y/z.yaml")]
+
+    assert before <= set(scopes_of(more, kustomizations))
+
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    spec:
+      taints: [{key: team, value: vision, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}]
+  limits: {nvidia.com/gpu: 4}
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu: 1}}}]
+"""
+
+
+def codes(files: dict[str, str], **more: Any) -> dict[str, list[str]]:
+    reports = lint_files([GivenFile(*each) for each in files.items()], **more)
+    return {
+        each.file: [one.code for one in each.findings if one.severity != "info"]
+        for each in reports
+        if each.findings
+    }
+
+
+def test_what_is_wrong_between_files_of_a_scope_is_found_and_of_others_is_not() -> None:
+    assert codes({"a/pool.yaml": POOL, "a/pod.yaml": POD})["a/pod.yaml"] == ["GPU1111"]
+    apart = {"a/pool.yaml": POOL, "b/pod.yaml": POD}
+    assert codes(apart).get("b/pod.yaml", []) == []
+    assert codes(apart, declared=Declared(together=True))["b/pod.yaml"] == ["GPU1111"]
+    declared = Declared(paths={"one": ("a", "b")})
+    assert codes(apart, declared=declared)["b/pod.yaml"] == ["GPU1111"]
+
+
+@pytest.mark.parametrize("where", ["zz/x.yaml", "zz/README.md", "a/below/x.yaml"])
+def test_an_unrelated_folder_changes_no_finding_of_another(where: str) -> None:
+    files = {"a/pool.yaml": POOL, "a/pod.yaml": POD, "b/pod.yaml": POD}
+    more = POOL.replace("name: gpu", "name: other").replace("vision", "other")
+    more = f"```yaml\n{more}```\n" if where.endswith(".md") else more
+    before = lint_files([GivenFile(*each) for each in files.items()])
+    after = lint_files([GivenFile(*each) for each in {**files, where: more}.items()])
+
+    assert {each.file: each.findings for each in after if each.file != where} == {
+        each.file: each.findings for each in before
+    }
+
+
+INSTALL = "```sh\nhelm upgrade -i %s %s -n gpu --set nodeSelector.a=b\n```\n"
+
+
+def guide(*sections: str) -> str:
+    return "".join(f"# Way {number}\n{each}\n" for number, each in enumerate(sections))
+
+
+def fenced(text: str) -> str:
+    return f"```yaml\n{text}```\n"
+
+
+def test_sections_of_a_guide_that_make_nodes_are_ways_and_what_stands_before_is_for_each() -> None:
+    other = POOL.replace("name: gpu", "name: other").replace("vision", "other")
+    both = fenced(POD) + guide(fenced(POOL), fenced(other))
+
+    # Either way the pod is kept out, though by another taint.
+    assert codes({"README.md": both}).get("README.md", []) == []
+    same = fenced(POD) + guide(fenced(POOL), fenced(POOL.replace("limits", "weight: 1\n  limits")))
+    assert codes({"README.md": same})["README.md"] == ["GPU1111"]
+    one = fenced(POD) + guide(fenced(POOL), "Nothing.")
+    assert codes({"README.md": one})["README.md"] == ["GPU1111"]
+
+
+def test_a_release_of_one_name_is_there_once() -> None:
+    install = "helm upgrade -i gpu-operator nvidia/gpu-operator -n gpu-operator\n"
+    two = {"a/up.sh": install, "a/again.sh": f"{install}", "a/pool.yaml": POOL}
+
+    assert "GPU1187" not in [each for found in codes(two).values() for each in found]
+    other = {**two, "a/again.sh": install.replace("-i gpu-operator", "-i other")}
+    assert "GPU1187" in [each for found in codes(other).values() for each in found]
+
+
+def test_what_is_not_of_the_scope_for_certain_is_said_and_not_corrected() -> None:
+    from eks_gpushare.lint.fixes import fixed_files
+
+    given = [GivenFile("pool.yaml", POOL), GivenFile("pod.yaml", POD)]
+    guessed = fixed_files(given)
+    declared = fixed_files(given, declared=Declared(together=True))
+
+    assert guessed.fixed == ()
+    assert any(each.code == "GPU1111" for report in guessed.after for each in report.findings)
+    assert [each.file for each in declared.fixed] == ["pod.yaml"]
+    assert "tolerations:" in declared.fixed[0].after
