@@ -118,7 +118,8 @@ DCGM_EXPORTER = HelmChart(
     name="dcgm-exporter",
     version="4.8.2",
     repository="https://nvidia.github.io/dcgm-exporter/helm-charts",
-    source="NVIDIA/dcgm-exporter, deployment/Chart.yaml of 2026-05-12; read 2026-11-24",
+    source="NVIDIA/dcgm-exporter, deployment/Chart.yaml of 2026-05-12",
+    read=date(2026, 11, 24),
 )
 
 KARPENTER = HelmChart(
