@@ -49,9 +49,9 @@ class GpuStack(Model):
     efa_device_plugin: bool | None = None
     """Install AWS's device plugin for pools with `efa`; false where the cluster has it already.
     Default: true."""
-    dcgm_exporter: bool = False
+    dcgm_exporter: bool | None = None
     """Install NVIDIA's DCGM exporter, which measures the GPUs of the pools, beside the device
-    plugin, and told what their sharing takes. The GPU Operator brings one by itself."""
+    plugin, and told what their sharing takes. Default: false; the GPU Operator brings one."""
 
 
 class Chart(Model):

@@ -103,8 +103,8 @@ def _operator(environment: Environment) -> bool:
 
 
 def _engines(environment: Environment) -> bool:
-    beside = environment.gpu_stack.dcgm_exporter or environment.charts.dcgm_exporter is not None
-    return beside or _operator(environment)
+    given = (environment.gpu_stack.dcgm_exporter, environment.charts.dcgm_exporter)
+    return given != (None, None) or _operator(environment)
 
 
 def _taints(environment: Environment) -> bool:

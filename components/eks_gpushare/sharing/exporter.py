@@ -41,7 +41,7 @@ def has_own_exporter(environment: Environment) -> bool:
     if keda is not None and keda.prometheus.exporter is not None:
         return False
     if environment.gpu_stack.manager == "devicePlugin":
-        return environment.gpu_stack.dcgm_exporter
+        return bool(environment.gpu_stack.dcgm_exporter)
     return value_at(operator.values, "dcgmExporter.enabled") is not False
 
 
