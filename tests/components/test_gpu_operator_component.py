@@ -107,7 +107,7 @@ def test_the_release_names_the_config_map_of_its_content(
 ) -> None:
     names = []
     for replicas in (4, 10):
-        made = gpu_operator(pools={"gpu": shared(replicas)})
+        made = gpu_operator(pools={"gpu": shared(replicas)}, preview=False)
         name = made.inputs("ConfigMap")["metadata"]["name"]
         assert made.inputs("Release")["values"]["devicePlugin"]["config"] == {
             "create": False,
@@ -122,8 +122,8 @@ def test_the_release_names_the_config_map_of_its_content(
 def test_replicas_change_the_config_map_and_the_release_alone(
     gpu_operator: Callable[..., Run],
 ) -> None:
-    before = gpu_operator(pools={"gpu": shared(4)})
-    after = gpu_operator(pools={"gpu": shared(10)})
+    before = gpu_operator(pools={"gpu": shared(4)}, preview=False)
+    after = gpu_operator(pools={"gpu": shared(10)}, preview=False)
 
     assert after.changed_from(before) == {
         "ConfigMap demo-config",

@@ -20,11 +20,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 EDITED = [key for key in schema_keys() if "none" not in asked(key)]
+_OF_GPU = ("model", "memoryMiB", "computeCapability", "mig")
+_CHECKED = "what is checked and planned with it, of which nothing is registered"
+_NOT_THERE = "no stack that is tried has it installed"
 NOTHING = {
     "network.vpcId": "names of a network that is there are told to EKS through its subnets",
     "pools.*.reservation.instances": "it is money alone (tests/components/test_costs_add_up.py)",
     "workloads.*.share": "a pool of the stacks has one share to ask for",
-    "workloads.*.createNamespace": "the namespace is another key",
+    "workloads.*.disruptionBudget": "an eviction asks for it, and an edit evicts nobody",
+    "charts.gpuOperator.values": "the value that is tried is another chart's",
+    "charts.clusterAutoscaler.version": _NOT_THERE,
+    "charts.clusterAutoscaler.values": _NOT_THERE,
+    **{
+        f"charts.efaDevicePlugin{key}": _NOT_THERE
+        for key in ("", ".version", ".repository", ".path", ".values", ".timeoutSeconds")
+    },
+    **{
+        f"catalog{key}": _CHECKED
+        for key in (
+            *("", ".instanceTypes.*.vcpus", ".instanceTypes.*.memoryMiB"),
+            *(".instanceTypes.*.maxPods", ".instanceTypes.*.zoneIds"),
+            *(f".instanceTypes.*.gpu.{each}" for each in _OF_GPU),
+        )
+    },
 }
 """Keys whose edit by itself registers nothing else, and why."""
 

@@ -27,6 +27,7 @@ GROUP: Final = "aws:eks/nodeGroup:NodeGroup"
 TEMPLATE: Final = "aws:ec2/launchTemplate:LaunchTemplate"
 ADDON: Final = "aws:eks/addon:Addon"
 CLUSTER: Final = "aws:eks/cluster:Cluster"
+ROLE: Final = "aws:iam/role:Role"
 NODE_POOL: Final = "kubernetes:karpenter.sh/v1:NodePool"
 NODE_CLASS: Final = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 RELEASE: Final = "kubernetes:helm.sh/v3:Release"
@@ -342,16 +343,20 @@ def _of_class(step: Step, karpenter: Karpenter) -> Iterator[tuple[str, frozenset
 
 
 def version_drifts(steps: list[Step], after: Recording) -> list[Fact]:
-    """Nodes of classes whose image is that of the control plane's version, where this changes."""
-    if not any(each.type == CLUSTER and "version" in each.changed for each in steps):
-        return []
+    """Nodes that drift by what their class names: another role, or the control plane's image."""
+    upgraded = any(each.type == CLUSTER and "version" in each.changed for each in steps)
+    roles = {each.name for each in steps if each.type == ROLE and each.op == "replace"}
     found = []
     for each in after.of_type(NODE_CLASS):
         terms = to_json(each.inputs)["spec"].get("amiSelectorTerms") or ()
-        if any("alias" in term for term in terms):
+        pointed = {urn for urns in each.property_dependencies.values() for urn in urns}
+        reasons = ["AMI"] if upgraded and any("alias" in term for term in terms) else []
+        reasons += ["role"] if roles & {urn.rpartition("::")[2] for urn in pointed} else []
+        if reasons:
             names = frozenset({each.name, *_within(each, after)})
             effects = frozenset({"roll", "refused"})
-            found.append(Fact(f"EC2NodeClass {each.name}: drifts (AMI)", effects, names))
+            what = f"EC2NodeClass {each.name}: drifts ({', '.join(reasons)})"
+            found.append(Fact(what, effects, names))
     return found
 
 
