@@ -173,7 +173,7 @@ def _place(key: str, environment: Mapping[str, Any], name: str) -> list[str | in
     return [*parts, last] if isinstance(at, dict) else None
 
 
-def _set(environment: Mapping[str, Any], parts: list[str | int], value: object) -> dict[str, Any]:
+def _set(environment: Mapping[str, Any], parts: list[str | int], value: Any) -> dict[str, Any]:
     """With another value there; a mapping is merged into one that is there, null takes it away."""
     found: dict[str, Any] = copy.deepcopy(dict(environment))
     at: Any = found

@@ -141,7 +141,7 @@ def _changed_at(path: str, was: Mapping[str, Any], now: Mapping[str, Any], step:
     top, _, rest = path.partition(".")
     if not rest:
         return top in step.changed
-    return _at(was, path) != _at(now, path)
+    return bool(_at(was, path) != _at(now, path))
 
 
 def _at(value: Any, path: str) -> Any:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import newer
+import packages
 import pytest
 import yaml
 from registries import AskedError, Aws, Registries, newest
 
-from eks_gpushare.catalog import versions
+from eks_gpushare.catalog import gpu_instance_types, versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,16 +142,16 @@ def as_pinned(world: World) -> World:
     world.tags[versions.CLUSTER_AUTOSCALER_IMAGE] = list(map(str, autoscalers))
     for image in versions.IMAGES:
         world.tags[image.repository] = [image.tag]
-    module, version = newer.packages.KARPENTER
+    module, version = packages.KARPENTER
     world.texts[f"go.example/{module}/@latest"] = json.dumps({"Version": version})
-    wheel = f"moto-{newer.packages.MOTO}-py3-none-any.whl"
+    wheel = f"moto-{packages.MOTO}-py3-none-any.whl"
     world.texts["simple/moto/"] = f'<!DOCTYPE html><a href="{wheel}">{wheel}</a>'
-    kinds = newer.gpu_instance_types().items()
+    kinds = gpu_instance_types().items()
     world.texts[PRICES] = prices({n: p for n, t in kinds if (p := t.price("us-east-1"))})
     for kubernetes in versions.KUBERNETES_VERSIONS:
         eks = f"/aws/service/eks/optimized-ami/{kubernetes}/amazon-linux-2023/x86_64/nvidia"
-        image = str(versions.ami_release("al2023", kubernetes))
-        world.parameters[f"{eks}/recommended/release_version"] = image
+        release = str(versions.ami_release("al2023", kubernetes))
+        world.parameters[f"{eks}/recommended/release_version"] = release
         rocket = (
             f"/aws/service/bottlerocket/aws-k8s-{kubernetes}-nvidia/x86_64/latest/image_version"
         )
@@ -197,7 +198,7 @@ def test_each_registry_tells_of_what_is_newer(world: World) -> None:
     world.closed.add(karpenter)
     world.tags[versions.PYTHON.repository] += ["3.13.17-slim", "3.14.1-slim", "3.13.18"]
     world.tags[versions.CLUSTER_AUTOSCALER_IMAGE] += ["v1.35.11", "v1.37.0"]
-    kinds = newer.gpu_instance_types().items()
+    kinds = gpu_instance_types().items()
     world.texts[PRICES] = prices(
         {n: p for n, t in kinds if (p := t.price("us-east-1"))} | {"g6.xlarge": 0.7}
     )
@@ -253,7 +254,7 @@ def test_versions_are_written_with_the_day_and_nothing_else(world: World) -> Non
     assert (made["KARPENTER"].version, made["KARPENTER"].read) == ("1.14.1", DAY)
     assert made["PYTHON"].tag == "3.13.17-slim"
     assert made["PYTHON"].digest == "sha256:" + f"{len('3.13.17-slim'):064x}"
-    assert made["PAUSE"]._replace(read=None) == versions.PAUSE._replace(read=None)
+    assert made["PAUSE"]._replace(read=DAY) == versions.PAUSE._replace(read=DAY)
     assert made["cluster_autoscaler_tag"]("1.35") == "v1.35.11"
     assert made["cluster_autoscaler_tag"]("1.36") == versions.cluster_autoscaler_tag("1.36")
     assert made["CLUSTER_AUTOSCALERS_READ"] == made["AMIS_READ"] == DAY

@@ -248,7 +248,7 @@ class _Schema:
 
 def _plain_within(prop: Schema) -> Schema:
     """A type of which nothing is an output, as that of a plain property has to say for itself."""
-    inside = {
+    inside: Schema = {
         key: {**_plain_within(prop[key]), "plain": True}
         for key in ("items", "additionalProperties")
         if key in prop

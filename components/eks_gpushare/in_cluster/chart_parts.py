@@ -107,7 +107,7 @@ def immutable_config_map(
 
 
 def _new_name(prefix: str) -> pulumi.Output[str]:
-    fresh = f"{prefix}-{secrets.token_hex(_SUFFIX_BYTES)}"
+    fresh: Any = f"{prefix}-{secrets.token_hex(_SUFFIX_BYTES)}"
     return pulumi.Output.from_input(pulumi.UNKNOWN if pulumi.runtime.is_dry_run() else fresh)
 
 

@@ -77,8 +77,9 @@ class _Servicer(ProviderServicer):
         RUN.set(self._runs[request.monitorEndpoint])
         return await super()._construct(request, context)
 
-    async def _construct_inputs(self, inputs: Any, input_dependencies: Any) -> dict[str, Any]:
-        found = await super()._construct_inputs(inputs, input_dependencies)
+    @staticmethod
+    async def _construct_inputs(inputs: Any, input_dependencies: Any) -> dict[str, Any]:
+        found = await ProviderServicer._construct_inputs(inputs, input_dependencies)  # noqa: SLF001  (overridden)
         return {
             key: await _settled(each) if key in HANDED_OVER else each for key, each in found.items()
         }

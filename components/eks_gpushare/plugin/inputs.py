@@ -51,7 +51,7 @@ class Translation:
             if item is None:
                 continue
             if key in properties:
-                kind = HANDED_OVER.get(key, properties[key])
+                kind = HANDED_OVER[key] if key in HANDED_OVER else properties[key]
                 yield python_name(key), self._value(item, kind, (*at, key))
             elif key in keys:
                 self.found.append(_python_name((*at, key), key, keys[key]))

@@ -22,7 +22,9 @@ def schema_text() -> str:
     return FILE.read_text(encoding="utf-8")
 
 
-HANDED_OVER = {"served": {"items": {"$ref": "#/types/eks-gpushare:index:ServedPool"}}}
+HANDED_OVER: dict[str, dict[str, Any]] = {
+    "served": {"items": {"$ref": "#/types/eks-gpushare:index:ServedPool"}}
+}
 """Inputs that another component has told, which knew them from the start, and what they are. In the
 schema they are anything: in Java and C# an output of an object type is no input of it."""
 
