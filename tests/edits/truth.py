@@ -39,6 +39,7 @@ _BY_PROVIDER: Final[Mapping[str, frozenset[str]]] = {
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": frozenset({"policyArn", "role"}),
     "aws:cloudwatch/eventTarget:EventTarget": frozenset({"rule", "targetId"}),
     "aws:ec2/tag:Tag": frozenset({"key", "resourceId"}),
+    "aws:sqs/queuePolicy:QueuePolicy": frozenset({"queueUrl"}),
     # pulumi-kubernetes, for what this project registers.
     RELEASE: frozenset({"name", "namespace"}),
     "kubernetes:apps/v1:Deployment": frozenset({"spec.selector"}),
@@ -88,7 +89,8 @@ def create_only(token: str) -> frozenset[str]:
     if token not in EQUIVALENTS:
         return given
     to = EQUIVALENTS[token]
-    theirs = {each.split("/")[2] for each in schema(to.type).get("createOnlyProperties", ())}
+    whole = (each.split("/")[2:] for each in schema(to.type).get("createOnlyProperties", ()))
+    theirs = {each[0] for each in whole if len(each) == 1}
     ours = {name: mine for mine, name in to.names.items()}
     names = {ours.get(each, each[:1].lower() + each[1:]) for each in theirs}
     return frozenset(names | given | ({"namePrefix"} if "name" in names else set()))

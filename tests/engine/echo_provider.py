@@ -62,7 +62,12 @@ REPLACING = {
     "aws:ec2/eip:Eip": ("domain",),
     "aws:ec2/natGateway:NatGateway": ("allocationId", "subnetId"),
     "aws:eks/addon:Addon": ("addonName", "clusterName"),
-    "aws:eks/cluster:Cluster": ("encryptionConfig", "name", "roleArn"),
+    "aws:eks/cluster:Cluster": (
+        "bootstrapSelfManagedAddons",
+        "encryptionConfig",
+        "name",
+        "roleArn",
+    ),
     "aws:iam/role:Role": ("name", "namePrefix", "path"),
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": ("policyArn", "role"),
     "aws:cloudwatch/eventRule:EventRule": ("name", "namePrefix"),
