@@ -32,7 +32,8 @@ NOTHING = {
     "charts.clusterAutoscaler.version": _NOT_THERE,
     "charts.clusterAutoscaler.values": _NOT_THERE,
     **{
-        f"charts.efaDevicePlugin{key}": _NOT_THERE
+        f"charts.{chart}{key}": _NOT_THERE
+        for chart in ("dcgmExporter", "efaDevicePlugin")
         for key in ("", ".version", ".repository", ".path", ".values", ".timeoutSeconds")
     },
     **{

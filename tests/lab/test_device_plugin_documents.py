@@ -28,7 +28,7 @@ def simulated(document: str, environment: dict[str, str]) -> dict[str, Any]:
     return {"registers": advertising.advertised(FOUR, running.configuration)}
 
 
-@pytest.mark.parametrize("name", DOCUMENTS.keys() - OTHERWISE.keys())
+@pytest.mark.parametrize("name", sorted(DOCUMENTS.keys() - OTHERWISE.keys()))
 def test_the_simulated_node_takes_a_configuration_as_nvidias_plugin_does(name: str) -> None:
     given = DOCUMENTS[name]
     expected: dict[str, Any] = {k: given[k] for k in ("registers", "refused") if k in given}
