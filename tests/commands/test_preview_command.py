@@ -74,6 +74,7 @@ def test_what_karpenter_buys_stands_beside_the_cheapest(run: Run, tmp_path: Path
     assert run(*mine, "gpu=4", "--json").json["purchases"] == {
         "gpu": {
             "pods": 4,
+            "waiting": 0,
             "bought": {"nodes": {"g6.xlarge": 1}, "usdPerHour": 0.8048},
             "cheapest": {"nodes": {"g6.xlarge": 1}, "usdPerHour": 0.8048},
         }

@@ -70,6 +70,7 @@ def told(fragment: dict[str, Any], today: date) -> list[str]:
     [
         ({}, versions.DEVICE_PLUGIN, "devicePlugin"),
         ({"gpuStack": {"manager": "gpuOperator"}}, versions.GPU_OPERATOR, "gpuOperator"),
+        ({"gpuStack": {"dcgmExporter": True}}, versions.DCGM_EXPORTER, "dcgmExporter"),
         ({"karpenter": {}}, versions.KARPENTER, "karpenter"),
         ({"clusterAutoscaler": {}}, versions.CLUSTER_AUTOSCALER, "clusterAutoscaler"),
         (SCALED, versions.KEDA, "keda"),
@@ -146,3 +147,10 @@ def test_ages_are_printed_one_a_line(capsys: pytest.CaptureFixture[str]) -> None
 
     assert len(lines) == len(ages())
     assert all(re.match(r"20\d\d-\d\d-\d\d +\d+ days  ", line) for line in lines)
+
+
+def test_ages_are_of_all_and_of_no_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["findings", "GPU473", "--ages"]) == 2
+    told = capsys.readouterr()
+
+    assert told == ("", "eks-gpushare: --ages lists all that was read, and takes no CODE\n")

@@ -67,7 +67,7 @@ def test_the_cheapest_is_the_least_of_all_ways(
 
 POOL = {
     "provisioner": "karpenter",
-    "scaling": {},
+    "scaling": {"max": None},
     "request": {"nvidia.com/gpu.shared": 1},
     "perNode": {name: {"nvidia.com/gpu.shared": held} for name, held in HOLDS.items()},
     "shares": [
@@ -89,6 +89,19 @@ def test_it_is_told_beside_the_cheapest() -> None:
         "  gpu: for 25 pods 2 x g6.12xlarge, 9.20 $/hour",
         "    the cheapest would be 7 x g6.xlarge, 5.63 $/hour",
         "  few: for 3 pods 1 x g6.xlarge, 0.80 $/hour",
+    ]
+
+
+def test_no_more_is_bought_than_the_pool_may_have() -> None:
+    most = {"nodes": 2, "shares": {"nvidia.com/gpu.shared": 32}}
+    found = purchases({"gpu": 35}, {"gpu": {**POOL, "scaling": {"max": most}}})
+
+    assert (found["gpu"]["pods"], found["gpu"]["waiting"]) == (35, 3)
+    assert list(purchase_lines(found)) == [
+        "What Karpenter buys",
+        "  gpu: for 32 pods 2 x g6.12xlarge, 9.20 $/hour",
+        "    the cheapest would be 8 x g6.xlarge, 6.44 $/hour",
+        "    3 more wait: at its largest the pool has room for 32",
     ]
 
 

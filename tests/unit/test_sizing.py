@@ -85,6 +85,12 @@ def test_a_node_that_has_room_for_fewer_pods_than_gpus_has_none_for_each() -> No
     assert (found.replicas, found.pods) == (0, 0)
 
 
+def test_a_node_whose_own_pods_take_all_addresses_has_none_for_others() -> None:
+    found = sized(Need(Fraction(1)), kubelet={"maxPods": 6})
+
+    assert (bounds(found)["pods"], found.replicas, found.pods) == ((0, 0), 0, 0)
+
+
 def test_the_smallest_device_of_a_layout_decides() -> None:
     layout = {"mode": "mig", "layout": "all-balanced", "timeSlicing": {"replicas": 2}}
     found = sized(Need(Fraction(2 * GIB)), "p4d.24xlarge", layout)

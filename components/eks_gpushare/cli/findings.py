@@ -38,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Explain kinds of findings, or list all."""
+    if options.ages and options.codes:
+        print("eks-gpushare: --ages lists all that was read, and takes no CODE", file=sys.stderr)
+        return WRONG_USAGE
     if options.ages:
         return _print_ages(as_json=options.json)
     known = known_names()

@@ -155,11 +155,15 @@ def _explain(options: argparse.Namespace, declared: Declared) -> int:
     if options.json:
         document = [{"name": each.name, "why": each.why, "files": files} for each, files in scopes]
         print_json({"scopes": document})
-        return FINE
-    for each, files in scopes:
-        sys.stdout.write(f"{printable(each.name)}: {printable(each.why)}\n")
-        sys.stdout.writelines(f"  {printable(file)}\n" for file in files)
-    return FINE
+    else:
+        for each, files in scopes:
+            sys.stdout.write(f"{printable(each.name)}: {printable(each.why)}\n")
+            sys.stdout.writelines(f"  {printable(file)}\n" for file in files)
+        sys.stdout.flush()
+    unread = [name for name, file in reading.files.items() if not file.readable]
+    for name in unread:
+        _say(f"{printable(name)} cannot be read")
+    return WRONG_USAGE if unread else FINE
 
 
 def _linted(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.sharing.karpenter.purchase import bought, cheapest
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -49,10 +47,13 @@ def purchase_lines(found: Mapping[str, Any]) -> Iterator[str]:
         if each is None:
             yield f"  {name}: not known, since a price is not"
             continue
-        made, best = each["bought"], each["cheapest"]
-        yield f"  {name}: for {each['pods']} pods {_text(made)}"
+        made, best, waiting = each["bought"], each["cheapest"], each["waiting"]
+        yield f"  {name}: for {each['pods'] - waiting} pods {_text(made)}"
         if best["usdPerHour"] < made["usdPerHour"]:
             yield f"    the cheapest would be {_text(best)}"
+        if waiting:
+            room = each["pods"] - waiting
+            yield f"    {waiting} more wait: at its largest the pool has room for {room}"
 
 
 def _is_dynamic(pool: Mapping[str, Any]) -> bool:
@@ -60,13 +61,18 @@ def _is_dynamic(pool: Mapping[str, Any]) -> bool:
 
 
 def _of_pool(pool: Mapping[str, Any], pods: int) -> dict[str, Any] | None:
+    from eks_gpushare.sharing.karpenter.purchase import bought, cheapest
+
     (resource,) = pool["request"]
     holds = {name: node.get(resource, 0) for name, node in pool["perNode"].items()}
     if any(share["usdPerHour"] is None for share in pool["shares"]):
         return None
     prices = {name: _price(pool["shares"], name) for name in holds}
-    ways = {"bought": bought(holds, prices, pods), "cheapest": cheapest(holds, prices, pods)}
-    return {"pods": pods, **{key: _json(way) for key, way in ways.items()}}
+    largest = pool["scaling"]["max"]
+    room = pods if largest is None else min(pods, largest["shares"].get(resource, 0))
+    ways = {"bought": bought(holds, prices, room), "cheapest": cheapest(holds, prices, room)}
+    made = {key: _json(way) for key, way in ways.items()}
+    return {"pods": pods, "waiting": pods - room, **made}
 
 
 def _price(shares: Iterable[Mapping[str, Any]], instance_type: str) -> float:

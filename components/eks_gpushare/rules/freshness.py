@@ -73,6 +73,8 @@ def _charts(ctx: Context) -> Iterator[tuple[FieldPath, HelmChart, Chart | None]]
             yield ("charts", "gpuOperator"), versions.GPU_OPERATOR, charts.gpu_operator
         else:
             yield ("charts", "devicePlugin"), versions.DEVICE_PLUGIN, charts.device_plugin
+            if environment.gpu_stack.dcgm_exporter:
+                yield ("charts", "dcgmExporter"), versions.DCGM_EXPORTER, charts.dcgm_exporter
     if environment.karpenter is not None:
         yield ("charts", "karpenter"), versions.KARPENTER, charts.karpenter
     if environment.cluster_autoscaler is not None:

@@ -175,17 +175,17 @@ def _of_the_node(
     taken = on_each_node(environment).and_(_OF_GPUS)
     if need.cpu_millis is not None:
         left = has.cpu_millis - taken.cpu_millis
-        pods = int(left / need.cpu_millis)
+        pods = max(0, int(left / need.cpu_millis))
         takes = f"{_number(need.cpu_millis)}m"
         yield Bound("cpu", f"{left}m", takes, pods // devices, pods, _AMI_SOURCE)
     if need.memory_mib is not None:
         left = has.memory_mib - taken.memory_mib
-        pods = int(left / need.memory_mib)
+        pods = max(0, int(left / need.memory_mib))
         takes = _mib(need.memory_mib)
         yield Bound("memory", f"{left} MiB", takes, pods // devices, pods, _AMI_SOURCE)
     most = pods_of_node(pool, instance_type, environment)
     if most is not None:
-        pods = most - SYSTEM_PODS
+        pods = max(0, most - SYSTEM_PODS)
         said = f"{most}, {SYSTEM_PODS} of them the node's own"
         yield Bound("pods", said, "1", pods // devices, pods, _ENI_SOURCE)
 

@@ -42,16 +42,19 @@ def bought(holds: Mapping[str, int], prices: Mapping[str, float], pods: int) -> 
 
 def cheapest(holds: Mapping[str, int], prices: Mapping[str, float], pods: int) -> Purchase:
     """The nodes that have room for the pods for least; arguments as above."""
-    least: list[tuple[float, tuple[str, ...]]] = [(0.0, ())]
+    costs, chosen = [0.0], [""]
     for count in range(1, pods + 1):
         ways = (
-            (least[max(0, count - held)][0] + prices[name], (*least[max(0, count - held)][1], name))
-            for name, held in holds.items()
-            if held
+            (costs[max(0, count - held)] + prices[name], name) for name, held in holds.items() if held
         )
-        least.append(min(ways))
-    chosen = least[pods][1]
-    return _purchase({name: chosen.count(name) for name in sorted(set(chosen))}, prices)
+        cost, name = min(ways)
+        costs.append(cost)
+        chosen.append(name)
+    names = list[str]()
+    while pods > 0:
+        names.append(chosen[pods])
+        pods -= holds[chosen[pods]]
+    return _purchase({name: names.count(name) for name in sorted(set(names))}, prices)
 
 
 def _purchase(nodes: Mapping[str, int], prices: Mapping[str, float]) -> Purchase:
