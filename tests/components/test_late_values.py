@@ -521,7 +521,7 @@ def test_a_key_of_the_same_program_is_one_that_is_taken(record: Callable[..., Ru
         {"exclude_unset": True},
         {},
     ],
-    ids=str,
+    ids=["without blocks", "blocks alone", "what is set", "all"],
 )
 def test_what_is_dumped_is_what_pydantic_dumps(file: Path, options: dict[str, Any]) -> None:
     environment = check_file(file).environment
