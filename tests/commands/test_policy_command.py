@@ -24,6 +24,11 @@ def test_time_slicing_has_one_advisory_about_its_ten_replicas(run: Run) -> None:
     ]
 
 
+@pytest.mark.parametrize("stack", ["time-slicing", "gpu-operator", "mps", "mig-balanced"])
+def test_what_a_chart_is_told_is_judged_with_its_config_map(run: Run, stack: str) -> None:
+    assert "not judged" not in run("policy", stack).out
+
+
 def test_a_mandatory_violation_is_exit_code_one(run: Run, tmp_path: Path) -> None:
     """The same finding, made mandatory by the settings that the engine takes too."""
     config = tmp_path / "levels.json"

@@ -207,6 +207,11 @@ def test_manifests_that_cannot_be_written_are_said_so(run: Run, tmp_path: Path) 
                 ("gpushare-system", "replace"),
                 ("gpushare-gpu", "replace"),
                 ("gpushare-cluster-eks", "replace"),
+                ("gpushare-cluster-eks-kube-proxy", "replace"),
+                ("gpushare-cluster-eks-vpc-cni", "replace"),
+                ("gpushare-cluster-coredns", "replace"),
+                ("gpushare-cluster-pod-identity-agent", "replace"),
+                ("gpushare-cluster-node-monitoring-agent", "replace"),
             ],
         ),
         (

@@ -94,3 +94,12 @@ def test_the_command_explains_scopes(capsys: pytest.CaptureFixture[str]) -> None
     )
     assert main(["lint", "--explain-scopes", "--together", "--json", "a"]) == 0
     assert '"name": "all files"' in capsys.readouterr().out
+
+
+def test_scopes_of_a_file_that_is_not_there_are_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["lint", "--explain-scopes", "missing.yaml"]) == 2
+    assert capsys.readouterr().err == "eks-gpushare: missing.yaml cannot be read\n"

@@ -26,6 +26,7 @@ _FOLLOWS = "KEDA keeps {now} of its pods by what it is told from then on"
 _NARROWER = "KEDA keeps {now} of its pods in place of {was}; those above that end"
 _ADDON = "EKS changes the add-on in place: its pods restart; nodes and other pods stay"
 _ADDON_ANEW = "the add-on is removed and installed anew; nodes and other pods stay"
+_ADDON_OF_ANOTHER = "the add-on goes with its cluster, and is installed on the new one"
 _OTHER_ADDON = frozenset({"addonName", "clusterName"})
 
 
@@ -63,7 +64,8 @@ def of_addons(before: Recording, after: Recording) -> Iterator[Consequence]:
         old = olds.get(urn)
         names = set(changed(old, new)) - _OF_EKS if old else set()
         if names & _OTHER_ADDON:
-            yield edit(new.name, "replace", tuple(sorted(names)), _ADDON_ANEW)
+            says = _ADDON_OF_ANOTHER if "clusterName" in names else _ADDON_ANEW
+            yield edit(new.name, "replace", tuple(sorted(names)), says)
         elif names:
             yield edit(new.name, "restart", tuple(sorted(names)), _ADDON)
 

@@ -8,6 +8,7 @@ true. Nothing here talks to a cloud.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from hashlib import blake2s, sha256
 from typing import TYPE_CHECKING, Any
@@ -303,16 +304,26 @@ def _kubernetes_outputs(plan: Plan, resource: Resource, given: Properties) -> Pr
     return {"metadata": {"name": name, "uid": digest(resource, 32), **metadata}}
 
 
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9.]+")
+
+
 def _settle_name(resource: Resource) -> None:
     """Make a name that the program does not want compared the same in every run.
 
     Such a name may be another one each time, and counts for a new object only. Here it ends with a
     digest of the content, so that what the name is given to differs exactly where the object does.
+    Where a preview leaves it open, it begins with the logical name, so that what reads the name of
+    an object, a policy or a manifest, finds the object.
     """
     metadata = resource.inputs.get("metadata")
     if "metadata.name" not in resource.options.get("ignoreChanges", ()):
         return
-    if isinstance(metadata, dict) and isinstance(name := metadata.get("name"), str):
+    if not isinstance(metadata, dict):
+        return
+    name = metadata.get("name")
+    if name is UNKNOWN:
+        name = f"{_NOT_IN_NAMES.sub('-', resource.name.lower())}-"
+    if isinstance(name, str):
         content = json.dumps(to_json(resource.inputs.get("data")), sort_keys=True)
         settled = f"{name.rpartition('-')[0]}-{sha256(content.encode()).hexdigest()[:10]}"
         resource.inputs = {**resource.inputs, "metadata": {**metadata, "name": settled}}

@@ -44,10 +44,11 @@ def cheapest(holds: Mapping[str, int], prices: Mapping[str, float], pods: int) -
     """The nodes that have room for the pods for least; arguments as above."""
     costs, chosen = [0.0], [""]
     for count in range(1, pods + 1):
-        ways = (
-            (costs[max(0, count - held)] + prices[name], name) for name, held in holds.items() if held
+        cost, name = min(
+            (costs[max(0, count - held)] + prices[each], each)
+            for each, held in holds.items()
+            if held
         )
-        cost, name = min(ways)
         costs.append(cost)
         chosen.append(name)
     names = list[str]()
