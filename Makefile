@@ -36,7 +36,7 @@ $(shell [ ! -e $(ORIGIN) ] || { [ -x $(PY) ] \
 
 PROJECTS := pyproject.toml components/pyproject.toml
 SOURCES := $(shell find components policies -name '*.py' 2>/dev/null)
-# It takes mypy a minute to read the SDKs: a new checkout begins with what the last one found, and mypy
+# It takes mypy a minute to read the SDKs: a new checkout begins with what was found last in any, and mypy
 # compares every file's content.
 CACHES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)
 KNOWN_TYPES := $(CACHES)/eks-gpushare-mypy
@@ -80,7 +80,9 @@ lint: $(DEV) $(COMPILED) ## Style, types and house rules
 	@[ -e .mypy_cache ] || cp -R "$(KNOWN_TYPES)" .mypy_cache 2>/dev/null || rm -rf .mypy_cache
 	$(PY) -m mypy $(TYPED)
 	$(if $(wildcard policies/__main__.py),$(PY) -m mypy policies/__main__.py)
-	@[ -e .mypy_cache/.kept ] || { mkdir -p "$(CACHES)" \
+	@[ -e .mypy_cache/.kept ] \
+		&& [ -z "$$(find $(TYPED) policies -name '*.py' -newer .mypy_cache/.kept)" ] || { \
+		rm -f .mypy_cache/.kept && mkdir -p "$(CACHES)" \
 		&& new=$$(mktemp -d "$(CACHES)/eks-gpushare-mypy.XXXXXX") \
 		&& cp -R .mypy_cache/. "$$new" && rm -rf "$(KNOWN_TYPES)" && mv "$$new" "$(KNOWN_TYPES)" \
 		&& touch .mypy_cache/.kept; } || true
