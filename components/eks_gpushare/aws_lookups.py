@@ -135,7 +135,7 @@ def _route_tables(vpc_id: str) -> list[RoutesOf]:
     found = [get_route_table(route_table_id=each) for each in get_route_tables(vpc_id=vpc_id).ids]
     return [
         RoutesOf(
-            main=any(each.main for each in table.associations),
+            main=any(association.main for association in table.associations),
             subnets=tuple(each.subnet_id for each in table.associations if each.subnet_id),
             internet=any((route.gateway_id or "").startswith("igw-") for route in table.routes),
         )

@@ -49,7 +49,7 @@ def register_cluster_autoscaler(
         Cluster Autoscaler, or nothing.
     """
     scaled = {name: pool for name, pool in spec.pools.items() if scaled_by_it(pool)}
-    groups = {each._spec.pool: each for each in nodes if isinstance(each, GpuPool)}
+    groups = {node._spec.pool: node for node in nodes if isinstance(node, GpuPool)}
     if not scaled or refs.cluster_name is None or refs.version is None:
         return []
     names = sorted(scaled)

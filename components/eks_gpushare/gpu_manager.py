@@ -130,7 +130,7 @@ def register_exporter(
     Returns:
         The exporter, or nothing.
     """
-    plugin = next((each for each in managers if isinstance(each, DevicePlugin)), None)
+    plugin = next((manager for manager in managers if isinstance(manager, DevicePlugin)), None)
     if plugin is None or not spec.gpu_stack.dcgm_exporter:
         return []
     chart = spec.charts.dcgm_exporter or Chart.model_construct()

@@ -78,7 +78,7 @@ def checked_manager(
         yield from _names_twice(spec)
         catalog, clashes = _joined_catalog(spec)
         yield from _disagreements(clashes)
-        ruled = [_where_given(each, spec) for each in rules(_joined(spec, catalog), names)]
+        ruled = [_where_given(rule, spec) for rule in rules(_joined(spec, catalog), names)]
         yield from ruled
         if not has_errors(ruled):  # what is wrong by itself is told once
             yield from disagreements_of_manager(_places(spec))

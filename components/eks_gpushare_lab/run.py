@@ -219,7 +219,7 @@ def _held(
     from eks_gpushare_lab.nvidia.holding import hold
 
     held = hold(session, folder, lab.directory, tell)
-    found = (each for pool in held for each in pool.findings())
+    found = (finding for pool in held for finding in pool.findings())
     return replace(report, held=held, findings=(*report.findings, *found))
 
 

@@ -150,7 +150,7 @@ class Session:
         if up is None:
             objects = self.by_use.take(desired.objects, desired.releases)
             desired = replace(desired, objects=tuple(objects))
-        self.scaling.begin(desired.gpu_pools, (each.chart for each in desired.releases))
+        self.scaling.begin(desired.gpu_pools, (release.chart for release in desired.releases))
         self._installer.install(desired, up)
         if up is not None:
             self.by_use.take_over(desired.objects, desired.releases)
@@ -164,7 +164,7 @@ class Session:
         Raises:
             LabError: If a program that they need beside the control plane does not start.
         """
-        objects = self.by_use.take([each.object for each in manifests])
+        objects = self.by_use.take([manifest.object for manifest in manifests])
         manifests = [replace(m, object=o) for m, o in zip(manifests, objects, strict=True)]
         # So that none of their pods counts as running before it is known whose it is.
         self._coming |= {each for each, _ in filter(None, (wanted_by(m.object) for m in manifests))}
@@ -289,8 +289,8 @@ class Session:
 
             def names_it(pod: Object) -> bool:
                 return pod["metadata"]["namespace"] == metadata["namespace"] and any(
-                    each.kind == kind and each.name == metadata["name"]
-                    for each in references(pod["spec"])
+                    reference.kind == kind and reference.name == metadata["name"]
+                    for reference in references(pod["spec"])
                 )
 
             self.observer.recount(names_it)
@@ -339,7 +339,7 @@ class Session:
             if short and not self._gets_no_more(workload) and not self.refused(workload):
                 return False
         jobs = [each for each in self.applied if each.kind in JOBS]
-        return all(self._is_at_rest(each) or self.refused(each) for each in jobs)
+        return all(self._is_at_rest(job) or self.refused(job) for job in jobs)
 
     def _gets_no_more(self, workload: PodOwner) -> bool:
         """Whether nobody makes another pod of a workload, though it has fewer than it wants."""

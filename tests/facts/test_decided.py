@@ -124,6 +124,10 @@ CASES = {
         fact_of("GPU744"), limits("nodes", static=True), KEPT, LIMITS
     ),
     "no limit": Case(fact_of("GPU746"), limits(), BROKEN, LIMITS),
+    "no policy": Case(fact_of("GPU751"), consolidates(), BROKEN, CONSOLIDATION),
+    "no policy, and nodes that stay": Case(
+        fact_of("GPU751"), consolidates(consolidateAfter="Never"), KEPT, CONSOLIDATION
+    ),
     "budgets that let nodes go": Case(
         fact_of("GPU751"),
         consolidates(consolidationPolicy="WhenEmptyOrUnderutilized", budgets=[{"nodes": "1"}]),

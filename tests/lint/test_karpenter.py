@@ -194,6 +194,8 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("GPU1077", merged(POOL, spec__template__metadata__labels={"nvidia.com/gpu.product": "A10G"})),
     ("GPU1078", merged(POOL, spec__limits=...)),
     ("GPU1079", merged(POOL, spec__disruption__consolidationPolicy="WhenEmptyOrUnderutilized")),
+    ("GPU1079", merged(POOL, spec__disruption__consolidationPolicy=...)),
+    ("GPU1079", merged(POOL, spec__disruption=...)),
     ("GPU1079", merged(POOL, spec__disruption={
         "consolidationPolicy": "Balanced", "consolidateAfter": "1m", "budgets": [{"nodes": "1"}]
     })),

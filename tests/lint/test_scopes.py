@@ -223,6 +223,7 @@ spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}]
   limits: {nvidia.com/gpu: 4}
+  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 5m}
 """
 POD = """\
 apiVersion: v1

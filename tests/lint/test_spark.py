@@ -27,6 +27,7 @@ spec:
         - {key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}
       taints: [{key: team, value: ml, effect: NoSchedule}]
   limits: {nvidia.com/gpu: 4}
+  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 5m}
 """
 VALUES = """\
 # Values of nvidia-device-plugin

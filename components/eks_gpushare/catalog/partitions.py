@@ -65,12 +65,12 @@ PARTITIONS = (
 
 def partition_of(region: str | None) -> Partition:
     """The partition of a region; the public one where the region is not known or new."""
-    for each in PARTITIONS:
-        if region is not None and re.fullmatch(each.regions, region):
-            return each
+    for partition in PARTITIONS:
+        if region is not None and re.fullmatch(partition.regions, region):
+            return partition
     return COMMERCIAL
 
 
 def partition_named(name: str) -> Partition | None:
     """The partition with this id, None if there is none."""
-    return next((each for each in PARTITIONS if each.id == name), None)
+    return next((partition for partition in PARTITIONS if partition.id == name), None)

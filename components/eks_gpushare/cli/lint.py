@@ -105,7 +105,7 @@ def _lint(
     made, reports = _linted(options, stack, declared, writes=writes)
     fixed = made.fixed if made is not None else ()
     if options.no_security:
-        reports = tuple(each.without_security() for each in reports)
+        reports = tuple(report.without_security() for report in reports)
     if wants_text(options):
         for each in fixed:
             sys.stdout.write(each.diff())
@@ -151,7 +151,7 @@ def _explain(options: argparse.Namespace, declared: Declared) -> int:
     from eks_gpushare.manifests.files import given_files
 
     reading = read_files(given_files(options.files), declared)
-    scopes = [(each, sorted(each.files or reading.files)) for each in reading.scopes()]
+    scopes = [(scope, sorted(scope.files or reading.files)) for scope in reading.scopes()]
     if options.json:
         document = [{"name": each.name, "why": each.why, "files": files} for each, files in scopes]
         print_json({"scopes": document})
@@ -208,7 +208,7 @@ def _document(reports: Sequence[FileReport], made: Corrections | None) -> dict[s
     if made is not None:
         by_name = {each.file: {"fixes": each.places, "diff": each.diff()} for each in made.fixed}
         by_name |= {each.file: {"notFixed": f"it {each.why}"} for each in made.left}
-    return {"files": [{**each.as_json(), **by_name.get(each.file, {})} for each in reports]}
+    return {"files": [{**report.as_json(), **by_name.get(report.file, {})} for report in reports]}
 
 
 def _report(reports: Sequence[FileReport], *, quiet: bool) -> Found:
@@ -229,7 +229,7 @@ def _report(reports: Sequence[FileReport], *, quiet: bool) -> Found:
     reasons = [str(each.silence) for report in reports for each in report.silenced]
     rules = {rule.id: rule for rule in (*lint_rules(), *defect_rules())}
     readable = all(report.readable for report in reports)
-    files = [each.file for each in reports]
+    files = [report.file for report in reports]
     silenced = list(zip(away, reasons, strict=True))
     return report_of("lint", files, found, rules, silenced=silenced, ended=readable)
 

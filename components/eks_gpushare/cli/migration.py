@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     from eks_gpushare.manifests.files import given_files
 
     reading = read_files(given_files(options.files))
-    unread = [each for each in reading.reports() if not each.readable]
+    unread = [report for report in reading.reports() if not report.readable]
     for each in unread:
         for found in each.found:
             sys.stderr.write(f"{printable(each.file)}: {printable(found.finding.message)}\n")

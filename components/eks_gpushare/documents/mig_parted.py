@@ -70,7 +70,7 @@ def _item(item: MigPartedItem) -> dict[str, Any]:
     gpus = "all" if item.gpus is None else list(item.gpus)
     made: dict[str, Any] = {"devices": gpus, "mig-enabled": bool(item.devices)}
     if item.device_ids:
-        made = {"device-filter": [_filter(each) for each in item.device_ids], **made}
+        made = {"device-filter": [_filter(device_id) for device_id in item.device_ids], **made}
     if item.devices:
         made["mig-devices"] = dict(sorted(item.devices.items()))
     return made

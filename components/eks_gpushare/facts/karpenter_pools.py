@@ -18,7 +18,10 @@ OF_TYPES: Final = (
 )
 """What it counts of nodes by their type: `computeCapacity` of karpenter-provider-aws
 (1.14, pkg/providers/instancetype/types.go)."""
-_MOVING: Final = (None, "WhenEmptyOrUnderutilized", "Balanced")
+DEFAULT_POLICY: Final = "WhenEmptyOrUnderutilized"
+"""What Karpenter takes of a pool that names no consolidationPolicy: the default of its definition
+(sigs.k8s.io/karpenter 1.14, pkg/apis/v1/nodepool.go)."""
+_MOVING: Final = (None, DEFAULT_POLICY, "Balanced")
 """Policies by which it does; others than WhenEmpty are refused."""
 _HUGE_PAGES: Final = "hugepages-"
 """How resources begin that a node has where its kernel is told so."""
@@ -50,7 +53,7 @@ def moves_pods(policy: object, after: object, budgets: Iterable[Mapping[str, obj
     """Whether Karpenter evicts pods that run, to put them on fewer or cheaper nodes.
 
     Args:
-        policy: `consolidationPolicy`; Karpenter takes WhenEmptyOrUnderutilized where there is none.
+        policy: `consolidationPolicy`; None for a pool that names none, and gets DEFAULT_POLICY.
         after: `consolidateAfter`.
         budgets: Those of the pool: one that holds always and lets no node go for being little used
             keeps pods where they are, https://karpenter.sh/docs/concepts/disruption/.

@@ -74,9 +74,9 @@ def _share_of_v4(networks: Iterable[IPv4Network]) -> Fraction:
 
 def _share_of_v6(networks: Iterable[IPv6Network]) -> Fraction:
     found = sum(
-        min(each.num_addresses, _V6.num_addresses)
-        for each in collapse_addresses(networks)
-        if each.overlaps(_V6)
+        min(address.num_addresses, _V6.num_addresses)
+        for address in collapse_addresses(networks)
+        if address.overlaps(_V6)
     )
     return Fraction(found, _V6.num_addresses)
 

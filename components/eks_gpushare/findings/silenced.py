@@ -162,7 +162,7 @@ def _next(lines: list[str], number: int) -> int:
 def unused(silences: Iterable[Silence], used: Iterable[Silence]) -> Iterator[Silence]:
     """Those that let nothing be."""
     known = set(used)
-    return (each for each in silences if each not in known)
+    return (silence for silence in silences if silence not in known)
 
 
 def about_comments(

@@ -77,7 +77,7 @@ class Offers(NamedTuple):
 @kept
 def offers(inventory: Inventory, cluster: str) -> Offers:
     """What the nodes with GPUs of a cluster advertise."""
-    plugins = tuple(each for each in daemons(inventory, cluster) if each.role == "plugin")
+    plugins = tuple(daemon for daemon in daemons(inventory, cluster) if daemon.role == "plugin")
     return Offers(
         tuple(
             _offer(inventory, kind, plugins)
@@ -188,7 +188,7 @@ def lacks_for_ever(kind: NodeKind, resource: str) -> bool:
     if model is None:
         return False
     sizes = (_MIG_DEVICE.match(mig_resource(name)) for name in model.profiles)
-    return asked.groups() not in [each.groups() for each in sizes if each is not None]
+    return asked.groups() not in [size.groups() for size in sizes if size is not None]
 
 
 def is_gpu_resource(name: str) -> bool:

@@ -194,7 +194,7 @@ def _is_for(given: Any, instance_type: InstanceType) -> bool:
     if given is None:
         return True
     model = _model(instance_type)
-    ids = {f"{each}10DE".lower() for each in model.device_ids} if model else set()
+    ids = {f"{device_id}10DE".lower() for device_id in model.device_ids} if model else set()
     listed = [str(each).lower() for each in (items(given) or [given])]
     return not ids or any(each.partition(":")[0] in ids for each in listed)
 

@@ -38,7 +38,7 @@ def chart_named(given: Any) -> str | None:
     if not isinstance(given, str):
         return None
     last = given.rstrip("/").rpartition("/")[2]
-    return next((each for each in CHARTS if last == each or last.startswith(f"{each}-")), None)
+    return next((chart for chart in CHARTS if last == chart or last.startswith(f"{chart}-")), None)
 
 
 def release(

@@ -152,7 +152,7 @@ class Kustomizations:
         return next(
             (
                 found
-                for found in (posixpath.join(path, each) for each in NAMES)
+                for found in (posixpath.join(path, name) for name in NAMES)
                 if found in self._by_file
             ),
             None,
@@ -284,7 +284,7 @@ class Kustomizations:
 
 def tops_of(contents: Mapping[str, frozenset[str]]) -> list[str]:
     """Kustomizations that are in no other; of some that are in one another, the first."""
-    inside = {each for name, files in contents.items() for each in files if each != name}
+    inside = {file for name, files in contents.items() for file in files if file != name}
     found = [name for name in contents if name not in inside]
     covered = frozenset[str]().union(*(contents[name] for name in found))
     for name in contents:

@@ -64,7 +64,7 @@ def wrong_devices(
 def _of_no_gpu(
     name: str, counts: Mapping[str, int], models: Sequence[MigModel], apart: str
 ) -> Iterator[WrongDevices]:
-    known = {each for model in models for each in model.profiles}
+    known = {profile for model in models for profile in model.profiles}
     which = models[0].name if len(models) == 1 else "GPU in EC2"
     strange = [count for count in counts if _usual(count) not in known]
     for each in strange:

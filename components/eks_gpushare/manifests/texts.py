@@ -203,8 +203,8 @@ def _document(
     except StopReadingError as stop:
         problems = [*problems, stop.problem]
     placed = []
-    for each in problems:
-        line, column = text.in_file(each.line - 1, each.column - 1)
-        placed.append(each._replace(line=line, column=column))
+    for problem in problems:
+        line, column = text.in_file(problem.line - 1, problem.column - 1)
+        placed.append(problem._replace(line=line, column=column))
     empty = root is None or root.value is None or root.value is UNKNOWN
     return None if empty else replace(text, root=root), placed

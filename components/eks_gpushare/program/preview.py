@@ -132,7 +132,7 @@ def _only_stack_file(project: Project) -> Path:
     """The stack file of a program that is named alone: its only one, or one yet to be made."""
     files = sorted(project.stacks.glob("Pulumi.*.yaml"))
     if len(files) > 1:
-        names = ", ".join(stack_name(each) for each in files)
+        names = ", ".join(stack_name(file) for file in files)
         raise ProjectError(f"{project.stacks} has the stacks {names}: name one of them.")
     return files[0] if files else project.stacks / f"Pulumi.{_ONLY_STACK}.yaml"
 

@@ -77,7 +77,7 @@ def _of_pool(pool: Mapping[str, Any], pods: int) -> dict[str, Any] | None:
 
 def _price(shares: Iterable[Mapping[str, Any]], instance_type: str) -> float:
     """A node's price: that of all its shares together."""
-    return round(sum(_of_shares(each, instance_type) for each in shares), 4)
+    return round(sum(_of_shares(share, instance_type) for share in shares), 4)
 
 
 def _of_shares(share: Mapping[str, Any], instance_type: str) -> float:

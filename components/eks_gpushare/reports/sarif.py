@@ -40,7 +40,7 @@ def sarif(reports: Sequence[Report], version: str) -> str:
         reports: What was found.
         version: Of this package.
     """
-    runs = [_run(each, version) for each in reports]
+    runs = [_run(report, version) for report in reports]
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": runs}
     return json.dumps(_whole(document), indent=2, allow_nan=False) + "\n"
 

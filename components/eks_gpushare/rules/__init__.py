@@ -50,8 +50,8 @@ def _node_settings(environment: Environment) -> bool:
         return True
     nodes = [*environment.pools.values(), *([environment.system] if environment.system else [])]
     return any(
-        getattr(each, key, None) is not None
-        for each in nodes
+        getattr(node, key, None) is not None
+        for node in nodes
         for key in (
             *("node_role", "user_data", "kubelet", "max_unavailable", "local_storage"),
             "custom_ami",  # whose user data has labels, and has to fit too
@@ -272,9 +272,9 @@ def check_environment(
     catalog = catalog_with(environment, region, found)
     ctx = Context(environment, catalog, region, today or date.today())  # noqa: DTZ011  (a calendar day)
     checks = [each for each in checks_of(environment) if each.runs is not Runs.ALONE]
-    for each in checks:
-        if each.scope is not Scope.POOL:
-            found += each(ctx)
+    for check in checks:
+        if check.scope is not Scope.POOL:
+            found += check(ctx)
     found += until_unread(pool_findings, checks, ctx)
     return [each for each in found if each.severity == "error"] if partly_read else found
 
@@ -290,7 +290,7 @@ def pool_findings(
         checked_before: Names of pools that are right by themselves: only what depends on who
             manages their GPUs is looked at.
     """
-    of_pools = [each for each in checks if each.scope is Scope.POOL]
+    of_pools = [check for check in checks if check.scope is Scope.POOL]
     for name, pool in ctx.environment.pools.items():
         for each in of_pools:
             if each.by_manager or name not in checked_before:

@@ -310,9 +310,9 @@ def _checks(ctx: Context) -> Iterator[Check[...]]:
 
 
 def _run(ctx: Context, scope: Scope) -> Iterator[Finding]:
-    for each in _checks(ctx):
-        if each.scope is scope:
-            yield from each(ctx)
+    for check in _checks(ctx):
+        if check.scope is scope:
+            yield from check(ctx)
 
 
 def _run_pools(ctx: Context, checked_before: Collection[str] = ()) -> Iterator[Finding]:

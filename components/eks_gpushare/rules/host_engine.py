@@ -146,7 +146,7 @@ def exporter_without_engine(ctx: Context) -> Iterator[Finding]:
     if not (given.get("enabled") is not False if brings_one else has_own_exporter(environment)):
         return
     for name, pool in pools.items():
-        known = any(ctx.catalog.find(each) for each in pool.instance_types)
+        known = any(ctx.catalog.find(instance_type) for instance_type in pool.instance_types)
         if known and not has_agent_engine(pool, ctx.catalog):
             yield NO_ENGINE.finding(
                 ("pools", name, "instanceTypes"),

@@ -236,7 +236,7 @@ def _lacking(region: str | None, found: InstanceType) -> bool:
     """Whether a region is without a type: the catalog has offerings of some partitions only."""
     if not region or not found.zones or region in found.zones:
         return False
-    known = {partition_of(each) for kind in gpu_instance_types().values() for each in kind.zones}
+    known = {partition_of(zone) for kind in gpu_instance_types().values() for zone in kind.zones}
     return partition_of(region) in known
 
 

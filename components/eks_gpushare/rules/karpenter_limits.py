@@ -155,7 +155,7 @@ def _by_type(
     ctx: Context, resource: str, nodes: Mapping[str, Mapping[str, int]]
 ) -> dict[str, Fraction | None]:
     """What Karpenter believes a node of each type to have; None where that is not known."""
-    types = [found for each in nodes if (found := ctx.catalog.find(each)) is not None]
+    types = [found for node in nodes if (found := ctx.catalog.find(node)) is not None]
     return {found.name: _of_node(found, resource, nodes) for found in types}
 
 

@@ -363,7 +363,7 @@ def used(ctx: Context) -> Iterator[Finding]:
                 "Remove the block, or add keda with a prometheus.",
             )
         return
-    if not any(is_scaled(each) for each in (ctx.environment.workloads or {}).values()):
+    if not any(is_scaled(workload) for workload in (ctx.environment.workloads or {}).values()):
         yield KEDA_IDLE.finding(
             ("keda",),
             "No workload of this stack has pods that follow their use.",

@@ -83,7 +83,7 @@ def template_tags(plan: PoolPlan, catalog: Catalog) -> dict[str, str]:
         return {}
     nodes = [{**promised(plan, name), **_interfaces(plan, name)} for name in pool.instance_types]
     resources = dict.fromkeys(resource for node in nodes for resource in node)
-    told = {each: str(min(node.get(each, 0) for node in nodes)) for each in resources}
+    told = {resource: str(min(node.get(resource, 0) for node in nodes)) for resource in resources}
     pods, gib = _pods(pool, catalog), _storage_gib(pool, catalog)
     if pods is not None:
         told["pods"] = str(pods)

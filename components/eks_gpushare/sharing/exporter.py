@@ -78,7 +78,7 @@ def exporter_chart_values(
         "podAnnotations": {"prometheus.io/scrape": "true", "prometheus.io/port": _PORT},
     }
     env: list[dict[str, Any]] = []
-    if node_monitoring_agent and any(has_agent_engine(each, catalog) for each in pools.values()):
+    if node_monitoring_agent and any(has_agent_engine(pool, catalog) for pool in pools.values()):
         derived["hostNetwork"] = True
         env.append({"name": REMOTE_ENGINE, "value": ENGINE_ADDRESS})
     if any(replicas(pool) > 1 for pool in pools.values()):

@@ -62,7 +62,7 @@ def environment_parts(
         _named(name): _workload(service or {}, pool, wake) for name, service in services.items()
     }
     asked = sum(_most(each) for each in made.values())
-    least = [_capability(each, "serverlessConfiguration") for each in services.values()]
+    least = [_capability(service, "serverlessConfiguration") for service in services.values()]
     warm = max((each.get("minimumNodesInPool") or 0 for each in least), default=0)
     return {"pools": {pool: _pool(gpu, asked, warm, provisioner)}, "workloads": made}
 

@@ -51,7 +51,7 @@ class PodPlacement(NamedTuple):
     @property
     def tolerations(self) -> list[dict[str, str]]:
         """What it has to tolerate on any of the pools, each once."""
-        every = (dict(each) for plan in self.plans for each in plan.tolerations)
+        every = (dict(toleration) for plan in self.plans for toleration in plan.tolerations)
         return [dict(pairs) for pairs in dict.fromkeys(tuple(each.items()) for each in every)]
 
 

@@ -75,7 +75,7 @@ def silenced(report: StackReport, today: date) -> SilencedReport:
         else:
             away.append(LetBe(each, line, holding))
     policies = {one for one in given.silences if any(map(only_a_policy_says, one.names))}
-    said = [_at(*each) for each in about_comments(given, met, today, policies)]
+    said = [_at(*comment) for comment in about_comments(given, met, today, policies)]
     said += [_at(_of_error(codes), one.place) for one, codes in refused.items()]
     # Their places are those of the file, not of its environment.
     stack_file = file._replace(findings=(*file.findings, *said))

@@ -232,7 +232,7 @@ def keda_crds() -> Tool:
         *("clustertriggerauthentications", "scaledjobs", "scaledobjects", "triggerauthentications"),
         *("eventing.cloudeventsources", "eventing.clustercloudeventsources"),
     )
-    groups = (each.rpartition(".") for each in kinds)
+    groups = (kind.rpartition(".") for kind in kinds)
     names = (f"{group}.keda.sh_{kind}" if group else f"keda.sh_{kind}" for group, _, kind in groups)
     files = tuple(f"config/crd/bases/{name}.yaml" for name in names)
     return Tool("keda-crds", tool.version, tool.folder, tool.module, files=files, seconds=1)

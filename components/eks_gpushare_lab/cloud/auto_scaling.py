@@ -214,7 +214,7 @@ def _zones(pool: NodePool) -> tuple[str, ...]:
 def _policy(pool: NodePool, template: str) -> dict[str, Any]:
     """The mixed instances policy by which EKS hands on the instance types."""
     specification = {"LaunchTemplateId": template, "Version": "1"}
-    overrides = [{"InstanceType": each} for each in pool.instance_types]
+    overrides = [{"InstanceType": instance_type} for instance_type in pool.instance_types]
     return {
         "LaunchTemplate": {"LaunchTemplateSpecification": specification, "Overrides": overrides}
     }

@@ -178,7 +178,7 @@ class Ec2(EC2Response):
     def _instances(self) -> list[Any]:
         """The instances of moto, ended ones too."""
         there = self.ec2_backend.reservations.values()
-        return [each for reservation in there for each in reservation.instances]
+        return [instance for reservation in there for instance in reservation.instances]
 
     def _zone(self, offer: Mapping[str, Any]) -> str:
         override = offer["Overrides"]
@@ -223,15 +223,15 @@ class Ec2(EC2Response):
             metadata_options=data.get("MetadataOptions"),
             lifecycle=SPOT if market == SPOT else None,
         )
-        for each in reservation.instances:
+        for instance in reservation.instances:
             if market == SPOT:
-                each.spot_instance_request_id = f"sir-{each.id[2:10]}"
-                each.instance_lifecycle = SPOT
+                instance.spot_instance_request_id = f"sir-{instance.id[2:10]}"
+                instance.instance_lifecycle = SPOT
             target = reservations.target_of(data)
             if target:
-                reservations.mark(each, target, is_block=market == reservations.BLOCK)
+                reservations.mark(instance, target, is_block=market == reservations.BLOCK)
         return {
-            "InstanceIds": [each.id for each in reservation.instances],
+            "InstanceIds": [instance.id for instance in reservation.instances],
             "InstanceType": override["InstanceType"],
             "Lifecycle": SPOT if market == SPOT else ON_DEMAND,
             "LaunchTemplateAndOverrides": _shown(offer),

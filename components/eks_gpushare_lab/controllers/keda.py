@@ -159,7 +159,7 @@ def is_available(client: Client) -> bool:
 
 def wanted(objects: Iterable[Object], releases: Iterable[DeclaredRelease] = ()) -> bool:
     """Whether anything of a stack or of manifests is its own."""
-    return any(map(is_its, objects)) or any(each.chart == CHART for each in releases)
+    return any(map(is_its, objects)) or any(release.chart == CHART for release in releases)
 
 
 def is_its(given: Mapping[str, Any]) -> bool:
@@ -171,9 +171,9 @@ def trouble(client: Client, namespace: str, name: str) -> str:
     """Why KEDA does not scale by a ScaledObject, in its own words; `""` if it does."""
     path = f"/apis/{GROUP}/v1alpha1/namespaces/{namespace}/scaledobjects/{name}"
     conditions = (client.get(path) or {}).get("status", {}).get("conditions") or ()
-    for each in conditions:
-        if each["type"] in {"Ready", "HPAActive"} and each["status"] == "False":
-            return f"{each.get('reason', '')}: {each.get('message', '')}"
+    for condition in conditions:
+        if condition["type"] in {"Ready", "HPAActive"} and condition["status"] == "False":
+            return f"{condition.get('reason', '')}: {condition.get('message', '')}"
     return ""
 
 

@@ -181,4 +181,4 @@ def scaled_groups(desired: DesiredCluster) -> tuple[DeclaredRelease | None, tupl
 
 def release_of(releases: Iterable[DeclaredRelease], chart: str) -> DeclaredRelease | None:
     """The release of a chart, or None."""
-    return next((each for each in releases if each.chart == chart), None)
+    return next((release for release in releases if release.chart == chart), None)

@@ -179,7 +179,7 @@ def _other_gpus(
 
 
 def _numbers(instances: Sequence[object]) -> str:
-    return ", ".join("off" if each is None else str(each) for each in instances)
+    return ", ".join("off" if instance is None else str(instance) for instance in instances)
 
 
 def _compared(

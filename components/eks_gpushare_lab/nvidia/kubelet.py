@@ -124,7 +124,7 @@ class Kubelet:
         )
         try:
             for answer in listing(MESSAGES["Empty"](), wait_for_ready=True):
-                healthy = sum(each.health == _HEALTHY for each in answer.devices)
+                healthy = sum(device.health == _HEALTHY for device in answer.devices)
                 with self._seen:
                     self._counts[resource] = healthy
         except (grpc.RpcError, ValueError) as error:  # the latter once the channel is closed

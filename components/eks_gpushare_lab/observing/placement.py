@@ -104,9 +104,9 @@ def _unmet(term: Mapping[str, Any], labels: Mapping[str, str], node: Object) -> 
     expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
     if not expressions and not fields:
         yield "no node, by an empty term"
-    for each in expressions:
-        if not meets_expression(each, labels.get):
-            yield f"{_wanted(each)} (the node {_has(labels, each['key'])})"
+    for expression in expressions:
+        if not meets_expression(expression, labels.get):
+            yield f"{_wanted(expression)} (the node {_has(labels, expression['key'])})"
     names = {"metadata.name": node["metadata"]["name"]}
     for field in fields:
         if not meets_expression(field, names.get):

@@ -198,7 +198,7 @@ def _believes(session: Session, pool: DeclaredPool, waiting: int) -> Iterator[Fi
     It has so for a while whenever it has added nodes, so that alone is no finding.
     """
     records = session.scaling.history.of_pool(pool.name, alive=True)
-    unstarted = [each.name for each in records if _never_starts(session, each)]
+    unstarted = [record.name for record in records if _never_starts(session, record)]
     adds = session.scaling.autoscalers.scale_up()
     at, fix = _at(pool, "sharing"), _fix(pool)
     if unstarted:
@@ -235,7 +235,7 @@ def _others_serve(session: Session, pool: DeclaredPool, pod: Object) -> bool:
         if other is pool or not records or not asks_for(other, pod):
             continue
         nodes = [session.watches.nodes.get(record.name) for record in records if not record.gone]
-        labels = [each["metadata"].get("labels") or {} for each in nodes if each is not None]
+        labels = [node["metadata"].get("labels") or {} for node in nodes if node is not None]
         # Of nodes that have gone nothing is known.
         if not labels or any(wanted <= label.items() for label in labels):
             return True

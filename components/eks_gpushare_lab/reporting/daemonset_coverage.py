@@ -203,7 +203,7 @@ def _worker_that_misses(
     workers = [coverage for coverage in coverages if coverage.role == _WORKER]
     if any(_has_pod(session, worker, name) for worker in workers):
         return None
-    return next((each for each in workers if untolerated(each.template, node)), None)
+    return next((worker for worker in workers if untolerated(worker.template, node)), None)
 
 
 def why_not(session: Session, coverage: Coverage, node: Object) -> str:

@@ -176,7 +176,7 @@ class RunReport:
             "workloads": {name: counts.as_json() for name, counts in self.workloads.items()},
             "short": {str(each.workload): each.as_json() for each in self.short},
             "daemonsets": {each.name: each.as_json() for each in self.daemon_sets},
-            "findings": [each.as_json() for each in self.findings],
+            "findings": [finding.as_json() for finding in self.findings],
             "unprovenMig": [each.as_json() for each in self.unproven],
             **({} if self.engine is None else {"engine": dict(self.engine)}),
             **({"steps": [step.as_json() for step in self.steps]} if self.steps else {}),
@@ -282,11 +282,11 @@ def _of_workloads(session: Session, met: Sequence[PodOwner]) -> Iterator[Finding
     """What keeps pods from running; no error where so many were expected to run as do."""
     for workload in session.workloads():
         wanted = workload in met
-        for each in waiting_findings(session, workload):
-            if workload.kind == "DaemonSet" and each.code == rules.NOT_CREATED.id:
+        for finding in waiting_findings(session, workload):
+            if workload.kind == "DaemonSet" and finding.code == rules.NOT_CREATED.id:
                 continue  # told of every DaemonSet already
-            known = wanted and each.code in _OF_WORKLOADS
-            yield replace(each, severity="warning") if known else each
+            known = wanted and finding.code in _OF_WORKLOADS
+            yield replace(finding, severity="warning") if known else finding
 
 
 def _found(session: Session, name: str) -> PodOwner | None:

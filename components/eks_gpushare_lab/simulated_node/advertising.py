@@ -107,7 +107,7 @@ def devices(gpus: Sequence[SimulatedGpu], strategy: str) -> dict[str, int]:
         return {GPU: len(gpus)}
     plain = sum(not gpu.mig for gpu in gpus)
     whole = {GPU: plain} if plain else {}
-    instances = Counter(each.profile for gpu in gpus for each in gpu.instances)
+    instances = Counter(instance.profile for gpu in gpus for instance in gpu.instances)
     if strategy == "mixed":
         return whole | {resource(profile): count for profile, count in instances.items()}
     empty = [number for number, gpu in enumerate(gpus) if gpu.mig and not gpu.instances]

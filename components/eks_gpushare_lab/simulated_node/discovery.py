@@ -145,7 +145,7 @@ def _product(parts: Sequence[str]) -> str:
 
 
 def _instances(gpus: Sequence[SimulatedGpu]) -> Counter[str]:
-    return Counter(each.profile for gpu in gpus for each in gpu.instances)
+    return Counter(instance.profile for gpu in gpus for instance in gpu.instances)
 
 
 def _family(major: int, minor: int) -> str:

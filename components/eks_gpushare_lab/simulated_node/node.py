@@ -85,14 +85,14 @@ class SimulatedNode:
         hardware = hardware_of(labels.get(INSTANCE_TYPE, ""))
         alive = {role_of(pod["spec"]): pod for pod in pods if is_alive(pod)}
         self._programs(alive.values())
-        for each in self.instances.values():
-            if each.program.gated and VALIDATOR not in alive and each.configuration is None:
-                each.hold()
+        for instance in self.instances.values():
+            if instance.program.gated and VALIDATOR not in alive and instance.configuration is None:
+                instance.hold()
                 continue
-            each.update(labels.get(each.program.label, ""), find)
-            if hardware is None and each.configuration is not None:
-                each.configuration = None
-                each.stop(_NO_DRIVER)
+            instance.update(labels.get(instance.program.label, ""), find)
+            if hardware is None and instance.configuration is not None:
+                instance.configuration = None
+                instance.stop(_NO_DRIVER)
         if hardware is not None:
             found_gpus = gpus.of_node(node, hardware.count)
             if WORKER in alive:
@@ -133,7 +133,7 @@ class SimulatedNode:
 
     def reads(self, config_map: str) -> bool:
         """Whether a program on it is configured by a ConfigMap of this name."""
-        names = [each.program.config_map for each in self.instances.values()]
+        names = [instance.program.config_map for instance in self.instances.values()]
         return config_map in [*names, self.manager and self.manager.config_map]
 
     def _take_over(self, node: Object) -> None:

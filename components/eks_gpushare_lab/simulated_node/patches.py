@@ -88,7 +88,7 @@ def instance_state(instance: PodProgram) -> tuple[Object, Trouble | None]:
 def pod_status(pod: Object, trouble: Any) -> Object | None:
     """Status of a pod whose containers wait, or run again; None if it is as it should be."""
     statuses = pod["status"].get("containerStatuses") or []
-    waits = any("waiting" in (each.get("state") or {}) for each in statuses)
+    waits = any("waiting" in (status.get("state") or {}) for status in statuses)
     if trouble is None and not waits:
         return None
     if trouble is None:
@@ -130,7 +130,7 @@ def _mps_status(pod: Object, waits: str) -> Object | None:
     statuses = pod["status"].get("containerStatuses") or []
     return {
         "status": {
-            "containerStatuses": [{**each, "ready": not waits} for each in statuses],
+            "containerStatuses": [{**status, "ready": not waits} for status in statuses],
             "conditions": _conditions(pod, ready=not waits, reason=MPS_BUSY, message=waits),
         }
     }

@@ -116,7 +116,7 @@ def arguments_of(pod: Object, command: str) -> list[str]:
 
 def _container_of(pod: Object, command: str) -> dict[str, Any]:
     containers = pod["spec"]["containers"]
-    return next((each for each in containers if _command(each) == command), {})
+    return next((container for container in containers if _command(container) == command), {})
 
 
 def mounted(pod: Object, path: str) -> str | None:

@@ -218,4 +218,4 @@ def _known_name(name: str) -> str:
     """A chart of NVIDIA under another name that tells it: `acme-nvidia-device-plugin`."""
     if name.startswith("amd-"):
         return name
-    return next((each for each in GPU_CHARTS if each in name), name)
+    return next((chart for chart in GPU_CHARTS if chart in name), name)

@@ -10,7 +10,7 @@ from question import Question
 
 from eks_gpushare.facts.fact import Front
 from eks_gpushare.facts.index import fact_of
-from eks_gpushare.facts.karpenter_pools import OF_TYPES
+from eks_gpushare.facts.karpenter_pools import DEFAULT_POLICY, OF_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -93,7 +93,8 @@ def _pool_of_stack(pool: KarpenterPool) -> Collection[str]:
     own: dict[str, Any] = {"startupTaints": pool.startup} if pool.startup else {}
     own |= {"limits": pool.limits} if pool.limits else {}
     own |= {"static": True} if pool.static else {}
-    own |= pool.disruption
+    # A stack file without the key asks for WhenEmpty, so what Karpenter takes is written out.
+    own |= {"consolidationPolicy": DEFAULT_POLICY, **pool.disruption}
     given = {
         "provisioner": "karpenter",
         "taints": pool.taints,
@@ -141,7 +142,7 @@ def _class_of_program(term: Mapping[str, Any]) -> Collection[str]:
 
 
 def _disruption(random: Random) -> KarpenterPool:
-    policies = ("WhenEmpty", "WhenEmptyOrUnderutilized", "WhenEmptyOrUnderutilized", "Balanced")
+    policies = ("WhenEmpty", "WhenEmpty", None, "WhenEmptyOrUnderutilized", "Balanced")
     working_hours = {"schedule": "0 9 * * mon-fri", "duration": "8h"}
     reasons: tuple[dict[str, Any], ...] = (
         {},
@@ -156,9 +157,12 @@ def _disruption(random: Random) -> KarpenterPool:
         }
         for _ in range(random.choice((0, 0, 1, 2)))
     ]
-    given: dict[str, Any] = {"consolidationPolicy": random.choice(policies)}
-    given["consolidateAfter"] = random.choice(("5m", "1h", "Never"))
+    given: dict[str, Any] = {"consolidateAfter": random.choice(("5m", "1h", "Never"))}
+    chosen = random.choice(policies)
+    given |= {} if chosen is None else {"consolidationPolicy": chosen}
     given |= {"budgets": budgets} if budgets else {}
+    if random.random() < 0.1:
+        given = {}
     return KarpenterPool([], [], {"cpu": 900}, disruption=given)
 
 

@@ -265,7 +265,7 @@ def _named(
         but = f"is in the namespace {', '.join(spaces)}"
         fix, severity = "Put both into one namespace.", None
     elif any(each.name == name for each in within):  # of the other kind
-        other = next(each for each in _KEYS if each != kind)
+        other = next(key for key in _KEYS if key != kind)
         but, fix, severity = f"is a {other}", f"Write {_KEYS[other]}.", None
     else:
         known = [each.name for each in of_kind if isinstance(each.name, str)]

@@ -133,8 +133,8 @@ def _shares_by_mps(given: str) -> bool:
 def closure(inventory: Inventory) -> Iterator[Judgement]:
     """From the values to the ConfigMap, and from the nodes' labels to its keys."""
     for cluster in inventory.clusters():
-        plugins = tuple(each for each in daemons(inventory, cluster) if each.role == "plugin")
-        kinds = [each for each in gpu_nodes(inventory, cluster) if not each.serves_itself]
+        plugins = tuple(daemon for daemon in daemons(inventory, cluster) if daemon.role == "plugin")
+        kinds = [node for node in gpu_nodes(inventory, cluster) if not node.serves_itself]
         for plugin in plugins:
             if not isinstance(plugin.item, Release):
                 continue
@@ -142,7 +142,7 @@ def closure(inventory: Inventory) -> Iterator[Judgement]:
             if configs is None:
                 yield NotSeen(MAP_MISSING, plugin.source, f"the values of {plugin.source.name}")
                 continue
-            served = [each for each in kinds if plugin in serving((plugin,), each)]
+            served = [kind for kind in kinds if plugin in serving((plugin,), kind)]
             yield from _map(inventory, configs)
             yield from _default(configs)
             if configs.is_there or not _anywhere(inventory, plugins):
@@ -306,7 +306,7 @@ def unused_maps(inventory: Inventory) -> Iterator[Judgement]:
 
 def _named(inventory: Inventory, cluster: str, releases: Sequence[Release]) -> list[Any]:
     """Names of ConfigMaps that something reads."""
-    found = [text(at(each.values, *config_paths(each), "name")) for each in releases]
+    found = [text(at(release.values, *config_paths(release), "name")) for release in releases]
     for workload in inventory.of(Workload, cluster):
         volumes = at(workload.spec, "volumes")
         found += [UNKNOWN] if has_unknown(volumes) else _mounted(volumes)

@@ -37,9 +37,9 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
     """Device plugins of charts and manifests, of the operating system, and DRA drivers."""
     for cluster in inventory.clusters():
         every = [
-            each
-            for each in daemons(inventory, cluster)
-            if each.role == "plugin" and each.is_on is not None
+            daemon
+            for daemon in daemons(inventory, cluster)
+            if daemon.role == "plugin" and daemon.is_on is not None
         ]
         drivers = [each for each in inventory.of(Release, cluster) if gives_gpus(each)]
         for kind in _declared(inventory, cluster):

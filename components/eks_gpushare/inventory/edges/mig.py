@@ -111,15 +111,15 @@ def _layout(inventory: Inventory, offer: Offer) -> Iterator[Problem]:
             f"{listed}.",
             "Name one of those, or add the layout to the ConfigMap.",
         )
-    for each in state.problems[:1]:
+    for problem in state.problems[:1]:
         what = f" {state.named}" if state.named else ""
         type_name = offer.kind.type.name if offer.kind.type else "?"
         yield Problem(
             CANNOT,
             nodes.source,
             place,
-            f"{title} is to have the MIG layout{what} on {type_name}. {each.message}",
-            each.fix,
+            f"{title} is to have the MIG layout{what} on {type_name}. {problem.message}",
+            problem.fix,
         )
     yield from _strategy(offer, title, place)
 
@@ -160,7 +160,7 @@ def _strategy(offer: Offer, title: str, place: FieldPath) -> Iterator[Problem]:
 
 def _by_hand(inventory: Inventory, cluster: str) -> Iterator[Problem]:
     """Labels that somebody gives to nodes one by one, where no node of the cluster can do it."""
-    kinds = [each for each in gpu_nodes(inventory, cluster) if not each.is_partial]
+    kinds = [node for node in gpu_nodes(inventory, cluster) if not node.is_partial]
     for nodes in inventory.of(Nodes, cluster):
         named = _label(nodes)
         is_partial = nodes.provisioner == "byHand" and not nodes.instance_types

@@ -54,7 +54,7 @@ def pointers(inventory: Inventory) -> Iterator[Judgement]:
                 yield NotSeen(rule, pointer.source, f"what {pointer.source.name} names")
                 continue
             # A chart of the namespace may make the pods, or the workload.
-            of_charts = any(may_be_same(each, pointer.namespace) for each in spaces)
+            of_charts = any(may_be_same(space, pointer.namespace) for space in spaces)
             may_be_more = not inventory.complete or of_charts
             if pointer.kind in _SCALERS:
                 yield from _target(pointer, workloads, may_be_more=may_be_more)
@@ -185,9 +185,9 @@ def _other_namespaces(query: str, target: str, own: Any) -> set[str]:
 def _formula(pointer: Pointer, triggers: Sequence[Any]) -> Iterator[Problem]:
     modifiers = at(pointer.spec, "advanced", "scalingModifiers")
     formula = at(modifiers, "formula")
-    if not isinstance(formula, str) or has_unknown([at(each, "name") for each in triggers]):
+    if not isinstance(formula, str) or has_unknown([at(trigger, "name") for trigger in triggers]):
         return
-    named = {str(at(each, "name")) for each in triggers}
+    named = {str(at(trigger, "name")) for trigger in triggers}
     bare = _QUOTED.sub("", formula)
     used = {
         each.group()

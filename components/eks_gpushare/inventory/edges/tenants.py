@@ -95,7 +95,7 @@ def _tenant(space: Namespace | None) -> tuple[str, bool] | None:
 
 def _shares(offer: Offer, requests: Sequence[Request]) -> bool:
     """Whether pods take turns on what is asked for, of those that are known to be offered."""
-    return any(offer.is_shared(each.resource) for each in requests) and bool(offer.resources)
+    return any(offer.is_shared(request.resource) for request in requests) and bool(offer.resources)
 
 
 def _judged(stays: Sequence[_Stay]) -> Iterator[Problem]:
@@ -127,7 +127,7 @@ def _judged(stays: Sequence[_Stay]) -> Iterator[Problem]:
 def _leaks(
     stays: Sequence[_Stay], spaces: dict[str, Namespace], every: Sequence[Offer]
 ) -> Iterator[Judgement]:
-    tenants = {whose[0] for each in spaces.values() if (whose := _tenant(each)) is not None}
+    tenants = {whose[0] for space in spaces.values() if (whose := _tenant(space)) is not None}
     if len(tenants) < 2:  # noqa: PLR2004  (several)
         return
     by_nodes: dict[int, set[str]] = {}
@@ -183,7 +183,7 @@ def _no_way(every: Sequence[Offer]) -> Iterator[Problem]:
             continue
         seen.add(id(nodes))
         by_variable = config.device_lists in ((), ("envvar",))
-        of_operator = any(each.of_operator for each in offer.plugins)  # it uses CDI by itself
+        of_operator = any(plugin.of_operator for plugin in offer.plugins)  # it uses CDI by itself
         if offer.plugins and not of_operator and by_variable and _CLOSED.search(nodes.user_data):
             yield Problem(
                 NO_WAY,

@@ -85,7 +85,7 @@ def _needed(inventory: Inventory, cluster: str) -> Iterator[Rule]:
     spaces = inventory.of(Namespace, cluster)
     if len(workloads) > 1 and any(at(each.labels, ISOLATION_LABEL) == ISOLATED for each in spaces):
         yield SHARED_BY_TENANTS
-    if some_wait(user for each in workloads for user in users_of(each) or ()):
+    if some_wait(user for workload in workloads for user in users_of(workload) or ()):
         yield SEVERAL_USERS
 
 

@@ -98,12 +98,12 @@ def resources_are_no_labels(inventory: Inventory) -> Iterator[Judgement]:
     """
     for cluster in inventory.clusters():
         nodes = [each for each in inventory.of(Nodes, cluster) if not _never_made(each)]
-        if any(each.labels is UNKNOWN for each in nodes):
+        if any(node.labels is UNKNOWN for node in nodes):
             continue
-        declared = any(each.provisioner != "byHand" for each in nodes)
+        declared = any(node.provisioner != "byHand" for node in nodes)
         asking = gpu_workloads(inventory, cluster) if declared else ()
         judged = {id(workload.source) for workload, _ in asking}
-        given = {key for each in nodes for key, _ in pairs(each.labels)}
+        given = {key for node in nodes for key, _ in pairs(node.labels)}
         for workload in inventory.of(Workload, cluster):
             if id(workload.source) in judged:
                 continue
@@ -139,15 +139,15 @@ def _selected(spec: Any) -> Iterator[tuple[FieldPath, str]]:
 def names_go_with_the_strategy(inventory: Inventory) -> Iterator[Judgement]:
     """Of charts without configurations, which would have strategies of their own for nodes."""
     for cluster in inventory.clusters():
-        if any(each.nodes.provisioner != "byHand" for each in gpu_nodes(inventory, cluster)):
+        if any(node.nodes.provisioner != "byHand" for node in gpu_nodes(inventory, cluster)):
             continue
         releases = [each.item for each in daemons(inventory, cluster) if each.role == "plugin"]
-        strategies = [_strategy(inventory, each) for each in releases]
+        strategies = [_strategy(inventory, release) for release in releases]
         if len(strategies) != 1 or strategies[0] not in ("single", "none"):
             continue
         for workload, requests in gpu_workloads(inventory, cluster):
-            for each in requests:
-                if each.resource.startswith(MIG_PREFIX):
+            for request in requests:
+                if request.resource.startswith(MIG_PREFIX):
                     called = (
                         f"whose MIG devices are called {GPU}"
                         if strategies[0] == "single"
@@ -156,8 +156,8 @@ def names_go_with_the_strategy(inventory: Inventory) -> Iterator[Judgement]:
                     yield Problem(
                         OTHER_STRATEGY,
                         workload.source,
-                        each.place,
-                        f"{at_start(workload.source.name)} asks for {each.resource}, and "
+                        request.place,
+                        f"{at_start(workload.source.name)} asks for {request.resource}, and "
                         f"{releases[0].source.name} has the MIG strategy {strategies[0]}, "
                         f"{called}.",
                         f"Set the strategy to mixed, or ask for {GPU}.",

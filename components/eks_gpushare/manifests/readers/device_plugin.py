@@ -43,8 +43,8 @@ _KEYS: Final[Mapping[FieldPath, tuple[str, ...]]] = {
     ("imex",): ("channelIDs", "required"),
     ("sharing",): _SHARINGS,
     **{
-        ("sharing", each): ("renameByDefault", "failRequestsGreaterThanOne", "resources")
-        for each in _SHARINGS
+        ("sharing", sharing): ("renameByDefault", "failRequestsGreaterThanOne", "resources")
+        for sharing in _SHARINGS
     },
 }
 """The keys of each block."""
@@ -82,7 +82,7 @@ class DevicePluginConfigReader:
         keys = {plain(key) for key in value}
         if not keys <= {*map(plain, _KEYS[()]), *map(plain, _SHARINGS), *_MISPLACED}:
             return False
-        if any(_is_block(value.get(each)) for each in _SHARINGS):
+        if any(_is_block(value.get(sharing)) for sharing in _SHARINGS):
             return True
         flags = value.get("flags")
         known = {*_KEYS[("flags",)], "renameByDefault"}

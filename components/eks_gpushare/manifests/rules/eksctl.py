@@ -190,7 +190,7 @@ def _image(
         return
     numbers = str(version).split(".")
     known = len(numbers) > 1 and all(each.isascii() and each.isdecimal() for each in numbers[:2])
-    if known and tuple(int(each) for each in numbers[:2]) <= _LAST_AL2:
+    if known and tuple(int(number) for number in numbers[:2]) <= _LAST_AL2:
         return
     yield Problem(
         AMAZON_LINUX_2,

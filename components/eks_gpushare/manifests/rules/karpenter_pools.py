@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.karpenter_pools import (
+    DEFAULT_POLICY,
     NODES,
     OF_TYPES,
     Misplaced,
@@ -249,15 +250,16 @@ def gpu_pool_rules(source: Source, spec: Any) -> Iterator[Judgement]:
         yield Problem(NO_LIMIT, source, ("spec",), message, fix)
     disruption = at(spec, "disruption")
     policy, after = (at(disruption, key) for key in ("consolidationPolicy", "consolidateAfter"))
-    # Who writes none may not have come to it; of a static pool Karpenter reads none.
-    if policy is None or at(spec, "replicas") is not None or has_unknown(disruption):
+    # Of a static pool Karpenter reads none.
+    if at(spec, "replicas") is not None or has_unknown(disruption):
         return
     if moves_pods(policy, after, map(mapping, items(at(disruption, "budgets")))):
+        given = f"With {policy}" if policy else f"With {DEFAULT_POLICY}, its default,"
         yield Problem(
             BUSY_CONSOLIDATION,
             source,
             ("spec", "disruption", "consolidationPolicy"),
-            f"With {policy} Karpenter moves running pods from one GPU node to another.",
+            f"{given} Karpenter moves running pods from one GPU node to another.",
             "Write WhenEmpty, or a budget of no nodes for the reason Underutilized.",
         )
 

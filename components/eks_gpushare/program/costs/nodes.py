@@ -171,7 +171,7 @@ class _Pool(_Nodes):
         self._catalog = catalog_of_pool(pool, self.region)
         ways = (given.get("karpenter") or {}).get("capacityTypes") or [given.get("capacityType")]
         # Of several, on demand is the dearest, and what is left where there is no other.
-        own = [_CAPACITY.get(str(each), "ON_DEMAND") for each in ways]
+        own = [_CAPACITY.get(str(way), "ON_DEMAND") for way in ways]
         self._capacity = min(own, key=lambda each: each != "ON_DEMAND")
         self._types = _texts(given.get("instanceTypes"))
         self.disk_gib = _whole(given.get("rootVolumeGiB")) or 0

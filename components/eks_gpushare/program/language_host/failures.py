@@ -112,7 +112,7 @@ def _named(failure: Failure) -> str:
 
 
 def _take_errors(recording: Recording) -> list[str]:
-    errors = [each for each in recording.messages if each.severity == "error"]
+    errors = [message for message in recording.messages if message.severity == "error"]
     recording.messages[:] = [each for each in recording.messages if each.severity != "error"]
     return [_plain(each.text) for each in errors]
 
@@ -150,7 +150,7 @@ def _line(text: str, folder: Path) -> str:
 
 def _remedy(said: str, project: Project) -> str:
     if missing := _MISSING_TOOL.search(said):
-        tool = next(each for each in missing.groups() if each)
+        tool = next(group for group in missing.groups() if group)
         if "/" in tool or (project.options.get("binary") == tool):
             return f"Pulumi.yaml names {tool} as the program's binary: build it first."
         return f"Install {_TOOLS.get(tool, tool)}, or add the folder that holds {tool} to PATH."

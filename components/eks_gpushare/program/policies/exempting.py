@@ -51,7 +51,7 @@ def under_policies(
         # The name of one policy means the same fact in another.
         for policy in policies:
             if policy != name and _are_objects(entries := given.get(_KEY)):
-                _add(found, policy, {_KEY: [{"finding": name, **each} for each in entries]})
+                _add(found, policy, {_KEY: [{"finding": name, **entry} for entry in entries]})
     for said in silences:
         for name in said.silence.names:
             for policy in sorted(names_of(name).intersection(taking)):

@@ -40,7 +40,7 @@ def servicer_of(
     initial_config: Mapping[str, Any] | None,
 ) -> Any:
     """The servicer of a pack: the SDK's, or where all policies only read, one that is faster."""
-    shared = all(getattr(each, "reads_only", False) for each in policies)
+    shared = all(getattr(policy, "reads_only", False) for policy in policies)
     made = _SharedServicer if shared else _PolicyAnalyzerServicer
     return made(name, version, list(policies), level, dict(initial_config or {}) or None)
 
@@ -66,9 +66,9 @@ class _SharedServicer(_PolicyAnalyzerServicer):
         self._read: Any = None
         self._repairs = True  # until it is configured
         self._on_resources = [
-            each
-            for each in policies
-            if isinstance(each, ResourceValidationPolicy) and each.has_validation()
+            policy
+            for policy in policies
+            if isinstance(policy, ResourceValidationPolicy) and policy.has_validation()
         ]
         self._on_type: dict[str, list[ResourceValidationPolicy]] = {}
         self._reader: Any = _PolicyAnalyzerServicer(

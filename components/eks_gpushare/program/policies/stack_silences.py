@@ -64,7 +64,7 @@ def stack_silences(recording: Recording, report: StackReport) -> tuple[StackSile
 
 def _let_be_everywhere(found: SilencedReport) -> Iterator[Silence]:
     """The comments by which nothing that says the same counts any more."""
-    counts = {each.code for each in found.report.findings}
+    counts = {finding.code for finding in found.report.findings}
     for each in found.away:
         if counts.isdisjoint(names_of(each.finding.code)):
             yield each.silence

@@ -51,7 +51,7 @@ class _Noted:
     __slots__ = ("_bases", "_keywords", "_name", "code", "decorators")
 
     def __init__(self, body: FunctionType, name: str, *bases: Any, **keywords: Any) -> None:
-        if any(isinstance(each, _Noted) for each in bases):
+        if any(isinstance(base, _Noted) for base in bases):
             raise TypeError(f"{name} is made of a class that is not built yet")
         self.code: CodeType = body.__code__
         self._name = name
@@ -107,7 +107,7 @@ class ClassesLoader(SourceFileLoader):
 
 def _holds_classes_only(code: CodeType) -> bool:
     bodies = (each for each in code.co_consts if isinstance(each, CodeType))
-    return _ALL in code.co_names and not any(each.co_flags & CO_OPTIMIZED for each in bodies)
+    return _ALL in code.co_names and not any(body.co_flags & CO_OPTIMIZED for body in bodies)
 
 
 def _noted_all(code: CodeType, namespace: dict[str, Any]) -> bool:

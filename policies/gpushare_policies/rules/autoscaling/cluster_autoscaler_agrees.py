@@ -38,7 +38,7 @@ def _agreeing(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]
     refuse_blanks(args)
     inventory = program_of(args.resources).inventory
     clusters = [resource for resource in args.resources if resource.resource_type == AWS_CLUSTER]
-    versions = {peek(each.props, "version") for each in clusters}
+    versions = {peek(cluster.props, "version") for cluster in clusters}
     for release in inventory.of(Release):
         if (chart_of(release.chart) or release.chart) != "cluster-autoscaler":
             continue

@@ -57,8 +57,8 @@ def _budgets(subject: Subject) -> Iterator[str | Unjudged]:
             for _, each in mappings(budgets)
             if not each.get("schedule") and (not each.get("reasons") or reason in each["reasons"])
         ]
-        if all(_is_above(each, most) for each in nodes):
-            given = ", ".join("10%" if each is None else str(each) for each in nodes)
+        if all(_is_above(node, most) for node in nodes):
+            given = ", ".join("10%" if node is None else str(node) for node in nodes)
             yield (
                 f"{subject.opening} makes GPU nodes, and its budgets let Karpenter disrupt more "
                 f"than {most}% of them at once for the reason {reason} "

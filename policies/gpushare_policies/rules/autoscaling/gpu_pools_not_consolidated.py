@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import PolicyComplianceFramework, Severity
 
-from eks_gpushare.facts.karpenter_pools import moves_pods
+from eks_gpushare.facts.karpenter_pools import DEFAULT_POLICY, moves_pods
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.reading.karpenter import NODE_POOL, gives_gpus
@@ -46,7 +46,7 @@ def _policy(subject: Subject) -> Iterator[str | Unjudged]:
         yield Unjudged("requirements" if has_gpus is None else "disruption")
         return
     given = f"the consolidationPolicy {policy}" if policy else "no consolidationPolicy"
-    default = "" if policy else ", which means WhenEmptyOrUnderutilized"
+    default = "" if policy else f", which means {DEFAULT_POLICY}"
     yield (
         f"{subject.opening} makes GPU nodes and has {given}{default}. "
         f"It must be WhenEmpty: shares look like small requests, so Karpenter moves pods together "

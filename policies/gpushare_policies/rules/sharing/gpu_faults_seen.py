@@ -45,7 +45,7 @@ def _seen(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     if not found:
         return
     inventory = program_of(args.resources).inventory
-    own = {each.cluster for each in inventory.of(Nodes)}
+    own = {nodes.cluster for nodes in inventory.of(Nodes)}
     for agent in found:
         tolerations = _tolerations(agent)
         if has_unknown(tolerations):

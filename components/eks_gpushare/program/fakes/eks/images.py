@@ -64,7 +64,7 @@ def ami_type(args: Properties, instance_types: Sequence[Any]) -> Any:
     given = known(args.get("amiType"))
     if given is not None:
         return given
-    if any(not isinstance(each, str) for each in instance_types):
+    if any(not isinstance(instance_type, str) for instance_type in instance_types):
         return UNKNOWN
     arm = bool(instance_types) and all(_GRAVITON.match(each) for each in instance_types)
     wanted = (operating_system(args), is_on(args.get("gpu")), "arm64" if arm else "x86_64")
