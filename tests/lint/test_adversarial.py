@@ -123,7 +123,8 @@ def workloads_of(text: str) -> tuple[list[Workload], FileReport]:
     reading = Reading()
     reading.add(GivenFile("pod.yaml", text))
     reading.judge((*EDGES, *CHECKS, Edge((), look)))
-    return list(seen[0].of(Workload)), reading.reports()[0]
+    found = list(seen[0].of(Workload)) if seen else []  # of nothing nothing is asked
+    return found, reading.reports()[0]
 
 
 @pytest.mark.parametrize("name", DRESSED)

@@ -166,6 +166,47 @@ def test_declared_ones_go_first_and_alone() -> None:
     assert whole.all
 
 
+def test_what_is_declared_or_built_together_is_no_guess_and_what_lies_beside_it_is() -> None:
+    built = {
+        "k/kustomization.yaml": "resources: [a.yaml]\n",
+        "k/a.yaml": OBJECT,
+        "b/kustomization.yaml": "resources: [a.yaml]\n",
+        "b/a.yaml": OBJECT,
+        "b/beside.yaml": OBJECT,
+        "c/Chart.yaml": "name: c\n",
+        "c/ci/a.yaml": OBJECT,
+        "flux/apps.yaml": FLUX % ("apps", "k"),
+        "one/a.yaml": OBJECT,
+    }
+    declared = Declared(paths={"one": ("one",)})
+    scopes = read_files([GivenFile(*each) for each in built.items()], declared).scopes()
+
+    assert {each.name: (each.declared, each.why) for each in scopes} == {
+        "scope one": (True, "the configuration declares it"),
+        "the kustomization b/kustomization.yaml": (
+            False,
+            "it is built of them, or they lie beside it",
+        ),
+        "the chart c": (False, "they are one chart"),
+        "the folder flux": (
+            False,
+            "they lie in one folder, and it names the kustomization k/kustomization.yaml",
+        ),
+    }
+    (alone,) = read_files([GivenFile(*each) for each in list(built.items())[:2]]).scopes()
+    assert alone.declared
+
+
+def test_other_kinds_of_the_same_groups_name_no_folders() -> None:
+    flux = {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Other", "spec": {"path": "a"}}
+    argo = {"apiVersion": "argoproj.io/v1", "kind": "Workflow", "spec": {"source": {"path": "a"}}}
+    named = [{**flux, "apiVersion": "v1", "kind": "Kustomization"}, {**argo, "apiVersion": "v1"}]
+
+    assert list(folders_named([flux, argo, *named])) == []
+    right = [{**flux, "kind": "Kustomization"}, {**argo, "kind": "Application"}]
+    assert list(folders_named(right)) == ["a", "a"]
+
+
 def test_what_is_certain() -> None:
     assert FileScope("", "", frozenset("a")).is_certain
     assert FileScope("", "", frozenset("ab"), declared=True).is_certain
