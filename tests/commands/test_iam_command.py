@@ -48,7 +48,11 @@ def test_arns_are_of_the_stacks_region_and_any_account(run: Run) -> None:
 def test_an_account_is_put_into_every_arn(run: Run) -> None:
     text = run("iam", "prod", "--json", "--account", "444455556666").out
 
-    assert ":*:" not in text.replace("log-group:gpushare-network-flow-logs-*:*", "")
+    text = text.replace("log-group:gpushare-network-flow-logs-*:*", "")
+    text = text.replace(
+        "*:capacity-reservation/cr-0123456789abcdef0", ""
+    )  # may be shared by another
+    assert ":*:" not in text
     assert "111122223333" not in text
 
 
@@ -78,7 +82,8 @@ def test_the_policies_of_a_stack_can_be_written_in_parts(run: Run, tmp_path: Pat
     whole = json.loads(ran.out)["Statement"]
     assert ran.code == 0
     assert len(parts) > 1
-    assert [each for part in parts for each in part["Statement"]] == whole
+    split = [statement for part in parts for statement in part["Statement"]]
+    assert sorted(split, key=json.dumps) == sorted(whole, key=json.dumps)
     assert f"--split DIR writes {len(parts)} that a role can have at once." in ran.err
 
 
@@ -88,7 +93,7 @@ def test_a_folder_that_cannot_be_written_to_is_wrong_usage(run: Run, tmp_path: P
     ran = run("iam", "prod", "--json", "--split", str(tmp_path / "file"))
 
     assert ran.code == 2
-    assert ran.err.startswith(f"eks-gpushare: {tmp_path / 'file'} cannot be written to: ")
+    assert f"eks-gpushare: {tmp_path / 'file'} cannot be written to: " in ran.err
 
 
 def test_a_stack_with_errors_has_no_policy(run: Run, time_slicing: str, tmp_path: Path) -> None:

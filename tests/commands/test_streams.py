@@ -36,6 +36,7 @@ COMMANDS = {
     "mig profiles": ["mig", "profiles", "A100-40GB"],
     "mig layouts": ["mig", "layouts", "A100-40GB"],
     "mig check": ["mig", "check", "A100-40GB", "3g.20gb=1", "1g.5gb=9"],
+    "shares": ["shares", "g5.xlarge", "--gpu-memory", "3GiB"],
     "lint": ["lint", MANIFEST],
     "lint --json": ["lint", "--json", MANIFEST],
     "schema": ["schema"],

@@ -92,7 +92,12 @@ def test_networks_that_may_use_the_public_endpoint(cidr: str) -> None:
     ],
 )
 def test_networks_that_may_not(cidr: str, message: str) -> None:
-    assert public(cidr) == [("cluster.endpoint.publicCidrs[0]", message)]
+    endpoint = {"public": True, "publicCidrs": [cidr]}
+    code = "GPU608" if "internet" in message else "GPU330"
+
+    assert findings({"cluster": {"endpoint": endpoint}}, code) == [
+        ("cluster.endpoint.publicCidrs[0]", message)
+    ]
 
 
 def test_networks_without_a_public_endpoint_are_refused() -> None:

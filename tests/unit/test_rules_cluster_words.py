@@ -67,7 +67,7 @@ def test_a_key_is_written_like_one_of_the_region(region: str | None, right: str)
 def test_a_network_is_written_like_the_one_that_was_meant(cidr: str, meant: str) -> None:
     endpoint = {"public": True, "publicCidrs": [cidr]}
 
-    assert fixes({"cluster": {"endpoint": endpoint}}, "GPU608") == [f"Write it as {meant}."]
+    assert fixes({"cluster": {"endpoint": endpoint}}, "GPU330") == [f"Write it as {meant}."]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_gpushare.inventory.edges import EDGES
+from eks_gpushare.lint.declared import Declared
 from eks_gpushare.lint.dispatch import Reading, lint_files, read_files
 from eks_gpushare.lint.stack_side import read_stack
 from eks_gpushare.manifests.checks import CHECKS
@@ -62,7 +63,7 @@ def _of_stack(stack: str) -> Counter[str]:
 
 def _found(files: Iterable[str]) -> Counter[str]:
     """What `lint_files` finds in them, with each file read once for all mutants."""
-    reading = Reading()
+    reading = Reading(declared=Declared(together=True))
     for name in files:
         one = _read(name)
         reading.items += one.items

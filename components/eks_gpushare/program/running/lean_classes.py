@@ -34,7 +34,7 @@ _LENDERS = "__lean_lenders__"
 """The modules of such classes that a module star-imports."""
 
 _SDK = "pulumi"
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[A-Za-z0-9_]+")
 _BUILDING = threading.RLock()
 
 
