@@ -39,6 +39,7 @@ _BY_PROVIDER: Final[Mapping[str, frozenset[str]]] = {
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": frozenset({"policyArn", "role"}),
     "aws:cloudwatch/eventTarget:EventTarget": frozenset({"rule", "targetId"}),
     "aws:ec2/tag:Tag": frozenset({"key", "resourceId"}),
+    "aws:ec2/eip:Eip": frozenset({"domain"}),  # CloudFormation changes it in place
     "aws:sqs/queuePolicy:QueuePolicy": frozenset({"queueUrl"}),
     # pulumi-kubernetes, for what this project registers.
     RELEASE: frozenset({"name", "namespace"}),
