@@ -30,7 +30,6 @@ NOTHING = {
     "network.vpcId": "names of a network that is there are told to EKS through its subnets",
     "pools.*.reservation.instances": "it is money alone (tests/components/test_costs_add_up.py)",
     "workloads.*.share": "a pool of the stacks has one share to ask for",
-    "workloads.*.disruptionBudget": "an eviction asks for it, and an edit evicts nobody",
     "charts.gpuOperator.values": "the value that is tried is another chart's",
     "charts.clusterAutoscaler.version": _NOT_THERE,
     "charts.clusterAutoscaler.values": _NOT_THERE,
