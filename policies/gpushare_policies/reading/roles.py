@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
+from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpushare_policies.props import each, peek
+from gpushare_policies.props import each, given, is_known, peek
+from gpushare_policies.reading.launches import KINDS
+from gpushare_policies.reading.permissions import PolicyStatement, statements
+from gpushare_policies.rule import Unjudged
 from gpushare_policies.tokens import (
     ACCESS_ENTRY,
+    LAUNCH_TEMPLATE,
+    NODE_CLASS,
     NODE_GROUP,
+    POLICY,
     POLICY_ATTACHMENT,
+    PROFILE,
     ROLE,
     ROLE_ATTACHMENT,
     ROLE_ATTACHMENTS,
@@ -62,6 +71,10 @@ _NAMING = {ROLE_ATTACHMENT: "role", ROLE_ATTACHMENTS: "roleName", POLICY_ATTACHM
 """The property that names the roles."""
 
 
+NAMING_NODES = (PROFILE, NODE_GROUP, ACCESS_ENTRY, *KINDS, NODE_CLASS)
+"""Types of resources that tell which roles nodes have."""
+
+
 class StackRoles:
     """The roles of a stack, and what gives them policies."""
 
@@ -69,6 +82,8 @@ class StackRoles:
         self.resources = resources
         self.attachments = [Attachment(one) for one in resources if one.resource_type in _NAMING]
         self.inline = [one for one in resources if one.resource_type == ROLE_POLICY]
+        self.roles = [one for one in resources if one.resource_type == ROLE]
+        self.managed = [one for one in resources if one.resource_type == POLICY]
 
     def of_nodes(self) -> Iterator[PolicyResource]:
         """The roles of nodes: their policy, or what lets nodes join, tells.
@@ -76,15 +91,92 @@ class StackRoles:
         A node group names them, or an access entry of a type for nodes, as Karpenter's need one.
         """
         naming = [(one, key) for one in self.resources if (key := _naming_nodes(one))]
+        naming += [(profile, "role") for profile in self._profiles_of_nodes()]
         named = {urn for one, key in naming for urn in used_by(one, key)}
-        arns = {peek(one.props, key) for one, key in naming} - {None}
-        for role in self.resources:
-            if role.resource_type == ROLE and (
+        called = {peek(one.props, key) for one, key in naming} - {None}
+        for role in self.roles:
+            if (
                 role.urn in named
-                or peek(role.props, "arn") in arns
+                or names_of(role) & called
                 or any(_WORKERS.fullmatch(arn) for arn, _ in self.policies(role))
             ):
                 yield role
+
+    def _profiles_of_nodes(self) -> Iterator[PolicyResource]:
+        """The instance profiles of machines that join a cluster."""
+        wanted = [
+            (resource, path[0], peek(resource.props, *path))
+            for resource in self.resources
+            for path in _profiles(resource)
+        ]
+        for profile in self.resources:
+            if profile.resource_type == PROFILE and any(
+                profile.urn in used_by(user, key) or named in names_of(profile)
+                for user, key, named in wanted
+            ):
+                yield profile
+
+    def documents_of(self, role: PolicyResource) -> tuple[list[GrantedPolicy], list[Unjudged]]:
+        """What the program itself writes of a role's permissions, a policy at a time."""
+        found = list(self._documents(role))
+        documents = [one for one in found if isinstance(one, GrantedPolicy)]
+        denied = tuple(told for one in documents for told in one.statements if not told.allows)
+        return (
+            [
+                one._replace(statements=(*(s for s in one.statements if s.allows), *denied))
+                for one in documents
+            ],
+            [one for one in found if isinstance(one, Unjudged)],
+        )
+
+    def _documents(self, role: PolicyResource) -> Iterator[GrantedPolicy | Unjudged]:
+        for inline in each(peek(role.props, "inlinePolicies")):
+            yield from _document(_INLINE, inline, role, role, role)
+        for resource in self.inline:
+            if role.urn in used_by(resource, "role") or named_by(resource, "role") & names_of(role):
+                yield from _document(_INLINE, resource.props, resource, resource, role)
+        for arn, attachment in self.policies(role):
+            if ":aws:policy/" not in arn:
+                yield from self._own(role, arn, attachment)
+
+    def _own(
+        self, role: PolicyResource, arn: str, attachment: PolicyResource
+    ) -> Iterator[GrantedPolicy | Unjudged]:
+        """A policy that is none of AWS's; one of another stack is not seen."""
+        policies = self.policies_called(arn, attachment, "policyArn")
+        for policy in policies:
+            yield from _document(
+                f"the policy {policy.name}", policy.props, policy, attachment, role
+            )
+        if not arn and not policies:
+            yield Unjudged(f"the policy that {attachment.name} gives the role {role.name}")
+
+    def policies_called(self, arn: Any, user: PolicyResource, key: str) -> list[PolicyResource]:
+        """The managed policies of the program that a property names."""
+        used = used_by(user, key)
+        return [
+            policy
+            for policy in self.managed
+            if (arn and peek(policy.props, "arn") == arn) or policy.urn in used
+        ]
+
+    def boundary(self, role: PolicyResource) -> Sequence[PolicyStatement] | Unjudged | None:
+        """The permissions boundary of a role; None where nothing bounds it."""
+        key = "permissionsBoundary"
+        if not given(role.props, key):
+            return None
+        if str(peek(role.props, key)).endswith(":aws:policy/AdministratorAccess"):
+            return None
+        for policy in self.bounds_of(role):
+            found = statements(peek(policy.props, "policy"))
+            if found is not None:
+                return found
+        return Unjudged(f"the permissions boundary of the role {role.name}")
+
+    def bounds_of(self, role: PolicyResource) -> list[PolicyResource]:
+        """The policies of the program that bound a role."""
+        key = "permissionsBoundary"
+        return self.policies_called(peek(role.props, key), role, key)
 
     def policies(self, role: PolicyResource) -> Iterator[tuple[str, PolicyResource]]:
         """The managed policies of a role, with the resource that attaches each."""
@@ -95,6 +187,60 @@ class StackRoles:
             arns = attachment.arns
             if role.urn in attachment.used or attachment.names & names:
                 yield from ((arn, attachment.resource) for arn in arns)
+
+
+_INLINE = "an inline policy"
+
+
+class GrantedPolicy(NamedTuple):
+    """A policy of a role, and the resource that gives it."""
+
+    what: str
+    """How a message names it, up to its verb."""
+    statements: Sequence[PolicyStatement]
+    """What it allows, and all that its role is denied."""
+    policy: PolicyResource
+    """What writes it."""
+    resource: PolicyResource
+    """What gives it to the role."""
+
+
+def _document(
+    what: str, props: Any, policy: PolicyResource, resource: PolicyResource, role: PolicyResource
+) -> Iterator[GrantedPolicy | Unjudged]:
+    if not is_known(props, "policy"):
+        if given(props, "policy"):
+            yield Unjudged(f"what {what} allows the role {role.name}")
+    elif (found := statements(peek(props, "policy"))) is not None:  # AWS refuses what is none
+        verb = " that" if policy.resource_type != POLICY else ", which"
+        yield GrantedPolicy(f"{what}{verb}", found, policy, resource)
+
+
+_JOINS = re.compile(r"/etc/eks/bootstrap\.sh|nodeadm|node\.eks\.aws|\[settings\.kubernetes\]")
+"""What machines are told that join a cluster."""
+
+
+def _profiles(resource: PolicyResource) -> Iterator[tuple[str, ...]]:
+    """The properties by which what makes nodes names an instance profile."""
+    kind, props = resource.resource_type, resource.props
+    if kind in KINDS and _joins(props):
+        if kind == LAUNCH_TEMPLATE:
+            yield "iamInstanceProfile", "name"
+            yield "iamInstanceProfile", "arn"
+        else:
+            yield ("iamInstanceProfile",)
+    elif kind == NODE_CLASS:
+        yield "spec", "instanceProfile"
+
+
+def _joins(props: Any) -> bool:
+    for key in ("userData", "userDataBase64"):
+        text = str(peek(props, key) or "")
+        with suppress(ValueError):
+            text += b64decode(text, validate=True).decode("utf-8", "replace")
+        if _JOINS.search(text):
+            return True
+    return False
 
 
 def _naming_nodes(resource: PolicyResource) -> str:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
 from gpushare_policies.props import each, given, is_known, peek
-from gpushare_policies.reading.roles import StackRoles
+from gpushare_policies.reading.permissions import (
+    ActionRequest,
+    Context,
+    PolicyStatement,
+    may,
+    statements,
+)
+from gpushare_policies.reading.powers import owns_most, to_administrator
+from gpushare_policies.reading.roles import NAMING_NODES, GrantedPolicy, StackRoles
 from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.tokens import (
+    POLICY,
     POLICY_ATTACHMENT,
     ROLE,
     ROLE_ATTACHMENT,
@@ -21,7 +28,6 @@ from gpushare_policies.tokens import (
 )
 from gpushare_policies.words import Fix
 
-_POLICY = "aws:iam/policy:Policy"
 _STACK_FILE = (
     "Roles made from a stack file name whom and what they are for: remove what changes that, such "
     "as a transform."
@@ -37,7 +43,6 @@ _CONDITION = (
 )
 _SUBJECT = Fix(_STACK_FILE, _CONDITION, _CONDITION)
 _OF_EKS = "oidc-provider/oidc.eks."
-_ANYBODY = frozenset(("*", "system:*", "system:serviceaccount:*", "system:serviceaccount:*:*"))
 _RIGHTS = Fix(
     _STACK_FILE,
     "Name the actions and resources that are needed.",
@@ -53,134 +58,183 @@ _LESS = Fix(_STACK_FILE, _ATTACH, _ATTACH)
 
 
 def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
-    yield from _administer(StackRoles(args.resources))
-    for resource in args.resources:
-        if resource.resource_type == ROLE:
-            yield from _trusts(resource)
-        elif resource.resource_type in (ROLE_POLICY, _POLICY) and not _is_of_nodes(resource):
-            yield from _allows(resource)
+    stack = StackRoles(args.resources)
+    of_nodes = {role.urn for role in stack.of_nodes()}
+    told: dict[tuple[str, str] | Unjudged, None] = {}
+    placed: set[str] = set()
+    for role in stack.roles:
+        yield from _trusts(role)
+        documents, unjudged = stack.documents_of(role)
+        placed |= {document.policy.urn for document in documents}
+        placed |= {policy.urn for policy in stack.bounds_of(role)}
+        if role.urn not in of_nodes and not _is_of_machines(role):
+            yield from unjudged
+            told |= dict.fromkeys(_allows(role, stack, documents))
+    yield from told  # of a policy that several roles have once
+    for policy in (*stack.inline, *stack.managed):
+        # Of a role that is elsewhere, or of none yet.
+        if policy.urn not in placed and not any(
+            map(_is_of_machines, policy.property_dependencies.get("role", ()))
+        ):
+            yield from _by_itself(policy)
 
 
-def _administer(roles: StackRoles) -> Iterator[tuple[str, str]]:
-    """Clusters and pods that are administrators; of nodes node-role-rights speaks."""
-    of_nodes = {role.urn for role in roles.of_nodes()}
-    for role in roles.resources:
-        if role.resource_type != ROLE or role.urn in of_nodes or not _is_of_the_cluster(role):
-            continue
-        for arn, resource in roles.policies(role):
-            if _ADMIN.fullmatch(arn):
-                yield (
-                    (
-                        f"The role {role.name}, which a cluster or its pods take, has {arn}. It "
-                        f"must have what is needed alone, or who gets at its credentials owns the "
-                        f"account. {_LESS.of(resource.urn)}"
-                    ),
-                    resource.urn,
-                )
+def _allows(
+    role: PolicyResource, stack: StackRoles, documents: Sequence[GrantedPolicy]
+) -> Iterator[tuple[str, str] | Unjudged]:
+    bound = stack.boundary(role)
+    if isinstance(bound, Unjudged):
+        yield bound
+        return
+    of_cluster = _is_of_the_cluster(role)
+    for arn, resource in stack.policies(role):
+        if of_cluster and _ADMIN.fullmatch(arn) and (bound is None or to_administrator(bound)):
+            what = f"{arn}. It must have what is needed alone, or"
+            yield _too_mighty(role, what, resource), resource.urn
+    for document in documents:
+        if owns_most(document.statements, bound):
+            yield _everything(document.policy), document.policy.urn
+        elif of_cluster and (action := to_administrator(document.statements, bound)):
+            what = (
+                f"{document.what} allows {action} on whatever there is, which makes whoever has it "
+                f"an administrator. It must name what is needed, or"
+            )
+            yield _too_mighty(role, what, document.resource), document.resource.urn
+
+
+def _too_mighty(role: PolicyResource, what: str, resource: PolicyResource) -> str:
+    return (
+        f"The role {role.name}, which a cluster or its pods take, has {what} who gets at its "
+        f"credentials owns the account. {_LESS.of(resource.urn)}"
+    )
+
+
+def _by_itself(policy: PolicyResource) -> Iterator[tuple[str, str] | Unjudged]:
+    if not is_known(policy.props, "policy"):
+        if given(policy.props, "policy"):
+            yield Unjudged(f"policy of {policy.name}")
+    elif owns_most(statements(peek(policy.props, "policy")) or ()):
+        yield _everything(policy), policy.urn
+
+
+def _everything(policy: PolicyResource) -> str:
+    called = "An inline policy of the role" if policy.resource_type == ROLE else "The policy"
+    return (
+        f"{called} {policy.name} allows every action on every resource. It must name what is "
+        f"needed, or a pod with this role owns the account. {_RIGHTS.of(policy.urn)}"
+    )
 
 
 def _is_of_the_cluster(role: PolicyResource) -> bool:
     """Whether EKS takes a role, or pods by Pod Identity or the cluster's identity provider."""
-    for statement in _statements(role, "assumeRolePolicy"):
-        principal = None if isinstance(statement, Unjudged) else statement.get("Principal")
-        if isinstance(principal, Mapping):
-            services = _OF_THE_CLUSTER.intersection(each(principal.get("Service")))
-            federated = each(principal.get("Federated"))
-            if services or any(_OF_EKS in str(provider) for provider in federated):
-                return True
-    return False
+    return any(
+        _OF_THE_CLUSTER.intersection(_principals(statement, "Service"))
+        or any(_OF_EKS in provider for provider in _principals(statement, "Federated"))
+        for statement in statements(peek(role.props, "assumeRolePolicy")) or ()
+        if statement.allows
+    )
+
+
+def _principals(statement: PolicyStatement, kind: str) -> list[str]:
+    principal = statement.principal
+    return [str(one) for one in each(principal.get(kind))] if isinstance(principal, Mapping) else []
 
 
 def _trusts(role: PolicyResource) -> Iterator[tuple[str, str] | Unjudged]:
-    for statement in _statements(role, "assumeRolePolicy"):
-        if isinstance(statement, Unjudged):
-            yield statement
-        elif _is_everybody(statement.get("Principal")) and not statement.get("Condition"):
+    key = "assumeRolePolicy"
+    if not is_known(role.props, key):
+        if given(role.props, key):
+            yield Unjudged(f"{key} of {role.name}")
+        return
+    trust = statements(peek(role.props, key)) or ()
+    denied = [statement for statement in trust if not statement.allows]
+    for statement in trust:
+        if not statement.allows:
+            continue
+        if _is_everybody(statement) and _lets_in(_STRANGER, statement, denied):
+            condition = "no condition" if not statement.conditions else "its condition does not"
+            says = "says who of them" if not statement.conditions else "say who of them"
+            whom = "is `*`" if not statement.all_other_principals else "is all but some"
             yield (
                 (
                     f"The role {role.name} may be taken by everybody: the principal of its trust "
-                    f"policy is `*`, and no condition says who of them. It must name who takes it. "
+                    f"policy {whom}, and {condition} {says}. It must name who takes it. "
                     f"{_TRUST.of(role.urn)}"
                 ),
                 role.urn,
             )
-        elif provider := _any_of(statement):
+        elif provider := _open_provider(statement, denied):
+            of_eks = "On EKS every pod of the cluster may take it. " if _OF_EKS in provider else ""
             yield (
                 (
                     f"The role {role.name} may be taken by everybody whom {provider} knows: no "
-                    f"condition of its trust policy says which subject. On EKS every pod of the "
-                    f"cluster may take it. {_SUBJECT.of(role.urn)}"
+                    f"condition of its trust policy says which subject. {of_eks}"
+                    f"{_SUBJECT.of(role.urn)}"
                 ),
                 role.urn,
             )
 
 
-def _any_of(statement: Mapping[str, Any]) -> str:
-    """The identity provider of a statement that takes whomever it knows; empty if there is none.
-
-    A condition on `sub` tells the pods of an EKS cluster apart, whose `aud` is the same for all:
-    https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html
-    """
-    principal = statement.get("Principal")
-    federated = principal.get("Federated") if isinstance(principal, Mapping) else None
-    named = [str(each_of) for each_of in each(federated) if _OF_EKS in str(each_of)]
-    conditions = statement.get("Condition")
-    for tests in conditions.values() if isinstance(conditions, Mapping) else ():
-        for key, values in tests.items() if isinstance(tests, Mapping) else ():
-            if str(key).lower().endswith(":sub") and not _ANYBODY.intersection(each(values)):
-                return ""
-    return named[0] if named else ""
-
-
-def _allows(policy: PolicyResource) -> Iterator[tuple[str, str] | Unjudged]:
-    for statement in _statements(policy, "policy"):
-        if isinstance(statement, Unjudged):
-            yield statement
-        elif _has_all(statement, "Action") and _has_all(statement, "Resource"):
-            yield (
-                (
-                    f"The policy {policy.name} allows every action on every resource. It must name "
-                    f"what is needed, or a pod with this role owns the account. "
-                    f"{_RIGHTS.of(policy.urn)}"
-                ),
-                policy.urn,
-            )
-
-
-def _statements(resource: PolicyResource, key: str) -> Iterator[Mapping[str, Any] | Unjudged]:
-    """The statements that allow something."""
-    if not is_known(resource.props, key):
-        if given(resource.props, key):
-            yield Unjudged(f"{key} of {resource.name}")
-        return
-    document = peek(resource.props, key)
-    if isinstance(document, str):
-        try:
-            document = json.loads(document)
-        except ValueError:
-            return  # AWS refuses it
-    if not isinstance(document, Mapping):
-        return
-    for statement in each(document.get("Statement")):
-        if isinstance(statement, Mapping) and statement.get("Effect") == "Allow":
-            yield statement
-
-
-def _is_everybody(principal: Any) -> bool:
+def _is_everybody(statement: PolicyStatement) -> bool:
+    """Whether AWS's accounts are all meant, or all but some."""
+    principal = statement.principal
+    if statement.all_other_principals:
+        return True
     if isinstance(principal, Mapping):
         return any("*" in each(principal[kind]) for kind in principal)
     return bool(principal == "*")
 
 
-def _has_all(statement: Mapping[str, Any], key: str) -> bool:
-    wide = {"*", "*:*"} if key == "Action" else {"*"}
-    return any(str(value) in wide for value in each(statement.get(key)))
+_STRANGER: Context = {
+    "aws:principalaccount": ("999999999999",),
+    "aws:principalarn": ("arn:aws:iam::999999999999:role/anybody",),
+    "aws:principalorgid": ("o-anybody999",),
+    "aws:principaltype": ("AssumedRole",),
+    "aws:sourceip": ("203.0.113.77",),
+    "aws:userid": ("AROAANYBODY:anybody",),
+}
+"""Somebody of an account that nobody has heard of."""
+_TAKING = ("sts:AssumeRole", "sts:AssumeRoleWithWebIdentity", "sts:AssumeRoleWithSAML")
+_SUBJECTS = {
+    _OF_EKS: "system:serviceaccount:anybody-999:anybody-999",
+    "token.actions.githubusercontent.com": "repo:anybody-999/anybody-999:ref:refs/heads/main",
+}
+"""Providers that many share, in part of their ARN, with a subject there that nobody has heard of.
+
+A condition on `sub` tells them apart, whose `aud` is the same for all:
+https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html and
+https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_providers_create_oidc.html
+"""
 
 
-def _is_of_nodes(policy: PolicyResource) -> bool:
-    """Whether it is for roles of nodes, of which node-role-rights speaks."""
-    roles = policy.property_dependencies.get("role", ())
-    return any("ec2.amazonaws.com" in str(peek(role.props, "assumeRolePolicy")) for role in roles)
+def _open_provider(statement: PolicyStatement, denied: Sequence[PolicyStatement]) -> str:
+    """The identity provider whose strangers a statement lets in; empty if there is none."""
+    for provider in _principals(statement, "Federated"):
+        for part, subject in _SUBJECTS.items():
+            if part not in provider:
+                continue
+            keys = {
+                str(key).lower()
+                for one in (statement, *denied)
+                for tests in one.conditions.values()
+                for key in tests
+            }
+            context = {key: (subject,) for key in keys if key.endswith(":sub")}
+            context |= {key: ("sts.amazonaws.com",) for key in keys if key.endswith(":aud")}
+            if _lets_in(context, statement, denied):
+                return provider
+    return ""
+
+
+def _lets_in(
+    context: Context, statement: PolicyStatement, denied: Sequence[PolicyStatement]
+) -> bool:
+    return any(may(ActionRequest(action, "*", context), (statement, *denied)) for action in _TAKING)
+
+
+def _is_of_machines(role: PolicyResource) -> bool:
+    """Whether EC2 takes a role; of those that nodes have, node-role-rights speaks."""
+    return "ec2.amazonaws.com" in str(peek(role.props, "assumeRolePolicy"))
 
 
 ROLES_BOUNDED = StackPolicy(
@@ -190,10 +244,11 @@ ROLES_BOUNDED = StackPolicy(
     applies_to=(
         ROLE,
         ROLE_POLICY,
-        _POLICY,
+        POLICY,
         ROLE_ATTACHMENT,
         ROLE_ATTACHMENTS,
         POLICY_ATTACHMENT,
+        *NAMING_NODES,
     ),
     severity=Severity.CRITICAL,
     fix=Fix(_STACK_FILE, f"{_TRUST.eks} {_RIGHTS.eks}", f"{_TRUST.raw} {_RIGHTS.raw}"),

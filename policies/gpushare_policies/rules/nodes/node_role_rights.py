@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
-from gpushare_policies.props import each, is_known, peek
-from gpushare_policies.reading.roles import StackRoles, named_by, names_of, used_by
+from gpushare_policies.reading.powers import beyond_nodes, owns_most
+from gpushare_policies.reading.roles import NAMING_NODES, StackRoles
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackPolicy, Unjudged, security_hub
 from gpushare_policies.tokens import (
-    ACCESS_ENTRY,
-    NODE_GROUP,
-    POLICY,
     POLICY_ATTACHMENT,
     ROLE,
     ROLE_ATTACHMENT,
@@ -25,7 +21,7 @@ from gpushare_policies.tokens import (
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 _RAW = (
     "Attach AmazonEKSWorkerNodePolicy, AmazonEC2ContainerRegistryPullOnly and what the nodes "
@@ -43,68 +39,65 @@ _TOO_MUCH = re.compile(
 )
 """Policies of AWS that let a node do what no node does:
 https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html, read 2026-11-22."""
+_OTHERS = frozenset(
+    (
+        *("AIDevOpsAgentActionsPolicy", "AWSBackupServiceRolePolicyForBackup"),
+        *("AWSBackupServiceRolePolicyForRestores", "AWSBackupServiceRolePolicyForS3Restore"),
+        *("AWSBatchServiceRole", "AWSCodeDeployRole", "AWSCodeStarServiceRole", "AWSConnector"),
+        *("AWSDeepRacerCloudFormationAccessPolicy", "AWSDeepRacerServiceRolePolicy"),
+        *("AWSElasticBeanstalkCustomPlatformforEC2Role", "AWSElasticBeanstalkRoleRDS"),
+        *("AWSElasticBeanstalkService", "AWSFaultInjectionSimulatorEC2Access"),
+        *("AWSFaultInjectionSimulatorECSAccess", "AWSFaultInjectionSimulatorEKSAccess"),
+        *("AWSFaultInjectionSimulatorSSMAccess", "AWSForWordPressPluginPolicy"),
+        *("AWSRoboMakerServiceRolePolicy", "AWSSecretsManagerClientReadOnlyAccess"),
+        "AmazonCognitoUnAuthedIdentitiesSessionPolicy",
+        "AmazonDataZoneEnvironmentRolePermissionsBoundary",
+        "AmazonDataZoneSageMakerEnvironmentRolePermissionsBoundary",
+        *("AmazonDynamoDBFullAccesswithDataPipeline", "AmazonEC2RoleforDataPipelineRole"),
+        *("AmazonEC2SpotFleetTaggingRole", "AmazonElasticMapReduceRole"),
+        *("AmazonElasticMapReduceforEC2Role", "AmazonSSMAutomationRole"),
+        *("AmazonSSMMaintenanceWindowRole", "CloudWatchActionsEC2Access"),
+        *("CloudWatchEventsBuiltInTargetExecutionAccess", "ConsoleFullAccessFromVercel"),
+        *("DataScientist", "DatabaseAdministrator"),
+        *("EC2InstanceProfileForImageBuilderECRContainerBuilds", "NetworkAdministrator"),
+        *("ROSAInstallerPolicy", "SageMakerStudioAdminIAMConsolePolicy"),
+        "SageMakerStudioAdminIAMDefaultExecutionPolicy",
+        "SageMakerStudioAdminIAMPermissiveExecutionPolicy",
+        "SageMakerStudioProjectUserRolePermissionsBoundary",
+        *("SageMakerStudioProjectUserRolePolicy", "SageMakerStudioUserIAMDefaultExecutionPolicy"),
+        "SageMakerStudioUserIAMPermissiveExecutionPolicy",
+    )
+)
+"""Further ones that allow what `beyond_nodes` asks about, by their documents of 2026-11-25. A test
+reads all of AWS's."""
 
 
 def too_much(arn: str) -> bool:
     """Whether a managed policy of AWS gives a node more than any node needs."""
     _, is_of_aws, path = arn.partition(":aws:policy/")
-    return bool(is_of_aws) and bool(_TOO_MUCH.fullmatch(path.rpartition("/")[2]))
-
-
-def allows_everything(document: Any) -> bool:
-    """Whether a policy document allows every action on everything."""
-    try:
-        statements = json.loads(document)["Statement"] if isinstance(document, str) else ()
-    except (ValueError, KeyError, TypeError):
-        return False
-    return any(
-        isinstance(statement, dict)
-        and statement.get("Effect") == "Allow"
-        and any(str(action) in ("*", "*:*") for action in each(statement.get("Action")))
-        and "*" in each(statement.get("Resource"))
-        for statement in (statements if isinstance(statements, list) else [statements])
-    )
+    name = path.rpartition("/")[2]
+    return bool(is_of_aws) and (name in _OTHERS or _TOO_MUCH.fullmatch(name) is not None)
 
 
 def _judge(role: PolicyResource, stack: StackRoles) -> Iterator[tuple[str, str] | Unjudged]:
+    bound = stack.boundary(role)
+    if isinstance(bound, Unjudged):
+        yield bound
+        return
     for arn, resource in stack.policies(role):
-        if too_much(arn):
+        # What AWS's policies allow is not here: a boundary has to forbid all of it.
+        if too_much(arn) and (bound is None or beyond_nodes(bound)):
             yield _message(role, arn, resource.urn), resource.urn
-        elif ":aws:policy/" not in arn:
-            yield from _own(role, arn, resource, stack.resources)
-    what = "an inline policy that allows everything"
-    for inline in each(peek(role.props, "inlinePolicies")):
-        if allows_everything(peek(inline, "policy")):
-            yield _message(role, what, role.urn), role.urn
-    for resource in stack.inline:
-        if allows_everything(peek(resource.props, "policy")) and (
-            role.urn in used_by(resource, "role") or named_by(resource, "role") & names_of(role)
-        ):
-            yield _message(role, what, resource.urn), resource.urn
-
-
-def _own(
-    role: PolicyResource,
-    arn: str,
-    attachment: PolicyResource,
-    resources: Sequence[PolicyResource],
-) -> Iterator[tuple[str, str] | Unjudged]:
-    """What there is to say of a policy that is none of AWS's; one of another stack is not seen."""
-    used = {found.urn for found in attachment.property_dependencies.get("policyArn", [])}
-    policies = [
-        resource
-        for resource in resources
-        if resource.resource_type == POLICY
-        and (peek(resource.props, "arn") == arn if arn else resource.urn in used)
-    ]
-    for policy in policies:
-        if not is_known(policy.props, "policy"):
-            yield Unjudged(f"what the policy {policy.name} allows the role {role.name}")
-        elif allows_everything(peek(policy.props, "policy")):
-            what = f"the policy {policy.name}, which allows everything"
-            yield _message(role, what, attachment.urn), attachment.urn
-    if not arn and not policies:
-        yield Unjudged(f"the policy that {attachment.name} gives the role {role.name}")
+    documents, unjudged = stack.documents_of(role)
+    yield from unjudged
+    for document in documents:
+        if owns_most(document.statements, bound):
+            what = f"{document.what} allows everything"
+        elif action := beyond_nodes(document.statements, bound):
+            what = f"{document.what} allows {action} on whatever there is"
+        else:
+            continue
+        yield _message(role, what, document.resource.urn), document.resource.urn
 
 
 def _message(role: PolicyResource, what: str, urn: str) -> str:
@@ -129,10 +122,9 @@ NODE_ROLE_RIGHTS = StackPolicy(
         ROLE_ATTACHMENTS,
         POLICY_ATTACHMENT,
         ROLE_POLICY,
-        NODE_GROUP,
-        ACCESS_ENTRY,
+        *NAMING_NODES,
     ),
-    unseen="roles and policies of other stacks, and permissions boundaries.",
+    unseen="roles, policies and permissions boundaries of other stacks.",
     severity=Severity.HIGH,
     framework=security_hub("IAM.1", "IAM policies do not allow full administrative privileges."),
     fix=_FIX,
