@@ -11,7 +11,8 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
-PINNED = [*WORKFLOWS, *sorted((ROOT / "examples/ci").glob("*.yml"))]
+ACTIONS = sorted((ROOT / ".github/actions").glob("*/action.yml"))
+PINNED = [*WORKFLOWS, *ACTIONS, *sorted((ROOT / "examples/ci").glob("*.yml"))]
 WRITES = {
     ("docs", "publish"): {"pages", "id-token"},
     ("newer", "newer"): {"contents", "pull-requests"},
@@ -100,6 +101,7 @@ def test_updates_are_asked_for_wherever_versions_are_pinned() -> None:
         for folder in folders(pattern)
     }
     pinned = {("github-actions", ""), ("github-actions", "examples/ci")}
+    pinned |= {("github-actions", place(path)) for path in ACTIONS}
     pinned |= {("pip", place(path)) for path in ROOT.glob("pyproject.toml")}
     pinned |= {("pip", place(path)) for path in ROOT.glob("components/**/pyproject.toml")}
     pinned |= {("gomod", place(path)) for path in ROOT.glob("components/**/go.mod")}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.facts.index import names_of
 from eks_gpushare.findings.pages import subject_of
+from eks_gpushare.findings.sets import KUBERNETES, set_of
 from eks_gpushare.findings.text import print_findings
 from eks_gpushare.lint.all_rules import lint_rules
 from eks_gpushare.lint.dispatch import lint_files
@@ -73,6 +74,12 @@ def sections() -> Iterator[tuple[str, str]]:
         yield rule.id, _section(rule, has_example=rule.id in with_example)
 
 
+_OF_ANY_OBJECT = (
+    "Of the set `kubernetes`: told of objects about GPUs, and of all others where "
+    "[the set is on](../adopt-lint.md#what-the-configuration-has)."
+)
+
+
 def head(rule: Rule, severities: Mapping[str, str]) -> list[str]:
     """How a finding's explanation begins: its code, which is its anchor, and all of its names."""
     others = sorted(names_of(rule.id) - {rule.id})
@@ -81,6 +88,7 @@ def head(rule: Rule, severities: Mapping[str, str]) -> list[str]:
         f"## {rule.id}",
         f"**{rule.title}**",
         f"Severity: {severities[rule.severity]}.",
+        *([_OF_ANY_OBJECT] if set_of(rule.id) == KUBERNETES else []),
         *named,
         rule.why,
     ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from eks_gpushare.cli import FINE, WRONG_USAGE
 from eks_gpushare.cli.known_names import POLICY, Known, known_names
 from eks_gpushare.cli.streams import print_json
+from eks_gpushare.findings.sets import set_of
 from eks_gpushare.findings.text import line_width
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ def _as_json(reported_by: str, rule: Rule, known: Mapping[str, Known]) -> dict[s
         "reportedBy": reported_by,
         "saidBy": reported_by,  # deprecated, see CHANGELOG
         "source": rule.source,
+        **({"set": set_of(rule.id)} if reported_by == "lint" else {}),
         "also": [
             {
                 "name": name.name,
@@ -141,6 +143,8 @@ def _as_json(reported_by: str, rule: Rule, known: Mapping[str, Known]) -> dict[s
 def _explained(reported_by: str, rule: Rule, known: Mapping[str, Known]) -> str:
     width = line_width(sys.stdout)
     head = f"{rule.id}, {rule.severity}, reported by {reported_by}"
+    if reported_by == "lint":
+        head += f", of the set {set_of(rule.id)}"
     also = [_also(name, rule) for name in _names(rule, known)]
     indented = [
         textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  ")

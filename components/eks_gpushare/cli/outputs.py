@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.cli.streams import print_json
+from eks_gpushare.cli.writing import write_files
 from eks_gpushare.reports.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def add_output_argument(parser: argparse.ArgumentParser) -> None:
         metavar="FORMAT[=FILE]",
         action="append",
         type=_output,
-        help="text, JSON, SARIF, JUnit or GitHub (annotations), in small or capital letters; "
+        help="text, JSON, SARIF, JUnit, GitHub (annotations) or GitLab (code quality), in small or "
+        "capital letters; "
         "may be given several times, all but one with a FILE (default: text)",
     )
 
@@ -129,8 +131,10 @@ def _print(
 
 def _write(file: Path, text: str) -> bool:
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8", errors="backslashreplace")
+        if file.exists() and not file.is_file():
+            file.write_text(text, encoding="utf-8", errors="backslashreplace")  # /dev/stderr
+        else:
+            write_files({file: text}, force=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         print(f"eks-gpushare: {file} cannot be written to: {reason}", file=sys.stderr)

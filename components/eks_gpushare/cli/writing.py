@@ -79,7 +79,9 @@ def _staged(file: Path, text: str, undo: _Undo) -> Path:
         undo.folders.append(folder)
     handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     undo.made.append(Path(name))
-    with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as opened:
+    with os.fdopen(
+        handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
+    ) as opened:
         opened.write(text)
     Path(name).chmod(0o666 & ~_umask())
     return Path(name)

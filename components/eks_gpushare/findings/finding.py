@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 """`error` refuses the stack, `warning` lets it through and says so, `info` is worth knowing."""
+
+SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "info")
+"""The worst first."""
 
 FieldPath: TypeAlias = "tuple[str | int, ...]"
 """A place in the environment: mapping keys and list indexes from the top down."""
@@ -77,6 +80,11 @@ def dotted(at: Iterable[str | int]) -> str:
 
 def _plain(part: str) -> bool:
     return bool(part) and not set(part) & set('./[]" ')
+
+
+def is_at_least(severity: Severity, least: Severity | None) -> bool:
+    """Whether a severity is as bad as another, or worse; never where that is None."""
+    return least is not None and SEVERITIES.index(severity) <= SEVERITIES.index(least)
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:

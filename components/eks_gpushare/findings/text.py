@@ -38,19 +38,18 @@ def print_findings(
     fix = textwrap.TextWrapper(
         width, "    -> ", "       ", break_long_words=False, break_on_hyphens=False
     )
-    colour = has_colours(out)
-    for line, finding in sorted(found, key=lambda pair: _RANKS[pair[1].severity]):
-        severity = (
-            f"\x1b[{_COLOURS[finding.severity]}m{finding.severity}\x1b[0m"
-            if colour
-            else finding.severity
-        )
-        where = _place(line) if line and not finding.path.startswith("line ") else ""
-        place = ", ".join(part for part in (where, printable(finding.path)) if part)
-        out.write(f"  {severity} {finding.code}{f' at {place}' if place else ''}\n")
-        out.write(
-            f"{message.fill(printable(finding.message))}\n{fix.fill(printable(finding.fix))}\n"
-        )
+    for line, each in sorted(found, key=lambda pair: _RANKS[pair[1].severity]):
+        severity = severity_of(each, out)
+        where = _place(line) if line and not each.path.startswith("line ") else ""
+        place = ", ".join(part for part in (where, printable(each.path)) if part)
+        out.write(f"  {severity} {each.code}{f' at {place}' if place else ''}\n")
+        out.write(f"{message.fill(printable(each.message))}\n{fix.fill(printable(each.fix))}\n")
+
+
+def severity_of(finding: Finding, out: TextIO) -> str:
+    """The severity of a finding, in its colour where there are any."""
+    name = finding.severity
+    return f"\x1b[{_COLOURS[name]}m{name}\x1b[0m" if has_colours(out) else name
 
 
 def has_colours(out: TextIO) -> bool:

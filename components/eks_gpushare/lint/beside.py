@@ -49,14 +49,18 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
     found: dict[str, str | None] = {}
     by_file: dict[str, list[str]] = {}
     for file in files:
-        if file.name == STDIN or "helm" not in file.text or len(file.text) > MAX_CHARACTERS:
-            continue
         for chart, named in _installed(file):
             path = _where(file.name, named, known)
             if path is not None:
                 found[path] = chart if found.get(path, chart) == chart else None
                 by_file.setdefault(posixpath.normpath(file.name), []).append(path)
     return NamedValues(found, by_file)
+
+
+def values_named_by(file: GivenFile) -> Iterator[str]:
+    """Files of values that the commands of a file name, as they name them."""
+    for _, named in _installed(file):
+        yield named
 
 
 def beside(files: Sequence[GivenFile], named: dict[str, str | None]) -> Iterator[GivenFile]:
@@ -68,6 +72,8 @@ def beside(files: Sequence[GivenFile], named: dict[str, str | None]) -> Iterator
 
 def _installed(file: GivenFile) -> Iterator[tuple[str, str]]:
     """Charts of GPUs that a file's commands install, with the name of each file of values."""
+    if file.name == STDIN or "helm" not in file.text or len(file.text) > MAX_CHARACTERS:
+        return
     if ShellReader().matches(file.name, file.text):
         texts = [file.text]
     elif MarkdownReader().matches(file.name, file.text):

@@ -20,17 +20,29 @@ from eks_gpushare.lint.judging import Scoped, in_all_builds
 from eks_gpushare.lint.node_classes import class_of
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.texts import TEXT_READERS
-from eks_gpushare.lint.references import references
+from eks_gpushare.lint.references import naming
 from eks_gpushare.lint.report import FileReport, Placed
-from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
+from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE
 from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.scopes import Member, all_together, folders_named, scopes_of
 from eks_gpushare.lint.silencing import silenced
+from eks_gpushare.lint.telling import (
+    GIVE,
+    NO_KIND,
+    beyond,
+    finding,
+    is_template,
+    is_yaml,
+    looks_like_yaml,
+    not_read,
+    sentence,
+    unparsed,
+    unreadable,
+)
 from eks_gpushare.lint.variants import is_loose
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.checks.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
-from eks_gpushare.manifests.files import ENDINGS
 from eks_gpushare.manifests.json_text import is_json_file
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS
@@ -46,18 +58,19 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Edit, Judgement
     from eks_gpushare.inventory.registry import Edge
     from eks_gpushare.lint.declared import Declared
+    from eks_gpushare.lint.references import Naming
     from eks_gpushare.lint.scopes import FileScope
     from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.manifests.document import DocumentReader, Read
     from eks_gpushare.manifests.files import GivenFile
+    from eks_gpushare.manifests.texts import Texts
     from eks_gpushare.stack_file.yaml_problems import YamlProblem
 
-_YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")
 _MOST_WITHIN: Final = 4
 """Documents within documents that are followed: a script's manifest's ConfigMap's configuration."""
 _MOST_DOCUMENTS: Final = 50_000
 _MOST_ITEMS: Final = 400_000
-"""Keys and values of all files together, so that memory has a bound."""
+"""Keys and values of all files that are judged together, so that memory has a bound."""
 
 
 @dataclass(slots=True)
@@ -103,6 +116,10 @@ class Reading:
     """How files belong together by what somebody says."""
     against: bool = False
     """Whether the files are held against a stack, so that all of them are for its cluster."""
+    everywhere: Naming | None = None
+    """What the files of the whole call have and name, where these are a part of them."""
+    beyond: list[str] = field(default_factory=list)
+    """Files that are not read, since what is read of them together has a bound."""
 
     def add(self, given: GivenFile) -> None:
         """Read a file."""
@@ -110,12 +127,12 @@ class Reading:
         file.text = given.text
         if given.problem:
             file.readable = False
-            file.found.append(Placed(_unreadable(given.problem), None))
+            file.found.append(Placed(unreadable(given.problem), None))
         elif given.note:
-            file.found.append(Placed(_not_read(given.note), None))
+            file.found.append(Placed(not_read(given.note), None))
         elif not self._text(file, given.text) and not file.found:
-            what = "It holds nothing" if not given.text.strip() else _NO_KIND
-            file.found.append(Placed(NOT_READ.finding((), f"{what}.", _GIVE), None))
+            what = "It holds nothing" if not given.text.strip() else NO_KIND
+            file.found.append(Placed(NOT_READ.finding((), f"{what}.", GIVE), None))
 
     def _text(self, file: _File, text: str) -> bool:
         """Read a text; whether something in it was known."""
@@ -124,19 +141,17 @@ class Reading:
                 file.kinds[reader.name] = None
                 self._take(file, reader.read(file.name, text), 0)
                 return True
-        if not (_is_yaml(file.name) or file.name == STDIN or _looks_like_yaml(file.name, text)):
+        if not (is_yaml(file.name) or file.name == STDIN or looks_like_yaml(file.name, text)):
             return False
         bad = unreadable_character(text)
         if bad is not None:
             file.readable = False
-            file.found.append(_problem(bad))
+            file.found.append(unparsed(bad))
             return False
-        texts = read_texts(text, file.name, most=max(0, min(MAX_ITEMS, _MOST_ITEMS - self.read)))
+        left = max(0, _MOST_ITEMS - self.read)
+        texts = read_texts(text, file.name, most=min(MAX_ITEMS, left))
         self.read += texts.items
-        about_ours = _MAY_BE_OURS.search(text) or "{{" in text
-        if texts.problems and is_json_file(file.name) and not about_ours:
-            what = f"{_sentence(texts.problems[0].message)} Nothing in it is of Kubernetes or GPUs."
-            file.found.append(Placed(NOT_READ.finding((), what, _GIVE), None))
+        if self._is_passed_over(file, text, texts, left):
             return True
         for problem in texts.problems:
             self._yaml_problem(file, problem, text)
@@ -151,19 +166,32 @@ class Reading:
         known = [self._document(file, document, 0) for document in built]
         return any(known)
 
+    def _is_passed_over(self, file: _File, text: str, texts: Texts, left: int) -> bool:
+        """Whether nothing more is said of a text: no room is left for it, or it is none of ours."""
+        if left < MAX_ITEMS and any(each.kind == "size" for each in texts.problems):
+            file.readable = False
+            self.beyond.append(file.name)
+            return True
+        about_ours = _MAY_BE_OURS.search(text) or "{{" in text
+        if texts.problems and is_json_file(file.name) and not about_ours:
+            what = f"{sentence(texts.problems[0].message)} Nothing in it is of Kubernetes or GPUs."
+            file.found.append(Placed(NOT_READ.finding((), what, GIVE), None))
+            return True
+        return False
+
     def _yaml_problem(self, file: _File, problem: YamlProblem, text: str) -> None:
         if problem.kind == "duplicate":
             message = f"{problem.message[:1].upper()}{problem.message[1:]}."
-            found = TWICE.finding(problem.path, message, _sentence(problem.fix))
+            found = TWICE.finding(problem.path, message, sentence(problem.fix))
             file.found.append(Placed(found, Position(problem.line, problem.column)))
-        elif _is_template(text, problem.line):
+        elif is_template(text, problem.line):
             message = "It is a template that is not rendered, so it is not checked."
             fix = "Give what it makes: helm template CHART | eks-gpushare lint -"
             found = TEMPLATE.finding((), message, fix)
             file.found.append(Placed(found, Position(problem.line, problem.column)))
         else:
             file.readable = False
-            file.found.append(_problem(problem))
+            file.found.append(unparsed(problem))
 
     def _document(self, file: _File, document: Document, depth: int) -> bool:
         self.documents += 1
@@ -192,13 +220,17 @@ class Reading:
         self.items += stack.items
         self.against = True
 
+    def naming(self) -> Naming:
+        """What the files have names for, and name."""
+        return naming(self.items, self.classes)
+
     def scopes(self) -> tuple[FileScope, ...]:
         """The files by what joins them."""
         files = [posixpath.normpath(name) for name in self.files]
         if self.against or (self.declared is not None and self.declared.together):
             return (all_together(),)
         folders = {posixpath.normpath(name): found for name, found in self.folders.items()}
-        others = references(self.items, self.classes)
+        others = (self.everywhere or self.naming()).references()
         members = [
             Member(
                 file,
@@ -233,11 +265,11 @@ class Reading:
         """Put a judgement to the file that it is about."""
         document = judgement.source.document
         if not isinstance(document, Document):  # of a stack, not of a file
-            self._somewhere(_finding(judgement, judgement.source.path))
+            self._somewhere(finding(judgement, judgement.source.path))
             return
         below = judgement.path if isinstance(judgement, Problem) else ()
         path = (*judgement.source.path, *below)
-        found = _finding(judgement, (*document.at, *path))
+        found = finding(judgement, (*document.at, *path))
         file = self.files.setdefault(document.file, _File(document.file))
         file.found.append(
             Placed(found, document.position(path), document, _edits(judgement, document))
@@ -256,28 +288,33 @@ class Reading:
                 today.
         """
         day = day or today()
+        self._say_what_is_beyond()
         return tuple(file.report(day) for file in self.files.values())
 
+    def _say_what_is_beyond(self) -> None:
+        """One finding for all files that are not read."""
+        if not self.beyond:
+            return
+        found = beyond(len(self.beyond), _MOST_ITEMS)
+        self.files[self.beyond[0]].found.append(Placed(found, None))
+        self.beyond.clear()
 
-_FIXES: Final = {
-    "size": "give a smaller file, or parts of it",
-    "depth": "give a file with fewer levels",
-    "alias": "define the anchor above its use, in the same document",
-    "documents": "begin each document with ---",
-}
-"""What to do where the parser does not tell."""
+
 _MAY_BE_OURS: Final = re.compile(r"apiVersion|nvidia|gpu|planned_values|AWS::", re.IGNORECASE)
 """What a file is about that is worth a word where it cannot be read."""
-_NO_KIND = "It is of no kind that is read"
-_GIVE = "Leave it out, or see docs/lint.md for what is read."
 
 
-def read_files(files: Iterable[GivenFile], declared: Declared | None = None) -> Reading:
+def read_files(
+    files: Iterable[GivenFile],
+    declared: Declared | None = None,
+    everywhere: Naming | None = None,
+) -> Reading:
     """Read files, each of which may refer to what stands in others.
 
     Args:
         files: The files.
         declared: How they belong together by what somebody says. Default: by what joins them.
+        everywhere: What the files of the whole call have and name, where these are a part of them.
     """
     files = list(files)
     named = named_values(files)
@@ -286,7 +323,11 @@ def read_files(files: Iterable[GivenFile], declared: Declared | None = None) -> 
     charts = {path: chart for path, chart in named.charts.items() if chart is not None}
     charts = {**kustomizations.charts, **charts}
     reading = Reading(
-        kustomizations=kustomizations, charts=charts, named=named.by_file, declared=declared
+        kustomizations=kustomizations,
+        charts=charts,
+        named=named.by_file,
+        declared=declared,
+        everywhere=everywhere,
     )
     kustomizations.build_in(_folders_of_applications(files))
     for given in files:
@@ -316,12 +357,30 @@ def lint_files(
             is then nowhere.
         declared: How files belong together by what somebody says. Default: by what joins them.
     """
-    reading = read_files(files, declared)
+    return judged_files(files, stack, declared)[0]
+
+
+def judged_files(
+    files: Iterable[GivenFile],
+    stack: Stack | None = None,
+    declared: Declared | None = None,
+    everywhere: Naming | None = None,
+) -> tuple[tuple[FileReport, ...], Naming]:
+    """What is wrong in and between files that are a part of those of a call; what they name.
+
+    Args:
+        files: The files.
+        stack: A stack on whose pools the workloads are to run.
+        declared: How files belong together by what somebody says.
+        everywhere: What the files of the whole call have and name. Default: these are all.
+    """
+    reading = read_files(files, declared, everywhere)
+    names = reading.naming()
     if stack is not None:
         reading.hold_against(stack)
     # Of a stack with errors nothing is planned, so that everything would seem to be missing.
     reading.judge((*EDGES, *CHECKS), complete=stack is not None and not stack.errors)
-    return reading.reports()
+    return reading.reports(), names
 
 
 def _reader_of(document: Document) -> DocumentReader | None:
@@ -338,50 +397,3 @@ def _edits(judgement: Judgement, document: Document) -> tuple[Edit, ...]:
 def _kind(reader: DocumentReader, document: Document) -> str:
     kind = document.value.get("kind") if isinstance(document.value, dict) else None
     return f"{reader.name} {kind}" if reader.name == "Kubernetes" else reader.name
-
-
-def _finding(judgement: Judgement, at: tuple[str | int, ...]) -> Finding:
-    if isinstance(judgement, NotSeen):
-        what = judgement.what.rstrip(".")
-        message = (
-            f"It cannot be decided, since something is not known: {what}. {judgement.rule.title}"
-        )
-        return judgement.rule.finding(at, message, "Give files with the final values.", "info")
-    rule = judgement.rule
-    return rule.finding(at, judgement.message, judgement.fix, judgement.severity)
-
-
-def _problem(problem: YamlProblem) -> Placed:
-    message = _sentence(problem.message)
-    fix = problem.fix or _FIXES.get(problem.kind, "correct it, or leave the file out")
-    found = UNREADABLE.finding(problem.path, message, _sentence(fix))
-    return Placed(found, Position(problem.line, problem.column))
-
-
-def _unreadable(why: str) -> Finding:
-    return UNREADABLE.finding((), f"It cannot be read: {why}.", "Give a file that can be read.")
-
-
-def _not_read(why: str) -> Finding:
-    return NOT_READ.finding((), f"It is not read: {why}.", _GIVE)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-def _is_template(text: str, line: int) -> bool:
-    """Whether what cannot be read is a template: of an engine, or of `envsubst`."""
-    lines = text.splitlines()
-    return "{{" in text or "${" in "".join(lines[line - 1 : line])
-
-
-def _is_yaml(name: str) -> bool:
-    return name.lower().endswith(_YAML)
-
-
-def _looks_like_yaml(name: str, text: str) -> bool:
-    """Whether a file of no known ending begins as a manifest does."""
-    if name.lower().endswith(ENDINGS):
-        return False
-    return text.lstrip().startswith(("apiVersion:", "---", "{")) or "\napiVersion:" in text

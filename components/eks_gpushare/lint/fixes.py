@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.lint.corrections import corrected
-from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.lint.dispatch import judged_files
 from eks_gpushare.lint.made_by_tools import ignored_by_git, name_in_project, why_made
 from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from eks_gpushare.lint.declared import Declared
+    from eks_gpushare.lint.references import Naming
     from eks_gpushare.lint.report import FileReport
     from eks_gpushare.lint.stack_side import Stack
 
@@ -34,7 +35,7 @@ class Fixed(NamedTuple):
 
     def diff(self) -> str:
         """The difference, as `diff -u` shows it."""
-        before, after = (text.splitlines(keepends=True) for text in (self.before, self.after))
+        before, after = (each.splitlines(keepends=True) for each in (self.before, self.after))
         lines = difflib.unified_diff(before, after, self.file, self.file)
         text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
         return text.replace("\r\n", "\n")
@@ -69,11 +70,38 @@ def fixed_files(
 
     What follows from a file that is not of the same scope for certain is found, and not corrected.
     """
+    return fixed_part(files, stack, declared)[0]
+
+
+def fixed_part(
+    files: Iterable[GivenFile],
+    stack: Stack | None = None,
+    declared: Declared | None = None,
+    *,
+    everywhere: Naming | None = None,
+    choose: Callable[[FileReport], FileReport] | None = None,
+) -> tuple[Corrections, Naming]:
+    """The same of files that are a part of those of a call, with what they have and name.
+
+    Args:
+        files: The files.
+        stack: A stack on whose pools the workloads are to run.
+        declared: How files belong together by what somebody says.
+        everywhere: What the files of the whole call have and name. Default: these are all.
+        choose: Leaves out what nobody wants to know, which is not corrected either.
+    """
+
+    def judge(texts: Iterable[GivenFile]) -> tuple[FileReport, ...]:
+        found, naming = judged_files(texts, stack, declared, everywhere)
+        names.append(naming)
+        return tuple(map(choose, found)) if choose is not None else found
+
+    names: list[Naming] = []
     given = list(files)
-    first = reports = lint_files(given, stack, declared)
-    after = {file.file: file.text for file in first}
+    first = reports = judge(given)
+    after = {each.file: each.text for each in first}
     counts = dict.fromkeys(after, 0)
-    left = {left_out.file: left_out for left_out in _left(first)}
+    left = {each.file: each for each in _left(first)}
     for _ in range(_ROUNDS):
         made = {
             report.file: better
@@ -86,24 +114,24 @@ def fixed_files(
             after[file] = text
             counts[file] += count
         given = [
-            file if file.problem or file.note else GivenFile(file.name, after[file.name])
-            for file in given
+            each if each.problem or each.note else GivenFile(each.name, after[each.name])
+            for each in given
         ]
-        reports = lint_files(given, stack, declared)
+        reports = judge(given)
     fixed = [
-        Fixed(file.file, file.text, after[file.file], counts[file.file])
-        for file in first
-        if after[file.file] != file.text
+        Fixed(each.file, each.text, after[each.file], counts[each.file])
+        for each in first
+        if after[each.file] != each.text
     ]
-    return Corrections(tuple(fixed), first, reports, tuple(left.values()))
+    return Corrections(tuple(fixed), first, reports, tuple(left.values())), names[0]
 
 
 def _left(reports: Iterable[FileReport]) -> Iterator[Unwritten]:
     """The files with corrections that a tool makes or keeps."""
-    some = [(report, better[1]) for report in reports if (better := _fixed(report))]
-    ignored = ignored_by_git(file.file for file, _ in some if file.file != STDIN)
+    some = [(each, better[1]) for each in reports if (better := _fixed(each))]
+    ignored = ignored_by_git(each.file for each, _ in some if each.file != STDIN)
     for report, count in some:
-        documents = [placed.document for placed in report.found if placed.document is not None]
+        documents = [each.document for each in report.found if each.document is not None]
         why = why_made(name_in_project(report.file), report.text, documents)
         if why is None and report.file in ignored:
             why = "is ignored by git"
@@ -114,9 +142,9 @@ def _left(reports: Iterable[FileReport]) -> Iterator[Unwritten]:
 def _fixed(report: FileReport) -> tuple[str, int] | None:
     """The text of a file with so many corrections; None where there are none, or any doubt."""
     wanted = [
-        (placed.document.text, placed.edits)
-        for placed in report.found
-        if placed.document is not None and placed.document.text is not None and placed.edits
+        (each.document.text, each.edits)
+        for each in report.found
+        if each.document is not None and each.document.text is not None and each.edits
     ]
     if not wanted or read_texts(report.text, report.file).problems:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
 from eks_gpushare.inventory.source import UNKNOWN
@@ -13,36 +13,66 @@ from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
 from eks_gpushare.manifests.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from eks_gpushare.inventory.items import Item
 
 _CONFIGS = {DEVICE_PLUGIN: ("config", "name"), OPERATOR: ("devicePlugin", "config", "name")}
 
 
-def references(items: Iterable[Item], classes: Iterable[Document]) -> dict[str, list[str]]:
-    """The files that a file names something of, where only one has it, by its normal path.
+class Naming(NamedTuple):
+    """What files have a name for, and what they name."""
+
+    having: Mapping[tuple[str, str], frozenset[str]]
+    """Normal paths of the files that have something, by its kind and name."""
+    named: Mapping[tuple[str, str], frozenset[str]]
+    """Normal paths of the files that name it."""
+
+    def references(self) -> dict[str, list[str]]:
+        """The files that a file names something of, where only one has it, by its normal path."""
+        found: dict[str, list[str]] = {}
+        for key, files in self.named.items():
+            others = self.having.get(key, frozenset())
+            for file in sorted(files - others):
+                if len(others) == 1:
+                    found.setdefault(file, []).extend(others)
+        return found
+
+
+def naming(items: Iterable[Item], classes: Iterable[Document]) -> Naming:
+    """What some files have and name.
 
     Args:
-        items: Items of all files.
+        items: Items of the files.
         classes: Documents that are node classes.
     """
     items = list(items)
     having: dict[tuple[str, str], set[str]] = {}
+    named: dict[tuple[str, str], set[str]] = {}
     for item in items:
         if isinstance(item, ConfigMap) and isinstance(item.name, str):
             having.setdefault(("map", item.name), set()).update(_file(item.source.document))
+        for key in _names(item):
+            named.setdefault(key, set()).update(_file(item.source.document))
     for document in classes:
         if (found := class_of(document)) is not None:
             having.setdefault(("class", found[0]), set()).update(_file(document))
-    named: dict[str, list[str]] = {}
-    for item in items:
-        for key in _names(item):
-            others = having.get(key, set())
-            for file in _file(item.source.document):
-                if len(others) == 1 and file not in others:
-                    named.setdefault(file, []).extend(others)
-    return named
+    return Naming(_frozen(having), _frozen(named))
+
+
+def _frozen(found: Mapping[tuple[str, str], set[str]]) -> dict[tuple[str, str], frozenset[str]]:
+    return {key: frozenset(files) for key, files in found.items()}
+
+
+def all_of(namings: Iterable[Naming]) -> Naming:
+    """What files of several parts have and name together."""
+    having: dict[tuple[str, str], set[str]] = {}
+    named: dict[tuple[str, str], set[str]] = {}
+    for each in namings:
+        for whole, part in ((having, each.having), (named, each.named)):
+            for key, files in part.items():
+                whole.setdefault(key, set()).update(files)
+    return Naming(_frozen(having), _frozen(named))
 
 
 def _names(item: Item) -> Iterator[tuple[str, str]]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.facts.index import names_of
-from eks_gpushare.findings.finding import has_errors
+from eks_gpushare.findings.finding import is_at_least
 from eks_gpushare.findings.pages import is_security
+from eks_gpushare.lint.identity import cause, identity
 
 if TYPE_CHECKING:
-    from eks_gpushare.findings.finding import Finding, Position
+    from collections.abc import Sequence
+
+    from eks_gpushare.findings.finding import Finding, Position, Severity
     from eks_gpushare.findings.silenced import Silence
     from eks_gpushare.inventory.problem import Edit
     from eks_gpushare.manifests.document import Document
@@ -24,6 +28,19 @@ class Placed(NamedTuple):
     document: Document | None = None
     edits: tuple[Edit, ...] = ()
     """What removes it for certain, with paths from the top of the document."""
+    identity: str = ""
+    """What it is known by in later calls; empty as long as its document is held."""
+    cause: str = ""
+    """What findings of one cause have alike; empty as long as its document is held."""
+
+    def light(self, lines: Sequence[str]) -> Placed:
+        """The same without its document, which holds all of a file.
+
+        Args:
+            lines: Those of the file.
+        """
+        known_by = sys.intern(identity(self, lines))
+        return Placed(self.finding, self.position, None, (), known_by, sys.intern(cause(self)))
 
     def as_json(self) -> dict[str, Any]:
         """As `lint --json` prints it."""
@@ -59,30 +76,44 @@ class FileReport(NamedTuple):
     """The file's text; empty where it could not be read."""
     silenced: tuple[Silenced, ...] = ()
     """What comments of the file let be; none of it is in `found`."""
+    known: tuple[Placed, ...] = ()
+    """What a baseline has; none of it is in `found`."""
+    fails_on: Severity | None = "error"
+    """The least severity of a finding that refuses the file; None if none does."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The findings without their places."""
-        return tuple(placed.finding for placed in self.found)
+        return tuple(each.finding for each in self.found)
 
     def without_security(self) -> FileReport:
         """The same without findings on how safe something is."""
         return self._replace(
-            found=tuple(placed for placed in self.found if not is_security(placed.finding.code)),
+            found=tuple(each for each in self.found if not is_security(each.finding.code)),
             silenced=tuple(
-                silenced
-                for silenced in self.silenced
-                if not is_security(silenced.placed.finding.code)
+                each for each in self.silenced if not is_security(each.placed.finding.code)
             ),
         )
 
     @property
     def ok(self) -> bool:
-        """Whether no finding is an error."""
-        return not has_errors(self.findings)
+        """Whether no finding is one that refuses the file: an error, unless somebody wants more."""
+        return not any(is_at_least(each.severity, self.fails_on) for each in self.findings)
+
+    def light(self) -> FileReport:
+        """The same without the text and the documents of the file."""
+        lines = self.text.splitlines()
+        return self._replace(
+            text="",
+            found=tuple(each.light(lines) for each in self.found),
+            silenced=tuple(
+                each._replace(placed=each.placed.light(lines)) for each in self.silenced
+            ),
+        )
 
     def as_json(self) -> dict[str, Any]:
         """As `lint --json` prints it."""
-        found = [placed.as_json() for placed in self.found]
+        found = [each.as_json() for each in self.found]
         told = {"file": self.file, "ok": self.ok, "read": list(self.kinds), "findings": found}
-        return {**told, "silenced": [silenced.as_json() for silenced in self.silenced]}
+        told = {**told, "silenced": [each.as_json() for each in self.silenced]}
+        return {**told, "known": [each.as_json() for each in self.known]} if self.known else told

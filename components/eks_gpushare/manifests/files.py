@@ -6,6 +6,7 @@ a folder, nor a pipe, nor a device.
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -13,15 +14,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from eks_gpushare.documents.reading import STDIN, read_bytes, reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 MAX_BYTES: Final = 8 * 1024 * 1024
 """Largest file that is read. The definitions of Karpenter and of the GPU Operator have one."""
-MAX_FILES: Final = 5_000
-"""Most files of one call."""
-MAX_TOTAL: Final = 64 * 1024 * 1024
+MAX_FILES: Final = 200_000
+"""Most files of one call, which is a bound for time: a second for some hundred of them."""
+MAX_TOTAL: Final = 2 * 1024 * 1024 * 1024
 """Most bytes of one call."""
-MAX_FOLDERS: Final = 20_000
+MAX_FOLDERS: Final = 200_000
 """Most folders that are looked into."""
 
 ENDINGS: Final = (
@@ -43,24 +44,31 @@ class GivenFile(NamedTuple):
     """Why it is not read, where nothing is wrong with that."""
 
 
-def given_files(names: Iterable[str]) -> Iterator[GivenFile]:
-    """Each file that is named, and each of a folder by its ending, in the order of names."""
+def given_files(
+    names: Iterable[str], leave_out: Callable[[str], bool] | None = None
+) -> Iterator[GivenFile]:
+    """Each file that is named, and each of a folder by its ending, in the order of names.
+
+    Args:
+        names: Files, folders, and `-` for standard input.
+        leave_out: Whether a file is passed over without a word, be it named. Default: none is.
+    """
     total = count = 0
     seen: set[str] = set()
     for name in names:
-        for file in _expanded(name):
-            if isinstance(file, GivenFile):
-                yield file
+        for each in _expanded(name):
+            if isinstance(each, GivenFile):
+                yield each
                 continue
-            if file in seen:
+            if each in seen or (leave_out is not None and leave_out(each)):
                 continue
-            seen.add(file)
+            seen.add(each)
             count += 1
             if count > MAX_FILES or total > MAX_TOTAL:
                 most = f"{MAX_FILES:,} files" if count > MAX_FILES else f"{MAX_TOTAL:,} bytes"
-                yield GivenFile(file, problem=f"it is beyond the {most} that one call reads")
+                yield GivenFile(each, problem=f"it is beyond the {most} that one call reads")
                 return
-            read = read_file(file, in_folder=file != name)
+            read = read_file(each, in_folder=each != name)
             total += len(read.text)
             yield read
 
@@ -75,6 +83,8 @@ def read_file(name: str, *, in_folder: bool = False) -> GivenFile:
     try:
         content = read_bytes(name, MAX_BYTES)
     except OSError as error:
+        if in_folder and error.errno == errno.EFBIG:  # data, or what a tool has made
+            return GivenFile(name, note=reason(error))
         return GivenFile(name, problem=reason(error))
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return GivenFile(name, problem="it is UTF-16; save it as UTF-8")
@@ -98,9 +108,9 @@ def _expanded(name: str) -> Iterator[str | GivenFile]:
         yield name
         return
     found = False
-    for file in _below(name):
+    for each in _below(name):
         found = True
-        yield file
+        yield each
     if not found:
         endings = ", ".join(ENDINGS[:5])
         yield GivenFile(name, note=f"nothing below it has an ending such as {endings}")
@@ -112,7 +122,7 @@ def _below(top: str) -> Iterator[str]:
         if count >= MAX_FOLDERS:
             return
         inner[:] = sorted(
-            folder for folder in inner if not folder.startswith(".") and folder not in _NOT_ENTERED
+            each for each in inner if not each.startswith(".") and each not in _NOT_ENTERED
         )
         for file in sorted(files):
             if file.lower().endswith(ENDINGS):

@@ -87,7 +87,7 @@ class Kustomizations:
         self._by_file: dict[str, Kustomization] = {}
         self._owners: dict[str, list[str]] = {}
         for name, content in self._texts.items():
-            if _may_be_one(name, content):
+            if may_be_kustomization(name, content):
                 for document in read_texts(content, name).documents[:1]:
                     if is_kustomization(document):
                         self._by_file[name] = Kustomization(document)
@@ -316,7 +316,13 @@ def _generated_from(value: Any) -> Iterator[str]:
                     yield named.rpartition("=")[2]
 
 
-def _may_be_one(name: str, content: str) -> bool:
+def may_be_kustomization(name: str, content: str) -> bool:
+    """Whether a file is worth a closer look, by its name or by what stands in it.
+
+    Args:
+        name: Its path.
+        content: Its text.
+    """
     return posixpath.basename(name) in NAMES or (name.endswith(_YAML) and _GROUP in content)
 
 

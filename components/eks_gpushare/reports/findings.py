@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.findings.rule import Rule
+    from eks_gpushare.reports.report import BaselineState
+
+
+_KNOWN = "the baseline has it"
 
 
 class Located(NamedTuple):
@@ -24,6 +28,8 @@ class Located(NamedTuple):
     """From 1, where it is known."""
     column: int | None = None
     """From 1, where it is known."""
+    identity: str = ""
+    """What it is known by within its file in later calls; empty for its place."""
 
 
 def report_of(
@@ -33,6 +39,7 @@ def report_of(
     rules: Mapping[str, Rule],
     *,
     silenced: Sequence[tuple[Located, str]] = (),
+    known: Sequence[Located] | None = None,
     notes: Sequence[str] = (),
     ended: bool = True,
 ) -> Report:
@@ -44,21 +51,29 @@ def report_of(
         found: The findings; each one's file is one of `files`.
         rules: Rules by id, at least those of the findings.
         silenced: Findings that comments of their files let be, with until when and why.
+        known: Findings that a baseline has; None where there is none.
         notes: What was assumed or left out.
         ended: Whether all could be looked at.
     """
     found = list(found)
-    every = [*found, *(placed for placed, _ in silenced)]
-    ids = sorted({placed.finding.code for placed in every})
+    every = [*found, *(each for each, _ in silenced), *(known or ())]
+    new: BaselineState = "" if known is None else "new"
+    ids = sorted({each.finding.code for each in every})
     return Report(
         verb=verb,
         subjects=tuple(dict.fromkeys(files)),
-        rules=reported_rules(rules[code] for code in ids),
+        rules=reported_rules(rules[each] for each in ids),
         results=(
-            *map(result_of, found),
+            *(replace(result_of(each), baseline=new) for each in found),
             *(
-                replace(result_of(placed), state="exempted", reason=reason, in_source=True)
-                for placed, reason in silenced
+                replace(result_of(each), state="exempted", reason=_KNOWN, baseline="unchanged")
+                for each in known or ()
+            ),
+            *(
+                replace(
+                    result_of(each), state="exempted", reason=reason, in_source=True, baseline=new
+                )
+                for each, reason in silenced
             ),
         ),
         notes=tuple(notes),
@@ -79,6 +94,7 @@ def result_of(located: Located) -> Result:
         column=located.column or 0,
         place=finding.path,
         subject=located.file,
+        identity=located.identity,
     )
 
 

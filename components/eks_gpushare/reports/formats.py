@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.reports.report import Report
 
-FORMATS = ("sarif", "junit", "github")
+FORMATS = ("sarif", "junit", "github", "gitlab")
 """What is the same for all commands; each has a text and a JSON document of its own."""
 
 
@@ -29,6 +29,10 @@ def formatted(reports: Sequence[Report], name: str, version: str) -> str:
         from eks_gpushare.reports.junit import junit
 
         return junit(reports)
+    if name == "gitlab":
+        from eks_gpushare.reports.gitlab import gitlab
+
+        return gitlab(reports)
     from eks_gpushare.reports.github import github
 
     return github(reports)

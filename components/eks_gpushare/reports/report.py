@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 State: TypeAlias = Literal["found", "unjudged", "exempted"]
 """`unjudged`: what decides is not known. `exempted`: found, and let be by configuration, or by a
 comment of the file."""
+BaselineState: TypeAlias = Literal["", "new", "unchanged"]
+"""Whether an earlier run had a result; empty where nothing is held against one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,9 @@ class Result:
     """Why it is exempted, and until when."""
     in_source: bool = False
     """Whether a comment of the file exempts it, and not the configuration."""
+    identity: str = ""
+    """What it is known by within its file in later runs; empty for its place."""
+    baseline: BaselineState = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,16 +8,15 @@ machine, so the same findings give the same document everywhere.
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.reports.fingerprints import with_fingerprints
 from eks_gpushare.reports.paths import placed, root_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from eks_gpushare.reports.report import Report, ReportedRule, Result
 
@@ -63,8 +62,8 @@ def _run(report: Report, version: str) -> dict[str, Any]:
         "invocations": [_invocation(report)],
         "columnKind": "unicodeCodePoints",
         "results": [
-            _result(result, numbers[result.rule], prints, report, root)
-            for result, prints in _with_fingerprints(report)
+            _result(each, numbers[each.rule], prints, report, root)
+            for each, prints in with_fingerprints(report, root)
         ],
     }
 
@@ -117,17 +116,6 @@ def _markdown(rule: ReportedRule, helped: str) -> str:
     return f"{rule.title}\n\n{helped}{more}" if helped != rule.title else f"{helped}{more}"
 
 
-def _with_fingerprints(report: Report) -> Iterator[tuple[Result, str]]:
-    """Each result with what it is known by in later runs, wherever its line has gone meanwhile."""
-    seen: Counter[tuple[str, ...]] = Counter()
-    for result in report.results:
-        about = result.urn or f"{result.subject or result.file}\0{result.place}"
-        key = (result.rule, about)
-        seen[key] += 1
-        text = "\0".join((*key, str(seen[key])))
-        yield result, hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]
-
-
 def _result(
     result: Result, number: int, fingerprint: str, report: Report, root: Path
 ) -> dict[str, Any]:
@@ -147,6 +135,8 @@ def _result(
             "primaryLocationLineHash": f"{fingerprint[:16]}:1",
         },
     }
+    if result.baseline:
+        told["baselineState"] = result.baseline
     if result.state == "exempted":
         kind = "inSource" if result.in_source else "external"
         told["suppressions"] = [

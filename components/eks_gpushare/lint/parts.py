@@ -1,0 +1,184 @@
+"""Files of a call in parts that say nothing of each other, so that memory is that of the largest.
+
+What is found in a file follows from its scope (`lint.scopes`) alone. Which files may come into one
+scope is told here from their names and from what a glance at their texts shows: rather too many
+than one too few. Only names that objects have, such as that of a ConfigMap, are known no earlier
+than when all is read; `lint.streaming` sees to these.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.lint.beside import values_named_by
+from eks_gpushare.lint.scopes import folders_named
+from eks_gpushare.manifests.kustomize import may_be_kustomization
+from eks_gpushare.manifests.texts import read_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from eks_gpushare.manifests.files import GivenFile
+
+_CHART: Final = "Chart.yaml"
+_LONGEST: Final = 1024
+"""Longest text that may be the path of a file."""
+_RELATIVE: Final = re.compile(r'"(?:\$\{path\.module\}/)?(\.{0,2}/?[\w.-]+/[\w./-]*|\.{1,2}/?)"')
+"""A path in a configuration of Terraform: `source = "../modules/eks"`."""
+
+
+class Links:
+    """What a glance at the files of a call shows of which belong together."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, None] = {}
+        self._folders: dict[str, list[str]] = {}
+        self._named: dict[str, list[str]] = {}
+        """Files and folders that a file names, by its normal path."""
+        self._read_beside: dict[str, list[str]] = {}
+        """Paths at which a file of values may lie that is read besides."""
+        self._of_applications: dict[str, list[str]] = {}
+        """Folders that applications of a file name, from the top of their repository."""
+        self._kustomizations: list[str] = []
+
+    def look_at(self, file: GivenFile) -> None:
+        """Note what a file names, and nothing else of it."""
+        path = posixpath.normpath(file.name)
+        self._files[path] = None
+        self._folders.setdefault(posixpath.dirname(path), []).append(path)
+        if may_be_kustomization(path, file.text):
+            self._kustomizations.append(path)
+            documents = read_texts(file.text, file.name).documents[:1]
+            self._named[path] = [each for one in documents for each in _paths(path, one.value)]
+        if "argoproj.io/" in file.text or "kustomize.toolkit.fluxcd.io/" in file.text:
+            documents = read_texts(file.text, file.name).documents
+            self._of_applications[path] = list(folders_named(one.value for one in documents))
+        folder = posixpath.dirname(path)
+        for each in values_named_by(file):
+            paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
+            self._named.setdefault(path, []).extend(paths)
+            self._read_beside.setdefault(path, []).extend(paths)
+        for each in _modules_of(file):
+            named = posixpath.normpath(posixpath.join(folder, each))
+            self._named.setdefault(path, []).append(named)
+
+    def parts(self, declared: Mapping[str, Iterable[str]]) -> list[list[str]]:
+        """The normal paths of files that may be of one scope, in the order in which they came.
+
+        Args:
+            declared: Scopes that a configuration names, with the normal paths of their files.
+        """
+        joined = Joined(self._files)
+        for files in (*self._folders.values(), *declared.values()):
+            joined.join(files)
+        charts = {posixpath.dirname(each) for each in self._files if _is_chart(each)}
+        below = _Below(self._folders)
+        for folder, files in self._folders.items():
+            chart = next((each for each in _above(folder) if each in charts), None)
+            if chart is not None:
+                joined.join((files[0], posixpath.join(chart, _CHART)))
+        for file, named in self._named.items():
+            for path in named:
+                inside = [path] if path in self._files else self._folders.get(path, ())[:1]
+                joined.join((file, *inside))
+        beside: dict[str, str] = {}
+        for file, named in self._read_beside.items():
+            for path in named:
+                joined.join((file, beside.setdefault(path, file)))
+        for file, folders in self._of_applications.items():
+            for folder in folders:
+                joined.join((file, *below.of_application(file, folder)))
+                ends = f"/{folder}"
+                built = [
+                    each
+                    for each in self._kustomizations
+                    if f"/{posixpath.dirname(each)}".endswith(ends)
+                ]
+                joined.join((file, *built))
+        return joined.groups()
+
+
+class Joined:
+    """Things of which some belong together, and so do all that these are joined with.
+
+    Args:
+        things: All of them.
+    """
+
+    def __init__(self, things: Iterable[str]) -> None:
+        self._above = {each: each for each in things}
+
+    def join(self, things: Iterable[str]) -> None:
+        """Say that some belong together; those that are not known are passed over."""
+        known = [each for each in things if each in self._above]
+        for each in known[1:]:
+            self._above[self._top(each)] = self._top(known[0])
+
+    def _top(self, thing: str) -> str:
+        while self._above[thing] != thing:
+            self._above[thing] = self._above[self._above[thing]]
+            thing = self._above[thing]
+        return thing
+
+    def groups(self) -> list[list[str]]:
+        """All of them by what they belong together with."""
+        found: dict[str, list[str]] = {}
+        for each in self._above:
+            found.setdefault(self._top(each), []).append(each)
+        return list(found.values())
+
+
+class _Below:
+    """Files by the folders that they are in, and that those are in."""
+
+    def __init__(self, folders: Mapping[str, list[str]]) -> None:
+        self._first: dict[str, list[str]] = {}
+        """A file of each folder below, by the folder."""
+        for folder, files in folders.items():
+            for each in _above(folder):
+                self._first.setdefault(each, []).append(files[0])
+
+    def of_application(self, file: str, folder: str) -> Iterator[str]:
+        """Files of the folder that an application names, from whichever folder above it on."""
+        for top in _above(posixpath.dirname(file)):
+            yield from self._first.get(posixpath.normpath(posixpath.join(top, folder)), ())
+
+
+def _modules_of(file: GivenFile) -> Iterator[str]:
+    """Folders and files beside it that a file of Terraform names."""
+    if file.name.endswith((".tf", ".tf.json")):
+        yield from _RELATIVE.findall(file.text)
+
+
+def _paths(kustomization: str, value: Any) -> Iterator[str]:
+    """Whatever in a kustomization may be the path of a file or a folder, by its normal path."""
+    folder = posixpath.dirname(kustomization)
+    for text in _texts(value):
+        for path in {text, text.rpartition("=")[2]}:
+            yield posixpath.normpath(posixpath.join(folder, path))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if value and len(value) <= _LONGEST:
+            yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def _above(folder: str) -> Iterator[str]:
+    """A folder and those above it, up to the one in which paths begin."""
+    while folder not in {"", "/"}:
+        yield folder
+        folder = posixpath.dirname(folder)
+    yield folder
+
+
+def _is_chart(file: str) -> bool:
+    return posixpath.basename(file) == _CHART

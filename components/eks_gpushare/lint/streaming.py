@@ -1,0 +1,164 @@
+"""Files of a call judged part by part, with the same result as all at once.
+
+A first pass reads each file and keeps what it names (`lint.parts`); a second one reads and judges
+part after part. What the first could not see, that a file names something which only one other of
+the whole call has, is known after the second: the few parts that it joins are judged once more.
+"""
+
+from __future__ import annotations
+
+import gc
+import posixpath
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+
+from eks_gpushare.lint.parts import Joined, Links
+from eks_gpushare.lint.references import all_of
+from eks_gpushare.manifests.files import given_files, read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from eks_gpushare.lint.declared import Declared
+    from eks_gpushare.lint.references import Naming
+    from eks_gpushare.manifests.files import GivenFile
+
+T = TypeVar("T")
+
+_KEPT: Final = 16 * 1024 * 1024
+"""Bytes of text up to which files are not read a second time."""
+_COLLECTED: Final = 8 * 1024 * 1024
+"""Bytes of text after which cycles are collected: a short command collects none."""
+
+
+class Part(NamedTuple, Generic[T]):
+    """What was made of files that are judged together."""
+
+    files: tuple[str, ...]
+    """Their normal paths."""
+    naming: Naming
+    made: T
+
+
+class Files:
+    """The files of a call, of which no more texts are held than are needed.
+
+    Args:
+        names: What is named: files, folders, `-`.
+        leave_out: Whether a file is passed over. Default: none is.
+    """
+
+    def __init__(
+        self, names: Iterable[str], leave_out: Callable[[str], bool] | None = None
+    ) -> None:
+        self.links = Links()
+        self.bytes = 0
+        """Size of all texts together, in characters."""
+        self._given: dict[str, list[GivenFile]] = {}
+        self._sizes: dict[str, int] = {}
+        self._is_kept = True
+        for file in given_files(names, leave_out):
+            self.links.look_at(file)
+            self.bytes += len(file.text)
+            if self._is_kept and self.bytes > _KEPT:
+                self._forget()
+            path = posixpath.normpath(file.name)
+            self._given.setdefault(path, []).append(self._held(file))
+            self._sizes[path] = len(file.text)
+
+    def _held(self, file: GivenFile) -> GivenFile:
+        return file if self._is_kept or file.name == "-" else file._replace(text="")
+
+    def _forget(self) -> None:
+        self._is_kept = False
+        self._given = {path: [*map(self._held, files)] for path, files in self._given.items()}
+
+    @property
+    def paths(self) -> list[str]:
+        """All of them by their normal paths, in the order in which they were given."""
+        return list(self._given)
+
+    @property
+    def names(self) -> list[str]:
+        """All of them as they are called, in the order in which they were given."""
+        return [file.name for files in self._given.values() for file in files]
+
+    def size_of(self, paths: Iterable[str]) -> int:
+        """Characters of some of them together."""
+        return sum(self._sizes[path] for path in paths)
+
+    def read(self, paths: Iterable[str]) -> Iterator[GivenFile]:
+        """Some of them with their texts."""
+        for path in paths:
+            for file in self._given[path]:
+                is_whole = self._is_kept or file.text or file.problem or file.note
+                yield file if is_whole else read_file(file.name, in_folder=True)
+
+
+def judged_in_parts(
+    files: Files,
+    declared: Declared,
+    judge: Callable[[list[GivenFile], Naming | None], tuple[T, Naming]],
+    *,
+    together: bool = False,
+) -> list[Part[T]]:
+    """What is made of each part of the files.
+
+    Args:
+        files: The files.
+        declared: How they belong together by what somebody says.
+        judge: Makes it of files and of what the whole call has and names, where that is known;
+            gives what these files have and name too.
+        together: Whether all of them are one part.
+    """
+    if together or declared.together:
+        return [_judged(files, files.paths, judge, None)]
+    groups = files.links.parts(declared.scopes(files.paths))
+    parts: list[Part[T]] = []
+    read = 0
+    for group in groups:
+        parts.append(_judged(files, group, judge, None))
+        read += files.size_of(group)
+        if read > _COLLECTED:
+            read = 0
+            gc.collect()
+    return _again(files, parts, judge) if len(parts) > 1 else parts
+
+
+def _judged(
+    files: Files,
+    paths: Iterable[str],
+    judge: Callable[[list[GivenFile], Naming | None], tuple[T, Naming]],
+    everywhere: Naming | None,
+) -> Part[T]:
+    paths = tuple(paths)
+    made, naming = judge(list(files.read(paths)), everywhere)
+    return Part(paths, naming, made)
+
+
+def _again(
+    files: Files,
+    parts: list[Part[T]],
+    judge: Callable[[list[GivenFile], Naming | None], tuple[T, Naming]],
+) -> list[Part[T]]:
+    """The parts, with those anew to which the whole call gives other references than they had."""
+    everywhere = all_of(part.naming for part in parts)
+    wanted = everywhere.references()
+    owners = {file: number for number, part in enumerate(parts) for file in part.files}
+    joined = Joined(map(str, range(len(parts))))
+    changed: set[int] = set()
+    for number, part in enumerate(parts):
+        had = part.naming.references()
+        for file in part.files:
+            if sorted(wanted.get(file, ())) != sorted(had.get(file, ())):
+                changed.add(number)
+                others = [str(owners[each]) for each in wanted.get(file, ()) if each in owners]
+                joined.join((str(number), *others))
+    found: list[Part[T]] = []
+    for group in joined.groups():
+        numbers = [*map(int, group)]
+        if changed.isdisjoint(numbers):
+            found += [parts[number] for number in numbers]
+        else:
+            paths = [path for number in numbers for path in parts[number].files]
+            found.append(_judged(files, paths, judge, everywhere))
+    return found

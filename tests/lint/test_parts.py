@@ -1,0 +1,183 @@
+"""Files judged part by part: the same as all at once, in the memory of the largest part."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eks_gpushare.lint import streaming
+from eks_gpushare.lint.declared import Declared
+from eks_gpushare.lint.dispatch import judged_files
+from eks_gpushare.lint.parts import Joined
+from eks_gpushare.lint.streaming import Files, judged_in_parts
+from eks_gpushare.manifests.files import GivenFile, given_files
+
+if TYPE_CHECKING:
+    from eks_gpushare.lint.report import FileReport
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: %s}
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}
+"""
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: %s}
+spec: {role: r, amiSelectorTerms: [{alias: al2023@latest}]}
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec: {containers: [{name: main, resources: {limits: {nvidia.com/%s: 1}}}]}
+"""
+MAP = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: %s}
+data:
+  any: |
+    version: v1
+    sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+"""
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: app}
+spec: {source: {repoURL: "https://example.com/a.git", path: %s}}
+"""
+SCRIPT = "#!/bin/sh\nhelm install nvdp nvdp/nvidia-device-plugin -f %s\n"
+VALUES = "config: {name: %s, default: any}\n"
+KINDS = ("pool", "class", "pod", "map", "app", "sh", "values", "kust", "chart")
+FOLDERS = (".", "a", "a/b", "c", "c/overlay")
+
+
+def repository(chance: random.Random) -> dict[str, str]:
+    """A random repository, of what joins files in every way."""
+    files: dict[str, str] = {}
+    for number in range(chance.randint(3, 14)):
+        folder = chance.choice(FOLDERS)
+        kind = chance.choice(
+            ("pool", "class", "pod", "map", "app", "sh", "values", "kust", "chart")
+        )
+        name = chance.choice(("one", "two"))
+        path = f"{folder}/{kind}-{number}.yaml"
+        text = {
+            "pool": POOL % name,
+            "class": CLASS % name,
+            "pod": POD % chance.choice(("gpu", "gpu.shared", "mig-1g.5gb")),
+            "map": MAP % name,
+            "app": APPLICATION % chance.choice(FOLDERS),
+            "values": VALUES % name,
+        }.get(kind, "")
+        if kind == "sh":
+            named = [each for each in files if "values" in each] or ["values.yaml"]
+            path, text = f"{folder}/{number}.sh", SCRIPT % chance.choice(named)
+        elif kind == "kust":
+            path = f"{folder}/kustomization.yaml"
+            inside = [each for each in files if each.endswith(".yaml")][:3]
+            ups = "../" * (0 if folder == "." else folder.count("/") + 1)
+            listed = "".join(f"- {ups}{each.removeprefix('./')}\n" for each in inside)
+            text = f"resources:\n{listed}" if listed else "namespace: x\n"
+        elif kind == "chart":
+            path, text = f"{folder}/Chart.yaml", "name: x\nversion: 1.0.0\n"
+        files[path] = text
+    return files
+
+
+def told(reports: tuple[FileReport, ...]) -> dict[str, Any]:
+    return {
+        report.file: sorted((f"{each.finding}", each.position) for each in report.found)
+        for report in reports
+    }
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_parts_say_what_the_whole_says(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(streaming, "_KEPT", 100 if seed % 2 else 10**6)
+    for path, text in repository(random.Random(seed)).items():  # noqa: S311  (no secret)
+        file = Path(path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    files = Files(["."])
+    parts = judged_in_parts(
+        files, Declared(), lambda some, everywhere: judged_files(some, None, None, everywhere)
+    )
+    apart: dict[str, Any] = {}
+    for part in parts:
+        apart |= told(part.made)
+    assert apart == told(judged_files(given_files(["."]))[0])
+
+
+def test_a_name_that_one_other_file_has_joins_two_parts(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a" / "pool.yaml").write_text(POOL % "one")
+    (tmp_path / "b" / "class.yaml").write_text(CLASS % "one")
+    sizes = []
+
+    def judge(files: list[GivenFile], everywhere: Any) -> Any:
+        sizes.append(len(files))
+        return judged_files(files, None, None, everywhere)
+
+    parts = judged_in_parts(Files([str(tmp_path)]), Declared(), judge)
+    assert [len(part.files) for part in parts] == [2]
+    assert sizes == [1, 1, 2]
+
+
+def test_what_is_joined_with_joined_is_so_too() -> None:
+    joined = Joined("abcdef")
+    joined.join("ab")
+    joined.join("xcd")
+    joined.join("da")
+
+    assert joined.groups() == [["a", "b", "c", "d"], ["e"], ["f"]]
+
+
+MEASURED = """
+import sys
+from pathlib import Path
+from eks_gpushare.cli import main
+code = main(["lint", "--quiet", "--no-config", "."])
+peak = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]
+print(code, int(peak) // 1024, file=sys.stderr)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+def test_memory_is_that_of_the_largest_part(tmp_path: Path) -> None:
+    """Some 25 MB of text, of which a part has one in a hundred."""
+    padding = f"# {'x' * 98}\n" * 1200
+    for number in range(200):
+        folder = tmp_path / f"f{number // 2}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{number}.yaml").write_text(padding + POD % "gpu")
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        cwd=tmp_path,
+    )
+
+    code, peak = map(int, done.stderr.split())
+    assert code == 0
+    assert peak < 110, "all texts are held"
