@@ -15,6 +15,7 @@ from eks_gpushare.args.autoscaling import (
     KarpenterBlock,
     KarpenterPoolBlock,
     WarmRoom,
+    Window,
 )
 from eks_gpushare.args.catalog import (
     CatalogAdditions,
@@ -100,5 +101,6 @@ __all__ = [
     "UserDataPart",
     "Wake",
     "WarmRoom",
+    "Window",
     "Workload",
 ]
