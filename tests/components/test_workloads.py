@@ -183,8 +183,13 @@ def test_a_workload_alone(shared_workload: Callable[..., Run]) -> None:
     [
         ({"served": []}, "served: No pool is named."),
         ({"share": "nvidia.com/mig-1g.5gb"}, "share: Pool gpu advertises no"),
-        ({"replicas": {"max": 2}}, "replicas: The number of pods follows their use"),
+        ({"replicas": {"max": 2}}, "replicas: The number of pods of model follows their use"),
         ({"auto_stop": True}, "auto_stop: The workload is stopped when idle"),
+        ({"schedule": [{"start": "0 8 * * *", "replicas": 2}]}, "schedule[0].end"),
+        (
+            {"schedule": [{"start": "@daily", "end": "0 8 * * *", "replicas": 2}]},
+            "schedule[0].start: \"@daily\" is no schedule",
+        ),
         ({"idle": {"minutes": 0}}, "idle.minutes: "),
         ({"imgae": "x"}, "imgae is not an argument"),
         ({"secret_env": {"A": {"secret": "s"}}}, "secret_env.A.key"),

@@ -567,12 +567,12 @@ FIXES: list[tuple[str, dict[str, Any], list[str]]] = [
     ("GPU824", stack(MIG, share="nvidia.com/gpu", replicas={"max": 99}), []),
     ("GPU832", stack(SOME_WHOLE, share="nvidia.com/gpu", **SCALED), []),
     (
-        "GPU005",
+        "GPU857",
         stack(replicas={"min": 0, "max": 2}),
         [
             (
-                "Write 1 or more. To have none while nothing is asked of it, set autoStop: true "
-                "with wake."
+                "Set min to 1 or more. To have none while nothing is asked of it, set autoStop: "
+                "true with wake."
             )
         ],
     ),

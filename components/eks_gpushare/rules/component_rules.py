@@ -19,8 +19,8 @@ from eks_gpushare.config.workloads import Keda, Workload
 from eks_gpushare.findings.finding import dotted
 from eks_gpushare.rules import checks_of, pool_findings
 from eks_gpushare.rules.context import Context, catalog_with
-from eks_gpushare.rules.keda import WAKE
 from eks_gpushare.rules.registry import Runs, Scope, until_unread
+from eks_gpushare.rules.wake import WAKE
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:

@@ -184,7 +184,10 @@ def _none_outside(at: FieldPath, workload: Workload) -> Iterator[Finding]:
     here: FieldPath = (*at, "replicas", "min")
     if is_scaled(workload):
         message = "Nothing is measured of no pods, so that their number cannot follow it."
-        fix = "Set min to 1 or more; with autoStop: true the workload is stopped all the same."
+        fix = (
+            "Set min to 1 or more. To have none while nothing is asked of it, set autoStop: true with "
+            "wake."
+        )
         yield COUNTS.finding(here, message, fix)
     elif not workload.schedule:
         message = "The workload has no pods, and nothing is said of when it has some."

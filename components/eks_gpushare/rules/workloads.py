@@ -13,7 +13,7 @@ from eks_gpushare.sharing.capacity import most_pods
 from eks_gpushare.sharing.exporter import measures_processes
 from eks_gpushare.sharing.resources import is_left_whole
 from eks_gpushare.sharing.scaled_object import tells_pods_apart
-from eks_gpushare.sharing.workloads import is_scaled, most_replicas, pools_of
+from eks_gpushare.sharing.workloads import is_scaled, most_replicas, place_of_most, pools_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -227,9 +227,7 @@ def room_of_workloads(ctx: Context) -> Iterator[Finding]:
         most = most_replicas(workload)
         if held is None or most <= held:
             continue
-        at: FieldPath = ("replicas", "min" if workload.replicas.max is None else "max")
-        if most > max(workload.replicas.min, workload.replicas.max or 0):
-            at = ("schedule",)
+        at = place_of_most(workload)
         asked = f"{most} pods"
         if workload.shares > 1:
             asked += f" of {workload.shares} shares"

@@ -79,6 +79,14 @@ def most_replicas(workload: Workload) -> int:
     return max(replicas.min, replicas.max or 0, *scheduled)
 
 
+def place_of_most(workload: Workload) -> tuple[str, ...]:
+    """The key of a workload that says how many pods there are at most."""
+    replicas = workload.replicas
+    if most_replicas(workload) > max(replicas.min, replicas.max or 0):
+        return ("schedule",)
+    return ("replicas", "min" if replicas.max is None else "max")
+
+
 def is_scaled(workload: Workload) -> bool:
     """Whether the number of its pods follows their use."""
     replicas = workload.replicas
