@@ -188,7 +188,7 @@ def test_a_workload_alone(shared_workload: Callable[..., Run]) -> None:
         ({"schedule": [{"start": "0 8 * * *", "replicas": 2}]}, "schedule[0].end"),
         (
             {"schedule": [{"start": "@daily", "end": "0 8 * * *", "replicas": 2}]},
-            "schedule[0].start: \"@daily\" is no schedule",
+            'schedule[0].start: "@daily" is no schedule',
         ),
         ({"idle": {"minutes": 0}}, "idle.minutes: "),
         ({"imgae": "x"}, "imgae is not an argument"),

@@ -61,8 +61,12 @@ _HOURS_PER_WEEK = 168
 
 def of_leavers(before: Recording, after: Recording) -> Iterator[Consequence]:
     """What is there before and not after: the uppermost of what goes together."""
-    there = {bare(each.urn) for each in after.resources}
-    gone = {bare(each.urn): each for each in before.resources if bare(each.urn) not in there}
+    there = {bare(resource.urn) for resource in after.resources}
+    gone = {
+        bare(resource.urn): resource
+        for resource in before.resources
+        if bare(resource.urn) not in there
+    }
     for resource in gone.values():
         within = resource.parent and bare(resource.parent) in gone
         if within or resource.existing or _space(resource) == WARM_ROOM:
@@ -76,7 +80,7 @@ def of_namespaces(before: Recording, after: Recording) -> Iterator[Consequence]:
     """Namespaces that get another name, which Kubernetes knows as another one."""
     olds = by_urn(before, _NAMESPACE)
     for urn, new in by_urn(after, _NAMESPACE).items():
-        names = [_name(each) for each in (olds.get(urn), new)]
+        names = [_name(resource) for resource in (olds.get(urn), new)]
         if all(names) and names[0] != names[1]:
             says = _MOVED.format(was=names[0], now=names[1])
             yield edit(new.name, "replace", ("metadata.name",), says)
@@ -87,12 +91,12 @@ def of_warm_room(before: Recording, after: Recording) -> Iterator[Consequence]:
     olds, news = (_placeholders(recording) for recording in (before, after))
     none = _Kept("", 0, _HOURS_PER_WEEK, ())
     for urn in {**news, **olds}:
-        was, now = (each.get(urn, none) for each in (olds, news))
-        name, much = now.name or was.name, now.pods * now.hours - was.pods * was.hours
+        was, now = (kept.get(urn, none) for kept in (olds, news))
+        name, more = now.name or was.name, now.pods * now.hours - was.pods * was.hours
         what = ("replicas",) if was.times == now.times else ("schedule",)
-        if much:
-            says = (_MORE if much > 0 else _LESS).format(was=was, now=now)
-            yield edit(name, "update" if much > 0 else "terminate", what, says)
+        if more:
+            says = (_MORE if more > 0 else _LESS).format(was=was, now=now)
+            yield edit(name, "update" if more > 0 else "terminate", what, says)
         elif was != now:
             yield edit(name, "update", what, _OTHER_TIMES)
 
@@ -112,21 +116,23 @@ class _Kept(NamedTuple):
 
 def _placeholders(recording: Recording) -> dict[str, _Kept]:
     deployed, scaled = (
-        {urn: each for urn, each in by_urn(recording, kind).items() if _space(each) == WARM_ROOM}
+        [
+            resource
+            for resource in by_urn(recording, kind).items()
+            if _space(resource[1]) == WARM_ROOM
+        ]
         for kind in (_DEPLOYMENT, _SCALED)
     )
-    by_time = {_name(each): inputs(each)["spec"] for each in scaled.values()}
+    by_time = {_name(resource): inputs(resource)["spec"] for _, resource in scaled}
     found: dict[str, _Kept] = {}
-    for urn, each in deployed.items():
-        spec = by_time.get(_name(each))
-        pods, times, hours = _replicas(each), [], float(_HOURS_PER_WEEK)
-        if spec is not None:
-            times = [trigger["metadata"] for trigger in spec["triggers"]]
-            pods = int(spec["maxReplicaCount"])
-            hours = hours_per_week(
-                frozenset(ZonedWindow(t["start"], t["end"], t["timezone"]) for t in times)
-            )
-        found[urn] = _Kept(each.name, pods, hours, times)
+    for urn, deployment in deployed:
+        pods, hours = _replicas(deployment), float(_HOURS_PER_WEEK)
+        times: tuple[dict[str, str], ...] = ()
+        if (spec := by_time.get(_name(deployment))) is not None:
+            times = tuple(trigger["metadata"] for trigger in spec["triggers"])
+            windows = (ZonedWindow(t["start"], t["end"], t["timezone"]) for t in times)
+            pods, hours = int(spec["maxReplicaCount"]), hours_per_week(frozenset(windows))
+        found[urn] = _Kept(deployment.name, pods, hours, times)
     return found
 
 

@@ -81,7 +81,7 @@ def _of_scaling(before: Recording, after: Recording) -> Iterator[Consequence]:
         old = olds.get(urn)
         if old is None or inputs(old).get("spec") == inputs(new).get("spec") or _is_warm(new):
             continue
-        was, now = (_range(inputs(each)["spec"]) for each in (old, new))
+        was, now = (_range(inputs(resource)["spec"]) for resource in (old, new))
         says = (_NARROWER if now[1] < was[1] else _FOLLOWS).format(was=_text(was), now=_text(now))
         yield edit(new.name, "update", ("spec",), says)
 
@@ -108,7 +108,7 @@ def _differing(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     for key in sorted({*old, *new}):
         if old.get(key) == new.get(key):
             continue
-        pairs = [each.get(key) for each in (old, new)]
+        pairs = [settings.get(key) for settings in (old, new)]
         if key == "containers" and len(pairs[0] or ()) == len(pairs[1] or ()):
             parts = zip(*pairs, strict=True)
             yield from dict.fromkeys(
