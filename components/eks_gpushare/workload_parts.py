@@ -84,7 +84,7 @@ class WorkloadParts:
         """
         keda = self._keda(system)
         scaler: list[pulumi.Resource] = [each.release for each in keda]
-        warm = self._warm_room(plans, [*everything, *keda], scaler)
+        warm = self._warm_room(plans, everything, keda)
         return [*keda, *warm, *self._workloads([*everything, *keda, *warm], scaler)]
 
     def _options(self, after: list[pulumi.Resource]) -> pulumi.ResourceOptions:
@@ -112,7 +112,7 @@ class WorkloadParts:
         self,
         plans: Mapping[str, PoolPlan],
         after: list[pulumi.Resource],
-        scaler: list[pulumi.Resource],
+        keda: list[Keda],
     ) -> list[pulumi.Resource]:
         wanted = {name: warm_room.placeholders(plan) for name, plan in plans.items()}
         if not any(wanted.values()):
@@ -129,8 +129,8 @@ class WorkloadParts:
             for kept, each in kinds.items()
         )
         # Each goes with the definition of its kind, which goes with KEDA's release.
-        scaled = pulumi.ResourceOptions(replace_with=scaler)
-        scaled = pulumi.ResourceOptions.merge(self._options(made), scaled)
+        scaled = pulumi.ResourceOptions(replace_with=[installed.release for installed in keda])
+        scaled = pulumi.ResourceOptions.merge(self._options([*made, *keda]), scaled)
         return [
             *made,
             *(

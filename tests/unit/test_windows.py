@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from bisect import bisect
 from datetime import UTC, datetime, time, timedelta
@@ -96,7 +97,8 @@ def asked(windows: list[ZonedWindow], at: list[datetime]) -> list[dict[str, Any]
     program = HERE.parents[1] / "build" / "robfig_cron"
     module = Path(build.__file__).parent / "go" / "keda"
     source = HERE / "robfig_cron.go"
-    subprocess.run(["go", "build", "-C", module, "-o", program, source], check=True, timeout=600)
+    go = shutil.which("go") or "go"
+    subprocess.run([go, "build", "-C", module, "-o", program, source], check=True, timeout=600)
     seconds = [int(moment.timestamp()) for moment in at]
     given = [{**window._asdict(), "at": seconds} for window in windows]
     done = subprocess.run(
@@ -202,7 +204,10 @@ def test_what_is_no_schedule_to_keda_is_none_here(text: str) -> None:
         ("europe/berlin", "Write Europe/Berlin."),
         ("Berlin", "Write Europe/Berlin."),
         ("new york", "Write America/New_York."),
-        *((name, "Write one like Europe/Berlin, America/New_York or UTC.") for name in ("", "CEST")),
+        *(
+            (name, "Write one like Europe/Berlin, America/New_York or UTC.")
+            for name in ("", "CEST")
+        ),
         ("Local", "Write one like Europe/Berlin, America/New_York or UTC."),
     ],
 )
@@ -213,7 +218,10 @@ def test_names_of_time_zones(name: str, fix: str | None) -> None:
 @pytest.mark.parametrize(
     ("given", "url"),
     [
-        ("arn:aws:sqs:us-west-2:111122223333:jobs", "sqs.us-west-2.amazonaws.com/111122223333/jobs"),
+        (
+            "arn:aws:sqs:us-west-2:111122223333:jobs",
+            "sqs.us-west-2.amazonaws.com/111122223333/jobs",
+        ),
         (
             "https://sqs.eu-central-1.amazonaws.com/111122223333/jobs.fifo",
             "sqs.eu-central-1.amazonaws.com/111122223333/jobs.fifo",

@@ -185,8 +185,8 @@ def _none_outside(at: FieldPath, workload: Workload) -> Iterator[Finding]:
     if is_scaled(workload):
         message = "Nothing is measured of no pods, so that their number cannot follow it."
         fix = (
-            "Set min to 1 or more. To have none while nothing is asked of it, set autoStop: true with "
-            "wake."
+            "Set min to 1 or more. To have none while nothing is asked of it, set autoStop: true "
+            "with wake."
         )
         yield COUNTS.finding(here, message, fix)
     elif not workload.schedule:

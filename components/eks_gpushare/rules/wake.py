@@ -66,6 +66,6 @@ def queue_access(ctx: Context) -> Iterator[Finding]:
             yield WAKE.finding(at, message, fix)
         elif not keda.install:
             message = (
-                "KEDA is installed by somebody else, and the stack gives its operator no role."
+                "KEDA is installed by somebody else, and its operator has no role of the stack's."
             )
             yield WAKE.finding(at, message, "Set install: true in keda; or give query.")
