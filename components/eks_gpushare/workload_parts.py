@@ -102,11 +102,11 @@ class WorkloadParts:
         opts = pulumi.ResourceOptions.merge(self._child, wired)
         return [Keda._from_spec(f"{self._name}-keda", spec, self._refs.cluster_name, opts)]
 
-    def _queues(self) -> tuple[str, ...]:
-        """What wakes workloads, each queue once."""
+    def _queues(self) -> tuple[str, ...] | None:
+        """What wakes workloads, each queue once; None where none does."""
         wakes = (workload.wake for workload in (self._spec.workloads or {}).values())
         queues = (queue_of(wake.queue) for wake in wakes if wake is not None and wake.queue)
-        return tuple(dict.fromkeys(queue.arn for queue in queues if queue is not None))
+        return tuple(dict.fromkeys(queue.arn for queue in queues if queue is not None)) or None
 
     def _warm_room(
         self,

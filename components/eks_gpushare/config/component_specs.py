@@ -201,7 +201,7 @@ class SharedWorkloadSpec(Workload):
 class KedaSpec(InAccount, Keda):
     """KEDA and its chart."""
 
-    queues: Items[str] = ()
+    queues: Items[str] | None = None
     """Queues whose length it may read."""
 
     chart: Chart = Chart.model_construct()

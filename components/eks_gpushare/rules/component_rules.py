@@ -235,7 +235,7 @@ def check_keda(spec: KedaSpec, *, has_cluster: bool) -> Iterator[Finding]:
     yield from _within(("keda",), _run(ctx, Scope.KEDA))
     for each in _run(ctx, Scope.CHARTS):
         yield _of_chart(each)
-    for index, given in enumerate(known.get("queues", ())):
+    for index, given in enumerate(known.get("queues") or ()):
         queue = queue_of(given)
         if queue is None or queue.arn != given:
             message = f'"{given}" is not the ARN of a queue of SQS.'

@@ -89,10 +89,11 @@ def of_namespaces(before: Recording, after: Recording) -> Iterator[Consequence]:
 def of_warm_room(before: Recording, after: Recording) -> Iterator[Consequence]:
     """Room that is kept free, more or less of it."""
     olds, news = (_placeholders(recording) for recording in (before, after))
-    none = _Kept("", 0, _HOURS_PER_WEEK, ())
+    none = _Kept("", "", 0, _HOURS_PER_WEEK, ())
     for urn in {**news, **olds}:
         was, now = (kept.get(urn, none) for kept in (olds, news))
-        name, more = now.name or was.name, now.pods * now.hours - was.pods * was.hours
+        name = (was.schedule and now.schedule) or now.name or was.name
+        more = now.pods * now.hours - was.pods * was.hours
         what = ("replicas",) if was.times == now.times else ("schedule",)
         if more:
             says = (_MORE if more > 0 else _LESS).format(was=was, now=now)
@@ -105,6 +106,8 @@ class _Kept(NamedTuple):
     """Placeholders of one kind."""
 
     name: str
+    schedule: str
+    """What starts and stops them; empty where they are always there."""
     pods: int
     hours: float
     """Of a week."""
@@ -123,16 +126,18 @@ def _placeholders(recording: Recording) -> dict[str, _Kept]:
         ]
         for kind in (_DEPLOYMENT, _SCALED)
     )
-    by_time = {_name(resource): inputs(resource)["spec"] for _, resource in scaled}
+    by_time = {_name(resource): resource for _, resource in scaled}
     found: dict[str, _Kept] = {}
     for urn, deployment in deployed:
         pods, hours = _replicas(deployment), float(_HOURS_PER_WEEK)
         times: tuple[dict[str, str], ...] = ()
-        if (spec := by_time.get(_name(deployment))) is not None:
+        schedule = by_time.get(_name(deployment))
+        if schedule is not None:
+            spec = inputs(schedule)["spec"]
             times = tuple(trigger["metadata"] for trigger in spec["triggers"])
             windows = (ZonedWindow(t["start"], t["end"], t["timezone"]) for t in times)
             pods, hours = int(spec["maxReplicaCount"]), hours_per_week(frozenset(windows))
-        found[urn] = _Kept(deployment.name, pods, hours, times)
+        found[urn] = _Kept(deployment.name, schedule.name if schedule else "", pods, hours, times)
     return found
 
 
