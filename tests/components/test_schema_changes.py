@@ -42,7 +42,7 @@ TAKEN = {
     for place in ("Keda.prometheus", "KedaBlock.prometheus", "Wake.query")
 }
 """Nothing gave a program what to hand over here, so that each wrote `pools`, which stays as it is.
-By the time, and by a queue, nothing asks a Prometheus. The release that has them empties this set."""
+By the time, and by a queue, nothing asks a Prometheus. The release that has them empties this."""
 
 
 def test_this_version_breaks_no_program_of_the_last_release_unless_it_says_so() -> None:
