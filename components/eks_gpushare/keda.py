@@ -14,7 +14,7 @@ from eks_gpushare.args.account import TaggedInAccount
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
 from eks_gpushare.config.component_specs import KedaSpec
-from eks_gpushare.documents.iam import queries_workspace, trusted_by
+from eks_gpushare.documents.iam import queries_workspace, reads_queues, trusted_by
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import chart_release
 from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
@@ -22,8 +22,11 @@ from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_keda
 from eks_gpushare.sharing.charts import release_source
 from eks_gpushare.sharing.keda import (
+    AUTHENTICATION,
     OPERATOR_ACCOUNT,
     QUERY_ACTIONS,
+    QUEUE_ACTIONS,
+    QUEUE_AUTHENTICATION,
     keda_values,
     trigger_authentication,
 )
@@ -35,10 +38,13 @@ _TIMEOUT_SECONDS = 600
 class KedaArgs(TaggedInAccount):
     """Where KEDA asks for the use of GPUs, and what is changed about its chart."""
 
-    prometheus: Prometheus
-    """Where it asks for the use of GPUs."""
+    prometheus: NotRequired[Prometheus]
+    """Where it asks for the use of GPUs. Default: it sets numbers of pods by other means."""
+    queues: NotRequired[list[str]]
+    """Queues of SQS, by ARN, whose length it may read. Default: none."""
     cluster_name: NotRequired[pulumi.Input[str]]
-    """EKS cluster; required with `prometheus.workspace_arn`, for a role by Pod Identity."""
+    """EKS cluster; required with `prometheus.workspace_arn` and `queues`, for a role by Pod
+    Identity."""
     namespace: NotRequired[str]
     """Namespace, made by the component. Default: keda."""
     replicas: NotRequired[int]
@@ -48,7 +54,7 @@ class KedaArgs(TaggedInAccount):
 
 
 class Keda(pulumi.ComponentResource):
-    """KEDA on nodes without GPUs, with a role for Amazon's Prometheus where it asks that.
+    """KEDA on nodes without GPUs, with a role for what it asks in AWS.
 
     A cluster has room for one: the API server has one address for external metrics.
     Needs a Kubernetes provider: `opts=ResourceOptions(providers=[cluster.provider])`.
@@ -102,10 +108,13 @@ class Keda(pulumi.ComponentResource):
             spec.chart.timeout_seconds or _TIMEOUT_SECONDS,
             after,
         )
-        if spec.prometheus.workspace_arn is not None:
-            document = trigger_authentication()
+        asked = {"authentication": AUTHENTICATION} if _workspace(spec) is not None else {}
+        if spec.queues:
+            asked["queue-authentication"] = QUEUE_AUTHENTICATION
+        for role, called in asked.items():
+            document = trigger_authentication(called)
             CustomResource(
-                f"{name}-authentication",
+                f"{name}-{role}",
                 api_version=document["apiVersion"],
                 kind=document["kind"],
                 metadata=document["metadata"],
@@ -127,19 +136,22 @@ def _identity(
     cluster_name: pulumi.Input[str] | None,
     child: pulumi.ResourceOptions,
 ) -> list[pulumi.Resource]:
-    """The role of the operator, which may ask one workspace; nothing without one."""
-    workspace = spec.prometheus.workspace_arn
-    if workspace is None or cluster_name is None:
+    """The role of the operator, for one workspace and some queues; nothing without either."""
+    workspace, queues = _workspace(spec), spec.queues
+    if cluster_name is None or not (workspace or queues):
         return []
     tags = dict(spec.tags) or None
     trust = trusted_by("pods.eks.amazonaws.com", "sts:AssumeRole", "sts:TagSession")
     role = roles_of(spec).role(f"{name}-operator", trust, tags, child)
-    policy = RolePolicy(
-        f"{name}-operator-query",
-        role=role.name,
-        policy=queries_workspace(workspace, QUERY_ACTIONS),
-        opts=child,
-    )
+    documents: dict[str, str] = {}
+    if workspace is not None:
+        documents["query"] = queries_workspace(workspace, QUERY_ACTIONS)
+    if queues:
+        documents["queues"] = reads_queues(tuple(queues), QUEUE_ACTIONS)
+    policies = [
+        RolePolicy(f"{name}-operator-{what}", role=role.name, policy=document, opts=child)
+        for what, document in documents.items()
+    ]
     association = PodIdentityAssociation(
         f"{name}-operator",
         cluster_name=cluster_name,
@@ -149,4 +161,8 @@ def _identity(
         tags=tags,
         opts=child,
     )
-    return [policy, association]
+    return [*policies, association]
+
+
+def _workspace(spec: KedaSpec) -> str | None:
+    return None if spec.prometheus is None else spec.prometheus.workspace_arn

@@ -37,7 +37,7 @@ class SharedWorkloadArgs(WorkloadPods):
     served: list[ServedPool]
     """Its pools, the preferred one first: `pool.served` of each `GpuPool`."""
     prometheus: NotRequired[Prometheus]
-    """Where KEDA asks for the use of GPUs; required where the number of pods is not fixed."""
+    """Where KEDA asks for the use of GPUs; required where the number of pods follows it."""
     namespace: NotRequired[str]
     """Namespace that is there. Default: default."""
     priority: NotRequired[str]
@@ -49,7 +49,7 @@ class SharedWorkload(pulumi.ComponentResource):
 
     Its pods ask for what the nodes of its pools advertise, land on those nodes, and tolerate their
     taints. With a port it has a Service; where their number is not fixed, a ScaledObject, for which
-    KEDA has to be in the cluster.
+    KEDA has to be in the cluster. Of what wakes it by a queue, `Keda` has that among `queues`.
     Needs a Kubernetes provider: `opts=ResourceOptions(providers=[cluster.provider])`.
     """
 
@@ -112,11 +112,10 @@ class SharedWorkload(pulumi.ComponentResource):
         if (budget := workloads.disruption_budget(spec.name, spec)) is not None:
             PodDisruptionBudget(f"{name}-disruption-budget", **_fields(budget), opts=child)
         server = None if spec.prometheus is None else prometheus_server(spec.prometheus)
-        if server is not None:
-            scaled = scaled_object.scaled_object(spec.name, spec, where, server)
-            if scaled is not None:
-                kind = {"api_version": scaled["apiVersion"], "kind": scaled["kind"]}
-                CustomResource(f"{name}-scaled-object", **kind, **_fields(scaled), opts=after)
+        scaled = scaled_object.scaled_object(spec.name, spec, where, server)
+        if scaled is not None:
+            kind = {"api_version": scaled["apiVersion"], "kind": scaled["kind"]}
+            CustomResource(f"{name}-scaled-object", **kind, **_fields(scaled), opts=after)
         self.register_outputs({"address": self.address})
 
     _from_spec = FromSpec(_register)

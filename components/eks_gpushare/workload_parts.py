@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pulumi
+from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.apps.v1 import Deployment
 from pulumi_kubernetes.core.v1 import Namespace
 from pulumi_kubernetes.scheduling.v1 import PriorityClass
 
 from eks_gpushare.aws.refs import ClusterRefs
+from eks_gpushare.catalog.arns import queue_of
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.component_specs import (
     EnvironmentSpec,
@@ -81,8 +83,8 @@ class WorkloadParts:
             What was registered.
         """
         keda = self._keda(system)
-        warm = self._warm_room(plans, everything)
         scaler: list[pulumi.Resource] = [each.release for each in keda]
+        warm = self._warm_room(plans, everything, keda)
         return [*keda, *warm, *self._workloads([*everything, *keda, *warm], scaler)]
 
     def _options(self, after: list[pulumi.Resource]) -> pulumi.ResourceOptions:
@@ -94,13 +96,23 @@ class WorkloadParts:
         if given is None or not given.install:
             return []
         chart = self._spec.charts.keda or Chart.model_construct()
-        spec = converted(KedaSpec, given, chart=chart, tags=dict(self._spec.tags), **self._roles)
+        more = {"chart": chart, "queues": self._queues(), "tags": dict(self._spec.tags)}
+        spec = converted(KedaSpec, given, **more, **self._roles)
         wired = pulumi.ResourceOptions(providers=[self._refs.provider], depends_on=after)
         opts = pulumi.ResourceOptions.merge(self._child, wired)
         return [Keda._from_spec(f"{self._name}-keda", spec, self._refs.cluster_name, opts)]
 
+    def _queues(self) -> tuple[str, ...] | None:
+        """What wakes workloads, each queue once; None where none does."""
+        wakes = (workload.wake for workload in (self._spec.workloads or {}).values())
+        queues = (queue_of(wake.queue) for wake in wakes if wake is not None and wake.queue)
+        return tuple(dict.fromkeys(queue.arn for queue in queues if queue is not None)) or None
+
     def _warm_room(
-        self, plans: Mapping[str, PoolPlan], after: list[pulumi.Resource]
+        self,
+        plans: Mapping[str, PoolPlan],
+        after: list[pulumi.Resource],
+        keda: list[Keda],
     ) -> list[pulumi.Resource]:
         wanted = {name: warm_room.placeholders(plan) for name, plan in plans.items()}
         if not any(wanted.values()):
@@ -111,12 +123,27 @@ class WorkloadParts:
             Namespace(role, metadata=warm_room.namespace()["metadata"], opts=opts),
             PriorityClass(role, **_fields(document), opts=opts),
         ]
+        made += (
+            Deployment(f"{role}-{pool}-{kept}", **_fields(each), opts=self._options(made[:2]))
+            for pool, kinds in wanted.items()
+            for kept, each in kinds.items()
+        )
+        # Each goes with the definition of its kind, which goes with KEDA's release.
+        scaled = pulumi.ResourceOptions(replace_with=[installed.release for installed in keda])
+        scaled = pulumi.ResourceOptions.merge(self._options([*made, *keda]), scaled)
         return [
             *made,
             *(
-                Deployment(f"{role}-{pool}-{kept}", **_fields(item), opts=self._options(made))
-                for pool, kinds in wanted.items()
-                for kept, item in kinds.items()
+                CustomResource(
+                    f"{role}-{pool}-{kept}-schedule",
+                    api_version=each["apiVersion"],
+                    kind=each["kind"],
+                    metadata=each["metadata"],
+                    spec=each["spec"],
+                    opts=scaled,
+                )
+                for pool, plan in plans.items()
+                for kept, each in warm_room.schedules(plan).items()
             ),
         ]
 

@@ -28,6 +28,8 @@ SEEDS = [*range(25), *(pytest.param(seed, marks=pytest.mark.at_length) for seed 
 STACKS = sorted(path.name.split(".")[1] for path in (ROOT / "stacks").glob("Pulumi.*.yaml"))
 CR = "cr-0123456789abcdef{}"
 OF_NODES = ("gpuNodes", "reservedInstances")
+SCHEDULED = "scheduledNodes"
+HOURS_PER_WEEK = 168
 
 
 def of_nodes(cost: StackCost) -> tuple[float | None, float | None]:
@@ -42,6 +44,10 @@ def added(dollars: list[float | None]) -> float | None:
 def compare(pools: Mapping[str, Any], cost: StackCost) -> None:
     """Both at the desired size; at most, where a pool is scaled, of which it tells that."""
     made = {name: pool for name, pool in pools.items() if pool["provisioner"] != "existing"}
+    assert added([scheduled_of(pool) for pool in made.values()]) == pytest.approx(
+        added([item.usd_per_hour().at_desired for item in cost.items if item.kind == SCHEDULED]),
+        abs=0.002,
+    )
     desired, most = of_nodes(cost)
 
     assert added([desired_of(pool) for pool in made.values()]) == pytest.approx(desired, abs=0.002)
@@ -59,6 +65,16 @@ def desired_of(pool: Mapping[str, Any]) -> float | None:
         return given["atDesired"]  # type: ignore[no-any-return]  # as JSON has it
     kept = pool["scaling"]["min"]["nodes"] if "scaling" in pool else pool["nodes"]["desired"]
     return None if max(kept, pool["nodes"]["desired"]) else 0.0
+
+
+def scheduled_of(pool: Mapping[str, Any]) -> float | None:
+    """On average over the hours of a week."""
+    found = pool.get("scaling", {}).get("scheduled")
+    if found is None:
+        return 0.0
+    if found["usdPerHour"] is None or pool["usdPerHour"] is None:
+        return None
+    return found["usdPerHour"] * found["hoursPerWeek"] / HOURS_PER_WEEK  # type: ignore[no-any-return]  # as JSON has it
 
 
 def most_of(pool: Mapping[str, Any]) -> float | None:
@@ -90,6 +106,9 @@ def random_pool(random: Random, index: int) -> dict[str, Any]:
     scaled = (karpenter and not static) or "scaled_by" in pool
     if scaled and random.random() < 0.5:
         pool["warm"] = {random.choice(("nodes", "shares")): random.randint(1, most)}
+        if random.random() < 0.4:
+            end = f"0 {random.randint(8, 23)} * * 1-5"
+            pool["warm"]["schedule"] = [{"start": "0 7 * * 1-5", "end": end}]
     way = random.choice(("onDemand", "onDemand", "spot", "reserved"))
     if way != "onDemand":
         pool["capacity_type"] = way
@@ -108,6 +127,8 @@ def test_the_nodes_of_random_stacks(environment: Callable[..., Run], seed: int) 
     more: dict[str, Any] = {}
     if any("scaled_by" in pool for pool in pools.values()):
         more["cluster_autoscaler"] = {}
+    if any("schedule" in pool.get("warm", {}) for pool in pools.values()):
+        more["keda"] = {}
     recording = environment(pools=pools, **more).recording
 
     compare(pools_of(recording, REGION), cost_of(recording, REGION))

@@ -37,9 +37,12 @@ def schema() -> Schema:
 TAKEN = {
     f"{component}.served: It was list of ServedPool, and is list of Any. Breaks every language."
     for component in ("DevicePlugin", "GpuOperator", "SharedWorkload")
+} | {
+    f"{place}: It was required, and may be left out now. Breaks Go."
+    for place in ("Keda.prometheus", "KedaBlock.prometheus", "Wake.query")
 }
 """Nothing gave a program what to hand over here, so that each wrote `pools`, which stays as it is.
-The release that has it empties this set."""
+By the time, and by a queue, nothing asks a Prometheus. The release that has them empties this."""
 
 
 def test_this_version_breaks_no_program_of_the_last_release_unless_it_says_so() -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tests.components.conftest import Run
 
 ARN = "arn:aws:aps:us-west-2:111122223333:workspace/ws-1a2b"
+QUEUE = "arn:aws:sqs:us-west-2:111122223333:jobs"
+BOUNDARY = "arn:aws:iam::111122223333:policy/Boundary"
 POOL = {
     "instance_types": ["g6.2xlarge"],
     "nodes": {"min": 0, "desired": 0, "max": 4},
@@ -145,6 +147,58 @@ def test_keda_may_query_one_workspace_and_nothing_else(keda: Callable[..., Run])
     assert any("operator" in each for each in run.depends("Release"))
 
 
+def test_keda_may_read_the_length_of_queues_and_nothing_else(keda: Callable[..., Run]) -> None:
+    run = keda(queues=[QUEUE], cluster_name="demo", iam={"permissions_boundary": BOUNDARY})
+
+    (policy,) = run.all("RolePolicy")
+    assert json.loads(policy.inputs["policy"])["Statement"] == [
+        {"Effect": "Allow", "Action": ["sqs:GetQueueAttributes"], "Resource": [QUEUE]}
+    ]
+    assert run.inputs("Role")["permissionsBoundary"] == BOUNDARY
+    authentication = run.inputs("ClusterTriggerAuthentication")
+    assert authentication["metadata"]["name"] == "eks-gpushare-queues"
+    assert authentication["spec"] == {"podIdentity": {"provider": "aws"}}
+
+
+def test_keda_has_a_role_for_each_thing_that_it_asks(keda: Callable[..., Run]) -> None:
+    run = keda(prometheus={"workspace_arn": ARN}, queues=[QUEUE], cluster_name="demo")
+
+    assert {each.name.removeprefix("demo") for each in run.all("RolePolicy")} == {
+        "-operator-query",
+        "-operator-queues",
+    }
+    assert len(run.all("Role")) == 1
+    assert len(run.all("ClusterTriggerAuthentication")) == 2
+
+
+WINDOW = {"start": "0 8 * * 1-5", "end": "0 18 * * 1-5", "time_zone": "Europe/Berlin"}
+
+
+def test_by_the_time_alone_nothing_is_measured(environment: Callable[..., Run]) -> None:
+    pool = {**POOL, "warm": {"nodes": 1, "schedule": [WINDOW]}}
+    office = {
+        "pool": "gpu",
+        "image": "model:1",
+        "replicas": {"min": 0},
+        "schedule": [{**WINDOW, "replicas": 2}],
+    }
+    run = environment(
+        pools={"gpu": pool}, cluster_autoscaler={}, keda={}, workloads={"office": office}
+    )
+
+    room = run.inputs("ScaledObject", "demo-warm-room-gpu-nodes-schedule")
+    assert room["metadata"]["namespace"] == "eks-gpushare-warm-room"
+    assert (room["spec"]["idleReplicaCount"], room["spec"]["maxReplicaCount"]) == (0, 1)
+    assert "replicas" not in run.inputs("Deployment", "demo-warm-room-gpu-nodes")["spec"]
+    after = run.depends("ScaledObject", "demo-warm-room-gpu-nodes-schedule")
+    assert "demo-warm-room-gpu-nodes" in after
+    assert "demo-keda-release" in after
+    spec = run.inputs("ScaledObject", "demo-workload-office-scaled-object")["spec"]
+    assert [trigger["type"] for trigger in spec["triggers"]] == ["cron"]
+    assert "replicas" not in run.inputs("Deployment", "demo-workload-office-deployment")["spec"]
+    assert run.all("ClusterTriggerAuthentication") == []
+
+
 def test_a_prometheus_in_the_cluster_needs_no_role(keda: Callable[..., Run]) -> None:
     run = keda()
 
@@ -156,6 +210,8 @@ def test_a_prometheus_in_the_cluster_needs_no_role(keda: Callable[..., Run]) -> 
     [
         ({"prometheus": {}}, "prometheus: Neither url nor workspace_arn is given."),
         ({"prometheus": {"workspace_arn": ARN}}, "cluster_name: Its operator gets a role"),
+        ({"queues": [QUEUE]}, "cluster_name: Its operator gets a role for the queues"),
+        ({"queues": ["jobs"], "cluster_name": "demo"}, 'queues[0]: "jobs" is not the ARN of a'),
         ({"namespace": "kube-system"}, "namespace: kube-system is not a namespace for KEDA."),
         ({"replicas": 0}, "replicas: "),
     ],
@@ -183,8 +239,13 @@ def test_a_workload_alone(shared_workload: Callable[..., Run]) -> None:
     [
         ({"served": []}, "served: No pool is named."),
         ({"share": "nvidia.com/mig-1g.5gb"}, "share: Pool gpu advertises no"),
-        ({"replicas": {"max": 2}}, "replicas: The number of pods follows their use"),
+        ({"replicas": {"max": 2}}, "replicas: The number of pods of model follows their use"),
         ({"auto_stop": True}, "auto_stop: The workload is stopped when idle"),
+        ({"schedule": [{"start": "0 8 * * *", "replicas": 2}]}, "schedule[0].end"),
+        (
+            {"schedule": [{"start": "@daily", "end": "0 8 * * *", "replicas": 2}]},
+            'schedule[0].start: "@daily" is no schedule',
+        ),
         ({"idle": {"minutes": 0}}, "idle.minutes: "),
         ({"imgae": "x"}, "imgae is not an argument"),
         ({"secret_env": {"A": {"secret": "s"}}}, "secret_env.A.key"),

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from eks_gpushare.args import Sharing, Workload
 
 ROOT = Path(__file__).parents[2]
+QUEUE = "arn:aws:sqs:us-west-2:111122223333:jobs"
+WINDOW = {"start": "0 8 * * 1-5", "end": "0 18 * * 1-5"}
 WORKSPACE = "arn:aws:aps:us-west-2:111122223333:workspace/ws-1a2b"
 POLICY = "arn:aws:iam::aws:policy/POLICY"
 _RELEASE = re.compile(r"\d\.\d+\.\d+-(\d{8})")
@@ -100,7 +102,7 @@ def everything() -> None:
                     "placement_group": True,
                     "scaled_by": "autoscaler",
                     "sharing": {"mode": "exclusive"},
-                    "warm": {"shares": 1, "nodes": 1},
+                    "warm": {"shares": 1, "nodes": 1, "schedule": [WINDOW]},
                 }
             },
             "cluster_autoscaler": {"namespace": "scaling"},
@@ -113,7 +115,11 @@ def everything() -> None:
                     "wake": {"query": "requests_waiting"},
                     "disruption_budget": {"max_unavailable": 1},
                 },
-                "chat-2": of_a_workload("high"),
+                "chat-2": {
+                    **of_a_workload("high"),
+                    "auto_stop": True,
+                    "wake": {"queue": QUEUE},
+                },
             },
         },
     )

@@ -37,7 +37,8 @@ KARPENTER = frozenset(
     }
 )
 AUTOSCALER = frozenset({"cluster_autoscaler", "cluster_autoscaler_chart"})
-WORKLOADS = frozenset({"keda", "namespaces", "workload_nodes", "workload_pods", "workloads"})
+WARM = frozenset({"namespaces", "schedules", "workload_pods"})
+WORKLOADS = WARM | {"keda", "wake", "workload_nodes", "workloads"}
 MIG = frozenset({"mig", "mig_boot", "mig_manager"})
 NODES = frozenset({"node_settings", "user_data"})
 BOTTLEROCKET = frozenset({"bottlerocket", "bottlerocket_mig"})
@@ -110,7 +111,7 @@ def chart(key: str) -> dict[str, Any]:
         (pool(efa=True), frozenset({"efa"})),
         (pool(scaledBy="autoscaler"), frozenset({"autoscaling"})),
         (pool(waitForDriver=False), frozenset({"node_boot"})),
-        (pool(warm={"nodes": 1}), frozenset({"namespaces", "warm_room", "workload_pods"})),
+        (pool(warm={"nodes": 1}), WARM | {"warm_room"}),
     ],
 )
 def test_an_environment_is_asked_what_is_about_it(

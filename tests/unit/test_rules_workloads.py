@@ -66,7 +66,134 @@ def test_a_workload_without_a_pool(given: dict[str, Any]) -> None:
     assert found == [("workloads.model.pool", "No pool is named.")]
 
 
+OFFICE = {"start": "0 8 * * 1-5", "end": "0 18 * * 1-5", "replicas": 2}
+WOKEN: dict[str, Any] = {"autoStop": True, "replicas": {"max": 2}}
+QUEUE = "arn:aws:sqs:us-west-2:111122223333:jobs"
+
+
+def at(*windows: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return stack(schedule=[{**OFFICE, **window} for window in windows], **more)
+
+
 CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
+    # Schedules
+    ("GPU854", at({}), []),
+    ("GPU854", at(), [("schedule", "The schedule has no windows.")]),
+    (
+        "GPU854",
+        at({"start": "@daily"}),
+        [("schedule[0].start", '"@daily" is no schedule: KEDA knows no words such as @daily.')],
+    ),
+    (
+        "GPU854",
+        at({}, {"end": "TZ=UTC 0 18 * * 1-5"}),
+        [
+            (
+                "schedule[1].end",
+                (
+                    '"TZ=UTC 0 18 * * 1-5" is no schedule: the time zone has a key of its own, '
+                    "timeZone."
+                ),
+            )
+        ],
+    ),
+    (
+        "GPU854",
+        at({"start": "0 8 * *", "end": "0 18 * * 7"}),
+        [
+            ("schedule[0].start", '"0 8 * *" is no schedule: it has 4 fields, not 5.'),
+            (
+                "schedule[0].end",
+                '"0 18 * * 7" is no schedule: 7 is not from 0 to 6 in the day of the week, 7.',
+            ),
+        ],
+    ),
+    (
+        "GPU854",
+        at({"end": "0 8 * * 1-5"}),
+        [("schedule[0]", "start and end are the same, 0 8 * * 1-5.")],
+    ),
+    (
+        "GPU854",
+        at({"start": "0 0 30 2 *"}),
+        [("schedule[0]", "The window is not as it is written: its start never falls.")],
+    ),
+    ("GPU855", at({"timeZone": "Asia/Tokyo"}), []),
+    ("GPU855", at({"timeZone": "Local"}), [("schedule[0].timeZone", '"Local" is no time zone.')]),
+    # A window within the hour that is left out in spring, but on weekdays.
+    ("GPU856", at({"timeZone": "Europe/Berlin", "start": "30 2 * * 1-5"}), []),
+    (
+        "GPU857",
+        at({"replicas": 1}),
+        [
+            ("schedule[0].replicas", "The window has 1 pods, and there are 1 without it."),
+        ],
+    ),
+    ("GPU857", at({"replicas": 1}, replicas={"min": 0}), []),
+    ("GPU857", at({"replicas": 1}, **WOKEN, wake={"query": "up"}), []),
+    (
+        "GPU857",
+        at({"replicas": 3}, replicas={"max": 2}),
+        [
+            ("schedule[0].replicas", "The window has 3 pods, and replicas.max is 2."),
+        ],
+    ),
+    (
+        "GPU857",
+        stack(replicas={"min": 0}),
+        [
+            ("replicas.min", "The workload has no pods, and nothing is said of when it has some."),
+        ],
+    ),
+    (
+        "GPU857",
+        at({}, replicas={"min": 0, "max": 2}),
+        [
+            (
+                "replicas.min",
+                "Nothing is measured of no pods, so that their number cannot follow it.",
+            ),
+        ],
+    ),
+    (
+        "GPU858",
+        at({"replicas": 10}, {"replicas": 9}),
+        [
+            ("schedule", "Between 9 and 10 pods there is a tenth at most."),
+        ],
+    ),
+    ("GPU858", at({"replicas": 9}, {"replicas": 8}), []),
+    ("GPU858", at({"replicas": 1}, replicas={"min": 0}), []),
+    (
+        "GPU824",
+        at({"replicas": 3}),
+        [
+            ("schedule", "3 pods are more than gpu can hold, which is 2."),
+        ],
+    ),
+    # Queues
+    ("GPU859", stack(**WOKEN, wake={"queue": QUEUE}), []),
+    ("GPU859", stack(**WOKEN, wake={}), [("wake", "Neither query nor queue is given.")]),
+    (
+        "GPU859",
+        stack(**WOKEN, wake={"queue": QUEUE, "query": "up"}),
+        [("wake", "Both are given.")],
+    ),
+    (
+        "GPU859",
+        stack(**WOKEN, wake={"queue": "arn:aws-cn:sqs:cn-north-1:111122223333:jobs"}),
+        [("wake.queue", "The queue is in the partition aws-cn, and the stack in aws.")],
+    ),
+    (
+        "GPU859",
+        merge_values(stack(**WOKEN, wake={"queue": QUEUE}), {"keda": {"install": False}}),
+        [
+            (
+                "wake.queue",
+                "KEDA is installed by somebody else, and its operator has no role of the stack's.",
+            )
+        ],
+    ),
     # Pools
     ("GPU820", stack(pool="gpus"), [("pool", '"gpus" is no pool of this stack.')]),
     ("GPU820", stack(pool="GPU"), [("pool", '"GPU" is no pool of this stack.')]),
@@ -567,12 +694,12 @@ FIXES: list[tuple[str, dict[str, Any], list[str]]] = [
     ("GPU824", stack(MIG, share="nvidia.com/gpu", replicas={"max": 99}), []),
     ("GPU832", stack(SOME_WHOLE, share="nvidia.com/gpu", **SCALED), []),
     (
-        "GPU005",
+        "GPU857",
         stack(replicas={"min": 0, "max": 2}),
         [
             (
-                "Write 1 or more. To have none while nothing is asked of it, set autoStop: true "
-                "with wake."
+                "Set min to 1 or more. To have none while nothing is asked of it, set autoStop: "
+                "true with wake."
             )
         ],
     ),

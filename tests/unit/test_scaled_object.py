@@ -245,6 +245,94 @@ def test_pods_are_counted_only_where_the_last_may_go() -> None:
     assert names == ["busy", "idle"]
 
 
+DAY = {"start": "0 8 * * 1-5", "end": "0 18 * * 1-5", "timeZone": "Europe/Berlin"}
+NIGHT = {"start": "0 20 * * *", "end": "0 6 * * *"}
+
+
+def at_once(pods: int) -> dict[str, Any]:
+    policy = {"type": "Pods", "value": pods, "periodSeconds": 15}
+    return {"stabilizationWindowSeconds": 0, "policies": [policy]}
+
+
+def test_pods_by_the_time_come_and_go_all_at_once() -> None:
+    windows = [{**DAY, "replicas": 4}, {**NIGHT, "replicas": 2}]
+    spec = scaled(workload(replicas={"min": 0}, schedule=windows))
+
+    # KEDA sets none and the first number itself; between the two a HorizontalPodAutoscaler does.
+    assert (spec["idleReplicaCount"], spec["minReplicaCount"], spec["maxReplicaCount"]) == (0, 2, 4)
+    assert spec["cooldownPeriod"] == 0
+    behavior = spec["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
+    assert behavior == {"scaleUp": at_once(4), "scaleDown": at_once(4)}
+    assert "scalingModifiers" not in spec["advanced"]
+    assert [trigger["metadata"] for trigger in spec["triggers"]] == [
+        {
+            "timezone": "Europe/Berlin",
+            "start": "0 8 * * 1-5",
+            "end": "0 18 * * 1-5",
+            "desiredReplicas": "4",
+        },
+        {"timezone": "UTC", "start": "0 20 * * *", "end": "0 6 * * *", "desiredReplicas": "2"},
+    ]
+
+
+def test_some_pods_may_stay_outside_of_windows() -> None:
+    spec = scaled(workload(replicas={"min": 2}, schedule=[{**DAY, "replicas": 5}]))
+
+    assert (spec["minReplicaCount"], spec["maxReplicaCount"]) == (2, 5)
+    assert not {"idleReplicaCount", "cooldownPeriod"} & set(spec)
+
+
+def test_by_use_and_by_the_time_the_greater_number_counts() -> None:
+    spec = scaled(workload(replicas={"min": 1, "max": 8}, schedule=[{**DAY, "replicas": 4}]))
+    use, cron = spec["triggers"]
+
+    # Of one formula there would be one number, and a factor of pods that wait for a node is none.
+    assert "scalingModifiers" not in spec["advanced"]
+    assert (use["metricType"], cron["type"]) == ("Value", "cron")
+    assert isinstance(promql_parser.parse(use["metadata"]["query"]), promql_parser.BinaryExpr)
+    behavior = spec["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
+    up, down = (behavior[each]["policies"][0] for each in ("scaleUp", "scaleDown"))
+    assert (up["value"], up["periodSeconds"]) == (3, 180)
+    assert (down["value"], down["periodSeconds"]) == (1, 300)
+
+
+def test_by_the_time_and_stopped_when_idle_it_stays_while_anything_holds_it() -> None:
+    given = workload(
+        replicas={"min": 2, "max": 8},
+        autoStop=True,
+        wake={"query": "waiting"},
+        schedule=[{**DAY, "replicas": 4}],
+    )
+    spec = scaled(given)
+    by_name = {trigger.get("name", trigger["type"]): trigger for trigger in spec["triggers"]}
+
+    assert set(by_name) == {"use", "cron", "pods", "wake"}
+    # Idle, it is 0.5; and what says whether there are pods does not say how many.
+    assert by_name["use"]["metadata"]["activationThreshold"] == "0.75"
+    assert by_name["pods"]["metadata"]["activationValue"] == "2"
+    assert by_name["pods"]["metadata"]["value"] == "1000000000"
+    assert by_name["wake"]["metadata"]["threshold"] == "1000000000"
+    assert (spec["minReplicaCount"], spec["idleReplicaCount"]) == (2, 0)
+
+
+@pytest.mark.parametrize("schedule", [None, [{**DAY, "replicas": 3}]])
+def test_a_queue_wakes(schedule: list[dict[str, Any]] | None) -> None:
+    wake = {"queue": "arn:aws:sqs:eu-west-1:111122223333:jobs.fifo"}
+    spec = scaled(workload(autoStop=True, wake=wake, schedule=schedule))
+    (found,) = (trigger for trigger in spec["triggers"] if trigger["type"] == "aws-sqs-queue")
+
+    assert found["metadata"] == {
+        "queueURL": "https://sqs.eu-west-1.amazonaws.com/111122223333/jobs.fifo",
+        "awsRegion": "eu-west-1",
+        "queueLength": "1" if schedule is None else "1000000000",
+        "scaleOnInFlight": "true",
+    }
+    assert found["authenticationRef"] == {
+        "name": "eks-gpushare-queues",
+        "kind": "ClusterTriggerAuthentication",
+    }
+
+
 def test_a_fixed_number_of_pods_follows_nothing() -> None:
     given = workload(replicas={"min": 2})
     where = placement(given, [plan_pool("gpu", pool("exclusive"), Catalog())])

@@ -188,6 +188,47 @@ def test_warm_shares_are_held_together_and_warm_nodes_apart() -> None:
         assert each["tolerations"]
 
 
+OFFICE = {"start": "0 8 * * 1-5", "end": "0 18 * * 1-5"}
+
+
+@pytest.mark.parametrize(
+    ("given", "nodes"),
+    [
+        ({"scaledBy": "autoscaler", "warm": {"nodes": 2}, "nodes": {"desired": 0}}, 2),
+        ({"scaledBy": "autoscaler", "warm": {"nodes": 2}, "nodes": {"desired": 1}}, 1),
+        ({"scaledBy": "autoscaler", "warm": {"nodes": 9}, "nodes": {"desired": 1}}, 3),
+        ({"provisioner": "karpenter", "warm": {"shares": 11}}, 2),
+    ],
+)
+def test_room_by_the_time_is_beside_what_is_always_there(given: dict[str, Any], nodes: int) -> None:
+    sizes = {"min": 0, **given.get("nodes", {}), "max": 4}
+    if given.get("provisioner") == "karpenter":
+        sizes = {"max": 4}
+    warm = {**given["warm"], "schedule": [OFFICE]}
+    found = plan(**{**given, "nodes": sizes, "warm": warm})
+
+    assert found.kept == found.sizes.desired
+    scheduled = found.as_json()["scaling"]["scheduled"]
+    assert (scheduled["nodes"], scheduled["hoursPerWeek"]) == (nodes, 50)
+
+
+def test_room_by_the_time_is_started_and_stopped_at_once() -> None:
+    made = plan(scaledBy="autoscaler", warm={"shares": 3, "nodes": 2, "schedule": [OFFICE]})
+    deployed, scaled = warm_room.placeholders(made), warm_room.schedules(made)
+
+    assert {kept: scaled[kept]["spec"]["maxReplicaCount"] for kept in scaled} == {
+        "shares": 3,
+        "nodes": 2,
+    }
+    for kept, document in scaled.items():
+        deployment = deployed[kept]
+        assert document["spec"]["scaleTargetRef"]["name"] == deployment["metadata"]["name"]
+        assert document["metadata"]["namespace"] == deployment["metadata"]["namespace"]
+        assert document["spec"]["idleReplicaCount"] == 0
+        # Else each update would set it back.
+        assert "replicas" not in deployment["spec"]
+
+
 def test_placeholders_give_way_to_all_and_push_nobody_out() -> None:
     made = warm_room.placeholder_class()
 

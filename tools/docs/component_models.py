@@ -15,6 +15,7 @@ from eks_gpushare.config import (
     pools,
     sharing,
     taints,
+    windows,
     workloads,
 )
 from eks_gpushare.config.component_specs import DevicePluginSpec, GpuOperatorSpec
@@ -104,7 +105,9 @@ BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.Taint, (taints.Taint,)),
     (args.UserDataPart, (pools.UserDataPart,)),
     (args.Wake, (workloads.Wake,)),
+    (args.ReplicaWindow, (windows.ReplicaWindow,)),
     (args.WarmRoom, (autoscaling.WarmRoom,)),
+    (args.Window, (windows.Window,)),
     (args.Workload, (workloads.Workload,)),
 ]
 """Each typed dictionary with the models it stands for; of several, the `mode` or the keys tell."""

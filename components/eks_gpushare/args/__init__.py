@@ -15,6 +15,7 @@ from eks_gpushare.args.autoscaling import (
     KarpenterBlock,
     KarpenterPoolBlock,
     WarmRoom,
+    Window,
 )
 from eks_gpushare.args.catalog import (
     CatalogAdditions,
@@ -52,6 +53,7 @@ from eks_gpushare.args.workloads import (
     PodResources,
     Prometheus,
     Replicas,
+    ReplicaWindow,
     SecretKey,
     Wake,
     Workload,
@@ -89,6 +91,7 @@ __all__ = [
     "PodResources",
     "Pool",
     "Prometheus",
+    "ReplicaWindow",
     "Replicas",
     "Reservation",
     "SecretKey",
@@ -100,5 +103,6 @@ __all__ = [
     "UserDataPart",
     "Wake",
     "WarmRoom",
+    "Window",
     "Workload",
 ]

@@ -48,6 +48,17 @@ class KarpenterPoolBlock(TypedDict):
     """Taints that new nodes have until something takes them away. Default: none."""
 
 
+class Window(TypedDict):
+    """A span of time that comes again, from when `start` falls to when `end` does."""
+
+    start: str
+    """When it begins, as five fields of cron."""
+    end: str
+    """When it ends, likewise."""
+    time_zone: NotRequired[str]
+    """Whose clock that is, such as `Europe/Berlin`. Default: UTC."""
+
+
 class WarmRoom(TypedDict):
     """Room that is kept free by pods of low priority."""
 
@@ -55,6 +66,8 @@ class WarmRoom(TypedDict):
     """Shares that are kept free."""
     nodes: NotRequired[int]
     """Nodes that are kept, however little runs on them."""
+    schedule: NotRequired[list[Window]]
+    """When; needs KEDA. Default: always."""
     image: NotRequired[Input[str]]
     """Image of the placeholder pods. Default: Kubernetes' own pause image."""
 

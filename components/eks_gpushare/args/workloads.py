@@ -11,7 +11,8 @@ class Replicas(TypedDict):
     """How many pods a workload may have."""
 
     min: NotRequired[int]
-    """Fewest pods while it runs. Default: 1."""
+    """Fewest pods while it runs; outside of the windows of a schedule, where it may be 0.
+    Default: 1."""
     max: NotRequired[int]
     """Most pods. Default: `min`."""
 
@@ -37,10 +38,25 @@ class OverUse(TypedDict):
 
 
 class Wake(TypedDict):
-    """What starts a workload again that stands at no pods."""
+    """What starts a workload again that stands at no pods; `query` or `queue`."""
 
-    query: str
+    query: NotRequired[str]
     """PromQL for requests that wait, an instant vector; more than 0 starts it."""
+    queue: NotRequired[str]
+    """Queue of SQS, by its ARN or URL, whose messages start it."""
+
+
+class ReplicaWindow(TypedDict):
+    """How many pods a workload has in a span of time that comes again."""
+
+    start: str
+    """When it begins, as five fields of cron."""
+    end: str
+    """When it ends, likewise."""
+    time_zone: NotRequired[str]
+    """Whose clock that is, such as `Europe/Berlin`. Default: UTC."""
+    replicas: int
+    """How many pods; at least, where their number follows the use."""
 
 
 class Amounts(TypedDict):
@@ -116,6 +132,8 @@ class WorkloadPods(TypedDict):
     """Stop the last pods too, once they are idle and nothing waits. Default: false."""
     wake: NotRequired[Wake]
     """What starts it again; required with `auto_stop`."""
+    schedule: NotRequired[list[ReplicaWindow]]
+    """Windows of time with a number of pods of their own. Default: none."""
     do_not_disrupt: NotRequired[bool]
     """Let no autoscaler move its pods to save money. Default: false."""
     spread_zones: NotRequired[bool]
@@ -171,5 +189,5 @@ class KedaBlock(TypedDict):
     """Namespace, made by the stack. Default: keda."""
     replicas: NotRequired[int]
     """Copies of its operator. Default: 2."""
-    prometheus: Prometheus
-    """Where it asks for the use of GPUs."""
+    prometheus: NotRequired[Prometheus]
+    """Where it asks for the use of GPUs; required where a workload follows its use."""

@@ -1,4 +1,4 @@
-"""ARNs of what a stack names: IAM roles, users and policies, KMS keys, and Prometheus workspaces.
+"""ARNs of what a stack names: IAM roles, users, policies, KMS keys, Prometheus workspaces, queues.
 
 What names look like is in botocore 1.44.5: `roleNameType`, `userNameType`, `policyNameType`,
 `pathType` and `policyPathType` of iam, `AliasNameType` of kms; letters and digits are ASCII.
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
+
+from eks_gpushare.catalog.partitions import partition_of
 
 _IAM = r"arn:aws[a-z-]*:iam::"
 _NAME = r"[A-Za-z0-9_+=,.@-]"
@@ -27,6 +29,15 @@ _WORKSPACE = re.compile(
     r"arn:(?P<partition>aws[a-z-]*):aps:(?P<region>[a-z0-9-]+):[0-9]{12}:"
     r"workspace/(?P<id>[0-9A-Za-z][0-9A-Za-z.-]{0,63})"
 )
+_OF_ACCOUNT = "(?P<account>[0-9]{12})"
+_QUEUE = "(?P<name>[A-Za-z0-9_-]{1,80}|[A-Za-z0-9_-]{1,75}[.]fifo)"
+_QUEUE_ARN = re.compile(
+    rf"arn:(?P<partition>aws[a-z-]*):sqs:(?P<region>[a-z0-9-]+):{_OF_ACCOUNT}:{_QUEUE}"
+)
+_QUEUE_URL = re.compile(
+    rf"https://sqs[.](?P<region>[a-z0-9-]+)[.](?P<domain>[a-z.]+)/{_OF_ACCOUNT}/{_QUEUE}"
+)
+"""https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-queue-message-identifiers.html"""
 _LONGEST = {"role": 64, "user": 64, "policy": 128}
 _LONGEST_PATH = 512
 """https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html"""
@@ -59,6 +70,38 @@ def workspace_of(arn: str) -> PrometheusWorkspace | None:
     suffix = "amazonaws.com.cn" if matched["partition"] == "aws-cn" else "amazonaws.com"
     host = f"aps-workspaces.{matched['region']}.{suffix}"
     return PrometheusWorkspace(matched["region"], f"https://{host}/workspaces/{matched['id']}")
+
+
+class Queue(NamedTuple):
+    """A queue of SQS.
+
+    Attributes:
+        arn: its ARN.
+        url: where it is asked.
+        region: its AWS region.
+
+    """
+
+    arn: str
+    url: str
+    region: str
+
+
+def queue_of(given: str) -> Queue | None:
+    """The queue that an ARN or URL names, None of what is neither."""
+    by_arn, by_url = _QUEUE_ARN.fullmatch(given), _QUEUE_URL.fullmatch(given)
+    matched = by_arn or by_url
+    if matched is None:
+        return None
+    region, account, name = matched["region"], matched["account"], matched["name"]
+    partition = partition_of(region)
+    said = partition.id if by_arn else partition.domain
+    if said != matched["partition" if by_arn else "domain"] or not re.fullmatch(
+        partition.regions, region
+    ):
+        return None
+    arn = f"arn:{partition.id}:sqs:{region}:{account}:{name}"
+    return Queue(arn, f"https://sqs.{region}.{partition.domain}/{account}/{name}", region)
 
 
 def role_fault(arn: str) -> str | None:

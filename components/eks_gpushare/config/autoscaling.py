@@ -6,6 +6,7 @@ from pydantic import Discriminator, Field, Tag
 
 from eks_gpushare.config.base import Items, Model, TextInput
 from eks_gpushare.config.taints import Taint
+from eks_gpushare.config.windows import Window
 
 CapacityType: TypeAlias = Literal["onDemand", "spot", "reserved", "capacityBlock"]
 ConsolidationPolicy: TypeAlias = Literal["WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"]
@@ -75,6 +76,8 @@ class WarmRoom(Model):
     """Shares that are kept free."""
     nodes: int | None = Field(default=None, ge=1, le=1000)
     """Nodes that are kept, however little runs on them."""
+    schedule: Items[Window] | None = None
+    """When; needs `keda`. Default: always."""
     image: TextInput | None = None
     """Image of the placeholder pods, which do nothing. Default: Kubernetes' own pause image."""
 

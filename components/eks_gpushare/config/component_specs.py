@@ -201,6 +201,9 @@ class SharedWorkloadSpec(Workload):
 class KedaSpec(InAccount, Keda):
     """KEDA and its chart."""
 
+    queues: Items[str] | None = None
+    """Queues whose length it may read."""
+
     chart: Chart = Chart.model_construct()
     """Version, mirror and values of the chart."""
 

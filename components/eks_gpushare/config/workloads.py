@@ -6,13 +6,15 @@ from pydantic import Field
 
 from eks_gpushare.config.base import Items, Model, TextInput
 from eks_gpushare.config.pools import MaxUnavailable
+from eks_gpushare.config.windows import ReplicaWindow
 
 
 class Replicas(Model):
     """How many pods a workload may have."""
 
-    min: int = Field(default=1, ge=1, le=10_000)
-    """Fewest pods while it runs; stopped by `autoStop` it has none."""
+    min: int = Field(default=1, ge=0, le=10_000)
+    """Fewest pods while it runs; stopped by `autoStop` it has none. With `schedule`, how many there
+    are outside of its windows, and only there may that be 0."""
     max: int | None = Field(default=None, ge=1, le=10_000)
     """Most pods. Default: `min`, which is a fixed number."""
 
@@ -40,11 +42,15 @@ class OverUse(Model):
 
 
 class Wake(Model):
-    """What starts a workload again that stands at no pods."""
+    """What starts a workload again that stands at no pods; `query` or `queue`."""
 
-    query: str
+    query: str | None = None
     """PromQL for requests that wait, or came in the last minute: an instant vector, whose values
     are added up. More than 0 starts the workload, and keeps it from being stopped."""
+    queue: str | None = None
+    """Queue of SQS, by its ARN or URL, whose messages start the workload, and keep it from being
+    stopped: those that wait and those that somebody works on. KEDA may then read how many there
+    are. One of another account has to allow it too, by its own policy."""
 
 
 class Amounts(Model):
@@ -133,6 +139,8 @@ class Workload(Model):
     long again."""
     wake: Wake | None = None
     """What starts it again; required with `autoStop`."""
+    schedule: Items[ReplicaWindow] | None = None
+    """Windows of time with a number of pods of their own. Default: none."""
     do_not_disrupt: bool = False
     """Let no autoscaler move its pods to save money, as notebooks and training want it."""
     spread_zones: bool = False
@@ -180,5 +188,5 @@ class Keda(Model):
     """Namespace, made by the stack."""
     replicas: int = Field(default=2, ge=1, le=5)
     """Copies of its operator; one of them works."""
-    prometheus: Prometheus
-    """Where it asks for the use of GPUs."""
+    prometheus: Prometheus | None = None
+    """Where it asks for the use of GPUs; required where a workload follows its use."""

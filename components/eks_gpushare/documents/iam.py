@@ -97,6 +97,11 @@ def queries_workspace(arn: str, actions: tuple[str, ...]) -> str:
     return _document({"Effect": "Allow", "Action": list(actions), "Resource": arn})
 
 
+def reads_queues(arns: tuple[str, ...], actions: tuple[str, ...]) -> str:
+    """What asking how long some queues of SQS are takes."""
+    return _document({"Effect": "Allow", "Action": list(actions), "Resource": list(arns)})
+
+
 def same_principal(caller: str, principal: str) -> bool:
     """Whether a caller is an IAM role or user, or in a session of that role.
 

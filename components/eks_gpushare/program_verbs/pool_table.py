@@ -44,6 +44,11 @@ def _ranges(pools: Mapping[str, Any], width: int) -> Iterator[str]:
         low, high = scaling["min"], scaling["max"]
         by = _AUTOSCALERS[scaling["by"]]
         kept = "kept" if scaling["static"] else "scaled"
+        if (some := scaling.get("scheduled")) is not None:
+            nodes = f"{some['nodes']} node{'' if some['nodes'] == 1 else 's'} more"
+            hours = f"{some['hoursPerWeek']:g} hours of a week"
+            price = f"{money(some['usdPerHour'])} $/hour"
+            yield from wrapped(f"{name}: {nodes} for {hours}, {price} in these", width)
         if high is None:
             least = f"{low['nodes']} nodes and more, without a limit"
             yield from wrapped(f"{name}: {kept} by {by} at {least}", width)

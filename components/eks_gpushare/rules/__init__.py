@@ -195,6 +195,8 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "workload_nodes": _workloads,
     "workload_pods": _pods,
     "keda": _workloads,
+    "wake": _workloads,
+    "schedules": _pods,
     "freshness": _any,
 }
 """The modules of rules, in the order of their findings, and which environments they are about.

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.catalog.arns import queue_of
 from eks_gpushare.config.base import converted, known_fields, partial_model
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.environment import CatalogAdditions, Charts, Environment, GpuStack
@@ -19,6 +20,7 @@ from eks_gpushare.findings.finding import dotted
 from eks_gpushare.rules import checks_of, pool_findings
 from eks_gpushare.rules.context import Context, catalog_with
 from eks_gpushare.rules.registry import Runs, Scope, until_unread
+from eks_gpushare.rules.wake import WAKE
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
@@ -231,13 +233,21 @@ def check_keda(spec: KedaSpec, *, has_cluster: bool) -> Iterator[Finding]:
     ctx, found = _context(_environment(spec, **parts))
     yield from (*found, *_run(ctx, Scope.TAGS))
     yield from _within(("keda",), _run(ctx, Scope.KEDA))
-    for finding in _run(ctx, Scope.CHARTS):
-        yield _of_chart(finding)
+    for each in _run(ctx, Scope.CHARTS):
+        yield _of_chart(each)
+    for index, given in enumerate(known.get("queues") or ()):
+        queue = queue_of(given)
+        if queue is None or queue.arn != given:
+            message = f'"{given}" is not the ARN of a queue of SQS.'
+            fix = "Write it like arn:aws:sqs:us-west-2:111122223333:jobs."
+            yield WAKE.finding(("queues", index), message, fix)
     prometheus = known.get("prometheus")
-    if prometheus is not None and prometheus.workspace_arn is not None and not has_cluster:
+    workspace = prometheus is not None and prometheus.workspace_arn is not None
+    if (workspace or known.get("queues")) and not has_cluster:
+        what = "the workspace" if workspace else "the queues"
         yield shape_rules.MISSING_KEY.finding(
             ("cluster_name",),
-            "Its operator gets a role for the workspace, which is of one cluster.",
+            f"Its operator gets a role for {what}, which is of one cluster.",
             "Give the name of the EKS cluster.",
         )
 

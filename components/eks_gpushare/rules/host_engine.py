@@ -163,7 +163,7 @@ def exporter_beside(ctx: Context) -> Iterator[Finding]:
     message = None
     if stack.manager == "gpuOperator":
         message = "The GPU Operator brings the exporter and configures it."
-    elif keda is not None and keda.prometheus.exporter == "existing":
+    elif keda is not None and keda.prometheus and keda.prometheus.exporter == "existing":
         message = "keda.prometheus.exporter says that somebody else runs the exporter."
     elif not pools_of_chart(environment.pools):
         message = "It runs on nodes with the device plugin's chart, and Bottlerocket's have none."

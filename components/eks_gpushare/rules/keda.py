@@ -23,7 +23,7 @@ from eks_gpushare.sharing.exporter import (
 )
 from eks_gpushare.sharing.resources import replicas
 from eks_gpushare.sharing.scaled_object import tells_pods_apart
-from eks_gpushare.sharing.workloads import is_scaled, pools_of
+from eks_gpushare.sharing.workloads import is_scaled, is_set_by_keda, pools_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,7 +77,7 @@ KEDA_IDLE = Rule(
     "GPU845",
     "info",
     "KEDA sets the number of pods of something.",
-    "No workload of this stack follows its use; KEDA runs for what others bring.",
+    "Nothing of this stack follows its use or a schedule; KEDA runs for what others bring.",
     _SCALER,
 )
 KEDA_NAMESPACE = Rule(
@@ -101,7 +101,7 @@ def _keda(ctx: Context) -> Keda | None:
 @check(Scope.KEDA, PROMETHEUS)
 def prometheus(ctx: Context) -> Iterator[Finding]:
     keda = _keda(ctx)
-    if keda is None:
+    if keda is None or keda.prometheus is None:
         return
     at: FieldPath = ("keda", "prometheus")
     given = keda.prometheus
@@ -171,7 +171,7 @@ def _authentication(at: FieldPath, given: Prometheus) -> Iterator[Finding]:
 @check(Scope.ENVIRONMENT, WORKSPACE_ACCESS)
 def workspace_access(ctx: Context) -> Iterator[Finding]:
     keda = _keda(ctx)
-    if keda is None or keda.prometheus.workspace_arn is None:
+    if keda is None or keda.prometheus is None or keda.prometheus.workspace_arn is None:
         return
     at = ("keda", "prometheus", "workspaceArn")
     if not ctx.in_aws:
@@ -243,7 +243,7 @@ def _without_texts(query: str) -> tuple[str, bool]:
 def exporter(ctx: Context) -> Iterator[Finding]:
     """The GPU Operator brings one, and beside the device plugin it is asked for."""
     environment, keda = ctx.environment, _keda(ctx)
-    if keda is None:
+    if keda is None or keda.prometheus is None:
         return
     if not has_own_exporter(environment):
         yield from _no_exporter(ctx, keda.prometheus)
@@ -360,12 +360,14 @@ def used(ctx: Context) -> Iterator[Finding]:
             yield IDLE_CHART.finding(
                 ("charts", "keda"),
                 "This stack installs no KEDA.",
-                "Remove the block, or add keda with a prometheus.",
+                "Remove the block, or add keda.",
             )
         return
-    if not any(is_scaled(workload) for workload in (ctx.environment.workloads or {}).values()):
+    workloads, pools = ctx.environment.workloads or {}, ctx.environment.pools
+    scheduled = any(pool.warm is not None and pool.warm.schedule for pool in pools.values())
+    if not scheduled and not any(map(is_set_by_keda, workloads.values())):
         yield KEDA_IDLE.finding(
             ("keda",),
-            "No workload of this stack has pods that follow their use.",
+            "Nothing of this stack follows its use or a schedule.",
             "Remove the block, unless others in the cluster use KEDA.",
         )

@@ -8,7 +8,7 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.capacity import most_pods
-from eks_gpushare.sharing.workloads import most_replicas, pools_of
+from eks_gpushare.sharing.workloads import most_replicas, place_of_most, pools_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,10 +36,9 @@ def nodes_for_pods(ctx: Context) -> Iterator[Finding]:
         now, most = (_held(ctx, workload, by_itself=alone) for alone in (True, False))
         if now is None or most is None or not now < wanted <= most:
             continue
-        key = "min" if workload.replicas.max is None else "max"
         where = " and ".join(pools_of(workload))
         yield NODES_STAY_FEW.finding(
-            ("workloads", name, "replicas", key),
+            ("workloads", name, *place_of_most(workload)),
             f"The nodes of {where} hold {now} of {wanted} pods, and nothing adds nodes.",
             "Raise nodes.desired of the pool; or set scaledBy: autoscaler there, with "
             "clusterAutoscaler: {} or one of your own.",

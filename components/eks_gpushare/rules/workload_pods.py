@@ -18,7 +18,7 @@ from eks_gpushare.sharing.nodes import allocatable
 from eks_gpushare.sharing.workloads import (
     DEFAULT_NAMESPACE,
     PRIORITIES,
-    is_scaled,
+    is_set_by_keda,
     most_replicas,
     pools_of,
 )
@@ -321,12 +321,13 @@ def _stuck(at: FieldPath, workload: Workload, budget: PodBudget) -> Iterator[Fin
         message = "No pod may be away."
         yield STUCK_BUDGET.finding((*at, "maxUnavailable"), message, "Set 1 or more.")
     least = budget.min_available
-    pods = workload.replicas.min
+    scheduled = [window.replicas for window in workload.schedule or ()]
+    pods = workload.replicas.min or min(scheduled, default=0)
     # Of a number in a hundred, Kubernetes rounds up.
     kept = -(-pods * int(least[:-1]) // _HUNDRED) if isinstance(least, str) else least or 0
     if least is not None and kept >= pods:
         every = "the only pod" if pods == 1 else f"all {pods} pods"
-        few = f"{pods} is what there may be" if is_scaled(workload) else f"there are {pods}"
+        few = f"{pods} is what there may be" if is_set_by_keda(workload) else f"there are {pods}"
         message = f"minAvailable {least} keeps {every}: {few}."
         yield STUCK_BUDGET.finding(
             (*at, "minAvailable"), message, "Give maxUnavailable: 1 instead."

@@ -13,7 +13,7 @@ from eks_gpushare.sharing.capacity import most_pods
 from eks_gpushare.sharing.exporter import measures_processes
 from eks_gpushare.sharing.resources import is_left_whole
 from eks_gpushare.sharing.scaled_object import tells_pods_apart
-from eks_gpushare.sharing.workloads import is_scaled, most_replicas, pools_of
+from eks_gpushare.sharing.workloads import is_scaled, most_replicas, place_of_most, pools_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -227,14 +227,16 @@ def room_of_workloads(ctx: Context) -> Iterator[Finding]:
         most = most_replicas(workload)
         if held is None or most <= held:
             continue
-        key = "min" if workload.replicas.max is None else "max"
+        at = place_of_most(workload)
         asked = f"{most} pods"
         if workload.shares > 1:
             asked += f" of {workload.shares} shares"
         where = " and ".join(pools_of(workload))
         message = f"{asked[0].upper()}{asked[1:]} are more than {where} can hold, which is {held}."
-        fix = f"Set {key} to {held} at most, or give the pool more nodes."
-        yield TOO_MANY_PODS.finding(("workloads", name, "replicas", key), message, fix)
+        fix = f"Set {at[-1]} to {held} at most, or give the pool more nodes."
+        if at == ("schedule",):
+            fix = f"Let no window have more than {held}, or give the pool more nodes."
+        yield TOO_MANY_PODS.finding(("workloads", name, *at), message, fix)
 
 
 @check(Scope.WORKLOADS, EVERYONES_MINIMUM)
@@ -287,7 +289,7 @@ def wakes(ctx: Context) -> Iterator[Finding]:
                 (*at, "autoStop"),
                 "The workload is stopped when idle, and nothing is said of what starts it.",
                 "Add wake: {query: ...}, PromQL for the requests that wait, such as those of its "
-                "ingress; or remove autoStop.",
+                "ingress, or wake: {queue: ...}, a queue of SQS; or remove autoStop.",
             )
         elif workload.wake is not None and not workload.auto_stop:
             yield NO_WAKE.finding(
@@ -330,11 +332,12 @@ def use_is_measured(ctx: Context) -> Iterator[Finding]:
             continue
         at: FieldPath = ("workloads", name)
         keda = ctx.environment.keda
-        if keda is None:
+        if keda is None or keda.prometheus is None:
             key = "autoStop" if workload.auto_stop else "replicas"
             yield NO_KEDA.finding(
                 (*at, key),
-                "The number of pods follows their use, and nothing says where that is asked for.",
+                f"The number of pods of {name} follows their use, and nothing says where that is "
+                "asked for.",
                 "Give prometheus, in a stack file as keda: {prometheus: {url: ...}}; or a fixed "
                 "number of pods.",
             )

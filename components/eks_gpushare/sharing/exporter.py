@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from eks_gpushare.catalog import Catalog
     from eks_gpushare.config.environment import Environment
     from eks_gpushare.config.pools import Pool
+    from eks_gpushare.config.workloads import Prometheus
 
 BY_PROCESS = "KUBERNETES_VIRTUAL_GPUS"
 """Variable that makes it look for the processes of pods."""
@@ -37,8 +38,8 @@ _PORT = "9400"
 
 def has_own_exporter(environment: Environment) -> bool:
     """Whether a stack runs the exporter whose metrics its workloads follow."""
-    keda, operator = environment.keda, environment.charts.gpu_operator
-    if keda is not None and keda.prometheus.exporter is not None:
+    asked, operator = _prometheus(environment), environment.charts.gpu_operator
+    if asked is not None and asked.exporter is not None:
         return False
     if environment.gpu_stack.manager == "devicePlugin":
         return bool(environment.gpu_stack.dcgm_exporter)
@@ -47,10 +48,14 @@ def has_own_exporter(environment: Environment) -> bool:
 
 def measures_processes(environment: Environment) -> bool:
     """Whether the exporter is said to tell pods apart that take turns on a GPU."""
-    keda, stack = environment.keda, known_fields(environment).get("gpu_stack")
-    if keda is not None and (keda.prometheus.process_metrics or keda.prometheus.exporter):
-        return keda.prometheus.process_metrics
+    asked, stack = _prometheus(environment), known_fields(environment).get("gpu_stack")
+    if asked is not None and (asked.process_metrics or asked.exporter):
+        return asked.process_metrics
     return stack is not None and stack.manager == "devicePlugin" and bool(stack.dcgm_exporter)
+
+
+def _prometheus(environment: Environment) -> Prometheus | None:
+    return None if environment.keda is None else environment.keda.prometheus
 
 
 def exporter_chart_values(
@@ -154,8 +159,8 @@ def with_process_metrics(
         catalog: Where instance types are looked up.
         node_monitoring_agent: Whether EKS's node monitoring agent runs on the nodes.
     """
-    given, keda = environment.charts.gpu_operator.values, environment.keda
-    wanted = keda is not None and keda.prometheus.process_metrics
+    given, asked = environment.charts.gpu_operator.values, _prometheus(environment)
+    wanted = asked is not None and asked.process_metrics
     env = value_at(given, "dcgmExporter.env", [])
     if not wanted or not has_own_exporter(environment) or not isinstance(env, list):
         return given

@@ -21,6 +21,12 @@ OPERATOR_ACCOUNT = "keda-operator"
 """Service account of KEDA's operator, the chart's default."""
 AUTHENTICATION = "eks-gpushare-prometheus"
 """ClusterTriggerAuthentication by which KEDA asks Amazon's Prometheus as its operator."""
+QUEUE_AUTHENTICATION = "eks-gpushare-queues"
+"""ClusterTriggerAuthentication by which KEDA asks how long queues are, as its operator."""
+QUEUE_ACTIONS = ("sqs:GetQueueAttributes",)
+"""All that KEDA calls of SQS: pkg/scalers/aws_sqs_queue_scaler.go at v2.20.2, read 2026-11-25. The
+key of messages that are encrypted it does not need, since their number is not
+(https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-server-side-encryption.html)."""
 QUERY_ACTIONS = ("aps:QueryMetrics",)
 """What asking a workspace takes:
 https://docs.aws.amazon.com/prometheus/latest/userguide/AMP-APIReference.html#AMP-APIReference-QueryMetrics."""
@@ -70,11 +76,11 @@ def keda_values(keda: Keda, given: Mapping[str, Any]) -> dict[str, Any]:
     return merge_values(derived, given, keep_null=True)
 
 
-def trigger_authentication() -> dict[str, Any]:
+def trigger_authentication(name: str) -> dict[str, Any]:
     """Requests to AWS are signed as KEDA's operator, which has its role by Pod Identity."""
     return {
         "apiVersion": "keda.sh/v1alpha1",
         "kind": "ClusterTriggerAuthentication",
-        "metadata": {"name": AUTHENTICATION},
+        "metadata": {"name": name},
         "spec": {"podIdentity": {"provider": "aws"}},
     }

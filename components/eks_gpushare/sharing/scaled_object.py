@@ -20,9 +20,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.catalog.arns import queue_of
 from eks_gpushare.config.sharing import Exclusive, Mig
 from eks_gpushare.config.workloads import Idle, OverUse
+from eks_gpushare.sharing.keda import QUEUE_AUTHENTICATION
 from eks_gpushare.sharing.resources import is_left_whole
+from eks_gpushare.sharing.schedules import cron_trigger, keda_object, scheduled_spec
 from eks_gpushare.sharing.workloads import (
     NAME_LABEL,
     is_scaled,
@@ -38,12 +41,14 @@ if TYPE_CHECKING:
     from eks_gpushare.sharing.keda import PrometheusServer
     from eks_gpushare.sharing.workloads import PodPlacement
 
-POLLING_SECONDS = 15
-"""How often KEDA asks, which is as often as a HorizontalPodAutoscaler does."""
 STEP_SECONDS = 30
 """Resolution of the windows: how often the DCGM exporter measures by default."""
 _MOST_PERIOD_SECONDS = 1800
 """Longest period of a HorizontalPodAutoscaler's policy (autoscaling/v2, HPAScalingPolicy)."""
+_MORE = 1.11
+"""A factor for one pod more of up to nine: a HorizontalPodAutoscaler takes no step of a tenth."""
+_NOTHING_BY_ITSELF = 1_000_000_000
+"""So much for each pod that whatever is measured asks for one."""
 _UTILISATION = "DCGM_FI_DEV_GPU_UTIL"
 """Use of a GPU in percent, of a process's SMs where the exporter maps processes to pods. It does
 not exist on MIG."""
@@ -170,7 +175,7 @@ def _pods(name: str) -> str:
 
 
 def scaled_object(
-    name: str, workload: Workload, where: PodPlacement, prometheus: PrometheusServer
+    name: str, workload: Workload, where: PodPlacement, prometheus: PrometheusServer | None
 ) -> dict[str, Any] | None:
     """The ScaledObject of a workload, None of one whose pods are a fixed number.
 
@@ -178,56 +183,101 @@ def scaled_object(
         name: Name of the workload.
         workload: The workload.
         where: Where its pods run.
-        prometheus: Where their use is asked for.
+        prometheus: Where their use is asked for; not where only the time decides.
     """
-    if not is_scaled(workload):
+    if is_scaled(workload) and prometheus is not None:
+        follows = _with_floor if workload.schedule else _by_use
+        spec = follows(name, workload, where, prometheus)
+    elif workload.schedule:
+        windows = [(window, window.replicas) for window in workload.schedule]
+        spec = scheduled_spec(windows, workload.replicas.min)
+    else:
         return None
-    idle, over = workload.idle or Idle(), workload.over_use or OverUse()
-    low = workload.replicas.min
-    use, pressure = (query(name, workload, where) for query in (use_query, pressure_query))
-    busy = _whole_window(pressure, "min", over.minutes, ">", over.threshold)
-    triggers = [
-        _asked(prometheus, "busy", busy),
-        _asked(prometheus, "idle", _whole_window(use, "max", idle.minutes, "<", idle.threshold)),
-    ]
-    limits: dict[str, int] = {"minReplicaCount": low}
+    return keda_object(name, workload.namespace, labels_of(name), spec)
+
+
+def _by_use(
+    name: str, workload: Workload, where: PodPlacement, prometheus: PrometheusServer
+) -> dict[str, Any]:
+    busy, idle = _busy_and_idle(name, workload, where)
+    triggers = [_asked(prometheus, "busy", busy), _asked(prometheus, "idle", idle)]
     if workload.auto_stop:
-        triggers += [_counted(name), _asked(prometheus, "wake", _waiting(workload))]
+        triggers += [_counted(name), _woken(workload, prometheus)]
+    low = workload.replicas.min
+    return {
+        **_limits(workload),
+        "fallback": {"failureThreshold": 0, "replicas": low, "behavior": "scalingModifiers"},
+        "advanced": {
+            "scalingModifiers": {
+                "formula": formula(workload),
+                "target": "1",
+                "metricType": "Value",
+            },
+            "horizontalPodAutoscalerConfig": {"behavior": _steps(workload)},
+        },
+        "triggers": triggers,
+    }
+
+
+def _with_floor(
+    name: str, workload: Workload, where: PodPlacement, prometheus: PrometheusServer
+) -> dict[str, Any]:
+    """By use, and never below what the time asks for.
+
+    A formula would make one number of all triggers, and a factor of pods that are ready is 0 of
+    those that wait for a node: so each trigger is a metric of its own here, of which the greatest
+    counts. As many pods may come at once as a window adds; by use it is still one, or a ninth from
+    ten pods on, and the next not before that one is ready.
+    """
+    busy, idle = _busy_and_idle(name, workload, where)
+    factor = f"{_MORE:g} * (({busy}) == 1) or 1 - 0.5 * ({idle})"
+    use = {**_asked(prometheus, "use", factor), "metricType": "Value"}
+    windows = workload.schedule or ()
+    triggers = [use, *(cron_trigger(window, window.replicas) for window in windows)]
+    if workload.auto_stop:
+        low = str(workload.replicas.min)
+        # Idle is 0.5. More pods than the fewest keep it from being stopped, and so does what waits;
+        # neither says how many pods there shall be.
+        use["metadata"] = {**use["metadata"], "activationThreshold": "0.75"}
+        counted = {"value": str(_NOTHING_BY_ITSELF), "activationValue": low}
+        waiting = _woken(workload, prometheus)
+        key = "threshold" if waiting["type"] == "prometheus" else "queueLength"
+        triggers += [
+            _with_metadata(_counted(name), counted),
+            _with_metadata(waiting, {key: str(_NOTHING_BY_ITSELF)}),
+        ]
+    jump = max(window.replicas for window in windows) - workload.replicas.min
+    return {
+        **_limits(workload),
+        "advanced": {"horizontalPodAutoscalerConfig": {"behavior": _steps(workload, jump)}},
+        "triggers": triggers,
+    }
+
+
+def _with_metadata(trigger: dict[str, Any], more: dict[str, str]) -> dict[str, Any]:
+    return {**trigger, "metadata": {**trigger["metadata"], **more}}
+
+
+def _busy_and_idle(name: str, workload: Workload, where: PodPlacement) -> tuple[str, str]:
+    """PromQL for whether the workload has too few pods, and whether it has too many."""
+    idle, over = workload.idle or Idle(), workload.over_use or OverUse()
+    use, pressure = (query(name, workload, where) for query in (use_query, pressure_query))
+    return (
+        _whole_window(pressure, "min", over.minutes, ">", over.threshold),
+        _whole_window(use, "max", idle.minutes, "<", idle.threshold),
+    )
+
+
+def _limits(workload: Workload) -> dict[str, Any]:
+    low = workload.replicas.min
+    limits: dict[str, Any] = {"minReplicaCount": low}
+    if workload.auto_stop:
         # Of several at least, KEDA knows none at all by another name.
         limits = (
             {"minReplicaCount": 0} if low == 1 else {"minReplicaCount": low, "idleReplicaCount": 0}
         )
-    return {
-        "apiVersion": "keda.sh/v1alpha1",
-        "kind": "ScaledObject",
-        "metadata": {
-            "name": name,
-            "namespace": workload.namespace,
-            "labels": labels_of(name),
-        },
-        "spec": {
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
-            "pollingInterval": POLLING_SECONDS,
-            "cooldownPeriod": 60 * idle.minutes,
-            **limits,
-            "maxReplicaCount": most_replicas(workload),
-            "fallback": {"failureThreshold": 0, "replicas": low, "behavior": "scalingModifiers"},
-            "advanced": {
-                "scalingModifiers": {
-                    "formula": formula(workload),
-                    "target": "1",
-                    "metricType": "Value",
-                },
-                "horizontalPodAutoscalerConfig": {
-                    "behavior": {
-                        "scaleUp": _one_at_a_time(over.minutes),
-                        "scaleDown": _one_at_a_time(idle.minutes),
-                    }
-                },
-            },
-            "triggers": triggers,
-        },
-    }
+    cooldown = 60 * (workload.idle or Idle()).minutes
+    return {"cooldownPeriod": cooldown, **limits, "maxReplicaCount": most_replicas(workload)}
 
 
 def formula(workload: Workload) -> str:
@@ -245,11 +295,28 @@ def formula(workload: Workload) -> str:
     return f"pods > 0 ? ({running}) : ((wake ?? 0) > 0 ? 1 : 0)"
 
 
-def _one_at_a_time(minutes: int) -> dict[str, Any]:
-    """One pod in a period. The window of the query has waited already: nothing is stabilised."""
-    period = min(60 * minutes, _MOST_PERIOD_SECONDS)
-    policy = {"type": "Pods", "value": 1, "periodSeconds": period}
-    return {"stabilizationWindowSeconds": 0, "policies": [policy]}
+def _steps(workload: Workload, jump: int = 1) -> dict[str, Any]:
+    """One pod in a period, or more up. The windows of queries have waited: nothing is stabilised.
+
+    Args:
+        workload: The workload.
+        jump: How many may come.
+    """
+    idle, over = workload.idle or Idle(), workload.over_use or OverUse()
+    each = (("scaleUp", over.minutes, max(1, jump)), ("scaleDown", idle.minutes, 1))
+    return {
+        direction: {
+            "stabilizationWindowSeconds": 0,
+            "policies": [
+                {
+                    "type": "Pods",
+                    "value": pods,
+                    "periodSeconds": min(60 * minutes, _MOST_PERIOD_SECONDS),
+                }
+            ],
+        }
+        for direction, minutes, pods in each
+    }
 
 
 def _whole_window(use: str, extreme: str, minutes: int, compared: str, threshold: float) -> str:
@@ -267,9 +334,27 @@ def _whole_window(use: str, extreme: str, minutes: int, compared: str, threshold
     )
 
 
-def _waiting(workload: Workload) -> str:
-    asked = workload.wake.query if workload.wake is not None else "vector(0)"
-    return f"sum({asked}) or vector(0)"
+def _woken(workload: Workload, prometheus: PrometheusServer) -> dict[str, Any]:
+    """How much waits, in the queue that is named or by the query."""
+    wake = workload.wake
+    if wake is not None and wake.queue is not None and (queue := queue_of(wake.queue)) is not None:
+        return {
+            "type": "aws-sqs-queue",
+            "name": "wake",
+            "metadata": {
+                "queueURL": queue.url,
+                "awsRegion": queue.region,
+                "queueLength": "1",
+                # What somebody works on is not done, though nobody else sees it.
+                "scaleOnInFlight": "true",
+            },
+            "authenticationRef": {
+                "name": QUEUE_AUTHENTICATION,
+                "kind": "ClusterTriggerAuthentication",
+            },
+        }
+    asked = wake.query if wake is not None and wake.query is not None else "vector(0)"
+    return _asked(prometheus, "wake", f"sum({asked}) or vector(0)")
 
 
 def _asked(prometheus: PrometheusServer, name: str, query: str) -> dict[str, Any]:

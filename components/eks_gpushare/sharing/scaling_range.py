@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog import Catalog
     from eks_gpushare.config.pools import Pool
+    from eks_gpushare.documents.windows import ZonedWindow
     from eks_gpushare.sharing.nodes import Sizes
 
 Autoscaler: TypeAlias = Literal["karpenter", "clusterAutoscaler"]
@@ -39,6 +40,19 @@ class ScalingRange:
     """Nodes at most; None where the stack file limits them by nothing that nodes have."""
     by_type: Mapping[str, int] = field(default_factory=dict)
     """Nodes at most if all are of one type, by that, where limits are in what nodes have."""
+    scheduled: int = 0
+    """Nodes that stay besides the least while a window of the warm room is open."""
+    windows: frozenset[ZonedWindow] = frozenset()
+    """Those windows."""
+
+    @property
+    def hours_per_week(self) -> float:
+        """For how many hours of a week one of its windows is open."""
+        if not self.scheduled:
+            return 0.0
+        from eks_gpushare.documents.windows import hours_per_week
+
+        return hours_per_week(self.windows)
 
 
 def scaled_by(pool: Pool) -> Autoscaler | None:
@@ -69,16 +83,30 @@ def scaling_range(
     by, warm = scaled_by(pool), _warm(pool, nodes, resource)
     if by is None:
         return None
+    windows = _windows(pool)
+    always = 0 if windows else warm
     if by == "clusterAutoscaler":
-        least = min(max(sizes.min, warm), sizes.max)
-        return ScalingRange(by, static=False, least=least, most=sizes.max)
+        least = min(max(sizes.min, always), sizes.max)
+        more = max(0, min(warm, sizes.max) - max(least, sizes.desired)) if windows else 0
+        return ScalingRange(
+            by, static=False, least=least, most=sizes.max, scheduled=more, windows=windows
+        )
     if pool.is_static:
         return ScalingRange(by, static=True, least=sizes.desired, most=sizes.desired)
     by_type = _most_within_limits(pool, nodes, catalog)
     most = max(by_type.values()) if by_type else None
     # Karpenter knows no minimum: nodes stay for pods alone, those of the warm room among them.
-    least = warm if most is None else min(warm, most)
-    return ScalingRange(by, static=False, least=least, most=most, by_type=by_type)
+    kept = warm if most is None else min(warm, most)
+    least, more = (0, kept) if windows else (kept, 0)
+    return ScalingRange(
+        by,
+        static=False,
+        least=least,
+        most=most,
+        by_type=by_type,
+        scheduled=more,
+        windows=windows,
+    )
 
 
 def range_json(
@@ -109,7 +137,26 @@ def range_json(
     most = None if found.most is None else at(found.most)
     if most is not None and len({*found.by_type.values()}) > 1:
         most["nodesByType"] = dict(found.by_type)
-    return {"by": found.by, "static": found.static, "min": at(found.least), "max": most}
+    between: dict[str, Any] = {}
+    if found.scheduled:
+        hours = {"hoursPerWeek": found.hours_per_week}
+        between["scheduled"] = {**at(found.scheduled), **hours}
+    return {
+        "by": found.by,
+        "static": found.static,
+        "min": at(found.least),
+        **between,
+        "max": most,
+    }
+
+
+def _windows(pool: Pool) -> frozenset[ZonedWindow]:
+    """When the warm room is there; none where it always is."""
+    if pool.warm is None or not pool.warm.schedule:
+        return frozenset()
+    from eks_gpushare.sharing.schedules import zoned
+
+    return zoned(pool.warm.schedule)
 
 
 def _warm(pool: Pool, nodes: Mapping[str, Mapping[str, int]], resource: str) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import versions
+from eks_gpushare.sharing.schedules import keda_object, scheduled_spec
 from eks_gpushare.sharing.workloads import CLASS_PREFIX, NAME_LABEL, PART_OF, priority_class
 
 if TYPE_CHECKING:
@@ -66,6 +67,24 @@ def placeholders(plan: PoolPlan) -> dict[str, dict[str, Any]]:
     return found
 
 
+def schedules(plan: PoolPlan) -> dict[str, dict[str, Any]]:
+    """The ScaledObjects by which they are there at some times only, by what they keep."""
+    warm = plan.pool.warm
+    if warm is None or not warm.schedule:
+        return {}
+    counts = {"shares": warm.shares, "nodes": warm.nodes}
+    return {
+        kept: keda_object(
+            f"{plan.name}-{kept}",
+            NAMESPACE,
+            PART_OF,
+            scheduled_spec([(window, count) for window in warm.schedule]),
+        )
+        for kept, count in counts.items()
+        if count is not None
+    }
+
+
 def _same_host(name: str) -> dict[str, Any]:
     return {"labelSelector": {"matchLabels": {NAME_LABEL: name}}, "topologyKey": _HOSTNAME}
 
@@ -106,6 +125,7 @@ def _deployment(
         ],
     }
     annotations = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
+    by_keda = warm is not None and bool(warm.schedule)
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -117,7 +137,7 @@ def _deployment(
             "annotations": {"pulumi.com/skipAwait": "true"},
         },
         "spec": {
-            "replicas": count,
+            **({} if by_keda else {"replicas": count}),
             "selector": {"matchLabels": {NAME_LABEL: name}},
             # An update needs no room beside what there is.
             "strategy": {"type": "Recreate"},

@@ -77,12 +77,27 @@ def placement(workload: Workload, plans: Sequence[PoolPlan]) -> PodPlacement:
 def most_replicas(workload: Workload) -> int:
     """Most pods of a workload."""
     replicas = workload.replicas
-    return replicas.min if replicas.max is None else max(replicas.min, replicas.max)
+    scheduled = (window.replicas for window in workload.schedule or ())
+    return max(replicas.min, replicas.max or 0, *scheduled)
+
+
+def place_of_most(workload: Workload) -> tuple[str, ...]:
+    """The key of a workload that says how many pods there are at most."""
+    replicas = workload.replicas
+    if most_replicas(workload) > max(replicas.min, replicas.max or 0):
+        return ("schedule",)
+    return ("replicas", "min" if replicas.max is None else "max")
 
 
 def is_scaled(workload: Workload) -> bool:
-    """Whether KEDA sets the number of its pods."""
-    return workload.auto_stop or most_replicas(workload) > workload.replicas.min
+    """Whether the number of its pods follows their use."""
+    replicas = workload.replicas
+    return workload.auto_stop or (replicas.max is not None and replicas.max > replicas.min)
+
+
+def is_set_by_keda(workload: Workload) -> bool:
+    """Whether KEDA sets the number of its pods, by their use or by the time."""
+    return is_scaled(workload) or bool(workload.schedule)
 
 
 def class_of(priority: str | None) -> str | None:
@@ -122,10 +137,10 @@ def deployment(name: str, workload: Workload, where: PodPlacement) -> dict[str, 
         where: Where its pods run.
     """
     spec: dict[str, Any] = {"selector": {"matchLabels": {NAME_LABEL: name}}}
-    if not is_scaled(workload):
+    if not is_set_by_keda(workload):
         spec["replicas"] = workload.replicas.min
     around = _metadata(name, workload)
-    if workload.auto_stop:
+    if workload.auto_stop or workload.replicas.min == 0:
         # It may be stopped while an update waits for its pods.
         around["annotations"] = {"pulumi.com/skipAwait": "true"}
     metadata: dict[str, Any] = {"labels": labels_of(name)}

@@ -199,11 +199,8 @@ def _beyond(at: FieldPath, detail: ErrorDetails) -> Finding:
 
 
 def _below(at: FieldPath, given: Any, least: float) -> Finding:
-    fix = f"Write {least:g} or more."
-    if at[:1] == ("workloads",) and at[-2:] == ("replicas", "min"):
-        fix += " To have none while nothing is asked of it, set autoStop: true with wake."
     message = f"{format_value(given)} is less than {least:g}, the least that is allowed."
-    return shape_rules.WRONG_TYPE.finding(at, message, fix)
+    return shape_rules.WRONG_TYPE.finding(at, message, f"Write {least:g} or more.")
 
 
 def _of_version(at: FieldPath) -> bool:

@@ -178,6 +178,20 @@ VARIANTS: Mapping[str, Variant] = {
         {"network": {"zones": ["us-west-2a", "us-west-2b", "us-west-2c"], "natGateways": "perZone"}}
     ),
     "newest AMI": Variant(_pool(amiVersion=None)),
+    "a queue that wakes a workload": Variant(
+        {
+            "keda": {"prometheus": {"url": "http://prometheus:9090", "exporter": "existing"}},
+            "workloads": {
+                "model": {
+                    "pool": "gpu",
+                    "image": "registry.example/model:1",
+                    "autoStop": True,
+                    "useQuery": "requests_under_way",
+                    "wake": {"queue": "arn:aws:sqs:us-west-2:111122223333:jobs"},
+                }
+            },
+        }
+    ),
     "KEDA with a workspace": Variant(
         {
             "keda": {

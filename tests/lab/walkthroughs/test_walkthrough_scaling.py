@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -275,4 +276,40 @@ def test_what_nothing_measures_any_more_keeps_its_pods_and_is_said(
     assert eventually(lambda: falls_back() == "False", 60)
     assert eventually(lambda: pods() == 1, 60)
     session.client.delete(f"{OBJECTS}/kept")
+    assert eventually(lambda: not session.client.list(OBJECTS)[0])
+
+
+def soon(replicas: int) -> dict[str, Any]:
+    """A window of a minute, which opens at the next but one: KEDA knows no seconds."""
+    opens = datetime.now(UTC) + timedelta(minutes=2)
+    start, end = (f"{at.minute} {at.hour} * * *" for at in (opens, opens + timedelta(minutes=1)))
+    return {"start": start, "end": end, "replicas": replicas}
+
+
+def test_what_comes_by_the_time_comes_all_at_once_and_goes(
+    session: Session, desired: Desired, eventually: Callable[..., bool]
+) -> None:
+    install(session, desired)
+    noted = {"annotations": {SERIES: "use_of_both 50"}}
+    metadata = {"name": "told", "namespace": "default", **noted}
+    told = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    often = {"idle": {"minutes": 1}, "overUse": {"minutes": 1}}
+    office = declared("office", replicas={"min": 0}, schedule=[soon(3)])
+    both = declared("both", replicas={"min": 1, "max": 5}, schedule=[soon(4)], **often)
+    objects = [told, deployment("office", SHARED), deployment("both", SHARED), office, both]
+    session.apply([Manifest("test", each) for each in objects])
+
+    def steps(name: str) -> list[int]:
+        workload = PodOwner("default", "Deployment", name)
+        return [replicas for _, replicas in session.by_use.steps(workload)]
+
+    assert eventually(lambda: steps("office") == [1, 0, 3], 180)
+    assert eventually(lambda: steps("both") == [1, 4], 60)
+    assert eventually(lambda: steps("office") == [1, 0, 3, 0], 120)
+    # What came by the time stays until it is idle, and goes one at a time.
+    assert steps("both") == [1, 4]
+    tell(session, "use_of_both 5")
+    assert eventually(lambda: steps("both") == [1, 4, 3, 2, 1], 60)
+    for name in ("office", "both"):
+        session.client.delete(f"{OBJECTS}/{name}")
     assert eventually(lambda: not session.client.list(OBJECTS)[0])

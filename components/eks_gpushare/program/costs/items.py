@@ -42,8 +42,8 @@ class CostItem:
     """So many of one thing, each at the same price."""
 
     kind: str
-    """What it is, for programs: controlPlane, gpuNodes, systemNodes, reservedInstances,
-    rootVolumes, natGateway, publicIpv4 or kmsKey."""
+    """What it is, for programs: controlPlane, gpuNodes, scheduledNodes, systemNodes,
+    reservedInstances, rootVolumes, natGateway, publicIpv4 or kmsKey."""
     name: str
     """Which one: the cluster, or the node group; empty where all of a kind are one line."""
     words: str
@@ -56,6 +56,8 @@ class CostItem:
     """Where the price is from, and of when."""
     unknown: str = ""
     """Why the price or the number is unknown."""
+    part: float = 1.0
+    """For what part of the time they are there."""
 
     def usd_per_hour(self) -> Count[float | None]:
         """What they cost together. None of something costs nothing, whatever its price."""
@@ -64,7 +66,9 @@ class CostItem:
     def _of(self, count: int | None) -> float | None:
         if count == 0:
             return 0.0
-        return None if self.price is None or count is None else round(count * self.price, 6)
+        if self.price is None or count is None:
+            return None
+        return round(count * self.price * self.part, 6)
 
     def as_json(self) -> dict[str, Any]:
         """The line as `preview --json` prints it."""

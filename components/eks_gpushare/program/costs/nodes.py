@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.program.recording import Recording, Resource
+    from eks_gpushare.sharing.scaling_range import ScalingRange
 
 _GROUP = "aws:eks/nodeGroup:NodeGroup"
 _TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -30,6 +31,7 @@ _NOT_LISTED = {
     "CAPACITY_BLOCK": "a capacity block is paid when it is reserved",
 }
 _CAPACITY = {"spot": "SPOT", "capacityBlock": "CAPACITY_BLOCK"}
+_HOURS_PER_WEEK = 168
 _EKS_DISK_GIB, _EKS_TYPE, _EKS_NODES = 20, "t3.medium", 2
 """What EKS takes where a node group names none: API_CreateNodegroup of the EKS API."""
 
@@ -47,7 +49,7 @@ def node_items(recording: Recording, region: str | None) -> Iterator[CostItem]:
 
 
 def _volumes(groups: list[_Nodes], region: str | None) -> Iterator[CostItem]:
-    desired = sum(group.disk_gib * group.kept for group in groups)
+    desired = round(sum(group.disk_gib * group.disks for group in groups))
     counted = [group for group in groups if group.most_disks is not None]
     most = sum(group.disk_gib * (group.most_disks or 0) for group in counted)
     monthly = service_prices(region).gp3
@@ -81,6 +83,9 @@ class _Nodes:
     _catalog: Catalog
     _capacity: str
     _types: list[str]
+    _scheduled: int = 0
+    """Nodes that are kept besides, some hours of a week."""
+    _hours: float = 0.0
     _reserved: int | None = 0
     """Instances that are paid for, used or not."""
     _dearest: str | None = None
@@ -91,6 +96,20 @@ class _Nodes:
     def gpus(self) -> bool:
         """Whether any of their types has a GPU."""
         return any(t is not None and t.gpu is not None for t in self._known())
+
+    @property
+    def part(self) -> float:
+        """For what part of the time the scheduled ones are there."""
+        return self._hours / _HOURS_PER_WEEK
+
+    @property
+    def disks(self) -> float:
+        """Volumes that there are on average when no pod asks for a node."""
+        return self.kept + self._scheduled * self.part
+
+    def _schedule(self, scaling: ScalingRange | None) -> None:
+        if scaling is not None:
+            self._scheduled, self._hours = scaling.scheduled, scaling.hours_per_week
 
     def _known(self) -> list[InstanceType | None]:
         return [self._catalog.find(name) for name in self._types]
@@ -104,6 +123,12 @@ class _Nodes:
         if self.most is None:
             unknown = unknown or f"{self._called}: nothing limits how many nodes it may have."
         yield CostItem(kind, self.name, words, Count(self.kept, self.most), price, source, unknown)
+        if self._scheduled:
+            # At most they are among the others.
+            words = f"GPU nodes kept for {self._called}, {self._hours:g} hours of a week"
+            more: Count[int | None] = Count(self._scheduled, 0)
+            name, part = self.name, self.part
+            yield CostItem("scheduledNodes", name, words, more, price, source, unknown, part)
         words = f"instances reserved for {self._called}, and idle"
         if self._reserved is None:
             unknown = f"{self._called}: how many instances its reservation has is not known; "
@@ -156,6 +181,7 @@ class _Group(_Nodes):
         if planned is not None:
             count = Count(max(count.at_desired, planned.kept), count.at_max)
             self._reserved = planned.reserved
+            self._schedule(planned.scaling)
         self.kept, self.most = count.at_desired, count.at_max
         self.disk_gib = _disks(template) or _whole(given.get("diskSize")) or _EKS_DISK_GIB
 
@@ -181,6 +207,7 @@ class _Pool(_Nodes):
             self.kept = self.most = self.most_disks = 0
             return
         self._reserved = planned.reserved
+        self._schedule(scaling)
         most = self.most_disks = scaling.most
         if by_type := self._most_by_type(scaling.by_type):
             most, self._dearest = max(by_type)[1:]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from eks_gpushare.documents.windows import ZonedWindow, hours_per_week
 from eks_gpushare.program.edits.compared import ADDON, CLUSTER, bare, by_urn, inputs
 from eks_gpushare.program.edits.kinds import Consequence, edit
 from eks_gpushare.sharing.warm_room import NAMESPACE as WARM_ROOM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.program.recording import Recording, Resource
 
@@ -53,6 +54,9 @@ _MOVED = (
 )
 _LESS = "room is kept for {now} in place of {was} placeholders; nodes that are empty then go"
 _MORE = "room is kept for {now} in place of {was} placeholders; nodes start for it, and are paid"
+_OTHER_TIMES = "room is kept at other times; nodes start and go by them"
+_SCALED = "kubernetes:keda.sh/v1alpha1:ScaledObject"
+_HOURS_PER_WEEK = 168
 
 
 def of_leavers(before: Recording, after: Recording) -> Iterator[Consequence]:
@@ -85,24 +89,60 @@ def of_namespaces(before: Recording, after: Recording) -> Iterator[Consequence]:
 def of_warm_room(before: Recording, after: Recording) -> Iterator[Consequence]:
     """Room that is kept free, more or less of it."""
     olds, news = (_placeholders(recording) for recording in (before, after))
-    for urn, new in news.items():
-        was, now = (_replicas(resource) for resource in (olds.get(urn), new))
-        if was != now:
-            says = (_MORE if now > was else _LESS).format(was=was, now=now)
-            yield edit(new.name, "update" if now > was else "terminate", ("replicas",), says)
-    for urn, old in olds.items():
-        if urn not in news:
-            says = _LESS.format(was=_replicas(old), now=0)
-            yield edit(old.name, "terminate", ("replicas",), says)
+    none = _Kept("", "", 0, _HOURS_PER_WEEK, ())
+    for urn in {**news, **olds}:
+        was, now = (kept.get(urn, none) for kept in (olds, news))
+        name = (was.schedule and now.schedule) or now.name or was.name
+        more = now.pods * now.hours - was.pods * was.hours
+        what = ("replicas",) if was.times == now.times else ("schedule",)
+        if more:
+            says = (_MORE if more > 0 else _LESS).format(was=was, now=now)
+            yield edit(name, "update" if more > 0 else "terminate", what, says)
+        elif was != now:
+            yield edit(name, "update", what, _OTHER_TIMES)
 
 
-def _placeholders(recording: Recording) -> dict[str, Resource]:
-    found = by_urn(recording, _DEPLOYMENT)
-    return {urn: resource for urn, resource in found.items() if _space(resource) == WARM_ROOM}
+class _Kept(NamedTuple):
+    """Placeholders of one kind."""
+
+    name: str
+    schedule: str
+    """What starts and stops them; empty where they are always there."""
+    pods: int
+    hours: float
+    """Of a week."""
+    times: Sequence[object]
+
+    def __str__(self) -> str:
+        return f"{self.pods}, {self.hours:g} hours of a week," if self.times else f"{self.pods}"
 
 
-def _replicas(deployment: Resource | None) -> int:
-    spec = inputs(deployment).get("spec") if deployment else None
+def _placeholders(recording: Recording) -> dict[str, _Kept]:
+    deployed, scaled = (
+        [
+            resource
+            for resource in by_urn(recording, kind).items()
+            if _space(resource[1]) == WARM_ROOM
+        ]
+        for kind in (_DEPLOYMENT, _SCALED)
+    )
+    by_time = {_name(resource): resource for _, resource in scaled}
+    found: dict[str, _Kept] = {}
+    for urn, deployment in deployed:
+        pods, hours = _replicas(deployment), float(_HOURS_PER_WEEK)
+        times: tuple[dict[str, str], ...] = ()
+        schedule = by_time.get(_name(deployment))
+        if schedule is not None:
+            spec = inputs(schedule)["spec"]
+            times = tuple(trigger["metadata"] for trigger in spec["triggers"])
+            windows = (ZonedWindow(t["start"], t["end"], t["timezone"]) for t in times)
+            pods, hours = int(spec["maxReplicaCount"]), hours_per_week(frozenset(windows))
+        found[urn] = _Kept(deployment.name, schedule.name if schedule else "", pods, hours, times)
+    return found
+
+
+def _replicas(deployment: Resource) -> int:
+    spec = inputs(deployment).get("spec")
     return int(spec.get("replicas", 1)) if isinstance(spec, dict) else 0
 
 

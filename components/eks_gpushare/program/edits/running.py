@@ -11,7 +11,7 @@ from eks_gpushare.sharing.warm_room import NAMESPACE as WARM_ROOM
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eks_gpushare.program.recording import Recording
+    from eks_gpushare.program.recording import Recording, Resource
 
 _APPS = ("Deployment", "DaemonSet", "StatefulSet")
 _SCALED = "kubernetes:keda.sh/v1alpha1:ScaledObject"
@@ -46,15 +46,20 @@ def of_pods(before: Recording, after: Recording) -> Iterator[Consequence]:
                 first = (now["spec"].get("strategy") or {}).get("type") == "Recreate"
                 says = _STOPPED_FIRST if first else _EXCHANGED
                 yield edit(new.name, "restart", tuple(parts), says)
-            yield from _of_count(new.name, was, now)
+            if not _is_warm(new):
+                yield from _of_count(new.name, was, now)
     yield from _of_scaling(before, after)
 
 
 def _of_count(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Consequence]:
-    counts = [spec["spec"].get("replicas") for spec in (was, now)]
-    warm = (now.get("metadata") or {}).get("namespace") == WARM_ROOM  # of which leavers.py tells
-    if counts[0] != counts[1] and None not in counts and not warm:
+    counts = [each["spec"].get("replicas") for each in (was, now)]
+    if counts[0] != counts[1] and None not in counts:
         yield edit(name, "update", ("replicas",), _COUNT.format(was=counts[0], now=counts[1]))
+
+
+def _is_warm(resource: Resource) -> bool:
+    """Whether it is of the warm room, of which leavers.py tells."""
+    return bool((inputs(resource).get("metadata") or {}).get("namespace") == WARM_ROOM)
 
 
 def of_addons(before: Recording, after: Recording) -> Iterator[Consequence]:
@@ -74,7 +79,7 @@ def _of_scaling(before: Recording, after: Recording) -> Iterator[Consequence]:
     olds = by_urn(before, _SCALED)
     for urn, new in by_urn(after, _SCALED).items():
         old = olds.get(urn)
-        if old is None or inputs(old).get("spec") == inputs(new).get("spec"):
+        if old is None or inputs(old).get("spec") == inputs(new).get("spec") or _is_warm(new):
             continue
         was, now = (_range(inputs(resource)["spec"]) for resource in (old, new))
         says = (_NARROWER if now[1] < was[1] else _FOLLOWS).format(was=_text(was), now=_text(now))
