@@ -58,7 +58,8 @@ def bills(trial: Trial, folder: Path) -> Iterator[Bills]:
     files = [folder / side / f"Pulumi.{trial.stack}.yaml" for side in ("before", "after")]
     for file, config in zip(files, (trial.before, trial.after), strict=True):
         file.parent.mkdir()
-        file.write_text(yaml.safe_dump({"config": dict(config)}, sort_keys=False))
+        text = yaml.safe_dump({"config": dict(config)}, sort_keys=False)
+        file.write_text(text.replace("tests/edits/", f"{ROOT}/tests/edits/"))
     alone = {file: preview(project, file) for file in files}
     for before, after in (files, files[::-1]):
         told = compared(alone[after], before)

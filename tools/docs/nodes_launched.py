@@ -36,6 +36,7 @@ _HEAD_OF_TYPES = (
     "|---|---:|---|---:|---|---:|\n"
 )
 
+_SUBTITLE = f"By the autoscalers themselves, on an emulated EC2; list prices of {REGION}."
 WIDTH, _LEFT, _RIGHT, _LINE, _BAR = 860, 250, 250, 26, 15
 _TEXT, _OURS, _OTHERS = "#1c2330", "#2f7d4f", "#c0562f"
 _DARK = {"#ffffff": "#12161d", _OURS: "#4fae76", _OTHERS: "#e07b52"}
@@ -193,8 +194,7 @@ def draw() -> str:
         f"<style>{_STYLE}</style>",
         f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff"/>',
         f'<text x="20" y="32" class="title">{title}</text>',
-        '<text x="20" y="52">By the autoscalers themselves, on an emulated EC2; list prices of '
-        f"{REGION}.</text>",
+        f'<text x="20" y="52">{_SUBTITLE}</text>',
     ]
     top = 74
     for row in compared:
