@@ -215,13 +215,13 @@ def compared(previewed: Preview, before: Path, answers: str | None = None) -> Pr
         for report in (earlier, previewed.report)
     )
     found = edits(was, now) if regions[0] == regions[1] else moved(was, now, *regions)
-    pools = pools_of(was, regions[0]), pools_of(now, regions[1])
+    pools, cost = (pools_of(was, regions[0]), pools_of(now, regions[1])), previewed.cost
     return replace(
         previewed,
         edits=tuple(found),
         findings=(*previewed.findings, *refused),
         pool_changes=tuple(pool_changes(*pools)),
-        cost_change=previewed.cost and CostChange(cost_of(was, regions[0]), previewed.cost),
+        cost_change=CostChange(cost_of(was, regions[0]), cost) if cost else None,
     )
 
 

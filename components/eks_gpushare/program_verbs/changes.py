@@ -90,17 +90,16 @@ def _bill(change: CostChange | None, width: int) -> list[str]:
     if change is None:
         return []
     items, dearer = change.items(), change.usd_per_hour()
-    whole = [cost.total() for cost in (change.before, change.after)]
+    before, after = change.before, change.after
     table = Table(_BILL)
     for item in items:
         rows = _dollars(item.words, item.before, item.after, item.usd_per_hour())
         table.rows += [row for row in rows if row[-1] != _ALIKE]
     table.rows += [[]] if items else []
-    table.rows += _dollars("the stack", *whole, dearer)
-    unknown = dict.fromkeys((*change.before.unknown(), *change.after.unknown()))
+    table.rows += _dollars("the stack", before.total(), after.total(), dearer)
+    unknown = dict.fromkeys((*before.unknown(), *after.unknown()))
     if unknown:
-        known = [cost.known() for cost in (change.before, change.after)]
-        table.rows += _dollars("of it known", *known)
+        table.rows += _dollars("of it known", before.known(), after.known())
     notes = [line for text in unknown for line in wrapped(text, width)]
     return ["", *table.lines(width), *notes]
 
