@@ -134,3 +134,18 @@ def test_what_users_meet_is_told_with_both_bills(run: Run, tmp_path: Path) -> No
         ("gpuNodes", "gpushare-single"),
         ("gpuNodes", "gpushare-whole"),
     }
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--before", "stacks/Pulumi.dev.yaml"),
+        ("--pods", "gpu=3"),
+        ("--manifests", "objects"),
+    ],
+)
+def test_what_says_nothing_of_a_pod_is_refused_beside_it(run: Run, words: tuple[str, str]) -> None:
+    ran = run("preview", "time-slicing", "--pod", "gpu", *words)
+
+    said = f"eks-gpushare: --pod prints a pod alone: leave {words[0]} away\n"
+    assert (ran.code, ran.out, ran.err) == (2, "", said)

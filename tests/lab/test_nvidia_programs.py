@@ -246,7 +246,7 @@ def test_no_folder_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unset", ["", " "])
 def test_an_empty_name_is_not_the_folder_that_one_is_in(unset: str) -> None:
-    with pytest.raises(programs.NvidiaFolderError, match="^no folder is named; it has to hold"):
+    with pytest.raises(programs.NvidiaFolderError, match=r"^no folder is named; it has to hold"):
         programs.folder_of(unset)
 
 
