@@ -213,8 +213,8 @@ def test_what_one_pod_takes_has_to_fit_on_one_node() -> None:
     ((_, message),), (fix,) = findings(given, "GPU623"), fixes(given, "GPU623")
 
     assert message == (
-        "1 node of t3.small have 1542 MiB of memory of 2560 left that a pod of Karpenter takes, beside "
-        "aws-node, kube-proxy, the Pod Identity agent, the node monitoring agent on each."
+        "1 node of t3.small have 1542 MiB of memory of 2560 left that a pod of Karpenter takes, "
+        "beside aws-node, kube-proxy, the Pod Identity agent, the node monitoring agent on each."
     )
     assert fix == "Use a larger type, such as t3.large."
 
