@@ -130,7 +130,7 @@ def test_what_users_meet_is_told_with_both_bills(run: Run, tmp_path: Path) -> No
     assert "notebooks changes: 1.32 $/hour at desired, as before" in told
     assert "change the limit nvidia.com/gpu.shared: 1 to nvidia.com/gpu: 1." in told
     assert "the stack at the desired size 25.48 25.48 - -" in told
-    assert {(each["item"], each["name"]) for each in document["costChange"]["items"]} == {
+    assert {(line["item"], line["name"]) for line in document["costChange"]["items"]} == {
         ("gpuNodes", "gpushare-single"),
         ("gpuNodes", "gpushare-whole"),
     }

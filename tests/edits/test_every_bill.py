@@ -92,9 +92,9 @@ def lines(bill: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
 @pytest.mark.parametrize("key", KEYS)
 def test_what_is_said_of_dollars_is_what_two_previews_differ_by(key: str, tmp_path: Path) -> None:
     pairs = [
-        each
+        pair
         for index, trial in enumerate(tried(key))
-        for each in bills(trial, _made(tmp_path / str(index)))
+        for pair in bills(trial, _made(tmp_path / str(index)))
     ]
 
     assert pairs
@@ -104,7 +104,7 @@ def test_what_is_said_of_dollars_is_what_two_previews_differ_by(key: str, tmp_pa
         assert pair.told["cost"] == after
         was, now = lines(before), lines(after)
         differing = {line for line in {*was, *now} if was.get(line) != now.get(line)}
-        assert {(each["item"], each["name"]) for each in change["items"]} == differing
+        assert {(item["item"], item["name"]) for item in change["items"]} == differing
         for size in SIZES:
             totals = [bill["usdPerHour"][size] for bill in (before, after)]
             if None not in totals:
@@ -113,8 +113,8 @@ def test_what_is_said_of_dollars_is_what_two_previews_differ_by(key: str, tmp_pa
                 known = [bill["knownUsdPerHour"][size] for bill in (before, after)]
                 assert change["usdPerHour"][size] == pytest.approx(known[1] - known[0], abs=2e-6)
     if words := PAID.get(key):
-        said = [each["description"] for pair in pairs for each in pair.told["costChange"]["items"]]
-        assert any(words in each for each in said), said
+        said = [item["description"] for pair in pairs for item in pair.told["costChange"]["items"]]
+        assert any(words in description for description in said), said
 
 
 def _made(folder: Path) -> Path:

@@ -116,7 +116,7 @@ def test_a_version_behind_a_name_is_that_thing_s(thing: str) -> None:
 def test_a_kubernetes_version_is_one_that_eks_has_and_the_tables_know(page: Path) -> None:
     found = _KUBERNETES.findall(page.read_text(encoding="utf-8"))
 
-    assert {"".join(each) for each in found} <= {*versions.KUBERNETES_VERSIONS, "1.30"}
+    assert {"".join(groups) for groups in found} <= {*versions.KUBERNETES_VERSIONS, "1.30"}
 
 
 def test_a_day_on_a_page_is_one_of_the_tables_or_stands_in_an_example() -> None:

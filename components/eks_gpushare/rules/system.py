@@ -157,7 +157,7 @@ def large_enough(ctx: Context) -> Iterator[Finding]:
         nodes, lacks, takes = lacking(found)
         if lacks:
             larger = map(ctx.catalog.find, _LARGER[found.arch])
-            such = next((each.name for each in larger if each and not lacking(each)[1]), "")
+            such = next((kind.name for kind in larger if kind and not lacking(kind)[1]), "")
             alone = takes is copy
             fix = f"Use {'a larger type' if alone else 'more nodes'}."
             if such:

@@ -238,7 +238,7 @@ def test_it_buys_what_preview_says(told: Scene, row: dict[str, Any]) -> None:
     assert row["perNode"] == {name: 4 * type_of(name).gpu_count for name in SIZES[case.like]}
     prices = {name: type_of(name).prices["us-west-2"] or 0.0 for name in row["perNode"]}
 
-    launched = Counter(each["instanceType"] for each in told.launched(row["case"]))
+    launched = Counter(machine["instanceType"] for machine in told.launched(row["case"]))
 
     assert launched == row["nodes"] == bought(row["perNode"], prices, case.pods).nodes
 
