@@ -75,12 +75,11 @@ def listed_bytes(devices: int, replicas: int) -> int:
     """
     if replicas == 1:
         return devices * _DEVICE_BYTES
-    digits = sum(
-        len(str(low)) * (min(replicas, low * 10) - low)
-        for low in (10**power for power in range(len(str(replicas))))
-        if low < replicas
-    )
-    return devices * (replicas * (_DEVICE_BYTES + len("::")) + digits + len("0"))
+    digits, low = len("0"), 1
+    while low < replicas:
+        digits += len(str(low)) * (min(replicas, low * 10) - low)
+        low *= 10
+    return devices * (replicas * (_DEVICE_BYTES + len("::")) + digits)
 
 
 def thin(cpu_millis: int, memory_mib: int, shares: int) -> tuple[str, ...]:
