@@ -44,12 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a stack or its file, for its pools; or an EC2 instance type, for each mode it has",
     )
     parser.add_argument("--pool", metavar="POOL", help="this pool of the stack only")
-    parser.add_argument(
-        "--region",
-        type=init_words.region,
-        metavar="REGION",
-        help="of an instance type: say what a pod costs there",
-    )
+    region = "of an instance type: say what a pod costs there"
+    parser.add_argument("--region", type=init_words.region, metavar="REGION", help=region)
     need = parser.add_argument_group("what one pod takes, as measured")
     need.add_argument(
         "--gpu-memory",
