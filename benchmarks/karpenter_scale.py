@@ -2,7 +2,7 @@
 
 Pods that each ask for one of ten shares of a GPU, all at once, and no node: Karpenter's own
 controller launches the nodes on an emulated EC2. Told are the time until all pods run, the nodes
-against the fewest possible, and the memory of each process. Nothing here is a test.
+and dollars against the fewest possible, and the memory of each process. Nothing here is a test.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from scale_usage import Usage
 
+from eks_gpushare.catalog import Catalog
 from eks_gpushare.program.preview import locate, preview
 from eks_gpushare_lab.client import Client
 from eks_gpushare_lab.cloud.settings import CloudSettings
@@ -100,6 +101,8 @@ def measure(nodes: int, teams: int) -> dict[str, object]:
             "fewestNodes": -(-pods // SHARES),
             "nodes": there,
             "launched": len(controllers.cloud.machines()) if controllers.cloud else 0,
+            "usdPerHour": round(there * _price(), 2),
+            "usdPerHourFewest": round(-(-pods // SHARES) * _price(), 2),
             "secondsToLastNode": round(launched, 1),
             "secondsToLastPod": round(seconds, 1),
             "cpuSeconds": {name: round(after[name] - before[name], 1) for name in after},
@@ -123,6 +126,12 @@ def _await(session: Session, pods: int, begun: float) -> float:
             print(f"{told - begun:.0f} s: {there} nodes, {runs} pods run", file=sys.stderr)
         time.sleep(0.5)
     return last
+
+
+def _price() -> float:
+    """USD per hour of a node on demand."""
+    kind = Catalog().find("g5.xlarge")
+    return (kind and kind.price("us-west-2")) or 0.0
 
 
 def _nodes(session: Session) -> int:

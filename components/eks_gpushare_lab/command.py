@@ -166,16 +166,12 @@ def _cloud_setting(text: str) -> str:
 
 
 def _folder(text: str) -> Path:
-    from pathlib import Path
+    from eks_gpushare_lab.nvidia.programs import NvidiaFolderError, folder_of
 
-    from eks_gpushare_lab.nvidia.programs import NvidiaFolderError, check
-
-    folder = Path(text)
     try:
-        check(folder)
+        return folder_of(text)
     except NvidiaFolderError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-    return folder
 
 
 def _load_of(text: str) -> tuple[str, str]:

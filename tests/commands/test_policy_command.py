@@ -214,3 +214,20 @@ def test_what_is_printed_is_as_wide_as_columns_says(
 
     assert any("advisory time-slicing-replicas" in each for each in lines)
     assert [each for each in long if "violations" not in each] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("time-slicing",), "STACK"),
+        (("--state", "state.json", "--pack", "policies"), "--state, --pack"),
+    ],
+)
+def test_a_pack_that_is_written_judges_nothing(
+    run: Run, tmp_path: Path, words: tuple[str, ...], shown: str
+) -> None:
+    ran = run("policy", *words, "--write-pack", str(tmp_path / "pack"))
+
+    assert ran.code == 2
+    assert ran.err == f"eks-gpushare: --write-pack judges nothing: leave {shown} away\n"
+    assert not (tmp_path / "pack").exists()

@@ -129,4 +129,23 @@ def test_what_users_meet_is_told_with_both_bills(run: Run, tmp_path: Path) -> No
     told = " ".join(out.split())
     assert "notebooks changes: 1.32 $/hour at desired, as before" in told
     assert "change the limit nvidia.com/gpu.shared: 1 to nvidia.com/gpu: 1." in told
-    assert "the stack at the desired size 25.48 25.48 18,600.14 18,600.14" in told
+    assert "the stack at the desired size 25.48 25.48 - -" in told
+    assert {(line["item"], line["name"]) for line in document["costChange"]["items"]} == {
+        ("gpuNodes", "gpushare-single"),
+        ("gpuNodes", "gpushare-whole"),
+    }
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--before", "stacks/Pulumi.dev.yaml"),
+        ("--pods", "gpu=3"),
+        ("--manifests", "objects"),
+    ],
+)
+def test_what_says_nothing_of_a_pod_is_refused_beside_it(run: Run, words: tuple[str, str]) -> None:
+    ran = run("preview", "time-slicing", "--pod", "gpu", *words)
+
+    said = f"eks-gpushare: --pod prints a pod alone: leave {words[0]} away\n"
+    assert (ran.code, ran.out, ran.err) == (2, "", said)

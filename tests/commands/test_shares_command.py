@@ -125,3 +125,26 @@ def test_no_headroom_is_all_of_it(run: Run) -> None:
 
     assert run(*words, "0", "--json").json["pools"][0]["replicas"] == 2
     assert run(*words, "1", "--json").json["pools"][0]["replicas"] == 1
+
+
+def test_a_region_of_which_no_price_is_known_is_said(run: Run) -> None:
+    words = ("shares", "g5.xlarge", "--gpu-memory", "3GiB", "--region")
+
+    assert "  What a node costs in eu-north-9 is not known." in run(*words, "eu-north-9").out
+    assert "not known" not in run(*words, "us-west-2").out
+
+
+def test_what_is_no_region_is_refused(run: Run) -> None:
+    ran = run("shares", "g5.xlarge", "--gpu-memory", "3GiB", "--region", "mars-1")
+
+    assert ran.code == 2
+    assert "'mars-1' is no region: write it as us-west-2" in ran.err
+
+
+def test_a_folder_is_called_one(run: Run, tmp_path: Path) -> None:
+    ran = run("shares", str(tmp_path), "--gpu-memory", "3GiB")
+
+    assert (ran.code, ran.err) == (
+        2,
+        f"eks-gpushare: {tmp_path} is a folder: name a stack, its file or an instance type\n",
+    )

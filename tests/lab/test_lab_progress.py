@@ -5,6 +5,7 @@ import pty
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -86,6 +87,26 @@ def test_a_log_gets_a_line_every_fifteen_seconds(capsys: pytest.CaptureFixture[s
         "lab: etcd v3.6.16: done in 36 s",
         "lab: kwok v0.8.0: modules; about 60 s left in all",
     ]
+
+
+@pytest.mark.parametrize(("minutes", "most"), [(5, 21), (12, 32), (60, 43)])
+def test_a_log_stays_short_on_a_slow_machine(
+    minutes: int, most: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Eleven minutes are what all programs take on two cores; `make demo` has 110 other lines."""
+    now = 0.0
+    lines = Lines(lambda: now)
+    lines.begin("kube-apiserver v1.35.4", 60.0 * minutes)
+    told = [now] if capsys.readouterr().err else []
+    for second in range(1, 60 * minutes):
+        now = float(second)
+        lines.advance(f"{second} packages compiled", second / (60 * minutes), 60 * minutes - now)
+        told += [now] if capsys.readouterr().err else []
+    gaps = [after - before for before, after in pairwise(told)]
+
+    assert {*gaps[:19]} == {15.0}
+    assert max(gaps) < max(60.0 * minutes / 4, 16)
+    assert len(told) <= most
 
 
 def test_without_a_terminal_there_is_no_bar(

@@ -213,7 +213,7 @@ def test_a_folder_is_refused_for_what_is_wrong_in_it(
     for name in programs.FILES:
         (tmp_path / name).write_bytes(here)
         (tmp_path / name).chmod(0o755)
-    programs.check(tmp_path)
+    programs.folder_of(str(tmp_path))
     if change == "missing":
         (tmp_path / programs.FILES[0]).unlink()
     elif change == "mode":
@@ -223,7 +223,7 @@ def test_a_folder_is_refused_for_what_is_wrong_in_it(
     else:
         (tmp_path / programs.LIBRARY).write_bytes(here[:18] + b"\x16\x00")
     with pytest.raises(programs.NvidiaFolderError) as refused:
-        programs.check(tmp_path)
+        programs.folder_of(str(tmp_path))
 
     assert said in str(refused.value)
     assert str(refused.value).endswith(
@@ -234,14 +234,20 @@ def test_a_folder_is_refused_for_what_is_wrong_in_it(
 
 def test_all_that_is_missing_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(programs.NvidiaFolderError) as refused:
-        programs.check(tmp_path)
+        programs.folder_of(str(tmp_path))
 
     assert str(refused.value).count(" is not there") == 3
 
 
 def test_no_folder_is_told(tmp_path: Path) -> None:
     with pytest.raises(programs.NvidiaFolderError, match="is no folder"):
-        programs.check(tmp_path / "none")
+        programs.folder_of(str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize("unset", ["", " "])
+def test_an_empty_name_is_not_the_folder_that_one_is_in(unset: str) -> None:
+    with pytest.raises(programs.NvidiaFolderError, match=r"^no folder is named; it has to hold"):
+        programs.folder_of(unset)
 
 
 AS_ANOTHER = """

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import make_pages
+import nodes_launched
 import pytest
 from tests.unit.test_house_rules import COMPONENTS, LAYERS, PURE
 
@@ -18,6 +19,7 @@ from eks_gpushare.cli.verbs import added_verbs
 from eks_gpushare.config.schema import environment_schema
 from eks_gpushare.program.run import run_program
 from eks_gpushare.rules import edit_rules
+from eks_gpushare.sharing.karpenter.purchase import bought
 
 if TYPE_CHECKING:
     from eks_gpushare.args import Sharing, Workload
@@ -309,3 +311,11 @@ def test_readme_names_every_component() -> None:
 
     assert set(words) == components
     assert [word for word in words.values() if word not in " ".join(named.split())] == []
+
+
+def test_what_karpenter_launched_is_what_it_would_launch_at_the_prices_of_today() -> None:
+    """Prices of the catalog change; what the lab saw is then to be seen anew."""
+    for case in nodes_launched.chosen():
+        prices = {name: nodes_launched.price(name) for name in case.per_node}
+
+        assert bought(case.per_node, prices, case.pods).nodes == case.launched

@@ -39,6 +39,7 @@ SCALED: dict[str, Any] = {
         }
     },
 }
+CHARTS = (versions.DEVICE_PLUGIN, versions.DCGM_EXPORTER, versions.KARPENTER)
 WITHOUT_TABLE = {
     "arns.py",  # forms, which do not age
     "cidrs.py",
@@ -79,13 +80,29 @@ def told(fragment: dict[str, Any], today: date) -> list[str]:
 def test_a_chart_is_told_where_the_stack_leaves_its_version_to_this_package(
     fragment: dict[str, Any], chart: versions.HelmChart, key: str
 ) -> None:
-    path = f"charts.{key}"
     last = chart.read + timedelta(days=CHART_DAYS)
     given = {**fragment, "charts": {key: {"version": chart.version}}}
 
-    assert path not in told(fragment, last)
-    assert path in told(fragment, last + timedelta(days=1))
-    assert path not in told(given, last + timedelta(days=1))
+    def named(fragment: dict[str, Any], today: date) -> bool:
+        found = findings(fragment, "GPU473", today=today)
+        return any(f" {chart.name} {chart.version}" in said for _, said in found)
+
+    assert not named(fragment, last)
+    assert named(fragment, last + timedelta(days=1))
+    assert not named(given, last + timedelta(days=1))
+
+
+def test_old_charts_are_told_once_for_all() -> None:
+    fragment = {"karpenter": {}, "gpuStack": {"dcgmExporter": True}}
+    last = versions.DEVICE_PLUGIN.read + timedelta(days=2 * CHART_DAYS)
+
+    found = [said for path, said in findings(fragment, "GPU473", today=last) if path == "charts"]
+
+    assert found == [
+        f"Newest on {versions.DEVICE_PLUGIN.read}, {2 * CHART_DAYS} days ago, or soon after: "
+        + ", ".join(f"{chart.name} {chart.version}" for chart in CHARTS)
+        + "."
+    ]
 
 
 def test_prices_are_told_once_they_are_a_year_old() -> None:

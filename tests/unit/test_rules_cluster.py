@@ -199,6 +199,26 @@ def test_what_is_left_of_system_nodes_is_told() -> None:
     assert two.startswith(f"2 nodes {have} 166 MiB of memory of 396 left")
 
 
+def test_what_one_pod_takes_has_to_fit_on_one_node() -> None:
+    """Eight nodes have room for two pods of Karpenter together, and none for one."""
+    pool = {
+        "provisioner": "karpenter",
+        "nodes": {"min": None, "desired": None, "max": 1000},
+        "instanceTypes": ["g5.xlarge"],
+        "sharing": {"mode": "exclusive"},
+    }
+    nodes = {"min": 8, "desired": 8, "max": 8}
+    given = {"system": {"instanceTypes": ["t3.small"], "nodes": nodes}, "pools": {"gpu": pool}}
+
+    ((_, message),), (fix,) = findings(given, "GPU623"), fixes(given, "GPU623")
+
+    assert message == (
+        "1 node of t3.small have 1542 MiB of memory of 2560 left that a pod of Karpenter takes, "
+        "beside aws-node, kube-proxy, the Pod Identity agent, the node monitoring agent on each."
+    )
+    assert fix == "Use a larger type, such as t3.large."
+
+
 def test_the_last_place_of_system_nodes_may_be_taken() -> None:
     nodes = {"min": 1, "desired": 1, "max": 2}
 

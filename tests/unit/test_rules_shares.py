@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import base, checked, findings, stack_file_text
+from finding_examples import base, checked, findings, fixes, stack_file_text
 
 from eks_gpushare.rules import sharing as sharing_rules
 from eks_gpushare.sharing.nodes import Allocatable
+from eks_gpushare_lab.simulated_node import advertising
+from eks_gpushare_lab.simulated_node.config_file import Configuration, Replicated
+from eks_gpushare_lab.simulated_node.gpus import whole
 
 
 def shares(code: str, instance: str, **sharing: Any) -> list[tuple[str, str]]:
@@ -446,3 +449,42 @@ def test_a_share_of_one_name_is_the_same_everywhere(
     short = [message.replace(" and ", " ") for _, message in found]
     assert short == [f"Of {said} in gpu."] * bool(said)
     assert [at for at, _ in found] == ["pools.more.sharing"] * bool(said)
+
+
+def test_a_list_of_shares_is_short_enough_for_the_kubelet() -> None:
+    """On both sides of the number that it names, as long as the lab's plugin makes it."""
+    fragment = {
+        "pools": {
+            "gpu": {
+                "instanceTypes": ["g5.48xlarge"],
+                "sharing": {"mode": "timeSlicing", "replicas": 10_000},
+            }
+        }
+    }
+    ((path, message),), (fix,) = findings(fragment, "GPU445"), fixes(fragment, "GPU445")
+    most = int(fix.split()[1])
+
+    assert path == "pools.gpu.sharing.replicas"
+    assert message == (
+        "g5.48xlarge advertises 80000 nvidia.com/gpu, of which the list is "
+        f"{in_the_lab(8, 10_000)} bytes long; a kubelet takes 4194304."
+    )
+    assert shares("GPU445", "g5.48xlarge", mode="timeSlicing", replicas=most) == []
+    assert shares("GPU445", "g5.48xlarge", mode="timeSlicing", replicas=most + 1) != []
+    assert in_the_lab(8, most) == 0 < in_the_lab(8, most + 1)
+
+
+def test_each_resource_has_a_list_of_its_own() -> None:
+    def found(layout: str, replicas: int) -> list[str]:
+        sharing = {"mode": "mig", "layout": layout, "timeSlicing": {"replicas": replicas}}
+        return [path for path, _ in shares("GPU445", "p4d.24xlarge", **sharing)]
+
+    assert found("all-1g.5gb", 1_200) == []
+    assert found("all-1g.5gb", 1_400) == ["pools.gpu.sharing.timeSlicing.replicas"]
+    assert found("all-balanced", 1_400) == []
+
+
+def in_the_lab(gpus: int, replicas: int) -> int:
+    """Bytes of a list that the lab's kubelet does not take; 0 where it does."""
+    shared = Configuration(resources=(Replicated("nvidia.com/gpu", replicas),))
+    return advertising.unlisted(whole(gpus), shared).get("nvidia.com/gpu", 0)

@@ -268,8 +268,10 @@ def label_to_scheduler() -> str:
         "vpc",
     )
     y = top.bottom + 30
-    left = Box(16, y, half, "ConfigMap", f"key {key}: replicas: {replicas}")
-    right = Box(32 + half, y, half, "Node label", f"nvidia.com/device-plugin.config: {key}")
+    more = 30  # for the label's name, which is one word
+    left = Box(16, y, half - more, "ConfigMap", f"key {key}: replicas: {replicas}")
+    label = f"nvidia.com/device-plugin.config: {key}"
+    right = Box(32 + half - more, y, half + more, "Node label", label)
     y = max(left.bottom, right.bottom) + 30
     rest = [
         (

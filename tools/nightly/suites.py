@@ -59,7 +59,8 @@ SUITES: Final = (
     Suite(
         "at-length",
         "labs that are killed, hung or large leave nothing; stacks together are as in processes of"
-        " their own; costs of 500 stacks add up; a real pre-commit runs the hooks",
+        " their own; costs of 500 stacks add up; a real pre-commit runs the hooks; pip and"
+        " pulumi install as the pages say",
         (
             "-m",
             "at_length",
@@ -69,9 +70,10 @@ SUITES: Final = (
             "tests/components/test_costs_add_up.py",
             "tests/edits/test_every_key.py",
             "tests/packaging/test_hooks.py",
+            "tests/packaging/test_install_page.py",
         ),
         ("EKS_GPUSHARE_TEST_AT_LENGTH=1",),
-        _LAB,
+        (*_LAB, *_ENGINE),
     ),
     Suite(
         "karpenter",

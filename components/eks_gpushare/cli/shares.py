@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE, init_words
 from eks_gpushare.cli.streams import print_json
 
 if TYPE_CHECKING:
@@ -44,9 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a stack or its file, for its pools; or an EC2 instance type, for each mode it has",
     )
     parser.add_argument("--pool", metavar="POOL", help="this pool of the stack only")
-    parser.add_argument(
-        "--region", metavar="REGION", help="of an instance type: say what a pod costs there"
-    )
+    region = "of an instance type: say what a pod costs there"
+    parser.add_argument("--region", type=init_words.region, metavar="REGION", help=region)
     need = parser.add_argument_group("what one pod takes, as measured")
     need.add_argument(
         "--gpu-memory",
@@ -117,6 +116,8 @@ class _Sized:
     """Replicas that the stack says; None where it says none."""
     price: float | None
     """What a node costs an hour, of several types the dearest; None if it is not known."""
+    region: str | None
+    """Where; None if none is named."""
 
     @property
     def replicas(self) -> int:
@@ -211,6 +212,8 @@ class _Sized:
         many = f"{self.replicas} pods" if self.replicas > 1 else "1 pod"
         cost = "" if self.per_pod is None else f", {self.per_pod:.4f} USD an hour each"
         yield f"  {many} on a {device}, {self.pods} on a node{cost}. What runs out first: {by}."
+        if self.price is None and self.region is not None:
+            yield f"  What a node costs in {self.region} is not known."
         yield f"  {self._declaration()}"
         if need.gpu_memory_mib is None and self.pool.sharing.mode != "exclusive":
             yield "  GPU memory was not given, and mostly is what runs out first: --gpu-memory."
@@ -341,6 +344,7 @@ def _size_pool(
         tuple(size(need, pool, instance_type, environment, catalog) for instance_type in types),
         declared,
         max(known) if len(known) == len(prices) else None,
+        region,
     )
 
 
@@ -355,6 +359,9 @@ def _file(target: str) -> Path:
     try:
         return find_project(Path.cwd()).stack_file(target)
     except ProjectError as error:
+        if path.is_dir():
+            text = f"{target} is a folder: name a stack, its file or an instance type"
+            raise _UsageError(text) from None
         meant = similar(target, [*Catalog().gpu_types()])
         guess = f" Did you mean {meant}?" if meant else ""
         raise _UsageError(f"{target} is no instance type with a GPU.{guess} {error}") from None

@@ -6,6 +6,7 @@ and 010 are 8, 12:30 and 2026-01-01 are text, and y is true.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -17,24 +18,45 @@ _FLOAT = "tag:yaml.org,2002:float"
 _EXPONENT = 1e21
 _NEITHER = ("int", "float", "timestamp")
 _BASES = {"0x": 16, "0o": 8, "0b": 2}
+_LEAST, _MOST = -(2**63), 2**64 - 1
+"""Whole numbers that Go has; others are fractions, or text where they are not decimal."""
+_DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 
 
 class _Loader(_Base):  # type: ignore[misc]  # the faster of two classes without types
     """PyYAML with the scalars that Go's YAML package knows."""
 
 
-def _whole(loader: Any, node: Any) -> int:
-    text = loader.construct_scalar(node).replace("_", "").lower()
-    sign = -1 if text.startswith("-") else 1
-    digits = text.lstrip("+-")
+def _number(loader: Any, node: Any) -> int | float | str:
+    """A number; what looks like one and is none, such as `0x_` or `1e999`, is text.
+
+    JSON writes it without a fraction where it has none, and not from 1e21 on.
+    """
+    text = str(loader.construct_scalar(node))
+    plain = text.replace("_", "")
+    whole = _whole(plain)
+    if whole is not None and _LEAST <= whole <= _MOST:
+        return whole
+    found = float(plain) if _DECIMAL.fullmatch(plain) else math.inf
+    if math.isfinite(found):
+        return int(found) if found.is_integer() and abs(found) < _EXPONENT else found
+    if any(pattern.match(text) for _, pattern in _NUMBERS):
+        return text
+    kind = str(node.tag).rpartition(":")[2]
+    raise yaml.constructor.ConstructorError(
+        problem=f"cannot decode !!str `{text}` as a !!{kind}", problem_mark=node.start_mark
+    )
+
+
+def _whole(plain: str) -> int | None:
+    """A whole number in any of Go's bases; None if it is none, or by far too long."""
+    digits = plain.lower().lstrip("+-")
     base = _BASES.get(digits[:2], 8 if digits.startswith("0") else 10)
-    return sign * int(digits[2:] if digits[:2] in _BASES else digits, base)
-
-
-def _number(loader: Any, node: Any) -> float:
-    """A number, which JSON writes without a fraction where it has none, and not above 1e21."""
-    found = float(loader.construct_scalar(node).replace("_", ""))
-    return int(found) if found.is_integer() and abs(found) < _EXPONENT else found
+    try:
+        found = int(digits[2:] if digits[:2] in _BASES else digits, base)
+    except ValueError:
+        return None
+    return -found if plain.startswith("-") else found
 
 
 def _bytes(loader: Any, node: Any) -> str:
@@ -55,18 +77,24 @@ _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in found if not tag.endswith(_NEITHER)]
     for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-for _tag, _pattern, _first in (
+_NUMBERS = (
     (
         "int",
-        r"[-+]?(0[bB][01_]+|0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[0-7_]*|[1-9][0-9_]*)",
-        "-+0123456789",
+        re.compile(
+            r"(?:(?:[-+]_*)?(0[bB][01_]+|0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[0-7_]*|[1-9][0-9_]*))\Z"
+        ),
     ),
-    ("float", r"[-+]?(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9_]+)?", "-+0123456789."),
-    ("bool", "[yYnN]", "yYnN"),
+    (
+        "float",
+        re.compile(r"(?:[-+]?(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9_]+)?)\Z"),
+    ),
+)
+for _tag, _pattern, _first in (
+    *((_tag, _pattern, "-+0123456789.") for _tag, _pattern in _NUMBERS),
+    ("bool", re.compile(r"[yYnN]\Z"), "yYnN"),
 ):
-    _resolver = re.compile(rf"(?:{_pattern})\Z")
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _resolver, list(_first))
-_Loader.add_constructor(_INT, _whole)
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _pattern, list(_first))
+_Loader.add_constructor(_INT, _number)
 _Loader.add_constructor(_FLOAT, _number)
 _Loader.add_constructor("tag:yaml.org,2002:binary", _bytes)
 _Loader.add_constructor(None, _plain)

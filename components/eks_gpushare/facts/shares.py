@@ -16,6 +16,11 @@ SYSTEM_PODS: Final = 8
 agent and its DCGM, device plugin, GPU feature discovery, NFD worker; MPS adds one."""
 _HOST_PODS: Final = 2
 """Pods that are counted besides those with an address: they are in the node's own network."""
+MOST_LISTED_BYTES: Final = 4 * 1024 * 1024
+"""The longest list of devices that a kubelet takes from a device plugin: gRPC's default, which it
+leaves as it is (pkg/kubelet/cm/devicemanager/plugin/v1beta1/client.go)."""
+_DEVICE_BYTES: Final = 53
+"""Of a device in that list: a UUID with its prefix, its health, and protobuf's marks."""
 _LEAST: Final = (("a CPU", 1000), ("1 GiB of memory", 1024))
 """Of CPU in thousandths, and of memory in MiB."""
 
@@ -57,6 +62,24 @@ def most_pods(
 def are_more_than_pods(shares: int, pods: int | None) -> bool:
     """Whether some of the shares have no pod on a node that runs so many pods."""
     return pods is not None and shares > pods - SYSTEM_PODS
+
+
+def listed_bytes(devices: int, replicas: int) -> int:
+    """How long the list is by which the device plugin tells the kubelet of one resource.
+
+    Each replica of a device is `UUID::number` in it.
+
+    Args:
+        devices: GPUs, or MIG devices of one profile.
+        replicas: Pods that share each of them; 1 where none do.
+    """
+    if replicas == 1:
+        return devices * _DEVICE_BYTES
+    digits, low = len("0"), 1
+    while low < replicas:
+        digits += len(str(low)) * (min(replicas, low * 10) - low)
+        low *= 10
+    return devices * (replicas * (_DEVICE_BYTES + len("::")) + digits)
 
 
 def thin(cpu_millis: int, memory_mib: int, shares: int) -> tuple[str, ...]:

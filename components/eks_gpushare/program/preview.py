@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.config.project import PROJECT
 from eks_gpushare.documents.reading import reason
 from eks_gpushare.findings.finding import Finding, has_errors
+from eks_gpushare.program.costs.change import CostChange
 from eks_gpushare.program.costs.stack import StackCost, cost_of
 from eks_gpushare.program.pools import pools_of
 from eks_gpushare.program.running.lean_packages import lean_packages
@@ -59,8 +60,8 @@ class Preview:
     """What changes for nodes against another file; None if none was given."""
     pool_changes: tuple[PoolChange, ...] = ()
     """What changes for those who use the pools."""
-    earlier_cost: StackCost | None = None
-    """What the other file's stack costs."""
+    cost_change: CostChange | None = None
+    """What the other file's stack costs, and this one."""
 
     @property
     def ok(self) -> bool:
@@ -91,7 +92,8 @@ class Preview:
         return {
             "edits": [edit.as_json() for edit in self.edits],
             "poolChanges": [change.as_json() for change in self.pool_changes],
-            "costBefore": self.earlier_cost.as_json() if self.earlier_cost else None,
+            "costBefore": self.cost_change.before.as_json() if self.cost_change else None,
+            "costChange": self.cost_change.as_json() if self.cost_change else None,
         }
 
 
@@ -213,13 +215,13 @@ def compared(previewed: Preview, before: Path, answers: str | None = None) -> Pr
         for report in (earlier, previewed.report)
     )
     found = edits(was, now) if regions[0] == regions[1] else moved(was, now, *regions)
-    pools = pools_of(was, regions[0]), pools_of(now, regions[1])
+    pools, cost = (pools_of(was, regions[0]), pools_of(now, regions[1])), previewed.cost
     return replace(
         previewed,
         edits=tuple(found),
         findings=(*previewed.findings, *refused),
         pool_changes=tuple(pool_changes(*pools)),
-        earlier_cost=cost_of(was, regions[0]),
+        cost_change=CostChange(cost_of(was, regions[0]), cost) if cost else None,
     )
 
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.program.costs.items import per_month
 from eks_gpushare.program_verbs.columns import Table, money, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from eks_gpushare.program.costs.change import CostChange
+    from eks_gpushare.program.costs.items import Count
     from eks_gpushare.program.edits.pools import PoolChange
     from eks_gpushare.program.preview import Preview
 
 _HEADINGS = ["shares and nodes", "per node\nbefore", "\nafter", "at desired\nbefore", "\nafter"]
-_BILL = ["cost in USD", "$/hour\nbefore", "\nafter", "$/month\nbefore", "\nafter"]
-_UNITS = ("Hour", "Month")
+_BILL = ["cost in USD", "$/hour\nbefore", "\nafter", "\nchange", "$/month\nchange"]
+_ALIKE = "-"
+"""A difference that is none."""
 _SAID = {"added": "new", "removed": "goes", "changed": "changes"}
 
 
@@ -31,7 +35,7 @@ def change_lines(previewed: Preview, width: int) -> list[str]:
         for change in changes:
             for text in change.to_do:
                 lines += ["", *wrapped(text, width)]
-    lines += _bill(previewed, width)
+    lines += _bill(previewed.cost_change, width)
     return ["What users of the pools meet", *(lines or ["  nothing"])]
 
 
@@ -60,7 +64,16 @@ def _rows(change: PoolChange) -> Iterator[list[str]]:
         node = [_per_node(pool, name) for pool in pools]
         desired = [str(pool.get("atDesired", {}).get(name, "")) for pool in pools]
         yield [f"  {name}", *node, *desired]
-    yield ["  nodes", "", "", *(str(pool.get("nodes", {}).get("desired", "")) for pool in pools)]
+    yield ["  nodes", "", "", *map(_kept, pools)]
+
+
+def _kept(pool: Mapping[str, Any]) -> str:
+    """The nodes that there are when no pod asks for one, with those of a warm room."""
+    if not pool:
+        return ""
+    desired, scaling = pool["nodes"]["desired"], pool.get("scaling")
+    least = scaling["min"]["nodes"] if scaling else 0
+    return str(desired if desired is None else max(desired, least))
 
 
 def _per_node(pool: Mapping[str, Any], name: str) -> str:
@@ -72,17 +85,40 @@ def _per_node(pool: Mapping[str, Any], name: str) -> str:
     return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
-def _bill(previewed: Preview, width: int) -> list[str]:
-    before, after = previewed.earlier_cost, previewed.cost
-    if before is None or after is None:
+def _bill(change: CostChange | None, width: int) -> list[str]:
+    """The lines of the bill that differ, the whole before and after, and why a price is unknown."""
+    if change is None:
         return []
-    costs = [before.as_json(), after.as_json()]
-    unknown = [*before.unknown(), *after.unknown()]
+    items, dearer = change.items(), change.usd_per_hour()
+    before, after = change.before, change.after
     table = Table(_BILL)
-    for name, of in (("usdPer", "the stack"), ("knownUsdPer", "of it known")):
-        if name == "usdPer" or unknown:
-            for key, words in (("atDesired", "at the desired size"), ("atMax", "at most")):
-                dollars = [money(c[f"{name}{unit}"][key]) for unit in _UNITS for c in costs]
-                table.rows.append([f"{of} {words}", *dollars])
-    notes = [line for text in dict.fromkeys(unknown) for line in wrapped(text, width)]
+    for item in items:
+        rows = _dollars(item.words, item.before, item.after, item.usd_per_hour())
+        table.rows += [row for row in rows if row[-1] != _ALIKE]
+    table.rows += [[]] if items else []
+    table.rows += _dollars("the stack", before.total(), after.total(), dearer)
+    unknown = dict.fromkeys((*before.unknown(), *after.unknown()))
+    if unknown:
+        table.rows += _dollars("of it known", before.known(), after.known())
+    notes = [line for text in unknown for line in wrapped(text, width)]
     return ["", *table.lines(width), *notes]
+
+
+def _dollars(
+    words: str,
+    before: Count[float | None],
+    after: Count[float | None],
+    dearer: Count[float | None] | None = None,
+) -> Iterator[list[str]]:
+    """A row for the desired size, and one for the most."""
+    monthly = dearer and per_month(dearer)
+    for key, size in (("at_desired", "at the desired size"), ("at_max", "at most")):
+        change = [_signed(getattr(of, key)) if of else "" for of in (dearer, monthly)]
+        yield [f"{words} {size}", money(getattr(before, key)), money(getattr(after, key)), *change]
+
+
+def _signed(amount: float | None) -> str:
+    """A difference, with its sign."""
+    if amount == 0:
+        return _ALIKE
+    return f"+{money(amount)}" if amount is not None and amount > 0 else money(amount)

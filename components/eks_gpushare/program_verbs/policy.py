@@ -82,6 +82,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the pack over what the stack's program registers, or over a state."""
     if options.write_pack:
+        given = ("stacks", "STACK"), *((name, f"--{name}") for name in ("state", "config", "pack"))
+        idle = [shown for name, shown in given if getattr(options, name)]
+        if idle:
+            said = f"--write-pack judges nothing: leave {', '.join(idle)} away"
+            print(f"eks-gpushare: {said}", file=sys.stderr)
+            return WRONG_USAGE
         return _write_pack(Path(options.write_pack), force=options.force, as_json=options.json)
     try:
         outputs = outputs_of(options)

@@ -93,8 +93,8 @@ def add_answers_argument(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the program of each stack in this process and show what it registers."""
-    if options.resource and not options.pod:
-        print("eks-gpushare: --resource says what a pod asks for: give --pod too", file=sys.stderr)
+    if wrong := _without_meaning(options):
+        print(f"eks-gpushare: {wrong}", file=sys.stderr)
         return WRONG_USAGE
     if len(options.stacks) > 1:
         return _show_several(options)
@@ -111,6 +111,14 @@ def run(options: argparse.Namespace) -> int:
         return WRONG_USAGE
     written = previewed.ok and options.manifests
     return _write_manifests(previewed, options) if written else _code(previewed)
+
+
+def _without_meaning(options: argparse.Namespace) -> str:
+    """What is said of options that mean nothing together; nothing where all do."""
+    if options.resource and not options.pod:
+        return "--resource says what a pod asks for: give --pod too"
+    idle = [f"--{name}" for name in _NOT_OF_A_POD if options.pod and getattr(options, name)]
+    return f"--pod prints a pod alone: leave {', '.join(idle)} away" if idle else ""
 
 
 def _show(previewed: Preview, stack: str, options: argparse.Namespace) -> None:
@@ -137,6 +145,8 @@ def _purchases(previewed: Preview, options: argparse.Namespace) -> dict[str, Any
 
 _OF_ONE = ("before", "pod", "pods", "manifests")
 """Options whose files and names are of a single stack."""
+_NOT_OF_A_POD = ("before", "pods", "manifests")
+"""Options that say what is printed of a stack, or written, beside what `--pod` prints."""
 
 
 def _show_several(options: argparse.Namespace) -> int:

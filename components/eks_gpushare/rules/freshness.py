@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog.versions import HelmChart
     from eks_gpushare.config.environment import Chart
-    from eks_gpushare.findings.finding import FieldPath, Finding
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.rules.context import Context
 
 IMAGE_DAYS = 180
@@ -47,14 +47,19 @@ def newer_by_now(ctx: Context) -> Iterator[Finding]:
                 f"The image is of {made}, {days} days ago.",
                 "Take a newer release: it replaces the pool's nodes one by one.",
             )
-    for at, chart, given in _charts(ctx):
-        days = (ctx.today - chart.read).days
-        if days > CHART_DAYS and (given is None or given.version is None):
-            yield OLD.finding(
-                at,
-                f"{chart.name} {chart.version} was the newest on {chart.read}, {days} days ago.",
-                "Take a newer release of eks-gpushare.",
-            )
+    old = [
+        chart
+        for chart, given in _charts(ctx)
+        if (ctx.today - chart.read).days > CHART_DAYS and (given is None or given.version is None)
+    ]
+    if old:
+        read = min(chart.read for chart in old)
+        listed = ", ".join(f"{chart.name} {chart.version}" for chart in old)
+        yield OLD.finding(
+            ("charts",),
+            f"Newest on {read}, {(ctx.today - read).days} days ago, or soon after: {listed}.",
+            "Take a newer release of eks-gpushare.",
+        )
     days = (ctx.today - versions.PRICES_READ).days
     if pools and days > PRICES_DAYS:
         yield OLD.finding(
@@ -64,24 +69,23 @@ def newer_by_now(ctx: Context) -> Iterator[Finding]:
         )
 
 
-def _charts(ctx: Context) -> Iterator[tuple[FieldPath, HelmChart, Chart | None]]:
-    """The charts that a stack has, where the stack file can say another version of them."""
+def _charts(ctx: Context) -> Iterator[tuple[HelmChart, Chart | None]]:
+    """The charts that a stack has, and what the stack file says of each."""
     environment = ctx.environment
     charts = environment.charts
     if pools_of_chart(environment.pools):
         if environment.gpu_stack.manager == "gpuOperator":
-            yield ("charts", "gpuOperator"), versions.GPU_OPERATOR, charts.gpu_operator
+            yield versions.GPU_OPERATOR, charts.gpu_operator
         else:
-            yield ("charts", "devicePlugin"), versions.DEVICE_PLUGIN, charts.device_plugin
+            yield versions.DEVICE_PLUGIN, charts.device_plugin
             if environment.gpu_stack.dcgm_exporter:
-                yield ("charts", "dcgmExporter"), versions.DCGM_EXPORTER, charts.dcgm_exporter
+                yield versions.DCGM_EXPORTER, charts.dcgm_exporter
     if environment.karpenter is not None:
-        yield ("charts", "karpenter"), versions.KARPENTER, charts.karpenter
+        yield versions.KARPENTER, charts.karpenter
     if environment.cluster_autoscaler is not None:
-        at = ("charts", "clusterAutoscaler")
-        yield at, versions.CLUSTER_AUTOSCALER, charts.cluster_autoscaler
+        yield versions.CLUSTER_AUTOSCALER, charts.cluster_autoscaler
     if environment.keda is not None:
-        yield ("charts", "keda"), versions.KEDA, charts.keda
+        yield versions.KEDA, charts.keda
 
 
 def _made(release: str | None) -> date | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import memory_text
@@ -11,7 +13,14 @@ from eks_gpushare.config.sharing import Mig, Mps, TimeSlicing
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.mps import most_clients
 from eks_gpushare.facts.replicas import ADVISED_SLICES, are_many_slices
-from eks_gpushare.facts.shares import SYSTEM_PODS, are_more_than_pods, most_pods, thin
+from eks_gpushare.facts.shares import (
+    MOST_LISTED_BYTES,
+    SYSTEM_PODS,
+    are_more_than_pods,
+    listed_bytes,
+    most_pods,
+    thin,
+)
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
@@ -80,6 +89,14 @@ TOLERATION_NEEDED = Rule(
     "EKS adds a toleration by itself only for a taint that has the name of the requested "
     "resource; without one these pods stay Pending.",
     _EKS_PLATFORM,
+)
+LONG_LIST = Rule(
+    "GPU445",
+    "warning",
+    "A node has no more shares than its kubelet can be told of.",
+    "The device plugin lists all of them in one message, and the kubelet takes none above 4 MiB: "
+    "the node then has no share at all, and pods wait for ever.",
+    "https://github.com/kubernetes/kubernetes/blob/v1.35.4/pkg/kubelet/cm/devicemanager/plugin/v1beta1/client.go",
 )
 MPS_ONE_USER = rule_of("GPU280")
 
@@ -267,6 +284,24 @@ def room_for_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 "Let pods request no more than that, set fewer replicas, or take a type with more "
                 "CPU per GPU.",
             )
+
+
+@check(Scope.POOL, LONG_LIST)
+def listed_shares(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    count = replicas(pool)
+    if count < FEWEST_REPLICAS:
+        return
+    for instance_type, _ in ctx.gpu_types(pool):
+        for share in _shares(ctx, pool, instance_type):
+            size = partial(listed_bytes, share.per_node // count)
+            if size(count) > MOST_LISTED_BYTES:
+                most = bisect_right(range(count), MOST_LISTED_BYTES, lo=2, key=size) - 1
+                yield LONG_LIST.finding(
+                    _lever(name, pool),
+                    f"{instance_type.name} advertises {share.per_node} {share.resource}, of which "
+                    f"the list is {size(count)} bytes long; a kubelet takes {MOST_LISTED_BYTES}.",
+                    f"Set {most} or fewer.",
+                )
 
 
 def _lever(name: str, pool: Pool) -> FieldPath:

@@ -128,7 +128,12 @@ _LARGER = {
 @check(Scope.SYSTEM_NODES, TOO_SMALL)
 def large_enough(ctx: Context) -> Iterator[Finding]:
     """For the smallest of the types: EKS may start any of them."""
-    from eks_gpushare.sharing.system_load import for_the_cluster, on_each_node, room
+    from eks_gpushare.sharing.system_load import (
+        for_the_cluster,
+        karpenter_copy,
+        on_each_node,
+        room,
+    )
 
     system = ctx.environment.system
     if system is None:
@@ -137,24 +142,32 @@ def large_enough(ctx: Context) -> Iterator[Finding]:
     count = max(1, sizes(system.nodes).desired)
     whole = for_the_cluster(ctx.environment)
     own = on_each_node(ctx.environment)
+    copy = karpenter_copy(ctx.environment)
+
+    def lacking(found: InstanceType) -> tuple[int, list[str], SystemLoad]:
+        """Of how many nodes, what they lack, and for what: of one alone, for the largest pod."""
+        left = room(found, ctx.environment)
+        if copy is not None and (lacks := _lacks(left, 1, copy)):
+            return 1, lacks, copy
+        return count, _lacks(left, count, whole), whole
+
     for index, found in _known(ctx, system).items():
         if found.gpu is not None:
             continue
-        lacks = _lacks(room(found, ctx.environment), count, whole)
+        nodes, lacks, takes = lacking(found)
         if lacks:
             larger = map(ctx.catalog.find, _LARGER[found.arch])
-            enough = (
-                instance_type.name
-                for instance_type in larger
-                if instance_type and not _lacks(room(instance_type, ctx.environment), count, whole)
-            )
-            fix = f"Use a larger type, such as {such}, or" if (such := next(enough, "")) else "Use"
-            nodes = "1 node" if count == 1 else f"{count} nodes"
+            such = next((kind.name for kind in larger if kind and not lacking(kind)[1]), "")
+            alone = takes is copy
+            fix = f"Use {'a larger type' if alone else 'more nodes'}."
+            if such:
+                fix = f"Use a larger type, such as {such}" + ("." if alone else ", or more nodes.")
             yield TOO_SMALL.finding(
                 (*at, index),
-                f"{nodes} of {found.name} have {' and '.join(lacks)} left that "
-                f"{', '.join(whole.names)} take, beside {', '.join(own.names)} on each.",
-                f"{fix} more nodes.",
+                f"{'1 node' if nodes == 1 else f'{nodes} nodes'} of {found.name} have "
+                f"{' and '.join(lacks)} left that {'a pod of ' * alone}{', '.join(takes.names)} "
+                f"take{'s' * alone}, beside {', '.join(own.names)} on each.",
+                fix,
             )
 
 

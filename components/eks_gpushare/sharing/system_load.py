@@ -114,16 +114,30 @@ def for_the_cluster(environment: Environment) -> SystemLoad:
 
 
 def _karpenter(environment: Environment) -> list[SystemLoad]:
-    """Every copy of Karpenter; of values of the user's own, what they request is not known here."""
+    """Every copy of Karpenter."""
+    block, copy = environment.karpenter, karpenter_copy(environment)
+    copies = 2 if block is None else block.replicas
+    if copy is None:
+        return []
+    cpu, mib = copy.cpu_millis * copies, copy.memory_mib * copies
+    return [SystemLoad(copies, cpu, mib, copy.names)]
+
+
+def karpenter_copy(environment: Environment) -> SystemLoad | None:
+    """One pod of Karpenter, the largest of all: no node helps another to have room for it.
+
+    Of values of the user's own, what they request is not known here. None where it is not there.
+    """
+    if "pools" not in known_fields(environment):  # nodes that stand alone
+        return None
     block, pools = environment.karpenter, environment.pools.values()
     if block is None and not any(pool.provisioner == "karpenter" for pool in pools):
-        return []
-    copies = 2 if block is None else block.replicas if block.install else 0
-    if not copies:
-        return []
+        return None
+    if block is not None and not block.install:
+        return None
     given = value_at(environment.charts.karpenter.values, "controller.resources")
     cpu, mib = (_KARPENTER_CPU, karpenter_memory_mib(environment)) if given is None else (0, 0)
-    return [SystemLoad(copies, cpu * copies, mib * copies, ("Karpenter",))]
+    return SystemLoad(1, cpu, mib, ("Karpenter",))
 
 
 def karpenter_memory_mib(environment: Environment) -> int:

@@ -19,7 +19,9 @@ _TIMES_WIDTH = len(" 0:00:00 about a few seconds left ")
 _TRUST_SECONDS = 20.0  # of work, until what is seen counts as much as what was expected
 
 
-_BEAT_SECONDS = 15.0  # at most without a line
+_BEAT_SECONDS = 15.0  # at most without a line, for as many lines as follow
+_BEATS, _RARER = 20, 1.2
+"""After five minutes lines come ever more rarely: a log is to be read, whatever the machine."""
 
 
 class BuildProgress(Protocol):
@@ -95,6 +97,7 @@ class Lines:
         self._clock = clock
         self._said: float | None = None
         self._what = ""
+        self._beats = 0
 
     def note(self, text: str) -> None:
         """Print it."""
@@ -116,7 +119,9 @@ class Lines:
             self._said = self._clock()
 
     def _beat(self, detail: str, left: float) -> None:
-        if self._said is None or self._clock() - self._said >= _BEAT_SECONDS:
+        rarer = _RARER ** max(0, self._beats - _BEATS)
+        if self._said is None or self._clock() - self._said >= _BEAT_SECONDS * rarer:
+            self._beats += 1
             self.note(f"{self._what}{detail}; about {spoken(left)} left in all")
             self._said = self._clock()
 

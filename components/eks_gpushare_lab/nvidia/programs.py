@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from eks_gpushare_lab.errors import LabError
 from eks_gpushare_lab.simulated_node.pods import DISCOVERY, PLUGIN
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LIBRARY = "libnvidia-ml.so.1"
 """Name of NVML, NVIDIA's library that tells of GPUs, or of a mock of it."""
@@ -25,17 +22,21 @@ class NvidiaFolderError(LabError):
     """The folder does not hold NVIDIA's programs as this machine could run them."""
 
 
-def check(folder: Path) -> None:
-    """See that all is there, before anything is started.
+def folder_of(text: str) -> Path:
+    """A folder as it is named, with all in it, before anything is started.
 
     Raises:
         NvidiaFolderError: What is wrong, all at once.
     """
+    if not text.strip():  # a variable that is not set; it is not the folder that one is in
+        raise NvidiaFolderError(f"no folder is named; {_HELP}")
+    folder = Path(text)
     if not folder.is_dir():
         raise NvidiaFolderError(f"{folder} is no folder; {_HELP}")
     wrong = [said for name in FILES if (said := _wrong(folder / name, program=name != LIBRARY))]
     if wrong:
         raise NvidiaFolderError(f"{folder}: {'; '.join(wrong)}; {_HELP}")
+    return folder
 
 
 _HELP = f"it has to hold {', '.join(FILES[:-1])} and {LIBRARY}, as NVIDIA's images do"

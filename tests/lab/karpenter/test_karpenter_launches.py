@@ -230,17 +230,17 @@ def test_what_never_gets_what_was_promised_is_never_initialised(told: Scene) -> 
         assert (condition["status"], condition["reason"]) == ("Unknown", "ResourceNotRegistered")
 
 
-@pytest.mark.parametrize("name", ["few", "many", "most", "dear", "dear-few", "dear-rest"])
-def test_it_buys_what_preview_says(told: Scene, name: str) -> None:
-    """Of several sizes by price and room, and not the cheapest in all."""
-    case = CASES[name]
-    types = SIZES[case.like]
-    holds = {each: 4 * type_of(each).gpu_count for each in types}
-    prices = {each: type_of(each).prices["us-west-2"] or 0.0 for each in types}
+@pytest.mark.parametrize("row", documented("severalTypes"), ids=lambda row: row["case"])
+def test_it_buys_what_preview_says(told: Scene, row: dict[str, Any]) -> None:
+    """Of several types by price and room, and not the cheapest in all."""
+    case = CASES[row["case"]]
+    assert case.pods == row["pods"]
+    assert row["perNode"] == {name: 4 * type_of(name).gpu_count for name in SIZES[case.like]}
+    prices = {name: type_of(name).prices["us-west-2"] or 0.0 for name in row["perNode"]}
 
-    launched = Counter(each["instanceType"] for each in told.launched(name))
+    launched = Counter(machine["instanceType"] for machine in told.launched(row["case"]))
 
-    assert launched == bought(holds, prices, case.pods).nodes
+    assert launched == row["nodes"] == bought(row["perNode"], prices, case.pods).nodes
 
 
 def test_a_type_without_an_overlay_is_never_taken(told: Scene) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from eks_gpushare.catalog.service_prices import HOURS_PER_MONTH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 N_co = TypeVar("N_co", covariant=True)
 
@@ -25,6 +28,12 @@ class Count(Generic[N_co]):
 def per_month(usd_per_hour: Count[float | None]) -> Count[float | None]:
     """Of dollars per hour, those per month."""
     return Count(_month(usd_per_hour.at_desired), _month(usd_per_hour.at_max))
+
+
+def added(costs: Iterable[float | None]) -> float | None:
+    """Dollars together; None where one of them is unknown."""
+    known = list(costs)
+    return None if None in known else round(sum(cost or 0 for cost in known), 6)
 
 
 def no_price(what: str, region: str | None) -> str:

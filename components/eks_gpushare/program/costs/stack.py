@@ -18,7 +18,7 @@ from eks_gpushare.catalog.service_prices import (
     control_plane_price,
     service_prices,
 )
-from eks_gpushare.program.costs.items import CostItem, Count, no_price, per_month
+from eks_gpushare.program.costs.items import CostItem, Count, added, no_price, per_month
 from eks_gpushare.program.costs.nodes import node_items
 from eks_gpushare.program.pools import ENVIRONMENT_TYPE
 from eks_gpushare.program.values import to_json
@@ -70,7 +70,7 @@ class StackCost:
     def total(self) -> Count[float | None]:
         """USD per hour of all items; None where the price of one is unknown."""
         costs = [item.usd_per_hour() for item in self.items]
-        return Count(_sum(c.at_desired for c in costs), _sum(c.at_max for c in costs))
+        return Count(added(c.at_desired for c in costs), added(c.at_max for c in costs))
 
     def known(self) -> Count[float | None]:
         """USD per hour of the items whose price is known."""
@@ -115,11 +115,6 @@ def cost_of(recording: Recording, region: str | None, today: date | None = None)
         *_services(recording, region),
     ]
     return StackCost(region, tuple(items), tuple(_not_included(recording)))
-
-
-def _sum(costs: Iterator[float | None]) -> float | None:
-    known = list(costs)
-    return None if None in known else round(sum(cost or 0 for cost in known), 6)
 
 
 def _control_planes(recording: Recording, region: str | None, today: date) -> Iterator[CostItem]:
