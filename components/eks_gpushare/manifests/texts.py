@@ -106,6 +106,8 @@ def texts_within(document: Document, path: FieldPath) -> Texts | None:
 
     Of a literal block every line keeps its place; of other texts all is at their key.
     """
+    if document.origin is not None:
+        return document.origin.texts(path)
     outer = document.text
     if outer is None or outer.root is None:
         return None
@@ -124,6 +126,8 @@ def texts_within(document: Document, path: FieldPath) -> Texts | None:
 
 def place_within(document: Document, path: FieldPath) -> Position | None:
     """Where the first line of a text that is a literal block begins; None of any other."""
+    if document.origin is not None:
+        return document.origin.first_line(path)
     outer = document.text
     if outer is None or outer.root is None:
         return None
