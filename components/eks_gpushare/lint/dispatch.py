@@ -26,6 +26,7 @@ from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
 from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.scopes import Member, all_together, folders_named, scopes_of
 from eks_gpushare.lint.silencing import silenced
+from eks_gpushare.lint.terraform_roots import TerraformRoots, is_terraform, terraform_roots
 from eks_gpushare.lint.variants import is_loose
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.checks.chart_values import values_of_files
@@ -46,8 +47,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Edit, Judgement
     from eks_gpushare.inventory.registry import Edge
     from eks_gpushare.lint.declared import Declared
+    from eks_gpushare.lint.hcl.syntax import Fault
     from eks_gpushare.lint.scopes import FileScope
     from eks_gpushare.lint.stack_side import Stack
+    from eks_gpushare.lint.terraform_roots import Root
     from eks_gpushare.manifests.document import DocumentReader, Read
     from eks_gpushare.manifests.files import GivenFile
     from eks_gpushare.stack_file.yaml_problems import YamlProblem
@@ -97,15 +100,19 @@ class Reading:
     charts: dict[str, str] = field(default_factory=dict)
     """Charts that files of values are for, where a command says so, by their paths."""
     kustomizations: Kustomizations = field(default_factory=lambda: Kustomizations(()))
+    terraform: TerraformRoots = field(default_factory=TerraformRoots)
     named: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Files of values that commands of a file name, by the file."""
     declared: Declared | None = None
     """How files belong together by what somebody says."""
+    _given_as: dict[str, str] = field(default_factory=dict)
+    """Names as the call gave them, by what Terraform calls the files."""
     against: bool = False
     """Whether the files are held against a stack, so that all of them are for its cluster."""
 
     def add(self, given: GivenFile) -> None:
         """Read a file."""
+        self._given_as[posixpath.normpath(given.name)] = given.name
         file = self.files.setdefault(given.name, _File(given.name))
         file.text = given.text
         if given.problem:
@@ -119,6 +126,14 @@ class Reading:
 
     def _text(self, file: _File, text: str) -> bool:
         """Read a text; whether something in it was known."""
+        name = posixpath.normpath(file.name)
+        if name in self.terraform.parsed or is_terraform(name):
+            file.kinds["Terraform"] = None
+            file.found += map(_not_hcl, self.terraform.parsed.get(name, ()))
+            return True
+        if name in self.terraform.taken:
+            file.kinds["File of Terraform"] = None  # of a resource that is judged with it
+            return True
         for reader in TEXT_READERS:
             if reader.matches(file.name, text):
                 file.kinds[reader.name] = None
@@ -186,6 +201,17 @@ class Reading:
             for inner in read.inner:
                 self._document(file, inner, depth + 1)
 
+    def add_root(self, root: Root) -> None:
+        """Take what a root module of Terraform makes."""
+        self.items += root.read.items
+        self.judgements += root.read.judgements
+        for inner in root.read.inner:
+            self._document(self._file(inner.file), inner, 1)
+
+    def _file(self, name: str) -> _File:
+        """What is known of a file, which may be named otherwise than it was given."""
+        return self.files.setdefault(self._given_as.get(name, name), _File(name))
+
     def hold_against(self, stack: Stack) -> None:
         """Take the pools of a stack as the other side of what the files say."""
         self.judgements += judge_against(Inventory(tuple(self.items)), stack)
@@ -209,7 +235,9 @@ class Reading:
             for file in files
         ]
         declared = self.declared.scopes(self.files) if self.declared is not None else {}
-        return scopes_of(members, self.kustomizations.contents, declared)
+        return scopes_of(
+            members, self.kustomizations.contents, declared, self.terraform.contents
+        )
 
     def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
@@ -238,10 +266,9 @@ class Reading:
         below = judgement.path if isinstance(judgement, Problem) else ()
         path = (*judgement.source.path, *below)
         found = _finding(judgement, (*document.at, *path))
-        file = self.files.setdefault(document.file, _File(document.file))
-        file.found.append(
-            Placed(found, document.position(path), document, _edits(judgement, document))
-        )
+        name, position = document.where(path)
+        edits = _edits(judgement, document)
+        self._file(name).found.append(Placed(found, position, document, edits))
 
     def _somewhere(self, found: Finding) -> None:
         for file in self.files.values():
@@ -285,8 +312,14 @@ def read_files(files: Iterable[GivenFile], declared: Declared | None = None) -> 
     kustomizations = Kustomizations(files)
     charts = {path: chart for path, chart in named.charts.items() if chart is not None}
     charts = {**kustomizations.charts, **charts}
+    terraform = terraform_roots(files)
+    files += terraform.further
     reading = Reading(
-        kustomizations=kustomizations, charts=charts, named=named.by_file, declared=declared
+        kustomizations=kustomizations,
+        charts=charts,
+        named=named.by_file,
+        declared=declared,
+        terraform=terraform,
     )
     kustomizations.build_in(_folders_of_applications(files))
     for given in files:
@@ -294,6 +327,8 @@ def read_files(files: Iterable[GivenFile], declared: Declared | None = None) -> 
             reading.add(given)
         except Exception as error:  # noqa: BLE001  (other files are read all the same)
             reading.files[given.name].found.append(Placed(defect(error), None))
+    for root in terraform.roots:
+        reading.add_root(root)
     reading.judgements += map(unapplied, reading.kustomizations.unapplied)
     return reading
 
@@ -356,6 +391,12 @@ def _problem(problem: YamlProblem) -> Placed:
     fix = problem.fix or _FIXES.get(problem.kind, "correct it, or leave the file out")
     found = UNREADABLE.finding(problem.path, message, _sentence(fix))
     return Placed(found, Position(problem.line, problem.column))
+
+
+def _not_hcl(fault: Fault) -> Placed:
+    what = f"It is not read: {fault.what}. The rest of the file is."
+    found = NOT_READ.finding((), what, "Correct it; terraform validate says more.")
+    return Placed(found, Position(fault.place.line, fault.place.column))
 
 
 def _unreadable(why: str) -> Finding:

@@ -66,6 +66,7 @@ def scopes_of(
     members: Sequence[Member],
     kustomizations: Mapping[str, frozenset[str]],
     declared: Mapping[str, frozenset[str]] | None = None,
+    roots: Mapping[str, frozenset[str]] | None = None,
 ) -> tuple[FileScope, ...]:
     """The scopes of some files.
 
@@ -73,6 +74,7 @@ def scopes_of(
         members: The files.
         kustomizations: Files that are kustomizations, each with all that it is built of and itself.
         declared: Scopes that a configuration names, with their files.
+        roots: Folders that are root modules of Terraform, each with all files that it is made of.
     """
     found = [
         FileScope(
@@ -84,7 +86,8 @@ def scopes_of(
     taken = frozenset[str]().union(*(each.files for each in found))
     left = [each for each in members if each.file not in taken]
     inner = {name: files - taken for name, files in kustomizations.items() if name not in taken}
-    return (*found, *_Finder(left, inner).scopes())
+    of_roots = {name: files - taken for name, files in (roots or {}).items()}
+    return (*found, *_Finder(left, inner, of_roots).scopes())
 
 
 def folders_named(values: Iterable[Any]) -> Iterator[str]:
@@ -110,9 +113,13 @@ class _Finder:
     """The work on one call's files."""
 
     def __init__(
-        self, members: Sequence[Member], kustomizations: Mapping[str, frozenset[str]]
+        self,
+        members: Sequence[Member],
+        kustomizations: Mapping[str, frozenset[str]],
+        roots: Mapping[str, frozenset[str]],
     ) -> None:
         self._members = {each.file: each for each in members}
+        self._roots = roots
         self._kustomizations = kustomizations
         self._tops = tops_of(kustomizations)
         self._folders = {
@@ -142,7 +149,10 @@ class _Finder:
     def _make_units(self) -> None:
         for name in self._tops:
             self._add_kustomization(name)
-        owned = frozenset[str]().union(*self._kustomizations.values())
+        for name, files in self._roots.items():
+            why = "Terraform makes it of them"
+            self._add(f"the Terraform root {name}", why, files, frozenset((name,)), certain=True)
+        owned = frozenset[str]().union(*self._kustomizations.values(), *self._roots.values())
         groups: dict[tuple[str, str], list[str]] = {}
         taken = {
             named
@@ -160,6 +170,8 @@ class _Finder:
             built = [each for each in self._tops if posixpath.dirname(each) == folder]
             if kind == "the folder" and len(built) == 1:
                 self._add_beside(f"the kustomization {built[0]}", files)
+            elif kind == "the folder" and not built and (folder or ".") in self._roots:
+                self._add_beside(f"the Terraform root {folder or '.'}", files)
             elif kind != "guides":
                 why = "they are one chart" if kind == "the chart" else "they lie in one folder"
                 self._add(f"{kind} {folder or '.'}", why, files)

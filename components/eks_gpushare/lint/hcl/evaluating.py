@@ -87,9 +87,10 @@ def value_of(expression: Expression, names: Names) -> Any:
     """
     if expression.node is not None and expression.source is not None:
         try:
-            return Evaluation(expression.source, names).value(expression.node)
+            value = Evaluation(expression.source, names).value(expression.node)
         except RecursionError:
             return UNKNOWN
+        return UNKNOWN if value is MISTAKE else value
     return _of_json(expression, expression.given, expression.path, names)
 
 
@@ -221,6 +222,8 @@ class Evaluation:
             return UNKNOWN
         chosen = self._operands(parts[0])
         decided = truth(chosen)
+        if chosen is MISTAKE:
+            return MISTAKE
         if chosen is not UNKNOWN and decided is None:
             return UNKNOWN
         if decided is not None:
@@ -250,7 +253,7 @@ class Evaluation:
         made = HclList()
         for child in node.children:
             if child.type == "expression":
-                made.put(self.value(child), self._source.place(child))
+                made.put(_no_mistake(self.value(child)), self._source.place(child))
         return made
 
     def _object(self, node: Node) -> Any:
@@ -265,7 +268,7 @@ class Evaluation:
             if key is UNKNOWN:
                 made = OpenObject(made, made.places)
                 continue
-            made.put(key, self.value(parts[1]), self._source.place(parts[0]))
+            made.put(key, _no_mistake(self.value(parts[1])), self._source.place(parts[0]))
         return made
 
     def _object_key(self, node: Node) -> Any:
@@ -354,6 +357,8 @@ class Evaluation:
         if name in {"try", "can"}:
             return self._tried(name, parts)
         given = [self.value(each) for each in parts]
+        if any(each is MISTAKE for each in given):
+            return MISTAKE
         if spread and given:
             last = given.pop()
             if not isinstance(last, list):
@@ -444,6 +449,10 @@ def _got(value: Any, key: Any) -> Any:
     if hasattr(value, "get"):
         return value.get(key)
     return MISTAKE
+
+
+def _no_mistake(value: Any) -> Any:
+    return UNKNOWN if value is MISTAKE else value
 
 
 def _is_value(value: Any) -> bool:

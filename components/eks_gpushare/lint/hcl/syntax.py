@@ -254,3 +254,23 @@ def _json_body(document: Document, path: tuple[str | int, ...], given: dict[str,
 def _at(document: Document, path: tuple[str | int, ...]) -> Place:
     found = document.position(path)
     return Place(document.file, found.line, found.column)
+
+
+def parse_variables(file: str, text: str) -> Parsed:
+    """What a file of variables gives, `.tfvars` or `.tfvars.json`; never raises.
+
+    Args:
+        file: Its name, which decides whether it is JSON.
+        text: Its text.
+    """
+    if not file.lower().endswith(".json"):
+        return parse(file, text)
+    texts = read_texts(text, file)
+    faults = tuple(Fault(Place(file, each.line, each.column), each.message) for each in texts.problems)
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return Parsed(Body(), faults or (Fault(Place(file, 1, 1), "it is no JSON"),))
+    if not isinstance(value, dict) or not texts.documents:
+        return Parsed(Body(), faults)
+    return Parsed(_json_body(texts.documents[0], (), value), faults)
