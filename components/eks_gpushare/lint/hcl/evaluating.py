@@ -10,7 +10,7 @@ from eks_gpushare.inventory.values import has_unknown
 from eks_gpushare.lint.hcl.functions import call
 from eks_gpushare.lint.hcl.operators import binary, negative, opposite
 from eks_gpushare.lint.hcl.syntax import template
-from eks_gpushare.lint.hcl.templates import Piece, joined, pieces_of
+from eks_gpushare.lint.hcl.templates import joined, pieces_of
 from eks_gpushare.lint.hcl.values import (
     HclList,
     HclObject,
@@ -18,7 +18,6 @@ from eks_gpushare.lint.hcl.values import (
     Place,
     Text,
     is_open,
-    place_in,
     truth,
     written,
 )
@@ -36,14 +35,6 @@ _MOST_ROUNDS: Final = 2_000
 """Most rounds of a `for`."""
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 _ESCAPED: Final = re.compile(r'\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([nrt"\\]))|\$\$\{|%%\{')
-_MARKS: Final = frozenset(("(", ")", ",", "...", "comment"))
-
-
-class Space(Protocol):
-    """Something with names whose values are found when they are asked for: `var`, `local`."""
-
-    def get(self, name: Any) -> Any:
-        """What has a name: a value, or a further space."""
 
 
 class Names(Protocol):
@@ -401,10 +392,6 @@ class Evaluation:
     def _heredoc_template(self, node: Node) -> Any:
         return joined(pieces_of(node, self._source, self), _plain)
 
-    def piece(self, text: str, place: Place | None, value: Any = None) -> Piece:
-        """A part of a template."""
-        return Piece(text, place, value)
-
 
 class _OfTemplate:
     """The names in a template's file: only those that it is given."""
@@ -497,4 +484,3 @@ def _plain(text: str) -> str:
     return text.replace("$${", "${").replace("%%{", "%{") if "{" in text else text
 
 
-__all__ = ["MISTAKE", "Evaluation", "Names", "Space", "Within", "place_in", "value_of"]

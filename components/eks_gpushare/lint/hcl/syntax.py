@@ -7,6 +7,7 @@ first such file.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -125,8 +126,29 @@ def parse(file: str, text: str) -> Parsed:
         return _of_json(file, text)
     source = Source(file, text.removeprefix("\ufeff").encode("utf-8", "surrogatepass"))
     root = _parser().parse(source.content).root_node
-    faults = tuple(_faults(root, source)) if root.has_error else ()
-    return Parsed(_file_body(root, source), faults)
+    if not root.has_error:
+        return Parsed(_file_body(root, source))
+    body, faults = Body(), []
+    for part in _parts(source):
+        root = _parser().parse(part.content).root_node
+        _fill(body, root, part)
+        faults += _faults(root, part) if root.has_error else []
+    return Parsed(body, tuple(faults[:_MOST_FAULTS]))
+
+
+def _parts(source: Source) -> Iterator[Source]:
+    """A text block by block, so that a mistake in one leaves the others as they are."""
+    start = 0
+    for found in re.finditer(rb"^\}[ \t]*\r?\n", source.content, re.MULTILINE):
+        yield _part(source, start, found.end())
+        start = found.end()
+    yield _part(source, start, len(source.content))
+
+
+def _part(source: Source, start: int, end: int) -> Source:
+    return source._replace(
+        content=source.content[start:end], lines_before=-source.content.count(b"\n", 0, start)
+    )
 
 
 def template(text: str, place: Place, *, lines_of: str = "") -> Expression | None:
@@ -151,11 +173,7 @@ def template(text: str, place: Place, *, lines_of: str = "") -> Expression | Non
 
 def _file_body(root: Node, source: Source) -> Body:
     body = Body()
-    for child in root.children:
-        if child.type == "body":
-            _fill(body, child, source)
-        elif child.type == "ERROR":
-            _fill(body, child, source)
+    _fill(body, root, source)
     return body
 
 

@@ -9,7 +9,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.hcl.values import GAP, Place, Text, truth, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tree_sitter import Node
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.hcl.syntax import Source
 
 _PARTS: Final = frozenset(("template_interpolation", "template_directive"))
+_MARKS: Final = ("_intro", "_start", "_end")
+"""How kinds of nodes end that open, part and close what a directive spans."""
 
 
 class Piece(NamedTuple):
@@ -27,8 +29,9 @@ class Piece(NamedTuple):
     """Where it begins; None of a value."""
     value: Any = None
     is_value: bool = False
-    trims: tuple[bool, bool] = (False, False)
-    """Whether it takes away the white space before it and behind it."""
+
+
+_UNKNOWN: Final = Piece("", None, UNKNOWN, is_value=True)
 
 
 def pieces_of(node: Node, source: Source, evaluation: Evaluation) -> list[Piece]:
@@ -36,170 +39,182 @@ def pieces_of(node: Node, source: Source, evaluation: Evaluation) -> list[Piece]
     children = list(node.children)
     if node.type == "quoted_template":
         start, end = children[0].end_byte, children[-1].start_byte
-        inner = children[1:-1]
-        return list(_between(inner, start, end, source, evaluation))
+        if not any(each.type in _PARTS for each in children):
+            return [_piece(source, start, _text(source, start, end))] if end > start else []
+        literals = _Literals(children, source, start, end, flush=False)
+        return list(_between(children, start, end, literals, evaluation))
     named = [each for each in children if each.type == "heredoc_identifier"]
     if len(named) != 2:  # noqa: PLR2004  (the one that opens and the one that closes)
-        return [Piece("", None, UNKNOWN, is_value=True)]
+        return [_UNKNOWN]
     start = source.content.find(b"\n", named[0].end_byte) + 1
-    end = source.content.rfind(b"\n", 0, named[1].start_byte) + 1
-    inner = [each for each in children if named[0].end_byte <= each.start_byte < named[1].start_byte]
-    found = list(_between(inner, start, max(start, end), source, evaluation, whole_lines=True))
-    opens = children[0]
-    return _flushed(found) if source.text(opens).strip() == "<<-" else found
+    end = max(start, source.content.rfind(b"\n", 0, named[1].start_byte) + 1)
+    flush = source.text(children[0]).strip() == "<<-"
+    literals = _Literals(children, source, start, end, flush=flush)
+    return list(_between(children, start, end, literals, evaluation))
 
 
-def _between(
-    nodes: Sequence[Node],
-    start: int,
-    end: int,
-    source: Source,
-    evaluation: Evaluation,
-    *,
-    whole_lines: bool = False,
-) -> Iterator[Piece]:
-    """The text from one place to another, with what interrupts it."""
-    at = start
+class _Token(NamedTuple):
+    """A line of literal text, or what of it stands between two marks."""
+
+    start: int
+    text: str
+    away: int = 0
+    """Characters at its beginning that are not part of it any more."""
+
+
+class _Literals:
+    """The literal text of a template, as HCL takes it apart: line by line.
+
+    A mark with `~` takes away white space of the line next to it only, and `<<-` takes as many
+    spaces from each line as the one with the fewest has, whatever directives do with it later.
+    https://github.com/hashicorp/hcl/blob/main/hclsyntax/parser_template.go
+    """
+
+    def __init__(
+        self, nodes: Sequence[Node], source: Source, start: int, end: int, *, flush: bool
+    ) -> None:
+        self._source = source
+        marks = list(_marks(nodes))
+        bounds = [start, *(each for mark in marks for each in (mark.start_byte, mark.end_byte)), end]
+        rows: list[list[_Token]] = []
+        for number in range(len(marks) + 1):
+            begin, close = bounds[2 * number], bounds[2 * number + 1]
+            tokens = _lines(source, begin, close)
+            if number and tokens and _trims(marks[number - 1])[1]:
+                first = tokens[0]
+                less = first.text.lstrip()
+                tokens[0] = first._replace(text=less, away=len(first.text) - len(less))
+            if number < len(marks) and tokens and _trims(marks[number])[0]:
+                tokens[-1] = tokens[-1]._replace(text=tokens[-1].text.rstrip())
+            rows.append(tokens)
+        self._tokens = _flushed(rows) if flush else [each for row in rows for each in row]
+
+    def between(self, start: int, end: int) -> Iterator[Piece]:
+        """The text from one byte to another."""
+        for token in self._tokens:
+            if start <= token.start < end and token.text:
+                yield _piece(self._source, token.start, token.text, token.away)
+
+
+def _marks(nodes: Iterable[Node]) -> Iterator[Node]:
+    """What interrupts literal text, in its order."""
     for node in nodes:
-        if node.type not in _PARTS:
-            continue
-        if node.start_byte > at:
-            yield _literal(source, at, node.start_byte)
-        yield from _part(node, source, evaluation)
-        at = node.end_byte
-    if end > at:
-        yield _literal(source, at, end)
-    del whole_lines
+        if node.type == "template_interpolation":
+            yield node
+        elif node.type == "template_directive":
+            for inner in node.children:
+                for each in inner.children:
+                    if each.type.endswith(_MARKS):
+                        yield each
+                    else:
+                        yield from _marks((each,))
 
 
-def _literal(source: Source, start: int, end: int) -> Piece:
-    text = source.content[start:end].decode(errors="replace")
+def _lines(source: Source, start: int, end: int) -> list[_Token]:
+    found = []
+    for line in source.content[start:end].splitlines(keepends=True):
+        found.append(_Token(start, line.decode(errors="replace")))
+        start += len(line)
+    return found
+
+
+def _flushed(rows: Sequence[Sequence[_Token]]) -> list[_Token]:
+    """Without the spaces that all lines begin with."""
+    least: int | None = None
+    begins: set[tuple[int, int]] = set()
+    new_line = True
+    for number, row in enumerate(rows):
+        for index, token in enumerate(row):
+            if new_line:
+                spaces = len(token.text) - len(token.text.lstrip())
+                if token.text.strip() or not token.text.endswith("\n"):
+                    least = spaces if least is None else min(least, spaces)
+                    begins.add((number, index))
+            new_line = token.text.endswith("\n")
+        if number < len(rows) - 1:  # a mark follows
+            least = 0 if new_line else least
+            new_line = False
+    cut = least or 0
+    return [
+        token._replace(text=token.text[cut:], away=token.away + cut)
+        if (number, index) in begins
+        else token
+        for number, row in enumerate(rows)
+        for index, token in enumerate(row)
+    ]
+
+
+def _piece(source: Source, start: int, text: str, away: int = 0) -> Piece:
     if source.fixed is not None:
         return Piece(text, source.fixed)
     line = source.content.count(b"\n", 0, start) + 1 - source.lines_before
     begin = source.content.rfind(b"\n", 0, start) + 1
     column = len(source.content[begin:start].decode(errors="replace")) + 1
-    return Piece(text, Place(source.file, line, column))
+    return Piece(text, Place(source.file, line, column + away))
 
 
-def _part(node: Node, source: Source, evaluation: Evaluation) -> Iterator[Piece]:
+def _text(source: Source, start: int, end: int) -> str:
+    return source.content[start:end].decode(errors="replace")
+
+
+def _between(
+    nodes: Sequence[Node], start: int, end: int, literals: _Literals, evaluation: Evaluation
+) -> Iterator[Piece]:
+    """The text from one place to another, with what interrupts it."""
+    at = start
+    for node in nodes:
+        if node.type not in _PARTS or not start <= node.start_byte < end:
+            continue
+        yield from literals.between(at, node.start_byte)
+        yield from _part(node, literals, evaluation)
+        at = node.end_byte
+    yield from literals.between(at, end)
+
+
+def _part(node: Node, literals: _Literals, evaluation: Evaluation) -> Iterator[Piece]:
     if node.type == "template_interpolation":
         inner = next((each for each in node.children if each.type == "expression"), None)
         value = UNKNOWN if inner is None else evaluation.value(inner)
-        yield Piece("", None, value, is_value=True, trims=_trims(node))
+        yield Piece("", None, value, is_value=True)
         return
     directive = node.children[0]
-    if directive.type == "template_if":
-        yield from _if(directive, source, evaluation)
-    elif directive.type == "template_for":
-        yield from _for(directive, source, evaluation)
+    marks = [each for each in directive.children if each.type.endswith(_MARKS)]
+    sections = list(zip(marks, marks[1:], strict=False))
+    if directive.type == "template_if" and sections:
+        yield from _if(directive, sections, literals, evaluation)
+    elif directive.type == "template_for" and sections:
+        rounds = evaluation.rounds(marks[0])
+        if rounds is None:
+            yield _UNKNOWN
+            return
+        start, end = marks[0].end_byte, marks[-1].start_byte
+        for each in rounds:
+            yield from _between(directive.children, start, end, literals, each)
     else:
-        yield Piece("", None, UNKNOWN, is_value=True)
+        yield _UNKNOWN
 
 
-def _sections(node: Node) -> list[tuple[Node, int, int, list[Node]]]:
-    """The marks of a directive, each with what stands between it and the next."""
-    marks = [each for each in node.children if each.type.endswith(("_intro", "_end"))]
-    return [
-        (
-            one,
-            one.end_byte,
-            other.start_byte,
-            [e for e in node.children if one.end_byte <= e.start_byte < other.start_byte],
-        )
-        for one, other in zip(marks, marks[1:], strict=False)
-    ]
-
-
-def _mark(node: Node) -> Piece:
-    return Piece("", None, "", is_value=True, trims=_trims(node))
+def _if(
+    node: Node, sections: Sequence[tuple[Node, Node]], literals: _Literals, evaluation: Evaluation
+) -> Iterator[Piece]:
+    asked = next((e for e in sections[0][0].children if e.type == "expression"), None)
+    decided = truth(UNKNOWN if asked is None else evaluation.value(asked))
+    if decided is None:
+        yield _UNKNOWN
+    for number, (mark, following) in enumerate(sections):
+        if decided is (number == 0):
+            start, end = mark.end_byte, following.start_byte
+            yield from _between(node.children, start, end, literals, evaluation)
 
 
 def _trims(node: Node) -> tuple[bool, bool]:
-    kinds = [each for each in node.children if each.type.endswith(("_start", "_end", "strip_marker"))]
-    first = bool(kinds) and (kinds[0].text or b"").endswith(b"~")
-    last = bool(kinds) and (kinds[-1].text or b"").startswith(b"~")
+    """Whether a mark takes away white space before it and behind it."""
     markers = [each for each in node.children if each.type == "strip_marker"]
-    if markers:
-        first = first or markers[0].start_byte <= node.start_byte + 2
-        last = last or markers[-1].end_byte >= node.end_byte - 1
-    return first, last
-
-
-def _if(node: Node, source: Source, evaluation: Evaluation) -> Iterator[Piece]:
-    sections = _sections(node)
-    if not sections:
-        yield Piece("", None, UNKNOWN, is_value=True)
-        return
-    intro = sections[0][0]
-    asked = next((each for each in intro.children if each.type == "expression"), None)
-    decided = truth(UNKNOWN if asked is None else evaluation.value(asked))
-    for number, (mark, start, end, inner) in enumerate(sections):
-        yield _mark(mark)
-        if decided is None:
-            if number == 0:
-                yield Piece("", None, UNKNOWN, is_value=True)
-        elif decided is (number == 0):
-            yield from _between(inner, start, end, source, evaluation)
-    yield _mark(next(e for e in reversed(node.children) if e.type.endswith("_end")))
-
-
-def _for(node: Node, source: Source, evaluation: Evaluation) -> Iterator[Piece]:
-    sections = _sections(node)
-    intro = sections[0][0] if sections else None
-    rounds = None if intro is None else evaluation.rounds(intro)
-    if intro is None or rounds is None:
-        yield Piece("", None, UNKNOWN, is_value=True)
-        return
-    _, start, end, inner = sections[0]
-    closing = next(each for each in reversed(node.children) if each.type.endswith("_end"))
-    for each in rounds:
-        yield _mark(intro)
-        yield from _between(inner, start, end, source, each)
-        yield _mark(closing)
-
-
-def _flushed(pieces: Sequence[Piece]) -> list[Piece]:
-    """Without the spaces that all lines begin with, as `<<-` has it."""
-    least: int | None = None
-    begins = True
-    for piece in pieces:
-        if piece.is_value:
-            least = 0 if begins else least
-            begins = False
-            continue
-        for number, line in enumerate(piece.text.split("\n")):
-            last = number == piece.text.count("\n")
-            starts = begins if number == 0 else True
-            if starts and not (last and not line and piece is pieces[-1]):
-                spaces = len(line) - len(line.lstrip(" "))
-                if line.strip() or last:
-                    least = spaces if least is None else min(least, spaces)
-        begins = piece.text.endswith("\n") if piece.text else begins
-        if piece.text and not piece.text.endswith("\n"):
-            begins = False
-    cut = least or 0
-    return pieces_without(pieces, cut) if cut else list(pieces)
-
-
-def pieces_without(pieces: Sequence[Piece], cut: int) -> list[Piece]:
-    """Pieces with some spaces less at the beginning of each line."""
-    made: list[Piece] = []
-    begins = True
-    for piece in pieces:
-        if piece.is_value or not piece.text:
-            made.append(piece)
-            begins = begins and not piece.is_value
-            continue
-        for number, line in enumerate(piece.text.splitlines(keepends=True)):
-            away = min(cut, len(line) - len(line.lstrip(" "))) if (number or begins) else 0
-            place = piece.place
-            if place is not None:
-                first = place.column if number == 0 else 1
-                place = Place(place.file, place.line + number, first + away)
-            made.append(piece._replace(text=line[away:], place=place))
-        begins = piece.text.endswith("\n")
-    return made
+    middle = (node.start_byte + node.end_byte) // 2
+    return (
+        any(each.start_byte == node.start_byte + 2 for each in markers),
+        any(each.end_byte == node.end_byte - 1 and each.start_byte >= middle for each in markers),
+    )
 
 
 def joined(pieces: Sequence[Piece], unescape: Callable[[str], str]) -> Any:
@@ -219,7 +234,7 @@ def joined(pieces: Sequence[Piece], unescape: Callable[[str], str]) -> Any:
     gaps = False
     length = 0
     place: Place | None = None
-    for number, piece in enumerate(pieces):
+    for piece in pieces:
         if piece.is_value:
             text = piece.value if isinstance(piece.value, str) else written(piece.value)
             gaps = gaps or text is UNKNOWN or bool(getattr(text, "gaps", False))
@@ -228,11 +243,6 @@ def joined(pieces: Sequence[Piece], unescape: Callable[[str], str]) -> Any:
         else:
             text = unescape(piece.text)
             before = place = piece.place
-        if number and pieces[number - 1].is_value and pieces[number - 1].trims[1]:
-            text = text.lstrip() if not piece.is_value else text
-        following = pieces[number + 1] if number + 1 < len(pieces) else None
-        if following is not None and following.is_value and following.trims[0]:
-            text = text.rstrip() if not piece.is_value else text
         starts.append(length)
         places.append(before)
         parts.append(str(text))
