@@ -206,9 +206,9 @@ class Reading:
         self.items += root.read.items
         self.judgements += root.read.judgements
         for inner in root.read.inner:
-            self._document(self._file(inner.file), inner, 1)
+            self._document(self.file_named(inner.file), inner, 1)
 
-    def _file(self, name: str) -> _File:
+    def file_named(self, name: str) -> _File:
         """What is known of a file, which may be named otherwise than it was given."""
         return self.files.setdefault(self._given_as.get(name, name), _File(name))
 
@@ -268,7 +268,7 @@ class Reading:
         found = _finding(judgement, (*document.at, *path))
         name, position = document.where(path)
         edits = _edits(judgement, document)
-        self._file(name).found.append(Placed(found, position, document, edits))
+        self.file_named(name).found.append(Placed(found, position, document, edits))
 
     def _somewhere(self, found: Finding) -> None:
         for file in self.files.values():
@@ -329,6 +329,8 @@ def read_files(files: Iterable[GivenFile], declared: Declared | None = None) -> 
             reading.files[given.name].found.append(Placed(defect(error), None))
     for root in terraform.roots:
         reading.add_root(root)
+    for name, error in terraform.broken:
+        reading.file_named(name).found.append(Placed(defect(error), None))
     reading.judgements += map(unapplied, reading.kustomizations.unapplied)
     return reading
 

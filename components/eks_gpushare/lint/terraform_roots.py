@@ -50,6 +50,8 @@ class TerraformRoots:
     taken: set[str] = field(default_factory=set)
     """Files of YAML that a root module reads, so that they are judged with it."""
 
+    broken: list[tuple[str, Exception]] = field(default_factory=list)
+    """Root modules whose evaluation failed, each by a file of it: a defect."""
     further: list[GivenFile] = field(default_factory=list)
     """Files that they take in and that the call did not give."""
 
@@ -90,8 +92,11 @@ def terraform_roots(files: Sequence[GivenFile]) -> TerraformRoots:
     called = {each for module in modules.values() for each in _called(module)}
     for folder, module in modules.items():
         if folder not in called:
-            made.roots.append(reading.root(folder, module))
-    further = frozenset[str]().union(*(root.files for root in made.roots), made.parsed) - given.keys()
+            try:
+                made.roots.append(reading.root(folder, module))
+            except Exception as error:  # noqa: BLE001  (other files are read all the same)
+                made.broken.append((module.files[0], error))
+    further = {*made.parsed, *made.taken} - given.keys()
     made.further = [read_file(name) for name in sorted(further)]
     return made
 
@@ -184,8 +189,9 @@ class _Reading:
         resources = [_resource(each, name) for each in made]
         expressions = {each.address: each.references for each in made}
         read = read_resources(resources, TerraformConfiguration.of_expressions(expressions))
-        self._made.taken |= folders.used & _written_in(made)
-        return Root(name, read, frozenset((*self._files(module, set()), *folders.used)))
+        taken = folders.used & _written_in(made)
+        self._made.taken |= taken
+        return Root(name, read, frozenset((*self._files(module, set()), *taken)))
 
     def _variables(self, folder: str, module: ModuleFiles) -> dict[str, Any]:
         """Values that files of variables in the folder give, as Terraform takes them by itself."""
@@ -260,26 +266,16 @@ def _resource(made: Made, build: str) -> Resource:
     for key, each in made.values.items():
         values.put(key, settled(each, texts=key in _TEXTS), made.values.places.get(key))
     document = hcl_document(made.address, values, made.place, build)
-    return Resource(document, (), made.kind, made.address, values, made.present is not False)
+    is_there = made.present is not False
+    return Resource(document, (), made.kind, made.address, document.value, is_there)
 
 
-def _written_in(made: Iterable[Made]) -> set[str]:
-    """Files that values of resources are written in."""
-    from eks_gpushare.lint.hcl.values import HclObject, Text
+def _written_in(made: Iterable[Made]) -> frozenset[str]:
+    """Files that values of resources are written in, of those that are there."""
+    from eks_gpushare.lint.hcl.values import files_in
 
-    found: set[str] = set()
-    waiting: list[Any] = [each.values for each in made if each.kind in _OF_CLUSTERS]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, Text) and value.at is not None:
-            found.add(value.at(1, 1).file)
-        if isinstance(value, HclObject):
-            found |= {place.file for place in value.places.values()}
-        if isinstance(value, dict):
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-    return found
+    there = (each for each in made if each.kind in _OF_CLUSTERS and each.present is not False)
+    return frozenset[str]().union(*(files_in(each.values) for each in there))
 
 
 _OF_CLUSTERS: Final = frozenset(("helm_release", "kubectl_manifest", "kubernetes_manifest"))

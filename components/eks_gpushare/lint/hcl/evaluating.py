@@ -17,6 +17,8 @@ from eks_gpushare.lint.hcl.values import (
     OpenObject,
     Place,
     Text,
+    files_in,
+    has_gaps,
     is_open,
     truth,
     written,
@@ -120,7 +122,7 @@ def _of_json(expression: Expression, given: Any, path: tuple[str | int, ...], na
 
 def _without_end(value: Any) -> Any:
     if isinstance(value, Text) and value.endswith("\n"):
-        return Text(value[:-1], value.at, gaps=value.gaps, encoded=value.encoded)
+        return value.like(value[:-1])
     return value
 
 
@@ -184,7 +186,7 @@ class Evaluation:
     def _key(self, node: Node) -> Any:
         inner = node.children[0]
         if inner.type == "legacy_index":
-            return int(self._source.text(inner.children[-1]))
+            return int("".join(filter(str.isdecimal, self._source.text(inner))))
         found = next((each for each in inner.children if each.type == "expression"), None)
         return UNKNOWN if found is None else self.value(found)
 
@@ -384,6 +386,10 @@ class Evaluation:
         if self._depth > _MOST_DEPTH:
             return UNKNOWN
         made = Evaluation(read.source, names, self._depth + 1).value(read.node)
+        if isinstance(made, str):
+            at = made.at if isinstance(made, Text) else None
+            gaps, files = has_gaps(made), files_in(made) | {name}
+            made = Text(made, at or (lambda line, column: Place(name, line, column)), gaps=gaps, files=files)
         return made if text.endswith("\n") else _without_end(made)
 
     def _quoted_template(self, node: Node) -> Any:

@@ -22,7 +22,9 @@ from eks_gpushare.lint.hcl.values import (
     HclList,
     HclObject,
     OpenObject,
+    Place,
     Text,
+    files_in,
     has_gaps,
     is_open,
     number,
@@ -126,7 +128,7 @@ def _set(given: Any) -> Any:
     if given is UNKNOWN:
         return UNKNOWN
     made: list[Any] = []
-    for each in given:
+    for each in _list(given):
         if each not in made:
             made.append(each)
     if all(isinstance(each, str) for each in made):
@@ -135,9 +137,13 @@ def _set(given: Any) -> Any:
 
 
 def _list(given: Any) -> Any:
-    if isinstance(given, list):
+    """Of one type: numbers beside texts become texts."""
+    if not isinstance(given, list):
+        return UNKNOWN
+    scalars = all(isinstance(each, str | bool | int | float) for each in given)
+    if not scalars or len({isinstance(each, str) for each in given}) == 1:
         return given
-    return UNKNOWN
+    return HclList((written(each) for each in given), getattr(given, "places", ()))
 
 
 def _map(given: Any) -> Any:
@@ -268,7 +274,7 @@ def _indent(spaces: Any, given: Any) -> Any:
 
 
 def _like(given: Any, text: str) -> Text:
-    return Text(text, getattr(given, "at", None), gaps=has_gaps(given))
+    return given.like(text) if isinstance(given, Text) else Text(text)
 
 
 def _trimmed(given: Any) -> Any:
@@ -282,7 +288,8 @@ def _join(by: Any, *lists: Any) -> Any:
     texts = [written(each) for each in listed]
     gaps = any(each is UNKNOWN or has_gaps(each) for each in texts)
     first = next((each.at for each in listed if isinstance(each, Text) and each.at), None)
-    return Text(by.join(GAP if each is UNKNOWN else each for each in texts), first, gaps=gaps)
+    whole = by.join(GAP if each is UNKNOWN else each for each in texts)
+    return Text(whole, first, gaps=gaps, files=files_in(HclList(listed)))
 
 
 def _replace(given: Any, old: str, new: str) -> Any:
@@ -431,9 +438,7 @@ def _file(files: Files, path: Any) -> Any:
 
 def of_file(name: str, text: str) -> Text:
     """The text of a file, whose lines are those of the file."""
-    from eks_gpushare.lint.hcl.values import Place
-
-    return Text(text, lambda line, column: Place(name, line, column))
+    return Text(text, lambda line, column: Place(name, line, column), files=frozenset((name,)))
 
 
 def _file_exists(files: Files, path: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.hcl.values import Place, Text, place_in
+from eks_gpushare.lint.hcl.values import Place, Text, place_in, plain
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.texts import Texts, read_texts
 
@@ -109,14 +109,14 @@ def hcl_document(address: str, value: Any, place: Place, build: str) -> Document
 
     Args:
         address: Its address, by which findings name it.
-        value: Its values.
+        value: Its values, as expressions have made them.
         place: Where it stands.
         build: The root module that makes it.
     """
     origin = HclOrigin(UNKNOWN if value is None else value, place, build)
     return Document(
         place.file,
-        value,
+        plain(value),
         origin.position,
         index=place.line,
         editable=False,

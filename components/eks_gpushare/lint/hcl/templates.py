@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.hcl.values import GAP, Place, Text, truth, written
+from eks_gpushare.lint.hcl.values import GAP, Place, Text, files_in, truth, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -267,4 +267,5 @@ def joined(pieces: Sequence[Piece], unescape: Callable[[str], str]) -> Any:
         first = found.column if not lines else 1
         return Place(found.file, found.line + lines, first + len(below) - below.rfind("\n") - 1)
 
-    return Text(whole, at if fallback is not None else None, gaps=gaps)
+    files = frozenset[str]().union(*(files_in(piece.value) for piece in pieces))
+    return Text(whole, at if fallback is not None else None, gaps=gaps, files=files)

@@ -60,7 +60,7 @@ class HclList(list[Any]):
 class Text(str):
     """A text that knows where its lines are written, and what it was made of."""
 
-    __slots__ = ("at", "encoded", "gaps")
+    __slots__ = ("at", "encoded", "files", "gaps")
 
     at: Callable[[int, int], Place] | None
     """The place of a line and a column of it."""
@@ -68,6 +68,8 @@ class Text(str):
     """Whether parts of it are not known, and stand there as `GAP`."""
     encoded: Any
     """The value that it is the YAML or JSON of; None where it was not made so."""
+    files: frozenset[str]
+    """The files that parts of it are from."""
 
     def __new__(
         cls,
@@ -76,11 +78,16 @@ class Text(str):
         *,
         gaps: bool = False,
         encoded: Any = None,
+        files: frozenset[str] = frozenset(),
     ) -> Text:
         """Make one."""
         made = super().__new__(cls, text)
-        made.at, made.gaps, made.encoded = at, gaps, encoded
+        made.at, made.gaps, made.encoded, made.files = at, gaps, encoded, files
         return made
+
+    def like(self, text: str) -> Text:
+        """Another text with the same origin."""
+        return Text(text, self.at, gaps=self.gaps, files=files_in(self))
 
 
 def has_gaps(value: Any) -> bool:
@@ -91,6 +98,24 @@ def has_gaps(value: Any) -> bool:
 def is_open(value: Any) -> bool:
     """Whether an object may have more keys than are seen."""
     return isinstance(value, PartlyKnown)
+
+
+def files_in(value: Any) -> frozenset[str]:
+    """The files that a value is written in, as far as it tells."""
+    found: set[str] = set()
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Text):
+            found |= each.files
+            waiting.append(each.encoded)
+        elif isinstance(each, HclObject):
+            found |= {place.file for place in each.places.values()}
+            waiting += each.values()
+        elif isinstance(each, HclList):
+            found |= {place.file for place in each.places if place is not None}
+            waiting += each
+    return frozenset(found)
 
 
 def place_in(value: Any, key: Any) -> Place | None:
@@ -123,6 +148,17 @@ def settled(value: Any, *, texts: bool = False) -> Any:
     return value
 
 
+def plain(value: Any) -> Any:
+    """A value with texts that are nothing but texts, which parsers in C insist on."""
+    if isinstance(value, HclObject):
+        made = type(value)({str(key): plain(each) for key, each in value.items()})
+        made.places = value.places
+        return made
+    if isinstance(value, HclList):
+        return HclList((plain(each) for each in value), value.places)
+    return str(value) if isinstance(value, Text) else value
+
+
 def written(value: Any) -> Any:
     """A scalar within a text; `UNKNOWN` of what has no text."""
     if isinstance(value, bool):
@@ -130,7 +166,7 @@ def written(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, str | int | float):
-        return str(value) if not isinstance(value, str) else value
+        return str(value)
     return UNKNOWN
 
 

@@ -176,7 +176,8 @@ def _written_out(document: Document, place: FieldPath, kind: str, given: Any) ->
         inside = document.inside(place, made)
         origin = inside.origin
         if isinstance(origin, HclOrigin):
-            inside = replace(inside, position=replace(origin, value=made).position, origin=replace(origin, value=made))
+            origin = replace(origin, value=object_of(kind, origin.value))
+            inside = replace(inside, position=origin.position, origin=origin)
         yield replace(inside, editable=False)
 
 
@@ -286,12 +287,17 @@ def _release(source: Source, given: Any) -> Release:
     return Release(
         source=source,
         name=text(at(given, "name")),
-        chart="" if chart is UNKNOWN else chart_name(str(chart)),
+        chart="" if chart is UNKNOWN or _is_own(str(chart)) else chart_name(str(chart)),
         version=text(at(given, "version")),
         namespace=text(at(given, "namespace"), "default"),
         values=values if seen else UNKNOWN,
         paths=paths,
     )
+
+
+def _is_own(chart: str) -> bool:
+    """Whether a chart is a folder of the repository, which may have any name and any values."""
+    return chart.startswith((".", "/", "~")) and not chart.endswith((".tgz", ".tar.gz"))
 
 
 def _places(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
