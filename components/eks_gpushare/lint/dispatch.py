@@ -126,19 +126,28 @@ class Reading:
 
     def _text(self, file: _File, text: str) -> bool:
         """Read a text; whether something in it was known."""
-        name = posixpath.normpath(file.name)
-        if name in self.terraform.parsed or is_terraform(name):
-            file.kinds["Terraform"] = None
-            file.found += map(_not_hcl, self.terraform.parsed.get(name, ()))
-            return True
-        if name in self.terraform.taken:
-            file.kinds["File of Terraform"] = None  # of a resource that is judged with it
+        if self._of_terraform(file):
             return True
         for reader in TEXT_READERS:
             if reader.matches(file.name, text):
                 file.kinds[reader.name] = None
                 self._take(file, reader.read(file.name, text), 0)
                 return True
+        return self._yaml(file, text)
+
+    def _of_terraform(self, file: _File) -> bool:
+        """Whether a file is one of Terraform's, or is judged with a resource that it is for."""
+        name = posixpath.normpath(file.name)
+        if name in self.terraform.taken:
+            file.kinds["File of Terraform"] = None
+            return True
+        if name in self.terraform.parsed or is_terraform(name):
+            file.kinds["Terraform"] = None
+            file.found += map(_not_hcl, self.terraform.parsed.get(name, ()))
+            return True
+        return False
+
+    def _yaml(self, file: _File, text: str) -> bool:
         if not (_is_yaml(file.name) or file.name == STDIN or _looks_like_yaml(file.name, text)):
             return False
         bad = unreadable_character(text)
@@ -235,9 +244,7 @@ class Reading:
             for file in files
         ]
         declared = self.declared.scopes(self.files) if self.declared is not None else {}
-        return scopes_of(
-            members, self.kustomizations.contents, declared, self.terraform.contents
-        )
+        return scopes_of(members, self.kustomizations.contents, declared, self.terraform.contents)
 
     def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
@@ -329,8 +336,8 @@ def read_files(files: Iterable[GivenFile], declared: Declared | None = None) -> 
             reading.files[given.name].found.append(Placed(defect(error), None))
     for root in terraform.roots:
         reading.add_root(root)
-    for name, error in terraform.broken:
-        reading.file_named(name).found.append(Placed(defect(error), None))
+    for name, fault in terraform.broken:
+        reading.file_named(name).found.append(Placed(defect(fault), None))
     reading.judgements += map(unapplied, reading.kustomizations.unapplied)
     return reading
 

@@ -149,9 +149,7 @@ class _Finder:
     def _make_units(self) -> None:
         for name in self._tops:
             self._add_kustomization(name)
-        for name, files in self._roots.items():
-            why = "Terraform makes it of them"
-            self._add(f"the Terraform root {name}", why, files, frozenset((name,)), certain=True)
+        self._add_roots()
         owned = frozenset[str]().union(*self._kustomizations.values(), *self._roots.values())
         groups: dict[tuple[str, str], list[str]] = {}
         taken = {
@@ -167,14 +165,19 @@ class _Finder:
             if kind == "guides":
                 self._add_guides(files, beside=groups.get(("the folder", folder)))
         for (kind, folder), files in groups.items():
-            built = [each for each in self._tops if posixpath.dirname(each) == folder]
-            if kind == "the folder" and len(built) == 1:
-                self._add_beside(f"the kustomization {built[0]}", files)
-            elif kind == "the folder" and not built and (folder or ".") in self._roots:
-                self._add_beside(f"the Terraform root {folder or '.'}", files)
+            built = self._built_in(folder) if kind == "the folder" else None
+            if built is not None:
+                self._add_beside(built, files)
             elif kind != "guides":
                 why = "they are one chart" if kind == "the chart" else "they lie in one folder"
                 self._add(f"{kind} {folder or '.'}", why, files)
+
+    def _built_in(self, folder: str) -> str | None:
+        """The unit that a folder is built as, which what lies beside it belongs to."""
+        built = [each for each in self._tops if posixpath.dirname(each) == folder]
+        if not built and (folder or ".") in self._roots:
+            return f"the Terraform root {folder or '.'}"
+        return f"the kustomization {built[0]}" if len(built) == 1 else None
 
     def _group(self, file: str) -> tuple[str, str]:
         """The kind of unit that a file is of, and its folder."""
@@ -199,6 +202,11 @@ class _Finder:
         self._units[name] = replace(unit, files=whole, why=why, declared=False)
         for file in files:
             self._by_file.setdefault(file, []).append(name)
+
+    def _add_roots(self) -> None:
+        for name, files in self._roots.items():
+            why = "Terraform makes it of them"
+            self._add(f"the Terraform root {name}", why, files, frozenset((name,)), certain=True)
 
     def _add_kustomization(self, name: str) -> str:
         why = "it is built of them"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.lint.readers.terraform import Resource, read_resources
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
-from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.files import read_file
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.lint.hcl.modules import Made, ModuleFiles
     from eks_gpushare.lint.hcl.syntax import Fault, Parsed
+    from eks_gpushare.manifests.document import Read
     from eks_gpushare.manifests.files import GivenFile
 
 ENDINGS: Final = (".tf", ".tofu", ".tf.json", ".tofu.json")
@@ -102,8 +102,8 @@ def terraform_roots(files: Sequence[GivenFile]) -> TerraformRoots:
 
 
 def _called(module: ModuleFiles) -> Iterator[str]:
-    from eks_gpushare.lint.hcl.modules import NOTHING
     from eks_gpushare.lint.hcl.evaluating import value_of
+    from eks_gpushare.lint.hcl.modules import NOTHING
 
     for call in module.calls.values():
         source = call.body.attributes.get("source")
@@ -171,9 +171,7 @@ class _Reading:
         known = {name.removeprefix(above) for name in self._given if name.startswith(above)}
         for top, inner, files in os.walk(folder or "."):
             inner[:] = sorted(each for each in inner if not each.startswith("."))
-            known |= {
-                posixpath.relpath(posixpath.join(top, each), folder or ".") for each in files
-            }
+            known |= {posixpath.relpath(posixpath.join(top, each), folder or ".") for each in files}
             if len(known) > _MOST_BELOW:
                 return None
         return sorted(known)
@@ -280,4 +278,3 @@ def _written_in(made: Iterable[Made]) -> frozenset[str]:
 
 _OF_CLUSTERS: Final = frozenset(("helm_release", "kubectl_manifest", "kubernetes_manifest"))
 """Resources that say all that is of interest in a file of YAML which they are made of."""
-

@@ -25,7 +25,19 @@ MAX_FOLDERS: Final = 20_000
 """Most folders that are looked into."""
 
 ENDINGS: Final = (
-    *(".yaml", ".yml", ".json", ".toml", ".sh", ".bash", ".md", ".markdown", ".txt", ".tf", ".tofu"),
+    *(
+        ".yaml",
+        ".yml",
+        ".json",
+        ".toml",
+        ".sh",
+        ".bash",
+        ".md",
+        ".markdown",
+        ".txt",
+        ".tf",
+        ".tofu",
+    ),
     *(".tfvars", ".yaml.tmpl", ".yml.tmpl", ".yaml.gotmpl"),
 )
 """What is read of a folder. A file that is named is read whatever it is called."""

@@ -20,6 +20,7 @@ from eks_gpushare.lint.hcl.values import (
     files_in,
     has_gaps,
     is_open,
+    number,
     truth,
     written,
 )
@@ -91,7 +92,9 @@ def _of_json(expression: Expression, given: Any, path: tuple[str | int, ...], na
     document = expression.document
     where = document.position(path) if document is not None else None
     place = (
-        expression.place if where is None else Place(expression.place.file, where.line, where.column)
+        expression.place
+        if where is None
+        else Place(expression.place.file, where.line, where.column)
     )
     if isinstance(given, dict):
         made = HclObject()
@@ -162,14 +165,14 @@ class Evaluation:
         return self._followed(value, rest)
 
     def _followed(self, value: Any, nodes: Sequence[Node]) -> Any:
-        for number, node in enumerate(nodes):
+        for index, node in enumerate(nodes):
             if node.type == "get_attr":
                 value = _got(value, self._source.text(node.children[-1]))
             elif node.type == "index":
                 value = _got(value, self._key(node))
             elif node.type == "splat":
                 inner = node.children[0]
-                rest = [*inner.children[1:], *nodes[number + 1 :]]
+                rest = [*inner.children[1:], *nodes[index + 1 :]]
                 return self._splat(value, rest)
             else:
                 return UNKNOWN
@@ -231,12 +234,14 @@ class Evaluation:
 
     def _binary_operation(self, node: Node) -> Any:
         depth = 0
-        for number, child in enumerate(node.children):
+        for index, child in enumerate(node.children):
             depth += (child.type == "(") - (child.type == ")")
-            if depth == 0 and child.type in _OPERATORS and number:
-                left = self._operands(node.children[:number])
+            if depth == 0 and child.type in _OPERATORS and index:
+                left = self._operands(node.children[:index])
                 return binary(
-                    child.type, left, lambda: self._operands(node.children[number + 1 :])  # noqa: B023
+                    child.type,
+                    left,
+                    lambda: self._operands(node.children[index + 1 :]),  # noqa: B023
                 )
         return UNKNOWN
 
@@ -296,7 +301,7 @@ class Evaluation:
         grouped = any(each.type == "ellipsis" for each in node.children)
         for inner in rounds:
             kept = inner.condition(node)
-            key = written(inner.value(parts[0])) if kept else None
+            key: Any = written(inner.value(parts[0])) if kept else None
             if kept is UNKNOWN or key is UNKNOWN:
                 made = OpenObject(made, made.places)
                 continue
@@ -389,7 +394,9 @@ class Evaluation:
         if isinstance(made, str):
             at = made.at if isinstance(made, Text) else None
             gaps, files = has_gaps(made), files_in(made) | {name}
-            made = Text(made, at or (lambda line, column: Place(name, line, column)), gaps=gaps, files=files)
+            made = Text(
+                made, at or (lambda line, column: Place(name, line, column)), gaps=gaps, files=files
+            )
         return made if text.endswith("\n") else _without_end(made)
 
     def _quoted_template(self, node: Node) -> Any:
@@ -423,25 +430,15 @@ _OPERATORS: Final = frozenset(
 
 def _got(value: Any, key: Any) -> Any:
     """What stands at a key or an index."""
-    if value is UNKNOWN or key is UNKNOWN:
+    if UNKNOWN in (value, key):
         return UNKNOWN
-    if value is MISTAKE or value is None:
-        return MISTAKE
     if isinstance(value, dict):
-        key = written(key)
-        if key in value:
-            return value[key]
-        return UNKNOWN if is_open(value) else MISTAKE
+        name = written(key)
+        return value.get(name, UNKNOWN if is_open(value) else MISTAKE)
     if isinstance(value, list):
-        number = key if isinstance(key, int) else None
-        if isinstance(key, str) and key.isdecimal():
-            number = int(key)
-        if number is None or not -1 < number < len(value):
-            return MISTAKE
-        return value[number]
-    if hasattr(value, "get"):
-        return value.get(key)
-    return MISTAKE
+        at = number(key)
+        return value[at] if isinstance(at, int) and -1 < at < len(value) else MISTAKE
+    return value.get(key) if hasattr(value, "get") else MISTAKE
 
 
 def _no_mistake(value: Any) -> Any:
@@ -449,8 +446,11 @@ def _no_mistake(value: Any) -> Any:
 
 
 def _is_value(value: Any) -> bool:
-    return value is None or value is MISTAKE or value is UNKNOWN or isinstance(
-        value, bool | int | float | str | dict | list
+    return (
+        value is None
+        or value is MISTAKE
+        or value is UNKNOWN
+        or isinstance(value, bool | int | float | str | dict | list)
     )
 
 
@@ -488,5 +488,3 @@ def _escape(found: re.Match[str]) -> str:
 
 def _plain(text: str) -> str:
     return text.replace("$${", "${").replace("%%{", "%{") if "{" in text else text
-
-

@@ -37,6 +37,9 @@ from eks_gpushare.manifests.texts import read_texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.manifests.document import Document
+
 _MOST: Final = 2_000
 """Most items that a function makes."""
 
@@ -91,7 +94,7 @@ def _merge(*given: Any) -> Any:
         if not isinstance(each, dict):
             return UNKNOWN
         if is_open(each):
-            made = OpenObject({key: UNKNOWN for key in made}, made.places)
+            made = OpenObject(dict.fromkeys(made, UNKNOWN), made.places)
         for key, value in each.items():
             made.put(key, value, place_in(each, key))
     return made
@@ -186,7 +189,9 @@ def _keys(given: Any) -> Any:
 def _values(given: Any) -> Any:
     if is_open(given):
         return UNKNOWN
-    return HclList((given[key] for key in sorted(given)), [place_in(given, k) for k in sorted(given)])
+    return HclList(
+        (given[key] for key in sorted(given)), [place_in(given, k) for k in sorted(given)]
+    )
 
 
 def _element(given: Any, index: Any) -> Any:
@@ -211,8 +216,7 @@ def _to_json(value: Any) -> Any:
     if value is UNKNOWN:
         return GAP
     if isinstance(value, dict):
-        made = {str(key): _to_json(each) for key, each in sorted(value.items())}
-        return made
+        return {str(key): _to_json(each) for key, each in sorted(value.items())}
     if isinstance(value, list):
         return [_to_json(each) for each in value]
     return str(value) if isinstance(value, str) else value
@@ -239,32 +243,37 @@ def _decode(given: Any) -> Any:
         return UNKNOWN
     (document,) = texts.documents
 
-    def placed(value: Any, path: tuple[str | int, ...]) -> Any:
-        def place(inner: tuple[str | int, ...]) -> Any:
-            if not isinstance(given, Text) or given.at is None:
-                return None
-            return given.at(*document.position(inner))
+    return _placed(document, document.value, (), given)
 
-        if isinstance(value, dict):
-            made = HclObject()
-            for key, each in value.items():
-                made.put(key, placed(each, (*path, key)), place((*path, key)))
-            return made
-        if isinstance(value, list):
-            listed = HclList()
-            for index, each in enumerate(value):
-                listed.put(placed(each, (*path, index)), place((*path, index)))
-            return listed
-        return value
 
-    return placed(document.value, ())
+def _placed(document: Document, value: Any, path: FieldPath, given: str) -> Any:
+    """A value of a text of YAML, with the places where the text is written."""
+
+    def place(step: str | int) -> Place | None:
+        if not isinstance(given, Text) or given.at is None:
+            return None
+        return given.at(*document.position((*path, step)))
+
+    if isinstance(value, dict):
+        made = HclObject()
+        for key, each in value.items():
+            made.put(key, _placed(document, each, (*path, key), given), place(key))
+        return made
+    if isinstance(value, list):
+        listed = HclList()
+        for index, each in enumerate(value):
+            listed.put(_placed(document, each, (*path, index), given), place(index))
+        return listed
+    return value
 
 
 def _base64(given: Any) -> Any:
     """Readers of user data take what is no base64 as it stands, so that its lines are known."""
     if given is UNKNOWN or has_gaps(given):
         return given
-    return Text(base64.b64encode(given.encode()).decode(), getattr(given, "at", None), encoded=given)
+    return Text(
+        base64.b64encode(given.encode()).decode(), getattr(given, "at", None), encoded=given
+    )
 
 
 def _indent(spaces: Any, given: Any) -> Any:
@@ -321,29 +330,29 @@ def _format(pattern: str, *given: Any) -> Any:
         if verb == "%":
             return "%"
         value = given[int(index) - 1] if index else left.pop(0)
-        if verb in "vs" and isinstance(value, bool | int | float | str):
-            text = str(written(value))
-        elif verb == "v" and value is None:
-            text = "null"
-        elif verb in "vq":
-            text = str(_encode(value))
-        elif verb == "d":
-            text = f"{'+' if '+' in flags and number(value) >= 0 else ''}{int(number(value))}"
-        elif verb in "fFeEgG":
-            text = f"%{'+' if '+' in flags else ''}.{precision or 6}{verb}" % number(value)
-        elif verb in "xXob":
-            text = format(int(number(value)), verb)
-        elif verb == "t":
-            text = str(written(truth(value)))
-        else:
-            raise ValueError(verb)
+        text = _formatted(verb, value, "+" if "+" in flags else "", precision or "6")
         if width and "-" in flags:
             return text.ljust(int(width))
         if width and "0" in flags:
             return text.zfill(int(width))
-        return text.rjust(int(width)) if width else text
+        return text.rjust(int(width or 0))
 
     return _VERB.sub(one, pattern)
+
+
+def _formatted(verb: str, value: Any, sign: str, precision: str) -> str:
+    """A value by one of the verbs that Terraform shares with C."""
+    if verb in "vs" and isinstance(value, bool | int | float | str):
+        return str(written(value))
+    if verb in "vq":
+        return str(_encode(value))
+    if verb in "dxXob":
+        return format(int(number(value)), f"{sign}{verb}")
+    if verb in "fFeEgG":
+        return str(f"%{sign}.{precision}{verb}" % number(value))
+    if verb == "t":
+        return str(written(truth(value)))
+    raise ValueError(verb)
 
 
 def _format_list(pattern: str, *given: Any) -> Any:
@@ -355,7 +364,9 @@ def _format_list(pattern: str, *given: Any) -> Any:
 
 
 def _range(*given: Any) -> Any:
-    start, end, *step = [number(each) for each in given] if len(given) > 1 else [0, number(given[0])]
+    start, end, *step = (
+        [number(each) for each in given] if len(given) > 1 else [0, number(given[0])]
+    )
     by = step[0] if step else (1 if end >= start else -1)
     made = HclList()
     while (start < end if by > 0 else start > end) and len(made) < _MOST:
@@ -522,7 +533,7 @@ _WHOLE: Final[Mapping[str, Callable[..., Any]]] = {
     ),
     "reverse": lambda given: HclList(reversed(given)),
     "setintersection": lambda first, *more: _set([e for e in first if all(e in m for m in more)]),
-    "setproduct": lambda *given: HclList(HclList(each) for each in product(*given)),
+    "setproduct": lambda *given: HclList(map(HclList, product(*given))),
     "setsubtract": lambda one, other: _set([each for each in one if each not in other]),
     "setunion": lambda *given: _set(list(chain.from_iterable(given))),
     "signum": lambda given: (number(given) > 0) - (number(given) < 0),

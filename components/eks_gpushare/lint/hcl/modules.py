@@ -489,7 +489,9 @@ def references(body: Body) -> dict[str, Any]:
     return made
 
 
-_REFERENCE: Final = re.compile(r"[A-Za-z_][\w-]*(?:\[[^\[\]]*\])?(?:\.[A-Za-z_][\w-]*(?:\[[^\[\]]*\])?)+")
+_REFERENCE: Final = re.compile(
+    r"[A-Za-z_][\w-]*(?:\[[^\[\]]*\])?(?:\.[A-Za-z_][\w-]*(?:\[[^\[\]]*\])?)+"
+)
 
 
 def _names_in(expression: Expression) -> Iterator[str]:

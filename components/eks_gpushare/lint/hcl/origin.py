@@ -43,7 +43,11 @@ class HclOrigin:
         place, value, rest = self._walked(path)
         if rest or not isinstance(value, str):
             return None
-        if isinstance(value, Text) and value.encoded is not None and not isinstance(value.encoded, str):
+        if (
+            isinstance(value, Text)
+            and value.encoded is not None
+            and not isinstance(value.encoded, str)
+        ):
             document = hcl_document("", value.encoded, place, self.build)
             return Texts((document,), ())
         at = value.at if isinstance(value, Text) else None

@@ -128,7 +128,8 @@ def parse(file: str, text: str) -> Parsed:
     root = _parser().parse(source.content).root_node
     if not root.has_error:
         return Parsed(_file_body(root, source))
-    body, faults = Body(), []
+    body = Body()
+    faults: list[Fault] = []
     for part in _parts(source):
         root = _parser().parse(part.content).root_node
         _fill(body, root, part)
@@ -284,7 +285,9 @@ def parse_variables(file: str, text: str) -> Parsed:
     if not file.lower().endswith(".json"):
         return parse(file, text)
     texts = read_texts(text, file)
-    faults = tuple(Fault(Place(file, each.line, each.column), each.message) for each in texts.problems)
+    faults = tuple(
+        Fault(Place(file, each.line, each.column), each.message) for each in texts.problems
+    )
     try:
         value = json.loads(text)
     except ValueError:

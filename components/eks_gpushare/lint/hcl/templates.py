@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
@@ -75,7 +76,11 @@ class _Literals:
     ) -> None:
         self._source = source
         marks = list(_marks(nodes))
-        bounds = [start, *(each for mark in marks for each in (mark.start_byte, mark.end_byte)), end]
+        bounds = [
+            start,
+            *(each for mark in marks for each in (mark.start_byte, mark.end_byte)),
+            end,
+        ]
         rows: list[list[_Token]] = []
         for number in range(len(marks) + 1):
             begin, close = bounds[2 * number], bounds[2 * number + 1]
@@ -179,7 +184,7 @@ def _part(node: Node, literals: _Literals, evaluation: Evaluation) -> Iterator[P
         return
     directive = node.children[0]
     marks = [each for each in directive.children if each.type.endswith(_MARKS)]
-    sections = list(zip(marks, marks[1:], strict=False))
+    sections = list(pairwise(marks))
     if directive.type == "template_if" and sections:
         yield from _if(directive, sections, literals, evaluation)
     elif directive.type == "template_for" and sections:

@@ -39,19 +39,22 @@ def _typed(value: Any, node: Node, source: Source, names: Names) -> Any:
         return value
     if name == "object" and isinstance(value, dict):
         return _object(value, parts[0], source, names)
-    if name == "map" and isinstance(value, dict):
+    if name in {"map", "list", "set"}:
+        return _each(value, parts[0], source, names)
+    return _typed(value, parts[0], source, names) if name == "optional" else value
+
+
+def _each(value: Any, node: Node, source: Source, names: Names) -> Any:
+    """What a map, a list or a set holds, each of one type."""
+    if isinstance(value, dict):
         made = type(value)() if isinstance(value, HclObject) else HclObject()
         for key, each in value.items():
-            made.put(key, _typed(each, parts[0], source, names), place_in(value, key))
+            made.put(key, _typed(each, node, source, names), place_in(value, key))
         return made
-    if name in {"list", "set"} and isinstance(value, list):
-        listed = HclList()
-        for index, each in enumerate(value):
-            listed.put(_typed(each, parts[0], source, names), place_in(value, index))
-        return listed
-    if name == "optional":
-        return _typed(value, parts[0], source, names)
-    return value
+    listed = HclList()
+    for index, each in enumerate(value if isinstance(value, list) else ()):
+        listed.put(_typed(each, node, source, names), place_in(value, index))
+    return listed if isinstance(value, list) else value
 
 
 def _object(value: dict[str, Any], node: Node, source: Source, names: Names) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import PartlyKnown
@@ -79,7 +79,7 @@ class Text(str):
         gaps: bool = False,
         encoded: Any = None,
         files: frozenset[str] = frozenset(),
-    ) -> Text:
+    ) -> Self:
         """Make one."""
         made = super().__new__(cls, text)
         made.at, made.gaps, made.encoded, made.files = at, gaps, encoded, files
@@ -140,7 +140,7 @@ def settled(value: Any, *, texts: bool = False) -> Any:
         made.places = value.places
         return made
     if isinstance(value, list):
-        of = HclList((settled(each, texts=texts) for each in value))
+        of = HclList(settled(each, texts=texts) for each in value)
         of.places = getattr(value, "places", [])
         return of
     if has_gaps(value) and not texts and "\n" not in value.rstrip() and value.encoded is None:
