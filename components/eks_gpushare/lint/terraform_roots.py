@@ -258,14 +258,37 @@ def _expanded(made: Iterable[Made]) -> Iterator[Made]:
 
 def _resource(made: Made, build: str) -> Resource:
     from eks_gpushare.lint.hcl.origin import hcl_document
-    from eks_gpushare.lint.hcl.values import HclObject, settled
+    from eks_gpushare.lint.hcl.values import settled
 
-    values = HclObject()
+    values = type(made.values)()
     for key, each in made.values.items():
-        values.put(key, settled(each, texts=key in _TEXTS), made.values.places.get(key))
+        given = _as_blocks(each, key) if made.kind.startswith("aws_") else each
+        values.put(key, settled(given, texts=key in _TEXTS), made.values.places.get(key))
     document = hcl_document(made.address, values, made.place, build)
     is_there = made.present is not False
     return Resource(document, (), made.kind, made.address, document.value, is_there)
+
+
+_BLOCKS: Final = frozenset(
+    (
+        *("scaling_config", "taint", "launch_template", "mixed_instances_policy", "override"),
+        *("launch_template_specification", "tag", "metadata_options", "network_interfaces"),
+        *("block_device_mappings", "ebs", "vpc_config", "encryption_config", "provider"),
+    )
+)
+"""Blocks that JSON may have without a list where there is one."""
+
+
+def _as_blocks(value: Any, key: str) -> Any:
+    from eks_gpushare.lint.hcl.values import HclList, HclObject
+
+    if isinstance(value, HclObject):
+        made = type(value)({each: _as_blocks(of, each) for each, of in value.items()})
+        made.places = value.places
+        return HclList([made]) if key in _BLOCKS else made
+    if isinstance(value, HclList):
+        return HclList((_as_blocks(each, "") for each in value), value.places)
+    return value
 
 
 def _written_in(made: Iterable[Made]) -> frozenset[str]:

@@ -14,6 +14,7 @@ from eks_gpushare.lint.hcl.evaluating import MISTAKE, Within, value_of
 from eks_gpushare.lint.hcl.values import (
     HclList,
     HclObject,
+    OpenObject,
     Place,
     has_gaps,
     is_open,
@@ -427,7 +428,7 @@ NOTHING: Final[Any] = _Nothing()
 
 def _values(body: Body, names: Names, above: Sequence[str] = ()) -> HclObject:
     """Arguments and blocks, each kind of block as a list, as plans have them."""
-    made = HclObject()
+    made = HclObject() if body.is_whole else OpenObject()
     for key, each in body.attributes.items():
         if above or key not in _META:
             value = value_of(each, names)

@@ -1,8 +1,7 @@
 """Modules of the registry that most clusters on EKS are made with, as the resources they make.
 
 Their own files are not among those of a repository. What their inputs become is told here as far as
-it has to do with nodes and charts; held against the modules themselves, which are HCL too, in
-`tests/lint/test_hcl_registry.py`.
+it has to do with nodes and charts.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.hcl.modules import Made
     from eks_gpushare.lint.hcl.values import Place
 
-_NO_INSTANCE_TYPE_SIZES: Final = {"min_size": 1, "max_size": 3, "desired_size": 1}
+_SIZES: Final = {"min_size": 1, "max_size": 3, "desired_size": 1}
 _STANDARD: Final = "AL2023_x86_64_STANDARD"
 _STANDARD_SINCE: Final = 21
 """The major version whose groups have that image unless they say otherwise.
@@ -136,7 +135,7 @@ def _managed(call: Made, given: _Inputs, key: str, major: int | None) -> Iterato
         given.put(values, "ami_type", "ami_type", _default_ami(major))
     values.update(_taints(given))
     sizes = HclObject()
-    for name, number in _NO_INSTANCE_TYPE_SIZES.items():
+    for name, number in _SIZES.items():
         given.put(sizes, name, name, number)
     values.put("scaling_config", HclList([sizes]), call.place)
     own_template = given.get("use_custom_launch_template", otherwise=True)
@@ -225,7 +224,7 @@ def _self_managed(call: Made, given: _Inputs, key: str, major: int | None) -> It
     yield _resource(call, "aws_launch_template.this[0]", template)
     values = HclObject()
     given.put(values, "name", "name", key)
-    for name, number in _NO_INSTANCE_TYPE_SIZES.items():
+    for name, number in _SIZES.items():
         given.put(values, name, name, number)
     tags = HclList([HclObject({"key": "kubernetes.io/cluster/of-module", "value": "owned"})])
     more = given.get("autoscaling_group_tags")

@@ -68,7 +68,7 @@ class Expression:
     path: tuple[str | int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Body:
     """What stands between braces."""
 
@@ -76,6 +76,8 @@ class Body:
     keys: dict[str, Place] = field(default_factory=dict)
     """Where the name of each attribute stands."""
     blocks: list[Block] = field(default_factory=list)
+    is_whole: bool = True
+    """Whether all of it could be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,7 @@ def _fill(body: Body, node: Node, source: Source) -> None:
 
 def _block(node: Node, source: Source) -> Block:
     kind, *rest = node.children
-    body, labels = Body(), []
+    body, labels = Body(is_whole=not node.has_error), []
     for child in rest:
         if child.type == "string_lit":
             labels.append(source.text(child).strip('"'))

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.manifests.document import Document
+    from eks_gpushare.manifests.texts import Texts
 
 _ROOT: Final = ("planned_values", "root_module")
 _MOST_MODULES: Final = 30
@@ -264,7 +265,7 @@ def _release(source: Source, given: Any) -> Release:
     seen = at(given, "values") is not UNKNOWN
     for index, each in enumerate(items(at(given, "values"))):
         texts = read_texts(each, "") if isinstance(each, str) else None
-        if each is UNKNOWN or (texts is not None and texts.problems):
+        if each is UNKNOWN or (texts is not None and _is_partly_seen(texts, each)):
             seen = False
         elif texts and texts.documents and isinstance(texts.documents[0].value, dict):
             given_values = texts.documents[0].value
@@ -293,6 +294,11 @@ def _release(source: Source, given: Any) -> Release:
         values=values if seen else UNKNOWN,
         paths=paths,
     )
+
+
+def _is_partly_seen(texts: Texts, given: str) -> bool:
+    """Whether something in a text of values hides what it says, such as what is filled in."""
+    return bool(texts.problems) or (not texts.documents and "${" in given)
 
 
 def _is_own(chart: str) -> bool:
