@@ -166,6 +166,7 @@ def test_a_dynamic_block_is_there_for_each_value() -> None:
     )
     (nodes,) = nodes_of({"main.tf": known})
 
+    assert nodes.taints is not UNKNOWN
     assert [str(each) for each in nodes.taints] == ["a:NoSchedule", "b:NoSchedule"]
     assert ("GPU1081", "main.tf", 8) in found({"main.tf": known})
     assert nodes_of({"main.tf": DYNAMIC % "var.taints"})[0].taints is UNKNOWN
@@ -196,8 +197,10 @@ VALUES: dict[str, tuple[str, dict[str, str], str, int]] = {
         8,
     ),
     "a heredoc with a local": (
-        "  values = [<<-EOT\n    driver:\n      version: ${var.version}\n    mig:\n"
-        "      strategy: %s\n  EOT\n  ]",
+        (
+            "  values = [<<-EOT\n    driver:\n      version: ${var.version}\n    mig:\n"
+            "      strategy: %s\n  EOT\n  ]"
+        ),
         {},
         "main.tf",
         10,
@@ -228,8 +231,10 @@ VALUES: dict[str, tuple[str, dict[str, str], str, int]] = {
         7,
     ),
     "a dynamic set": (
-        '  dynamic "set" {\n    for_each = { "mig.strategy" = "%s" }\n    content {\n'
-        "      name  = set.key\n      value = set.value\n    }\n  }",
+        (
+            '  dynamic "set" {\n    for_each = { "mig.strategy" = "%s" }\n    content {\n'
+            "      name  = set.key\n      value = set.value\n    }\n  }"
+        ),
         {},
         "main.tf",
         9,
@@ -350,29 +355,38 @@ spec: {}
     ("text", "others", "file", "line"),
     [
         (
-            'resource "kubectl_manifest" "pool" {\n  yaml_body = <<-EOT\n    apiVersion: '
-            "karpenter.sh/%s\n    kind: NodePool\n    metadata:\n      name: a\n  EOT\n}\n",
+            (
+                'resource "kubectl_manifest" "pool" {\n  yaml_body = <<-EOT\n    apiVersion: '
+                "karpenter.sh/%s\n    kind: NodePool\n    metadata:\n      name: a\n  EOT\n}\n"
+            ),
             {},
             "main.tf",
             3,
         ),
         (
-            'resource "kubernetes_manifest" "pool" {\n  manifest = {\n    apiVersion = '
-            '"karpenter.sh/%s"\n    kind = "NodePool"\n  }\n}\n',
+            (
+                'resource "kubernetes_manifest" "pool" {\n  manifest = {\n    apiVersion = '
+                '"karpenter.sh/%s"\n    kind = "NodePool"\n  }\n}\n'
+            ),
             {},
             "main.tf",
             3,
         ),
         (
-            'resource "kubectl_manifest" "pool" {\n  for_each = fileset(path.module, "pools/*.yaml")\n'
-            '  yaml_body = templatefile("${path.module}/${each.value}", { name = "a" })\n}\n',
+            (
+                'resource "kubectl_manifest" "pool" {\n'
+                '  for_each = fileset(path.module, "pools/*")\n'
+                '  yaml_body = templatefile("${path.module}/${each.value}", { name = "a" })\n}\n'
+            ),
             {"pools/a.yaml": POOL},
             "pools/a.yaml",
             1,
         ),
         (
-            'resource "kubernetes_manifest" "pool" {\n'
-            '  manifest = yamldecode(file("${path.module}/pool.yaml"))\n}\n',
+            (
+                'resource "kubernetes_manifest" "pool" {\n'
+                '  manifest = yamldecode(file("${path.module}/pool.yaml"))\n}\n'
+            ),
             {"pool.yaml": POOL.replace("${name}", "a")},
             "pool.yaml",
             1,
@@ -508,6 +522,7 @@ def test_json_is_read_as_terraform_does() -> None:
     (nodes,) = nodes_of(files)
 
     assert (nodes.ami, nodes.least, nodes.most) == (OLD, 1, 2)
+    assert nodes.taints is not UNKNOWN
     assert [str(each) for each in nodes.taints] == ["a:NoSchedule"]
     assert ("GPU1072", "main.tf.json", 12) in found(files)
 

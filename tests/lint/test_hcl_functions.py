@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.hcl.folders import Folders, ModuleFiles
 from eks_gpushare.lint.hcl.functions import FUNCTIONS
-from eks_gpushare.lint.hcl.modules import Folders, Instance, ModuleFiles
+from eks_gpushare.lint.hcl.modules import Instance
 from eks_gpushare.lint.hcl.syntax import parse
 from eks_gpushare.lint.hcl.values import OpenObject, plain
 

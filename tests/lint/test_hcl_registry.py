@@ -128,7 +128,8 @@ def test_what_a_node_boots_with(lines: Iterable[str], user_data: Any) -> None:
 
 @pytest.mark.parametrize("groups", ["var.groups", "{ for name in var.names : name => {} }"])
 def test_groups_that_are_not_known_are_none(groups: str) -> None:
-    text = f'module "eks" {{\n  source = "terraform-aws-modules/eks/aws"\n  eks_managed_node_groups = {groups}\n}}\n'
+    inputs = f"  eks_managed_node_groups = {groups}"
+    text = ADDONS % ("terraform-aws-modules/eks/aws", inputs)
 
     assert [each for each in items_of(text) if isinstance(each, Nodes)] == []
 
@@ -156,10 +157,8 @@ def test_a_self_managed_group_of_the_module() -> None:
 
 
 def test_a_group_by_the_module_of_groups() -> None:
-    text = (
-        'module "gpu" {\n  source = "terraform-aws-modules/eks/aws//modules/eks-managed-node-group"\n'
-        '  name = "gpu"\n  instance_types = ["g5.xlarge"]\n}\n'
-    )
+    source = "terraform-aws-modules/eks/aws//modules/eks-managed-node-group"
+    text = ADDONS % (source, '  name = "gpu"\n  instance_types = ["g5.xlarge"]')
 
     assert nodes_of(text).name == "gpu"
 
@@ -177,14 +176,18 @@ module "addons" {
     [
         (
             "aws-ia/eks-data-addons/aws",
-            "  enable_nvidia_gpu_operator = true\n  nvidia_gpu_operator_helm_config = {\n"
-            "    values = [<<-EOT\n      mig:\n        strategy: %s\n    EOT\n    ]\n  }",
+            (
+                "  enable_nvidia_gpu_operator = true\n  nvidia_gpu_operator_helm_config = {\n"
+                "    values = [<<-EOT\n      mig:\n        strategy: %s\n    EOT\n    ]\n  }"
+            ),
             7,
         ),
         (
             "aws-ia/eks-blueprints-addons/aws",
-            '  helm_releases = {\n    gpu-operator = {\n      chart = "gpu-operator"\n'
-            '      values = [yamlencode({ mig = { strategy = "%s" } })]\n    }\n  }',
+            (
+                '  helm_releases = {\n    gpu-operator = {\n      chart = "gpu-operator"\n'
+                '      values = [yamlencode({ mig = { strategy = "%s" } })]\n    }\n  }'
+            ),
             6,
         ),
         (
@@ -212,9 +215,13 @@ def test_an_addon_is_there_unless_it_is_switched_off(switch: str, count: int) ->
 TWINS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "a managed group": (
         "aws_eks_node_group",
-        'node_group_name = "gpu"\n instance_types = ["g5.xlarge"]\n ami_type = "AL2023_x86_64_NVIDIA"\n'
-        ' labels = { a = "b" }\n taint {\n key = "k"\n value = "v"\n effect = "NO_EXECUTE"\n }\n'
-        " scaling_config {\n min_size = 0\n desired_size = 1\n max_size = 3\n }\n",
+        (
+            'node_group_name = "gpu"\n instance_types = ["g5.xlarge"]\n'
+            ' ami_type = "AL2023_x86_64_NVIDIA"\n'
+            ' labels = { a = "b" }\n'
+            ' taint {\n key = "k"\n value = "v"\n effect = "NO_EXECUTE"\n }\n'
+            " scaling_config {\n min_size = 0\n desired_size = 1\n max_size = 3\n }\n"
+        ),
         {
             "node_group_name": "gpu",
             "instance_types": ["g5.xlarge"],
@@ -226,8 +233,10 @@ TWINS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "an Auto Scaling group": (
         "aws_autoscaling_group",
-        'name = "gpu"\n min_size = 1\n max_size = 2\n tag {\n key = "kubernetes.io/cluster/a"\n'
-        ' value = "owned"\n propagate_at_launch = true\n }\n',
+        (
+            'name = "gpu"\n min_size = 1\n max_size = 2\n tag {\n key = "kubernetes.io/cluster/a"\n'
+            ' value = "owned"\n propagate_at_launch = true\n }\n'
+        ),
         {
             "name": "gpu",
             "min_size": 1,
@@ -239,9 +248,11 @@ TWINS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "a chart": (
         "helm_release",
-        'name = "a"\n chart = "gpu-operator"\n namespace = "ops"\n version = "v26.3.0"\n'
-        ' values = [yamlencode({ mig = { strategy = "mixed" } })]\n'
-        ' set {\n name = "driver.enabled"\n value = "false"\n }\n',
+        (
+            'name = "a"\n chart = "gpu-operator"\n namespace = "ops"\n version = "v26.3.0"\n'
+            ' values = [yamlencode({ mig = { strategy = "mixed" } })]\n'
+            ' set {\n name = "driver.enabled"\n value = "false"\n }\n'
+        ),
         {
             "name": "a",
             "chart": "gpu-operator",
@@ -258,9 +269,11 @@ TWINS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "an object": (
         "kubernetes_pod_v1",
-        'metadata {\n name = "p"\n namespace = "ml"\n }\n spec {\n container {\n name = "c"\n'
-        ' resources {\n limits = { "nvidia.com/gpu" = "1" }\n }\n }\n'
-        ' toleration {\n key = "k"\n operator = "Exists"\n }\n }\n',
+        (
+            'metadata {\n name = "p"\n namespace = "ml"\n }\n spec {\n container {\n name = "c"\n'
+            ' resources {\n limits = { "nvidia.com/gpu" = "1" }\n }\n }\n'
+            ' toleration {\n key = "k"\n operator = "Exists"\n }\n }\n'
+        ),
         {
             "metadata": [{"name": "p", "namespace": "ml"}],
             "spec": [
@@ -275,8 +288,10 @@ TWINS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "a configuration": (
         "kubernetes_config_map_v1",
-        'metadata {\n name = "c"\n namespace = "ops"\n }\n data = {\n any = <<-EOT\n'
-        "  version: v1\n  EOT\n }\n",
+        (
+            'metadata {\n name = "c"\n namespace = "ops"\n }\n data = {\n any = <<-EOT\n'
+            "  version: v1\n  EOT\n }\n"
+        ),
         {"metadata": [{"name": "c", "namespace": "ops"}], "data": {"any": "version: v1\n"}},
     ),
     "a manifest": (

@@ -16,13 +16,23 @@ from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.beside import beside, named_values
+from eks_gpushare.lint.file_findings import (
+    GIVE,
+    NO_KIND,
+    is_template,
+    not_hcl,
+    not_read,
+    problem_of,
+    sentence,
+    unreadable,
+)
 from eks_gpushare.lint.judging import Scoped, in_all_builds
 from eks_gpushare.lint.node_classes import class_of
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.texts import TEXT_READERS
 from eks_gpushare.lint.references import references
-from eks_gpushare.lint.report import FileReport, Placed
-from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
+from eks_gpushare.lint.report import FileReport, Placed, finding_of
+from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE
 from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.scopes import Member, all_together, folders_named, scopes_of
 from eks_gpushare.lint.silencing import silenced
@@ -47,7 +57,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Edit, Judgement
     from eks_gpushare.inventory.registry import Edge
     from eks_gpushare.lint.declared import Declared
-    from eks_gpushare.lint.hcl.syntax import Fault
     from eks_gpushare.lint.scopes import FileScope
     from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.lint.terraform_roots import Root
@@ -117,12 +126,12 @@ class Reading:
         file.text = given.text
         if given.problem:
             file.readable = False
-            file.found.append(Placed(_unreadable(given.problem), None))
+            file.found.append(Placed(unreadable(given.problem), None))
         elif given.note:
-            file.found.append(Placed(_not_read(given.note), None))
+            file.found.append(Placed(not_read(given.note), None))
         elif not self._text(file, given.text) and not file.found:
-            what = "It holds nothing" if not given.text.strip() else _NO_KIND
-            file.found.append(Placed(NOT_READ.finding((), f"{what}.", _GIVE), None))
+            what = "It holds nothing" if not given.text.strip() else NO_KIND
+            file.found.append(Placed(NOT_READ.finding((), f"{what}.", GIVE), None))
 
     def _text(self, file: _File, text: str) -> bool:
         """Read a text; whether something in it was known."""
@@ -143,7 +152,7 @@ class Reading:
             return True
         if name in self.terraform.parsed or is_terraform(name):
             file.kinds["Terraform"] = None
-            file.found += map(_not_hcl, self.terraform.parsed.get(name, ()))
+            file.found += map(not_hcl, self.terraform.parsed.get(name, ()))
             return True
         return False
 
@@ -153,14 +162,14 @@ class Reading:
         bad = unreadable_character(text)
         if bad is not None:
             file.readable = False
-            file.found.append(_problem(bad))
+            file.found.append(problem_of(bad))
             return False
         texts = read_texts(text, file.name, most=max(0, min(MAX_ITEMS, _MOST_ITEMS - self.read)))
         self.read += texts.items
         about_ours = _MAY_BE_OURS.search(text) or "{{" in text
         if texts.problems and is_json_file(file.name) and not about_ours:
-            what = f"{_sentence(texts.problems[0].message)} Nothing in it is of Kubernetes or GPUs."
-            file.found.append(Placed(NOT_READ.finding((), what, _GIVE), None))
+            what = f"{sentence(texts.problems[0].message)} Nothing in it is of Kubernetes or GPUs."
+            file.found.append(Placed(NOT_READ.finding((), what, GIVE), None))
             return True
         for problem in texts.problems:
             self._yaml_problem(file, problem, text)
@@ -178,16 +187,16 @@ class Reading:
     def _yaml_problem(self, file: _File, problem: YamlProblem, text: str) -> None:
         if problem.kind == "duplicate":
             message = f"{problem.message[:1].upper()}{problem.message[1:]}."
-            found = TWICE.finding(problem.path, message, _sentence(problem.fix))
+            found = TWICE.finding(problem.path, message, sentence(problem.fix))
             file.found.append(Placed(found, Position(problem.line, problem.column)))
-        elif _is_template(text, problem.line):
+        elif is_template(text, problem.line):
             message = "It is a template that is not rendered, so it is not checked."
             fix = "Give what it makes: helm template CHART | eks-gpushare lint -"
             found = TEMPLATE.finding((), message, fix)
             file.found.append(Placed(found, Position(problem.line, problem.column)))
         else:
             file.readable = False
-            file.found.append(_problem(problem))
+            file.found.append(problem_of(problem))
 
     def _document(self, file: _File, document: Document, depth: int) -> bool:
         self.documents += 1
@@ -268,11 +277,11 @@ class Reading:
         """Put a judgement to the file that it is about."""
         document = judgement.source.document
         if not isinstance(document, Document):  # of a stack, not of a file
-            self._somewhere(_finding(judgement, judgement.source.path))
+            self._somewhere(finding_of(judgement, judgement.source.path))
             return
         below = judgement.path if isinstance(judgement, Problem) else ()
         path = (*judgement.source.path, *below)
-        found = _finding(judgement, (*document.at, *path))
+        found = finding_of(judgement, (*document.at, *path))
         name, position = document.where(path)
         edits = _edits(judgement, document)
         self.file_named(name).found.append(Placed(found, position, document, edits))
@@ -293,17 +302,8 @@ class Reading:
         return tuple(file.report(day) for file in self.files.values())
 
 
-_FIXES: Final = {
-    "size": "give a smaller file, or parts of it",
-    "depth": "give a file with fewer levels",
-    "alias": "define the anchor above its use, in the same document",
-    "documents": "begin each document with ---",
-}
-"""What to do where the parser does not tell."""
 _MAY_BE_OURS: Final = re.compile(r"apiVersion|nvidia|gpu|planned_values|AWS::", re.IGNORECASE)
 """What a file is about that is worth a word where it cannot be read."""
-_NO_KIND = "It is of no kind that is read"
-_GIVE = "Leave it out, or see docs/lint.md for what is read."
 
 
 def read_files(files: Iterable[GivenFile], declared: Declared | None = None) -> Reading:
@@ -382,48 +382,6 @@ def _edits(judgement: Judgement, document: Document) -> tuple[Edit, ...]:
 def _kind(reader: DocumentReader, document: Document) -> str:
     kind = document.value.get("kind") if isinstance(document.value, dict) else None
     return f"{reader.name} {kind}" if reader.name == "Kubernetes" else reader.name
-
-
-def _finding(judgement: Judgement, at: tuple[str | int, ...]) -> Finding:
-    if isinstance(judgement, NotSeen):
-        what = judgement.what.rstrip(".")
-        message = (
-            f"It cannot be decided, since something is not known: {what}. {judgement.rule.title}"
-        )
-        return judgement.rule.finding(at, message, "Give files with the final values.", "info")
-    rule = judgement.rule
-    return rule.finding(at, judgement.message, judgement.fix, judgement.severity)
-
-
-def _problem(problem: YamlProblem) -> Placed:
-    message = _sentence(problem.message)
-    fix = problem.fix or _FIXES.get(problem.kind, "correct it, or leave the file out")
-    found = UNREADABLE.finding(problem.path, message, _sentence(fix))
-    return Placed(found, Position(problem.line, problem.column))
-
-
-def _not_hcl(fault: Fault) -> Placed:
-    what = f"It is not read: {fault.what}. The rest of the file is."
-    found = NOT_READ.finding((), what, "Correct it; terraform validate says more.")
-    return Placed(found, Position(fault.place.line, fault.place.column))
-
-
-def _unreadable(why: str) -> Finding:
-    return UNREADABLE.finding((), f"It cannot be read: {why}.", "Give a file that can be read.")
-
-
-def _not_read(why: str) -> Finding:
-    return NOT_READ.finding((), f"It is not read: {why}.", _GIVE)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-def _is_template(text: str, line: int) -> bool:
-    """Whether what cannot be read is a template: of an engine, or of `envsubst`."""
-    lines = text.splitlines()
-    return "{{" in text or "${" in "".join(lines[line - 1 : line])
 
 
 def _is_yaml(name: str) -> bool:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eks_gpushare.facts.index import names_of
 from eks_gpushare.findings.finding import has_errors
 from eks_gpushare.findings.pages import is_security
+from eks_gpushare.inventory.problem import NotSeen
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding, Position
     from eks_gpushare.findings.silenced import Silence
-    from eks_gpushare.inventory.problem import Edit
+    from eks_gpushare.inventory.problem import Edit, Judgement
     from eks_gpushare.manifests.document import Document
 
 
@@ -84,3 +85,15 @@ class FileReport(NamedTuple):
         found = [each.as_json() for each in self.found]
         told = {"file": self.file, "ok": self.ok, "read": list(self.kinds), "findings": found}
         return {**told, "silenced": [each.as_json() for each in self.silenced]}
+
+
+def finding_of(judgement: Judgement, at: tuple[str | int, ...]) -> Finding:
+    """A judgement as a finding at a place."""
+    if isinstance(judgement, NotSeen):
+        what = judgement.what.rstrip(".")
+        message = (
+            f"It cannot be decided, since something is not known: {what}. {judgement.rule.title}"
+        )
+        return judgement.rule.finding(at, message, "Give files with the final values.", "info")
+    rule = judgement.rule
+    return rule.finding(at, judgement.message, judgement.fix, judgement.severity)

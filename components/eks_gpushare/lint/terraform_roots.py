@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.lint.readers.terraform import Resource, read_resources
+from eks_gpushare.lint.readers.terraform import TerraformResource, read_resources
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.manifests.files import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from eks_gpushare.lint.hcl.modules import Made, ModuleFiles
-    from eks_gpushare.lint.hcl.syntax import Fault, Parsed
+    from eks_gpushare.lint.hcl.folders import ModuleFiles
+    from eks_gpushare.lint.hcl.modules import MadeResource
+    from eks_gpushare.lint.hcl.syntax import Fault, ParsedHcl
     from eks_gpushare.manifests.document import Read
     from eks_gpushare.manifests.files import GivenFile
 
@@ -102,8 +103,8 @@ def terraform_roots(files: Sequence[GivenFile]) -> TerraformRoots:
 
 
 def _called(module: ModuleFiles) -> Iterator[str]:
+    from eks_gpushare.lint.hcl.blocks import NOTHING
     from eks_gpushare.lint.hcl.evaluating import value_of
-    from eks_gpushare.lint.hcl.modules import NOTHING
 
     for call in module.calls.values():
         source = call.body.attributes.get("source")
@@ -120,7 +121,7 @@ class _Reading:
     def __init__(self, given: Mapping[str, str], made: TerraformRoots) -> None:
         self._given, self._made = given, made
         self._modules: dict[str, ModuleFiles | None] = {}
-        self._parsed: dict[str, Parsed] = {}
+        self._parsed: dict[str, ParsedHcl] = {}
         self._texts: dict[str, str | None] = {}
 
     def module(self, folder: str) -> ModuleFiles | None:
@@ -131,7 +132,7 @@ class _Reading:
         return self._modules[folder]
 
     def _module(self, folder: str) -> ModuleFiles | None:
-        from eks_gpushare.lint.hcl.modules import ModuleFiles
+        from eks_gpushare.lint.hcl.folders import ModuleFiles
 
         # All files of its folder are a module, whichever of them the call gave.
         own = [name for name in self._given if posixpath.dirname(name) == folder]
@@ -148,12 +149,12 @@ class _Reading:
             module.add(name, self._file(name).body)
         return module
 
-    def _file(self, name: str) -> Parsed:
-        from eks_gpushare.lint.hcl.syntax import Body, Parsed, parse
+    def _file(self, name: str) -> ParsedHcl:
+        from eks_gpushare.lint.hcl.syntax import Body, ParsedHcl, parse
 
         if name not in self._parsed:
             text = self.read(name)
-            parsed = Parsed(Body()) if text is None else parse(name, text)
+            parsed = ParsedHcl(Body()) if text is None else parse(name, text)
             self._parsed[name] = parsed
             self._made.parsed[name] = parsed.faults
         return self._parsed[name]
@@ -178,7 +179,8 @@ class _Reading:
 
     def root(self, folder: str, module: ModuleFiles) -> Root:
         """What a root module makes."""
-        from eks_gpushare.lint.hcl.modules import Folders, Instance
+        from eks_gpushare.lint.hcl.folders import Folders
+        from eks_gpushare.lint.hcl.modules import Instance
 
         folders = Folders(self.module, self.read, self.below)
         instance = Instance(module, folders, folder, self._variables(folder, module))
@@ -193,8 +195,8 @@ class _Reading:
 
     def _variables(self, folder: str, module: ModuleFiles) -> dict[str, Any]:
         """Values that files of variables in the folder give, as Terraform takes them by itself."""
+        from eks_gpushare.lint.hcl.blocks import NOTHING
         from eks_gpushare.lint.hcl.evaluating import value_of
-        from eks_gpushare.lint.hcl.modules import NOTHING
 
         names = {name for name in self._given if posixpath.dirname(name) == folder}
         names |= set(_listed(folder))
@@ -246,7 +248,7 @@ def _is_file(path: str) -> bool:
         return False
 
 
-def _expanded(made: Iterable[Made]) -> Iterator[Made]:
+def _expanded(made: Iterable[MadeResource]) -> Iterator[MadeResource]:
     from eks_gpushare.lint.hcl.registry_modules import made_by
 
     for each in made:
@@ -256,7 +258,7 @@ def _expanded(made: Iterable[Made]) -> Iterator[Made]:
             yield each
 
 
-def _resource(made: Made, build: str) -> Resource:
+def _resource(made: MadeResource, build: str) -> TerraformResource:
     from eks_gpushare.lint.hcl.origin import hcl_document
     from eks_gpushare.lint.hcl.values import settled
 
@@ -266,7 +268,7 @@ def _resource(made: Made, build: str) -> Resource:
         values.put(key, settled(given, texts=key in _TEXTS), made.values.places.get(key))
     document = hcl_document(made.address, values, made.place, build)
     is_there = made.present is not False
-    return Resource(document, (), made.kind, made.address, document.value, is_there)
+    return TerraformResource(document, (), made.kind, made.address, document.value, is_there)
 
 
 _BLOCKS: Final = frozenset(
@@ -291,7 +293,7 @@ def _as_blocks(value: Any, key: str) -> Any:
     return value
 
 
-def _written_in(made: Iterable[Made]) -> frozenset[str]:
+def _written_in(made: Iterable[MadeResource]) -> frozenset[str]:
     """Files that values of resources are written in, of those that are there."""
     from eks_gpushare.lint.hcl.values import files_in
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import has_unknown
 from eks_gpushare.lint.hcl.functions import call
+from eks_gpushare.lint.hcl.names import (
+    MISTAKE,
+    Names,
+    OfTemplate,
+    Within,
+    are_same,
+    got,
+    is_value,
+    literal_number,
+    no_mistake,
+    parted,
+)
 from eks_gpushare.lint.hcl.operators import binary, negative, opposite
 from eks_gpushare.lint.hcl.syntax import template
-from eks_gpushare.lint.hcl.templates import joined, pieces_of
+from eks_gpushare.lint.hcl.templates import joined, pieces_of, unescaped, unescaped_heredoc
 from eks_gpushare.lint.hcl.values import (
     HclList,
     HclObject,
@@ -20,56 +31,20 @@ from eks_gpushare.lint.hcl.values import (
     files_in,
     has_gaps,
     is_open,
-    number,
     truth,
     written,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
 
-    from eks_gpushare.lint.hcl.functions import Files
-    from eks_gpushare.lint.hcl.syntax import Expression, Source
+    from eks_gpushare.lint.hcl.syntax import Expression, HclText
 
 _MOST_DEPTH: Final = 120
 _MOST_ROUNDS: Final = 2_000
 """Most rounds of a `for`."""
-_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
-_ESCAPED: Final = re.compile(r'\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([nrt"\\]))|\$\$\{|%%\{')
-
-
-class Names(Protocol):
-    """What expressions of a place refer to."""
-
-    @property
-    def files(self) -> Files:
-        """The files that functions read."""
-
-    def named(self, name: str) -> Any:
-        """What the first name of a reference stands for."""
-
-
-class Within:
-    """Names with those that a `for` or a template has besides.
-
-    Args:
-        outer: The names around it.
-        own: The names of its own.
-    """
-
-    def __init__(self, outer: Names, own: Mapping[str, Any]) -> None:
-        self._outer, self._own = outer, own
-
-    @property
-    def files(self) -> Files:
-        """The files that functions read."""
-        return self._outer.files
-
-    def named(self, name: str) -> Any:
-        """What a name stands for."""
-        return self._own[name] if name in self._own else self._outer.named(name)
 
 
 def value_of(expression: Expression, names: Names) -> Any:
@@ -137,7 +112,7 @@ class Evaluation:
         names: What they may refer to.
     """
 
-    def __init__(self, source: Source, names: Names, depth: int = 0) -> None:
+    def __init__(self, source: HclText, names: Names, depth: int = 0) -> None:
         self._source, self._names, self._depth = source, names, depth
 
     def value(self, node: Node) -> Any:
@@ -167,19 +142,19 @@ class Evaluation:
     def _followed(self, value: Any, nodes: Sequence[Node]) -> Any:
         for index, node in enumerate(nodes):
             if node.type == "get_attr":
-                value = _got(value, self._source.text(node.children[-1]))
+                value = got(value, self._source.text(node.children[-1]))
             elif node.type == "index":
-                value = _got(value, self._key(node))
+                value = got(value, self._key(node))
             elif node.type == "splat":
                 inner = node.children[0]
                 rest = [*inner.children[1:], *nodes[index + 1 :]]
                 return self._splat(value, rest)
             else:
                 return UNKNOWN
-        return value if _is_value(value) else UNKNOWN
+        return value if is_value(value) else UNKNOWN
 
     def _splat(self, value: Any, rest: Sequence[Node]) -> Any:
-        if value is UNKNOWN or not _is_value(value):
+        if value is UNKNOWN or not is_value(value):
             return UNKNOWN
         if value is None:
             return HclList()
@@ -200,12 +175,12 @@ class Evaluation:
         if node.type == "null_lit":
             return None
         if node.type == "numeric_lit":
-            return _number(text)
+            return literal_number(text)
         return self._quoted(node)
 
     def _quoted(self, node: Node) -> str:
         inner = [each for each in node.children if each.type == "template_literal"]
-        return _unescaped("".join(map(self._source.text, inner)))
+        return unescaped("".join(map(self._source.text, inner)))
 
     def _variable_expr(self, node: Node) -> Any:
         return self._names.named(self._source.text(node))
@@ -213,7 +188,7 @@ class Evaluation:
     # --- operators -------------------------------------------------------------------------
 
     def _conditional(self, node: Node) -> Any:
-        parts = _split(node.children, {"?", ":"})
+        parts = parted(node.children, {"?", ":"})
         if len(parts) != 3:  # noqa: PLR2004  (condition, one, other)
             return UNKNOWN
         chosen = self._operands(parts[0])
@@ -225,7 +200,7 @@ class Evaluation:
         if decided is not None:
             return self._operands(parts[1 if decided else 2])
         one, other = self._operands(parts[1]), self._operands(parts[2])
-        return one if not has_unknown(one) and _same(one, other) else UNKNOWN
+        return one if not has_unknown(one) and are_same(one, other) else UNKNOWN
 
     def _unary_operation(self, node: Node) -> Any:
         sign, *rest = node.children
@@ -251,7 +226,7 @@ class Evaluation:
         made = HclList()
         for child in node.children:
             if child.type == "expression":
-                made.put(_no_mistake(self.value(child)), self._source.place(child))
+                made.put(no_mistake(self.value(child)), self._source.place(child))
         return made
 
     def _object(self, node: Node) -> Any:
@@ -266,7 +241,7 @@ class Evaluation:
             if key is UNKNOWN:
                 made = OpenObject(made, made.places)
                 continue
-            made.put(key, _no_mistake(self.value(parts[1])), self._source.place(parts[0]))
+            made.put(key, no_mistake(self.value(parts[1])), self._source.place(parts[0]))
         return made
 
     def _object_key(self, node: Node) -> Any:
@@ -387,7 +362,7 @@ class Evaluation:
         if read is None or read.node is None or read.source is None:
             return UNKNOWN
         own = given[1] if isinstance(given[1], dict) else {}
-        names = _OfTemplate(self._names.files, own)
+        names = OfTemplate(self._names.files, own)
         if self._depth > _MOST_DEPTH:
             return UNKNOWN
         made = Evaluation(read.source, names, self._depth + 1).value(read.node)
@@ -400,91 +375,12 @@ class Evaluation:
         return made if text.endswith("\n") else _without_end(made)
 
     def _quoted_template(self, node: Node) -> Any:
-        return joined(pieces_of(node, self._source, self), _unescaped)
+        return joined(pieces_of(node, self._source, self), unescaped)
 
     def _heredoc_template(self, node: Node) -> Any:
-        return joined(pieces_of(node, self._source, self), _plain)
+        return joined(pieces_of(node, self._source, self), unescaped_heredoc)
 
-
-class _OfTemplate:
-    """The names in a template's file: only those that it is given."""
-
-    def __init__(self, files: Files, own: Mapping[str, Any]) -> None:
-        self.files, self._own = files, own
-
-    def named(self, name: str) -> Any:
-        return self._own.get(name, UNKNOWN)
-
-
-class _Mistake:
-    """The type of `MISTAKE`."""
-
-
-MISTAKE: Final = _Mistake()
-"""What Terraform refuses: an attribute that is not there. `try` goes on to the next."""
 
 _OPERATORS: Final = frozenset(
     ("+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "&&", "||")
 )
-
-
-def _got(value: Any, key: Any) -> Any:
-    """What stands at a key or an index."""
-    if UNKNOWN in (value, key):
-        return UNKNOWN
-    if isinstance(value, dict):
-        name = written(key)
-        return value.get(name, UNKNOWN if is_open(value) else MISTAKE)
-    if isinstance(value, list):
-        at = number(key)
-        return value[at] if isinstance(at, int) and -1 < at < len(value) else MISTAKE
-    return value.get(key) if hasattr(value, "get") else MISTAKE
-
-
-def _no_mistake(value: Any) -> Any:
-    return UNKNOWN if value is MISTAKE else value
-
-
-def _is_value(value: Any) -> bool:
-    return (
-        value is None
-        or value is MISTAKE
-        or value is UNKNOWN
-        or isinstance(value, bool | int | float | str | dict | list)
-    )
-
-
-def _same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other)
-
-
-def _split(nodes: Sequence[Node], marks: set[str]) -> list[list[Node]]:
-    parts: list[list[Node]] = [[]]
-    for node in nodes:
-        if node.type in marks:
-            parts.append([])
-        else:
-            parts[-1].append(node)
-    return parts
-
-
-def _number(text: str) -> int | float:
-    made = float(text)
-    return int(made) if made.is_integer() and "e" not in text.lower() else made
-
-
-def _unescaped(text: str) -> str:
-    if "\\" not in text and "{" not in text:
-        return text
-    return _ESCAPED.sub(_escape, text)
-
-
-def _escape(found: re.Match[str]) -> str:
-    code = found[1] or found[2]
-    if code:
-        return chr(int(code, 16))
-    return _ESCAPES[found[3]] if found[3] else found[0][1:]
-
-
-def _plain(text: str) -> str:
-    return text.replace("$${", "${").replace("%%{", "%{") if "{" in text else text

@@ -17,7 +17,7 @@ from eks_gpushare.lint.hcl.values import HclList, HclObject, Text, is_open, plac
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from eks_gpushare.lint.hcl.modules import Made
+    from eks_gpushare.lint.hcl.modules import MadeResource
     from eks_gpushare.lint.hcl.values import Place
 
 _SIZES: Final = {"min_size": 1, "max_size": 3, "desired_size": 1}
@@ -43,7 +43,7 @@ _ADDONS: Final = {
 """Those of `aws-ia/eks-blueprints-addons` that have to do with nodes."""
 
 
-def made_by(call: Made) -> Iterator[Made]:
+def made_by(call: MadeResource) -> Iterator[MadeResource]:
     """The resources of a call of a module that is known; none of another.
 
     Args:
@@ -65,7 +65,7 @@ def _major(version: str) -> int | None:
 # --- terraform-aws-modules/eks/aws ------------------------------------------------------------
 
 
-def _cluster(call: Made, major: int | None) -> Iterator[Made]:
+def _cluster(call: MadeResource, major: int | None) -> Iterator[MadeResource]:
     for kind, make in (("eks_managed", _managed), ("self_managed", _self_managed)):
         groups = call.values.get(f"{kind}_node_groups")
         defaults = call.values.get(f"{kind}_node_group_defaults")
@@ -124,7 +124,9 @@ class _Inputs:
             made.put(key, value, place)
 
 
-def _managed(call: Made, given: _Inputs, key: str, major: int | None) -> Iterator[Made]:
+def _managed(
+    call: MadeResource, given: _Inputs, key: str, major: int | None
+) -> Iterator[MadeResource]:
     if given.get("create") is False:
         return
     values = HclObject()
@@ -185,7 +187,7 @@ def _node_config(parts: Any, named: set[str]) -> Any:
     return content if kind == "application/node.eks.aws" else UNKNOWN
 
 
-def _template(given: _Inputs, call: Made, major: int | None) -> HclObject:
+def _template(given: _Inputs, call: MadeResource, major: int | None) -> HclObject:
     made = HclObject()
     disks = given.get("block_device_mappings")
     if disks is UNKNOWN:
@@ -212,7 +214,9 @@ def _template(given: _Inputs, call: Made, major: int | None) -> HclObject:
     return made
 
 
-def _self_managed(call: Made, given: _Inputs, key: str, major: int | None) -> Iterator[Made]:
+def _self_managed(
+    call: MadeResource, given: _Inputs, key: str, major: int | None
+) -> Iterator[MadeResource]:
     if given.get("create") is False:
         return
     template = _template(given, call, major)
@@ -257,18 +261,18 @@ def _self_managed_boot(given: _Inputs) -> Any:
     return _node_config(asked["cloudinit_pre_nodeadm"], named)
 
 
-def _resource(call: Made, address: str, values: HclObject) -> Made:
+def _resource(call: MadeResource, address: str, values: HclObject) -> MadeResource:
     kind = address.partition(".")[0]
     return replace(
         call, address=f"{call.address}.{address}", kind=kind, values=values, references={}
     )
 
 
-def _one_managed(call: Made, major: int | None) -> Iterator[Made]:
+def _one_managed(call: MadeResource, major: int | None) -> Iterator[MadeResource]:
     yield from _managed(call, _Inputs(call.values), "", major)
 
 
-def _one_self_managed(call: Made, major: int | None) -> Iterator[Made]:
+def _one_self_managed(call: MadeResource, major: int | None) -> Iterator[MadeResource]:
     yield from _self_managed(call, _Inputs(call.values), "", major)
 
 
@@ -276,8 +280,8 @@ def _one_self_managed(call: Made, major: int | None) -> Iterator[Made]:
 
 
 def _release(
-    call: Made, name: str, given: Any, *, chart: str, namespace: str, place: Place | None
-) -> Made:
+    call: MadeResource, name: str, given: Any, *, chart: str, namespace: str, place: Place | None
+) -> MadeResource:
     values = HclObject()
     inputs = _Inputs(given)
     for key, otherwise in (("name", name), ("chart", chart), ("namespace", namespace)):
@@ -297,7 +301,9 @@ def _release(
     )
 
 
-def _addons(call: Made, known: Mapping[str, tuple[str, str]], suffix: str) -> Iterator[Made]:
+def _addons(
+    call: MadeResource, known: Mapping[str, tuple[str, str]], suffix: str
+) -> Iterator[MadeResource]:
     for name, (chart, namespace) in known.items():
         enabled = call.values.get(f"enable_{name}", False)
         if enabled is False or enabled is None:
@@ -311,7 +317,7 @@ def _addons(call: Made, known: Mapping[str, tuple[str, str]], suffix: str) -> It
         )
 
 
-def _blueprints(call: Made, _: int | None) -> Iterator[Made]:
+def _blueprints(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
     for made in _addons(call, _ADDONS, ""):
         made.values["values"] = UNKNOWN  # the module adds its own
         yield made
@@ -329,11 +335,11 @@ def _blueprints(call: Made, _: int | None) -> Iterator[Made]:
         )
 
 
-def _data_addons(call: Made, _: int | None) -> Iterator[Made]:
+def _data_addons(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
     yield from _addons(call, _DATA_ADDONS, "_helm_config")
 
 
-def _one_addon(call: Made, _: int | None) -> Iterator[Made]:
+def _one_addon(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
     if call.values.get("create") is False or call.values.get("create_release") is False:
         return
     name = call.address.rpartition(".")[2]
@@ -341,7 +347,7 @@ def _one_addon(call: Made, _: int | None) -> Iterator[Made]:
 
 
 _EKS: Final = r"(?:.*github\.com/)?terraform-aws-modules/(?:terraform-aws-eks|eks/aws)"
-_MODULES: Final[Mapping[str, Callable[[Made, int | None], Iterator[Made]]]] = {
+_MODULES: Final[Mapping[str, Callable[[MadeResource, int | None], Iterator[MadeResource]]]] = {
     _EKS: _cluster,
     f"{_EKS}//modules/eks-managed-node-group": _one_managed,
     f"{_EKS}//modules/self-managed-node-group": _one_self_managed,

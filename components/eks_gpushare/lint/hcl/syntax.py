@@ -29,7 +29,7 @@ _LABELS: Final = {"resource": 2, "data": 2, "variable": 1, "module": 1, "output"
 _MOST_FAULTS: Final = 5
 
 
-class Source(NamedTuple):
+class HclText(NamedTuple):
     """A text that expressions stand in."""
 
     file: str
@@ -59,7 +59,7 @@ class Expression:
     """Something that has a value."""
 
     place: Place
-    source: Source | None = None
+    source: HclText | None = None
     node: Node | None = None
     given: Any = None
     """What stands there in JSON, where there is no node."""
@@ -75,13 +75,13 @@ class Body:
     attributes: dict[str, Expression] = field(default_factory=dict)
     keys: dict[str, Place] = field(default_factory=dict)
     """Where the name of each attribute stands."""
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[HclBlock] = field(default_factory=list)
     is_whole: bool = True
     """Whether all of it could be read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class HclBlock:
     """A block."""
 
     type: str
@@ -97,7 +97,7 @@ class Fault(NamedTuple):
     what: str
 
 
-class Parsed(NamedTuple):
+class ParsedHcl(NamedTuple):
     """What a file says."""
 
     body: Body
@@ -117,7 +117,7 @@ def is_terraform(name: str) -> bool:
     return name.lower().endswith((*HCL, *JSON))
 
 
-def parse(file: str, text: str) -> Parsed:
+def parse(file: str, text: str) -> ParsedHcl:
     """What a file says; never raises.
 
     Args:
@@ -126,20 +126,20 @@ def parse(file: str, text: str) -> Parsed:
     """
     if file.lower().endswith(JSON):
         return _of_json(file, text)
-    source = Source(file, text.removeprefix("\ufeff").encode("utf-8", "surrogatepass"))
+    source = HclText(file, text.removeprefix("\ufeff").encode("utf-8", "surrogatepass"))
     root = _parser().parse(source.content).root_node
     if not root.has_error:
-        return Parsed(_file_body(root, source))
+        return ParsedHcl(_file_body(root, source))
     body = Body()
     faults: list[Fault] = []
     for part in _parts(source):
         root = _parser().parse(part.content).root_node
         _fill(body, root, part)
         faults += _faults(root, part) if root.has_error else []
-    return Parsed(body, tuple(faults[:_MOST_FAULTS]))
+    return ParsedHcl(body, tuple(faults[:_MOST_FAULTS]))
 
 
-def _parts(source: Source) -> Iterator[Source]:
+def _parts(source: HclText) -> Iterator[HclText]:
     """A text block by block, so that a mistake in one leaves the others as they are."""
     start = 0
     for found in re.finditer(rb"^\}[ \t]*\r?\n", source.content, re.MULTILINE):
@@ -148,7 +148,7 @@ def _parts(source: Source) -> Iterator[Source]:
     yield _part(source, start, len(source.content))
 
 
-def _part(source: Source, start: int, end: int) -> Source:
+def _part(source: HclText, start: int, end: int) -> HclText:
     return source._replace(
         content=source.content[start:end], lines_before=-source.content.count(b"\n", 0, start)
     )
@@ -166,7 +166,7 @@ def template(text: str, place: Place, *, lines_of: str = "") -> Expression | Non
     while end in text:
         end += "_"
     content = f"x = <<{end}\n{text}\n{end}\n".encode("utf-8", "surrogatepass")
-    source = Source(lines_of or place.file, content, 1, None if lines_of else place)
+    source = HclText(lines_of or place.file, content, 1, None if lines_of else place)
     root = _parser().parse(content).root_node
     if root.has_error:
         return None
@@ -174,13 +174,13 @@ def template(text: str, place: Place, *, lines_of: str = "") -> Expression | Non
     return None if found is None else Expression(place, source, found.node)
 
 
-def _file_body(root: Node, source: Source) -> Body:
+def _file_body(root: Node, source: HclText) -> Body:
     body = Body()
     _fill(body, root, source)
     return body
 
 
-def _fill(body: Body, node: Node, source: Source) -> None:
+def _fill(body: Body, node: Node, source: HclText) -> None:
     for child in node.children:
         if child.type == "attribute":
             name = child.children[0]
@@ -195,7 +195,7 @@ def _fill(body: Body, node: Node, source: Source) -> None:
             _fill(body, child, source)
 
 
-def _block(node: Node, source: Source) -> Block:
+def _block(node: Node, source: HclText) -> HclBlock:
     kind, *rest = node.children
     body, labels = Body(is_whole=not node.has_error), []
     for child in rest:
@@ -205,10 +205,10 @@ def _block(node: Node, source: Source) -> Block:
             labels.append(source.text(child))
         elif child.type == "body":
             _fill(body, child, source)
-    return Block(source.text(kind), tuple(labels), body, source.place(node))
+    return HclBlock(source.text(kind), tuple(labels), body, source.place(node))
 
 
-def _faults(root: Node, source: Source) -> Iterator[Fault]:
+def _faults(root: Node, source: HclText) -> Iterator[Fault]:
     waiting, count = [root], 0
     while waiting and count < _MOST_FAULTS:
         node = waiting.pop()
@@ -220,31 +220,31 @@ def _faults(root: Node, source: Source) -> Iterator[Fault]:
             waiting += reversed(node.children)
 
 
-def _unexpected(node: Node, source: Source) -> str:
+def _unexpected(node: Node, source: HclText) -> str:
     first = source.text(node).strip().partition("\n")[0][:40]
     return f"`{first}` is not expected there" if first else "this is not HCL"
 
 
-def _of_json(file: str, text: str) -> Parsed:
+def _of_json(file: str, text: str) -> ParsedHcl:
     texts = read_texts(text, file)
     faults = [Fault(Place(file, each.line, each.column), each.message) for each in texts.problems]
     body = Body()
     try:
         value = json.loads(text)  # as `read_texts` takes its expressions for placeholders
     except ValueError:
-        return Parsed(body, tuple(faults) or (Fault(Place(file, 1, 1), "it is no JSON"),))
+        return ParsedHcl(body, tuple(faults) or (Fault(Place(file, 1, 1), "it is no JSON"),))
     for document in texts.documents[:1]:
         if isinstance(value, dict):
             for kind, given in value.items():
                 body.blocks.extend(_json_blocks(document, kind, (kind,), given))
-    return Parsed(body, tuple(faults))
+    return ParsedHcl(body, tuple(faults))
 
 
 def _json_blocks(
     document: Document, kind: str, path: tuple[str | int, ...], given: Any
-) -> Iterator[Block]:
+) -> Iterator[HclBlock]:
     for labels, place, inner in _labelled(given, _LABELS.get(kind, 0), path):
-        yield Block(kind, labels, _json_body(document, place, inner), _at(document, place))
+        yield HclBlock(kind, labels, _json_body(document, place, inner), _at(document, place))
 
 
 def _labelled(
@@ -277,7 +277,7 @@ def _at(document: Document, path: tuple[str | int, ...]) -> Place:
     return Place(document.file, found.line, found.column)
 
 
-def parse_variables(file: str, text: str) -> Parsed:
+def parse_variables(file: str, text: str) -> ParsedHcl:
     """What a file of variables gives, `.tfvars` or `.tfvars.json`; never raises.
 
     Args:
@@ -293,7 +293,7 @@ def parse_variables(file: str, text: str) -> Parsed:
     try:
         value = json.loads(text)
     except ValueError:
-        return Parsed(Body(), faults or (Fault(Place(file, 1, 1), "it is no JSON"),))
+        return ParsedHcl(Body(), faults or (Fault(Place(file, 1, 1), "it is no JSON"),))
     if not isinstance(value, dict) or not texts.documents:
-        return Parsed(Body(), faults)
-    return Parsed(_json_body(texts.documents[0], (), value), faults)
+        return ParsedHcl(Body(), faults)
+    return ParsedHcl(_json_body(texts.documents[0], (), value), faults)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from eks_gpushare.lint.hcl.evaluating import Evaluation
-    from eks_gpushare.lint.hcl.syntax import Source
+    from eks_gpushare.lint.hcl.syntax import HclText
 
 _PARTS: Final = frozenset(("template_interpolation", "template_directive"))
 _MARKS: Final = ("_intro", "_start", "_end")
@@ -35,7 +36,7 @@ class Piece(NamedTuple):
 _UNKNOWN: Final = Piece("", None, UNKNOWN, is_value=True)
 
 
-def pieces_of(node: Node, source: Source, evaluation: Evaluation) -> list[Piece]:
+def pieces_of(node: Node, source: HclText, evaluation: Evaluation) -> list[Piece]:
     """The parts of a template, with those of its directives."""
     children = list(node.children)
     if node.type == "quoted_template":
@@ -72,7 +73,7 @@ class _Literals:
     """
 
     def __init__(
-        self, nodes: Sequence[Node], source: Source, start: int, end: int, *, flush: bool
+        self, nodes: Sequence[Node], source: HclText, start: int, end: int, *, flush: bool
     ) -> None:
         self._source = source
         marks = list(_marks(nodes))
@@ -115,7 +116,7 @@ def _marks(nodes: Iterable[Node]) -> Iterator[Node]:
                         yield from _marks((each,))
 
 
-def _lines(source: Source, start: int, end: int) -> list[_Token]:
+def _lines(source: HclText, start: int, end: int) -> list[_Token]:
     found = []
     for line in source.content[start:end].splitlines(keepends=True):
         found.append(_Token(start, line.decode(errors="replace")))
@@ -149,7 +150,7 @@ def _flushed(rows: Sequence[Sequence[_Token]]) -> list[_Token]:
     ]
 
 
-def _piece(source: Source, start: int, text: str, away: int = 0) -> Piece:
+def _piece(source: HclText, start: int, text: str, away: int = 0) -> Piece:
     if source.fixed is not None:
         return Piece(text, source.fixed)
     line = source.content.count(b"\n", 0, start) + 1 - source.lines_before
@@ -158,7 +159,7 @@ def _piece(source: Source, start: int, text: str, away: int = 0) -> Piece:
     return Piece(text, Place(source.file, line, column + away))
 
 
-def _text(source: Source, start: int, end: int) -> str:
+def _text(source: HclText, start: int, end: int) -> str:
     return source.content[start:end].decode(errors="replace")
 
 
@@ -274,3 +275,28 @@ def joined(pieces: Sequence[Piece], unescape: Callable[[str], str]) -> Any:
 
     files = frozenset[str]().union(*(files_in(piece.value) for piece in pieces))
     return Text(whole, at if fallback is not None else None, gaps=gaps, files=files)
+
+
+_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+
+
+_ESCAPED: Final = re.compile(r'\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([nrt"\\]))|\$\$\{|%%\{')
+
+
+def unescaped(text: str) -> str:
+    """Literal text of a quoted template as it is meant."""
+    if "\\" not in text and "{" not in text:
+        return text
+    return _ESCAPED.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = found[1] or found[2]
+    if code:
+        return chr(int(code, 16))
+    return _ESCAPES[found[3]] if found[3] else found[0][1:]
+
+
+def unescaped_heredoc(text: str) -> str:
+    """Literal text of a heredoc as it is meant."""
+    return text.replace("$${", "${").replace("%%{", "%{") if "{" in text else text

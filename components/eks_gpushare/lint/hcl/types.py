@@ -11,8 +11,8 @@ from eks_gpushare.lint.hcl.values import HclList, HclObject, is_open, place_in
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from eks_gpushare.lint.hcl.evaluating import Names
-    from eks_gpushare.lint.hcl.syntax import Expression, Source
+    from eks_gpushare.lint.hcl.names import Names
+    from eks_gpushare.lint.hcl.syntax import Expression, HclText
 
 
 def with_defaults(value: Any, kind: Expression, names: Names) -> Any:
@@ -28,7 +28,7 @@ def with_defaults(value: Any, kind: Expression, names: Names) -> Any:
     return _typed(value, kind.node, kind.source, names)
 
 
-def _typed(value: Any, node: Node, source: Source, names: Names) -> Any:
+def _typed(value: Any, node: Node, source: HclText, names: Names) -> Any:
     called = _call_in(node)
     if called is None or value is None or value is UNKNOWN:
         return value
@@ -44,7 +44,7 @@ def _typed(value: Any, node: Node, source: Source, names: Names) -> Any:
     return _typed(value, parts[0], source, names) if name == "optional" else value
 
 
-def _each(value: Any, node: Node, source: Source, names: Names) -> Any:
+def _each(value: Any, node: Node, source: HclText, names: Names) -> Any:
     """What a map, a list or a set holds, each of one type."""
     if isinstance(value, dict):
         made = type(value)() if isinstance(value, HclObject) else HclObject()
@@ -57,7 +57,7 @@ def _each(value: Any, node: Node, source: Source, names: Names) -> Any:
     return listed if isinstance(value, list) else value
 
 
-def _object(value: dict[str, Any], node: Node, source: Source, names: Names) -> Any:
+def _object(value: dict[str, Any], node: Node, source: HclText, names: Names) -> Any:
     made = type(value)() if isinstance(value, HclObject) else HclObject()
     for key, each in value.items():
         made.put(key, each, place_in(value, key))
@@ -84,7 +84,7 @@ def _elements(node: Node) -> list[Node]:
     return found
 
 
-def _default(node: Node, source: Source, names: Names) -> Any:
+def _default(node: Node, source: HclText, names: Names) -> Any:
     called = _call_in(node)
     if called is None or source.text(called.children[0]) != "optional":
         return None

@@ -60,7 +60,7 @@ class TerraformReader:
         """Its node groups, charts and objects, and what is wrong with them."""
         unknown = _unknown(document.value)
         resources = [
-            Resource(
+            TerraformResource(
                 document,
                 (*path, "values"),
                 str(at(each, "type")),
@@ -73,7 +73,7 @@ class TerraformReader:
         return read_resources(resources, TerraformConfiguration(document.value))
 
 
-class Resource(NamedTuple):
+class TerraformResource(NamedTuple):
     """A resource, from a plan or from a configuration."""
 
     document: Document
@@ -87,7 +87,9 @@ class Resource(NamedTuple):
     """Whether it is made. One that is not, since its count is 0, is judged by itself alone."""
 
 
-def read_resources(resources: Sequence[Resource], configuration: TerraformConfiguration) -> Read:
+def read_resources(
+    resources: Sequence[TerraformResource], configuration: TerraformConfiguration
+) -> Read:
     """The node groups, charts and objects of resources, and what is wrong with them.
 
     Args:
@@ -182,7 +184,7 @@ def _written_out(document: Document, place: FieldPath, kind: str, given: Any) ->
         yield replace(inside, editable=False)
 
 
-def _templates(resources: Iterable[Resource], taken: Templates) -> Iterator[Judgement]:
+def _templates(resources: Iterable[TerraformResource], taken: Templates) -> Iterator[Judgement]:
     """What is wrong in the user data of launch templates, all of which are taken."""
     for document, place, kind, address, given, _ in resources:
         if kind == terraform_templates.OLDER:

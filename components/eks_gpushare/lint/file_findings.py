@@ -1,0 +1,64 @@
+"""What is said of files that cannot be read, or that are not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.findings.finding import Position
+from eks_gpushare.lint.report import Placed
+from eks_gpushare.lint.rules.files import NOT_READ, UNREADABLE
+
+if TYPE_CHECKING:
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.lint.hcl.syntax import Fault
+    from eks_gpushare.stack_file.yaml_problems import YamlProblem
+
+_FIXES: Final = {
+    "size": "give a smaller file, or parts of it",
+    "depth": "give a file with fewer levels",
+    "alias": "define the anchor above its use, in the same document",
+    "documents": "begin each document with ---",
+}
+"""What to do where the parser does not tell."""
+
+
+NO_KIND = "It is of no kind that is read"
+
+
+GIVE = "Leave it out, or see docs/lint.md for what is read."
+
+
+def problem_of(problem: YamlProblem) -> Placed:
+    """A place that no parser of YAML can read."""
+    message = sentence(problem.message)
+    fix = problem.fix or _FIXES.get(problem.kind, "correct it, or leave the file out")
+    found = UNREADABLE.finding(problem.path, message, sentence(fix))
+    return Placed(found, Position(problem.line, problem.column))
+
+
+def not_hcl(fault: Fault) -> Placed:
+    """A place in HCL that is passed over."""
+    what = f"It is not read: {fault.what}. The rest of the file is."
+    found = NOT_READ.finding((), what, "Correct it; terraform validate says more.")
+    return Placed(found, Position(fault.place.line, fault.place.column))
+
+
+def unreadable(why: str) -> Finding:
+    """A file that cannot be read."""
+    return UNREADABLE.finding((), f"It cannot be read: {why}.", "Give a file that can be read.")
+
+
+def not_read(why: str) -> Finding:
+    """A file that is not read, where nothing is wrong with that."""
+    return NOT_READ.finding((), f"It is not read: {why}.", GIVE)
+
+
+def sentence(text: str) -> str:
+    """A text as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def is_template(text: str, line: int) -> bool:
+    """Whether what cannot be read is a template: of an engine, or of `envsubst`."""
+    lines = text.splitlines()
+    return "{{" in text or "${" in "".join(lines[line - 1 : line])
