@@ -22,20 +22,27 @@ from eks_gpushare.lint.file_findings import (
     is_template,
     not_hcl,
     not_read,
+    not_rendered,
     problem_of,
     sentence,
     unreadable,
 )
+from eks_gpushare.lint.file_in_reading import FileInReading
 from eks_gpushare.lint.judging import Scoped, in_all_builds
 from eks_gpushare.lint.node_classes import class_of
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.texts import TEXT_READERS
 from eks_gpushare.lint.references import references
+from eks_gpushare.lint.rendered_charts import (
+    CHART,
+    RenderedCharts,
+    rendered_charts,
+    told_by_values,
+)
 from eks_gpushare.lint.report import FileReport, Placed, finding_of
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE
 from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.scopes import Member, all_together, folders_named, scopes_of
-from eks_gpushare.lint.silencing import silenced
 from eks_gpushare.lint.terraform_roots import TerraformRoots, is_terraform, terraform_roots
 from eks_gpushare.lint.variants import is_loose
 from eks_gpushare.manifests.checks import CHECKS
@@ -57,6 +64,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Edit, Judgement
     from eks_gpushare.inventory.registry import Edge
     from eks_gpushare.lint.declared import Declared
+    from eks_gpushare.lint.rendered_charts import RenderedChart
     from eks_gpushare.lint.scopes import FileScope
     from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.lint.terraform_roots import Root
@@ -73,24 +81,6 @@ _MOST_ITEMS: Final = 400_000
 
 
 @dataclass(slots=True)
-class _File:
-    """What is known so far of one file."""
-
-    name: str
-    kinds: dict[str, None] = field(default_factory=dict)
-    found: list[Placed] = field(default_factory=list)
-    readable: bool = True
-    text: str = ""
-
-    def report(self, today: date) -> FileReport:
-        unique = {(each.finding, each.position): each for each in self.found}
-        found, away = silenced(unique.values(), self.text, today)
-        in_order = tuple(sorted(found, key=lambda each: each.position or Position(0, 0)))
-        kinds = tuple(self.kinds)
-        return FileReport(self.name, kinds, in_order, self.readable, self.text, away)
-
-
-@dataclass(slots=True)
 class Reading:
     """Files that are being read, and what was made of them."""
 
@@ -98,7 +88,7 @@ class Reading:
     """What they say of GPU sharing."""
     judgements: list[Judgement] = field(default_factory=list)
     """What is wrong within single documents."""
-    files: dict[str, _File] = field(default_factory=dict)
+    files: dict[str, FileInReading] = field(default_factory=dict)
     classes: list[Document] = field(default_factory=list)
     """Documents that are node classes."""
     folders: dict[str, list[str]] = field(default_factory=dict)
@@ -109,6 +99,7 @@ class Reading:
     charts: dict[str, str] = field(default_factory=dict)
     """Charts that files of values are for, where a command says so, by their paths."""
     kustomizations: Kustomizations = field(default_factory=lambda: Kustomizations(()))
+    charted: RenderedCharts = field(default_factory=RenderedCharts)
     terraform: TerraformRoots = field(default_factory=TerraformRoots)
     named: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Files of values that commands of a file name, by the file."""
@@ -122,7 +113,7 @@ class Reading:
     def add(self, given: GivenFile) -> None:
         """Read a file."""
         self._given_as[posixpath.normpath(given.name)] = given.name
-        file = self.files.setdefault(given.name, _File(given.name))
+        file = self.files.setdefault(given.name, FileInReading(given.name))
         file.text = given.text
         if given.problem:
             file.readable = False
@@ -133,7 +124,7 @@ class Reading:
             what = "It holds nothing" if not given.text.strip() else NO_KIND
             file.found.append(Placed(NOT_READ.finding((), f"{what}.", GIVE), None))
 
-    def _text(self, file: _File, text: str) -> bool:
+    def _text(self, file: FileInReading, text: str) -> bool:
         """Read a text; whether something in it was known."""
         if self._of_terraform(file):
             return True
@@ -144,11 +135,14 @@ class Reading:
                 return True
         return self._yaml(file, text)
 
-    def _of_terraform(self, file: _File) -> bool:
+    def _of_terraform(self, file: FileInReading) -> bool:
         """Whether a file is one of Terraform's, or is judged with a resource that it is for."""
         name = posixpath.normpath(file.name)
         if name in self.terraform.taken:
             file.kinds["File of Terraform"] = None
+            return True
+        if name in self.charted.templates:
+            file.kinds["Helm template"] = None
             return True
         if name in self.terraform.parsed or is_terraform(name):
             file.kinds["Terraform"] = None
@@ -156,8 +150,12 @@ class Reading:
             return True
         return False
 
-    def _yaml(self, file: _File, text: str) -> bool:
-        if not (_is_yaml(file.name) or file.name == STDIN or _looks_like_yaml(file.name, text)):
+    def _yaml(self, file: FileInReading, text: str) -> bool:
+        if not (
+            file.name.lower().endswith(_YAML)
+            or file.name == STDIN
+            or _looks_like_yaml(file.name, text)
+        ):
             return False
         bad = unreadable_character(text)
         if bad is not None:
@@ -184,7 +182,7 @@ class Reading:
         known = [self._document(file, document, 0) for document in built]
         return any(known)
 
-    def _yaml_problem(self, file: _File, problem: YamlProblem, text: str) -> None:
+    def _yaml_problem(self, file: FileInReading, problem: YamlProblem, text: str) -> None:
         if problem.kind == "duplicate":
             message = f"{problem.message[:1].upper()}{problem.message[1:]}."
             found = TWICE.finding(problem.path, message, sentence(problem.fix))
@@ -198,7 +196,7 @@ class Reading:
             file.readable = False
             file.found.append(problem_of(problem))
 
-    def _document(self, file: _File, document: Document, depth: int) -> bool:
+    def _document(self, file: FileInReading, document: Document, depth: int) -> bool:
         self.documents += 1
         if self.documents > _MOST_DOCUMENTS:
             return False
@@ -212,7 +210,7 @@ class Reading:
         self._take(file, reader.read(document), depth)
         return True
 
-    def _take(self, file: _File, read: Read, depth: int) -> None:
+    def _take(self, file: FileInReading, read: Read, depth: int) -> None:
         self.items += read.items
         self.judgements += read.judgements
         if depth < _MOST_WITHIN:
@@ -226,9 +224,17 @@ class Reading:
         for inner in root.read.inner:
             self._document(self.file_named(inner.file), inner, 1)
 
-    def file_named(self, name: str) -> _File:
+    def add_chart(self, chart: RenderedChart) -> None:
+        """Take what helm makes of a chart."""
+        for document in chart.documents:
+            self._document(self.file_named(document.file), document, 1)
+        if chart.problem:
+            name = posixpath.join(chart.chart, CHART)
+            self.file_named(name).found.append(not_rendered(chart.problem))
+
+    def file_named(self, name: str) -> FileInReading:
         """What is known of a file, which may be named otherwise than it was given."""
-        return self.files.setdefault(self._given_as.get(name, name), _File(name))
+        return self.files.setdefault(self._given_as.get(name, name), FileInReading(name))
 
     def hold_against(self, stack: Stack) -> None:
         """Take the pools of a stack as the other side of what the files say."""
@@ -253,7 +259,9 @@ class Reading:
             for file in files
         ]
         declared = self.declared.scopes(self.files) if self.declared is not None else {}
-        return scopes_of(members, self.kustomizations.contents, declared, self.terraform.contents)
+        built = self.kustomizations.contents
+        roots, charts = self.terraform.contents, self.charted.contents
+        return scopes_of(members, built, declared, roots, charts)
 
     def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
@@ -265,7 +273,7 @@ class Reading:
         found += in_all_builds([(each, scoped.judged(each)) for each in self.scopes()])
         for error, edge in scoped.broken:
             self._somewhere(defect(error, edge.rules))
-        for judgement in found:
+        for judgement in told_by_values(found, self.charted):
             self.place(judgement)
 
     def _is_part(self, item: Item) -> TypeGuard[Release]:
@@ -327,6 +335,7 @@ def read_files(files: Iterable[GivenFile], declared: Declared | None = None) -> 
         named=named.by_file,
         declared=declared,
         terraform=terraform,
+        charted=rendered_charts(files),
     )
     kustomizations.build_in(_folders_of_applications(files))
     for given in files:
@@ -336,6 +345,10 @@ def read_files(files: Iterable[GivenFile], declared: Declared | None = None) -> 
             reading.files[given.name].found.append(Placed(defect(error), None))
     for root in terraform.roots:
         reading.add_root(root)
+    for chart in reading.charted.rendered:
+        reading.add_chart(chart)
+    if reading.charted.without_helm:
+        reading.file_named(reading.charted.without_helm).found.append(not_rendered(""))
     for name, fault in terraform.broken:
         reading.file_named(name).found.append(Placed(defect(fault), None))
     reading.judgements += map(unapplied, reading.kustomizations.unapplied)
@@ -382,10 +395,6 @@ def _edits(judgement: Judgement, document: Document) -> tuple[Edit, ...]:
 def _kind(reader: DocumentReader, document: Document) -> str:
     kind = document.value.get("kind") if isinstance(document.value, dict) else None
     return f"{reader.name} {kind}" if reader.name == "Kubernetes" else reader.name
-
-
-def _is_yaml(name: str) -> bool:
-    return name.lower().endswith(_YAML)
 
 
 def _looks_like_yaml(name: str, text: str) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.lint.report import Placed
-from eks_gpushare.lint.rules.files import NOT_READ, UNREADABLE
+from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, UNREADABLE
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
@@ -41,6 +41,17 @@ def not_hcl(fault: Fault) -> Placed:
     what = f"It is not read: {fault.what}. The rest of the file is."
     found = NOT_READ.finding((), what, "Correct it; terraform validate says more.")
     return Placed(found, Position(fault.place.line, fault.place.column))
+
+
+def not_rendered(why: str) -> Placed:
+    """A chart whose templates are not rendered: by helm's words, or as there is no helm."""
+    if why:
+        what = f"The chart is not rendered: {why.rstrip('.')}."
+        fix = "Render it as it is installed, and give what comes of it."
+    else:
+        what = "Charts are not rendered, since no helm is on PATH, so templates are not checked."
+        fix = "Put helm on PATH, or give what it makes: helm template CHART | eks-gpushare lint -"
+    return Placed(TEMPLATE.finding((), what, fix), None)
 
 
 def unreadable(why: str) -> Finding:

@@ -67,6 +67,7 @@ def scopes_of(
     kustomizations: Mapping[str, frozenset[str]],
     declared: Mapping[str, frozenset[str]] | None = None,
     roots: Mapping[str, frozenset[str]] | None = None,
+    charts: Mapping[str, frozenset[str]] | None = None,
 ) -> tuple[FileScope, ...]:
     """The scopes of some files.
 
@@ -75,6 +76,7 @@ def scopes_of(
         kustomizations: Files that are kustomizations, each with all that it is built of and itself.
         declared: Scopes that a configuration names, with their files.
         roots: Folders that are root modules of Terraform, each with all files that it is made of.
+        charts: Results of charts, each with the files of the chart and of its values.
     """
     found = [
         FileScope(
@@ -87,7 +89,11 @@ def scopes_of(
     left = [each for each in members if each.file not in taken]
     inner = {name: files - taken for name, files in kustomizations.items() if name not in taken}
     of_roots = {name: files - taken for name, files in (roots or {}).items()}
-    return (*found, *_Finder(left, inner, of_roots).scopes())
+    of_charts = (
+        FileScope(f"the chart {name}", "helm renders it", files, frozenset((name,)), declared=True)
+        for name, files in (charts or {}).items()
+    )
+    return (*found, *_Finder(left, inner, of_roots).scopes(), *of_charts)
 
 
 def folders_named(values: Iterable[Any]) -> Iterator[str]:
