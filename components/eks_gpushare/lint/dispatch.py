@@ -33,12 +33,7 @@ from eks_gpushare.lint.node_classes import class_of
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.texts import TEXT_READERS
 from eks_gpushare.lint.references import references
-from eks_gpushare.lint.rendered_charts import (
-    CHART,
-    RenderedCharts,
-    rendered_charts,
-    told_by_values,
-)
+from eks_gpushare.lint.rendered_charts import RenderedCharts, rendered_charts, told_by_values
 from eks_gpushare.lint.report import FileReport, Placed, finding_of
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE
 from eks_gpushare.lint.rules.kustomize import unapplied
@@ -229,8 +224,7 @@ class Reading:
         for document in chart.documents:
             self._document(self.file_named(document.file), document, 1)
         if chart.problem:
-            name = posixpath.join(chart.chart, CHART)
-            self.file_named(name).found.append(not_rendered(chart.problem))
+            self.file_named(chart.file).found.append(not_rendered(chart.problem))
 
     def file_named(self, name: str) -> FileInReading:
         """What is known of a file, which may be named otherwise than it was given."""

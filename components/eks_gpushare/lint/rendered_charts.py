@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -67,6 +68,11 @@ class RenderedChart:
     documents: tuple[Document, ...] = ()
     problem: str = ""
     """Why there are none, in helm's words."""
+
+    @property
+    def file(self) -> str:
+        """The file that says what the chart is."""
+        return posixpath.join(self.chart, CHART)
 
     @property
     def build(self) -> str:
@@ -282,8 +288,10 @@ def _first_line(text: str) -> str:
 
 
 def _documents(made: RenderedChart, output: str, given: Mapping[str, str]) -> Iterator[Document]:
-    marks = list(_SOURCE.finditer(output))
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+    marks: list[re.Match[str] | None] = [*_SOURCE.finditer(output)]
+    for mark, following in pairwise([*marks, None]):
+        if mark is None:
+            continue
         text = output[mark.end() : following.start() if following else len(output)]
         text = re.sub(r"\n---\s*\Z", "\n", text)
         name = posixpath.normpath(posixpath.join(made.chart, mark[1]))

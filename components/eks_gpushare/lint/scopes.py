@@ -151,6 +151,9 @@ class _Finder:
                 reached = _reached(key, inner)
                 seen |= reached
                 yield self._joined(key, reached)
+        left = self._members.keys() - frozenset().union(*(e.files for e in self._units.values()))
+        if left:  # files that name each other, and that nothing else names
+            yield FileScope("files that name each other", "they do", frozenset(left))
 
     def _make_units(self) -> None:
         for name in self._tops:
