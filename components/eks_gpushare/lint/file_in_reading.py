@@ -25,8 +25,8 @@ class FileInReading:
 
     def report(self, today: date) -> FileReport:
         """What was found in it, in the order of its lines."""
-        unique = {(each.finding, each.position): each for each in self.found}
+        unique = {(placed.finding, placed.position): placed for placed in self.found}
         found, away = silenced(unique.values(), self.text, today)
-        in_order = tuple(sorted(found, key=lambda each: each.position or Position(0, 0)))
+        in_order = tuple(sorted(found, key=lambda placed: placed.position or Position(0, 0)))
         kinds = tuple(self.kinds)
         return FileReport(self.name, kinds, in_order, self.readable, self.text, away)

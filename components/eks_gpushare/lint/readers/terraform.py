@@ -63,12 +63,12 @@ class TerraformReader:
             TerraformResource(
                 document,
                 (*path, "values"),
-                str(at(each, "type")),
+                str(at(resource, "type")),
                 address,
-                _with_unknown(at(each, "values"), unknown.get(address)),
+                _with_unknown(at(resource, "values"), unknown.get(address)),
             )
-            for path, each in _resources(document.value, _root(document.value))
-            for address in [str(text(at(each, "address")))]
+            for path, resource in _resources(document.value, _root(document.value))
+            for address in [str(text(at(resource, "address")))]
         ]
         return read_resources(resources, TerraformConfiguration(document.value))
 
@@ -115,7 +115,11 @@ def read_resources(
             read = _object(document, place, source, kind, given)
             found += read.items
             inner += read.inner
-    every = [(each.address, each.kind, each.values) for each in resources if each.is_there]
+    every = [
+        (resource.address, resource.kind, resource.values)
+        for resource in resources
+        if resource.is_there
+    ]
     return Read(list(with_tags(found, every, configuration)), judgements, inner)
 
 
@@ -226,10 +230,10 @@ def _with_unknown(given: Any, unknown: Any) -> Any:
     if isinstance(unknown, dict) and isinstance(given, dict):
         keys = dict.fromkeys((*given, *unknown))
         made = {key: _with_unknown(given.get(key), unknown.get(key)) for key in keys}
-        return {key: each for key, each in made.items() if key in given or each is UNKNOWN}
+        return {key: item for key, item in made.items() if key in given or item is UNKNOWN}
     if isinstance(unknown, list) and isinstance(given, list):
         more = [*unknown, *([None] * (len(given) - len(unknown)))]
-        return [_with_unknown(each, told) for each, told in zip(given, more, strict=False)]
+        return [_with_unknown(inner, told) for inner, told in zip(given, more, strict=False)]
     return given
 
 
@@ -237,7 +241,7 @@ def _node_group(source: Source, given: Any) -> Nodes:
     types = at(given, "instance_types")
     scaling = at(given, "scaling_config", 0)
     tags = mapping(at(given, "tags"))
-    known: Maybe[tuple[str, ...]] = tuple(str(text(each)) for each in items(types))
+    known: Maybe[tuple[str, ...]] = tuple(str(text(item)) for item in items(types))
     if types is UNKNOWN or UNKNOWN in items(types):
         known = UNKNOWN
     return Nodes(
