@@ -22,7 +22,7 @@ with_helm = pytest.mark.skipif(
 )
 CHART = "apiVersion: v2\nname: app\nversion: 0.1.0\n"
 DEPLOYMENT = """\
-{{- if .Values.on }}
+{{- if .Values.enabled }}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -47,7 +47,7 @@ spec:
 HELPERS = '{{- define "app.labels" -}}\na: b\nc: d\n{{- end }}\n'
 FILES = {
     "charts/app/Chart.yaml": CHART,
-    "charts/app/values.yaml": "on: true\ngpus: 1\n",
+    "charts/app/values.yaml": "enabled: true\ngpus: 1\n",
     "charts/app/templates/deployment.yaml": DEPLOYMENT,
     "charts/app/templates/_helpers.tpl": HELPERS,
 }
@@ -64,7 +64,7 @@ spec:
     helm:
       valueFiles: [production.yaml]
       values: |
-        on: true
+        enabled: true
 """
 
 
@@ -91,7 +91,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @with_helm
 def test_what_is_wrong_stands_in_the_template() -> None:
-    wrong = {**FILES, "charts/app/values.yaml": 'on: true\ngpus: "0.5"\n'}
+    wrong = {**FILES, "charts/app/values.yaml": 'enabled: true\ngpus: "0.5"\n'}
 
     ((code, file, line, message),) = found(wrong)
     assert (code, file, line) == ("GPU1114", TEMPLATE, 20)
@@ -129,7 +129,7 @@ def test_a_dependency_that_is_missing_is_a_note() -> None:
 
 @with_helm
 def test_results_for_other_values_are_scopes_of_their_own() -> None:
-    files = {**FILES, "charts/app/values-b.yaml": "on: false\n"}
+    files = {**FILES, "charts/app/values-b.yaml": "enabled: false\n"}
     reading = read_files([GivenFile(name, text) for name, text in files.items()])
     scopes = {scope.name for scope in reading.scopes()}
 
