@@ -120,6 +120,9 @@ class _Reading:
 
     def __init__(self, given: Mapping[str, str], made: TerraformRoots) -> None:
         self._given, self._made = given, made
+        self._in_folder: dict[str, list[str]] = {}
+        for name in given:
+            self._in_folder.setdefault(posixpath.dirname(name), []).append(name)
         self._modules: dict[str, ModuleFiles | None] = {}
         self._parsed: dict[str, ParsedHcl] = {}
         self._texts: dict[str, str | None] = {}
@@ -135,7 +138,7 @@ class _Reading:
         from eks_gpushare.lint.hcl.folders import ModuleFiles
 
         # All files of its folder are a module, whichever of them the call gave.
-        own = [name for name in self._given if posixpath.dirname(name) == folder]
+        own = self._in_folder.get(folder, [])
         names = {name for name in (*own, *_listed(folder)) if name.lower().endswith(ENDINGS)}
         if not names or len(names) > _MOST_FILES:
             return None
@@ -198,8 +201,7 @@ class _Reading:
         from eks_gpushare.lint.hcl.blocks import NOTHING
         from eks_gpushare.lint.hcl.evaluating import value_of
 
-        names = {name for name in self._given if posixpath.dirname(name) == folder}
-        names |= set(_listed(folder))
+        names = {*self._in_folder.get(folder, []), *_listed(folder)}
         values: dict[str, Any] = {}
         for name in sorted(each for each in names if _is_automatic(each)):
             for key, each in self._variable_file(name).items():

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.hcl.syntax import Body, HclBlock
     from eks_gpushare.lint.hcl.values import Place
 
+_OF_INTEREST: Final = (
+    *("aws_eks_", "aws_launch_", "aws_autoscaling_group"),
+    *("helm_", "kubernetes_", "kubectl_"),
+)
+"""What types of resources begin with that have to do with nodes, charts and objects."""
 _MOST_DEPTH: Final = 12
 """Most modules within modules."""
 
@@ -166,8 +171,10 @@ class Instance:
     # --- resources ---------------------------------------------------------------------------
 
     def made(self) -> Iterator[MadeResource]:
-        """Its resources and those of the modules that it calls."""
+        """Its resources and those of the modules that it calls, as far as they are of interest."""
         for (kind, name), block in self.module.resources.items():
+            if not kind.startswith(_OF_INTEREST):
+                continue
             for key, names, present in self._copies(block):
                 yield MadeResource(
                     f"{self._prefix}{kind}.{name}{_index(key)}",
