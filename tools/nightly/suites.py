@@ -132,8 +132,8 @@ SUITES: Final = (
     ),
     Suite(
         "programs",
-        "what shells, kubectl, shellcheck, systemd, Terraform, modules of Go and the chart of Karpenter"
-        " do is what this project says",
+        "what shells, kubectl, shellcheck, systemd, Terraform, modules of Go and the chart of"
+        " Karpenter do is what this project says",
         (
             "tests/commands/test_completion_command.py",
             "tests/lint/test_hcl_functions.py",

@@ -110,7 +110,9 @@ def rendered_charts(files: Sequence[GivenFile]) -> RenderedCharts:
     """
     given = {posixpath.normpath(file.name): file.text for file in files if not file.problem}
     folders = [posixpath.dirname(name) for name in given if posixpath.basename(name) == CHART]
-    charts = [each for each in folders if not _is_within(each, folders) and _is_own(given, each)]
+    charts = [
+        folder for folder in folders if not _is_within(folder, folders) and _is_own(given, folder)
+    ]
     made = RenderedCharts()
     helm = shutil.which("helm")
     if not charts or helm is None:
@@ -220,7 +222,7 @@ def _rendered(
         except (OSError, ValueError) as error:
             return RenderedChart(chart, values, problem=str(error))
         options = []
-        for number, text in enumerate((*(given[each] for each in values.files), values.text)):
+        for number, text in enumerate((*(given[file] for file in values.files), values.text)):
             if text:
                 file = Path(room, f"values-{number}.yaml")
                 file.write_text(text, encoding="utf-8")
@@ -350,7 +352,7 @@ def told_by_values(judgements: Iterable[Judgement], charts: RenderedCharts) -> l
         judgements: What was found.
         charts: The charts.
     """
-    builds = {each.build: each for each in charts.rendered}
+    builds = {chart.build: chart for chart in charts.rendered}
     kept: list[Judgement] = []
     grouped: dict[Any, list[Problem]] = {}
     for judgement in judgements:

@@ -82,7 +82,7 @@ def terraform_roots(files: Sequence[GivenFile]) -> TerraformRoots:
     Args:
         files: The files of the call.
     """
-    given = {posixpath.normpath(each.name): each.text for each in files if not each.problem}
+    given = {posixpath.normpath(file.name): file.text for file in files if not file.problem}
     own = [name for name in given if name.lower().endswith(ENDINGS)]
     made = TerraformRoots()
     if not own:
@@ -175,7 +175,7 @@ class _Reading:
         known = {name.removeprefix(above) for name in self._given if name.startswith(above)}
         for top, inner, files in os.walk(folder or "."):
             inner[:] = sorted(each for each in inner if not each.startswith("."))
-            known |= {posixpath.relpath(posixpath.join(top, each), folder or ".") for each in files}
+            known |= {posixpath.relpath(posixpath.join(top, file), folder or ".") for file in files}
             if len(known) > _MOST_BELOW:
                 return None
         return sorted(known)

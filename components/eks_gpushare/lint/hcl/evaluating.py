@@ -129,7 +129,7 @@ class Evaluation:
 
     def _operands(self, nodes: Sequence[Node]) -> Any:
         """The value of an operand with what follows it: attributes, indexes, splats."""
-        nodes = [each for each in nodes if each.type != "comment"]
+        nodes = [node for node in nodes if node.type != "comment"]
         if not nodes:
             return UNKNOWN
         if nodes[0].type == "(":
@@ -165,7 +165,7 @@ class Evaluation:
         inner = node.children[0]
         if inner.type == "legacy_index":
             return int("".join(filter(str.isdecimal, self._source.text(inner))))
-        found = next((each for each in inner.children if each.type == "expression"), None)
+        found = next((child for child in inner.children if child.type == "expression"), None)
         return UNKNOWN if found is None else self.value(found)
 
     def _literal(self, node: Node) -> Any:
@@ -179,7 +179,7 @@ class Evaluation:
         return self._quoted(node)
 
     def _quoted(self, node: Node) -> str:
-        inner = [each for each in node.children if each.type == "template_literal"]
+        inner = [child for child in node.children if child.type == "template_literal"]
         return unescaped("".join(map(self._source.text, inner)))
 
     def _variable_expr(self, node: Node) -> Any:
@@ -255,7 +255,7 @@ class Evaluation:
 
     def _for_tuple_expr(self, node: Node) -> Any:
         made = HclList()
-        body = next((each for each in node.children if each.type == "expression"), None)
+        body = next((child for child in node.children if child.type == "expression"), None)
         rounds = self._rounds(node)
         if rounds is None or body is None:
             return UNKNOWN
@@ -269,11 +269,11 @@ class Evaluation:
 
     def _for_object_expr(self, node: Node) -> Any:
         made = HclObject()
-        parts = [each for each in node.children if each.type == "expression"]
+        parts = [child for child in node.children if child.type == "expression"]
         rounds = self._rounds(node)
         if rounds is None or len(parts) != 2:  # noqa: PLR2004  (key and value)
             return UNKNOWN
-        grouped = any(each.type == "ellipsis" for each in node.children)
+        grouped = any(child.type == "ellipsis" for child in node.children)
         for inner in rounds:
             kept = inner.condition(node)
             key: Any = written(inner.value(parts[0])) if kept else None
@@ -291,7 +291,7 @@ class Evaluation:
 
     def condition(self, node: Node) -> Any:
         """Whether a round of a `for` is kept."""
-        found = next((each for each in node.children if each.type == "for_cond"), None)
+        found = next((child for child in node.children if child.type == "for_cond"), None)
         if found is None:
             return True
         value = self.value(found.children[-1])
@@ -299,15 +299,15 @@ class Evaluation:
         return UNKNOWN if decided is None else decided
 
     def _rounds(self, node: Node) -> Iterator[Evaluation] | None:
-        intro = next((each for each in node.children if each.type == "for_intro"), None)
+        intro = next((child for child in node.children if child.type == "for_intro"), None)
         if intro is None:
             return None
         return self.rounds(intro)
 
     def rounds(self, intro: Node) -> Iterator[Evaluation] | None:
         """An evaluation for each round of a `for`; None where they are not known."""
-        own = [self._source.text(each) for each in intro.children if each.type == "identifier"]
-        over = next((each for each in intro.children if each.type == "expression"), None)
+        own = [self._source.text(child) for child in intro.children if child.type == "identifier"]
+        over = next((child for child in intro.children if child.type == "expression"), None)
         given = UNKNOWN if over is None else self.value(over)
         if is_open(given) or not isinstance(given, dict | list) or self._depth > _MOST_DEPTH:
             return None
@@ -324,12 +324,14 @@ class Evaluation:
 
     def _function_call(self, node: Node) -> Any:
         name = self._source.text(node.children[0])
-        listed = next((each for each in node.children if each.type == "function_arguments"), None)
+        listed = next(
+            (child for child in node.children if child.type == "function_arguments"), None
+        )
         parts = [] if listed is None else [e for e in listed.children if e.type == "expression"]
         spread = listed is not None and any(e.type == "ellipsis" for e in listed.children)
         if name in {"try", "can"}:
             return self._tried(name, parts)
-        given = [self.value(each) for each in parts]
+        given = [self.value(part) for part in parts]
         if any(each is MISTAKE for each in given):
             return MISTAKE
         if spread and given:

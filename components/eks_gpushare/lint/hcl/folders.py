@@ -98,7 +98,7 @@ class FilesFrom:
         below = None if named is None else self._folders.below(named)
         if below is None:
             return None
-        return [each for each in below if _matches(each, pattern)]
+        return [path for path in below if _matches(path, pattern)]
 
     def _path(self, path: str) -> str | None:
         if posixpath.isabs(path) and not posixpath.isabs(self._root):

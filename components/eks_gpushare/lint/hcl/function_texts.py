@@ -118,10 +118,10 @@ def joined_by(by: Any, *lists: Any) -> Any:
     listed = list(chain.from_iterable(lists))
     if by is UNKNOWN or UNKNOWN in lists:
         return UNKNOWN
-    texts = [written(each) for each in listed]
-    gaps = any(each is UNKNOWN or has_gaps(each) for each in texts)
-    first = next((each.at for each in listed if isinstance(each, Text) and each.at), None)
-    whole = by.join(GAP if each is UNKNOWN else each for each in texts)
+    texts = [written(item) for item in listed]
+    gaps = any(text is UNKNOWN or has_gaps(text) for text in texts)
+    first = next((item.at for item in listed if isinstance(item, Text) and item.at), None)
+    whole = by.join(GAP if text is UNKNOWN else text for text in texts)
     return Text(whole, first, gaps=gaps, files=files_in(HclList(listed)))
 
 

@@ -58,7 +58,7 @@ class HclOrigin:
             return Position(found.line, found.column)
 
         read = read_texts(str(value), file, place=position, editable=False)
-        documents = tuple(replace(each, build=self.build) for each in read.documents)
+        documents = tuple(replace(document, build=self.build) for document in read.documents)
         return read._replace(documents=documents)
 
     def first_line(self, path: FieldPath) -> Position | None:

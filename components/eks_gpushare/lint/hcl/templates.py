@@ -41,11 +41,11 @@ def pieces_of(node: Node, source: HclText, evaluation: Evaluation) -> list[Piece
     children = list(node.children)
     if node.type == "quoted_template":
         start, end = children[0].end_byte, children[-1].start_byte
-        if not any(each.type in _PARTS for each in children):
+        if not any(child.type in _PARTS for child in children):
             return [_piece(source, start, _text(source, start, end))] if end > start else []
         literals = _Literals(children, source, start, end, flush=False)
         return list(_between(children, start, end, literals, evaluation))
-    named = [each for each in children if each.type == "heredoc_identifier"]
+    named = [child for child in children if child.type == "heredoc_identifier"]
     if len(named) != 2:  # noqa: PLR2004  (the one that opens and the one that closes)
         return [_UNKNOWN]
     start = source.content.find(b"\n", named[0].end_byte) + 1
@@ -179,12 +179,12 @@ def _between(
 
 def _part(node: Node, literals: _Literals, evaluation: Evaluation) -> Iterator[Piece]:
     if node.type == "template_interpolation":
-        inner = next((each for each in node.children if each.type == "expression"), None)
+        inner = next((child for child in node.children if child.type == "expression"), None)
         value = UNKNOWN if inner is None else evaluation.value(inner)
         yield Piece("", None, value, is_value=True)
         return
     directive = node.children[0]
-    marks = [each for each in directive.children if each.type.endswith(_MARKS)]
+    marks = [child for child in directive.children if child.type.endswith(_MARKS)]
     sections = list(pairwise(marks))
     if directive.type == "template_if" and sections:
         yield from _if(directive, sections, literals, evaluation)
@@ -215,11 +215,14 @@ def _if(
 
 def _trims(node: Node) -> tuple[bool, bool]:
     """Whether a mark takes away white space before it and behind it."""
-    markers = [each for each in node.children if each.type == "strip_marker"]
+    markers = [child for child in node.children if child.type == "strip_marker"]
     middle = (node.start_byte + node.end_byte) // 2
     return (
-        any(each.start_byte == node.start_byte + 2 for each in markers),
-        any(each.end_byte == node.end_byte - 1 and each.start_byte >= middle for each in markers),
+        any(marker.start_byte == node.start_byte + 2 for marker in markers),
+        any(
+            marker.end_byte == node.end_byte - 1 and marker.start_byte >= middle
+            for marker in markers
+        ),
     )
 
 

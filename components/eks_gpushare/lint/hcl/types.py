@@ -62,7 +62,7 @@ def _object(value: dict[str, Any], node: Node, source: HclText, names: Names) ->
     for key, each in value.items():
         made.put(key, each, place_in(value, key))
     for elem in _elements(node):
-        key_node, type_node = [each for each in elem.children if each.type == "expression"][:2]
+        key_node, type_node = [child for child in elem.children if child.type == "expression"][:2]
         key = source.text(key_node).strip('"')
         if key in value and value[key] is not None:
             made[key] = _typed(value[key], type_node, source, names)
@@ -94,4 +94,4 @@ def _default(node: Node, source: HclText, names: Names) -> Any:
 
 
 def _call_in(node: Node) -> Node | None:
-    return next((each for each in node.children if each.type == "function_call"), None)
+    return next((child for child in node.children if child.type == "function_call"), None)
