@@ -160,6 +160,23 @@ resource "aws_eks_node_group" "gpu" {
 """
 
 
+def test_a_group_of_instances_is_one_of_nodes_whatever_its_cluster_is_called() -> None:
+    text = """\
+resource "aws_autoscaling_group" "gpu" {
+  name     = "gpu"
+  min_size = 1
+  max_size = 2
+  tag {
+    key   = "kubernetes.io/cluster/${var.cluster}"
+    value = "owned"
+  }
+}
+"""
+
+    assert [nodes.provisioner for nodes in nodes_of({"main.tf": text})] == ["selfManaged"]
+    assert nodes_of({"main.tf": text.replace("kubernetes.io/cluster/", "of/")}) == []
+
+
 def test_a_dynamic_block_is_there_for_each_value() -> None:
     known = (
         DYNAMIC % '[{ key = "a", effect = "NO_SCHEDULE" }, { key = "b", effect = "NoSchedule" }]'

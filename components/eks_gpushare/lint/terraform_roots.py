@@ -26,8 +26,9 @@ VARIABLES: Final = (".tfvars", ".tfvars.json")
 _MOST_BELOW: Final = 2_000
 _MOST_FILES: Final = 500
 """Most files of a module."""
-_TEXTS: Final = frozenset(("values", "yaml_body", "user_data", "user_data_base64", "config"))
-"""Arguments that are read as YAML or as scripts, whose unknown parts are left as such."""
+_TEXTS: Final = frozenset(("values", "yaml_body", "user_data", "user_data_base64", "tag"))
+"""Arguments whose unknown parts are left as such: read as YAML or as scripts, or by the beginning,
+as the name of the tag that has that of a cluster."""
 
 
 class Root(NamedTuple):

@@ -84,7 +84,7 @@ class TerraformResource(NamedTuple):
     values: Any
     """What is not known of them is `UNKNOWN`."""
     is_there: bool = True
-    """Whether it is made. One that is not, since its count is 0, is judged by itself alone."""
+    """Whether it is made. A group that is not, since its count is 0, is judged by itself alone."""
 
 
 def read_resources(
@@ -107,11 +107,13 @@ def read_resources(
             nodes, problems = _nodes(source, kind, given, templates)
             found += nodes if is_there else []
             judgements += problems
+        elif not is_there:
+            continue
         elif kind == "aws_eks_cluster":
             block = ("vpc_config", "public_access_cidrs")
             known = configuration.without_computed(address, given, *block)
             judgements += cluster_rules(source, known)
-        elif is_there:
+        else:
             read = _object(document, place, source, kind, given)
             found += read.items
             inner += read.inner
