@@ -163,6 +163,26 @@ def test_a_group_by_the_module_of_groups() -> None:
     assert nodes_of(text).name == "gpu"
 
 
+def test_a_group_of_the_fourth_blueprints() -> None:
+    inputs = """\
+  managed_node_groups = {
+    gpu = {
+      node_group_name = "own"
+      instance_types  = ["g5.xlarge"]
+      ami_type        = "AL2_x86_64_GPU"
+      k8s_labels      = { team = "ml" }
+      k8s_taints      = [{ key = "nvidia.com/gpu", value = "true", effect = "NO_SCHEDULE" }]
+      max_size        = 5
+    }
+  }"""
+    text = ADDONS % ("github.com/aws-ia/terraform-aws-eks-blueprints?ref=v4.32.1", inputs)
+    nodes = nodes_of(text)
+
+    assert (nodes.name, nodes.labels, nodes.most) == ("own", {"team": "ml"}, 5)
+    assert nodes.taints == (NodeTaint("nvidia.com/gpu", "true", "NoSchedule"),)
+    assert ("GPU1072", 7) in found(text)
+
+
 ADDONS = """\
 module "addons" {
   source = "%s"

@@ -335,6 +335,23 @@ def _blueprints(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
         )
 
 
+def _blueprints_4(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
+    """Version 4, which made the cluster itself; later ones are patterns and no module."""
+    for key, group, place in _each(call.values.get("managed_node_groups")):
+        given, values, sizes = _Inputs(group), HclObject(), HclObject()
+        given.put(values, "node_group_name", "node_group_name", key)
+        for name in ("instance_types", "ami_type", "capacity_type", "disk_size"):
+            given.put(values, name, name)
+        given.put(values, "labels", "k8s_labels")
+        given.put(values, "taint", "k8s_taints")
+        for name, number in _SIZES.items():
+            given.put(sizes, name, name, number)
+        values.put("scaling_config", HclList([sizes]), place)
+        inner = f'{call.address}.module.aws_eks_managed_node_groups["{key}"]'
+        made = replace(call, address=inner, place=place or call.place)
+        yield _resource(made, "aws_eks_node_group.managed_ng", values)
+
+
 def _data_addons(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
     yield from _addons(call, _DATA_ADDONS, "_helm_config")
 
@@ -354,5 +371,6 @@ _MODULES: Final[Mapping[str, Callable[[MadeResource, int | None], Iterator[MadeR
     r"(?:.*github\.com/)?aws-ia/(?:terraform-aws-)?eks-blueprints-addons(?:/aws)?": _blueprints,
     r"(?:.*github\.com/)?aws-ia/(?:terraform-aws-)?eks-blueprints-addon(?:/aws)?": _one_addon,
     r".*eks-data-addons(?:/aws)?": _data_addons,
+    r".*aws-ia/terraform-aws-eks-blueprints": _blueprints_4,
 }
 """By their sources, without protocol, `.git` and version."""
