@@ -142,7 +142,7 @@ def test_a_chart_with_values_of_texts_and_of_blocks() -> None:
         "daemonsets": {"labels": {"a.b/c": "1"}},
     }
     assert release.paths["driver", "enabled"] == ("set", 0, "name")
-    assert release.paths["mig", "strategy"] == ("values", 0)
+    assert release.paths["mig", "strategy"] == ("values", 0, "mig", "strategy")
 
 
 def test_values_that_are_not_known_yet() -> None:

@@ -146,8 +146,8 @@ def test_values_of_which_some_are_not_known(unknown: dict[str, Any]) -> None:
 
 def test_names_and_namespaces() -> None:
     metadata = [{"name": "a", "namespace": "b"}]
-    (found,) = read(resource("kubernetes_config_map", {"metadata": metadata})).items
-    assert (found.name, found.namespace) == ("a", "b")
+    (found,) = read(resource("kubernetes_config_map", {"metadata": metadata})).inner
+    assert found.value["metadata"] == {"name": "a", "namespace": "b"}
     labelled = {"metadata": metadata, "labels": {"a": "b"}, "kind": "Node"}
     (nodes,) = read(resource("kubernetes_labels", labelled)).items
     assert nodes.name == "a"

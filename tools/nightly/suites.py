@@ -120,6 +120,7 @@ SUITES: Final = (
             "tests/lab/test_lab_charts.py",
             "tests/lab/test_lab_cluster_autoscaler.py",
             "tests/inventory/test_chart_daemonsets.py",
+            "tests/lint/test_rendered_charts.py",
             "tests/policies/test_policy_scheduling.py",
             "tests/unit/test_chart_keys.py",
             "tests/unit/test_cluster_autoscaler_plan.py",
@@ -134,10 +135,11 @@ SUITES: Final = (
     ),
     Suite(
         "programs",
-        "what shells, kubectl, shellcheck, systemd, modules of Go and the chart of Karpenter do is"
-        " what this project says",
+        "what shells, kubectl, shellcheck, systemd, Terraform, modules of Go and the chart of"
+        " Karpenter do is what this project says",
         (
             "tests/commands/test_completion_command.py",
+            "tests/lint/test_hcl_functions.py",
             "tests/lint/test_kustomize.py",
             "tests/lab/test_cloud_settings.py",
             "tests/lab/test_karpenter_crds.py",
@@ -154,7 +156,7 @@ SUITES: Final = (
         (),
         (
             *("bash", "fish", "zsh", "go", "helm", "kubectl", "shellcheck"),
-            *("systemctl", "systemd-analyze"),
+            *("systemctl", "systemd-analyze", "terraform"),
         ),
     ),
     Suite(

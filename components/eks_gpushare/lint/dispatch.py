@@ -16,29 +16,32 @@ from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.beside import beside, named_values
+from eks_gpushare.lint.file_findings import (
+    GIVE,
+    NO_KIND,
+    beyond,
+    is_template,
+    is_yaml,
+    looks_like_yaml,
+    not_hcl,
+    not_read,
+    not_rendered,
+    problem_of,
+    sentence,
+    unreadable,
+)
+from eks_gpushare.lint.file_in_reading import FileInReading
 from eks_gpushare.lint.judging import Scoped, in_all_builds
 from eks_gpushare.lint.node_classes import class_of
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.texts import TEXT_READERS
 from eks_gpushare.lint.references import naming
-from eks_gpushare.lint.report import FileReport, Placed
+from eks_gpushare.lint.rendered_charts import RenderedCharts, rendered_charts, told_by_values
+from eks_gpushare.lint.report import FileReport, Placed, finding_of
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE
 from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.scopes import Member, all_together, folders_named, scopes_of
-from eks_gpushare.lint.silencing import silenced
-from eks_gpushare.lint.telling import (
-    GIVE,
-    NO_KIND,
-    beyond,
-    finding,
-    is_template,
-    is_yaml,
-    looks_like_yaml,
-    not_read,
-    sentence,
-    unparsed,
-    unreadable,
-)
+from eks_gpushare.lint.terraform_roots import TerraformRoots, is_terraform, terraform_roots
 from eks_gpushare.lint.variants import is_loose
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.checks.chart_values import values_of_files
@@ -59,8 +62,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge
     from eks_gpushare.lint.declared import Declared
     from eks_gpushare.lint.references import Naming
+    from eks_gpushare.lint.rendered_charts import RenderedChart
     from eks_gpushare.lint.scopes import FileScope
     from eks_gpushare.lint.stack_side import Stack
+    from eks_gpushare.lint.terraform_roots import Root
     from eks_gpushare.manifests.document import DocumentReader, Read
     from eks_gpushare.manifests.files import GivenFile
     from eks_gpushare.manifests.texts import Texts
@@ -74,24 +79,6 @@ _MOST_ITEMS: Final = 400_000
 
 
 @dataclass(slots=True)
-class _File:
-    """What is known so far of one file."""
-
-    name: str
-    kinds: dict[str, None] = field(default_factory=dict)
-    found: list[Placed] = field(default_factory=list)
-    readable: bool = True
-    text: str = ""
-
-    def report(self, today: date) -> FileReport:
-        unique = {(placed.finding, placed.position): placed for placed in self.found}
-        found, away = silenced(unique.values(), self.text, today)
-        in_order = tuple(sorted(found, key=lambda placed: placed.position or Position(0, 0)))
-        kinds = tuple(self.kinds)
-        return FileReport(self.name, kinds, in_order, self.readable, self.text, away)
-
-
-@dataclass(slots=True)
 class Reading:
     """Files that are being read, and what was made of them."""
 
@@ -99,7 +86,7 @@ class Reading:
     """What they say of GPU sharing."""
     judgements: list[Judgement] = field(default_factory=list)
     """What is wrong within single documents."""
-    files: dict[str, _File] = field(default_factory=dict)
+    files: dict[str, FileInReading] = field(default_factory=dict)
     classes: list[Document] = field(default_factory=list)
     """Documents that are node classes."""
     folders: dict[str, list[str]] = field(default_factory=dict)
@@ -110,10 +97,14 @@ class Reading:
     charts: dict[str, str] = field(default_factory=dict)
     """Charts that files of values are for, where a command says so, by their paths."""
     kustomizations: Kustomizations = field(default_factory=lambda: Kustomizations(()))
+    charted: RenderedCharts = field(default_factory=RenderedCharts)
+    terraform: TerraformRoots = field(default_factory=TerraformRoots)
     named: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Files of values that commands of a file name, by the file."""
     declared: Declared | None = None
     """How files belong together by what somebody says."""
+    _given_as: dict[str, str] = field(default_factory=dict)
+    """Names as the call gave them, by what Terraform calls the files."""
     against: bool = False
     """Whether the files are held against a stack, so that all of them are for its cluster."""
     everywhere: Naming | None = None
@@ -123,7 +114,8 @@ class Reading:
 
     def add(self, given: GivenFile) -> None:
         """Read a file."""
-        file = self.files.setdefault(given.name, _File(given.name))
+        self._given_as[posixpath.normpath(given.name)] = given.name
+        file = self.files.setdefault(given.name, FileInReading(given.name))
         file.text = given.text
         if given.problem:
             file.readable = False
@@ -134,19 +126,39 @@ class Reading:
             what = "It holds nothing" if not given.text.strip() else NO_KIND
             file.found.append(Placed(NOT_READ.finding((), f"{what}.", GIVE), None))
 
-    def _text(self, file: _File, text: str) -> bool:
+    def _text(self, file: FileInReading, text: str) -> bool:
         """Read a text; whether something in it was known."""
+        if self._of_terraform(file):
+            return True
         for reader in TEXT_READERS:
             if reader.matches(file.name, text):
                 file.kinds[reader.name] = None
                 self._take(file, reader.read(file.name, text), 0)
                 return True
+        return self._yaml(file, text)
+
+    def _of_terraform(self, file: FileInReading) -> bool:
+        """Whether a file is one of Terraform's, or is judged with a resource that it is for."""
+        name = posixpath.normpath(file.name)
+        if name in self.terraform.taken:
+            file.kinds["File of Terraform"] = None
+            return True
+        if name in self.charted.templates:
+            file.kinds["Helm template"] = None
+            return True
+        if name in self.terraform.parsed or is_terraform(name):
+            file.kinds["Terraform"] = None
+            file.found += map(not_hcl, self.terraform.parsed.get(name, ()))
+            return True
+        return False
+
+    def _yaml(self, file: FileInReading, text: str) -> bool:
         if not (is_yaml(file.name) or file.name == STDIN or looks_like_yaml(file.name, text)):
             return False
         bad = unreadable_character(text)
         if bad is not None:
             file.readable = False
-            file.found.append(unparsed(bad))
+            file.found.append(problem_of(bad))
             return False
         left = max(0, _MOST_ITEMS - self.read)
         texts = read_texts(text, file.name, most=min(MAX_ITEMS, left))
@@ -166,9 +178,9 @@ class Reading:
         known = [self._document(file, document, 0) for document in built]
         return any(known)
 
-    def _is_passed_over(self, file: _File, text: str, texts: Texts, left: int) -> bool:
+    def _is_passed_over(self, file: FileInReading, text: str, texts: Texts, left: int) -> bool:
         """Whether nothing more is said of a text: no room is left for it, or it is none of ours."""
-        if left < MAX_ITEMS and any(each.kind == "size" for each in texts.problems):
+        if left < MAX_ITEMS and any(problem.kind == "size" for problem in texts.problems):
             file.readable = False
             self.beyond.append(file.name)
             return True
@@ -179,7 +191,7 @@ class Reading:
             return True
         return False
 
-    def _yaml_problem(self, file: _File, problem: YamlProblem, text: str) -> None:
+    def _yaml_problem(self, file: FileInReading, problem: YamlProblem, text: str) -> None:
         if problem.kind == "duplicate":
             message = f"{problem.message[:1].upper()}{problem.message[1:]}."
             found = TWICE.finding(problem.path, message, sentence(problem.fix))
@@ -191,9 +203,9 @@ class Reading:
             file.found.append(Placed(found, Position(problem.line, problem.column)))
         else:
             file.readable = False
-            file.found.append(unparsed(problem))
+            file.found.append(problem_of(problem))
 
-    def _document(self, file: _File, document: Document, depth: int) -> bool:
+    def _document(self, file: FileInReading, document: Document, depth: int) -> bool:
         self.documents += 1
         if self.documents > _MOST_DOCUMENTS:
             return False
@@ -207,12 +219,30 @@ class Reading:
         self._take(file, reader.read(document), depth)
         return True
 
-    def _take(self, file: _File, read: Read, depth: int) -> None:
+    def _take(self, file: FileInReading, read: Read, depth: int) -> None:
         self.items += read.items
         self.judgements += read.judgements
         if depth < _MOST_WITHIN:
             for inner in read.inner:
                 self._document(file, inner, depth + 1)
+
+    def add_root(self, root: Root) -> None:
+        """Take what a root module of Terraform makes."""
+        self.items += root.read.items
+        self.judgements += root.read.judgements
+        for inner in root.read.inner:
+            self._document(self.file_named(inner.file), inner, 1)
+
+    def add_chart(self, chart: RenderedChart) -> None:
+        """Take what helm makes of a chart."""
+        for document in chart.documents:
+            self._document(self.file_named(document.file), document, 1)
+        if chart.problem:
+            self.file_named(chart.file).found.append(not_rendered(chart.problem))
+
+    def file_named(self, name: str) -> FileInReading:
+        """What is known of a file, which may be named otherwise than it was given."""
+        return self.files.setdefault(self._given_as.get(name, name), FileInReading(name))
 
     def hold_against(self, stack: Stack) -> None:
         """Take the pools of a stack as the other side of what the files say."""
@@ -241,7 +271,9 @@ class Reading:
             for file in files
         ]
         declared = self.declared.scopes(self.files) if self.declared is not None else {}
-        return scopes_of(members, self.kustomizations.contents, declared)
+        built = self.kustomizations.contents
+        roots, charts = self.terraform.contents, self.charted.contents
+        return scopes_of(members, built, declared, roots, charts)
 
     def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
@@ -253,7 +285,7 @@ class Reading:
         found += in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
         for error, edge in scoped.broken:
             self._somewhere(defect(error, edge.rules))
-        for judgement in found:
+        for judgement in told_by_values(found, self.charted):
             self.place(judgement)
 
     def _is_part(self, item: Item) -> TypeGuard[Release]:
@@ -265,15 +297,14 @@ class Reading:
         """Put a judgement to the file that it is about."""
         document = judgement.source.document
         if not isinstance(document, Document):  # of a stack, not of a file
-            self._somewhere(finding(judgement, judgement.source.path))
+            self._somewhere(finding_of(judgement, judgement.source.path))
             return
         below = judgement.path if isinstance(judgement, Problem) else ()
         path = (*judgement.source.path, *below)
-        found = finding(judgement, (*document.at, *path))
-        file = self.files.setdefault(document.file, _File(document.file))
-        file.found.append(
-            Placed(found, document.position(path), document, _edits(judgement, document))
-        )
+        found = finding_of(judgement, (*document.at, *path))
+        name, position = document.where(path)
+        edits = _edits(judgement, document)
+        self.file_named(name).found.append(Placed(found, position, document, edits))
 
     def _somewhere(self, found: Finding) -> None:
         for file in self.files.values():
@@ -322,12 +353,16 @@ def read_files(
     kustomizations = Kustomizations(files)
     charts = {path: chart for path, chart in named.charts.items() if chart is not None}
     charts = {**kustomizations.charts, **charts}
+    terraform = terraform_roots(files)
+    files += terraform.further
     reading = Reading(
         kustomizations=kustomizations,
         charts=charts,
         named=named.by_file,
         declared=declared,
         everywhere=everywhere,
+        terraform=terraform,
+        charted=rendered_charts(files),
     )
     kustomizations.build_in(_folders_of_applications(files))
     for given in files:
@@ -335,6 +370,14 @@ def read_files(
             reading.add(given)
         except Exception as error:  # noqa: BLE001  (other files are read all the same)
             reading.files[given.name].found.append(Placed(defect(error), None))
+    for root in terraform.roots:
+        reading.add_root(root)
+    for chart in reading.charted.rendered:
+        reading.add_chart(chart)
+    if reading.charted.without_helm:
+        reading.file_named(reading.charted.without_helm).found.append(not_rendered(""))
+    for name, fault in terraform.broken:
+        reading.file_named(name).found.append(Placed(defect(fault), None))
     reading.judgements += map(unapplied, reading.kustomizations.unapplied)
     return reading
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eks_gpushare.facts.index import names_of
 from eks_gpushare.findings.finding import is_at_least
 from eks_gpushare.findings.pages import is_security
+from eks_gpushare.inventory.problem import NotSeen
 from eks_gpushare.lint.identity import cause, identity
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import Finding, Position, Severity
     from eks_gpushare.findings.silenced import Silence
-    from eks_gpushare.inventory.problem import Edit
+    from eks_gpushare.inventory.problem import Edit, Judgement
     from eks_gpushare.manifests.document import Document
 
 
@@ -117,3 +118,15 @@ class FileReport(NamedTuple):
         told = {"file": self.file, "ok": self.ok, "read": list(self.kinds), "findings": found}
         told = {**told, "silenced": [each.as_json() for each in self.silenced]}
         return {**told, "known": [each.as_json() for each in self.known]} if self.known else told
+
+
+def finding_of(judgement: Judgement, at: tuple[str | int, ...]) -> Finding:
+    """A judgement as a finding at a place."""
+    if isinstance(judgement, NotSeen):
+        what = judgement.what.rstrip(".")
+        message = (
+            f"It cannot be decided, since something is not known: {what}. {judgement.rule.title}"
+        )
+        return judgement.rule.finding(at, message, "Give files with the final values.", "info")
+    rule = judgement.rule
+    return rule.finding(at, judgement.message, judgement.fix, judgement.severity)

@@ -66,6 +66,8 @@ def scopes_of(
     members: Sequence[Member],
     kustomizations: Mapping[str, frozenset[str]],
     declared: Mapping[str, frozenset[str]] | None = None,
+    roots: Mapping[str, frozenset[str]] | None = None,
+    charts: Mapping[str, frozenset[str]] | None = None,
 ) -> tuple[FileScope, ...]:
     """The scopes of some files.
 
@@ -73,6 +75,8 @@ def scopes_of(
         members: The files.
         kustomizations: Files that are kustomizations, each with all that it is built of and itself.
         declared: Scopes that a configuration names, with their files.
+        roots: Folders that are root modules of Terraform, each with all files that it is made of.
+        charts: Results of charts, each with the files of the chart and of its values.
     """
     found = [
         FileScope(
@@ -84,7 +88,12 @@ def scopes_of(
     taken = frozenset[str]().union(*(scope.files for scope in found))
     left = [member for member in members if member.file not in taken]
     inner = {name: files - taken for name, files in kustomizations.items() if name not in taken}
-    return (*found, *_Finder(left, inner).scopes())
+    of_roots = {name: files - taken for name, files in (roots or {}).items()}
+    of_charts = (
+        FileScope(f"the chart {name}", "helm renders it", files, frozenset((name,)), declared=True)
+        for name, files in (charts or {}).items()
+    )
+    return (*found, *_Finder(left, inner, of_roots).scopes(), *of_charts)
 
 
 def folders_named(values: Iterable[Any]) -> Iterator[str]:
@@ -110,9 +119,13 @@ class _Finder:
     """The work on one call's files."""
 
     def __init__(
-        self, members: Sequence[Member], kustomizations: Mapping[str, frozenset[str]]
+        self,
+        members: Sequence[Member],
+        kustomizations: Mapping[str, frozenset[str]],
+        roots: Mapping[str, frozenset[str]],
     ) -> None:
         self._members = {member.file: member for member in members}
+        self._roots = roots
         self._kustomizations = kustomizations
         self._tops = tops_of(kustomizations)
         self._folders = {
@@ -138,11 +151,15 @@ class _Finder:
                 reached = _reached(key, inner)
                 seen |= reached
                 yield self._joined(key, reached)
+        left = self._members.keys() - frozenset().union(*(e.files for e in self._units.values()))
+        if left:  # files that name each other, and that nothing else names
+            yield FileScope("files that name each other", "they do", frozenset(left))
 
     def _make_units(self) -> None:
         for name in self._tops:
             self._add_kustomization(name)
-        owned = frozenset[str]().union(*self._kustomizations.values())
+        self._add_roots()
+        owned = frozenset[str]().union(*self._kustomizations.values(), *self._roots.values())
         groups: dict[tuple[str, str], list[str]] = {}
         taken = {
             named
@@ -157,12 +174,19 @@ class _Finder:
             if kind == "guides":
                 self._add_guides(files, beside=groups.get(("the folder", folder)))
         for (kind, folder), files in groups.items():
-            built = [each for each in self._tops if posixpath.dirname(each) == folder]
-            if kind == "the folder" and len(built) == 1:
-                self._add_beside(f"the kustomization {built[0]}", files)
+            built = self._built_in(folder) if kind == "the folder" else None
+            if built is not None:
+                self._add_beside(built, files)
             elif kind != "guides":
                 why = "they are one chart" if kind == "the chart" else "they lie in one folder"
                 self._add(f"{kind} {folder or '.'}", why, files)
+
+    def _built_in(self, folder: str) -> str | None:
+        """The unit that a folder is built as, which what lies beside it belongs to."""
+        built = [each for each in self._tops if posixpath.dirname(each) == folder]
+        if not built and (folder or ".") in self._roots:
+            return f"the Terraform root {folder or '.'}"
+        return f"the kustomization {built[0]}" if len(built) == 1 else None
 
     def _group(self, file: str) -> tuple[str, str]:
         """The kind of unit that a file is of, and its folder."""
@@ -187,6 +211,11 @@ class _Finder:
         self._units[name] = replace(unit, files=whole, why=why, declared=False)
         for file in files:
             self._by_file.setdefault(file, []).append(name)
+
+    def _add_roots(self) -> None:
+        for name, files in self._roots.items():
+            why = "Terraform makes it of them"
+            self._add(f"the Terraform root {name}", why, files, frozenset((name,)), certain=True)
 
     def _add_kustomization(self, name: str) -> str:
         why = "it is built of them"

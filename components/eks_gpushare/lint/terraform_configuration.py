@@ -17,10 +17,21 @@ _MOST_MODULES: Final = 30
 
 
 class TerraformConfiguration:
-    """The expressions of a plan's resources, by their address without indexes."""
+    """The expressions of resources, by their address without indexes.
+
+    Args:
+        plan: A plan.
+    """
 
     def __init__(self, plan: Any) -> None:
         self._expressions = dict(_expressions(at(plan, "configuration", "root_module"), ""))
+
+    @classmethod
+    def of_expressions(cls, found: Mapping[str, Mapping[str, Any]]) -> TerraformConfiguration:
+        """That of resources whose expressions are told as a plan tells them, by address."""
+        made = cls({})
+        made._expressions = {INDEX.sub("", address): each for address, each in found.items()}
+        return made
 
     def of(self, address: str) -> Mapping[str, Any] | None:
         """The arguments of a resource as they are written; None where that is not told."""

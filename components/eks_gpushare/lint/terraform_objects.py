@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.lint.hcl.values import HclList, HclObject, place_in
 from eks_gpushare.manifests.plain import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    "config_map": ("v1", "ConfigMap"),
     "pod": ("v1", "Pod"),
     "deployment": ("apps/v1", "Deployment"),
     "daemonset": ("apps/v1", "DaemonSet"),
@@ -56,21 +58,26 @@ def object_of(kind: str, given: Any) -> dict[str, Any] | None:
     known = _KINDS.get(matched[1]) if matched else None
     if known is None:
         return None
-    return {"apiVersion": known[0], "kind": known[1], **_block(mapping(given))}
+    made = _block(mapping(given))
+    made |= {"apiVersion": known[0], "kind": known[1]}
+    return made
 
 
-def _block(given: Mapping[str, Any]) -> dict[str, Any]:
-    made = {}
+def _block(given: Mapping[str, Any]) -> HclObject:
+    """A block with the keys of Kubernetes, each with the place of the provider's."""
+    made = HclObject()
     for key, value in given.items():
         if value is None or value == []:
             continue
+        place = place_in(given, key)
         if key in _LISTS:
             inner = value if isinstance(value, list) else [value]
-            made[_LISTS[key]] = [_value(each) for each in inner]
+            places = [place_in(value, index) or place for index, _ in enumerate(inner)]
+            made.put(_LISTS[key], HclList((_value(each) for each in inner), places), place)
         elif key in _OWN_KEYS:
-            made[_camel(key)] = value
+            made.put(_camel(key), value, place)
         else:
-            made[_camel(key)] = _value(value)
+            made.put(_camel(key), _value(value), place)
     return made
 
 

@@ -11,7 +11,24 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Position
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.manifests.texts import Texts
     from eks_gpushare.manifests.yaml_text import YamlText
+
+
+class Origin(Protocol):
+    """Knows where the values of a document are written that is made of expressions."""
+
+    def where(self, path: FieldPath) -> tuple[str, Position]:
+        """The file and the place of what stands at a path, or of its nearest ancestor."""
+
+    def texts(self, path: FieldPath) -> Texts | None:
+        """The documents of a text that stands at a path; None where there is none."""
+
+    def first_line(self, path: FieldPath) -> Position | None:
+        """Where the first line of a text is written; None where its lines are not known."""
+
+    def below(self, path: FieldPath) -> Origin:
+        """The same of what stands at a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +50,17 @@ class Document:
     at: FieldPath = ()
     """Its place in that text's value: an item of a List stands at `("items", 0)`."""
     build: str = ""
-    """The kustomization whose result it is; empty of what stands in the file as it is."""
+    """The kustomization or Terraform root whose result it is; empty of what stands in the file as
+    it is."""
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+    """Where its values are written, if not where `position` says: in several files, or in
+    expressions."""
+
+    def where(self, path: FieldPath) -> tuple[str, Position]:
+        """The file and the place in which something of it is written."""
+        if self.origin is not None:
+            return self.origin.where(path)
+        return self.file, self.position(path)
 
     def always(self, path: FieldPath) -> Callable[[Position], Position]:
         """The place of a text for all that is in it, as its lines have none of their own."""
@@ -48,6 +75,7 @@ class Document:
             value=value,
             position=lambda inner: outer((*path, *inner)),
             at=(*self.at, *path),
+            origin=None if self.origin is None else self.origin.below(path),
         )
 
 

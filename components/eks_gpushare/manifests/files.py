@@ -26,8 +26,20 @@ MAX_FOLDERS: Final = 200_000
 """Most folders that are looked into."""
 
 ENDINGS: Final = (
-    *(".yaml", ".yml", ".json", ".toml", ".sh", ".bash", ".md", ".markdown", ".txt", ".tf.json"),
-    *(".yaml.tmpl", ".yml.tmpl", ".yaml.gotmpl"),
+    *(
+        ".yaml",
+        ".yml",
+        ".json",
+        ".toml",
+        ".sh",
+        ".bash",
+        ".md",
+        ".markdown",
+        ".txt",
+        ".tf",
+        ".tofu",
+    ),
+    *(".tfvars", ".yaml.tmpl", ".yml.tmpl", ".yaml.gotmpl"),
 )
 """What is read of a folder. A file that is named is read whatever it is called."""
 _NOT_ENTERED: Final = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "vendor"))

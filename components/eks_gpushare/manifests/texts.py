@@ -106,6 +106,8 @@ def texts_within(document: Document, path: FieldPath) -> Texts | None:
 
     Of a literal block every line keeps its place; of other texts all is at their key.
     """
+    if document.origin is not None:
+        return document.origin.texts(path)
     outer = document.text
     if outer is None or outer.root is None:
         return None
@@ -117,13 +119,20 @@ def texts_within(document: Document, path: FieldPath) -> Texts | None:
         return None
     block = _block(outer, entry.node, (*document.at, *path))
     if block is not None:
-        return read_texts(value, document.file, block=block, editable=document.editable)
-    at = outer.in_file(entry.key.line, entry.key.column)
-    return read_texts(value, document.file, place=lambda _: at)
+        read = read_texts(value, document.file, block=block, editable=document.editable)
+    else:
+        at = outer.in_file(entry.key.line, entry.key.column)
+        read = read_texts(value, document.file, place=lambda _: at)
+    if not document.build:
+        return read
+    built = tuple(replace(each, build=document.build) for each in read.documents)
+    return read._replace(documents=built)
 
 
 def place_within(document: Document, path: FieldPath) -> Position | None:
     """Where the first line of a text that is a literal block begins; None of any other."""
+    if document.origin is not None:
+        return document.origin.first_line(path)
     outer = document.text
     if outer is None or outer.root is None:
         return None

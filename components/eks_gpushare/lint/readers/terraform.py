@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.capacity import bought_as
-from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
+from eks_gpushare.inventory.items import Nodes, Release
 from eks_gpushare.inventory.launches import with_disk
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint import terraform_groups, terraform_templates
+from eks_gpushare.lint.hcl.origin import HclOrigin
 from eks_gpushare.lint.launch_templates import with_template
 from eks_gpushare.lint.rules.control_plane import cluster_rules
 from eks_gpushare.lint.rules.terraform import node_group_rules
@@ -21,6 +22,7 @@ from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_groups import from_zero, scaling_group, with_tags
 from eks_gpushare.lint.terraform_objects import object_of
 from eks_gpushare.lint.terraform_templates import Templates
+from eks_gpushare.manifests.charts import CHARTS, within_values
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.manifests.readers.user_data import judge_user_data
@@ -30,16 +32,16 @@ from eks_gpushare.manifests.shell.set_values import put, settings
 from eks_gpushare.manifests.texts import read_texts, texts_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.manifests.document import Document
+    from eks_gpushare.manifests.texts import Texts
 
 _ROOT: Final = ("planned_values", "root_module")
-_CONFIG_MAPS: Final = ("kubernetes_config_map", "kubernetes_config_map_v1")
 _MOST_MODULES: Final = 30
 _TEMPLATE_TAG: Final = "k8s.io/cluster-autoscaler/node-template/resources/"
 
@@ -56,37 +58,71 @@ class TerraformReader:
 
     def read(self, document: Document) -> Read:
         """Its node groups, charts and objects, and what is wrong with them."""
-        found: list[Item] = []
-        inner: list[Document] = []
         unknown = _unknown(document.value)
         resources = [
-            (path, resource, address, _with_unknown(at(resource, "values"), unknown.get(address)))
+            TerraformResource(
+                document,
+                (*path, "values"),
+                str(at(resource, "type")),
+                address,
+                _with_unknown(at(resource, "values"), unknown.get(address)),
+            )
             for path, resource in _resources(document.value, _root(document.value))
             for address in [str(text(at(resource, "address")))]
         ]
-        configuration = TerraformConfiguration(document.value)
-        templates = Templates(configuration)
-        judgements = [*_templates(document, resources, templates)]
-        for path, resource, address, given in resources:
-            place = (*path, "values")
-            source = Source(address, document, place)
-            kind = at(resource, "type")
-            if kind in (terraform_groups.NODE_GROUP, terraform_groups.KIND):
-                nodes, problems = _nodes(source, kind, given, templates)
-                found += nodes
-                judgements += problems
-            elif kind == "aws_eks_cluster":
-                block = ("vpc_config", "public_access_cidrs")
-                known = configuration.without_computed(address, given, *block)
-                judgements += cluster_rules(source, known)
-            else:
-                read = _object(document, place, source, str(kind), given)
-                found += read.items
-                inner += read.inner
-        every = [
-            (address, at(resource, "type"), given) for _, resource, address, given in resources
-        ]
-        return Read(list(with_tags(found, every, configuration)), judgements, inner)
+        return read_resources(resources, TerraformConfiguration(document.value))
+
+
+class TerraformResource(NamedTuple):
+    """A resource, from a plan or from a configuration."""
+
+    document: Document
+    place: FieldPath
+    """The place of its values in the document."""
+    kind: str
+    address: str
+    values: Any
+    """What is not known of them is `UNKNOWN`."""
+    is_there: bool = True
+    """Whether it is made. A group that is not, since its count is 0, is judged by itself alone."""
+
+
+def read_resources(
+    resources: Sequence[TerraformResource], configuration: TerraformConfiguration
+) -> Read:
+    """The node groups, charts and objects of resources, and what is wrong with them.
+
+    Args:
+        resources: All of one root module.
+        configuration: What they refer to.
+    """
+    found: list[Item] = []
+    inner: list[Document] = []
+    templates = Templates(configuration)
+    judgements = [*_templates(resources, templates)]
+    for resource in resources:
+        document, place, kind, address, given, is_there = resource
+        source = Source(address, document, place)
+        if kind in (terraform_groups.NODE_GROUP, terraform_groups.KIND):
+            nodes, problems = _nodes(source, kind, given, templates)
+            found += nodes if is_there else []
+            judgements += problems
+        elif not is_there:
+            continue
+        elif kind == "aws_eks_cluster":
+            block = ("vpc_config", "public_access_cidrs")
+            known = configuration.without_computed(address, given, *block)
+            judgements += cluster_rules(source, known)
+        else:
+            read = _object(document, place, source, kind, given)
+            found += read.items
+            inner += read.inner
+    every = [
+        (resource.address, resource.kind, resource.values)
+        for resource in resources
+        if resource.is_there
+    ]
+    return Read(list(with_tags(found, every, configuration)), judgements, inner)
 
 
 def _nodes(
@@ -117,9 +153,18 @@ def _object(document: Document, place: FieldPath, source: Source, kind: str, giv
         name, told = at(given, "addon_name"), at(given, "configuration_values")
         return Read(list(agents(source, name, told)))
     if kind == "helm_release":
-        return Read([_release(source, given)])
-    if kind in _CONFIG_MAPS:
-        return Read([_config_map(source, given)])
+        release = _release(source, given)
+        texts = (
+            texts_within(document, (*place, "values", index))
+            for index, _ in enumerate(items(at(given, "values")))
+        )
+        configs = [
+            each
+            for found in texts
+            for values in (found.documents[:1] if found and release.chart in CHARTS else ())
+            for each in within_values(values)
+        ]
+        return Read([release], inner=configs)
     if kind in {"kubernetes_labels", "kubernetes_node_taint"}:
         return Read(list(_by_hand(source, given)))
     return Read(inner=list(_written_out(document, place, kind, given)))
@@ -133,24 +178,26 @@ def _written_out(document: Document, place: FieldPath, kind: str, given: Any) ->
         within = texts_within(document, (*place, "yaml_body"))
         yield from within.documents if within else ()
     elif (made := object_of(kind, given)) is not None:
+        metadata = made.get("metadata")
+        if isinstance(metadata, dict) and made["kind"] != "Namespace":
+            metadata.setdefault("namespace", "default")
         # Its keys are not those that stand there, so nothing can be written back.
-        yield replace(document.inside(place, made), editable=False)
+        inside = document.inside(place, made)
+        origin = inside.origin
+        if isinstance(origin, HclOrigin):
+            origin = replace(origin, value=object_of(kind, origin.value))
+            inside = replace(inside, position=origin.position, origin=origin)
+        yield replace(inside, editable=False)
 
 
-def _templates(
-    document: Document, resources: Iterable[tuple[FieldPath, Any, str, Any]], taken: Templates
-) -> Iterator[Judgement]:
+def _templates(resources: Iterable[TerraformResource], taken: Templates) -> Iterator[Judgement]:
     """What is wrong in the user data of launch templates, all of which are taken."""
-    for path, resource, address, given in resources:
-        if _is(resource, terraform_templates.OLDER):
+    for document, place, kind, address, given, _ in resources:
+        if kind == terraform_templates.OLDER:
             taken.add_older(address, given)
-        elif _is(resource, terraform_templates.KIND):
-            data = taken.add(Source(address, document, (*path, "values")), given).user_data
-            yield from judge_user_data(document, (*path, "values", "user_data"), data)
-
-
-def _is(resource: Any, kind: str) -> bool:
-    return bool(at(resource, "type") == kind)
+        elif kind == terraform_templates.KIND:
+            data = taken.add(Source(address, document, place), given).user_data
+            yield from judge_user_data(document, (*place, "user_data"), data)
 
 
 def _root(value: Any) -> tuple[str, ...]:
@@ -225,12 +272,13 @@ def _release(source: Source, given: Any) -> Release:
     paths: dict[tuple[str, ...], FieldPath] = {}
     seen = at(given, "values") is not UNKNOWN
     for index, each in enumerate(items(at(given, "values"))):
-        documents = read_texts(each, "").documents if isinstance(each, str) else ()
-        if each is UNKNOWN:
+        texts = read_texts(each, "") if isinstance(each, str) else None
+        if each is UNKNOWN or (texts is not None and _is_partly_seen(texts, each)):
             seen = False
-        elif documents and isinstance(documents[0].value, dict):
-            values = merge_values(values, documents[0].value)
-            paths |= dict.fromkeys(_places(documents[0].value), ("values", index))
+        elif texts and texts.documents and isinstance(texts.documents[0].value, dict):
+            given_values = texts.documents[0].value
+            values = merge_values(values, given_values)
+            paths |= {path: ("values", index, *path) for path in _places(given_values)}
     for name in ("set", "set_list", "set_sensitive"):
         blocks = at(given, name)
         seen = seen and blocks is not UNKNOWN
@@ -248,7 +296,7 @@ def _release(source: Source, given: Any) -> Release:
     return Release(
         source=source,
         name=text(at(given, "name")),
-        chart="" if chart is UNKNOWN else chart_name(str(chart)),
+        chart="" if chart is UNKNOWN or _is_own(str(chart)) else chart_name(str(chart)),
         version=text(at(given, "version")),
         namespace=text(at(given, "namespace"), "default"),
         values=values if seen else UNKNOWN,
@@ -256,20 +304,20 @@ def _release(source: Source, given: Any) -> Release:
     )
 
 
+def _is_partly_seen(texts: Texts, given: str) -> bool:
+    """Whether something in a text of values hides what it says, such as what is filled in."""
+    return bool(texts.problems) or (not texts.documents and "${" in given)
+
+
+def _is_own(chart: str) -> bool:
+    """Whether a chart is a folder of the repository, which may have any name and any values."""
+    return chart.startswith((".", "/", "~")) and not chart.endswith((".tgz", ".tar.gz"))
+
+
 def _places(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     for key, inner in mapping(value).items():
         yield (*path, key)
         yield from _places(inner, (*path, key))
-
-
-def _config_map(source: Source, given: Any) -> ConfigMap:
-    data = at(given, "data")
-    return ConfigMap(
-        source=source,
-        name=text(at(given, "metadata", 0, "name")),
-        namespace=text(at(given, "metadata", 0, "namespace"), "default"),
-        data=UNKNOWN if data is UNKNOWN else mapping(data),
-    )
 
 
 def _by_hand(source: Source, given: Any) -> Iterator[Nodes]:

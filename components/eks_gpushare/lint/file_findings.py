@@ -1,18 +1,17 @@
-"""What is said of a file as such, and of a judgement at its place."""
+"""What is said of files that cannot be read, or that are not."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.findings.finding import Position
-from eks_gpushare.inventory.problem import NotSeen
 from eks_gpushare.lint.report import Placed
-from eks_gpushare.lint.rules.files import NOT_READ, UNREADABLE
+from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, UNREADABLE
 from eks_gpushare.manifests.files import ENDINGS
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
-    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.lint.hcl.syntax import Fault
     from eks_gpushare.stack_file.yaml_problems import YamlProblem
 
 _YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")
@@ -27,43 +26,44 @@ NO_KIND = "It is of no kind that is read"
 GIVE = "Leave it out, or see docs/lint.md for what is read."
 
 
-def finding(judgement: Judgement, at: tuple[str | int, ...]) -> Finding:
-    """A judgement as a finding.
-
-    Args:
-        judgement: What is wrong, or cannot be decided.
-        at: Its place in the file.
-    """
-    if isinstance(judgement, NotSeen):
-        what = judgement.what.rstrip(".")
-        message = (
-            f"It cannot be decided, since something is not known: {what}. {judgement.rule.title}"
-        )
-        return judgement.rule.finding(at, message, "Give files with the final values.", "info")
-    rule = judgement.rule
-    return rule.finding(at, judgement.message, judgement.fix, judgement.severity)
-
-
-def unparsed(problem: YamlProblem) -> Placed:
-    """What keeps a file from being read, at its place."""
+def problem_of(problem: YamlProblem) -> Placed:
+    """A place that no parser of YAML can read."""
     message = sentence(problem.message)
     fix = problem.fix or _FIXES.get(problem.kind, "correct it, or leave the file out")
     found = UNREADABLE.finding(problem.path, message, sentence(fix))
     return Placed(found, Position(problem.line, problem.column))
 
 
+def not_hcl(fault: Fault) -> Placed:
+    """A place in HCL that is passed over."""
+    what = f"It is not read: {fault.what}. The rest of the file is."
+    found = NOT_READ.finding((), what, "Correct it; terraform validate says more.")
+    return Placed(found, Position(fault.place.line, fault.place.column))
+
+
+def not_rendered(why: str) -> Placed:
+    """A chart whose templates are not rendered: by helm's words, or as there is no helm."""
+    if why:
+        what = f"The chart is not rendered: {why.rstrip('.')}."
+        fix = "Render it as it is installed, and give what comes of it."
+    else:
+        what = "Charts are not rendered, since no helm is on PATH, so templates are not checked."
+        fix = "Put helm on PATH, or give what it makes: helm template CHART | eks-gpushare lint -"
+    return Placed(TEMPLATE.finding((), what, fix), None)
+
+
 def unreadable(why: str) -> Finding:
-    """A file that cannot be read at all."""
+    """A file that cannot be read."""
     return UNREADABLE.finding((), f"It cannot be read: {why}.", "Give a file that can be read.")
 
 
 def not_read(why: str) -> Finding:
-    """A file that is passed over."""
+    """A file that is not read, where nothing is wrong with that."""
     return NOT_READ.finding((), f"It is not read: {why}.", GIVE)
 
 
 def sentence(text: str) -> str:
-    """A text with a capital letter and a full stop; empty of an empty one."""
+    """A text as a sentence."""
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 

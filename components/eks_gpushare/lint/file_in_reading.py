@@ -1,0 +1,32 @@
+"""What is known of a file while files are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eks_gpushare.findings.finding import Position
+from eks_gpushare.lint.report import FileReport, Placed
+from eks_gpushare.lint.silencing import silenced
+
+if TYPE_CHECKING:
+    from datetime import date
+
+
+@dataclass(slots=True)
+class FileInReading:
+    """What is known so far of one file."""
+
+    name: str
+    kinds: dict[str, None] = field(default_factory=dict)
+    found: list[Placed] = field(default_factory=list)
+    readable: bool = True
+    text: str = ""
+
+    def report(self, today: date) -> FileReport:
+        """What was found in it, in the order of its lines."""
+        unique = {(placed.finding, placed.position): placed for placed in self.found}
+        found, away = silenced(unique.values(), self.text, today)
+        in_order = tuple(sorted(found, key=lambda placed: placed.position or Position(0, 0)))
+        kinds = tuple(self.kinds)
+        return FileReport(self.name, kinds, in_order, self.readable, self.text, away)

@@ -1,0 +1,328 @@
+"""Modules: folders of files, called from others or by themselves, and the values in them."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import has_unknown
+from eks_gpushare.lint.hcl.blocks import (
+    META_OF_CALLS,
+    MOST_COPIES,
+    literal,
+    references,
+    values_of,
+)
+from eks_gpushare.lint.hcl.evaluating import value_of
+from eks_gpushare.lint.hcl.folders import FilesFrom
+from eks_gpushare.lint.hcl.names import Within
+from eks_gpushare.lint.hcl.types import with_defaults
+from eks_gpushare.lint.hcl.values import HclObject, is_open, number, written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from eks_gpushare.lint.hcl.folders import Folders, ModuleFiles
+    from eks_gpushare.lint.hcl.names import Names
+    from eks_gpushare.lint.hcl.syntax import Body, HclBlock
+    from eks_gpushare.lint.hcl.values import Place
+
+_OF_INTEREST: Final = (
+    *("aws_eks_", "aws_launch_", "aws_autoscaling_group"),
+    *("helm_", "kubernetes_", "kubectl_"),
+)
+"""What types of resources begin with that have to do with nodes, charts and objects."""
+_MOST_DEPTH: Final = 12
+"""Most modules within modules."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeResource:
+    """A resource, or a call of a module that is not among the files, with its values."""
+
+    address: str
+    kind: str
+    """Its type; of a call `module`."""
+    values: HclObject
+    place: Place
+    references: Mapping[str, Any]
+    """What its arguments refer to, as a plan tells it."""
+    present: Any = True
+    """Whether it is there: False where its count is 0, `UNKNOWN` where that is not known."""
+    source: str = ""
+    """Of a call: what it calls."""
+
+
+class Instance:
+    """A module with its variables bound.
+
+    Args:
+        files: What its files say.
+        folders: Where further modules and files are.
+        root: The folder that Terraform runs in.
+        given: Values of its variables. Of others the default holds.
+        prefix: What its addresses begin with.
+        is_called: Whether another module calls it, so that defaults are what it gets.
+    """
+
+    def __init__(
+        self,
+        files: ModuleFiles,
+        folders: Folders,
+        root: str,
+        given: Mapping[str, Any],
+        prefix: str = "",
+        *,
+        is_called: bool = False,
+        depth: int = 0,
+    ) -> None:
+        self.module, self._folders, self._root = files, folders, root
+        self._given, self._prefix, self._depth = given, prefix, depth
+        self._is_called = is_called
+        self.files = FilesFrom(folders, root)
+        self._locals: dict[str, Any] = {}
+        self._variables: dict[str, Any] = {}
+        self._outputs: dict[str, Any] = {}
+        self._children: dict[str, list[tuple[Any, Instance]] | None] = {}
+        self._resource_values: dict[tuple[str, str], Any] = {}
+
+    # --- names -------------------------------------------------------------------------------
+
+    def named(self, name: str) -> Any:
+        """What the first name of a reference stands for."""
+        spaces: dict[str, Callable[[Any], Any]] = {
+            "var": self._variable,
+            "local": self._local,
+            "module": self._call,
+            "path": self._path,
+        }
+        if name in spaces:
+            return _Named(spaces[name])
+        if name in {"each", "count", "self", "data", "terraform", "ephemeral"}:
+            return UNKNOWN
+        return _Named(lambda key: self._resource(name, str(key)))
+
+    def _variable(self, name: Any) -> Any:
+        if name not in self._variables:
+            self._variables[name] = UNKNOWN
+            self._variables[name] = self._of_variable(str(name))
+        return self._variables[name]
+
+    def _of_variable(self, name: str) -> Any:
+        block = self.module.variables.get(name)
+        if name in self._given:
+            value = self._given[name]
+            nullable = block is None or literal(block, "nullable") is not False
+            if value is not None or nullable:
+                return value if block is None else _with_type(value, block, self)
+        default = None if block is None else block.body.attributes.get("default")
+        if default is None or block is None:
+            return UNKNOWN
+        value = _with_type(value_of(default, self), block, self)
+        # Of a module that others call an empty default is what it gets. Where Terraform runs, it
+        # stands for what somebody is to give.
+        return UNKNOWN if not self._is_called and value in (None, "", [], {}) else value
+
+    def _local(self, name: Any) -> Any:
+        if name not in self._locals:
+            self._locals[name] = UNKNOWN  # of one that refers to itself
+            found = self.module.locals.get(name)
+            self._locals[name] = UNKNOWN if found is None else value_of(found[0], self)
+        return self._locals[name]
+
+    def _path(self, name: Any) -> Any:
+        if name == "module":
+            return _relative(self.module.folder, self._root)
+        return "." if name in {"root", "cwd"} else UNKNOWN
+
+    def _resource(self, kind: str, name: str) -> Any:
+        """The written arguments of a resource; what AWS tells of it is not known."""
+        key = kind, name
+        if key not in self._resource_values:
+            self._resource_values[key] = UNKNOWN
+            block = self.module.resources.get(key)
+            if block is not None:
+                several = {"count", "for_each"} & block.body.attributes.keys()
+                values = _Written(values_of(block.body, self))
+                self._resource_values[key] = _Indexed(values) if several else values
+        return self._resource_values[key]
+
+    def _call(self, name: Any) -> Any:
+        children = self._instances(str(name))
+        if not children:
+            return UNKNOWN
+        if children[0][0] is None:
+            return _Named(children[0][1].output)
+        made = {key: _Named(child.output) for key, child in children}
+        return _Named(lambda key: made.get(key, UNKNOWN))
+
+    def output(self, name: Any) -> Any:
+        """The value of one of its outputs."""
+        if name not in self._outputs:
+            self._outputs[name] = UNKNOWN
+            block = self.module.outputs.get(name)
+            written_as = None if block is None else block.body.attributes.get("value")
+            if written_as is not None:
+                self._outputs[name] = value_of(written_as, self)
+        return self._outputs[name]
+
+    # --- resources ---------------------------------------------------------------------------
+
+    def made(self) -> Iterator[MadeResource]:
+        """Its resources and those of the modules that it calls, as far as they are of interest."""
+        for (kind, name), block in self.module.resources.items():
+            if not kind.startswith(_OF_INTEREST):
+                continue
+            for key, names, present in self._copies(block):
+                yield MadeResource(
+                    f"{self._prefix}{kind}.{name}{_index(key)}",
+                    kind,
+                    values_of(block.body, names),
+                    block.place,
+                    references(block.body),
+                    present,
+                )
+        for name, block in self.module.calls.items():
+            children = self._instances(name)
+            for key, names, present in self._copies(block) if children is None else ():
+                source = literal(block, "source")
+                yield MadeResource(
+                    f"{self._prefix}module.{name}{_index(key)}",
+                    "module",
+                    values_of(block.body, names),
+                    block.place,
+                    references(block.body),
+                    present,
+                    f"{source}@{literal(block, 'version') or ''}",
+                )
+            for _, child in children or ():
+                yield from child.made()
+
+    def _instances(self, name: str) -> list[tuple[Any, Instance]] | None:
+        """A called module once for each copy; None of one that is not among the files."""
+        if name not in self._children:
+            self._children[name] = []
+            self._children[name] = self._called(name)
+        return self._children[name]
+
+    def _called(self, name: str) -> list[tuple[Any, Instance]] | None:
+        block = self.module.calls.get(name)
+        source = None if block is None else literal(block, "source")
+        if block is None or not isinstance(source, str) or not source.startswith((".", "/")):
+            return None
+        folder = posixpath.normpath(posixpath.join(self.module.folder, source))
+        files = self._folders.module(folder)
+        if files is None or self._depth >= _MOST_DEPTH:
+            return None
+        found: list[tuple[Any, Instance]] = []
+        for key, names, present in self._copies(block):
+            if present is False:
+                continue
+            found.append(
+                (
+                    key,
+                    Instance(
+                        files,
+                        self._folders,
+                        self._root,
+                        _Bound(block.body, names),
+                        f"{self._prefix}module.{name}{_index(key)}.",
+                        is_called=True,
+                        depth=self._depth + 1,
+                    ),
+                )
+            )
+        return found
+
+    def _copies(self, block: HclBlock) -> Iterator[tuple[Any, Names, Any]]:
+        """The key of each copy, the names within it, and whether it is there."""
+        attributes = block.body.attributes
+        if "count" in attributes:
+            count = value_of(attributes["count"], self)
+            many = None if count is UNKNOWN else number(count)
+            if many is None or many <= 0:
+                present = UNKNOWN if many is None else False
+                yield 0, Within(self, {"count": HclObject({"index": 0})}), present
+                return
+            for index in range(min(int(many), MOST_COPIES)):
+                yield index, Within(self, {"count": HclObject({"index": index})}), True
+        elif "for_each" in attributes:
+            yield from self._each(value_of(attributes["for_each"], self))
+        else:
+            yield None, self, True
+
+    def _each(self, over: Any) -> Iterator[tuple[Any, Names, Any]]:
+        listed: list[tuple[Any, Any]] = []
+        if isinstance(over, dict):
+            listed = list(over.items())
+        elif isinstance(over, list) and not has_unknown(over):
+            listed = [(each, each) for each in over]
+        open_ = over is UNKNOWN or is_open(over) or (isinstance(over, list) and not listed and over)
+        if not listed:
+            each = HclObject({"key": UNKNOWN, "value": UNKNOWN})
+            yield UNKNOWN, Within(self, {"each": each}), UNKNOWN if open_ else False
+        for key, value in listed[:MOST_COPIES]:
+            yield key, Within(self, {"each": HclObject({"key": key, "value": value})}), True
+
+
+class _Named:
+    """A space whose names are looked up."""
+
+    def __init__(self, look_up: Callable[[Any], Any]) -> None:
+        self.get = look_up
+
+
+class _Written:
+    """What is written of a resource."""
+
+    def __init__(self, values: HclObject) -> None:
+        self._values = values
+
+    def get(self, name: Any) -> Any:
+        return self._values.get(name, UNKNOWN)
+
+
+class _Indexed:
+    """A resource of which there may be several."""
+
+    def __init__(self, values: _Written) -> None:
+        self._values = values
+
+    def get(self, _: Any) -> Any:
+        return self._values
+
+
+class _Bound(dict[str, Any]):
+    """The variables of a called module, evaluated when they are asked for."""
+
+    def __init__(self, body: Body, names: Names) -> None:
+        own = {k: each for k, each in body.attributes.items() if k not in META_OF_CALLS}
+        super().__init__(own)
+        self._names = names
+
+    def __getitem__(self, key: str) -> Any:
+        return value_of(super().__getitem__(key), self._names)
+
+
+def _with_type(value: Any, block: HclBlock, names: Names) -> Any:
+    """A value with the defaults that the variable's type gives for what is left out."""
+    kind = block.body.attributes.get("type")
+    if kind is None or kind.node is None or kind.source is None:
+        return value
+    if "optional" not in kind.source.text(kind.node):
+        return value
+    return with_defaults(value, kind, names)
+
+
+def _index(key: Any) -> str:
+    if key is None:
+        return ""
+    if key is UNKNOWN:
+        return "[?]"
+    return f"[{key}]" if isinstance(key, int) else f'["{written(key)}"]'
+
+
+def _relative(folder: str, root: str) -> str:
+    return posixpath.relpath(folder or ".", root or ".")

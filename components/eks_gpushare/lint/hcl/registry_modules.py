@@ -1,0 +1,376 @@
+"""Modules of the registry that most clusters on EKS are made with, as the resources they make.
+
+Their own files are not among those of a repository. What their inputs become is told here as far as
+it has to do with nodes and charts.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.hcl.values import HclList, HclObject, Text, is_open, place_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from eks_gpushare.lint.hcl.modules import MadeResource
+    from eks_gpushare.lint.hcl.values import Place
+
+_SIZES: Final = {"min_size": 1, "max_size": 3, "desired_size": 1}
+_STANDARD: Final = "AL2023_x86_64_STANDARD"
+_STANDARD_SINCE: Final = 21
+"""The major version whose groups have that image unless they say otherwise.
+https://github.com/terraform-aws-modules/terraform-aws-eks/blob/master/docs/UPGRADE-21.0.md"""
+_BOOT: Final = (
+    *("enable_bootstrap_user_data", "pre_bootstrap_user_data", "post_bootstrap_user_data"),
+    *("bootstrap_extra_args", "user_data_template_path", "cloudinit_pre_nodeadm"),
+    "cloudinit_post_nodeadm",
+)
+_DATA_ADDONS: Final = {
+    "nvidia_device_plugin": ("nvidia-device-plugin", "nvidia-device-plugin"),
+    "nvidia_gpu_operator": ("gpu-operator", "gpu-operator"),
+    "dcgm_exporter": ("dcgm-exporter", "dcgm-exporter"),
+}
+"""Add-ons of `aws-ia/eks-data-addons`, each with its chart and its namespace."""
+_ADDONS: Final = {
+    "karpenter": ("karpenter", "karpenter"),
+    "cluster_autoscaler": ("cluster-autoscaler", "kube-system"),
+}
+"""Those of `aws-ia/eks-blueprints-addons` that have to do with nodes."""
+
+
+def made_by(call: MadeResource) -> Iterator[MadeResource]:
+    """The resources of a call of a module that is known; none of another.
+
+    Args:
+        call: The call, with its inputs.
+    """
+    source, _, version = call.source.partition("@")
+    plain = re.sub(r"^git::|^https?://|\.git(?=//|\?|$)|\?.*$", "", source)
+    for name, make in _MODULES.items():
+        if re.fullmatch(name, plain):
+            yield from make(call, _major(version or source))
+            return
+
+
+def _major(version: str) -> int | None:
+    found = re.search(r"(\d+)(?:\.\d+)*", version.rpartition("ref=")[2])
+    return int(found[1]) if found else None
+
+
+# --- terraform-aws-modules/eks/aws ------------------------------------------------------------
+
+
+def _cluster(call: MadeResource, major: int | None) -> Iterator[MadeResource]:
+    for kind, make in (("eks_managed", _managed), ("self_managed", _self_managed)):
+        groups = call.values.get(f"{kind}_node_groups")
+        defaults = call.values.get(f"{kind}_node_group_defaults")
+        for key, group, place in _each(groups):
+            prefix = f'{call.address}.module.{kind}_node_group["{key}"]'
+            inner = replace(call, address=prefix, place=place or call.place)
+            yield from make(inner, _Inputs(group, defaults), key, major)
+    for name in ("cluster_addons", "addons"):
+        for key, addon, place in _each(call.values.get(name)):
+            values = HclObject({"addon_name": key})
+            told = at(addon, "configuration_values")
+            values.put("configuration_values", told, place_in(addon, "configuration_values"))
+            yield replace(
+                call,
+                address=f'{call.address}.aws_eks_addon.this["{key}"]',
+                kind="aws_eks_addon",
+                values=values,
+                place=place or call.place,
+            )
+
+
+def _each(given: Any) -> Iterator[tuple[str, Any, Place | None]]:
+    if isinstance(given, dict):
+        for key, each in given.items():
+            yield key, each, place_in(given, key)
+
+
+class _Inputs:
+    """What a group is given, and what all groups of its kind are.
+
+    Args:
+        own: Its own inputs.
+        defaults: Those of all.
+    """
+
+    def __init__(self, own: Any, defaults: Any = None) -> None:
+        self._own, self._defaults = own, defaults
+
+    def get(self, key: str, otherwise: Any = None) -> Any:
+        """An input."""
+        return self._found(key, otherwise)[0]
+
+    def _found(self, key: str, otherwise: Any = None) -> tuple[Any, Place | None]:
+        for given in (self._own, self._defaults):
+            if given is UNKNOWN:
+                return UNKNOWN, None
+            value = at(given, key)
+            if value is not None:
+                return value, place_in(given, key)
+        return otherwise, None
+
+    def put(self, made: HclObject, key: str, of: str, otherwise: Any = None) -> None:
+        """Set an argument of a resource to an input, with its place."""
+        value, place = self._found(of, otherwise)
+        if value is not None:
+            made.put(key, value, place)
+
+
+def _managed(
+    call: MadeResource, given: _Inputs, key: str, major: int | None
+) -> Iterator[MadeResource]:
+    if given.get("create") is False:
+        return
+    values = HclObject()
+    given.put(values, "node_group_name", "name", key)
+    for name in ("instance_types", "labels", "capacity_type", "tags"):
+        given.put(values, name, name)
+    if given.get("ami_id") in (None, ""):
+        given.put(values, "ami_type", "ami_type", _default_ami(major))
+    values.update(_taints(given))
+    sizes = HclObject()
+    for name, number in _SIZES.items():
+        given.put(sizes, name, name, number)
+    values.put("scaling_config", HclList([sizes]), call.place)
+    own_template = given.get("use_custom_launch_template", otherwise=True)
+    if own_template is False:
+        given.put(values, "disk_size", "disk_size")
+    else:
+        values.put("launch_template", HclList([HclObject({"id": UNKNOWN})]), call.place)
+        created = given.get("create_launch_template", otherwise=True)
+        if created is True and own_template is True:
+            template = _template(given, call, major)
+            given.put(template, "image_id", "ami_id")
+            template.update(user_data=_managed_boot(given))
+            yield _resource(call, "aws_launch_template.this[0]", template)
+    yield _resource(call, "aws_eks_node_group.this[0]", values)
+
+
+def _default_ami(major: int | None) -> str | None:
+    return _STANDARD if major is not None and major >= _STANDARD_SINCE else None
+
+
+def _taints(given: _Inputs) -> HclObject:
+    """Taints, which are a map by any key, or a list."""
+    taints = given.get("taints")
+    made = HclObject()
+    if taints is UNKNOWN or is_open(taints):
+        made["taint"] = UNKNOWN
+    elif isinstance(taints, dict):
+        made.put("taint", HclList(taints.values(), [place_in(taints, k) for k in taints]), None)
+    elif isinstance(taints, list):
+        made.put("taint", taints, None)
+    return made
+
+
+def _managed_boot(given: _Inputs) -> Any:
+    asked = {name: given.get(name) for name in _BOOT}
+    named = {name for name, value in asked.items() if value not in (None, "", [], False)}
+    if not named:
+        return ""
+    return _node_config(asked["cloudinit_pre_nodeadm"], named)
+
+
+def _node_config(parts: Any, named: set[str]) -> Any:
+    """The one NodeConfig that a group is given; not known where there is more."""
+    if named != {"cloudinit_pre_nodeadm"} or not isinstance(parts, list) or len(parts) != 1:
+        return UNKNOWN
+    content, kind = at(parts, 0, "content"), at(parts, 0, "content_type")
+    return content if kind == "application/node.eks.aws" else UNKNOWN
+
+
+def _template(given: _Inputs, call: MadeResource, major: int | None) -> HclObject:
+    made = HclObject()
+    disks = given.get("block_device_mappings")
+    if disks is UNKNOWN:
+        made["block_device_mappings"] = UNKNOWN
+    elif isinstance(disks, dict | list):
+        keys = list(disks) if isinstance(disks, dict) else list(range(len(disks)))
+        listed = HclList()
+        for key in keys:
+            disk = disks[key]
+            if isinstance(disk, HclObject) and isinstance(disk.get("ebs"), dict):
+                disk = HclObject(disk, dict(disk.places))
+                disk["ebs"] = HclList([disk["ebs"]], [disk.places.get("ebs")])
+            listed.put(disk, place_in(disks, key))
+        made["block_device_mappings"] = listed
+    options = given.get("metadata_options")
+    if options is None:
+        hops = 1 if (major or 0) >= _STANDARD_SINCE else 2
+        options = HclObject(
+            {"http_endpoint": "enabled", "http_tokens": "required"}
+            | {"http_put_response_hop_limit": hops}
+        )
+    made.put("metadata_options", HclList([options], [call.place]), call.place)
+    given.put(made, "network_interfaces", "network_interfaces")
+    return made
+
+
+def _self_managed(
+    call: MadeResource, given: _Inputs, key: str, major: int | None
+) -> Iterator[MadeResource]:
+    if given.get("create") is False:
+        return
+    template = _template(given, call, major)
+    given.put(template, "instance_type", "instance_type")
+    given.put(template, "image_id", "ami_id")
+    if template.get("image_id") in (None, ""):
+        given.put(template, "image_id", "ami_type", _default_ami(major) or UNKNOWN)
+    template["user_data"] = _self_managed_boot(given)
+    yield _resource(call, "aws_launch_template.this[0]", template)
+    values = HclObject()
+    given.put(values, "name", "name", key)
+    for name, number in _SIZES.items():
+        given.put(values, name, name, number)
+    tags = HclList([HclObject({"key": "kubernetes.io/cluster/of-module", "value": "owned"})])
+    more = given.get("autoscaling_group_tags")
+    for name, value, place in _each(more):
+        tags.put(HclObject({"key": name, "value": value}), place)
+    values["tag"] = tags
+    block = HclObject({"id": UNKNOWN})
+    policy = given.get("mixed_instances_policy")
+    if given.get("use_mixed_instances_policy") not in (None, False) and policy is not None:
+        inner = at(policy, "launch_template", "override") or at(policy, "override")
+        inside = HclObject({"launch_template_specification": HclList([block])})
+        inside["override"] = UNKNOWN if policy is UNKNOWN else inner or HclList()
+        values["mixed_instances_policy"] = HclList(
+            [HclObject({"launch_template": HclList([inside])})]
+        )
+    else:
+        values["launch_template"] = HclList([block])
+    yield _resource(call, "aws_autoscaling_group.this[0]", values)
+
+
+def _self_managed_boot(given: _Inputs) -> Any:
+    asked = {name: given.get(name) for name in _BOOT}
+    named = {name for name, value in asked.items() if value not in (None, "", [], False)}
+    extra = asked["bootstrap_extra_args"]
+    if named <= {"bootstrap_extra_args"}:
+        text = extra if isinstance(extra, str) else ""
+        if extra is UNKNOWN or str(given.get("ami_type") or "").startswith("BOTTLEROCKET"):
+            return UNKNOWN
+        return Text(f"#!/bin/bash\n/etc/eks/bootstrap.sh cluster {text}\n")
+    return _node_config(asked["cloudinit_pre_nodeadm"], named)
+
+
+def _resource(call: MadeResource, address: str, values: HclObject) -> MadeResource:
+    kind = address.partition(".")[0]
+    return replace(
+        call, address=f"{call.address}.{address}", kind=kind, values=values, references={}
+    )
+
+
+def _one_managed(call: MadeResource, major: int | None) -> Iterator[MadeResource]:
+    yield from _managed(call, _Inputs(call.values), "", major)
+
+
+def _one_self_managed(call: MadeResource, major: int | None) -> Iterator[MadeResource]:
+    yield from _self_managed(call, _Inputs(call.values), "", major)
+
+
+# --- aws-ia -----------------------------------------------------------------------------------
+
+
+def _release(
+    call: MadeResource, name: str, given: Any, *, chart: str, namespace: str, place: Place | None
+) -> MadeResource:
+    values = HclObject()
+    inputs = _Inputs(given)
+    for key, otherwise in (("name", name), ("chart", chart), ("namespace", namespace)):
+        inputs.put(values, key, key, otherwise)
+    inputs.put(values, "version", "chart_version")
+    if "version" not in values:
+        inputs.put(values, "version", "version")
+    for key in ("values", "set", "set_sensitive", "repository"):
+        inputs.put(values, key, key)
+    return replace(
+        call,
+        address=f"{call.address}.helm_release.{name}",
+        kind="helm_release",
+        values=values,
+        place=place or call.place,
+        references={},
+    )
+
+
+def _addons(
+    call: MadeResource, known: Mapping[str, tuple[str, str]], suffix: str
+) -> Iterator[MadeResource]:
+    for name, (chart, namespace) in known.items():
+        enabled = call.values.get(f"enable_{name}", False)
+        if enabled is False or enabled is None:
+            continue
+        given = call.values.get(f"{name}{suffix}")
+        place = place_in(call.values, f"{name}{suffix}") or place_in(call.values, f"enable_{name}")
+        present = call.present if enabled is True else UNKNOWN
+        yield replace(
+            _release(call, name, given, chart=chart, namespace=namespace, place=place),
+            present=present,
+        )
+
+
+def _blueprints(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
+    for made in _addons(call, _ADDONS, ""):
+        made.values["values"] = UNKNOWN  # the module adds its own
+        yield made
+    for key, given, place in _each(call.values.get("helm_releases")):
+        yield _release(call, key, given, chart="", namespace="default", place=place)
+    for key, addon, place in _each(call.values.get("eks_addons")):
+        values = HclObject({"addon_name": key})
+        values["configuration_values"] = at(addon, "configuration_values")
+        yield replace(
+            call,
+            address=f'{call.address}.aws_eks_addon.this["{key}"]',
+            kind="aws_eks_addon",
+            values=values,
+            place=place or call.place,
+        )
+
+
+def _blueprints_4(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
+    """Version 4, which made the cluster itself; later ones are patterns and no module."""
+    for key, group, place in _each(call.values.get("managed_node_groups")):
+        given, values, sizes = _Inputs(group), HclObject(), HclObject()
+        given.put(values, "node_group_name", "node_group_name", key)
+        for name in ("instance_types", "ami_type", "capacity_type", "disk_size"):
+            given.put(values, name, name)
+        given.put(values, "labels", "k8s_labels")
+        given.put(values, "taint", "k8s_taints")
+        for name, number in _SIZES.items():
+            given.put(sizes, name, name, number)
+        values.put("scaling_config", HclList([sizes]), place)
+        inner = f'{call.address}.module.aws_eks_managed_node_groups["{key}"]'
+        made = replace(call, address=inner, place=place or call.place)
+        yield _resource(made, "aws_eks_node_group.managed_ng", values)
+
+
+def _data_addons(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
+    yield from _addons(call, _DATA_ADDONS, "_helm_config")
+
+
+def _one_addon(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
+    if call.values.get("create") is False or call.values.get("create_release") is False:
+        return
+    name = call.address.rpartition(".")[2]
+    yield _release(call, name, call.values, chart="", namespace="default", place=None)
+
+
+_EKS: Final = r"(?:.*github\.com/)?terraform-aws-modules/(?:terraform-aws-eks|eks/aws)"
+_MODULES: Final[Mapping[str, Callable[[MadeResource, int | None], Iterator[MadeResource]]]] = {
+    _EKS: _cluster,
+    f"{_EKS}//modules/eks-managed-node-group": _one_managed,
+    f"{_EKS}//modules/self-managed-node-group": _one_self_managed,
+    r"(?:.*github\.com/)?aws-ia/(?:terraform-aws-)?eks-blueprints-addons(?:/aws)?": _blueprints,
+    r"(?:.*github\.com/)?aws-ia/(?:terraform-aws-)?eks-blueprints-addon(?:/aws)?": _one_addon,
+    r".*eks-data-addons(?:/aws)?": _data_addons,
+    r".*aws-ia/terraform-aws-eks-blueprints": _blueprints_4,
+}
+"""By their sources, without protocol, `.git` and version."""

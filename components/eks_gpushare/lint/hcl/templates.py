@@ -1,0 +1,305 @@
+"""Quoted templates, heredocs and files of templates, with what in them is known."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.hcl.values import GAP, Place, Text, files_in, truth, written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from tree_sitter import Node
+
+    from eks_gpushare.lint.hcl.evaluating import Evaluation
+    from eks_gpushare.lint.hcl.syntax import HclText
+
+_PARTS: Final = frozenset(("template_interpolation", "template_directive"))
+_MARKS: Final = ("_intro", "_start", "_end")
+"""How kinds of nodes end that open, part and close what a directive spans."""
+
+
+class Piece(NamedTuple):
+    """A part of a template: text as it is written, or the value of an expression."""
+
+    text: str
+    place: Place | None
+    """Where it begins; None of a value."""
+    value: Any = None
+    is_value: bool = False
+
+
+_UNKNOWN: Final = Piece("", None, UNKNOWN, is_value=True)
+
+
+def pieces_of(node: Node, source: HclText, evaluation: Evaluation) -> list[Piece]:
+    """The parts of a template, with those of its directives."""
+    children = list(node.children)
+    if node.type == "quoted_template":
+        start, end = children[0].end_byte, children[-1].start_byte
+        if not any(child.type in _PARTS for child in children):
+            return [_piece(source, start, _text(source, start, end))] if end > start else []
+        literals = _Literals(children, source, start, end, flush=False)
+        return list(_between(children, start, end, literals, evaluation))
+    named = [child for child in children if child.type == "heredoc_identifier"]
+    if len(named) != 2:  # noqa: PLR2004  (the one that opens and the one that closes)
+        return [_UNKNOWN]
+    start = source.content.find(b"\n", named[0].end_byte) + 1
+    end = max(start, source.content.rfind(b"\n", 0, named[1].start_byte) + 1)
+    flush = source.text(children[0]).strip() == "<<-"
+    literals = _Literals(children, source, start, end, flush=flush)
+    return list(_between(children, start, end, literals, evaluation))
+
+
+class _Token(NamedTuple):
+    """A line of literal text, or what of it stands between two marks."""
+
+    start: int
+    text: str
+    away: int = 0
+    """Characters at its beginning that are not part of it any more."""
+
+
+class _Literals:
+    """The literal text of a template, as HCL takes it apart: line by line.
+
+    A mark with `~` takes away white space of the line next to it only, and `<<-` takes as many
+    spaces from each line as the one with the fewest has, whatever directives do with it later.
+    https://github.com/hashicorp/hcl/blob/main/hclsyntax/parser_template.go
+    """
+
+    def __init__(
+        self, nodes: Sequence[Node], source: HclText, start: int, end: int, *, flush: bool
+    ) -> None:
+        self._source = source
+        marks = list(_marks(nodes))
+        bounds = [
+            start,
+            *(each for mark in marks for each in (mark.start_byte, mark.end_byte)),
+            end,
+        ]
+        rows: list[list[_Token]] = []
+        for number in range(len(marks) + 1):
+            begin, close = bounds[2 * number], bounds[2 * number + 1]
+            tokens = _lines(source, begin, close)
+            if number and tokens and _trims(marks[number - 1])[1]:
+                first = tokens[0]
+                less = first.text.lstrip()
+                tokens[0] = first._replace(text=less, away=len(first.text) - len(less))
+            if number < len(marks) and tokens and _trims(marks[number])[0]:
+                tokens[-1] = tokens[-1]._replace(text=tokens[-1].text.rstrip())
+            rows.append(tokens)
+        self._tokens = _flushed(rows) if flush else [each for row in rows for each in row]
+
+    def between(self, start: int, end: int) -> Iterator[Piece]:
+        """The text from one byte to another."""
+        for token in self._tokens:
+            if start <= token.start < end and token.text:
+                yield _piece(self._source, token.start, token.text, token.away)
+
+
+def _marks(nodes: Iterable[Node]) -> Iterator[Node]:
+    """What interrupts literal text, in its order."""
+    for node in nodes:
+        if node.type == "template_interpolation":
+            yield node
+        elif node.type == "template_directive":
+            for inner in node.children:
+                for each in inner.children:
+                    if each.type.endswith(_MARKS):
+                        yield each
+                    else:
+                        yield from _marks((each,))
+
+
+def _lines(source: HclText, start: int, end: int) -> list[_Token]:
+    found = []
+    for line in source.content[start:end].splitlines(keepends=True):
+        found.append(_Token(start, line.decode(errors="replace")))
+        start += len(line)
+    return found
+
+
+def _flushed(rows: Sequence[Sequence[_Token]]) -> list[_Token]:
+    """Without the spaces that all lines begin with."""
+    least: int | None = None
+    begins: set[tuple[int, int]] = set()
+    new_line = True
+    for number, row in enumerate(rows):
+        for index, token in enumerate(row):
+            if new_line:
+                spaces = len(token.text) - len(token.text.lstrip())
+                if token.text.strip() or not token.text.endswith("\n"):
+                    least = spaces if least is None else min(least, spaces)
+                    begins.add((number, index))
+            new_line = token.text.endswith("\n")
+        if number < len(rows) - 1:  # a mark follows
+            least = 0 if new_line else least
+            new_line = False
+    cut = least or 0
+    return [
+        token._replace(text=token.text[cut:], away=token.away + cut)
+        if (number, index) in begins
+        else token
+        for number, row in enumerate(rows)
+        for index, token in enumerate(row)
+    ]
+
+
+def _piece(source: HclText, start: int, text: str, away: int = 0) -> Piece:
+    if source.fixed is not None:
+        return Piece(text, source.fixed)
+    line = source.content.count(b"\n", 0, start) + 1 - source.lines_before
+    begin = source.content.rfind(b"\n", 0, start) + 1
+    column = len(source.content[begin:start].decode(errors="replace")) + 1
+    return Piece(text, Place(source.file, line, column + away))
+
+
+def _text(source: HclText, start: int, end: int) -> str:
+    return source.content[start:end].decode(errors="replace")
+
+
+def _between(
+    nodes: Sequence[Node], start: int, end: int, literals: _Literals, evaluation: Evaluation
+) -> Iterator[Piece]:
+    """The text from one place to another, with what interrupts it."""
+    at = start
+    for node in nodes:
+        if node.type not in _PARTS or not start <= node.start_byte < end:
+            continue
+        yield from literals.between(at, node.start_byte)
+        yield from _part(node, literals, evaluation)
+        at = node.end_byte
+    yield from literals.between(at, end)
+
+
+def _part(node: Node, literals: _Literals, evaluation: Evaluation) -> Iterator[Piece]:
+    if node.type == "template_interpolation":
+        inner = next((child for child in node.children if child.type == "expression"), None)
+        value = UNKNOWN if inner is None else evaluation.value(inner)
+        yield Piece("", None, value, is_value=True)
+        return
+    directive = node.children[0]
+    marks = [child for child in directive.children if child.type.endswith(_MARKS)]
+    sections = list(pairwise(marks))
+    if directive.type == "template_if" and sections:
+        yield from _if(directive, sections, literals, evaluation)
+    elif directive.type == "template_for" and sections:
+        rounds = evaluation.rounds(marks[0])
+        if rounds is None:
+            yield _UNKNOWN
+            return
+        start, end = marks[0].end_byte, marks[-1].start_byte
+        for each in rounds:
+            yield from _between(directive.children, start, end, literals, each)
+    else:
+        yield _UNKNOWN
+
+
+def _if(
+    node: Node, sections: Sequence[tuple[Node, Node]], literals: _Literals, evaluation: Evaluation
+) -> Iterator[Piece]:
+    asked = next((e for e in sections[0][0].children if e.type == "expression"), None)
+    decided = truth(UNKNOWN if asked is None else evaluation.value(asked))
+    if decided is None:
+        yield _UNKNOWN
+    for number, (mark, following) in enumerate(sections):
+        if decided is (number == 0):
+            start, end = mark.end_byte, following.start_byte
+            yield from _between(node.children, start, end, literals, evaluation)
+
+
+def _trims(node: Node) -> tuple[bool, bool]:
+    """Whether a mark takes away white space before it and behind it."""
+    markers = [child for child in node.children if child.type == "strip_marker"]
+    middle = (node.start_byte + node.end_byte) // 2
+    return (
+        any(marker.start_byte == node.start_byte + 2 for marker in markers),
+        any(
+            marker.end_byte == node.end_byte - 1 and marker.start_byte >= middle
+            for marker in markers
+        ),
+    )
+
+
+def joined(pieces: Sequence[Piece], unescape: Callable[[str], str]) -> Any:
+    """The text that pieces make; a single value is that value.
+
+    Args:
+        pieces: The pieces.
+        unescape: Takes away what escapes characters in literal text.
+    """
+    if len(pieces) == 1 and pieces[0].is_value:
+        return pieces[0].value
+    if not pieces:
+        return ""
+    parts: list[str] = []
+    starts: list[int] = []
+    places: list[Place | None] = []
+    gaps = False
+    length = 0
+    place: Place | None = None
+    for piece in pieces:
+        if piece.is_value:
+            text = piece.value if isinstance(piece.value, str) else written(piece.value)
+            gaps = gaps or text is UNKNOWN or bool(getattr(text, "gaps", False))
+            text = GAP if text is UNKNOWN else text
+            before = place
+        else:
+            text = unescape(piece.text)
+            before = place = piece.place
+        starts.append(length)
+        places.append(before)
+        parts.append(str(text))
+        length += len(text)
+    whole = "".join(parts)
+    line_starts = [0]
+    for index, character in enumerate(whole):
+        if character == "\n":
+            line_starts.append(index + 1)
+    fallback = next((each for each in places if each is not None), None)
+
+    def at(line: int, column: int) -> Place:
+        offset = line_starts[min(line, len(line_starts)) - 1] + column - 1
+        number = max(0, bisect_right(starts, offset) - 1)
+        found = places[number] or fallback
+        if found is None:
+            return Place("", 1, 1)
+        if pieces[number].is_value:
+            return found
+        below = parts[number][: max(0, offset - starts[number])]
+        lines = below.count("\n")
+        first = found.column if not lines else 1
+        return Place(found.file, found.line + lines, first + len(below) - below.rfind("\n") - 1)
+
+    files = frozenset[str]().union(*(files_in(piece.value) for piece in pieces))
+    return Text(whole, at if fallback is not None else None, gaps=gaps, files=files)
+
+
+_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+
+
+_ESCAPED: Final = re.compile(r'\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([nrt"\\]))|\$\$\{|%%\{')
+
+
+def unescaped(text: str) -> str:
+    """Literal text of a quoted template as it is meant."""
+    if "\\" not in text and "{" not in text:
+        return text
+    return _ESCAPED.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = found[1] or found[2]
+    if code:
+        return chr(int(code, 16))
+    return _ESCAPES[found[3]] if found[3] else found[0][1:]
+
+
+def unescaped_heredoc(text: str) -> str:
+    """Literal text of a heredoc as it is meant."""
+    return text.replace("$${", "${").replace("%%{", "%{") if "{" in text else text

@@ -1,0 +1,308 @@
+"""Root modules of Terraform among the files: what each makes, and which files are its."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.lint.readers.terraform import TerraformResource, read_resources
+from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
+from eks_gpushare.manifests.files import read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from eks_gpushare.lint.hcl.folders import ModuleFiles
+    from eks_gpushare.lint.hcl.modules import MadeResource
+    from eks_gpushare.lint.hcl.syntax import Fault, ParsedHcl
+    from eks_gpushare.manifests.document import Read
+    from eks_gpushare.manifests.files import GivenFile
+
+ENDINGS: Final = (".tf", ".tofu", ".tf.json", ".tofu.json")
+VARIABLES: Final = (".tfvars", ".tfvars.json")
+_MOST_BELOW: Final = 2_000
+_MOST_FILES: Final = 500
+"""Most files of a module."""
+_TEXTS: Final = frozenset(("values", "yaml_body", "user_data", "user_data_base64", "tag"))
+"""Arguments whose unknown parts are left as such: read as YAML or as scripts, or by the beginning,
+as the name of the tag that has that of a cluster."""
+
+
+class Root(NamedTuple):
+    """A folder that Terraform runs in."""
+
+    name: str
+    """Its folder."""
+    read: Read
+    """What it makes."""
+    files: frozenset[str]
+    """Its files, those of the modules that it calls, and those that it reads."""
+
+
+@dataclass(slots=True)
+class TerraformRoots:
+    """What Terraform's files among those of a call say."""
+
+    roots: list[Root] = field(default_factory=list)
+    parsed: dict[str, tuple[Fault, ...]] = field(default_factory=dict)
+    """Files of Terraform by their normal paths, each with what cannot be read in it."""
+    taken: set[str] = field(default_factory=set)
+    """Files of YAML that a root module reads, so that they are judged with it."""
+
+    broken: list[tuple[str, Exception]] = field(default_factory=list)
+    """Root modules whose evaluation failed, each by a file of it: a defect."""
+    further: list[GivenFile] = field(default_factory=list)
+    """Files that they take in and that the call did not give."""
+
+    @property
+    def contents(self) -> dict[str, frozenset[str]]:
+        """The files of each root module, by its name."""
+        return {root.name: root.files for root in self.roots}
+
+
+def is_terraform(name: str) -> bool:
+    """Whether a file is of Terraform or OpenTofu, variables among them."""
+    return name.lower().endswith((*ENDINGS, *VARIABLES))
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder or ".") as entries:
+            names = sorted(each.name for each in entries if each.is_file())
+    except OSError:
+        return []
+    return [posixpath.join(folder, name) for name in names]
+
+
+def terraform_roots(files: Sequence[GivenFile]) -> TerraformRoots:
+    """Evaluate the root modules among some files.
+
+    Args:
+        files: The files of the call.
+    """
+    given = {posixpath.normpath(file.name): file.text for file in files if not file.problem}
+    own = [name for name in given if name.lower().endswith(ENDINGS)]
+    made = TerraformRoots()
+    if not own:
+        return made
+    reading = _Reading(given, made)
+    folders = sorted({posixpath.dirname(name) for name in own})
+    modules = {folder: found for folder in folders if (found := reading.module(folder))}
+    called = {each for module in modules.values() for each in _called(module)}
+    for folder, module in modules.items():
+        if folder not in called:
+            try:
+                made.roots.append(reading.root(folder, module))
+            except Exception as error:  # noqa: BLE001  (other files are read all the same)
+                made.broken.append((module.files[0], error))
+    further = {*made.parsed, *made.taken} - given.keys()
+    made.further = [read_file(name) for name in sorted(further)]
+    return made
+
+
+def _called(module: ModuleFiles) -> Iterator[str]:
+    from eks_gpushare.lint.hcl.blocks import NOTHING
+    from eks_gpushare.lint.hcl.evaluating import value_of
+
+    for call in module.calls.values():
+        source = call.body.attributes.get("source")
+        named = None if source is None else value_of(source, NOTHING)
+        if isinstance(named, str) and named.startswith("."):
+            found = posixpath.normpath(posixpath.join(module.folder, named))
+            if found != module.folder:
+                yield "" if found == "." else found
+
+
+class _Reading:
+    """The work on one call's files."""
+
+    def __init__(self, given: Mapping[str, str], made: TerraformRoots) -> None:
+        self._given, self._made = given, made
+        self._in_folder: dict[str, list[str]] = {}
+        for name in given:
+            self._in_folder.setdefault(posixpath.dirname(name), []).append(name)
+        self._modules: dict[str, ModuleFiles | None] = {}
+        self._parsed: dict[str, ParsedHcl] = {}
+        self._texts: dict[str, str | None] = {}
+
+    def module(self, folder: str) -> ModuleFiles | None:
+        """What the files of a folder say; None of a folder without any."""
+        folder = "" if folder == "." else folder
+        if folder not in self._modules:
+            self._modules[folder] = self._module(folder)
+        return self._modules[folder]
+
+    def _module(self, folder: str) -> ModuleFiles | None:
+        from eks_gpushare.lint.hcl.folders import ModuleFiles
+
+        # All files of its folder are a module, whichever of them the call gave.
+        own = self._in_folder.get(folder, [])
+        names = {name for name in (*own, *_listed(folder)) if name.lower().endswith(ENDINGS)}
+        if not names or len(names) > _MOST_FILES:
+            return None
+        # OpenTofu passes over a file of Terraform that has a twin of its own.
+        twins = {name.replace(".tofu", ".tf") for name in names if ".tofu" in name}
+        module = ModuleFiles(folder)
+        for name in sorted(names, key=_order):
+            if name in twins:
+                self._made.parsed.setdefault(name, ())
+                continue
+            module.add(name, self._file(name).body)
+        return module
+
+    def _file(self, name: str) -> ParsedHcl:
+        from eks_gpushare.lint.hcl.syntax import Body, ParsedHcl, parse
+
+        if name not in self._parsed:
+            text = self.read(name)
+            parsed = ParsedHcl(Body()) if text is None else parse(name, text)
+            self._parsed[name] = parsed
+            self._made.parsed[name] = parsed.faults
+        return self._parsed[name]
+
+    def read(self, path: str) -> str | None:
+        """The text of a file, of those that are given or as it lies there."""
+        if path not in self._given and path not in self._texts:
+            found = read_file(path) if _is_file(path) else None
+            self._texts[path] = None if found is None or found.problem else found.text
+        return self._given.get(path, self._texts.get(path))
+
+    def below(self, folder: str) -> list[str] | None:
+        """Paths of the files below a folder, from there."""
+        above = f"{folder}/" if folder not in {"", "."} else ""
+        known = {name.removeprefix(above) for name in self._given if name.startswith(above)}
+        for top, inner, files in os.walk(folder or "."):
+            inner[:] = sorted(each for each in inner if not each.startswith("."))
+            known |= {posixpath.relpath(posixpath.join(top, file), folder or ".") for file in files}
+            if len(known) > _MOST_BELOW:
+                return None
+        return sorted(known)
+
+    def root(self, folder: str, module: ModuleFiles) -> Root:
+        """What a root module makes."""
+        from eks_gpushare.lint.hcl.folders import Folders
+        from eks_gpushare.lint.hcl.modules import Instance
+
+        folders = Folders(self.module, self.read, self.below)
+        instance = Instance(module, folders, folder, self._variables(folder, module))
+        made = list(_expanded(instance.made()))
+        name = folder or "."
+        resources = [_resource(each, name) for each in made]
+        expressions = {each.address: each.references for each in made}
+        read = read_resources(resources, TerraformConfiguration.of_expressions(expressions))
+        taken = folders.used & _written_in(made)
+        self._made.taken |= taken
+        return Root(name, read, frozenset((*self._files(module, set()), *taken)))
+
+    def _variables(self, folder: str, module: ModuleFiles) -> dict[str, Any]:
+        """Values that files of variables in the folder give, as Terraform takes them by itself."""
+        from eks_gpushare.lint.hcl.blocks import NOTHING
+        from eks_gpushare.lint.hcl.evaluating import value_of
+
+        names = {*self._in_folder.get(folder, []), *_listed(folder)}
+        values: dict[str, Any] = {}
+        for name in sorted(each for each in names if _is_automatic(each)):
+            for key, each in self._variable_file(name).items():
+                values[key] = value_of(each, NOTHING)
+            module.files.append(name)
+        return values
+
+    def _variable_file(self, name: str) -> dict[str, Any]:
+        from eks_gpushare.lint.hcl.syntax import parse_variables
+
+        text = self.read(name)
+        if text is None:
+            return {}
+        parsed = parse_variables(name, text)
+        self._made.parsed[name] = parsed.faults
+        return dict(parsed.body.attributes)
+
+    def _files(self, module: ModuleFiles, seen: set[str]) -> Iterator[str]:
+        if module.folder in seen:
+            return
+        seen.add(module.folder)
+        yield from module.files
+        for folder in _called(module):
+            inner = self.module(folder)
+            if inner is not None:
+                yield from self._files(inner, seen)
+
+
+def _order(name: str) -> tuple[bool, str]:
+    """Override files come last."""
+    base = posixpath.basename(name).partition(".")[0]
+    return base == "override" or base.endswith("_override"), name
+
+
+def _is_automatic(name: str) -> bool:
+    base = posixpath.basename(name)
+    return base in {"terraform.tfvars", "terraform.tfvars.json"} or base.endswith(
+        (".auto.tfvars", ".auto.tfvars.json")
+    )
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _expanded(made: Iterable[MadeResource]) -> Iterator[MadeResource]:
+    from eks_gpushare.lint.hcl.registry_modules import made_by
+
+    for each in made:
+        if each.kind == "module":
+            yield from made_by(each)
+        else:
+            yield each
+
+
+def _resource(made: MadeResource, build: str) -> TerraformResource:
+    from eks_gpushare.lint.hcl.origin import hcl_document
+    from eks_gpushare.lint.hcl.values import settled
+
+    values = type(made.values)()
+    for key, each in made.values.items():
+        given = _as_blocks(each, key) if made.kind.startswith("aws_") else each
+        values.put(key, settled(given, texts=key in _TEXTS), made.values.places.get(key))
+    document = hcl_document(made.address, values, made.place, build)
+    is_there = made.present is not False
+    return TerraformResource(document, (), made.kind, made.address, document.value, is_there)
+
+
+_BLOCKS: Final = frozenset(
+    (
+        *("scaling_config", "taint", "launch_template", "mixed_instances_policy", "override"),
+        *("launch_template_specification", "tag", "metadata_options", "network_interfaces"),
+        *("block_device_mappings", "ebs", "vpc_config", "encryption_config", "provider"),
+    )
+)
+"""Blocks that JSON may have without a list where there is one."""
+
+
+def _as_blocks(value: Any, key: str) -> Any:
+    from eks_gpushare.lint.hcl.values import HclList, HclObject
+
+    if isinstance(value, HclObject):
+        made = type(value)({each: _as_blocks(of, each) for each, of in value.items()})
+        made.places = value.places
+        return HclList([made]) if key in _BLOCKS else made
+    if isinstance(value, HclList):
+        return HclList((_as_blocks(each, "") for each in value), value.places)
+    return value
+
+
+def _written_in(made: Iterable[MadeResource]) -> frozenset[str]:
+    """Files that values of resources are written in, of those that are there."""
+    from eks_gpushare.lint.hcl.values import files_in
+
+    there = (each for each in made if each.kind in _OF_CLUSTERS and each.present is not False)
+    return frozenset[str]().union(*(files_in(each.values) for each in there))
+
+
+_OF_CLUSTERS: Final = frozenset(("helm_release", "kubectl_manifest", "kubernetes_manifest"))
+"""Resources that say all that is of interest in a file of YAML which they are made of."""

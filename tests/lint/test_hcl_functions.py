@@ -1,0 +1,174 @@
+"""Values of expressions are those that Terraform itself computes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.hcl.folders import Folders, ModuleFiles
+from eks_gpushare.lint.hcl.functions import FUNCTIONS
+from eks_gpushare.lint.hcl.modules import Instance
+from eks_gpushare.lint.hcl.syntax import parse
+from eks_gpushare.lint.hcl.values import OpenObject, plain
+
+KEPT = Path(__file__).parent / "data" / "terraform-values.json"
+CASES: list[dict[str, Any]] = json.loads(KEPT.read_text(encoding="utf-8"))
+GIVEN = """\
+variable "v" {
+  default = "vee"
+}
+locals {
+  m = { a = 1, b = [1, 2, { c = "d" }] }
+  l = ["x", "y", "z"]
+  o = [{ n = "a", e = true }, { n = "b", e = false }]
+}
+"""
+FILES = {
+    "t.tpl": "Hi ${name}\n%{ for x in xs ~}\n- ${x}\n%{ endfor ~}\n"
+    "end %{ if b }yes%{ else }no%{ endif }\n$${lit}",
+    "f.txt": "line1\nline2\n",
+}
+
+
+def configuration() -> str:
+    """All cases as locals, and what they refer to."""
+    blocks = (
+        f"locals {{\n  x{number} = {case['expression']}\n}}\n" for number, case in enumerate(CASES)
+    )
+    return "".join((GIVEN, *blocks))
+
+
+def evaluated(text: str, *names: str) -> list[Any]:
+    """The values of some locals."""
+    module = ModuleFiles("")
+    module.add("main.tf", parse("main.tf", text).body)
+    folders = Folders(lambda _: None, FILES.get, lambda _: sorted(FILES))
+    instance = Instance(module, folders, "", {}, is_called=True)
+    local = instance.named("local")
+    return [plain(local.get(name)) for name in names]
+
+
+@pytest.fixture(scope="module")
+def ours() -> list[Any]:
+    return evaluated(configuration(), *(f"x{number}" for number, _ in enumerate(CASES)))
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda n: CASES[n]["expression"][:40])
+def test_the_value_is_what_terraform_says(ours: list[Any], number: int) -> None:
+    assert ours[number] == CASES[number]["value"]
+
+
+def test_what_is_kept_of_terraform_is_what_it_says_now(tmp_path: Path) -> None:
+    """As said with `terraform console`, in which no provider is needed and nothing is asked."""
+    terraform = shutil.which("terraform")
+    if terraform is None:
+        pytest.skip("terraform is not on PATH; what it said is kept in the file beside")
+    (tmp_path / "main.tf").write_text(configuration(), encoding="utf-8")
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    names = ", ".join(f"x{number} = local.x{number}" for number, _ in enumerate(CASES))
+    asked = f"jsonencode({{ {names} }})\n"
+    done = subprocess.run(
+        [terraform, "console"],
+        input=asked,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=60,
+        check=True,
+    )
+    said = json.loads(json.loads(done.stdout.strip().splitlines()[-1]))
+
+    assert [said[f"x{number}"] for number, _ in enumerate(CASES)] == [
+        case["value"] for case in CASES
+    ]
+
+
+UNKNOWNS = """\
+variable "it" {}
+locals {
+  merged_over  = merge({ a = 1 }, var.it)
+  merged_below = merge(var.it, { a = 1 })
+  listed       = concat(["a"], var.it)
+  chosen       = var.it ? "a" : "b"
+  the_same     = var.it ? "a" : "a"
+  decided_and  = var.it && false
+  decided_or   = true || var.it
+  tried        = try(var.it.x, "b")
+  text         = "a-${var.it}"
+  length       = length(var.it)
+  key          = { (var.it) = 1, b = 2 }
+  each         = [for one in var.it : one]
+  missing      = { a = 1 }.b
+  itself       = local.itself
+  no_function  = uuid()
+  wrong        = substr(1)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("merged_below", {"a": 1}),
+        ("merged_over", {"a": UNKNOWN}),
+        ("listed", ["a", UNKNOWN]),
+        ("chosen", UNKNOWN),
+        ("the_same", "a"),
+        ("decided_and", False),
+        ("decided_or", True),
+        ("tried", UNKNOWN),
+        ("text", "a-${unknown}"),
+        ("length", UNKNOWN),
+        ("key", {"b": 2}),
+        ("each", UNKNOWN),
+        ("missing", UNKNOWN),
+        ("itself", UNKNOWN),
+        ("no_function", UNKNOWN),
+        ("wrong", UNKNOWN),
+    ],
+)
+def test_what_follows_from_the_unknown(name: str, value: Any) -> None:
+    (found,) = evaluated(UNKNOWNS, name)
+
+    assert found == value
+
+
+@pytest.mark.parametrize("name", ["merged_over", "merged_below", "key"])
+def test_an_object_that_may_have_more_keys_says_so(name: str) -> None:
+    (found,) = evaluated(UNKNOWNS, name)
+
+    assert isinstance(found, OpenObject)
+    assert found.get("z") is UNKNOWN
+
+
+def test_no_call_of_a_function_raises() -> None:
+    for name in FUNCTIONS - {"try", "can", "templatefile"}:
+        for given in ("", "null", "1", '"a"', "[]", '{}, "b"', '["a"], {a = 1}, -1', "var.it"):
+            evaluated(f'variable "it" {{}}\nlocals {{ x = {name}({given}) }}', "x")
+
+
+def test_the_defaults_in_the_type_of_a_variable_hold() -> None:
+    text = """\
+variable "groups" {
+  type = map(object({
+    size  = optional(number, 3)
+    taint = optional(object({ key = optional(string, "k") }), {})
+    other = optional(string)
+  }))
+  default = { gpu = { size = 1 }, cpu = { taint = { key = "t" } } }
+}
+locals { x = var.groups }
+"""
+    (found,) = evaluated(text, "x")
+
+    assert found == {
+        "gpu": {"size": 1, "taint": {"key": "k"}, "other": None},
+        "cpu": {"size": 3, "taint": {"key": "t"}, "other": None},
+    }

@@ -1,0 +1,348 @@
+"""Modules of the registry that most clusters are made with, and twins of plans."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eks_gpushare.inventory.items import Nodes, NodeTaint, Release
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.dispatch import lint_files, read_files
+from eks_gpushare.manifests.files import GivenFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from eks_gpushare.inventory.items import Item
+
+
+def items_of(text: str) -> list[Item]:
+    return read_files([GivenFile("nowhere/main.tf", text)]).items
+
+
+def nodes_of(text: str) -> Nodes:
+    (nodes,) = (each for each in items_of(text) if isinstance(each, Nodes))
+    return nodes
+
+
+def found(text: str) -> list[tuple[str, int]]:
+    return [
+        (placed.finding.code, placed.position.line if placed.position else 0)
+        for report in lint_files([GivenFile("nowhere/main.tf", text)])
+        for placed in report.found
+        if placed.finding.severity != "info"
+    ]
+
+
+EKS = """\
+module "eks" {
+  source  = "terraform-aws-modules/eks/aws"
+  version = "%s"
+
+  eks_managed_node_groups = {
+    gpu = {
+%s
+    }
+  }
+}
+"""
+SPELLINGS = (
+    "terraform-aws-modules/eks/aws",
+    "git::https://github.com/terraform-aws-modules/terraform-aws-eks.git?ref=v20.1.0",
+    "github.com/terraform-aws-modules/terraform-aws-eks",
+)
+
+
+def eks(*lines: str, version: str = "~> 20.0") -> str:
+    return EKS % (version, "\n".join(f"      {line}" for line in lines))
+
+
+@pytest.mark.parametrize("source", SPELLINGS)
+def test_a_managed_group_of_the_module(source: str) -> None:
+    text = eks(
+        'instance_types = ["g5.xlarge"]',
+        'ami_type = "AL2023_x86_64_NVIDIA"',
+        'labels = { team = "ml" }',
+        'taints = { gpu = { key = "nvidia.com/gpu", value = "true", effect = "NO_SCHEDULE" } }',
+        "min_size = 0",
+        'capacity_type = "SPOT"',
+    ).replace("terraform-aws-modules/eks/aws", source)
+    nodes = nodes_of(text)
+
+    assert nodes.name == "gpu"
+    assert nodes.instance_types == ("g5.xlarge",)
+    assert nodes.ami == "AL2023_x86_64_NVIDIA"
+    assert nodes.labels == {"team": "ml"}
+    assert nodes.taints == (NodeTaint("nvidia.com/gpu", "true", "NoSchedule"),)
+    assert (nodes.least, nodes.most) == (0, 3)
+    assert nodes.bought_as == ("spot",)
+
+
+def test_what_a_group_leaves_out_is_that_of_all_groups() -> None:
+    text = eks('name = "own"').replace(
+        "  eks_managed_node_groups",
+        '  eks_managed_node_group_defaults = {\n    instance_types = ["g5.xlarge"]\n'
+        '    ami_type = "AL2023_x86_64_NVIDIA"\n  }\n  eks_managed_node_groups',
+    )
+    nodes = nodes_of(text)
+
+    assert (nodes.name, nodes.ami) == ("own", "AL2023_x86_64_NVIDIA")
+    assert nodes.instance_types == ("g5.xlarge",)
+
+
+@pytest.mark.parametrize(
+    ("version", "ami"),
+    [("~> 21.0", "AL2023_x86_64_STANDARD"), ("21.3.1", "AL2023_x86_64_STANDARD"), ("~> 20.8", "")],
+)
+def test_the_image_that_a_group_has_by_itself(version: str, ami: str) -> None:
+    assert nodes_of(eks('instance_types = ["g5.xlarge"]', version=version)).ami == ami
+
+
+def test_an_image_of_ones_own_goes_over_the_type() -> None:
+    nodes = nodes_of(eks('ami_id = "ami-1"', 'ami_type = "AL2023_x86_64_NVIDIA"'))
+
+    assert nodes.ami == "ami-1"
+
+
+@pytest.mark.parametrize(
+    ("lines", "user_data"),
+    [
+        ((), ""),
+        (('pre_bootstrap_user_data = "x"',), UNKNOWN),
+        (
+            (
+                "cloudinit_pre_nodeadm = [{",
+                '  content_type = "application/node.eks.aws"',
+                '  content = "kind: NodeConfig"',
+                "}]",
+            ),
+            "kind: NodeConfig",
+        ),
+    ],
+)
+def test_what_a_node_boots_with(lines: Iterable[str], user_data: Any) -> None:
+    assert nodes_of(eks(*lines)).user_data == user_data
+
+
+@pytest.mark.parametrize("groups", ["var.groups", "{ for name in var.names : name => {} }"])
+def test_groups_that_are_not_known_are_none(groups: str) -> None:
+    inputs = f"  eks_managed_node_groups = {groups}"
+    text = ADDONS % ("terraform-aws-modules/eks/aws", inputs)
+
+    assert [each for each in items_of(text) if isinstance(each, Nodes)] == []
+
+
+def test_what_is_wrong_with_a_group_stands_at_its_line() -> None:
+    old = eks('instance_types = ["g5.xlarge"]', 'ami_type = "AL2_x86_64_GPU"')
+
+    assert ("GPU1072", 8) in found(old)
+    assert "GPU1072" not in dict(found(old.replace("AL2_x86_64_GPU", "AL2023_x86_64_NVIDIA")))
+    wrong = eks('taints = { a = { key = "k", effect = "NoSchedule" } }')
+    assert ("GPU1081", 7) in found(wrong)
+
+
+def test_a_self_managed_group_of_the_module() -> None:
+    text = eks(
+        'instance_type = "g5.xlarge"',
+        'ami_id = "ami-1"',
+        "bootstrap_extra_args = \"--kubelet-extra-args '--node-labels=team=ml'\"",
+    ).replace("eks_managed", "self_managed")
+    nodes = nodes_of(text)
+
+    assert nodes.provisioner == "selfManaged"
+    assert (nodes.instance_types, nodes.ami) == (("g5.xlarge",), "ami-1")
+    assert "--node-labels=team=ml" in str(nodes.user_data)
+
+
+def test_a_group_by_the_module_of_groups() -> None:
+    source = "terraform-aws-modules/eks/aws//modules/eks-managed-node-group"
+    text = ADDONS % (source, '  name = "gpu"\n  instance_types = ["g5.xlarge"]')
+
+    assert nodes_of(text).name == "gpu"
+
+
+def test_a_group_of_the_fourth_blueprints() -> None:
+    inputs = """\
+  managed_node_groups = {
+    gpu = {
+      node_group_name = "own"
+      instance_types  = ["g5.xlarge"]
+      ami_type        = "AL2_x86_64_GPU"
+      k8s_labels      = { team = "ml" }
+      k8s_taints      = [{ key = "nvidia.com/gpu", value = "true", effect = "NO_SCHEDULE" }]
+      max_size        = 5
+    }
+  }"""
+    text = ADDONS % ("github.com/aws-ia/terraform-aws-eks-blueprints?ref=v4.32.1", inputs)
+    nodes = nodes_of(text)
+
+    assert (nodes.name, nodes.labels, nodes.most) == ("own", {"team": "ml"}, 5)
+    assert nodes.taints == (NodeTaint("nvidia.com/gpu", "true", "NoSchedule"),)
+    assert ("GPU1072", 7) in found(text)
+
+
+ADDONS = """\
+module "addons" {
+  source = "%s"
+%s
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "inputs", "line"),
+    [
+        (
+            "aws-ia/eks-data-addons/aws",
+            (
+                "  enable_nvidia_gpu_operator = true\n  nvidia_gpu_operator_helm_config = {\n"
+                "    values = [<<-EOT\n      mig:\n        strategy: %s\n    EOT\n    ]\n  }"
+            ),
+            7,
+        ),
+        (
+            "aws-ia/eks-blueprints-addons/aws",
+            (
+                '  helm_releases = {\n    gpu-operator = {\n      chart = "gpu-operator"\n'
+                '      values = [yamlencode({ mig = { strategy = "%s" } })]\n    }\n  }'
+            ),
+            6,
+        ),
+        (
+            "aws-ia/eks-blueprints-addon/aws",
+            '  chart = "gpu-operator"\n  set = [{ name = "mig.strategy", value = "%s" }]',
+            4,
+        ),
+    ],
+)
+def test_charts_of_modules_of_addons(source: str, inputs: str, line: int) -> None:
+    wrong, right = (ADDONS % (source, inputs % word) for word in ("singel", "single"))
+
+    assert found(wrong) == [("GPU1036", line)]
+    assert found(right) == []
+
+
+@pytest.mark.parametrize(("switch", "count"), [("true", 1), ("var.on", 1), ("false", 0)])
+def test_an_addon_is_there_unless_it_is_switched_off(switch: str, count: int) -> None:
+    text = ADDONS % ("aws-ia/eks-data-addons/aws", f"  enable_nvidia_device_plugin = {switch}")
+    releases = [each for each in items_of(text) if isinstance(each, Release)]
+
+    assert [each.chart for each in releases] == ["nvidia-device-plugin"] * count
+
+
+TWINS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "a managed group": (
+        "aws_eks_node_group",
+        (
+            'node_group_name = "gpu"\n instance_types = ["g5.xlarge"]\n'
+            ' ami_type = "AL2023_x86_64_NVIDIA"\n'
+            ' labels = { a = "b" }\n'
+            ' taint {\n key = "k"\n value = "v"\n effect = "NO_EXECUTE"\n }\n'
+            " scaling_config {\n min_size = 0\n desired_size = 1\n max_size = 3\n }\n"
+        ),
+        {
+            "node_group_name": "gpu",
+            "instance_types": ["g5.xlarge"],
+            "ami_type": "AL2023_x86_64_NVIDIA",
+            "labels": {"a": "b"},
+            "taint": [{"key": "k", "value": "v", "effect": "NO_EXECUTE"}],
+            "scaling_config": [{"min_size": 0, "desired_size": 1, "max_size": 3}],
+        },
+    ),
+    "an Auto Scaling group": (
+        "aws_autoscaling_group",
+        (
+            'name = "gpu"\n min_size = 1\n max_size = 2\n tag {\n key = "kubernetes.io/cluster/a"\n'
+            ' value = "owned"\n propagate_at_launch = true\n }\n'
+        ),
+        {
+            "name": "gpu",
+            "min_size": 1,
+            "max_size": 2,
+            "tag": [
+                {"key": "kubernetes.io/cluster/a", "value": "owned", "propagate_at_launch": True}
+            ],
+        },
+    ),
+    "a chart": (
+        "helm_release",
+        (
+            'name = "a"\n chart = "gpu-operator"\n namespace = "ops"\n version = "v26.3.0"\n'
+            ' values = [yamlencode({ mig = { strategy = "mixed" } })]\n'
+            ' set {\n name = "driver.enabled"\n value = "false"\n }\n'
+        ),
+        {
+            "name": "a",
+            "chart": "gpu-operator",
+            "namespace": "ops",
+            "version": "v26.3.0",
+            "values": ["mig:\n  strategy: mixed\n"],
+            "set": [{"name": "driver.enabled", "value": "false"}],
+        },
+    ),
+    "labels": (
+        "kubernetes_labels",
+        'kind = "Node"\n metadata {\n name = "n"\n }\n labels = { a = "b" }\n',
+        {"kind": "Node", "metadata": [{"name": "n"}], "labels": {"a": "b"}},
+    ),
+    "an object": (
+        "kubernetes_pod_v1",
+        (
+            'metadata {\n name = "p"\n namespace = "ml"\n }\n spec {\n container {\n name = "c"\n'
+            ' resources {\n limits = { "nvidia.com/gpu" = "1" }\n }\n }\n'
+            ' toleration {\n key = "k"\n operator = "Exists"\n }\n }\n'
+        ),
+        {
+            "metadata": [{"name": "p", "namespace": "ml"}],
+            "spec": [
+                {
+                    "container": [
+                        {"name": "c", "resources": [{"limits": {"nvidia.com/gpu": "1"}}]}
+                    ],
+                    "toleration": [{"key": "k", "operator": "Exists"}],
+                }
+            ],
+        },
+    ),
+    "a configuration": (
+        "kubernetes_config_map_v1",
+        (
+            'metadata {\n name = "c"\n namespace = "ops"\n }\n data = {\n any = <<-EOT\n'
+            "  version: v1\n  EOT\n }\n"
+        ),
+        {"metadata": [{"name": "c", "namespace": "ops"}], "data": {"any": "version: v1\n"}},
+    ),
+    "a manifest": (
+        "kubernetes_manifest",
+        'manifest = {\n apiVersion = "v1"\n kind = "Namespace"\n metadata = { name = "n" }\n }\n',
+        {"manifest": {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}},
+    ),
+}
+
+
+def plan(kind: str, values: Mapping[str, Any]) -> str:
+    resource = {"address": f"{kind}.it", "mode": "managed", "type": kind, "name": "it"}
+    root = {"resources": [{**resource, "values": values}]}
+    return json.dumps({"format_version": "1.2", "planned_values": {"root_module": root}}, indent=1)
+
+
+@pytest.mark.parametrize("what", TWINS)
+def test_a_plan_and_the_configuration_that_it_is_of_say_the_same(what: str) -> None:
+    kind, body, values = TWINS[what]
+    of_plan = read_files([GivenFile("nowhere/plan.json", plan(kind, values))]).items
+    of_hcl = items_of(f'resource "{kind}" "it" {{\n {body}}}\n')
+
+    assert of_plan
+    assert [_without_places(each) for each in of_hcl] == [_without_places(e) for e in of_plan]
+
+
+def _without_places(item: Item) -> Any:
+    """An item but for where it stands."""
+    fields = {name: getattr(item, name) for name in item.__dataclass_fields__}
+    return type(item).__name__, {
+        name: _without_places(value) if name == "launch" and value is not None else value
+        for name, value in fields.items()
+        if name not in {"source", "paths"}
+    }
