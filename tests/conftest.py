@@ -9,21 +9,20 @@ import re
 import signal
 import subprocess
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 from _pytest.unraisableexception import gc_collect_iterations_key
 from hypothesis import settings
-from xdist.scheduler import LoadFileScheduling
+from tests.processes import run_forked
 
 from eks_gpushare.cli import main
 from eks_gpushare_lab.binaries import build, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-
-    from xdist.remote import Producer
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
@@ -61,6 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="a test that skips itself fails: here is all that it needs",
     )
+    parser.addoption("--processes", type=int, default=1, help="fork so many for the tests")
     parser.addoption("--may-skip", metavar="REGEX", help="but for reasons that no machine can mend")
 
 
@@ -94,18 +94,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=f"{AT_LENGTH}=1 tries it"))
 
 
-class _Scheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    """Whole files, or whole folders, go to one process."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return _together(nodeid) or str(super()._split_scope(nodeid))
+def _group(item: pytest.Item) -> str:
+    return _together(item.nodeid) or item.nodeid.partition("::")[0]
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Scheduling | None:
-    """The one that is meant by `--dist loadfile`."""
-    config.option.loadscopereorder = False
-    return _Scheduling(config, log) if config.option.dist == "loadfile" else None
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Run whole files, or whole folders, in each process, if there are to be several."""
+    option = session.config.option
+    if option.processes < 2 or option.collectonly or option.usepdb or session.testsfailed:
+        return None
+    run_forked(session, [[*items] for _, items in groupby(session.items, _group)], option.processes)
+    return True
 
 
 @pytest.hookimpl(wrapper=True)
