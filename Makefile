@@ -8,8 +8,9 @@ PIP := $(PY) -m pip --disable-pip-version-check
 ARGS ?=
 SUITES ?=
 TESTED ?=
-# Whole files go to one worker: the tests of a file may share a control plane. For one process: WORKERS=
-WORKERS ?= -n 3 --dist loadfile
+# More than there are processors: the lab's tests wait. For one process: WORKERS=
+# Elsewhere than on Linux, libraries of the system may not survive a fork.
+WORKERS ?= $(if $(filter Linux,$(shell uname -s)),--processes 3)
 WORKLOAD := tensorflow-cifar10-deployment
 
 # Settings from outside that would put packages elsewhere than .venv, or mix others in.
