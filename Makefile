@@ -38,6 +38,7 @@ $(shell [ ! -e $(ORIGIN) ] || { [ -x $(PY) ] \
 
 PROJECTS := pyproject.toml components/pyproject.toml
 SOURCES := $(shell find components policies -name '*.py' 2>/dev/null)
+CACHES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)
 # A new checkout begins with the packages that were installed last, if it needs the same. What is kept is
 # what a whole installation left: a package that is no longer asked for would stay in a renewed one.
 KEPT := $(CACHES)/eks-gpushare-venv
@@ -45,7 +46,6 @@ KEPT_WHEELS := $(CACHES)/eks-gpushare-wheels
 KEPT_ENVIRONMENT := $(PY) tools/packaging/kept_environment.py
 # It takes mypy a minute to read the SDKs: a new checkout begins with what was found last in any, and mypy
 # compares every file's content.
-CACHES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)
 KNOWN_TYPES := $(CACHES)/eks-gpushare-mypy
 # policies/__main__.py and __main__.py are both the module __main__: the former gets its own run.
 TYPED := $(wildcard components policies/gpushare_policies tests tools benchmarks __main__.py)
