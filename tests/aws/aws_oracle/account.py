@@ -138,15 +138,20 @@ class Account:
             self.real[made_up] = answer
 
     def _real(self, value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: self._real(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self._real(item) for item in value]
-        if isinstance(value, str):
-            # The longest first: an ARN may hold a name that stands for something by itself.
-            for made_up in sorted(self.real, key=len, reverse=True):
-                value = value.replace(made_up, self.real[made_up])
-        return value
+        # The longest first: an ARN may hold a name that stands for something by itself.
+        longest_first = sorted(self.real.items(), key=lambda pair: -len(pair[0]))
+        return _replaced(value, longest_first)
+
+
+def _replaced(value: Any, by: Sequence[tuple[str, str]]) -> Any:
+    if isinstance(value, dict):
+        return {key: _replaced(item, by) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_replaced(item, by) for item in value]
+    if isinstance(value, str):
+        for made_up, real in by:
+            value = value.replace(made_up, real)
+    return value
 
 
 @dataclass
