@@ -1,11 +1,11 @@
-"""What was installed last, for the next checkout: it is copied in seconds, and installed in a minute.
+"""What was installed last, for the next checkout: copied in seconds, and installed in a minute.
 
-python tools/kept_environment.py take .venv FOLDER requirements-dev.txt    fill a new environment
-python tools/kept_environment.py keep .venv FOLDER requirements-dev.txt    let the folder hold it
+kept_environment.py take .venv FOLDER requirements-dev.txt    fill a new environment
+kept_environment.py keep .venv FOLDER requirements-dev.txt    let the folder hold it
 
-An environment is taken where the requirements, the Python and the platform are those that it was kept
-with; otherwise the exit code is 1. The project itself is not in it. pip, which runs in either case,
-installs that, and whatever else it misses.
+An environment is taken where the requirements, the Python and the platform are those that it was
+kept with; otherwise the exit code is 1. The project itself is not in it. pip, which runs in either
+case, installs that, and whatever else it misses.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def take(venv: Path, kept: Path, wanted: str) -> bool:
     """Fill a new environment; whether there was one to take."""
     if not _is_of(kept, wanted):
         return False
-    subprocess.run(["cp", "-Rp", f"{kept / 'lib'}/.", str(venv / "lib")], check=True)
+    _copy(f"{kept / 'lib'}/.", venv / "lib")
     here, there = (kept / "origin").read_bytes(), os.fsencode(venv.resolve() / "bin")
     for program in (kept / "bin").iterdir():
         copy = venv / "bin" / program.name
@@ -56,7 +56,7 @@ def keep(venv: Path, kept: Path, made_of: str) -> None:
     kept.parent.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(prefix=f"{kept.name}.", dir=kept.parent))
     try:
-        subprocess.run(["cp", "-Rp", str(venv / "lib"), str(new / "lib")], check=True)
+        _copy(venv / "lib", new / "lib")
         for own in (new / "lib").glob("*/site-packages/*"):
             if own.name.startswith(_OWN):
                 shutil.rmtree(own) if own.is_dir() else own.unlink()
@@ -70,6 +70,12 @@ def keep(venv: Path, kept: Path, made_of: str) -> None:
         new.rename(kept)
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def _copy(source: Path | str, target: Path) -> None:
+    """With the times of files, by which Python knows what it has compiled."""
+    command = ["cp", "-Rp", str(source), str(target)]
+    subprocess.run(command, check=True)
 
 
 def _is_of(kept: Path, wanted: str) -> bool:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from aws_oracle.translate import plain
 from eks_gpushare.program.fakes.types import ACCOUNT
 
@@ -224,7 +226,11 @@ def aws() -> Iterator[Callable[[], None]]:
     Stacks may follow each other in it, if each is destroyed: to make it takes longer than a stack.
     """
     from moto import mock_aws
+    from moto.core import responses
 
     mock = mock_aws(config={"iam": {"load_aws_managed_policies": True}})
-    with mock:
+    with pytest.MonkeyPatch.context() as patch, mock:
+        # moto looks through all that a class has for each call.
+        names = cache(responses.method_names_from_class)  # type: ignore[attr-defined]
+        patch.setattr(responses, "method_names_from_class", names)
         yield mock.reset
