@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import subprocess
 import sys
 import venv
@@ -60,7 +59,7 @@ def test_the_project_itself_is_not_taken(kept: Path, tmp_path: Path) -> None:
     second = made(tmp_path / "second" / ".venv")
     kept_environment.take(second, kept, "made of this")
 
-    assert not [each for each in os.listdir(site_of(second)) if "gpushare" in each]
+    assert not [each for each in site_of(second).iterdir() if "gpushare" in each.name]
     assert not (second / "bin" / "eks-gpushare").exists()
 
 
@@ -70,7 +69,7 @@ def test_of_other_requirements_nothing_is_taken(wanted: str, kept: Path, tmp_pat
 
     assert not kept_environment.take(second, kept, wanted)
     assert not kept_environment.take(second, tmp_path / "nothing", wanted)
-    assert os.listdir(site_of(second)) == []
+    assert [*site_of(second).iterdir()] == []
 
 
 def test_what_it_is_made_of_is_in_the_key(tmp_path: Path) -> None:

@@ -60,8 +60,8 @@ SUITES: Final = (
         "at-length",
         "labs that are killed, hung or large leave nothing; stacks together are as in processes of"
         " their own; costs of 500 stacks add up; a real pre-commit runs the hooks; AWS takes what"
-        " every stack and variant asks of it, and the policy of each allows that alone; pages do not"
-        " hang on the order of sets",
+        " every stack and variant asks of it, and the policy of each allows that alone; no page"
+        " hangs on the order of sets",
         (
             "-m",
             "at_length",
