@@ -69,6 +69,7 @@ SUITES: Final = (
             "tests/unit/test_generated_docs.py",
             "tests/lab/test_lab_lifecycle.py",
             "tests/lab/test_lab_scale.py",
+            "tests/commands/test_preview_pods.py",
             "tests/commands/test_several_stacks.py",
             "tests/components/test_costs_add_up.py",
             "tests/edits/test_every_key.py",
