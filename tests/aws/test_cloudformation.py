@@ -9,7 +9,7 @@ from aws_oracle import cloudformation
 from aws_oracle.calls import registered
 from aws_oracle.lifecycle import LIFECYCLES
 from aws_oracle.translate import NotTakenError
-from aws_oracle.variants import NAMES
+from aws_oracle.variants import NAMES, often
 
 from eks_gpushare.program.recording import Resource
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eks_gpushare.program.recording import Recording
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", often(NAMES))
 def test_the_schema_takes_every_registration(name: str, record: Callable[[str], Recording]) -> None:
     found = [
         fault

@@ -14,9 +14,17 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 STACKS = sorted(f.stem.partition(".")[2] for f in (ROOT / "stacks").glob("Pulumi.*.yaml"))
+OFTEN = ("karpenter-time-slicing", "mig-time-slicing", "mps", "multi-tenant", "serve")
+"""Stacks with every mode and both provisioners; the pods of the others are looked at by night."""
 
 
-@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize(
+    "stack",
+    [
+        stack if stack in OFTEN else pytest.param(stack, marks=pytest.mark.at_length)
+        for stack in STACKS
+    ],
+)
 def test_a_pod_says_what_the_json_says(run: Run, stack: str) -> None:
     """By default the resource of `request`; with --resource each that the pool has shares of."""
     pools = run("preview", stack, "--json").json["pools"]

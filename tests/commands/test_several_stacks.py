@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tests.conftest import Run
 
 ROOT = Path(__file__).parents[2]
@@ -24,17 +26,22 @@ def _files(names: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "verb",
-    # A verdict is of all that a preview registers.
-    [pytest.param("preview", marks=pytest.mark.at_length), "policy"],
+    ("verb", "stacks"),
+    [
+        ("policy", UNLIKE),  # a verdict is of all that a preview registers
+        pytest.param("policy", STACKS, marks=pytest.mark.at_length),
+        pytest.param("preview", STACKS, marks=pytest.mark.at_length),
+    ],
 )
-def test_each_stack_is_as_alone_whatever_came_before_it(run: Run, verb: str) -> None:
-    alone = {name: run(verb, name, "--json").json for name in STACKS}
+def test_each_stack_is_as_alone_whatever_came_before_it(
+    run: Run, verb: str, stacks: Sequence[str]
+) -> None:
+    alone = {name: run(verb, name, "--json").json for name in stacks}
 
-    together = run(verb, *reversed(STACKS), "--json").json["stacks"]
+    together = run(verb, *reversed(stacks), "--json").json["stacks"]
 
-    assert [each["stack"] for each in together] == STACKS[::-1]
-    assert together == [{"stack": name, **alone[name]} for name in reversed(STACKS)]
+    assert [each["stack"] for each in together] == [*reversed(stacks)]
+    assert together == [{"stack": name, **alone[name]} for name in reversed(stacks)]
 
 
 def test_each_file_is_checked_as_alone_whatever_came_before_it(run: Run) -> None:

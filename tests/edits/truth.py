@@ -97,14 +97,21 @@ def create_only(token: str) -> frozenset[str]:
     return frozenset(names | given | ({"namePrefix"} if "name" in names else set()))
 
 
-@cache
 def registered(token: str) -> frozenset[str]:
     """Inputs of a type that some stack registers."""
+    return frozenset(_registered()[token])
+
+
+@cache
+def _registered() -> Mapping[str, set[str]]:
     from tests.edits.holding import recorded
     from tests.edits.trial import stacks
 
-    runs = [recorded(stack, config) for stack, config in stacks().items()]
-    return frozenset(name for run in runs for each in run.of_type(token) for name in each.inputs)
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for stack, config in stacks().items():
+        for resource in recorded(stack, config).resources:
+            found[resource.type].update(resource.inputs)
+    return found
 
 
 def steps_of(before: Recording, after: Recording) -> list[Step]:

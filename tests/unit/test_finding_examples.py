@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import TYPE_CHECKING
 
 import finding_examples
 import pytest
+from finding_examples import example
 
 from eks_gpushare.rules import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from finding_examples import Example
-
 CODES = [rule.id for rule in all_rules()]
-
-
-@cache
-def example(code: str) -> Example:
-    return finding_examples.example(code)
 
 
 def test_a_code_has_an_example_and_an_example_a_code() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import sys
 
 import finding_examples
 import finding_pages
@@ -46,6 +48,20 @@ def test_the_same_pages_come_out_twice(made: dict[str, str]) -> None:
 
     assert {path.relative_to(make_pages.DOCS).as_posix() for path in again} == set(made)
     assert list(again.values()) == list(made.values())
+
+
+@pytest.mark.at_length
+def test_the_same_pages_come_out_where_sets_are_in_another_order(made: dict[str, str]) -> None:
+    written = "print(json.dumps([*make_pages.generated().values()]))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import json, make_pages; {written}"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert json.loads(done.stdout) == [*made.values()]
 
 
 def test_a_page_that_comes_from_the_code_is_told_by_its_path(made: dict[str, str]) -> None:

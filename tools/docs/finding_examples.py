@@ -12,8 +12,10 @@ as the whole stack files that come out.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +38,9 @@ TODAY = date(2026, 11, 21)
 """The day on which examples are checked, since the support of versions ends on a day."""
 REGION = "us-west-2"
 SIDES = ("before", "wrong", "right")
+
+
+_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,7 @@ def codes() -> list[str]:
     return sorted(file.stem for file in FOLDER.glob("GPU*.yaml"))
 
 
+@cache
 def example(code: str) -> Example:
     """The example of a code, both sides checked."""
     text = (FOLDER / f"{code}.yaml").read_text(encoding="utf-8")
@@ -128,7 +134,7 @@ def _of_kind(
 def stack_file_text(environment: dict[str, Any], region: str = REGION) -> str:
     """A stack file with the given environment."""
     config = {"aws:region": region, ENVIRONMENT_KEY: environment}
-    return str(yaml.safe_dump({"config": config}, sort_keys=False, allow_unicode=True))
+    return str(yaml.dump({"config": config}, Dumper=_DUMPER, sort_keys=False, allow_unicode=True))
 
 
 class _Readable(yaml.SafeDumper):
@@ -172,6 +178,11 @@ def checked(text: str, today: date = TODAY) -> StackReport:
 
 def base() -> dict[str, Any]:
     """The environment that the fragments change."""
+    return deepcopy(_base())
+
+
+@cache
+def _base() -> dict[str, Any]:
     data: dict[str, Any] = _read((FOLDER / "base.yaml").read_text(encoding="utf-8"))
     return data
 

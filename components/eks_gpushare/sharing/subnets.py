@@ -39,9 +39,19 @@ def cut(cidr: str, zones: int) -> list[ZoneSubnets]:
         zones: How many zones, up to six.
     """
     network = ipaddress.IPv4Network(cidr)
-    private = list(network.subnets(prefixlen_diff=_PRIVATE_BITS))
-    public = list(network.subnets(prefixlen_diff=_PUBLIC_BITS))
-    return [ZoneSubnets(str(private[at]), str(public[_FIRST_PUBLIC + at])) for at in range(zones)]
+    return [
+        ZoneSubnets(
+            _part(network, _PRIVATE_BITS, at), _part(network, _PUBLIC_BITS, _FIRST_PUBLIC + at)
+        )
+        for at in range(zones)
+    ]
+
+
+def _part(network: ipaddress.IPv4Network, bits: int, at: int) -> str:
+    """One of the 2 ** bits equal parts of a network."""
+    prefix = network.prefixlen + bits
+    first = int(network.network_address) + (at << (network.max_prefixlen - prefix))
+    return str(ipaddress.IPv4Network((first, prefix)))
 
 
 def zone_subnets(cidr: str, zone: str) -> ZoneSubnets:

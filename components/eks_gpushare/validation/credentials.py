@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.findings.rule import Rule
@@ -91,6 +92,7 @@ _FORMS = (
 )
 """What credentials look like wherever they stand in a text, and what of them is quick to look for,
 in lower case: to compile every pattern for every file would take longer than to read the file."""
+_HINTS = tuple({hint for _, hints, _ in _FORMS for hint in hints})
 _ENDS = (
     *(("password",), ("passwd",), ("pwd",), ("passphrase",), ("token",), ("credentials",)),
     *(("api", "key"), ("apikey",), ("secret", "key"), ("access", "key"), ("private", "key")),
@@ -152,7 +154,8 @@ def _kind(at: FieldPath, key: str, value: Any) -> str | None:
     text = str(value)[:_LONGEST]
     if isinstance(value, str):
         folded = text.casefold()
-        for kind, hints, pattern in _FORMS:
+        hinted = any(map(folded.__contains__, _HINTS))  # of nearly no value
+        for kind, hints, pattern in _FORMS if hinted else ():
             if any(hint in folded for hint in hints) and re.search(pattern, text):
                 # The address of a chart repository has a finding of its own.
                 own = kind == "a password in an address" and at[-1:] == ("repository",)
@@ -167,6 +170,7 @@ def _kind(at: FieldPath, key: str, value: Any) -> str | None:
     return "a password or token" if plain and text.casefold() not in {"true", "false"} else None
 
 
+@lru_cache(maxsize=4096)  # a file says few keys often
 def _names_credential(key: str) -> bool:
     words = [word.casefold() for word in _WORD.findall(key.rpartition(":")[2])]
     ends = any(tuple(words[-len(end) :]) == end for end in _ENDS)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from aws_oracle.translate import plain
 from eks_gpushare.program.fakes.types import ACCOUNT
 
@@ -138,15 +140,20 @@ class Account:
             self.real[made_up] = answer
 
     def _real(self, value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: self._real(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self._real(item) for item in value]
-        if isinstance(value, str):
-            # The longest first: an ARN may hold a name that stands for something by itself.
-            for made_up in sorted(self.real, key=len, reverse=True):
-                value = value.replace(made_up, self.real[made_up])
-        return value
+        # The longest first: an ARN may hold a name that stands for something by itself.
+        longest_first = sorted(self.real.items(), key=lambda pair: -len(pair[0]))
+        return _replaced(value, longest_first)
+
+
+def _replaced(value: Any, by: Sequence[tuple[str, str]]) -> Any:
+    if isinstance(value, dict):
+        return {key: _replaced(item, by) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_replaced(item, by) for item in value]
+    if isinstance(value, str):
+        for made_up, real in by:
+            value = value.replace(made_up, real)
+    return value
 
 
 @dataclass
@@ -219,7 +226,11 @@ def aws() -> Iterator[Callable[[], None]]:
     Stacks may follow each other in it, if each is destroyed: to make it takes longer than a stack.
     """
     from moto import mock_aws
+    from moto.core import responses
 
     mock = mock_aws(config={"iam": {"load_aws_managed_policies": True}})
-    with mock:
+    with pytest.MonkeyPatch.context() as patch, mock:
+        # moto looks through all that a class has for each call.
+        names = cache(responses.method_names_from_class)  # type: ignore[attr-defined]
+        patch.setattr(responses, "method_names_from_class", names)
         yield mock.reset

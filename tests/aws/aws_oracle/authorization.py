@@ -10,7 +10,7 @@ import json
 import re
 import zipfile
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -56,9 +56,9 @@ def allows(statements: Iterable[Mapping[str, Any]], request: Request) -> bool:
 
 
 def _allows(statement: Mapping[str, Any], request: Request) -> bool:
-    if not any(fnmatchcase(request.action, each) for each in _list(statement["Action"])):
+    if not any(_like(request.action, each) for each in _list(statement["Action"])):
         return False
-    if not any(fnmatchcase(request.resource, each) for each in _list(statement["Resource"])):
+    if not any(_like(request.resource, each) for each in _list(statement["Resource"])):
         return False
     context = dict(request.context)
     return all(
@@ -75,12 +75,22 @@ def _equal(text: str, value: str) -> bool:
     return text == value
 
 
+def _like(text: str, pattern: str) -> bool:
+    return _pattern(pattern).match(text) is not None
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """Kept: fnmatch keeps 256, and policies have more."""
+    return re.compile(translate(text))
+
+
 _TESTS: Mapping[str, Callable[[str, str], bool]] = {
-    "ArnEquals": fnmatchcase,
-    "ArnLike": fnmatchcase,
+    "ArnEquals": _like,
+    "ArnLike": _like,
     "Bool": _equal,
     "StringEquals": _equal,
-    "StringLike": fnmatchcase,
+    "StringLike": _like,
 }
 
 
@@ -412,12 +422,17 @@ def _asks_for_boundary(service: str, action: str) -> bool:
 @cache
 def kind_of(service: str, arn: str) -> str | None:
     """The kind of resource that an ARN is of."""
+    return next((kind for kind, arns in _kinds(service) if arns.fullmatch(arn)), None)
+
+
+@cache
+def _kinds(service: str) -> list[tuple[str, re.Pattern[str]]]:
+    found = []
     for kind, about in reference()[service]["resources"].items():
         template = re.escape(about["arn"]).replace(r"\$", "$")
         pattern = re.sub(r"\$\\\{(\w+)\\\}", _part, template)
-        if re.fullmatch(pattern, arn):
-            return str(kind)
-    return None
+        found.append((str(kind), re.compile(pattern)))
+    return found
 
 
 def _part(found: re.Match[str]) -> str:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).parents[3]
 _AMI = "1.35.8-20260930"
@@ -349,4 +351,20 @@ VARIANTS: Mapping[str, Variant] = {
 
 STACKS = sorted(path.name.split(".")[1] for path in (ROOT / "stacks").glob("Pulumi.*.yaml"))
 NAMES = [*STACKS, *VARIANTS]
-"""All that is tried, the stacks of this repository first."""
+"""All there are, the stacks of this repository first."""
+TRIED = (
+    *("bottlerocket", "cluster-autoscaler", "exclusive", "gpu-operator", "karpenter-mig", "prod"),
+    *("spot-fallback", "account rules", "capacity block", "China", "control plane logs"),
+    *("Cluster Autoscaler, existing cluster", "custom AMI", "EFA with a placement group"),
+    *("existing cluster", "existing cluster, EFA", "existing VPC", "further add-ons", "GovCloud"),
+    *("instances tagged", "Karpenter, long names", "KEDA with a workspace", "key given"),
+    *("labels and taints", "nodes as told", "reservation", "roles given", "spot"),
+)
+"""Those that are tried for every change. Between them they make every call with every member that
+any makes, in every partition; the others are tried at night."""
+
+
+def often(names: Sequence[str]) -> list[Any]:
+    """Names as parameters of a test, those that are tried at night marked."""
+    marks = pytest.mark.at_length
+    return [name if name in TRIED else pytest.param(name, marks=marks) for name in names]
