@@ -37,7 +37,12 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.texts import Texts
 
 _CLAIMS = frozenset(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"))
-_POINTERS = frozenset(("ScaledObject", "HorizontalPodAutoscaler", "Service", "PodDisruptionBudget"))
+_POINTERS = frozenset(
+    (
+        *("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler", "Service"),
+        *("PodDisruptionBudget", "LocalQueue", "RuntimeClass"),
+    )
+)
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 _REQUESTS = "requests."
 
@@ -134,7 +139,10 @@ def _items(document: Document) -> Iterator[Item]:
 def _is_of_pods(value: Mapping[str, Any]) -> bool:
     """Whether it is of the API that everybody means by its kind; Knative has Services too."""
     group, _, _ = value["apiVersion"].rpartition("/")
-    return group in {"", "autoscaling", "keda.sh", "policy"}
+    return group in {
+        *("", "autoscaling", "keda.sh", "policy", "autoscaling.aibrix.ai"),
+        *("kueue.x-k8s.io", "node.k8s.io"),
+    }
 
 
 def _within(document: Document) -> Iterator[Document]:
