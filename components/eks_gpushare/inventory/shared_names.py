@@ -68,7 +68,8 @@ def alone(inventory: Inventory, cluster: str) -> Sharing | None:
     if isinstance(item, Release):
         configs = configs_of(inventory, item)
         config = None if configs is None else config_for(configs, _ANY)
-        return None if config is None else Sharing(plugins[0], config)
+        # The operator leaves nodes without a label as they are: then labels decide.
+        return Sharing(plugins[0], config) if config == found[0].config else None
     return found[0]
 
 

@@ -6,6 +6,7 @@ NVIDIA/gpu-operator, at the versions in `catalog.versions`.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
@@ -27,7 +28,7 @@ from eks_gpushare.inventory.plugin_configs import (
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
+from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start, if_missing
 from eks_gpushare.sharing.labels import CONFIG_LABEL
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 
+_CLOSE = 0.8
 MAP_MISSING = rule_of("GPU1120")
 MAP_UNUSED = rule_of("GPU1121")
 KEY_MISSING = rule_of("GPU1122")
@@ -197,7 +199,15 @@ def _map(inventory: Inventory, configs: Configs) -> Iterator[Judgement]:
     space = f"the namespace {release.namespace}" if known else "the namespace of the release"
     path = ".".join(map(str, place))
     fix = f"Make it in {space} before the chart, or correct `{path}`."
-    yield Problem(MAP_MISSING, release.source, place, message, fix, if_missing(inventory))
+    severity = if_missing(inventory)
+    beside = [
+        str(each.name)
+        for each in inventory.of(ConfigMap, release.cluster)
+        if each.name is not UNKNOWN and may_be_same(each.namespace, release.namespace)
+    ]
+    if severity is not None and (near := get_close_matches(str(name), beside, 1, _CLOSE)):
+        severity, fix = "warning", f"Write {near[0]}, which is here, if that was meant."
+    yield Problem(MAP_MISSING, release.source, place, message, fix, severity)
 
 
 def _default(configs: Configs) -> Iterator[Judgement]:

@@ -11,6 +11,7 @@ from eks_gpushare.lint.readers.pod_parts import PodPartsReader
 from eks_gpushare.lint.readers.stack_files import StackFileReader
 from eks_gpushare.lint.readers.terraform import TerraformReader
 from eks_gpushare.manifests.readers.in_clusters import CONFIG_READERS, OBJECT_READERS
+from eks_gpushare.manifests.readers.jupyterhub import JupyterHubReader
 from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     CloudFormationReader(),
     KubernetesReader(),
     StackFileReader(),
+    JupyterHubReader(),
     *CONFIG_READERS,
     PodPartsReader(),
 )

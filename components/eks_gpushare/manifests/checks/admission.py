@@ -291,7 +291,7 @@ def _selected(spec: Any) -> Iterator[tuple[FieldPath, str]]:
     for number, term in enumerate(items(terms)):
         for index, each in enumerate(items(at(term, "matchExpressions"))):
             values = items(at(each, "values"))
-            if at(each, "key") == _PRODUCT and at(each, "operator") == "In" and len(values) == 1:
-                if isinstance(values[0], str):
-                    place = (*above, "nodeSelectorTerms", number, "matchExpressions", index)
-                    yield (*place, "values", 0), values[0]
+            one = len(values) == 1 and isinstance(values[0], str)
+            if one and at(each, "key") == _PRODUCT and at(each, "operator") == "In":
+                place = (*above, "nodeSelectorTerms", number, "matchExpressions", index)
+                yield (*place, "values", 0), values[0]

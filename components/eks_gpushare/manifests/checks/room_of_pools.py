@@ -103,29 +103,28 @@ def _small(nodes: Nodes, launch: NodeLaunch) -> Iterator[Problem]:
     by_itself = runs_bottlerocket(nodes)
     data = [each for each in given if each.device == _DATA] if by_itself else list(given)
     if not data and (by_itself or not given):
-        what = f"{_DATA}, where Bottlerocket has images," if by_itself and given else "its volume"
+        what = f"{_DATA}, where Bottlerocket has images" if by_itself and given else "a volume"
         yield Problem(
             SMALL_BY_DEFAULT,
             launch.source,
             ("blockDeviceMappings",) if given else (),
-            f"{at_start(launch.source.name)} says nothing of {what} and GPU nodes get "
-            f"{_DEFAULT_GIB} GiB.".replace(" its volume and", " its volume, and"),
+            f"{at_start(launch.source.name)} says nothing of {what}, and GPU nodes get "
+            f"{_DEFAULT_GIB} GiB.",
             f"Give {_DATA if by_itself else '/dev/xvda'} {_ROOMY} GiB or more under "
             "blockDeviceMappings.",
         )
         return
-    sizes = [each.gib for each in data]
-    if by_itself and len(given) > 1 and all(isinstance(size, Fraction) for size in sizes):
-        if max(size for size in sizes if isinstance(size, Fraction)) < _ROOMY:
-            largest = max(sizes)
-            yield Problem(
-                SMALL_BY_DEFAULT,
-                launch.source,
-                data[0].path,
-                f"{at_start(launch.source.name)} gives {_DATA}, where Bottlerocket has images, "
-                f"{float(largest):g} GiB.",
-                f"Give it {_ROOMY} GiB or more.",
-            )
+    sizes = [each.gib for each in data if isinstance(each.gib, Fraction)]
+    # Of one volume, its size is told by itself.
+    if by_itself and len(given) > 1 and len(sizes) == len(data) and max(sizes) < _ROOMY:
+        yield Problem(
+            SMALL_BY_DEFAULT,
+            launch.source,
+            data[0].path,
+            f"{at_start(launch.source.name)} gives {_DATA}, where Bottlerocket has images, "
+            f"{float(max(sizes)):g} GiB.",
+            f"Give it {_ROOMY} GiB or more.",
+        )
 
 
 @edge(NO_DISK)

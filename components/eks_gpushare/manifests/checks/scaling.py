@@ -98,7 +98,8 @@ def _twice(workload: Workload, first: Pointer, other: Pointer) -> Problem:
         TWO_SCALERS,
         other.source,
         ("spec", "scaleTargetRef"),
-        f"{at_start(one)} and {'another' if one == two else two} both scale {workload.source.name}.",
+        f"{at_start(one)} and {'another' if one == two else two} both scale "
+        f"{workload.source.name}.",
         "Keep one of them: a ScaledObject may have several triggers, and a HorizontalPodAutoscaler "
         "several metrics.",
     )
@@ -234,7 +235,7 @@ def _stuck(workload: Workload, held: int, room: int) -> Problem:
         NO_SPARE_GPU,
         workload.source,
         (),
-        f"{at_start(workload.source.name)} holds {held} of the {room} GPUs that its nodes can have, "
-        "and replaces its pods by starting the new one first.",
+        f"{at_start(workload.source.name)} holds {held} of the {room} GPUs that its nodes can "
+        "have, and replaces its pods by starting the new one first.",
         "Write strategy: {type: Recreate}, or maxSurge: 0 and maxUnavailable: 1.",
     )

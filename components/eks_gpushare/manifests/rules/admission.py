@@ -47,7 +47,8 @@ FAILS_ELSEWHERE: Final = Rule(
     "GPU1258",
     "warning",
     "A device plugin that fails without a GPU is for GPU nodes alone.",
-    "On other nodes it ends and is started again for ever; its logs were seen to fill a node's disk.",
+    "On other nodes it ends and is started again for ever; its logs were seen to fill the disk of "
+    "one.",
     "https://github.com/eksctl-io/eksctl/issues/8858",
 )
 SHARED_PRODUCT: Final = Rule(

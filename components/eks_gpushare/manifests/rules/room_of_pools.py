@@ -10,8 +10,8 @@ SMALL_BY_DEFAULT: Final = Rule(
     "GPU1248",
     "warning",
     "The volume that images of GPU nodes go to is made large enough.",
-    "Karpenter gives nodes 20 GiB where nobody says. Bottlerocket keeps images on /dev/xvdb, whatever "
-    "size /dev/xvda has. A CUDA image or two fills that, and the node evicts its pods.",
+    "Karpenter gives nodes 20 GiB where nobody says. Bottlerocket keeps images on /dev/xvdb, "
+    "whatever size /dev/xvda has. A CUDA image or two fills that, and the node evicts its pods.",
     "https://karpenter.sh/docs/concepts/nodeclasses/#specblockdevicemappings",
 )
 NO_DISK: Final = Rule(

@@ -18,8 +18,8 @@ NOBODY_WAKES: Final = Rule(
     "GPU1240",
     "warning",
     "What brings a workload back from zero is there without its pods.",
-    "With no pod there is no value of a metric that the pods export: KEDA takes that for 0, and the "
-    "workload stays at zero for good.",
+    "With no pod there is no value of a metric that the pods export: KEDA takes that for 0, and "
+    "the workload stays at zero for good.",
     "https://keda.sh/docs/2.18/scalers/prometheus/",
 )
 NOT_OF_MIG: Final = Rule(
@@ -42,7 +42,7 @@ NO_SPARE_GPU: Final = Rule(
     "GPU1243",
     "warning",
     "A roll-out has a GPU to begin with.",
-    "By default a Deployment starts the new pod before it ends the old one. Where the old ones hold "
-    "every GPU that there can be, the new one waits for ever, and so does the roll-out.",
+    "By default a Deployment starts the new pod before it ends the old one. Where the old ones "
+    "hold every GPU that there can be, the new one waits for ever, and so does the roll-out.",
     "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment",
 )
