@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from eks_gpushare.lint.readers.cloudformation import CloudFormationReader
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader
+from eks_gpushare.lint.readers.jupyterhub import JupyterHubReader
 from eks_gpushare.lint.readers.pod_parts import PodPartsReader
 from eks_gpushare.lint.readers.stack_files import StackFileReader
 from eks_gpushare.lint.readers.terraform import TerraformReader
 from eks_gpushare.manifests.readers.in_clusters import CONFIG_READERS, OBJECT_READERS
-from eks_gpushare.manifests.readers.jupyterhub import JupyterHubReader
 from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
 
 if TYPE_CHECKING:

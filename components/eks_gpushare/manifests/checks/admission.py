@@ -61,13 +61,15 @@ def queues(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         local = [each for each in inventory.of(Pointer, cluster) if each.kind == "LocalQueue"]
         counted = {
-            each.name: each for each in inventory.of(Quota, cluster) if each.kind == "ClusterQueue"
+            str(each.name): each
+            for each in inventory.of(Quota, cluster)
+            if each.kind == "ClusterQueue"
         }
         for workload, requests in gpu_workloads(inventory, cluster):
             name = _queue_of(workload)
             queue = next(
                 (
-                    counted.get(at(each.spec, "clusterQueue"))
+                    counted.get(str(at(each.spec, "clusterQueue")))
                     for each in local
                     if each.name == name and may_be_same(each.namespace, workload.namespace)
                 ),

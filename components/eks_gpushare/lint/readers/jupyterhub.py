@@ -12,9 +12,10 @@ from eks_gpushare.inventory.items import PART_OF_POD, Workload
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.lint.readers.pod_parts import PodPartsReader
+from eks_gpushare.lint.rules.jupyterhub import UNREAD
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.readers.values import mappings
-from eks_gpushare.manifests.rules.jupyterhub import UNREAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +49,10 @@ _OF_SPAWNER: Final = {
 """The same of `kubespawner_override`, whose keys are KubeSpawner's options."""
 
 
+_PARTS: Final = PodPartsReader()
+"""Values have parts of pods as those of other charts have them."""
+
+
 class JupyterHubReader:
     """Reads values that make notebooks."""
 
@@ -71,7 +76,10 @@ class JupyterHubReader:
             problems += _unread(source, path, override, _OF_SPAWNER)
             asked.append(((*path, "extra_resource_limits"), at(override, "extra_resource_limits")))
         made = [_notebook(source, path, limits) for path, limits in asked if pairs(limits)]
-        return Read(made, problems)
+        parts = _PARTS.read(document) if _PARTS.matches(document) else Read()
+        return parts._replace(
+            items=[*parts.items, *made], judgements=[*parts.judgements, *problems]
+        )
 
 
 _ABOVE: Final[tuple[FieldPath, ...]] = ((), ("jupyterhub",))
