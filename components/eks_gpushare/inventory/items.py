@@ -177,7 +177,7 @@ class Workload(Namespaced):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota(Namespaced):
-    """A ResourceQuota of a namespace, or the quota of a ClusterQueue."""
+    """A ResourceQuota of a namespace, the quota of a ClusterQueue, or of a queue of Volcano."""
 
     kind: str
     hard: Maybe[Mapping[str, Any]] = field(default_factory=dict)

@@ -313,7 +313,12 @@ def unused_maps(inventory: Inventory) -> Iterator[Judgement]:
             for release in inventory.of(Release, cluster)
             if chart_of(release.chart) in (PLUGIN_CHART, OPERATOR_CHART)
         ]
-        if not maps or not (releases or inventory.complete):
+        written = [
+            daemon
+            for daemon in daemons(inventory, cluster)
+            if daemon.role == "plugin" and isinstance(daemon.item, Workload)
+        ]
+        if not maps or not (releases or written or inventory.complete):
             continue
         names = _named(inventory, cluster, releases)
         for config_map in maps:
@@ -321,7 +326,7 @@ def unused_maps(inventory: Inventory) -> Iterator[Judgement]:
                 what = "the name of" if config_map.name is UNKNOWN else "whether anything names"
                 yield NotSeen(MAP_UNUSED, config_map.source, f"{what} {config_map.source.name}")
             elif config_map.name not in names:
-                yield _unused(config_map, releases)
+                yield _unused(config_map, releases, written)
 
 
 def _named(inventory: Inventory, cluster: str, releases: Sequence[Release]) -> list[Any]:
@@ -340,7 +345,7 @@ def _mounted(volumes: Any) -> Iterator[Any]:
             yield at(source, "configMap", "name")
 
 
-def _unused(found: ConfigMap, releases: Sequence[Release]) -> Problem:
+def _unused(found: ConfigMap, releases: Sequence[Release], written: Sequence[Daemon]) -> Problem:
     if releases:
         release = releases[0]
         path = (*config_paths(release), "name")
@@ -348,6 +353,9 @@ def _unused(found: ConfigMap, releases: Sequence[Release]) -> Problem:
         said = f"names {text(given)}" if given else "names none"
         who = f"{release.source.name} {said}"
         fix = f"Set `{'.'.join(path)}: {found.name}` of the chart."
+    elif written:
+        who = f"{written[0].title} mounts none of that name"
+        fix = "Mount it and name its file by CONFIG_FILE, or use the chart with `config.name`."
     else:
         who = "nothing here names it"
         fix = "Name it in the values of the device plugin's chart."

@@ -201,7 +201,12 @@ def _unlabelled(
 
 def _left_out(plugin: Daemon) -> bool:
     """Whether the values of a plugin's own chart are known, and leave out feature discovery."""
-    return plugin.chart == PLUGIN_CHART and at(plugin.item.values, "gfd") is not UNKNOWN
+    item = plugin.item
+    return (
+        isinstance(item, Release)
+        and plugin.chart == PLUGIN_CHART
+        and at(item.values, "gfd") is not UNKNOWN
+    )
 
 
 def _nfd(plugin: Daemon) -> tuple[FieldPath, str]:

@@ -83,7 +83,9 @@ def _is_there(daemon: Daemon, kind: NodeKind) -> bool:
 def _anywhere(every: Sequence[Daemon]) -> Iterator[Problem]:
     """Plugins of one script, of charts that keep to no nodes, whatever nodes there are."""
     found = [each for each in every if isinstance(each.item, Release)]
-    if any(_keeps_to_some(each) for each in found if each.item.values is not UNKNOWN):
+    if any(
+        _keeps_to_some(each) for each in found if getattr(each.item, "values", 0) is not UNKNOWN
+    ):
         return
     for one, other in pairwise(found):
         file = getattr(one.source.document, "file", "")

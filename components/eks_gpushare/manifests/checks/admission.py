@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import CHART_DAEMONSETS, OPERATOR_CHART, chart_of
+from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.daemons import daemons, role_of
+from eks_gpushare.inventory.edges.amounts import in_all
 from eks_gpushare.inventory.items import (
     PART_OF_POD,
     Namespace,
@@ -29,6 +31,7 @@ from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.admission import (
     FAILS_ELSEWHERE,
+    MORE_THAN_QUEUE,
     NO_CLASS,
     OTHER_RESOURCE,
     REFUSED,
@@ -91,6 +94,37 @@ def queues(inventory: Inventory) -> Iterator[Judgement]:
                         f"Cover {request.resource} in the ClusterQueue, or ask by a name that it "
                         "has.",
                     )
+
+
+@edge(MORE_THAN_QUEUE)
+def jobs(inventory: Inventory) -> Iterator[Judgement]:
+    """Volcano's: what all tasks of a job ask for, where all have to start at once."""
+    for cluster in inventory.clusters():
+        queues_here = {
+            str(quota.name): quota
+            for quota in inventory.of(Quota, cluster)
+            if quota.kind == "Queue" and quota.hard is not UNKNOWN
+        }
+        for workload, requests in gpu_workloads(inventory, cluster) if queues_here else ():
+            document = workload.source.document
+            spec = at(document.value, "spec") if isinstance(document, Document) else None
+            queue = queues_here.get(str(at(spec, "queue")))
+            if queue is None or not items(at(spec, "tasks")) or len(items(at(spec, "tasks"))) > 1:
+                continue
+            least, resource = at(spec, "minAvailable"), requests[0].resource
+            capability = quantity(str(text(at(queue.hard, resource))))
+            wanted = in_all(workload, resource, requests)
+            if not isinstance(least, int) or capability is None or not wanted:
+                continue
+            if least * wanted > capability:
+                yield Problem(
+                    MORE_THAN_QUEUE,
+                    workload.source,
+                    ("spec", "minAvailable"),
+                    f"{at_start(workload.source.name)} needs {least * wanted} of {resource} at "
+                    f"once, and {queue.source.name} may have {text(at(queue.hard, resource))}.",
+                    "Lower minAvailable, or raise the queue's capability.",
+                )
 
 
 def _queue_of(workload: Workload) -> str | None:
@@ -234,7 +268,7 @@ def plugins_elsewhere(inventory: Inventory) -> Iterator[Judgement]:
 def _has_none(nodes: Nodes) -> bool:
     """Whether nodes have no GPUs, by their types or by the categories of these."""
     if nodes.instance_types:
-        known = [CATALOG.find(str(name)) for name in nodes.instance_types]
+        known = [CATALOG.find(str(name)) for name in items(nodes.instance_types)]
         return all(each is not None and not each.gpu_count for each in known)
     spec = at(getattr(nodes.source.document, "value", None), "spec", "template", "spec")
     for each in items(at(spec, "requirements")):

@@ -366,8 +366,8 @@ def _is_shared(nodes: Nodes) -> bool:
     return bool(
         nodes.promised
         or nodes.advertised
-        or any(str(key) in (CONFIG_LABEL, "nvidia.com/mig.config") for key in nodes.labels)
-        or "device-sharing-strategy" in nodes.user_data
+        or any(key in (CONFIG_LABEL, "nvidia.com/mig.config") for key, _ in pairs(nodes.labels))
+        or "device-sharing-strategy" in str(nodes.user_data)
     )
 
 

@@ -98,8 +98,9 @@ def _items(document: Document) -> Iterator[Item]:
     elif kind == "ResourceQuota":
         hard = mapping(at(value, "spec", "hard"))
         yield Quota(source=whence, kind=kind, name=name, namespace=space, hard=_hard(hard))
-    elif kind == "ClusterQueue":
-        yield Quota(source=whence, kind=kind, name=name, namespace="", hard=_queued(value))
+    elif kind in _QUEUES:
+        hard = _QUEUES[kind](value)
+        yield Quota(source=whence, kind=kind, name=name, namespace="", hard=hard)
     elif kind == "Node":
         yield _node(value, whence, name)
     elif kind in _CLAIMS:
@@ -205,6 +206,15 @@ def _queued(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:
                 if isinstance(name, str):
                     found[name] = quota if name not in found else _sum(found[name], quota)
     return found
+
+
+def _capable(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:
+    """What a queue of Volcano may have."""
+    return mapping(at(value, "spec", "capability"))
+
+
+_QUEUES = {"ClusterQueue": _queued, "Queue": _capable}
+"""Kueue's, and Volcano's."""
 
 
 def _sum(one: Any, other: Any) -> Any:

@@ -71,6 +71,7 @@ NO_ACCELERATOR = Rule(
 )
 
 _SCALED: Final = "k8s.io/cluster-autoscaler/enabled"
+_TEMPLATE_LABEL: Final = "k8s.io/cluster-autoscaler/node-template/label/"
 _ACCELERATOR: Final = "k8s.amazonaws.com/accelerator"
 DEFAULT_FAMILY = "AmazonLinux2023"
 """What eksctl takes where no family is named, its variant for GPUs with types that have them.
@@ -267,11 +268,22 @@ def _has_gpus(group: Mapping[str, Any]) -> bool:
 
 
 def _from_zero(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:
-    tagged = any("node-template" in str(key) for key in mapping(at(group, "tags")))
+    tags = mapping(at(group, "tags"))
+    tagged = any("node-template" in str(key) for key in tags)
     needs = [key for key in ("labels", "taints") if at(group, key)]
-    if whole(at(group, "minSize")) == 0 and needs and not tagged:
-        if at(group, "propagateASGTags") is True:
-            return
+    if whole(at(group, "minSize")) != 0 or at(group, "propagateASGTags") is True:
+        return
+    for key in mapping(at(group, "labels")) if tagged else ():
+        if f"{_TEMPLATE_LABEL}{key}" not in tags and _SCALED in tags:
+            yield Problem(
+                FROM_ZERO,
+                source,
+                (*path, "labels", key),
+                f"The node group {at(group, 'name')} may be empty, and of its labels nothing tells "
+                f"an autoscaler of {key}.",
+                f"Add the tag {_TEMPLATE_LABEL}{key}, or propagateASGTags: true.",
+            )
+    if needs and not tagged:
         yield Problem(
             FROM_ZERO,
             source,
