@@ -83,10 +83,11 @@ def _report(text: str) -> Report:
 @cache
 def outcomes(half: str) -> tuple[Outcome, ...]:
     """What lint makes of each report of a half."""
-    return tuple(map(_outcome, reports(half)))
+    return tuple(map(outcome_of, reports(half)))
 
 
-def _outcome(report: Report) -> Outcome:
+def outcome_of(report: Report) -> Outcome:
+    """What lint makes of a report."""
     alarms = found_in(report.right)
     more = _counted(found_in(report.wrong)) - _counted(alarms)
     return Outcome(report, frozenset(more), alarms)
