@@ -10,12 +10,6 @@ from eks_gpushare.findings.defects import CHECK_FAILED
 
 LEAST = 150
 MISSED = {
-    "https://github.com/NVIDIA/k8s-device-plugin/issues/607": (
-        "A file of values that only a script names is not read with the release."
-    ),
-    "https://github.com/NVIDIA/k8s-device-plugin/issues/1105": (
-        "Two commands of one script that install one chart are taken for alternatives."
-    ),
     "https://github.com/awsdocs/amazon-eks-user-guide/pull/617": (
         "Terraform is read by its plans."
     ),

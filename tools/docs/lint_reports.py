@@ -19,7 +19,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lint_corpus import Found, found_in
+from lint_corpus import Found
+
+from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -88,9 +91,20 @@ def outcomes(half: str) -> tuple[Outcome, ...]:
 
 def outcome_of(report: Report) -> Outcome:
     """What lint makes of a report."""
-    alarms = found_in(report.right)
-    more = _counted(found_in(report.wrong)) - _counted(alarms)
+    alarms = _linted(report.right)
+    more = _counted(_linted(report.wrong)) - _counted(alarms)
     return Outcome(report, frozenset(more), alarms)
+
+
+def _linted(files: Mapping[str, str]) -> tuple[Found, ...]:
+    """Errors and warnings of files that are given together, as the command has them."""
+    given = [GivenFile(name, text) for name, text in files.items()]
+    return tuple(
+        Found(report.file, None, finding.code, finding.message)
+        for report in lint_files(given)
+        for finding in report.findings
+        if finding.severity != "info"
+    )
 
 
 def _counted(found: Iterable[Found]) -> Counter[str]:

@@ -81,16 +81,16 @@ def _is_there(daemon: Daemon, kind: NodeKind) -> bool:
 
 
 def _anywhere(every: Sequence[Daemon]) -> Iterator[Problem]:
-    """Plugins of one script, of charts that keep to no nodes, whatever nodes there are."""
-    found = [each for each in every if isinstance(each.item, Release)]
-    if any(
-        _keeps_to_some(each) for each in found if getattr(each.item, "values", 0) is not UNKNOWN
-    ):
+    """Plugins that one script installs, of charts that keep to no nodes, whatever nodes there are.
+
+    Of guides and of objects several may be there to choose from.
+    """
+    found = [daemon for daemon in every if isinstance(daemon.item, Release)]
+    if any(daemon.spec is not UNKNOWN and _keeps_to_some(daemon) for daemon in found):
         return
     for one, other in pairwise(found):
-        file = getattr(one.source.document, "file", "")
-        same = (one.item.name, one.item.namespace) == (other.item.name, other.item.namespace)
-        if file != getattr(other.source.document, "file", "") or same or not file.endswith(".sh"):
+        scripts = {_script(one), _script(other)}
+        if None in scripts or len(scripts - {""}) != 1 or _installs_the_same(one, other):
             continue
         yield Problem(
             TWO_PLUGINS,
@@ -99,6 +99,25 @@ def _anywhere(every: Sequence[Daemon]) -> Iterator[Problem]:
             f"{at_start(one.title)} and {other.title} are both for every node with GPUs.",
             "Remove one of them, or let labels decide which nodes each is for.",
         )
+
+
+def _script(daemon: Daemon) -> str | None:
+    """The script that installs a chart; empty of values that one names, None of all else."""
+    document = daemon.source.document
+    file = str(getattr(document, "file", ""))
+    if file.endswith(".sh"):
+        return file
+    named = isinstance(daemon.item, Release) and daemon.item.name not in ("", UNKNOWN)
+    return "" if named and at(getattr(document, "value", None), "kind") is None else None
+
+
+def _installs_the_same(one: Daemon, other: Daemon) -> bool:
+    names = [
+        (daemon.item.chart, daemon.item.name)
+        for daemon in (one, other)
+        if isinstance(daemon.item, Release)
+    ]
+    return UNKNOWN in {name for _, name in names} or names[0] == names[1]
 
 
 def _two(kind: NodeKind, here: Sequence[Daemon]) -> Iterator[Judgement]:
