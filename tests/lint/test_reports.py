@@ -19,6 +19,8 @@ MISSED = {
 }
 """Reports of the half for development that are not found, and why."""
 RECALL = {"development": 0.9, "held_out": 0.8}
+ALARMS = {"development": 0, "held_out": 1}
+"""The one is true: a report's own remedy labels nodes by hand, which is gone with the node."""
 
 
 def _by_link(outcome: Outcome) -> str:
@@ -38,7 +40,7 @@ def test_enough_of_each_half_is_found_and_nothing_else_is_said(half: str) -> Non
     outcomes = lint_reports.outcomes(half)
 
     assert sum(bool(outcome.told) for outcome in outcomes) >= RECALL[half] * len(outcomes)
-    assert sum(len(outcome.alarms) for outcome in outcomes) == 0
+    assert sum(len(outcome.alarms) for outcome in outcomes) == ALARMS[half]
     assert CHECK_FAILED.id not in {code for outcome in outcomes for code in outcome.told}
 
 
