@@ -168,7 +168,7 @@ def _types(
 def _asks(requirements: Sequence[Any]) -> bool:
     """Whether they ask for GPUs by labels whose values are all among those that types have."""
     families = {
-        name
+        str(name)
         for each in requirements
         if at(each, "key") == f"{_CHOOSING[0]}family" and at(each, "operator") == "In"
         for name in items(at(each, "values"))
