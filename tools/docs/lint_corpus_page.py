@@ -6,12 +6,15 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import lint_corpus
+import lint_reports
 
 from eks_gpushare.findings.pages import subject_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+FOUND_BEFORE = {"development": 38, "held_out": 32}
+"""What lint found of them before any rule was written after one, in November 2026."""
 BEGIN, END = "<!-- lint corpus: written by tools/docs/make_pages.py -->\n", "<!-- end -->\n"
 
 
@@ -19,7 +22,8 @@ def page(text: str) -> str:
     """The page with its tables anew."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{_mistakes()}\n{_rules()}\n{_subjects()}\n{_missed()}{END}{after}"
+    tables = f"{_mistakes()}\n{_rules()}\n{_subjects()}\n{_missed()}{_reports()}"
+    return f"{before}{BEGIN}\n{tables}{END}{after}"
 
 
 def _mistakes() -> str:
@@ -93,6 +97,23 @@ def _missed() -> str:
         if each.misses and each.case.missed
     ]
     return f"## What is marked and not found\n\n{''.join(rows)}\n" if rows else ""
+
+
+def _reports() -> str:
+    rows = []
+    for half in lint_reports.HALVES:
+        outcomes = lint_reports.outcomes(half)
+        found = sum(bool(outcome.told) for outcome in outcomes)
+        alarms = sum(len(outcome.alarms) for outcome in outcomes)
+        before, part = FOUND_BEFORE[half], f"{found / len(outcomes):.0%}"
+        rows.append(
+            (half.replace("_", " "), str(len(outcomes)), str(before), str(found), part, str(alarms))
+        )
+    head = (
+        "| half | reports | found before | found | recall | alarms in right files |\n"
+        "|---|---:|---:|---:|---:|---:|\n"
+    )
+    return f"## What users reported\n\n{_table(head, rows)}\n"
 
 
 def _codes(codes: Iterable[str]) -> str:

@@ -47,6 +47,9 @@ SUBJECTS: Final = (
     SubjectPage("promises", "What autoscalers and claims are told", ("114",)),
     SubjectPage("tenants", "Quotas, tenants and MPS", ("115", "116", "117")),
     SubjectPage("against-a-stack", "Workloads against a stack", ("120",)),
+    SubjectPage(
+        "programs", "Programs, pools and what stands between", ("123", "124", "125", "126", "127")
+    ),
     SubjectPage("security", "How safe nodes start", ("121", "122")),
 )
 """Every code stays on its page: which it is depends on the number alone."""

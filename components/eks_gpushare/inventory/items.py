@@ -177,7 +177,7 @@ class Workload(Namespaced):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota(Namespaced):
-    """A ResourceQuota of a namespace, or the quota of a ClusterQueue."""
+    """A ResourceQuota of a namespace, the quota of a ClusterQueue, or of a queue of Volcano."""
 
     kind: str
     hard: Maybe[Mapping[str, Any]] = field(default_factory=dict)
@@ -203,10 +203,11 @@ class DeviceClaim(Namespaced):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointer(Namespaced):
-    """What names pods, or the workload that makes them: a scaler, a Service, a budget."""
+    """What names pods or their workload, or what these name: a scaler, a Service, a queue."""
 
     kind: str
-    """`ScaledObject`, `HorizontalPodAutoscaler`, `Service` or `PodDisruptionBudget`."""
+    """`ScaledObject`, `HorizontalPodAutoscaler`, AIBrix' `PodAutoscaler`, `Service` or
+    `PodDisruptionBudget`; Kueue's `LocalQueue` and a `RuntimeClass` are named by pods."""
     spec: Maybe[Mapping[str, Any]] = field(default_factory=dict)
 
 

@@ -193,7 +193,7 @@ def written_config(inventory: Inventory, workload: Workload) -> PluginConfig | N
     """What a plugin that is written out goes by, from its arguments, environment and mounts."""
     for _, container in containers(workload.spec):
         settings = plugin_settings(container)
-        if UNKNOWN in settings.values():
+        if UNKNOWN in settings.values() or not all(isinstance(e, str) for e in settings.values()):
             return None
         given = settings.get("config-file", "")
         found = PluginConfig()
@@ -231,7 +231,7 @@ def plugin_settings(container: Any) -> dict[str, Any]:
 def _mounted(inventory: Inventory, workload: Workload, container: Any, path: str) -> Any:
     """The text of a file that a ConfigMap is mounted as."""
     named = file_of_map(workload, container, path)
-    if named is None:
+    if named is None or not isinstance(named[1], str):
         return None
     for config_map in inventory.of(ConfigMap, workload.cluster):
         if config_map.name == named[0]:

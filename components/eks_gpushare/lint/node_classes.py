@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.source import Maybe
 
 
+_OF_EKS = ("amazon-eks-", "bottlerocket-aws-k8s-")
+"""How the names of images begin that AWS publishes for EKS."""
+
+
 def class_of(document: Document) -> tuple[str, Any] | None:
     """The name and the spec of an EC2NodeClass; None of anything else."""
     value = document.value
@@ -63,6 +67,9 @@ def _ami(spec: Any) -> Maybe[str]:
             named = text(at(term, key))
             if named:
                 return UNKNOWN if named is UNKNOWN else str(named)
+    names = [text(at(term, "name")) for term in items(terms)]
+    if len(names) == 1 and str(names[0]).startswith(_OF_EKS):
+        return str(names[0])
     if terms is UNKNOWN or items(terms):
         return UNKNOWN  # by tags or names, so it is an image of one's own
     family = text(at(spec, "amiFamily"))

@@ -115,6 +115,7 @@ def _installed(values: Release, release: Release) -> Release:
     return replace(
         values,
         values=merged,
+        name=release.name,
         version=values.version or release.version,
         namespace=release.namespace,
         cluster=release.cluster,

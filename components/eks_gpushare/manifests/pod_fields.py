@@ -38,3 +38,11 @@ ONLY_PODS: Final = frozenset(
     ("affinity", "containers", "nodeSelector", "runtimeClassName", "tolerations")
 )
 """Fields that none of the kinds around pods has."""
+
+
+def is_plain(kind: str) -> bool:
+    """Whether a kind is one of Kubernetes' own, whose pods are as they are written."""
+    return kind in (
+        *("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob"),
+        *("ReplicationController", "PodTemplate"),
+    )

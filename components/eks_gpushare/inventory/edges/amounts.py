@@ -12,6 +12,7 @@ from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import Request, gpu_workloads
+from eks_gpushare.inventory.shared_names import alone
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.shared_names import Sharing
 
 SEVERAL_SHARES = rule_of("GPU1113")
 AMOUNT = rule_of("GPU1114")
@@ -102,13 +104,16 @@ def as_many_as_there_are(inventory: Inventory) -> Iterator[Judgement]:
         ground = grounds(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
             may_be_on = ground.places(workload, requests).offers
+            by_itself = None if every else alone(inventory, cluster)
             for request in requests:
-                yield from _several(workload, request, may_be_on or every)
+                yield from _several(workload, request, may_be_on or every, by_itself)
             for resource in dict.fromkeys(request.resource for request in requests):
                 yield from _too_many(workload, resource, requests, may_be_on)
 
 
-def _several(workload: Workload, request: Request, every: Sequence[Offer]) -> Iterator[Problem]:
+def _several(
+    workload: Workload, request: Request, every: Sequence[Offer], by_itself: Sharing | None
+) -> Iterator[Problem]:
     """Of nodes that the pods may be on: other pools may have whole GPUs by the same name."""
     count = count_of(request)
     if count is None or count <= 1:
@@ -116,14 +121,22 @@ def _several(workload: Workload, request: Request, every: Sequence[Offer]) -> It
     having = [offer for offer in every if offer.has(request.resource)]
     if having:
         shared = all(offer.is_shared(request.resource) for offer in having)
+    elif by_itself is not None:
+        base = request.resource.removesuffix(SHARED_SUFFIX)
+        shared = by_itself.config.replicas.get(base, 1) > 1
     else:  # nothing says who advertises it, but the name tells
         shared = request.resource.endswith(SHARED_SUFFIX)
     if not shared:
         return
     refused = [offer for offer in having if offer.config and offer.config.refuses_several]
     nodes = having[0].kind.nodes.source.name if having else ""
+    if not having and by_itself is not None:
+        nodes = by_itself.daemon.source.name
     who = f" of {nodes}" if nodes else ""
-    if having and len(refused) == len(having):
+    refuses = bool(having) and len(refused) == len(having)
+    if not having and by_itself is not None:
+        refuses = by_itself.config.refuses_several
+    if refuses:
         then = f"The device plugin{who} refuses that"
     else:
         then = f"Pods take turns on each{who}, so that {count} give no more than one"
@@ -134,7 +147,7 @@ def _several(workload: Workload, request: Request, every: Sequence[Offer]) -> It
         f"{at_start(workload.source.name)} asks for {count} of {request.resource} in one "
         f"container. {then}.",
         "Ask for 1; for more time have fewer replicas, or take nodes whose GPUs are not shared.",
-        None if having and len(refused) == len(having) else "warning",
+        None if refuses else "warning",
     )
 
 

@@ -6,6 +6,7 @@ NVIDIA/gpu-operator, at the versions in `catalog.versions`.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
@@ -27,7 +28,7 @@ from eks_gpushare.inventory.plugin_configs import (
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
+from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start, if_missing
 from eks_gpushare.sharing.labels import CONFIG_LABEL
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 
+_CLOSE = 0.8
 MAP_MISSING = rule_of("GPU1120")
 MAP_UNUSED = rule_of("GPU1121")
 KEY_MISSING = rule_of("GPU1122")
@@ -203,7 +205,15 @@ def _map(inventory: Inventory, configs: Configs) -> Iterator[Judgement]:
     space = f"the namespace {release.namespace}" if known else "the namespace of the release"
     path = ".".join(map(str, place))
     fix = f"Make it in {space} before the chart, or correct `{path}`."
-    yield Problem(MAP_MISSING, release.source, place, message, fix, if_missing(inventory))
+    severity = if_missing(inventory)
+    beside = [
+        str(each.name)
+        for each in inventory.of(ConfigMap, release.cluster)
+        if each.name is not UNKNOWN and may_be_same(each.namespace, release.namespace)
+    ]
+    if severity is not None and (near := get_close_matches(str(name), beside, 1, _CLOSE)):
+        severity, fix = "warning", f"Write {near[0]}, which is here, if that was meant."
+    yield Problem(MAP_MISSING, release.source, place, message, fix, severity)
 
 
 def _default(configs: Configs) -> Iterator[Judgement]:
@@ -303,7 +313,12 @@ def unused_maps(inventory: Inventory) -> Iterator[Judgement]:
             for release in inventory.of(Release, cluster)
             if chart_of(release.chart) in (PLUGIN_CHART, OPERATOR_CHART)
         ]
-        if not maps or not (releases or inventory.complete):
+        written = [
+            daemon
+            for daemon in daemons(inventory, cluster)
+            if daemon.role == "plugin" and isinstance(daemon.item, Workload)
+        ]
+        if not maps or not (releases or written or inventory.complete):
             continue
         names = _named(inventory, cluster, releases)
         for config_map in maps:
@@ -311,7 +326,7 @@ def unused_maps(inventory: Inventory) -> Iterator[Judgement]:
                 what = "the name of" if config_map.name is UNKNOWN else "whether anything names"
                 yield NotSeen(MAP_UNUSED, config_map.source, f"{what} {config_map.source.name}")
             elif config_map.name not in names:
-                yield _unused(config_map, releases)
+                yield _unused(config_map, releases, written)
 
 
 def _named(inventory: Inventory, cluster: str, releases: Sequence[Release]) -> list[Any]:
@@ -330,7 +345,7 @@ def _mounted(volumes: Any) -> Iterator[Any]:
             yield at(source, "configMap", "name")
 
 
-def _unused(found: ConfigMap, releases: Sequence[Release]) -> Problem:
+def _unused(found: ConfigMap, releases: Sequence[Release], written: Sequence[Daemon]) -> Problem:
     if releases:
         release = releases[0]
         path = (*config_paths(release), "name")
@@ -338,6 +353,9 @@ def _unused(found: ConfigMap, releases: Sequence[Release]) -> Problem:
         said = f"names {text(given)}" if given else "names none"
         who = f"{release.source.name} {said}"
         fix = f"Set `{'.'.join(path)}: {found.name}` of the chart."
+    elif written:
+        who = f"{written[0].title} mounts none of that name"
+        fix = "Mount it and name its file by CONFIG_FILE, or use the chart with `config.name`."
     else:
         who = "nothing here names it"
         fix = "Name it in the values of the device plugin's chart."

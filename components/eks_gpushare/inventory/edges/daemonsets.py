@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eks_gpushare.catalog.chart_daemonsets import PLUGIN_CHART
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import may_run_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons, may_be_more
@@ -193,7 +194,18 @@ def _unlabelled(
         "label that it goes by. There must be one, or it runs on none of them and they advertise "
         "no GPU.",
         f"{fix}{by_hand}.",
-        if_missing(inventory),
+        # A chart that is to bring it is here, and does not.
+        "warning" if _left_out(plugin) and not inventory.complete else if_missing(inventory),
+    )
+
+
+def _left_out(plugin: Daemon) -> bool:
+    """Whether the values of a plugin's own chart are known, and leave out feature discovery."""
+    item = plugin.item
+    return (
+        isinstance(item, Release)
+        and plugin.chart == PLUGIN_CHART
+        and at(item.values, "gfd") is not UNKNOWN
     )
 
 
@@ -234,7 +246,19 @@ def _nobody(
     else:
         message = f"Nothing brings a device plugin to {nodes.source.name}: they advertise no GPU."
         fix = "Install the chart nvidia-device-plugin or gpu-operator."
-    yield Problem(NO_PLUGIN, nodes.source, (), message, fix, if_missing(inventory))
+    severity = if_missing(inventory)
+    if severity is not None and len(plugins) == 1 and _for_none(inventory, plugins[0]):
+        severity = "warning"
+    yield Problem(NO_PLUGIN, nodes.source, (), message, fix, severity)
+
+
+def _for_none(inventory: Inventory, plugin: Daemon) -> bool:
+    """Whether a plugin goes by labels that none of the nodes here has, by what declares them."""
+    kinds = [each for each in gpu_nodes(inventory, plugin.item.cluster) if not each.is_partial]
+    reaches = [_reach(plugin, [kind]) for kind in kinds]
+    return bool(reaches) and not any(
+        reach.is_meant or any(each.unsure_of_labels for each in reach.landings) for reach in reaches
+    )
 
 
 def _other(daemon: Daemon, kinds: Sequence[NodeKind]) -> Iterator[Judgement]:

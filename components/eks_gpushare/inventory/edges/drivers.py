@@ -32,10 +32,12 @@ _WITH = re.compile(r"NVIDIA|AL2_x86_64_GPU|ACCELERATED", re.IGNORECASE)
 """AMI types of EKS, and families of eksctl, that say so by their name."""
 _WITHOUT = re.compile(
     r"AL2023_(x86_64|ARM_64)_STANDARD|AL2_(x86_64|ARM_64)|BOTTLEROCKET_(x86_64|ARM_64)(_FIPS)?"
-    r"|AL2023_(x86_64|ARM_64)_NEURON",
+    r"|AL2023_(x86_64|ARM_64)_NEURON"
+    r"|amazon-eks-node-al2023-(x86_64|arm64)-(standard|neuron)-.*|amazon-eks-(arm64-)?node-1\.[0-9].*"
+    r"|bottlerocket-aws-k8s-1\.[0-9*]+-(x86_64|aarch64|v).*",
     re.IGNORECASE,
 )
-"""AMI types of EKS that have none."""
+"""AMI types of EKS that have none, and the names of such images."""
 _BY_TYPE = re.compile(
     r"(al2023|al2|bottlerocket)(@.*)?|AmazonLinux2023|AmazonLinux2|Bottlerocket|AL2023|AL2",
     re.IGNORECASE,

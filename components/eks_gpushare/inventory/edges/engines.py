@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import nvidia_settings, runs_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons
-from eks_gpushare.inventory.items import Release, Workload
+from eks_gpushare.inventory.items import DeviceClaim, Release, Workload
 from eks_gpushare.inventory.matching import is_tolerated
 from eks_gpushare.inventory.node_agent import engine_tolerations
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import keeping_off, landing, lasting
+from eks_gpushare.inventory.shared_names import sharings
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, switch, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.node_monitoring import AGENT, ENGINE_ARCH, REMOTE_ENGINE
+from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +45,10 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
             if daemon.role == "plugin" and daemon.is_on is not None
         ]
         drivers = [release for release in inventory.of(Release, cluster) if gives_gpus(release)]
-        for kind in _declared(inventory, cluster):
+        declared = _declared(inventory, cluster)
+        if not declared:
+            yield from _anywhere(every)
+        for kind in declared:
             here = [daemon for daemon in every if _is_there(daemon, kind)]
             yield from _two(kind, here)
             if here and drivers:
@@ -72,6 +78,46 @@ def _is_there(daemon: Daemon, kind: NodeKind) -> bool:
     if daemon.of_operator and without_operands(kind.nodes) is not False:
         return False
     return landing(daemon.spec, kind.nodes.taints, kind.label_once_found).lands is True
+
+
+def _anywhere(every: Sequence[Daemon]) -> Iterator[Problem]:
+    """Plugins that one script installs, of charts that keep to no nodes, whatever nodes there are.
+
+    Of guides and of objects several may be there to choose from.
+    """
+    found = [daemon for daemon in every if isinstance(daemon.item, Release)]
+    if any(daemon.spec is not UNKNOWN and _keeps_to_some(daemon) for daemon in found):
+        return
+    for one, other in pairwise(found):
+        scripts = {_script(one), _script(other)}
+        if None in scripts or len(scripts - {""}) != 1 or _installs_the_same(one, other):
+            continue
+        yield Problem(
+            TWO_PLUGINS,
+            other.source,
+            other.place,
+            f"{at_start(one.title)} and {other.title} are both for every node with GPUs.",
+            "Remove one of them, or let labels decide which nodes each is for.",
+        )
+
+
+def _script(daemon: Daemon) -> str | None:
+    """The script that installs a chart; empty of values that one names, None of all else."""
+    document = daemon.source.document
+    file = str(getattr(document, "file", ""))
+    if file.endswith(".sh"):
+        return file
+    named = isinstance(daemon.item, Release) and daemon.item.name not in ("", UNKNOWN)
+    return "" if named and at(getattr(document, "value", None), "kind") is None else None
+
+
+def _installs_the_same(one: Daemon, other: Daemon) -> bool:
+    names = [
+        (daemon.item.chart, daemon.item.name)
+        for daemon in (one, other)
+        if isinstance(daemon.item, Release)
+    ]
+    return UNKNOWN in {name for _, name in names} or names[0] == names[1]
 
 
 def _two(kind: NodeKind, here: Sequence[Daemon]) -> Iterator[Judgement]:
@@ -109,6 +155,43 @@ def gives_gpus(release: Release) -> bool:
     override = at(release.values, "gpuResourcesEnabledOverride")
     gpus = at(release.values, "resources", "gpus", "enabled")
     return switch(override) is True and gpus is not False and gpus is not UNKNOWN
+
+
+@edge(PLUGIN_AND_DRA)
+def same_name(inventory: Inventory) -> Iterator[Judgement]:
+    """Device classes that stand for an extended resource, and plugins that register it."""
+    for cluster in inventory.clusters():
+        classes = [
+            (each, name)
+            for each in inventory.of(DeviceClaim, cluster)
+            if each.kind == "DeviceClass"
+            and isinstance(name := at(each.spec, "extendedResourceName"), str)
+        ]
+        plugins_here = [each for each in daemons(inventory, cluster) if each.role == "plugin"]
+        if not classes or len(plugins_here) != 1 or plugins_here[0].is_on is not True:
+            continue
+        given = {
+            GPU + SHARED_SUFFIX if config.renamed and GPU in config.replicas else GPU
+            for _, config in sharings(inventory, cluster)
+        }
+        for device_class, name in classes:
+            # A plugin that keeps to some nodes may leave others to the driver.
+            if given == {name} and not _keeps_to_some(plugins_here[0]):
+                yield Problem(
+                    PLUGIN_AND_DRA,
+                    device_class.source,
+                    ("spec", "extendedResourceName"),
+                    f"{at_start(device_class.source.name)} gives devices as {name}, and "
+                    f"{plugins_here[0].title} registers that name.",
+                    "Give the class another name, or leave the device plugin out.",
+                    None if inventory.complete else "warning",
+                )
+
+
+def _keeps_to_some(plugin: Daemon) -> bool:
+    if not isinstance(plugin.item, Release):
+        return bool(at(plugin.spec, "nodeSelector") or at(plugin.spec, "affinity"))
+    return any(at(plugin.item.values, key) for key in ("nodeSelector", "affinity"))
 
 
 @edge(TWO_ENGINES)

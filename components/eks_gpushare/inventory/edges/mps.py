@@ -14,6 +14,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import asks_for_none, gpu_workloads, requests_of
 from eks_gpushare.inventory.scheduling import containers
+from eks_gpushare.inventory.shared_names import sharings
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items
 from eks_gpushare.inventory.wording import at_start
@@ -40,6 +41,7 @@ def nodes_with_mps(inventory: Inventory) -> Iterator[Judgement]:
     """What the plugin and its daemon say to it."""
     for cluster in inventory.clusters():
         discovers = any(daemon.role == "discovery" for daemon in daemons(inventory, cluster))
+        yield from _no_daemon(inventory, cluster, discovers)
         said: set[tuple[int, str]] = set()
         for offer in offers(inventory, cluster).every:
             if offer.config is None or offer.config.sharing != "mps":
@@ -49,6 +51,36 @@ def nodes_with_mps(inventory: Inventory) -> Iterator[Judgement]:
                 if once not in said:
                     said.add(once)
                     yield problem
+
+
+def _no_daemon(inventory: Inventory, cluster: str, discovers: bool) -> Iterator[Problem]:  # noqa: FBT001  (of the cluster)
+    """Plugins that share by MPS whatever nodes there are, and nothing that serves it."""
+    if offers(inventory, cluster).every:
+        return
+    daemon_there = any(each.role == "mps" for each in daemons(inventory, cluster))
+    for plugin, config in sharings(inventory, cluster):
+        by_chart = plugin.chart == PLUGIN_CHART
+        if config.sharing != "mps" or (discovers if by_chart else daemon_there):
+            continue
+        missing = "no MPS control daemon is here"
+        fix = "Deploy mps-control-daemon of the plugin's image beside it, or use the chart."
+        if by_chart:
+            missing = (
+                "its daemon goes where nodes have the label nvidia.com/mps.capable=true: GPU "
+                "feature discovery is off"
+            )
+            fix = "Set `gfd.enabled: true` of the chart."
+        elif plugin.chart is not None:
+            continue
+        yield Problem(
+            NO_DAEMON,
+            plugin.source,
+            (),
+            f"{at_start(plugin.title)} shares GPUs by MPS, and {missing}.",
+            fix,
+            None if inventory.complete else "warning",
+        )
+        return
 
 
 def _node(offer: Offer, inventory: Inventory, discovers: bool) -> Iterator[Problem]:  # noqa: FBT001  (of the cluster)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 PINNED = rule_of("GPU1118")
+_NODE_POOL = "karpenter.sh/nodepool"
 
 
 @edge(PINNED)
@@ -56,7 +57,9 @@ class _There(NamedTuple):
 
 def _keys_of(every: Sequence[NodeKind]) -> frozenset[str]:
     labels = (kind.nodes.labels for kind in every)
-    return frozenset(key for given in labels if given is not UNKNOWN for key in given)
+    own = {key for given in labels if given is not UNKNOWN for key in given}
+    by_name = {_NODE_POOL for kind in every if kind.nodes.provisioner == "karpenter"}
+    return frozenset(own | by_name)
 
 
 def _of(

@@ -27,7 +27,8 @@ NO_PODS = rule_of("GPU1192")
 NO_PORT = rule_of("GPU1193")
 TRIGGERS = rule_of("GPU1194")
 _BUILT_IN = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
-_SCALERS = ("ScaledObject", "HorizontalPodAutoscaler")
+_SCALERS = ("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler")
+_NAMED_BY_PODS = ("LocalQueue", "RuntimeClass")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = frozenset(
     ("and", "or", "not", "in", "let", "nil", "true", "false", "matches", "contains", "if", "else")
@@ -53,6 +54,8 @@ def pointers(inventory: Inventory) -> Iterator[Judgement]:
         )
         spaces = {release.namespace for release in inventory.of(Release, cluster)}
         for pointer in inventory.of(Pointer, cluster):
+            if pointer.kind in _NAMED_BY_PODS:
+                continue
             if pointer.spec is UNKNOWN:
                 rule = NO_TARGET if pointer.kind in _SCALERS else NO_PODS
                 yield NotSeen(rule, pointer.source, f"what {pointer.source.name} names")

@@ -36,7 +36,8 @@ def quotas(inventory: Inventory) -> Iterator[Judgement]:
     """Each by itself, and those of Kueue together, for they are guarantees."""
     for cluster in inventory.clusters():
         every = offers(inventory, cluster).every
-        found = inventory.of(Quota, cluster)
+        # What a queue of Volcano may have is a ceiling, and often one that nobody reaches.
+        found = [quota for quota in inventory.of(Quota, cluster) if quota.kind != "Queue"]
         if not found or not (every or inventory.complete):
             continue
         sums: dict[str, int] = {}

@@ -18,6 +18,7 @@ from eks_gpushare.lint.launch_templates import (
     overridden,
     with_template,
 )
+from eks_gpushare.lint.rules.terraform import taint_rules
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.manifests.readers.user_data import judge_user_data
@@ -93,6 +94,8 @@ class CloudFormationReader:
             found.append(nodes)
             judgements += retired(nodes, ("InstanceTypes",))
             judgements += owned_labels(source, nodes.labels, ("Labels",))
+            if kind == _NODE_GROUP:
+                judgements += taint_rules(source, given, ("Taints", "Effect"))
         return Read(found, judgements)
 
 

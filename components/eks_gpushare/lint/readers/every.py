@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.lint.readers.cloudformation import CloudFormationReader
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader
+from eks_gpushare.lint.readers.jupyterhub import JupyterHubReader
 from eks_gpushare.lint.readers.pod_parts import PodPartsReader
 from eks_gpushare.lint.readers.stack_files import StackFileReader
 from eks_gpushare.lint.readers.terraform import TerraformReader
@@ -24,6 +25,7 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     CloudFormationReader(),
     KubernetesReader(),
     StackFileReader(),
+    JupyterHubReader(),
     *CONFIG_READERS,
     PodPartsReader(),
 )

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.items import Nodes
     from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Source
 
 EKS_EFFECT = Rule(
     "GPU1081",
     "error",
     "A taint of a node group is spelled as the EKS API has it.",
-    "Terraform refuses another spelling.",
+    "Terraform and CloudFormation refuse another spelling.",
     "https://docs.aws.amazon.com/eks/latest/APIReference/API_Taint.html",
 )
 
@@ -50,14 +51,26 @@ def node_group_rules(nodes: Nodes, given: Any) -> Iterator[Judgement]:
         message = f"{ami} is an image of Amazon Linux 2."
         fix = "Write AL2023_x86_64_NVIDIA."
         yield Problem(AMAZON_LINUX_2, nodes.source, ("ami_type",), message, fix)
-    for index, taint in enumerate(items(at(given, "taint"))):
-        effect = at(taint, "effect")
+    yield from taint_rules(nodes.source, given, ("taint", "effect"))
+
+
+def taint_rules(source: Source, given: Any, words: tuple[str, str]) -> Iterator[Judgement]:
+    """What is wrong with the taints of a node group of EKS.
+
+    Args:
+        source: The group.
+        given: Its values.
+        words: How taints and their effects are called there.
+    """
+    taints, key = words
+    for index, taint in enumerate(items(at(given, taints))):
+        effect = at(taint, key)
         if isinstance(effect, str) and effect not in _OF_EKS.values():
             meant = _OF_EKS.get(kubernetes_effect(effect) or "NoSchedule")
             yield Problem(
                 EKS_EFFECT,
-                nodes.source,
-                ("taint", index, "effect"),
+                source,
+                (taints, index, key),
                 f"{effect} is no effect; there are {', '.join(_OF_EKS.values())}.",
                 f"Write {meant}.",
             )

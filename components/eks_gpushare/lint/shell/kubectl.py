@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.helm import merge_values
-from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint, Release
+from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint, Release, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.rules.shell import BAD_TAINT, BY_HAND
@@ -35,6 +36,9 @@ _SHORT: Final = {
     "R": "recursive", "k": "kustomize",
 }  # fmt: skip
 _NODES: Final = ("node", "nodes", "no")
+_STATIC: Final = re.compile(
+    r"^https://raw\.githubusercontent\.com/NVIDIA/k8s-device-plugin/\S+/nvidia-device-plugin\.yml$"
+)
 _CONFIG_MAPS: Final = ("configmap", "configmaps", "cm")
 
 
@@ -54,6 +58,8 @@ def kubectl(words: Sequence[Word], said: Said) -> None:
             _patch(line, at, said)
         case ["run", _, *_]:
             _run(line, at, said)
+        case ["apply" | "create" | "replace", *_]:
+            _manifests(line, at, said)
         case _:
             pass
 
@@ -183,6 +189,29 @@ def _config_map(line: Line, at: Position, said: Said) -> None:
     source = said.source(f"the ConfigMap{called}", at, places)
     namespace = "default" if given is None else given.value
     said.items.append(ConfigMap(source=source, name=name, namespace=namespace, data=data))
+
+
+def _manifests(line: Line, at: Position, said: Said) -> None:
+    """NVIDIA's static manifest of the device plugin, which reads no configuration."""
+    for _, word in line.every("filename"):
+        if _STATIC.search(word.text):
+            container = {
+                "name": "nvidia-device-plugin-ctr",
+                "image": "nvcr.io/nvidia/k8s-device-plugin",
+                "env": [{"name": "FAIL_ON_INIT_ERROR", "value": "false"}],
+            }
+            taint = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+            said.items.append(
+                Workload(
+                    source=said.source("the static manifest of the device plugin", at, {}),
+                    kind="DaemonSet",
+                    name="nvidia-device-plugin-daemonset",
+                    namespace="kube-system",
+                    replicas=None,
+                    labels={"name": "nvidia-device-plugin-ds"},
+                    spec={"tolerations": [taint], "containers": [container]},
+                )
+            )
 
 
 def _run(line: Line, at: Position, said: Said) -> None:

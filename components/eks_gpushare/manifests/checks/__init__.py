@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.inventory.registry import edges_in
 from eks_gpushare.manifests.checks import (
+    admission,
     chart_values,
+    exporters,
     gpu_names,
+    gpu_programs,
     pods,
     reserved_memory,
     room,
+    room_of_pools,
+    scaling,
     thin_shares,
 )
 
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge
 
 CHECKS: tuple[Edge, ...] = edges_in(
-    chart_values, pods, gpu_names, room, thin_shares, reserved_memory
+    *(chart_values, pods, gpu_names, room, thin_shares, reserved_memory, gpu_programs),
+    *(scaling, exporters, room_of_pools, admission),
 )
 """Every check."""

@@ -14,6 +14,7 @@ from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.scheduling import containers
+from eks_gpushare.inventory.shared_names import alone
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
@@ -82,6 +83,27 @@ def _meant(name: str) -> str | None:
         return None
     suffix = SHARED_SUFFIX if plain.endswith("shared") else ""
     return f"{MIG_PREFIX}{profile[1]}g.{profile[2]}gb{suffix}"
+
+
+@edge(NO_SUCH_RESOURCE)
+def names_go_with_the_configuration(inventory: Inventory) -> Iterator[Judgement]:
+    """Of shares, where no nodes are declared and one configuration is for all there may be."""
+    for cluster in inventory.clusters():
+        found = alone(inventory, cluster)
+        if found is None or found.config.replicas.get(GPU, 1) == 1:
+            continue
+        called = GPU + SHARED_SUFFIX if found.config.renamed else GPU
+        for workload, requests in gpu_workloads(inventory, cluster):
+            for request in requests:
+                if request.resource in (GPU, GPU + SHARED_SUFFIX) and request.resource != called:
+                    yield Problem(
+                        NO_SUCH_RESOURCE,
+                        workload.source,
+                        request.place,
+                        f"{at_start(workload.source.name)} asks for {request.resource}, and "
+                        f"{found.daemon.title} gives out shares as {called}.",
+                        f"Ask for {called}, or change renameByDefault.",
+                    )
 
 
 def _misnamed(workload: Workload, path: FieldPath, name: str, meant: str) -> Problem:

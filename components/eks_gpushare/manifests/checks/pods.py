@@ -41,7 +41,7 @@ _OF_NODES = ("k8s-", "k8s/", "gpu-", "dcgm", "driver", "cloud-native/", "contain
 def fields_are_known(inventory: Inventory) -> Iterator[Judgement]:
     """In pods of Kubernetes' own kinds; others have pods with fields of their own."""
     for workload in inventory.of(Workload):
-        if workload.spec is UNKNOWN or not _is_plain(workload):
+        if workload.spec is UNKNOWN or not fields.is_plain(workload.kind):
             continue
         for path, given, known in _parts(workload.spec):
             for key in given:
@@ -111,13 +111,6 @@ def _may_see_all(container: Mapping[str, Any]) -> bool:
         (image.removeprefix(prefix) for prefix in _NVIDIAS if image.startswith(prefix)), ""
     )
     return named.startswith(_OF_NODES) or image.isupper()
-
-
-def _is_plain(workload: Workload) -> bool:
-    return workload.kind in (
-        *("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob"),
-        *("ReplicationController", "PodTemplate"),
-    )
 
 
 def _parts(

@@ -10,6 +10,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.scheduling import containers
+from eks_gpushare.inventory.shared_names import alone
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Workload
     from eks_gpushare.inventory.problem import Judgement
-    from eks_gpushare.inventory.requests import Request
 
 
 class _Program(NamedTuple):
@@ -90,16 +90,25 @@ def memory_is_left(inventory: Inventory) -> Iterator[Judgement]:
         for workload, requests in gpu_workloads(inventory, cluster):
             if not isinstance(workload.replicas, int) or workload.replicas < _SEVERAL:
                 continue
-            for offer in ground.places(workload).alike:
-                if (found := _reserved(workload, requests, offer, written)) is not None:
-                    yield found
-                    break
+            alike = ground.places(workload).alike
+            each_shares = [
+                {each.resource: _shares(offer, each.resource, written) for each in requests}
+                for offer in alike
+            ]
+            if not ground.every and (by_itself := alone(inventory, cluster)) is not None:
+                config = by_itself.config
+                slices = config.replicas if config.sharing == "timeSlicing" else {}
+                each_shares = [
+                    {
+                        each.resource: slices.get(each.resource.removesuffix(SHARED_SUFFIX), 1)
+                        for each in requests
+                    }
+                ]
+            found = (_reserved(workload, shared) for shared in each_shares)
+            yield from [problem for problem in found if problem is not None][:1]
 
 
-def _reserved(
-    workload: Workload, requests: tuple[Request, ...], offer: Offer, written: int | None
-) -> Problem | None:
-    shared = {request.resource: _shares(offer, request.resource, written) for request in requests}
+def _reserved(workload: Workload, shared: Mapping[str, int]) -> Problem | None:
     for where, container in containers(workload.spec):
         parts = (at(container, "resources", part) for part in ("limits", "requests"))
         asked = {name for part in parts for name, _ in pairs(part)}

@@ -37,7 +37,12 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.texts import Texts
 
 _CLAIMS = frozenset(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"))
-_POINTERS = frozenset(("ScaledObject", "HorizontalPodAutoscaler", "Service", "PodDisruptionBudget"))
+_POINTERS = frozenset(
+    (
+        *("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler", "Service"),
+        *("PodDisruptionBudget", "LocalQueue", "RuntimeClass"),
+    )
+)
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 _REQUESTS = "requests."
 
@@ -93,8 +98,9 @@ def _items(document: Document) -> Iterator[Item]:
     elif kind == "ResourceQuota":
         hard = mapping(at(value, "spec", "hard"))
         yield Quota(source=whence, kind=kind, name=name, namespace=space, hard=_hard(hard))
-    elif kind == "ClusterQueue":
-        yield Quota(source=whence, kind=kind, name=name, namespace="", hard=_queued(value))
+    elif kind in _QUEUES:
+        hard = _QUEUES[kind](value)
+        yield Quota(source=whence, kind=kind, name=name, namespace="", hard=hard)
     elif kind == "Node":
         yield _node(value, whence, name)
     elif kind in _CLAIMS:
@@ -134,7 +140,10 @@ def _items(document: Document) -> Iterator[Item]:
 def _is_of_pods(value: Mapping[str, Any]) -> bool:
     """Whether it is of the API that everybody means by its kind; Knative has Services too."""
     group, _, _ = value["apiVersion"].rpartition("/")
-    return group in {"", "autoscaling", "keda.sh", "policy"}
+    return group in {
+        *("", "autoscaling", "keda.sh", "policy", "autoscaling.aibrix.ai"),
+        *("kueue.x-k8s.io", "node.k8s.io"),
+    }
 
 
 def _within(document: Document) -> Iterator[Document]:
@@ -197,6 +206,15 @@ def _queued(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:
                 if isinstance(name, str):
                     found[name] = quota if name not in found else _sum(found[name], quota)
     return found
+
+
+def _capable(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:
+    """What a queue of Volcano may have."""
+    return mapping(at(value, "spec", "capability"))
+
+
+_QUEUES = {"ClusterQueue": _queued, "Queue": _capable}
+"""Kueue's, and Volcano's."""
 
 
 def _sum(one: Any, other: Any) -> Any:

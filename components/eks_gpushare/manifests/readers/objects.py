@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 _GPUS = "nvidia.com/"
 _LIMITS = "limits."
 _REQUESTS = "requests."
+_QUOTAS: dict[str, tuple[FieldPath, ...]] = {
+    **dict.fromkeys(("ResourceQuota", "HierarchicalResourceQuota"), (("spec", "hard"),)),
+    **dict.fromkeys(("AccountQuota", "ClusterResourceQuota"), (("spec", "quota", "hard"),)),
+    "Profile": (("spec", "resourceQuotaSpec", "hard"),),
+}
+"""Where quotas of namespaces stand: Kubernetes' own, and what kiosk, OpenShift, Kubeflow and the
+hierarchical namespaces make such of. Capsule's tenants have a list of them."""
 _AROUND_PODS = {
     **dict.fromkeys(
         ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job"),
@@ -39,9 +46,13 @@ def judge_object(document: Document, source: Source) -> Iterator[Problem]:
     value: Mapping[str, Any] = document.value
     yield from _version(value, source)
     kind = value["kind"]
-    if kind == "ResourceQuota":
-        yield from _quota(value, source)
-    elif kind == "LimitRange":
+    for place in _QUOTAS.get(kind, ()):
+        yield from _quota(value, source, place)
+    if kind == "Tenant":
+        for index, _ in mappings(at(value, "spec", "resourceQuotas", "items")):
+            place = ("spec", "resourceQuotas", "items", index, "hard")
+            yield from _quota(value, source, place)
+    if kind == "LimitRange":
         yield from _limits(value, source)
     elif kind in _AROUND_PODS:
         yield from _misplaced(value, source, _AROUND_PODS[kind])
@@ -64,14 +75,14 @@ def _version(value: Mapping[str, Any], source: Source) -> Iterator[Problem]:
     yield Problem(OLD_API, source, ("apiVersion",), message, fix, None, edits)
 
 
-def _quota(value: Mapping[str, Any], source: Source) -> Iterator[Problem]:
-    hard = at(value, "spec", "hard")
+def _quota(value: Mapping[str, Any], source: Source, place: FieldPath) -> Iterator[Problem]:
+    hard = at(value, *place)
     for key in hard if isinstance(hard, dict) else ():
         bare = key.removeprefix(_LIMITS)
         if not bare.startswith(_GPUS):
             continue
         wanted = f"{_REQUESTS}{bare}"
-        path: FieldPath = ("spec", "hard", key)
+        path: FieldPath = (*place, key)
         message = f"{key} counts nothing in {source.name}."
         edits = (Edit("rename", path, wanted),) if wanted not in hard else ()
         yield Problem(COUNTS_NOTHING, source, path, message, f"Write {wanted}.", None, edits)

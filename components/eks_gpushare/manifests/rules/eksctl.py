@@ -9,6 +9,7 @@ from eks_gpushare.catalog.foreign_keys import eksctl_keys, unknown_keys
 from eks_gpushare.findings.finding import dotted
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Edit, Problem
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.plain import EFFECTS, items, kubernetes_effect, mapping, whole
 from eks_gpushare.validation.shape import similar
@@ -53,6 +54,25 @@ FROM_ZERO = Rule(
     "https://docs.aws.amazon.com/eks/latest/eksctl/general-nodegroups.html",
 )
 
+NO_DRIVER = Rule(
+    "GPU1262",
+    "error",
+    "A managed node group of types with GPUs starts from images that have a driver.",
+    "eksctl refuses the group: it has no images of such a family for instances with GPUs.",
+    "https://github.com/eksctl-io/eksctl/issues/6452",
+)
+NO_ACCELERATOR = Rule(
+    "GPU1263",
+    "warning",
+    "GPU nodes of Cluster Autoscaler have the label by which it waits for their GPUs.",
+    "A node is ready a minute before its GPUs are there. Without the label it takes such a node "
+    "for one that has none, and launches another: for 25 pods it was seen to launch 6 nodes for 3.",
+    "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md#special-note-on-gpu-instances",
+)
+
+_SCALED: Final = "k8s.io/cluster-autoscaler/enabled"
+_TEMPLATE_LABEL: Final = "k8s.io/cluster-autoscaler/node-template/label/"
+_ACCELERATOR: Final = "k8s.amazonaws.com/accelerator"
 DEFAULT_FAMILY = "AmazonLinux2023"
 """What eksctl takes where no family is named, its variant for GPUs with types that have them.
 
@@ -131,6 +151,8 @@ def _group(
                 edits=(Edit("set", place, as_text),),
             )
     yield from _image(source, path, group, version)
+    yield from _family(source, path, group, kind)
+    yield from _accelerator(source, path, group)
     if kind == SELF_MANAGED:
         yield from _from_zero(source, path, group)
 
@@ -203,6 +225,41 @@ def _image(
     )
 
 
+def _family(
+    source: Source, path: FieldPath, group: Mapping[str, Any], kind: str
+) -> Iterator[Judgement]:
+    family = at(group, "amiFamily")
+    own = at(group, "ami") is not None or at(group, "launchTemplate") is not None
+    if kind != MANAGED or not isinstance(family, str) or own or not _has_gpus(group):
+        return
+    if family.startswith(("Ubuntu", "Windows")):
+        yield Problem(
+            NO_DRIVER,
+            source,
+            (*path, "amiFamily"),
+            f"The node group {at(group, 'name')} has types with GPUs and images of {family}, "
+            "which have no NVIDIA driver.",
+            "Write AmazonLinux2023 or Bottlerocket, or name an image of your own as ami.",
+        )
+
+
+def _accelerator(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:
+    tags, labels = mapping(at(group, "tags")), mapping(at(group, "labels"))
+    scaled = any(str(key) == _SCALED and str(each).lower() == "true" for key, each in tags.items())
+    if UNKNOWN in (at(group, "tags"), at(group, "labels")) or not scaled or not _has_gpus(group):
+        return
+    told = [key for key in tags if str(key).endswith(f"node-template/label/{_ACCELERATOR}")]
+    if _ACCELERATOR not in labels and not told:
+        yield Problem(
+            NO_ACCELERATOR,
+            source,
+            (*path, "labels") if labels else path,
+            f"Cluster Autoscaler scales the node group {at(group, 'name')}, whose nodes have no "
+            f"label {_ACCELERATOR}.",
+            f"Give them the label {_ACCELERATOR}, such as nvidia-a10g.",
+        )
+
+
 def _has_gpus(group: Mapping[str, Any]) -> bool:
     """Whether types of a group have GPUs; types that are not known may."""
     listed = at(group, "instanceTypes") or at(group, "instancesDistribution", "instanceTypes")
@@ -211,11 +268,22 @@ def _has_gpus(group: Mapping[str, Any]) -> bool:
 
 
 def _from_zero(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:
-    tagged = any("node-template" in str(key) for key in mapping(at(group, "tags")))
+    tags = mapping(at(group, "tags"))
+    tagged = any("node-template" in str(key) for key in tags)
     needs = [key for key in ("labels", "taints") if at(group, key)]
-    if whole(at(group, "minSize")) == 0 and needs and not tagged:
-        if at(group, "propagateASGTags") is True:
-            return
+    if whole(at(group, "minSize")) != 0 or at(group, "propagateASGTags") is True:
+        return
+    for key in mapping(at(group, "labels")) if tagged else ():
+        if f"{_TEMPLATE_LABEL}{key}" not in tags and _SCALED in tags:
+            yield Problem(
+                FROM_ZERO,
+                source,
+                (*path, "labels", key),
+                f"The node group {at(group, 'name')} may be empty, and of its labels nothing tells "
+                f"an autoscaler of {key}.",
+                f"Add the tag {_TEMPLATE_LABEL}{key}, or propagateASGTags: true.",
+            )
+    if needs and not tagged:
         yield Problem(
             FROM_ZERO,
             source,

@@ -16,6 +16,7 @@ from eks_gpushare.facts.karpenter_pools import (
     misplaced,
     moves_pods,
 )
+from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
@@ -26,7 +27,7 @@ from eks_gpushare.sharing.labels import CONFIG_LABEL, OWNED_PREFIXES, PRESENT_LA
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.problem import Judgement
@@ -45,6 +46,23 @@ BUSY_CONSOLIDATION = rule_of("GPU1079")
 ANY_TYPE = rule_of("GPU1084")
 NO_TYPE = rule_of("GPU1085")
 
+OTHER_WORD: Final = Rule(
+    "GPU1264",
+    "error",
+    "A requirement has a value that Karpenter's label can have.",
+    "Karpenter takes any text for a value, and finds no type that has it: no node is launched.",
+    "https://karpenter.sh/docs/concepts/scheduling/#well-known-labels",
+)
+_WORDS: Final = {
+    "karpenter.sh/capacity-type": ("on-demand", "spot", "reserved"),
+    "kubernetes.io/arch": ("amd64", "arm64"),
+    "kubernetes.io/os": ("linux", "windows"),
+    "karpenter.k8s.aws/instance-gpu-manufacturer": ("nvidia", "amd", "habana"),
+}
+_GPU_NAME: Final = "karpenter.k8s.aws/instance-gpu-name"
+_GPU_MEMORY: Final = "karpenter.k8s.aws/instance-gpu-memory"
+_LEAST_MIB: Final = 1000
+"""Below it a number is one of GiB: no GPU has so few MiB."""
 AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
 MIG_CONFIG: Final = "nvidia.com/mig.config"
 INPUT_LABELS: Final = (
@@ -112,7 +130,16 @@ def _types(
         if _names_types(requirement)
         for name in items(at(requirement, "values"))
     ]
-    if listed and chosen_types(requirements) == ():
+    yield from _words(source, known, place)
+    if not listed and chosen_types(requirements) == () and _asks(known):
+        yield Problem(
+            NO_TYPE,
+            source,
+            place,
+            "No instance type with a GPU fulfils all requirements.",
+            "Take out the one that none fulfils, such as a number of CPUs or a size.",
+        )
+    elif listed and chosen_types(requirements) == ():
         yield Problem(
             NO_TYPE,
             source,
@@ -136,6 +163,51 @@ def _types(
             "types: Karpenter may launch ones without a GPU.",
             _INSTEAD,
         )
+
+
+def _asks(requirements: Sequence[Any]) -> bool:
+    """Whether they ask for GPUs by labels whose values are all among those that types have."""
+    families = {
+        str(name)
+        for each in requirements
+        if at(each, "key") == f"{_CHOOSING[0]}family" and at(each, "operator") == "In"
+        for name in items(at(each, "values"))
+    }
+    known = {name.partition(".")[0] for name in gpu_instance_types()}
+    return bool(families) and families <= known
+
+
+def _words(source: Source, requirements: Sequence[Any], place: FieldPath) -> Iterator[Judgement]:
+    names = {
+        gpu.model.lower().replace(" ", "-")
+        for each in gpu_instance_types().values()
+        if (gpu := each.gpu) is not None
+    }
+    for index, each in enumerate(requirements):
+        key, operator, values = (at(each, part) for part in ("key", "operator", "values"))
+        for number, value in enumerate(items(values)):
+            meant = _meant(key, operator, value, names)
+            if meant:
+                yield Problem(
+                    OTHER_WORD,
+                    source,
+                    (*place, index, "values", number),
+                    f"{key} is never {value}.",
+                    f"Write {meant}.",
+                )
+
+
+def _meant(key: Any, operator: Any, value: Any, names: Collection[str]) -> str:
+    """What is meant by a value that no node has; no text where it may have it."""
+    given = str(value)
+    if key in _WORDS and operator == "In" and isinstance(value, str):
+        return "" if given in _WORDS[key] else f"one of {', '.join(_WORDS[key])}"
+    if key == _GPU_NAME and operator == "In" and isinstance(value, str):
+        plain = given.lower().removeprefix("nvidia-").removeprefix("tesla-")
+        return plain if plain in names and given != plain else ""
+    if key == _GPU_MEMORY and given.isdecimal() and 0 < int(given) < _LEAST_MIB:
+        return f"{int(given) * 1024}: the memory of a GPU is told in MiB"
+    return ""
 
 
 def _names_types(requirement: Any) -> bool:

@@ -1,0 +1,333 @@
+"""What refuses or holds pods with GPUs: queues, runtime classes, Pod Security, selectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.catalog.chart_daemonsets import CHART_DAEMONSETS, OPERATOR_CHART, chart_of
+from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.inventory.daemons import daemons, role_of
+from eks_gpushare.inventory.edges.amounts import in_all
+from eks_gpushare.inventory.items import (
+    PART_OF_POD,
+    Namespace,
+    Nodes,
+    Pointer,
+    Quota,
+    Release,
+    Workload,
+)
+from eks_gpushare.inventory.matching import required_terms
+from eks_gpushare.inventory.nodes import CATALOG, NodeKind
+from eks_gpushare.inventory.plugin_configs import plugin_settings
+from eks_gpushare.inventory.problem import Edit, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import gpu_workloads
+from eks_gpushare.inventory.scheduling import containers, landing
+from eks_gpushare.inventory.shared_names import alone, sharings
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.rules.admission import (
+    FAILS_ELSEWHERE,
+    MORE_THAN_QUEUE,
+    NO_CLASS,
+    OTHER_RESOURCE,
+    REFUSED,
+    SAME_PODS,
+    SHARED_PRODUCT,
+)
+from eks_gpushare.sharing.resources import GPU
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+_QUEUE: Final = "kueue.x-k8s.io/queue-name"
+_ENFORCE: Final = "pod-security.kubernetes.io/enforce"
+_STRICT: Final = ("baseline", "restricted")
+_HOST: Final = ("hostNetwork", "hostPID", "hostIPC")
+_PRODUCT: Final = "nvidia.com/gpu.product"
+_SHARED: Final = "-SHARED"
+_CPU_CATEGORIES: Final = frozenset("cmrtaiz")
+_CATEGORY: Final = "karpenter.k8s.aws/instance-category"
+_OFF: Final = ("false", "0", "f")
+
+
+@edge(OTHER_RESOURCE)
+def queues(inventory: Inventory) -> Iterator[Judgement]:
+    """Kueue's, from a workload by its label over a LocalQueue to a ClusterQueue."""
+    for cluster in inventory.clusters():
+        local = [each for each in inventory.of(Pointer, cluster) if each.kind == "LocalQueue"]
+        counted = {
+            str(each.name): each
+            for each in inventory.of(Quota, cluster)
+            if each.kind == "ClusterQueue"
+        }
+        for workload, requests in gpu_workloads(inventory, cluster):
+            name = _queue_of(workload)
+            queue = next(
+                (
+                    counted.get(str(at(each.spec, "clusterQueue")))
+                    for each in local
+                    if each.name == name and may_be_same(each.namespace, workload.namespace)
+                ),
+                None,
+            )
+            if name is None or queue is None or queue.hard is UNKNOWN:
+                continue
+            # A resource of no vendor is what Kueue's configuration makes of others.
+            gpus = [each for each in queue.hard if each.startswith("nvidia.com/")]
+            for request in requests:
+                if gpus and request.resource not in queue.hard:
+                    yield Problem(
+                        OTHER_RESOURCE,
+                        workload.source,
+                        request.place,
+                        f"{at_start(workload.source.name)} asks for {request.resource}, and "
+                        f"{queue.source.name}, to which its queue {name} leads, covers "
+                        f"{', '.join(gpus)}.",
+                        f"Cover {request.resource} in the ClusterQueue, or ask by a name that it "
+                        "has.",
+                    )
+
+
+@edge(MORE_THAN_QUEUE)
+def jobs(inventory: Inventory) -> Iterator[Judgement]:
+    """Volcano's: what all tasks of a job ask for, where all have to start at once."""
+    for cluster in inventory.clusters():
+        queues_here = {
+            str(quota.name): quota
+            for quota in inventory.of(Quota, cluster)
+            if quota.kind == "Queue" and quota.hard is not UNKNOWN
+        }
+        for workload, requests in gpu_workloads(inventory, cluster) if queues_here else ():
+            document = workload.source.document
+            spec = at(document.value, "spec") if isinstance(document, Document) else None
+            queue = queues_here.get(str(at(spec, "queue")))
+            if queue is None or not items(at(spec, "tasks")) or len(items(at(spec, "tasks"))) > 1:
+                continue
+            least, resource = at(spec, "minAvailable"), requests[0].resource
+            capability = quantity(str(text(at(queue.hard, resource))))
+            wanted = in_all(workload, resource, requests)
+            if not isinstance(least, int) or capability is None or not wanted:
+                continue
+            if least * wanted > capability:
+                yield Problem(
+                    MORE_THAN_QUEUE,
+                    workload.source,
+                    ("spec", "minAvailable"),
+                    f"{at_start(workload.source.name)} needs {least * wanted} of {resource} at "
+                    f"once, and {queue.source.name} may have {text(at(queue.hard, resource))}.",
+                    "Lower minAvailable, or raise the queue's capability.",
+                )
+
+
+def _queue_of(workload: Workload) -> str | None:
+    """The name of its queue; None where there is none, or it is not known."""
+    document = workload.source.document
+    value = document.value if isinstance(document, Document) else None
+    labels = at(value, "metadata", "labels")
+    found = at(labels, _QUEUE) if at(labels, _QUEUE) is not None else at(workload.labels, _QUEUE)
+    return found if isinstance(found, str) else None
+
+
+@edge(NO_CLASS)
+def runtime_classes(inventory: Inventory) -> Iterator[Judgement]:
+    """Of pods on EKS nodes that are declared here, with a device plugin that makes no class."""
+    for cluster in inventory.clusters():
+        releases = inventory.of(Release, cluster)
+        on_eks = any(each.provisioner != "byHand" for each in inventory.of(Nodes, cluster))
+        plugins = [each for each in daemons(inventory, cluster) if each.role == "plugin"]
+        if not on_eks or not plugins or any(chart_of(e.chart) == OPERATOR_CHART for e in releases):
+            continue
+        made = [each.name for each in inventory.of(Pointer, cluster) if each.kind == "RuntimeClass"]
+        for workload, _ in gpu_workloads(inventory, cluster):
+            name = at(workload.spec, "runtimeClassName")
+            if isinstance(name, str) and name and name not in made and UNKNOWN not in made:
+                place = (*workload.spec_path, "runtimeClassName")
+                yield Problem(
+                    NO_CLASS,
+                    workload.source,
+                    place,
+                    f"{at_start(workload.source.name)} names the runtime class {name}, which "
+                    f"{plugins[0].source.name} does not make.",
+                    "Remove it: EKS's NVIDIA images run every container by NVIDIA's runtime.",
+                )
+
+
+@edge(REFUSED)
+def pod_security(inventory: Inventory) -> Iterator[Judgement]:
+    """Namespaces that enforce a level, and what is for them."""
+    for cluster in inventory.clusters():
+        for space in inventory.of(Namespace, cluster):
+            level = at(space.labels, _ENFORCE)
+            if level not in _STRICT or space.name in (UNKNOWN, ""):
+                continue
+            place = ("metadata", "labels", _ENFORCE)
+            for name, what in _needing(inventory, cluster, str(space.name)):
+                yield Problem(
+                    REFUSED,
+                    space.source,
+                    place,
+                    f"{at_start(space.source.name)} enforces {level}, and {name} has {what}.",
+                    f"Write {_ENFORCE}: privileged, or put it into another namespace.",
+                )
+                break
+
+
+def _needing(inventory: Inventory, cluster: str, space: str) -> Iterator[tuple[str, str]]:
+    """What of a namespace has pods that are not admitted, and why."""
+    for release in inventory.of(Release, cluster):
+        if release.namespace == space and chart_of(release.chart) in CHART_DAEMONSETS:
+            yield f"the DaemonSets of {release.source.name}", "host paths"
+    asking = {id(each) for each, _ in gpu_workloads(inventory, cluster)}
+    for workload in inventory.of(Workload, cluster):
+        if workload.namespace != space or workload.spec is UNKNOWN:
+            continue
+        if id(workload) in asking or role_of(workload.spec) is not None:
+            why = _why_refused(workload.spec)
+            if why:
+                yield workload.source.name, why
+
+
+def _why_refused(spec: Any) -> str:
+    """What of a pod the baseline forbids; no text where it is nothing."""
+    if any(at(each, "hostPath") for each in items(at(spec, "volumes"))):
+        return "host paths"
+    if found := [key for key in _HOST if at(spec, key) is True]:
+        return found[0]
+    for _, container in containers(spec):
+        if at(container, "securityContext", "privileged") is True:
+            return "a privileged container"
+    return ""
+
+
+@edge(SAME_PODS)
+def selectors(inventory: Inventory) -> Iterator[Judgement]:
+    """Of DaemonSets for GPUs, and of workloads with GPUs that stand in one file."""
+    for cluster in inventory.clusters():
+        asking = {id(each) for each, _ in gpu_workloads(inventory, cluster)}
+        seen: dict[Any, Workload] = {}
+        for workload in inventory.of(Workload, cluster):
+            document = workload.source.document
+            if not isinstance(document, Document):
+                continue
+            selector = at(document.value, "spec", "selector")
+            daemon = workload.kind == "DaemonSet" and role_of(workload.spec) is not None
+            if workload.kind == PART_OF_POD or not (daemon or id(workload) in asking):
+                continue
+            if has_unknown(selector) or not pairs(at(selector, "matchLabels")):
+                continue
+            where = "" if daemon else document.file
+            key = (str(workload.namespace), where, repr(selector))
+            first = seen.setdefault(key, workload)
+            if first.name != workload.name and first is not workload:
+                yield Problem(
+                    SAME_PODS,
+                    workload.source,
+                    ("spec", "selector"),
+                    f"{at_start(workload.source.name)} and {first.source.name} select the same "
+                    "pods.",
+                    "Give one of them a label of its own, in its selector and its pods.",
+                )
+
+
+@edge(FAILS_ELSEWHERE)
+def plugins_elsewhere(inventory: Inventory) -> Iterator[Judgement]:
+    """Device plugins that are written out, and nodes without GPUs."""
+    for cluster in inventory.clusters():
+        others = [
+            NodeKind(
+                nodes, CATALOG.find(str(nodes.instance_types[0])) if nodes.instance_types else None
+            )
+            for nodes in inventory.of(Nodes, cluster)
+            if nodes.instance_types is not UNKNOWN and _has_none(nodes)
+        ]
+        for daemon in daemons(inventory, cluster):
+            item = daemon.item
+            if daemon.role != "plugin" or not isinstance(item, Workload) or not _fails(item):
+                continue
+            for kind in others:
+                if landing(item.spec, kind.nodes.taints, kind.label).lands:
+                    yield Problem(
+                        FAILS_ELSEWHERE,
+                        item.source,
+                        (*item.spec_path,),
+                        f"{at_start(daemon.title)} is for {kind.nodes.source.name} too, which has "
+                        "no GPU, and ends where it finds none.",
+                        "Select the GPU nodes by a label, or set FAIL_ON_INIT_ERROR to false.",
+                    )
+                    break
+
+
+def _has_none(nodes: Nodes) -> bool:
+    """Whether nodes have no GPUs, by their types or by the categories of these."""
+    if nodes.instance_types:
+        known = [CATALOG.find(str(name)) for name in items(nodes.instance_types)]
+        return all(each is not None and not each.gpu_count for each in known)
+    spec = at(getattr(nodes.source.document, "value", None), "spec", "template", "spec")
+    for each in items(at(spec, "requirements")):
+        if at(each, "key") == _CATEGORY and at(each, "operator") == "In":
+            values = {str(text(value)) for value in items(at(each, "values"))}
+            return bool(values) and values <= _CPU_CATEGORIES
+    return False
+
+
+def _fails(workload: Workload) -> bool:
+    for _, container in containers(workload.spec):
+        if "device-plugin" not in str(text(at(container, "image"))):
+            continue
+        settings = plugin_settings(container)
+        if UNKNOWN in settings.values() or settings.get("config-file"):
+            return False
+        return str(settings.get("fail-on-init-error", "")).lower() not in _OFF
+    return False
+
+
+@edge(SHARED_PRODUCT)
+def products(inventory: Inventory) -> Iterator[Judgement]:
+    """Where every configuration that there is shares whole GPUs under their own name."""
+    for cluster in inventory.clusters():
+        every = sharings(inventory, cluster)
+        if not every or any(
+            each.config.renamed or each.config.replicas.get(GPU, 1) < 2  # noqa: PLR2004  (one is none)
+            for each in every
+        ):
+            continue
+        only = alone(inventory, cluster)
+        if only is None:
+            continue
+        for workload, requests in gpu_workloads(inventory, cluster):
+            if {each.resource for each in requests} != {GPU}:
+                continue
+            for place, product in _selected(workload.spec):
+                if not product.endswith(_SHARED):
+                    yield Problem(
+                        SHARED_PRODUCT,
+                        workload.source,
+                        (*workload.spec_path, *place),
+                        f"{at_start(workload.source.name)} selects {_PRODUCT} {product}, and "
+                        f"{only.daemon.title} shares GPUs under their own name.",
+                        f"Select {product}{_SHARED}, or a label of the node group.",
+                        edits=(Edit("set", (*workload.spec_path, *place), f"{product}{_SHARED}"),),
+                    )
+
+
+def _selected(spec: Any) -> Iterator[tuple[FieldPath, str]]:
+    found = at(spec, "nodeSelector", _PRODUCT)
+    if isinstance(found, str):
+        yield ("nodeSelector", _PRODUCT), found
+    above = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    terms = required_terms(spec)
+    for number, term in enumerate(items(terms)):
+        for index, each in enumerate(items(at(term, "matchExpressions"))):
+            values = items(at(each, "values"))
+            one = len(values) == 1 and isinstance(values[0], str)
+            if one and at(each, "key") == _PRODUCT and at(each, "operator") == "In":
+                place = (*above, "nodeSelectorTerms", number, "matchExpressions", index)
+                yield (*place, "values", 0), values[0]

@@ -1,0 +1,176 @@
+"""The exporter of DCGM's metrics: whether it knows of shares and pods, and how much memory it has.
+
+It is in a chart of its own, in that of the GPU Operator, or written out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
+from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.inventory.daemons import daemons
+from eks_gpushare.inventory.items import Release, Workload
+from eks_gpushare.inventory.places import value_place
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.scheduling import containers
+from eks_gpushare.inventory.shared_names import sharings
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown, items, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.rules.exporters import EXPORTS_NO_PODS, LITTLE_MEMORY, SEES_NO_SHARES
+from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.daemons import Daemon
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+_SHARES: Final = "KUBERNETES_VIRTUAL_GPUS"
+_NAMES: Final = "NVIDIA_RESOURCE_NAMES"
+_PODS: Final = "DCGM_EXPORTER_KUBERNETES"
+_ID: Final = "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE"
+_ID_TYPES: Final = ("uid", "device-name")
+_SOCKETS: Final = "/var/lib/kubelet/pod-resources"
+_LEAST: Final = 512 * 2**20
+_ON: Final = ("true", "1", "t")
+
+
+class _Exporter(NamedTuple):
+    """An exporter as it is written."""
+
+    daemon: Daemon
+    env: Any
+    place: FieldPath
+    """Where its variables are, or would be."""
+    setting: str
+    limit: Any
+    limit_place: FieldPath
+    container: Any = None
+    """Of one that is written out."""
+
+
+@edge(SEES_NO_SHARES, EXPORTS_NO_PODS, LITTLE_MEMORY)
+def exporters(inventory: Inventory) -> Iterator[Judgement]:
+    """Each against what the device plugins of its cluster share."""
+    for cluster in inventory.clusters():
+        shared = [each for each in sharings(inventory, cluster) if each.config.sharing != "none"]
+        for daemon in daemons(inventory, cluster):
+            if daemon.role != "exporter" or daemon.is_on is None:
+                continue
+            for exporter in _written(daemon):
+                if has_unknown(exporter.env):
+                    continue
+                yield from _pods(exporter)
+                yield from _memory(exporter)
+                if shared and len(shared) == len(sharings(inventory, cluster)):
+                    renamed = any(each.config.renamed for each in shared)
+                    yield from _shares(exporter, renamed=renamed)
+
+
+def _written(daemon: Daemon) -> Iterator[_Exporter]:
+    """As far as somebody has written something of it."""
+    item = daemon.item
+    if isinstance(item, Workload):
+        for where, container in containers(item.spec):
+            if "dcgm-exporter" in str(text(at(container, "image"))):
+                place = (*item.spec_path, *where)
+                yield _Exporter(
+                    daemon,
+                    at(container, "env"),
+                    (*place, "env"),
+                    "env",
+                    at(container, "resources", "limits", "memory"),
+                    (*place, "resources", "limits", "memory"),
+                    container,
+                )
+    elif isinstance(item, Release):
+        above = ("dcgmExporter",) if chart_of(item.chart) == OPERATOR_CHART else ()
+        given = at(item.values, *above)
+        if given is None or given is UNKNOWN:
+            return
+        key = "env" if above else "extraEnv"
+        limit = (*above, "resources", "limits", "memory")
+        yield _Exporter(
+            daemon,
+            at(given, key),
+            value_place(item, (*above, key)),
+            ".".join((*above, key)),
+            at(item.values, *limit),
+            value_place(item, limit),
+        )
+
+
+def _variables(exporter: _Exporter) -> dict[str, str]:
+    return {
+        str(text(at(each, "name"))): str(text(at(each, "value"))) for each in items(exporter.env)
+    }
+
+
+def _shares(exporter: _Exporter, *, renamed: bool) -> Iterator[Problem]:
+    variables = _variables(exporter)
+    name = GPU + SHARED_SUFFIX
+    if exporter.container is not None and at(exporter.container, "envFrom"):
+        return
+    if renamed and name not in variables.get(_NAMES, "").split(","):
+        yield Problem(
+            SEES_NO_SHARES,
+            exporter.daemon.source,
+            exporter.place,
+            f"Pods ask for {name}, and {exporter.daemon.title} has not been told of that name.",
+            f"Add {_NAMES} with the value {name} to `{exporter.setting}`.",
+        )
+    if variables.get(_SHARES, "").lower() not in _ON:
+        yield Problem(
+            SEES_NO_SHARES,
+            exporter.daemon.source,
+            exporter.place,
+            f"Pods share GPUs, and {exporter.daemon.title} gives what it knows of a GPU to one of "
+            "them.",
+            f'Add {_SHARES} with the value "true" to `{exporter.setting}`.',
+        )
+
+
+def _pods(exporter: _Exporter) -> Iterator[Problem]:
+    variables = _variables(exporter)
+    given = variables.get(_ID)
+    if given and given not in _ID_TYPES:
+        index = next(i for i, each in enumerate(items(exporter.env)) if at(each, "name") == _ID)
+        yield Problem(
+            EXPORTS_NO_PODS,
+            exporter.daemon.source,
+            (*exporter.place, index, "value"),
+            f"{at_start(exporter.daemon.title)} has {_ID} {given}.",
+            f"Write one of {', '.join(_ID_TYPES)}.",
+        )
+    container = exporter.container
+    if container is None or variables.get(_PODS, "").lower() not in _ON:
+        return
+    mounts = at(container, "volumeMounts")
+    paths = [str(text(at(each, "mountPath"))).rstrip("/") for each in items(mounts)]
+    if not has_unknown(mounts) and not any(f"{_SOCKETS}/".startswith(f"{each}/") for each in paths):
+        yield Problem(
+            EXPORTS_NO_PODS,
+            exporter.daemon.source,
+            (*exporter.place[:-1], "volumeMounts"),
+            f"{at_start(exporter.daemon.title)} is to name pods, and does not mount {_SOCKETS}.",
+            f"Mount {_SOCKETS} of the host at the same path.",
+        )
+
+
+def _memory(exporter: _Exporter) -> Iterator[Problem]:
+    if exporter.limit in (None, UNKNOWN):
+        return
+    limit = quantity(str(text(exporter.limit)))
+    if limit is not None and limit < _LEAST:
+        yield Problem(
+            LITTLE_MEMORY,
+            exporter.daemon.source,
+            exporter.limit_place,
+            f"{at_start(exporter.daemon.title)} may use {text(exporter.limit)} of memory.",
+            "Allow 1Gi, which is enough for nodes with eight GPUs.",
+        )

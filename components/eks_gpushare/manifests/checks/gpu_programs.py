@@ -1,0 +1,253 @@
+"""Programs that run on GPUs, held against what their own container asks for."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.problem import Edit, Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import requests_of
+from eks_gpushare.inventory.scheduling import containers, is_extended
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.pod_fields import is_plain
+from eks_gpushare.manifests.rules.gpu_programs import (
+    ASKS_FOR_NONE,
+    NO_SHARED_MEMORY,
+    NO_SUCH_DEVICE,
+    SPLIT,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+_CUDA: Final = "CUDA_VISIBLE_DEVICES"
+_NUMBERS: Final = re.compile(r"[0-9]{1,3}(?:\s*,\s*[0-9]{1,3})*")
+_SHM: Final = "/dev/shm"  # noqa: S108  (a place in a container)
+
+
+class _Server(NamedTuple):
+    """A program that serves models, and how it is told over how many GPUs."""
+
+    name: str
+    image: re.Pattern[str]
+    """Of images with CUDA."""
+    command: re.Pattern[str]
+    flags: tuple[str, ...]
+    """Whose numbers, multiplied, are how many GPUs it uses."""
+    own: str
+    """The one that people set."""
+    finds: bool = False
+    """Whether it uses all GPUs that it finds where nobody says."""
+
+
+# Of builds for other processors the tag says so.
+_OTHERS: Final = re.compile(r"cpu|rocm|xpu|intel|gaudi|hpu|neuron|tpu|xeon|openvino|amd")
+_SERVERS: Final = (
+    _Server(
+        "vLLM",
+        re.compile(r"(?:^|/)vllm/vllm-openai(?::|$)"),
+        re.compile(r"(?:^|\s|/)vllm serve\s|vllm\.entrypoints\."),
+        (
+            *(r"--tensor[-_]parallel[-_]size", r"-tp", r"--pipeline[-_]parallel[-_]size", r"-pp"),
+            *(r"--data[-_]parallel[-_]size", r"-dp"),
+        ),
+        "--tensor-parallel-size",
+    ),
+    _Server(
+        "SGLang",
+        re.compile(r"(?:^|/)lmsysorg/sglang(?::|$)"),
+        re.compile(r"sglang[. ](?:launch_server|serve)"),
+        (r"--tp(?:-size)?", r"--tensor-parallel-size", r"--pp-size", r"--dp-size", r"--dp"),
+        "--tp",
+    ),
+    _Server(
+        "Text Generation Inference",
+        re.compile(r"(?:^|/)huggingface/text-generation-inference(?::|$)"),
+        re.compile(r"text-generation-launcher"),
+        (r"--num-shard",),
+        "--num-shard",
+        finds=True,
+    ),
+)
+"""How each is told, November 2026: https://docs.vllm.ai/en/stable/cli/serve/,
+https://docs.sglang.ai/advanced_features/server_arguments.html,
+https://huggingface.co/docs/text-generation-inference/reference/launcher
+"""
+_SEVERAL_NODES: Final = re.compile(
+    r"--nnodes|--distributed[-_]executor[-_]backend[= ]+ray|ray (?:start|symmetric-run)"
+    r"|--data[-_]parallel[-_](?:address|size[-_]local)|--dist-init-addr"
+)
+
+
+class _Container(NamedTuple):
+    """A container of which all is known that is asked here."""
+
+    workload: Workload
+    place: FieldPath
+    value: Any
+    line: str
+    """Its command and arguments, in one line."""
+    gpus: int | None
+    """How many it asks for; None where that is not known."""
+
+
+@edge(NO_SUCH_DEVICE, SPLIT, NO_SHARED_MEMORY, ASKS_FOR_NONE)
+def programs(inventory: Inventory) -> Iterator[Judgement]:
+    """Of pods of Kubernetes' own kinds: other controllers add to theirs."""
+    for workload in inventory.of(Workload):
+        if workload.spec is UNKNOWN or not is_plain(workload.kind):
+            continue
+        for container in _containers(workload):
+            yield from _devices(container)
+            server = _server(container)
+            if server is not None:
+                yield from _served(container, server)
+
+
+def _containers(workload: Workload) -> Iterator[_Container]:
+    requests = list(requests_of(workload))
+    for where, value in containers(workload.spec):
+        place = (*workload.spec_path, *where)
+        counts = [
+            quantity(str(text(request.amount)))
+            for request in requests
+            if request.place[: len(place)] == place
+        ]
+        known = [int(count) for count in counts if count is not None and count.denominator == 1]
+        gpus = sum(known) if len(known) == len(counts) else None
+        words = [text(word) for key in ("command", "args") for word in items(at(value, key))]
+        line = "" if UNKNOWN in words else " ".join(map(str, words))
+        yield _Container(workload, place, value, line, gpus)
+
+
+def _devices(container: _Container) -> Iterator[Problem]:
+    if not container.gpus or at(container.value, "securityContext", "privileged") is True:
+        return
+    for index, variable in enumerate(items(at(container.value, "env"))):
+        given = at(variable, "value")
+        shown = "" if given is UNKNOWN else str(text(given)).strip()
+        if at(variable, "name") != _CUDA or not _NUMBERS.fullmatch(shown):
+            continue
+        beyond = [each for each in shown.split(",") if int(each) >= container.gpus]
+        if beyond:
+            yield Problem(
+                NO_SUCH_DEVICE,
+                container.workload.source,
+                (*container.place, "env", index, "value"),
+                f"{at_start(container.workload.source.name)} sets {_CUDA} to {shown} in a "
+                f"container that gets {container.gpus}, which is device 0"
+                f"{f' to {container.gpus - 1}' if container.gpus > 1 else ''}.",
+                "Remove the variable: the device plugin gives a container its devices.",
+                edits=(Edit("remove", (*container.place, "env", index)),),
+            )
+
+
+def _server(container: _Container) -> _Server | None:
+    """What a container serves models with; None where it is not known to do so on CUDA."""
+    image = str(text(at(container.value, "image"))).lower().partition("@")[0]
+    for server in _SERVERS:
+        if server.image.search(image) and not _OTHERS.search(image.rpartition("/")[2]):
+            return server
+        if server.command.search(container.line) and not _OTHERS.search(image):
+            return server
+    return None
+
+
+def _served(container: _Container, server: _Server) -> Iterator[Problem]:
+    if "$" in container.line or _SEVERAL_NODES.search(container.line):
+        return  # a shell decides, or other nodes have a part in it
+    image = str(text(at(container.value, "image"))).lower()
+    if container.gpus == 0 and server.image.search(image) and _needs_one(container):
+        yield Problem(
+            ASKS_FOR_NONE,
+            container.workload.source,
+            (*container.place, "image"),
+            f"{at_start(container.workload.source.name)} runs {server.name} in a container that "
+            "asks for no GPU.",
+            "Ask for one under resources.limits, such as nvidia.com/gpu: 1.",
+        )
+    wanted = _split_over(container, server)
+    if wanted is None or not container.gpus:
+        return
+    if wanted != container.gpus:
+        told = f"is split over {wanted}" if wanted > 1 else "uses one"
+        yield Problem(
+            SPLIT,
+            container.workload.source,
+            container.place,
+            f"{at_start(container.workload.source.name)} gives {server.name} {container.gpus} "
+            f"GPU{'s' if container.gpus > 1 else ''}, and it {told}.",
+            f"Let {server.own} be how many the container asks for.",
+        )
+    if wanted > 1 and not _shares_memory(container):
+        yield Problem(
+            NO_SHARED_MEMORY,
+            container.workload.source,
+            container.place,
+            f"{at_start(container.workload.source.name)} splits a model over {wanted} GPUs, and "
+            f"its processes have 64 MiB of shared memory.",
+            f"Mount an emptyDir with medium: Memory at {_SHM}.",
+        )
+
+
+def _needs_one(container: _Container) -> bool:
+    """Whether nothing else gives a container a GPU: a claim, another's resource, its rights."""
+    value, spec = container.value, container.workload.spec
+    if has_unknown([at(value, key) for key in ("resources", "env", "envFrom")]):
+        return False
+    asked = [
+        name for part in ("limits", "requests") for name, _ in pairs(at(value, "resources", part))
+    ]
+    return not (
+        any(map(is_extended, asked))
+        or at(value, "resources", "claims")
+        or at(value, "securityContext", "privileged") is True
+        or any(at(each, "name") == "NVIDIA_VISIBLE_DEVICES" for each in items(at(value, "env")))
+        or any(
+            str(at(each, "hostPath", "path")).startswith("/dev")
+            for each in items(at(spec, "volumes"))
+        )
+        or re.search(r"--device[= ]+cpu", container.line)
+    )
+
+
+def _split_over(container: _Container, server: _Server) -> int | None:
+    """Over how many GPUs a server runs; None where something else decides."""
+    product, said = 1, False
+    for flag in server.flags:
+        for found in re.finditer(rf"(?:^|\s){flag}(?:=|\s+)(\S+)", container.line):
+            if not found[1].isdecimal():
+                return None
+            product, said = product * int(found[1]), True
+    if not said and (server.finds or not _is_whole(container, server)):
+        return None
+    return product or None
+
+
+def _is_whole(container: _Container, server: _Server) -> bool:
+    """Whether its command line is all that it is told: no file, no variables, no script."""
+    by_image = bool(at(container.value, "args")) and not at(container.value, "command")
+    return not re.search(r"--config[= ]", container.line) and bool(
+        server.command.search(f"{container.line} ") or by_image
+    )
+
+
+def _shares_memory(container: _Container) -> bool:
+    spec, value = container.workload.spec, container.value
+    if at(spec, "hostIPC") is True or has_unknown([at(spec, "volumes"), at(value, "volumeMounts")]):
+        return True
+    if any(at(each, "name") == "NCCL_SHM_DISABLE" for each in items(at(value, "env"))):
+        return True
+    return any(
+        str(text(at(mount, "mountPath"))).rstrip("/") == _SHM
+        for mount in items(at(value, "volumeMounts"))
+    )

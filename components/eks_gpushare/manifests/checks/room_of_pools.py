@@ -1,0 +1,387 @@
+"""Whether pools launch nodes at all, and nodes with what pods ask for, by their declarations."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.inventory.bottlerocket import runs_bottlerocket
+from eks_gpushare.inventory.edges.amounts import in_all
+from eks_gpushare.inventory.items import NodeLaunch, Nodes, Overlay, Workload
+from eks_gpushare.inventory.matching import required_terms
+from eks_gpushare.inventory.nodes import CATALOG, NodeKind, gpu_nodes
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import gpu_workloads
+from eks_gpushare.inventory.scheduling import containers, landing, with_extended_tolerations
+from eks_gpushare.inventory.shared_names import sharings
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.rules.room_of_pools import (
+    CLAIM_FOR_KARPENTER,
+    MIXED,
+    NO_DISK,
+    NO_ROOM_FOR_ONE,
+    NO_TYPE_HAS_IT,
+    OTHER_ARCHITECTURE,
+    SMALL_BY_DEFAULT,
+)
+from eks_gpushare.sharing.labels import CONFIG_LABEL
+from eks_gpushare.sharing.resources import GPU
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.requests import Request
+
+_GIB: Final = 2**30
+_MIB: Final = 2**20
+_ROOMY: Final = 100
+_DATA: Final = "/dev/xvdb"
+"""Where Bottlerocket has images and pods: https://bottlerocket.dev/en/os/latest/#/concepts/"""
+_DEFAULT_GIB: Final = 20
+_OWN_DISKS: Final = ("localStorage", "local-disks")
+_USABLE: Final = Fraction(9, 10)
+"""Of a volume, at most, what pods may have: the kubelet evicts at a tenth."""
+_STORAGE: Final = "ephemeral-storage"
+_POOL: Final = "karpenter.sh/nodepool"
+_CATEGORY: Final = ("karpenter.k8s.aws/instance-category", "karpenter.k8s.aws/instance-family")
+_GPU_CATEGORY: Final = re.compile(r"g|gr|p|(?:g[4-9]|p[2-9])[a-z0-9-]*")
+_NAMED_ARCH: Final = re.compile(r"(?:^|[-_/])(x86_64|arm64|aarch64)(?:[-_/]|$)")
+_ARCHES: Final = {"x86_64": "amd64", "arm64": "arm64", "aarch64": "arm64"}
+_AMD: Final = re.compile(r"g4ad\.")
+
+
+def _declared(inventory: Inventory, cluster: str) -> list[list[NodeKind]]:
+    """GPU nodes by declaration, each with all its types."""
+    found: dict[int, list[NodeKind]] = {}
+    for kind in gpu_nodes(inventory, cluster):
+        if not kind.is_partial:
+            found.setdefault(id(kind.nodes), []).append(kind)
+    return list(found.values())
+
+
+@edge(SMALL_BY_DEFAULT)
+def volumes(inventory: Inventory) -> Iterator[Judgement]:
+    """Of node classes of Karpenter, which have a default of their own."""
+    said: set[Any] = set()
+    for cluster in inventory.clusters():
+        for kind, *_ in _declared(inventory, cluster):
+            nodes = kind.nodes
+            launch = nodes.launch
+            if not isinstance(launch, NodeLaunch) or launch.source in said:
+                continue
+            if nodes.provisioner != "karpenter" or _has_disks(nodes, launch):
+                continue
+            said.add(launch.source)
+            yield from _small(nodes, launch)
+
+
+def _has_disks(nodes: Nodes, launch: NodeLaunch) -> bool:
+    """Whether images go to the disks of the instance, or it cannot be seen where they go."""
+    document = launch.source.document
+    spec = at(document.value, "spec") if isinstance(document, Document) else UNKNOWN
+    told = nodes.user_data
+    hidden = UNKNOWN in (told, nodes.ami, launch.volumes) or has_unknown(spec)
+    custom = str(at(spec, "amiFamily")) == "Custom"
+    return (
+        hidden
+        or custom
+        or at(spec, "instanceStorePolicy") is not None
+        or any(each in str(told) for each in _OWN_DISKS)
+    )
+
+
+def _small(nodes: Nodes, launch: NodeLaunch) -> Iterator[Problem]:
+    given = () if launch.volumes is UNKNOWN else launch.volumes
+    by_itself = runs_bottlerocket(nodes)
+    data = [each for each in given if each.device == _DATA] if by_itself else list(given)
+    if not data and (by_itself or not given):
+        what = f"{_DATA}, where Bottlerocket has images" if by_itself and given else "a volume"
+        yield Problem(
+            SMALL_BY_DEFAULT,
+            launch.source,
+            ("blockDeviceMappings",) if given else (),
+            f"{at_start(launch.source.name)} says nothing of {what}, and GPU nodes get "
+            f"{_DEFAULT_GIB} GiB.",
+            f"Give {_DATA if by_itself else '/dev/xvda'} {_ROOMY} GiB or more under "
+            "blockDeviceMappings.",
+        )
+        return
+    sizes = [each.gib for each in data if isinstance(each.gib, Fraction)]
+    # Of one volume, its size is told by itself.
+    if by_itself and len(given) > 1 and len(sizes) == len(data) and max(sizes) < _ROOMY:
+        yield Problem(
+            SMALL_BY_DEFAULT,
+            launch.source,
+            data[0].path,
+            f"{at_start(launch.source.name)} gives {_DATA}, where Bottlerocket has images, "
+            f"{float(max(sizes)):g} GiB.",
+            f"Give it {_ROOMY} GiB or more.",
+        )
+
+
+@edge(NO_DISK)
+def storage(inventory: Inventory) -> Iterator[Judgement]:
+    """What GPU pods ask of the disk, against the volumes of all nodes that they may be on."""
+    for cluster in inventory.clusters():
+        declared = _declared(inventory, cluster)
+        for workload, _ in gpu_workloads(inventory, cluster):
+            asked = _asked(workload)
+            if asked is None:
+                continue
+            meant = _meant(workload, declared)
+            rooms = [_volume(each[0].nodes) for each in meant]
+            known = [each for each in rooms if each is not None]
+            if known and len(known) == len(rooms) and asked > max(known) * _GIB * _USABLE:
+                place, gib = _place_of_storage(workload), float(asked / _GIB)
+                yield Problem(
+                    NO_DISK,
+                    workload.source,
+                    place,
+                    f"{at_start(workload.source.name)} asks for {gib:g} GiB of disk, and the "
+                    f"volume of {meant[0][0].nodes.source.name} has {float(max(known)):g} GiB for "
+                    "system, images and pods.",
+                    "Ask for less, or make the volume larger.",
+                )
+
+
+def _asked(workload: Workload) -> Fraction | None:
+    found = Fraction()
+    for where, container in containers(workload.spec):
+        if where[0] == "containers":
+            given = at(container, "resources", "requests", _STORAGE)
+            given = at(container, "resources", "limits", _STORAGE) if given is None else given
+            amount = None if given in (None, UNKNOWN) else quantity(str(text(given)))
+            found += amount or 0
+    return found or None
+
+
+def _place_of_storage(workload: Workload) -> tuple[str | int, ...]:
+    for where, container in containers(workload.spec):
+        for part in ("requests", "limits"):
+            if at(container, "resources", part, _STORAGE) is not None:
+                return (*workload.spec_path, *where, "resources", part, _STORAGE)
+    return workload.spec_path
+
+
+def _volume(nodes: Nodes) -> Fraction | None:
+    """The size of the one volume of nodes; None where it is not known, or there are others."""
+    launch = nodes.launch
+    if not isinstance(launch, NodeLaunch) or launch.volumes is UNKNOWN:
+        return None
+    if _has_disks(nodes, launch) and nodes.provisioner == "karpenter":
+        return None
+    sizes = [each.gib for each in launch.volumes]
+    known = [each for each in sizes if isinstance(each, Fraction)]
+    return max(known) if known and len(known) == len(sizes) else None
+
+
+def _meant(workload: Workload, declared: Sequence[list[NodeKind]]) -> list[list[NodeKind]]:
+    """The nodes that nothing keeps the pods off, as far as is known."""
+    spec = with_extended_tolerations(workload.spec)
+    return [
+        kinds
+        for kinds in declared
+        if any(landing(spec, each.nodes.taints, each.label).lands is not False for each in kinds)
+    ]
+
+
+@edge(NO_ROOM_FOR_ONE, MIXED, OTHER_ARCHITECTURE)
+def pools(inventory: Inventory) -> Iterator[Judgement]:
+    """NodePools by themselves."""
+    for cluster in inventory.clusters():
+        promised = bool(inventory.of(Overlay, cluster))
+        for nodes in inventory.of(Nodes, cluster):
+            if nodes.provisioner != "karpenter" or not isinstance(nodes.source.document, Document):
+                continue
+            yield from _limits(nodes, promised=promised)
+            yield from _mixed(nodes)
+            yield from _image(nodes)
+
+
+def _limits(nodes: Nodes, *, promised: bool) -> Iterator[Problem]:
+    types = (
+        [] if nodes.instance_types is UNKNOWN else [CATALOG.find(n) for n in nodes.instance_types]
+    )
+    known = [each for each in types if each is not None]
+    if not known or len(known) < len(types) or nodes.limits is UNKNOWN:
+        return
+    sizes = {
+        "cpu": ([each.vcpus for each in known], 1),
+        "memory": ([each.memory_mib for each in known], _MIB),
+    }
+    if not promised:
+        sizes[GPU] = ([each.gpu_count for each in known], 1)
+    for resource, (each_has, unit) in sizes.items():
+        given = nodes.limits.get(resource)
+        limit = None if given in (None, UNKNOWN) else quantity(str(text(given)))
+        least = min(each_has)
+        # A limit of 0 switches a pool off on purpose.
+        if limit and least and limit < least * unit:
+            of = (
+                f"{least // 1024} GiB of memory"
+                if resource == "memory"
+                else f"{least} of {resource}"
+            )
+            yield Problem(
+                NO_ROOM_FOR_ONE,
+                nodes.source,
+                ("spec", "limits", resource),
+                f"{at_start(nodes.source.name)} limits {resource} to {text(given)}, and the "
+                f"smallest of its nodes has {of}.",
+                "Raise the limit to that of as many nodes as there may be.",
+            )
+
+
+def _mixed(nodes: Nodes) -> Iterator[Problem]:
+    document = nodes.source.document
+    spec = at(getattr(document, "value", None), "spec", "template", "spec")
+    listed = at(spec, "requirements")
+    if (
+        has_unknown(listed)
+        or nodes.taints
+        or at(spec, "nodeClassRef", "group") == "eks.amazonaws.com"
+    ):
+        return
+    for index, each in enumerate(items(listed)):
+        if at(each, "key") not in _CATEGORY or at(each, "operator") != "In":
+            continue
+        values = [str(text(value)) for value in items(at(each, "values"))]
+        with_gpus = [value for value in values if _GPU_CATEGORY.fullmatch(value)]
+        without = [value for value in values if value not in with_gpus]
+        if with_gpus and without:
+            yield Problem(
+                MIXED,
+                nodes.source,
+                ("spec", "template", "spec", "requirements", index, "values"),
+                f"{at_start(nodes.source.name)} launches types with GPUs ({', '.join(with_gpus)}) "
+                f"and without ({', '.join(without)}), and no taint keeps pods without a GPU off.",
+                "Make a pool of its own for GPUs, with a taint.",
+            )
+
+
+def _image(nodes: Nodes) -> Iterator[Problem]:
+    named = None if nodes.ami is UNKNOWN else _NAMED_ARCH.search(nodes.ami)
+    types = () if nodes.instance_types is UNKNOWN else nodes.instance_types
+    arches = {each.arch for name in types if (each := CATALOG.find(name)) is not None}
+    if named and len(arches) == 1 and _ARCHES[named[1]] not in arches:
+        yield Problem(
+            OTHER_ARCHITECTURE,
+            nodes.source,
+            (),
+            f"{at_start(nodes.source.name)} has types of {arches.pop()}, and starts them from "
+            f"{nodes.ami}.",
+            "Choose the image of that architecture.",
+        )
+
+
+@edge(NO_TYPE_HAS_IT, CLAIM_FOR_KARPENTER)
+def types(inventory: Inventory) -> Iterator[Judgement]:
+    """Of pods that ask for whole GPUs, where nothing here shares any."""
+    for cluster in inventory.clusters():
+        pools = [
+            _Type(NodeKind(nodes, CATALOG.find(name)), name)
+            for nodes in inventory.of(Nodes, cluster)
+            if nodes.provisioner in ("karpenter", "managed", "selfManaged")
+            for name in _names(nodes)
+        ]
+        for workload in inventory.of(Workload, cluster):
+            yield from _claims(inventory, workload, cluster)
+        if inventory.of(Overlay, cluster) or sharings(inventory, cluster):
+            continue  # what a node has is judged by that
+        for workload, requests in gpu_workloads(inventory, cluster):
+            if {each.resource for each in requests} == {GPU}:
+                yield from _enough(workload, requests, pools)
+
+
+class _Type(NamedTuple):
+    """Nodes of one type, which the catalog may not have."""
+
+    kind: NodeKind
+    name: str
+
+    @property
+    def gpus(self) -> int | None:
+        """GPUs of NVIDIA as an autoscaler counts them; None where it is not known."""
+        found = self.kind.type
+        if _AMD.match(self.name):
+            return 0
+        return None if found is None else found.api_gpu_count
+
+
+def _names(nodes: Nodes) -> tuple[str, ...]:
+    """Types of nodes, or what begins them where a family with AMD's GPUs is named alone."""
+    if nodes.instance_types is UNKNOWN or nodes.instance_types:
+        return () if nodes.instance_types is UNKNOWN else tuple(map(str, nodes.instance_types))
+    spec = at(getattr(nodes.source.document, "value", None), "spec", "template", "spec")
+    families = [
+        str(text(value))
+        for each in items(at(spec, "requirements"))
+        if at(each, "key") == _CATEGORY[1] and at(each, "operator") == "In"
+        for value in items(at(each, "values"))
+    ]
+    return tuple(f"{each}." for each in families) if set(families) == {"g4ad"} else ()
+
+
+def _enough(
+    workload: Workload, requests: Sequence[Request], pools: Sequence[_Type]
+) -> Iterator[Problem]:
+    wanted = in_all(workload, GPU, requests)
+    spec = with_extended_tolerations(workload.spec)
+    selects = bool(pairs(at(spec, "nodeSelector"))) or required_terms(spec) is not None
+    fits = [(each, landing(spec, each.kind.nodes.taints, each.kind.label).lands) for each in pools]
+    meant = [each for each, lands in fits if lands is not False]
+    # Of pods that select nothing, other pools may be meant.
+    if not wanted or not meant or not (selects or len({id(e.kind.nodes) for e in pools}) == 1):
+        return
+    if any(_is_shared(each.kind.nodes) for each in meant):
+        return
+    known = [each.gpus for each in meant if each.gpus is not None]
+    if len(known) < len(meant) or max(known) >= wanted:
+        return
+    nodes = meant[0].kind.nodes
+    most = f"{max(known)}" if max(known) else "none of NVIDIA's that EC2 counts"
+    yield Problem(
+        NO_TYPE_HAS_IT,
+        workload.source,
+        requests[0].place,
+        f"{at_start(workload.source.name)} asks for {wanted} of {GPU} in a pod, and the types of "
+        f"{nodes.source.name} have {most}.",
+        "Ask for no more than a type has, or name types with more.",
+        None if nodes.provisioner == "karpenter" else "warning",
+    )
+
+
+def _is_shared(nodes: Nodes) -> bool:
+    """Whether something says that a node has more than its GPUs."""
+    if UNKNOWN in (nodes.labels, nodes.promised, nodes.user_data):
+        return True
+    return bool(
+        nodes.promised
+        or nodes.advertised
+        or any(key in (CONFIG_LABEL, "nvidia.com/mig.config") for key, _ in pairs(nodes.labels))
+        or "device-sharing-strategy" in str(nodes.user_data)
+    )
+
+
+def _claims(inventory: Inventory, workload: Workload, cluster: str) -> Iterator[Problem]:
+    selected = at(workload.spec, "nodeSelector", _POOL)
+    if not items(at(workload.spec, "resourceClaims")) or not isinstance(selected, str):
+        return
+    pool = next((e for e in inventory.of(Nodes, cluster) if e.name == selected), None)
+    if pool is not None and pool.provisioner == "karpenter" and pool.least == 0:
+        yield Problem(
+            CLAIM_FOR_KARPENTER,
+            workload.source,
+            (*workload.spec_path, "nodeSelector", _POOL),
+            f"{at_start(workload.source.name)} has claims of devices and selects nodes of "
+            f"{pool.source.name}, which launches none for claims.",
+            "Select a node group of fixed size, or a static pool with replicas.",
+        )

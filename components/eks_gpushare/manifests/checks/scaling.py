@@ -1,0 +1,241 @@
+"""Autoscalers of workloads with GPUs, and how their pods are replaced."""
+
+from __future__ import annotations
+
+import re
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.inventory.edges.amounts import in_all
+from eks_gpushare.inventory.items import Overlay, Pointer, Workload
+from eks_gpushare.inventory.landings import grounds
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import gpu_workloads
+from eks_gpushare.inventory.shared_names import sharings
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.rules.scaling import (
+    METRIC_NAME,
+    NO_SPARE_GPU,
+    NOBODY_WAKES,
+    NOT_OF_MIG,
+    TWO_SCALERS,
+)
+from eks_gpushare.sharing.resources import GPU, MIG_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare.inventory.advertised import Offer
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.requests import Request
+
+_SCALERS: Final = ("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler")
+_TAKES_OVER: Final = "scaledobject.keda.sh/transfer-hpa-ownership"
+_OF_PODS: Final = re.compile(r"(?:vllm[:_]|sglang[:_]|tgi_|nv_|DCGM_FI_|container_)\w*")
+"""Metrics of the servers themselves, of their containers, and of the GPUs that they hold."""
+_SELECTED: Final = re.compile(r"([A-Za-z_:][A-Za-z0-9_:]*)\s*[{\[]")
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+_UTILISATION: Final = re.compile(r"DCGM_FI_DEV_(?:GPU|MEM_COPY|ENC|DEC)_UTIL")
+_UNDERSCORE: Final = re.compile(
+    r"\bvllm_((?:num_requests_(?:running|waiting|swapped)|(?:gpu|cpu|kv)_cache_usage_perc"
+    r"|(?:prompt|generation)_tokens_total|time_to_first_token_seconds\w*"
+    r"|e2e_request_latency_seconds\w*|request_\w+))"
+)
+_RESOURCES: Final = ("cpu", "memory")
+_SURGE: Final = "25%"
+"""What a Deployment has of both where nobody says."""
+
+
+@edge(TWO_SCALERS, NOBODY_WAKES, NOT_OF_MIG, METRIC_NAME)
+def scalers(inventory: Inventory) -> Iterator[Judgement]:
+    """Those of workloads that ask for GPUs."""
+    for cluster in inventory.clusters():
+        asking = list(gpu_workloads(inventory, cluster))
+        said: dict[int, Pointer] = {}
+        for pointer in inventory.of(Pointer, cluster):
+            if pointer.kind not in _SCALERS or pointer.spec is UNKNOWN:
+                continue
+            for workload, requests in asking:
+                if not _scales(pointer, workload):
+                    continue
+                first = said.setdefault(id(workload), pointer)
+                if first is not pointer and not _takes_over((first, pointer)):
+                    yield _twice(workload, first, pointer)
+                yield from _metrics(pointer, requests)
+
+
+def _scales(pointer: Pointer, workload: Workload) -> bool:
+    target = at(pointer.spec, "scaleTargetRef")
+    kind, name = text(at(target, "kind")) or "Deployment", at(target, "name")
+    return (
+        name is not UNKNOWN
+        and kind == workload.kind
+        and name == workload.name
+        and may_be_same(pointer.namespace, workload.namespace)
+    )
+
+
+def _takes_over(pointers: Sequence[Pointer]) -> bool:
+    """Whether KEDA is told to go on with an autoscaler that is there."""
+    values = [
+        each.source.document.value if isinstance(each.source.document, Document) else None
+        for each in pointers
+    ]
+    return any(
+        text(at(value, "metadata", "annotations", _TAKES_OVER)) == "true" for value in values
+    )
+
+
+def _twice(workload: Workload, first: Pointer, other: Pointer) -> Problem:
+    one, two = first.source.name, other.source.name
+    return Problem(
+        TWO_SCALERS,
+        other.source,
+        ("spec", "scaleTargetRef"),
+        f"{at_start(one)} and {'another' if one == two else two} both scale "
+        f"{workload.source.name}.",
+        "Keep one of them: a ScaledObject may have several triggers, and a HorizontalPodAutoscaler "
+        "several metrics.",
+    )
+
+
+def _metrics(pointer: Pointer, requests: Sequence[Request]) -> Iterator[Problem]:
+    triggers = items(at(pointer.spec, "triggers"))
+    if has_unknown(triggers):
+        return
+    for index, trigger in enumerate(triggers):
+        query = at(trigger, "metadata", "query")
+        if not isinstance(query, str):
+            continue
+        place = ("spec", "triggers", index, "metadata", "query")
+        called = f"The query of trigger {index} of {pointer.source.name}"
+        bare = _QUOTED.sub("", query)
+        found = _UTILISATION.search(bare)
+        if found and all(each.resource.startswith(MIG_PREFIX) for each in requests):
+            yield Problem(
+                NOT_OF_MIG,
+                pointer.source,
+                place,
+                f"{called} is for {found[0]}, and the pods have MIG devices.",
+                "Use DCGM_FI_PROF_GR_ENGINE_ACTIVE, a part of 1.",
+            )
+        if named := _UNDERSCORE.search(bare):
+            yield Problem(
+                METRIC_NAME,
+                pointer.source,
+                place,
+                f"{called} is for {named[0]}, and vLLM's metric is vllm:{named[1]}.",
+                f"Write vllm:{named[1]}.",
+            )
+    if _goes_to_zero(pointer) and triggers and all(map(_needs_pods, triggers)):
+        yield Problem(
+            NOBODY_WAKES,
+            pointer.source,
+            ("spec", "triggers"),
+            f"{at_start(pointer.source.name)} goes to zero, and its triggers are of what its own "
+            "pods export.",
+            "Set minReplicaCount: 1, or add a trigger on what waits outside of the pods: a queue, "
+            "or the requests at a gateway.",
+        )
+
+
+def _goes_to_zero(pointer: Pointer) -> bool:
+    least, idle = (at(pointer.spec, key) for key in ("minReplicaCount", "idleReplicaCount"))
+    if UNKNOWN in (least, idle) or pointer.kind != "ScaledObject":
+        return False
+    return text(least if idle is None else idle) in ("", "0")
+
+
+def _needs_pods(trigger: Any) -> bool:
+    """Whether a trigger has a value only while there are pods."""
+    if at(trigger, "type") in _RESOURCES:
+        return True
+    query = at(trigger, "metadata", "query")
+    if at(trigger, "type") != "prometheus" or not isinstance(query, str):
+        return False
+    bare = _QUOTED.sub("", query)
+    selected = _SELECTED.findall(bare)
+    of_pods = _OF_PODS.findall(bare)
+    return bool(of_pods) and "vector(" not in bare and all(map(_OF_PODS.fullmatch, selected))
+
+
+@edge(NO_SPARE_GPU)
+def roll_outs(inventory: Inventory) -> Iterator[Judgement]:
+    """Of Deployments whose pods, with one more, are more than all nodes can hold."""
+    for cluster in inventory.clusters():
+        if inventory.of(Overlay, cluster) or any(
+            each.config.sharing != "none" for each in sharings(inventory, cluster)
+        ):
+            continue  # what a node has is more than its GPUs
+        ground = grounds(inventory, cluster)
+        for workload, requests in gpu_workloads(inventory, cluster):
+            if workload.kind != "Deployment" or {each.resource for each in requests} != {GPU}:
+                continue
+            each, room = in_all(workload, GPU, requests), _room(ground.places(workload).seen)
+            replicas = workload.replicas
+            if not each or room is None or not isinstance(replicas, int) or replicas < 1:
+                continue
+            if _must_surge(workload, replicas) and replicas * each <= room < (replicas + 1) * each:
+                yield _stuck(workload, replicas * each, room)
+
+
+def _room(offers: Sequence[Offer]) -> int | None:
+    """The most GPUs that nodes can have together; None where that is not limited or known."""
+    total = 0
+    by_nodes: dict[int, list[Offer]] = {}
+    for offer in offers:
+        by_nodes.setdefault(id(offer.kind.nodes), []).append(offer)
+    for alike in by_nodes.values():
+        nodes = alike[0].kind.nodes
+        counts = {each.kind.type.gpu_count if each.kind.type else 0 for each in alike}
+        if len(counts) != 1 or not (each := counts.pop()) or nodes.provisioner == "byHand":
+            return None
+        if isinstance(nodes.most, int):
+            total += nodes.most * each
+            continue
+        limit = UNKNOWN if nodes.limits is UNKNOWN else nodes.limits.get(GPU)
+        most = None if limit in (None, UNKNOWN) else quantity(str(text(limit)))
+        if most is None:
+            return None
+        total += floor(most / each) * each
+    return total or None
+
+
+def _must_surge(workload: Workload, replicas: int) -> bool:
+    """Whether none of the old pods may end before a new one is ready."""
+    document = workload.source.document
+    if not isinstance(document, Document):
+        return False
+    strategy = at(document.value, "spec", "strategy")
+    if has_unknown(strategy) or at(strategy, "type") == "Recreate":
+        return False
+    surge, unavailable = (
+        at(strategy, "rollingUpdate", key) for key in ("maxSurge", "maxUnavailable")
+    )
+    return _of(unavailable, replicas, floor) == 0 and _of(surge, replicas, ceil) != 0
+
+
+def _of(given: Any, replicas: int, rounded: Any) -> int | None:
+    value = str(text(_SURGE if given is None else given))
+    percent = value.endswith("%")
+    digits = value.removesuffix("%")
+    if not digits.isdecimal():
+        return None
+    return int(rounded(int(digits) * replicas / 100)) if percent else int(digits)
+
+
+def _stuck(workload: Workload, held: int, room: int) -> Problem:
+    return Problem(
+        NO_SPARE_GPU,
+        workload.source,
+        (),
+        f"{at_start(workload.source.name)} holds {held} of the {room} GPUs that its nodes can "
+        "have, and replaces its pods by starting the new one first.",
+        "Write strategy: {type: Recreate}, or maxSurge: 0 and maxUnavailable: 1.",
+    )

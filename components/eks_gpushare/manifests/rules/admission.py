@@ -1,0 +1,60 @@
+"""Rules about what refuses or holds pods with GPUs before a scheduler sees them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from eks_gpushare.findings.rule import Rule
+
+OTHER_RESOURCE: Final = Rule(
+    "GPU1250",
+    "error",
+    "A queue counts the GPUs by the name that its workloads ask by.",
+    "Kueue admits nothing whose resources the queue does not cover: the workload stays suspended.",
+    "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#resource-groups",
+)
+MORE_THAN_QUEUE: Final = Rule(
+    "GPU1244",
+    "error",
+    "A job asks for no more GPUs at once than its queue may ever have.",
+    "Volcano starts none of its pods before all have room within the queue's capability.",
+    "https://github.com/volcano-sh/volcano/issues/1331",
+)
+NO_CLASS: Final = Rule(
+    "GPU1255",
+    "warning",
+    "A pod names a runtime class that somebody makes.",
+    "The API server refuses pods of a class that is not there. The GPU Operator makes the class "
+    "nvidia; EKS's images and the device plugin's chart do not, and need none.",
+    "https://github.com/vllm-project/production-stack/issues/61",
+)
+REFUSED: Final = Rule(
+    "GPU1256",
+    "error",
+    "The Pod Security level of a namespace admits its GPU pods and the DaemonSets for GPUs.",
+    "baseline and restricted refuse host paths and privileged containers: the objects are created, "
+    "and their pods never are.",
+    "https://kubernetes.io/docs/concepts/security/pod-security-standards/",
+)
+SAME_PODS: Final = Rule(
+    "GPU1257",
+    "error",
+    "Two workloads of a namespace select pods of their own.",
+    "Each takes the other's pods for its own: one of them starts none, or ends those of the other.",
+    "https://github.com/NVIDIA/k8s-device-plugin/issues/982",
+)
+FAILS_ELSEWHERE: Final = Rule(
+    "GPU1258",
+    "warning",
+    "A device plugin that fails without a GPU is for GPU nodes alone.",
+    "On other nodes it ends and is started again for ever; its logs were seen to fill the disk of "
+    "one.",
+    "https://github.com/eksctl-io/eksctl/issues/8858",
+)
+SHARED_PRODUCT: Final = Rule(
+    "GPU1260",
+    "error",
+    "Pods select the product of a shared GPU by the name that feature discovery gives it.",
+    "It adds -SHARED where a GPU is shared under its own name: no node has the name without.",
+    "https://github.com/NVIDIA/k8s-device-plugin/blob/main/docs/gpu-feature-discovery/README.md",
+)

@@ -1,0 +1,31 @@
+"""Rules about exporters of metrics of GPUs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from eks_gpushare.findings.rule import Rule
+
+SEES_NO_SHARES: Final = Rule(
+    "GPU1245",
+    "warning",
+    "The exporter of GPU metrics is told that pods share GPUs.",
+    "Without KUBERNETES_VIRTUAL_GPUS one pod gets the series of a shared GPU and the others none; "
+    "of a resource that it has not been told of, none of them does.",
+    "https://github.com/NVIDIA/dcgm-exporter/issues/151",
+)
+EXPORTS_NO_PODS: Final = Rule(
+    "GPU1246",
+    "error",
+    "An exporter that is to name pods can ask the kubelet for them, by words that it knows.",
+    "It goes on without: its series name no pod, and nobody can tell whose they are.",
+    "https://github.com/NVIDIA/dcgm-exporter/blob/main/README.md",
+)
+LITTLE_MEMORY: Final = Rule(
+    "GPU1247",
+    "warning",
+    "The exporter of GPU metrics has the memory that it needs.",
+    "It uses 400 to 500 MiB, more with eight GPUs; below that it is ended again and again, and the "
+    "metrics have gaps.",
+    "https://github.com/NVIDIA/dcgm-exporter/issues/609",
+)

@@ -1,0 +1,38 @@
+"""Rules about programs that run on GPUs, as far as their containers tell."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from eks_gpushare.findings.rule import Rule
+
+NO_SUCH_DEVICE: Final = Rule(
+    "GPU1235",
+    "error",
+    "CUDA_VISIBLE_DEVICES names devices that the container gets.",
+    "A container sees what it asked for and nothing else, counted from 0: of a number beyond that "
+    "CUDA ends its list, and finds no GPU.",
+    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables",
+)
+SPLIT: Final = Rule(
+    "GPU1236",
+    "warning",
+    "A server is split over as many GPUs as its container asks for.",
+    "With fewer GPUs it does not start; of more it uses one, and the others are paid for.",
+    "https://docs.vllm.ai/en/stable/serving/parallelism_scaling/",
+)
+NO_SHARED_MEMORY: Final = Rule(
+    "GPU1237",
+    "warning",
+    "The processes of a server that is split over GPUs have a volume of shared memory.",
+    "A container has 64 MiB of /dev/shm, with which NCCL fails at the start or hangs.",
+    "https://github.com/vllm-project/vllm/issues/37982",
+)
+ASKS_FOR_NONE: Final = Rule(
+    "GPU1238",
+    "warning",
+    "A server that needs a GPU asks for one.",
+    "Without a request it is put anywhere: where there is no GPU it does not start, and where "
+    "there is one it uses what others asked for.",
+    "https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/",
+)

@@ -1,0 +1,482 @@
+"""Programs, scalers, exporters, pools and admission: what is near a mistake and is none."""
+
+from __future__ import annotations
+
+import pytest
+from lint_corpus import found_in
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: demo}
+spec:
+  containers:
+    - name: main
+      image: IMAGE
+      args: [ARGS]
+      env: [ENV]
+      resources: {limits: {LIMITS}}
+"""
+VLLM = "vllm/vllm-openai:v0.11.0"
+GPU = "nvidia.com/gpu: 1"
+TWO = "nvidia.com/gpu: 2"
+
+
+def codes(*texts: str) -> set[str]:
+    found = found_in({f"{number}.yaml": text for number, text in enumerate(texts)})
+    return {each.code for each in found}
+
+
+def pod(image: str = "app:1", args: str = "", env: str = "", limits: str = GPU) -> str:
+    made = POD.replace("IMAGE", image).replace("ARGS", args)
+    return made.replace("ENV", env).replace("LIMITS", limits)
+
+
+def cuda(value: str) -> str:
+    return f'{{name: CUDA_VISIBLE_DEVICES, value: "{value}"}}'
+
+
+@pytest.mark.parametrize(
+    ("value", "limits", "wrong"),
+    [
+        ("0", GPU, False),
+        ("1", GPU, True),
+        ("0,1", TWO, False),
+        ("0, 2", TWO, True),
+        ("-1", GPU, False),
+        ("", GPU, False),
+        ("GPU-8a1e", GPU, False),
+        ("1", "cpu: 1", False),
+        ("1", "nvidia.com/mig-1g.5gb: 1", True),
+        ("3", "nvidia.com/gpu.shared: 1", True),
+    ],
+)
+def test_cuda_counts_from_what_the_container_gets(value: str, limits: str, wrong: bool) -> None:
+    assert ("GPU1235" in codes(pod(env=cuda(value), limits=limits))) == wrong
+
+
+@pytest.mark.parametrize(
+    ("image", "args", "limits", "wrong"),
+    [
+        (VLLM, "--model, m", GPU, set()),
+        (VLLM, "--model, m", TWO, {"GPU1236"}),
+        (VLLM, "--tensor-parallel-size=2", GPU, {"GPU1236", "GPU1237"}),
+        (VLLM, "--tensor-parallel-size, '2'", TWO, {"GPU1237"}),
+        (VLLM, "-tp, '2', -pp, '2'", "nvidia.com/gpu: 4", {"GPU1237"}),
+        (VLLM, "--tensor-parallel-size, $(TP)", TWO, set()),
+        (VLLM, "--distributed-executor-backend, ray", TWO, set()),
+        (VLLM, "--data-parallel-size, '2'", TWO, {"GPU1237"}),
+        (VLLM, "--config, /etc/vllm.yaml", TWO, set()),
+        (VLLM, "--model, m", "memory: 8Gi", {"GPU1238"}),
+        (VLLM, "--device, cpu", "memory: 8Gi", set()),
+        (VLLM, "--model, m", "amd.com/gpu: 1", set()),
+        ("vllm/vllm-openai-cpu:v0.11.0", "--model, m", "memory: 8Gi", set()),
+        ("lmsysorg/sglang:v0.5-rocm", "--tp, '2'", "memory: 8Gi", set()),
+        ("ghcr.io/huggingface/text-generation-inference:3.3", "--num-shard, '2'", GPU, None),
+        ("ghcr.io/huggingface/text-generation-inference:3.3", "--model-id, m", TWO, set()),
+        ("registry.example.com/own:1", "--model, m", TWO, set()),
+    ],
+)
+def test_a_server_is_split_over_what_it_gets(
+    image: str, args: str, limits: str, wrong: set[str] | None
+) -> None:
+    expected = {"GPU1236", "GPU1237"} if wrong is None else wrong
+    assert codes(pod(image, args, limits=limits)) == expected
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "  hostIPC: true\n",
+        "  volumes: [{name: shm, emptyDir: {medium: Memory}}]\n",
+    ],
+)
+def test_shared_memory_may_come_by_several_ways(more: str) -> None:
+    text = pod(VLLM, "-tp, '2'", limits=TWO) + more
+    if "volumes" in more:
+        text = text.replace("env: []", "volumeMounts: [{name: shm, mountPath: /dev/shm}]")
+
+    assert codes(text) == set()
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: app, namespace: ml}
+spec:
+  replicas: REPLICAS
+  strategy: {STRATEGY}
+  selector: {matchLabels: {app: app}}
+  template:
+    metadata: {labels: {app: app}}
+    spec:
+      containers:
+        - {name: main, image: "app:1", resources: {limits: {RESOURCE: 1}}}
+"""
+SCALED = """\
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: NAME, namespace: ml, annotations: {ANNOTATIONS}}
+spec:
+  scaleTargetRef: {name: app}
+  minReplicaCount: LEAST
+  triggers: [{type: TYPE, metadata: {serverAddress: "http://p:9090", query: 'QUERY'}}]
+"""
+HPA = """\
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: app, namespace: SPACE}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: app}
+  maxReplicas: 2
+"""
+QUEUED = 'sum(queue_length{namespace="ml"})'
+
+
+def deployment(resource: str = "nvidia.com/gpu", replicas: int = 1, strategy: str = "") -> str:
+    made = DEPLOYMENT.replace("REPLICAS", str(replicas)).replace("RESOURCE", resource)
+    return made.replace("STRATEGY", strategy)
+
+
+def scaled(
+    query: str = QUEUED,
+    least: int = 1,
+    kind: str = "prometheus",
+    name: str = "app",
+    annotations: str = "",
+) -> str:
+    made = SCALED.replace("QUERY", query).replace("LEAST", str(least)).replace("TYPE", kind)
+    return made.replace("NAME", name).replace("ANNOTATIONS", annotations)
+
+
+def hpa(space: str = "ml") -> str:
+    return HPA.replace("SPACE", space)
+
+
+TAKES_OVER = 'scaledobject.keda.sh/transfer-hpa-ownership: "true"'
+
+
+@pytest.mark.parametrize(
+    ("texts", "wrong"),
+    [
+        ((deployment(), scaled()), False),
+        ((deployment(), scaled(), hpa()), True),
+        ((deployment(), scaled(), scaled(name="other")), True),
+        ((deployment(), scaled(annotations=TAKES_OVER), hpa()), False),
+        ((deployment("cpu"), scaled(), hpa()), False),
+    ],
+)
+def test_one_autoscaler_scales_a_workload(texts: tuple[str, ...], wrong: bool) -> None:
+    assert ("GPU1239" in codes("---\n".join(texts))) == wrong
+
+
+@pytest.mark.parametrize(
+    ("scaler", "wrong"),
+    [
+        (scaled('sum(vllm:num_requests_waiting{a="b"})', least=0), True),
+        (scaled('sum(vllm:num_requests_waiting{a="b"})', least=1), False),
+        (scaled('sum(vllm:num_requests_waiting{a="b"}) or vector(1)', least=0), False),
+        (scaled('sum(vllm:num_requests_waiting{a="b"}) + sum(gateway{a="b"})', least=0), False),
+        (scaled(QUEUED, least=0), False),
+        (scaled("", least=0, kind="cpu"), True),
+        (scaled("", least=0, kind="kafka"), False),
+    ],
+)
+def test_something_wakes_what_is_at_zero(scaler: str, wrong: bool) -> None:
+    assert ("GPU1240" in codes(deployment(), scaler)) == wrong
+
+
+def test_metrics_are_ones_that_are_there() -> None:
+    of_gpu = scaled('avg(DCGM_FI_DEV_GPU_UTIL{a="b"})')
+    assert "GPU1241" in codes(deployment("nvidia.com/mig-1g.5gb"), of_gpu)
+    assert "GPU1241" not in codes(deployment(), of_gpu)
+    assert "GPU1242" in codes(deployment(), scaled('sum(vllm_num_requests_running{a="b"})'))
+    assert "GPU1242" not in codes(deployment(), scaled('sum(my_vllm_queue{a="b"})'))
+
+
+NODES = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: demo, region: us-west-2}
+managedNodeGroups:
+  - {name: gpu, instanceType: TYPE, maxSize: MOST, volumeSize: 200}
+"""
+
+
+def nodes(most: int, instance_type: str = "g5.xlarge") -> str:
+    return NODES.replace("MOST", str(most)).replace("TYPE", instance_type)
+
+
+@pytest.mark.parametrize(
+    ("most", "replicas", "strategy", "wrong"),
+    [
+        (1, 1, "", True),
+        (2, 1, "", False),
+        (1, 1, "type: Recreate", False),
+        (1, 1, "rollingUpdate: {maxSurge: 0, maxUnavailable: 1}", False),
+        (4, 4, "", False),  # a quarter of four may be away
+        (4, 4, "rollingUpdate: {maxUnavailable: 0}", True),
+        (3, 3, "rollingUpdate: {maxSurge: 100%, maxUnavailable: 0}", True),
+        (1, 2, "", False),  # which never fitted
+    ],
+)
+def test_a_roll_out_has_a_gpu_to_begin_with(
+    most: int,
+    replicas: int,
+    strategy: str,
+    wrong: bool,
+) -> None:
+    found = codes(nodes(most), deployment(replicas=replicas, strategy=strategy))
+
+    assert ("GPU1243" in found) == wrong
+
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  limits: {LIMITS}
+  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 5m}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+      requirements: [REQUIREMENTS]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: gpu}
+spec:
+  amiSelectorTerms: [AMI]
+  role: nodes
+  subnetSelectorTerms: [{tags: {cluster: demo}}]
+  securityGroupSelectorTerms: [{tags: {cluster: demo}}]
+  MORE
+"""
+ALIAS = "{alias: al2023@v20260714}"
+DISK = "blockDeviceMappings: [{deviceName: DEVICE, ebs: {volumeSize: SIZE}}]"
+
+
+def of_type(name: str) -> str:
+    return f"{{key: node.kubernetes.io/instance-type, operator: In, values: [{name}]}}"
+
+
+def label(key: str, value: str, operator: str = "In") -> str:
+    return f'{{key: karpenter.k8s.aws/instance-{key}, operator: {operator}, values: ["{value}"]}}'
+
+
+def disk(size: str = "200Gi", device: str = "/dev/xvda") -> str:
+    return DISK.replace("DEVICE", device).replace("SIZE", size)
+
+
+def pool(
+    *requirements: str, limits: str = 'cpu: "256"', ami: str = ALIAS, more: str | None = None
+) -> str:
+    wanted = ", ".join(requirements or (of_type("g5.xlarge"),))
+    made = POOL.replace("LIMITS", limits).replace("REQUIREMENTS", wanted).replace("AMI", ami)
+    return made.replace("MORE", disk() if more is None else more)
+
+
+BOTTLEROCKET = "{alias: bottlerocket@v1.62.0}"
+NAMED = "{name: amazon-eks-node-al2023-x86_64-VARIANT-1.35-v20260714}"
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (pool(), set()),
+        (pool(more=""), {"GPU1248"}),
+        (pool(more="instanceStorePolicy: RAID0"), set()),
+        (pool(ami=BOTTLEROCKET), {"GPU1248"}),
+        (pool(ami=BOTTLEROCKET, more=disk(device="/dev/xvdb")), set()),
+        (pool(limits='cpu: "2"'), {"GPU1251"}),
+        (pool(limits="memory: 8Gi"), {"GPU1251"}),
+        (pool(of_type("p4d.24xlarge"), limits='nvidia.com/gpu: "4"'), {"GPU1251"}),
+        (pool(limits='cpu: "0"'), set()),
+        (pool(of_type("g5.xlarge"), limits='nvidia.com/gpu: "1"'), set()),
+        (pool(label("category", 'g", "c')), {"GPU1252"}),
+        (pool(of_type("g5g.xlarge"), ami=NAMED.replace("VARIANT", "nvidia")), {"GPU1259"}),
+        (pool(ami=NAMED.replace("VARIANT", "nvidia")), set()),
+        (pool(ami=NAMED.replace("VARIANT", "standard")), {"GPU1181"}),
+        (pool(label("gpu-memory", "23", "Gt"), label("family", "g5")), {"GPU1264"}),
+        (pool(label("gpu-name", "A10G")), {"GPU1264"}),
+        (pool(label("gpu-name", "a10g")), set()),
+        (pool(label("family", "p4d"), label("cpu", "8")), {"GPU1085"}),
+        (pool(label("family", "p4d"), label("cpu", "96")), set()),
+    ],
+)
+def test_a_pool_launches_nodes_that_are_of_use(text: str, wrong: set[str]) -> None:
+    assert codes(text) & {f"GPU{n}" for n in (*range(1248, 1265), 1181, 1085)} == wrong
+
+
+ON_POOL = "nodeSelector: {karpenter.sh/nodepool: gpu}"
+
+
+def placed(more: str = ON_POOL, limits: str = GPU) -> str:
+    return pod(limits=limits) + f"  {more}\n"
+
+
+@pytest.mark.parametrize(
+    ("pool_text", "pod_text", "wrong"),
+    [
+        (pool(), placed(), set()),
+        (pool(), placed(limits=TWO), {"GPU1253"}),
+        (pool(), placed("nodeName: other", limits=TWO), {"GPU1253"}),
+        (pool(of_type("g5.12xlarge")), placed(limits=TWO), set()),
+        (pool(of_type("g6f.xlarge")), placed(), {"GPU1253"}),
+        (pool(label("family", "g4ad")), placed(), {"GPU1253"}),
+        (pool(), placed().replace(GPU, f"{GPU}, ephemeral-storage: 500Gi"), {"GPU1249"}),
+        (pool(), placed().replace(GPU, f"{GPU}, ephemeral-storage: 50Gi"), set()),
+    ],
+)
+def test_a_pod_has_a_type_and_a_disk(pool_text: str, pod_text: str, wrong: set[str]) -> None:
+    assert codes(pool_text, pod_text) & {"GPU1253", "GPU1249"} == wrong
+
+
+QUEUES = """\
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: all}
+spec:
+  resourceGroups:
+    - coveredResources: [COVERED]
+      flavors: [{name: gpu, resources: [{name: COVERED, nominalQuota: 4}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: team, namespace: ml}
+spec: {clusterQueue: all}
+"""
+
+
+@pytest.mark.parametrize(
+    ("covered", "queue", "wrong"),
+    [
+        ("nvidia.com/gpu", "team", False),
+        ("nvidia.com/gpu.shared", "team", True),
+        ("gpu-memory", "team", False),
+        ("nvidia.com/gpu.shared", "other", False),
+    ],
+)
+def test_a_queue_covers_what_is_asked_for(covered: str, queue: str, wrong: bool) -> None:
+    labelled = deployment().replace(
+        "namespace: ml}", f"namespace: ml, labels: {{kueue.x-k8s.io/queue-name: {queue}}}}}"
+    )
+
+    assert ("GPU1250" in codes(QUEUES.replace("COVERED", covered), labelled)) == wrong
+
+
+HUB = """\
+singleuser:
+  KEY: {limits: {nvidia.com/gpu: 1}}
+  profileList:
+    - display_name: GPU
+      kubespawner_override:
+        OPTION: [{key: nvidia.com/gpu, operator: Exists}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "option", "wrong"),
+    [
+        ("extraResource", "tolerations", False),
+        ("resources", "tolerations", True),
+        ("extraResource", "extra_tolerations", True),
+    ],
+)
+def test_jupyterhub_reads_what_it_is_told(key: str, option: str, wrong: bool) -> None:
+    text = HUB.replace("KEY", key).replace("OPTION", option)
+
+    assert ("GPU1261" in codes(text)) == wrong
+
+
+def test_names_of_notebooks_resources_are_known() -> None:
+    text = HUB.replace("KEY", "extraResource").replace("OPTION", "tolerations")
+
+    assert "GPU1204" in codes(
+        text.replace("nvidia.com/gpu: 1", "alpha.kubernetes.io/nvidia-gpu: 1")
+    )
+
+
+EXPORTER = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: dcgm-exporter, namespace: monitoring}
+spec:
+  selector: {matchLabels: {app: dcgm}}
+  template:
+    metadata: {labels: {app: dcgm}}
+    spec:
+      nodeSelector: {workload: gpu}
+      containers:
+        - name: main
+          image: nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless
+          env: [{name: DCGM_EXPORTER_KUBERNETES, value: "true"}, ENV]
+          resources: {limits: {memory: MEMORY}}
+          volumeMounts: [{name: pods, mountPath: MOUNT}]
+      volumes: [{name: pods, hostPath: {path: /var/lib/kubelet/pod-resources}}]
+"""
+SHARED = """\
+# Values of nvidia-device-plugin
+gfd: {enabled: true}
+config:
+  map:
+    default: |-
+      version: v1
+      sharing:
+        timeSlicing:
+          {renameByDefault: RENAMED, resources: [{name: nvidia.com/gpu, replicas: 4}]}
+"""
+SOCKETS = "/var/lib/kubelet/pod-resources"
+VIRTUAL = '{name: KUBERNETES_VIRTUAL_GPUS, value: "true"}'
+NAMES = "{name: NVIDIA_RESOURCE_NAMES, value: nvidia.com/gpu.shared}"
+
+
+def exporter(env: str = VIRTUAL, memory: str = "1Gi", mount: str = SOCKETS) -> str:
+    return EXPORTER.replace("ENV", env).replace("MEMORY", memory).replace("MOUNT", mount)
+
+
+@pytest.mark.parametrize(
+    ("texts", "wrong"),
+    [
+        ((exporter(),), set()),
+        ((exporter(memory="256Mi"),), {"GPU1247"}),
+        ((exporter(memory="512Mi"),), set()),
+        ((exporter(mount="/other"),), {"GPU1246"}),
+        ((exporter(mount="/var/lib/kubelet"),), set()),
+        ((exporter(env=""), SHARED.replace("RENAMED", "false")), {"GPU1245"}),
+        ((exporter(), SHARED.replace("RENAMED", "false")), set()),
+        ((exporter(), SHARED.replace("RENAMED", "true")), {"GPU1245"}),
+        ((exporter(f"{VIRTUAL}, {NAMES}"), SHARED.replace("RENAMED", "true")), set()),
+    ],
+)
+def test_an_exporter_knows_shares_and_pods(texts: tuple[str, ...], wrong: set[str]) -> None:
+    assert codes(*texts) & {"GPU1245", "GPU1246", "GPU1247"} == wrong
+
+
+def shares(renamed: str = "false", refuses: str = "false") -> str:
+    more = f"failRequestsGreaterThanOne: {refuses}, renameByDefault: {renamed}"
+    return SHARED.replace("renameByDefault: RENAMED", more)
+
+
+@pytest.mark.parametrize(
+    ("values", "limits", "wrong"),
+    [
+        (shares(), GPU, set()),
+        (shares(), TWO, {"GPU1113"}),
+        (shares("true"), GPU, {"GPU1204"}),
+        (shares("true"), "nvidia.com/gpu.shared: 1", set()),
+        (shares(), "nvidia.com/gpu.shared: 1", {"GPU1204"}),
+    ],
+)
+def test_a_configuration_alone_says_what_pods_get(
+    values: str, limits: str, wrong: set[str]
+) -> None:
+    """No nodes are among the files; what there are of them, the one configuration is for."""
+    assert codes(values, pod(limits=limits)) == wrong
+
+
+def test_several_configurations_leave_it_to_the_labels_of_nodes() -> None:
+    two = shares() + "    other: |-\n      version: v1\n"
+
+    assert codes(two, pod(limits=TWO)) & {"GPU1113", "GPU1204"} == set()
