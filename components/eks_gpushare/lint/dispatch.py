@@ -34,6 +34,7 @@ from eks_gpushare.manifests.files import ENDINGS
 from eks_gpushare.manifests.json_text import is_json_file
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS
+from eks_gpushare.manifests.placeholders import is_template
 from eks_gpushare.manifests.readers.helm_values import ValuesOf
 from eks_gpushare.manifests.texts import read_texts, unreadable_character
 
@@ -69,6 +70,8 @@ class _File:
     found: list[Placed] = field(default_factory=list)
     readable: bool = True
     text: str = ""
+    in_folder: bool = False
+    """Whether nobody named it."""
 
     def report(self, today: date) -> FileReport:
         unique = {(each.finding, each.position): each for each in self.found}
@@ -107,7 +110,7 @@ class Reading:
     def add(self, given: GivenFile) -> None:
         """Read a file."""
         file = self.files.setdefault(given.name, _File(given.name))
-        file.text = given.text
+        file.text, file.in_folder = given.text, given.in_folder
         if given.problem:
             file.readable = False
             file.found.append(Placed(_unreadable(given.problem), None))
@@ -128,15 +131,14 @@ class Reading:
             return False
         bad = unreadable_character(text)
         if bad is not None:
-            file.readable = False
-            file.found.append(_problem(bad))
+            is_none = _is_of_others(file, text, bad)
+            file.readable = file.readable and is_none
+            file.found.append(_of_others(bad) if is_none else _problem(bad))
             return False
         texts = read_texts(text, file.name, most=max(0, min(MAX_ITEMS, _MOST_ITEMS - self.read)))
         self.read += texts.items
-        about_ours = _MAY_BE_OURS.search(text) or "{{" in text
-        if texts.problems and is_json_file(file.name) and not about_ours:
-            what = f"{_sentence(texts.problems[0].message)} Nothing in it is of Kubernetes or GPUs."
-            file.found.append(Placed(NOT_READ.finding((), what, _GIVE), None))
+        if texts.problems and _is_of_others(file, text, texts.problems[0]):
+            file.found.append(_of_others(texts.problems[0]))
             return True
         for problem in texts.problems:
             self._yaml_problem(file, problem, text)
@@ -149,6 +151,10 @@ class Reading:
             each for document in texts.documents for each in self.kustomizations.built(document)
         ]
         known = [self._document(file, document, 0) for document in built]
+        if (
+            not any(known) and file.in_folder
+        ):  # such as values of a chart of others, in which it is odd
+            file.found = [_as_note(each) for each in file.found]
         return any(known)
 
     def _yaml_problem(self, file: _File, problem: YamlProblem, text: str) -> None:
@@ -156,7 +162,7 @@ class Reading:
             message = f"{problem.message[:1].upper()}{problem.message[1:]}."
             found = TWICE.finding(problem.path, message, _sentence(problem.fix))
             file.found.append(Placed(found, Position(problem.line, problem.column)))
-        elif _is_template(text, problem.line):
+        elif is_template(text, problem.line):
             message = "It is a template that is not rendered, so it is not checked."
             fix = "Give what it makes: helm template CHART | eks-gpushare lint -"
             found = TEMPLATE.finding((), message, fix)
@@ -267,7 +273,13 @@ _FIXES: Final = {
 }
 """What to do where the parser does not tell."""
 _MAY_BE_OURS: Final = re.compile(r"apiVersion|nvidia|gpu|planned_values|AWS::", re.IGNORECASE)
-"""What a file is about that is worth a word where it cannot be read."""
+"""What a file of JSON is about that is worth a word where it cannot be read."""
+_IS_OURS: Final = re.compile(
+    r"^ *(?:- )?[\"']?apiVersion[\"']?:|nvidia\.com/|\bmig-configs\b|\btimeSlicing\b|\bAWS::"
+    r"|\bdevicePlugin\b|\bmigStrategy\b",
+    re.MULTILINE,
+)
+"""What one of YAML is about then."""
 _NO_KIND = "It is of no kind that is read"
 _GIVE = "Leave it out, or see docs/lint.md for what is read."
 
@@ -363,17 +375,31 @@ def _unreadable(why: str) -> Finding:
 
 
 def _not_read(why: str) -> Finding:
-    return NOT_READ.finding((), f"It is not read: {why}.", _GIVE)
+    return NOT_READ.finding((), _sentence(why), _GIVE)
 
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def _is_template(text: str, line: int) -> bool:
-    """Whether what cannot be read is a template: of an engine, or of `envsubst`."""
-    lines = text.splitlines()
-    return "{{" in text or "${" in "".join(lines[line - 1 : line])
+def _of_others(problem: YamlProblem) -> Placed:
+    what = f"{_sentence(problem.message)} Nothing in it is of Kubernetes or GPUs."
+    return Placed(NOT_READ.finding((), what, _GIVE), None)
+
+
+def _as_note(placed: Placed) -> Placed:
+    """A finding of a file of no known kind."""
+    if placed.finding.code != TWICE.id:
+        return placed
+    return placed._replace(finding=replace(placed.finding, severity="info"))
+
+
+def _is_of_others(file: _File, text: str, problem: YamlProblem) -> bool:
+    """Whether a file that cannot be read is none that this is about, but of another tool."""
+    if is_json_file(file.name):
+        return not (_MAY_BE_OURS.search(text) or "{{" in text)
+    is_one = file.in_folder and problem.kind != "duplicate" and not is_template(text, problem.line)
+    return is_one and _IS_OURS.search(text) is None
 
 
 def _is_yaml(name: str) -> bool:

@@ -7,10 +7,13 @@ a folder, nor a pipe, nor a device.
 from __future__ import annotations
 
 import os
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.reading import STDIN, read_bytes, reason
+from eks_gpushare.manifests.ignored import Ignored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,6 +32,9 @@ ENDINGS: Final = (
     *(".yaml.tmpl", ".yml.tmpl", ".yaml.gotmpl"),
 )
 """What is read of a folder. A file that is named is read whatever it is called."""
+_MANIFESTS: Final = (".yaml", ".yml", ".json")
+_MOST_KINDS: Final = 5
+"""Of what is not read, kinds that are named."""
 _NOT_ENTERED: Final = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "vendor"))
 
 
@@ -41,14 +47,22 @@ class GivenFile(NamedTuple):
     """Why it could not be read; empty where it was."""
     note: str = ""
     """Why it is not read, where nothing is wrong with that."""
+    in_folder: bool = False
+    """Whether nobody named it, so that it need not be of a kind that is read."""
 
 
-def given_files(names: Iterable[str]) -> Iterator[GivenFile]:
-    """Each file that is named, and each of a folder by its ending, in the order of names."""
+def given_files(names: Iterable[str], *, ignored: bool = False) -> Iterator[GivenFile]:
+    """Each file that is named, and each of a folder by its ending, in the order of names.
+
+    Args:
+        names: Files, folders, and `-` for standard input.
+        ignored: Whether what git ignores is read too. What is named is read in any case.
+    """
     total = count = 0
     seen: set[str] = set()
+    passes = None if ignored else Ignored()
     for name in names:
-        for each in _expanded(name):
+        for each in _expanded(name, passes):
             if isinstance(each, GivenFile):
                 yield each
                 continue
@@ -75,21 +89,29 @@ def read_file(name: str, *, in_folder: bool = False) -> GivenFile:
     try:
         content = read_bytes(name, MAX_BYTES)
     except OSError as error:
-        return GivenFile(name, problem=reason(error))
+        is_file = Path(name).is_file() if in_folder else True
+        return _unread(name, reason(error), passed=not is_file)
+    # Of manifests and values it is said, since whoever wrote them takes them for some.
+    passed = in_folder and not name.lower().endswith(_MANIFESTS)
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return GivenFile(name, problem="it is UTF-16; save it as UTF-8")
+        return _unread(name, "it is UTF-16; save it as UTF-8", passed=passed)
     if b"\0" in content:
-        why = "it is no text: it holds a NUL byte"
-        return GivenFile(name, note=why) if in_folder else GivenFile(name, problem=why)
+        return _unread(name, "it is no text: it holds a NUL byte", passed=in_folder)
     try:
-        return GivenFile(name, content.decode("utf-8-sig"))
+        return GivenFile(name, content.decode("utf-8-sig"), in_folder=in_folder)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         why = f"line {line}: the byte 0x{content[error.start]:02x} is not UTF-8"
-        return GivenFile(name, problem=f"{why}; save it as UTF-8")
+        return _unread(name, f"{why}; save it as UTF-8", passed=passed)
 
 
-def _expanded(name: str) -> Iterator[str | GivenFile]:
+def _unread(name: str, why: str, *, passed: bool) -> GivenFile:
+    return (
+        GivenFile(name, note=f"it is not read: {why}") if passed else GivenFile(name, problem=why)
+    )
+
+
+def _expanded(name: str, ignored: Ignored | None) -> Iterator[str | GivenFile]:
     try:
         folder = name != STDIN and Path(name).is_dir()
     except (OSError, ValueError):
@@ -98,22 +120,63 @@ def _expanded(name: str) -> Iterator[str | GivenFile]:
         yield name
         return
     found = False
-    for each in _below(name):
+    left = _Left()
+    for each in _below(name, ignored, left):
         found = True
         yield each
     if not found:
         endings = ", ".join(ENDINGS[:5])
-        yield GivenFile(name, note=f"nothing below it has an ending such as {endings}")
+        told = f"; {left}" if str(left) else ""
+        yield GivenFile(name, note=f"nothing below it has an ending such as {endings}{told}")
+    elif str(left):
+        yield GivenFile(name, note=str(left))
 
 
-def _below(top: str) -> Iterator[str]:
+@dataclass(slots=True)
+class _Left:
+    """What of a folder is not read."""
+
+    endings: Counter[str] = field(default_factory=Counter)
+    ignored: int = 0
+
+    def __str__(self) -> str:
+        """How many of each kind; empty where nothing is left."""
+        said = []
+        if count := self.endings.total():
+            kinds = [f"{number:,} {kind}" for kind, number in self.endings.most_common(_MOST_KINDS)]
+            more = len(self.endings) - _MOST_KINDS
+            kinds += [f"and {more} kinds more"] if more > 0 else []
+            one, several = "file below it is", "files below it are"
+            what = f"{count:,} {one if count == 1 else several} of no kind that is read"
+            said.append(f"{what}: {', '.join(kinds)}")
+        if self.ignored:
+            one, several = "file or folder is", "files and folders are"
+            said.append(
+                f"{self.ignored:,} {one if self.ignored == 1 else several} left out, "
+                "since git ignores them"
+            )
+        return "; ".join(said)
+
+
+def _below(top: str, ignored: Ignored | None, left: _Left) -> Iterator[str]:
     """Files of a folder and of those in it, sorted; links to folders are not followed."""
     for count, (folder, inner, files) in enumerate(os.walk(top)):
         if count >= MAX_FOLDERS:
             return
+        here = Path(folder).absolute()
         inner[:] = sorted(
             each for each in inner if not each.startswith(".") and each not in _NOT_ENTERED
         )
+        if ignored is not None:
+            kept = [each for each in inner if not ignored(here / each, folder=True)]
+            left.ignored += len(inner) - len(kept)
+            inner[:] = kept
         for file in sorted(files):
-            if file.lower().endswith(ENDINGS):
+            if file.startswith(".") and not file.lower().endswith(ENDINGS):
+                continue
+            if ignored is not None and ignored(here / file):
+                left.ignored += file.lower().endswith(ENDINGS)
+            elif file.lower().endswith(ENDINGS):
                 yield str(Path(folder) / file)
+            else:
+                left.endings[Path(file).suffix.lower() or "without an ending"] += 1

@@ -14,7 +14,7 @@ from eks_gpushare.lint.rules.shell import NO_YAML
 from eks_gpushare.lint.shell.reading import TOOLS, read_commands, read_of, too_large
 from eks_gpushare.manifests.charts import within_values
 from eks_gpushare.manifests.shell.said import Said, placed_document
-from eks_gpushare.manifests.snippets import read_snippet, without_placeholders
+from eks_gpushare.manifests.snippets import read_snippet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -86,7 +86,7 @@ def _take_data(block: Block, said: Said) -> None:
     if read.problems and (meant := as_meant(block.text)) != block.text:
         better = read_snippet(meant, said.file, block.line, block.column)
         read = read if better.problems else better._replace(problems=read.problems)
-    said.inner += map(without_placeholders, read.documents)
+    said.inner += read.documents
     begins = block.text.lstrip().startswith(("apiVersion:", "kind:", '{"apiVersion"'))
     shortened = re.search(r"^[ \t]*(\.\.\.|…|\[\.\.\.\])", block.text, re.MULTILINE)
     for problem in read.problems[:1]:

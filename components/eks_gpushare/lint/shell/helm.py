@@ -8,9 +8,9 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.shell.flags import sorted_words
+from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.shell.said import placed_document
 from eks_gpushare.manifests.shell.set_values import json_setting, literal_setting, put, settings
-from eks_gpushare.manifests.shell.words import GAP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,11 @@ from eks_gpushare.lint.shell.nvidia_smi import mig_instances
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.shell.said import documents_of, placed_document
 from eks_gpushare.manifests.shell.words import commands
-from eks_gpushare.manifests.snippets import without_placeholders
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.shell.said import Said
     from eks_gpushare.manifests.shell.words import Command
 
@@ -67,11 +69,9 @@ def _take_heredoc(command: Command, said: Said) -> None:
     written = command.writes
     if name == "tee":
         written = next((each.text for each in command.words[1:] if each.text[:1] != "-"), "")
-    documents = [
-        without_placeholders(each)
-        for each in documents_of(heredoc, said.file, said.variables)
-        if name in _FEEDING
-    ]
+    documents: Sequence[Document] = ()
+    if name in _FEEDING:
+        documents = documents_of(heredoc, said.file, said.variables)
     if written:
         said.written[written.removeprefix("./")] = heredoc
         said.within[written.removeprefix("./")] = documents
