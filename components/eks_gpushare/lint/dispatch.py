@@ -36,6 +36,7 @@ from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS
 from eks_gpushare.manifests.placeholders import is_template
 from eks_gpushare.manifests.readers.helm_values import ValuesOf
+from eks_gpushare.manifests.readers.subcharts import SubchartValuesReader, subcharts
 from eks_gpushare.manifests.texts import read_texts, unreadable_character
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.manifests.document import DocumentReader, Read
     from eks_gpushare.manifests.files import GivenFile
+    from eks_gpushare.manifests.readers.subcharts import Subchart
     from eks_gpushare.stack_file.yaml_problems import YamlProblem
 
 _YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")
@@ -99,6 +101,8 @@ class Reading:
     """Keys and values of the files together."""
     charts: dict[str, str] = field(default_factory=dict)
     """Charts that files of values are for, where a command says so, by their paths."""
+    subcharts: Mapping[str, Sequence[Subchart]] = field(default_factory=dict)
+    """Charts that a chart brings along, by its folder."""
     kustomizations: Kustomizations = field(default_factory=lambda: Kustomizations(()))
     named: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Files of values that commands of a file name, by the file."""
@@ -175,8 +179,7 @@ class Reading:
         self.documents += 1
         if self.documents > _MOST_DOCUMENTS:
             return False
-        chart = None if depth else self.charts.get(posixpath.normpath(file.name))
-        reader = _reader_of(document) if chart is None else ValuesOf(chart)
+        reader = self._reader(file, document, depth)
         if reader is None or not reader.matches(document):
             return False
         if class_of(document) is not None:
@@ -184,6 +187,16 @@ class Reading:
         file.kinds[_kind(reader, document)] = None
         self._take(file, reader.read(document), depth)
         return True
+
+    def _reader(self, file: _File, document: Document, depth: int) -> DocumentReader | None:
+        if not depth:
+            name = posixpath.normpath(file.name)
+            if (chart := self.charts.get(name)) is not None:
+                return ValuesOf(chart)
+            reader = SubchartValuesReader(self.subcharts.get(posixpath.dirname(name), ()))
+            if reader.matches(document):
+                return reader
+        return next((each for each in DOCUMENT_READERS if each.matches(document)), None)
 
     def _take(self, file: _File, read: Read, depth: int) -> None:
         self.items += read.items
@@ -298,7 +311,11 @@ def read_files(files: Iterable[GivenFile], declared: Declared | None = None) -> 
     charts = {path: chart for path, chart in named.charts.items() if chart is not None}
     charts = {**kustomizations.charts, **charts}
     reading = Reading(
-        kustomizations=kustomizations, charts=charts, named=named.by_file, declared=declared
+        kustomizations=kustomizations,
+        charts=charts,
+        subcharts=subcharts(files),
+        named=named.by_file,
+        declared=declared,
     )
     kustomizations.build_in(_folders_of_applications(files))
     for given in files:
@@ -334,10 +351,6 @@ def lint_files(
     # Of a stack with errors nothing is planned, so that everything would seem to be missing.
     reading.judge((*EDGES, *CHECKS), complete=stack is not None and not stack.errors)
     return reading.reports()
-
-
-def _reader_of(document: Document) -> DocumentReader | None:
-    return next((each for each in DOCUMENT_READERS if each.matches(document)), None)
 
 
 def _edits(judgement: Judgement, document: Document) -> tuple[Edit, ...]:

@@ -14,15 +14,15 @@ GAP: Final = "\ue000"
 """Stands in a text for what is not known."""
 _ANYWHERE: Final = re.compile(
     r"""
-    \{\{.*?\}\}                       # {{ .Values.x }}, ${{ x }}
+    \{\{.{0,200}?\}\}                 # {{ .Values.x }}, ${{ x }}
     | \ue000
-    | \$\{[A-Za-z_][^{}\n]*\}         # ${X}, ${X:-1}, ${var.x}
-    | \{%.*?%\} | %\{.*?\} | <%.*?%>  # Jinja, Terraform, ERB
-    | \[\[.*?\]\] | \#\{[^{}\n]+\}    # other delimiters; ${{ }} of Azure's
+    | \$\{[A-Za-z_][^{}\n]{0,200}\}         # ${X}, ${X:-1}, ${var.x}
+    | \{%.{0,200}?%\} | %\{.{0,200}?\} | <%.{0,200}?%>  # Jinja, Terraform, ERB
+    | \[\[.{0,200}?\]\] | \#\{[^{}\n]{1,200}\}    # other delimiters; ${{ }} of Azure's
     | @@\w[\w.-]*@@ | %%\w[\w.-]*%%
     | (?<![\w@])@[A-Z][A-Z0-9_]+@     # of autoconf and sed
     | (?<!\w)__[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*__(?!\w)
-    | <[A-Za-z$][^<>\n]*>             # <name of the node>
+    | <[A-Za-z$][^<>\n]{0,200}>             # <name of the node>
     """,
     re.VERBOSE,
 )
@@ -55,6 +55,8 @@ _WORDS: Final = re.compile(
 )
 _SIGN: Final = re.compile(r"[{$<%@\[#\ue000]|__")
 """What each of those has one of that may stand anywhere, so that one look tells most texts."""
+_LONGEST_VALUE: Final = 4096
+"""Characters; what is longer is no value that somebody would fill in."""
 _WHOLE_SIGN: Final = re.compile(
     r"[|…]|\.\.|^[?*xX_%-]|^(?i:todo|tbd|fixme|change|replace|place|n/)"
 )
@@ -69,7 +71,7 @@ def is_placeholder(text: str) -> bool:
     Of several lines it is kept: what it holds, such as a script, is full of signs of its own.
     """
     bare = text.strip()
-    if not bare or "\n" in bare:
+    if not bare or "\n" in bare or len(bare) > _LONGEST_VALUE:
         return False
     signed = _SIGN.search(bare) is not None
     if signed and _ANYWHERE.search(bare) is not None:
@@ -80,15 +82,21 @@ def is_placeholder(text: str) -> bool:
         return False
     if signed and _IN_A_WORD.search(bare) is not None:
         return True
-    return _WORD_SIGN.search(bare) is not None and _WORDS.search(bare) is not None
+    return is_word(bare)
+
+
+def is_word(text: str) -> bool:
+    """Whether a text without blanks says of itself that it is yet to be filled in."""
+    return _WORD_SIGN.search(text) is not None and _WORDS.search(text) is not None
 
 
 _UNREADABLE: Final = re.compile(
     r"""
     (?P<before>(?:^|(?<=[\s,\[]))[ ]*|(?<=[:=-][ ]))
     (?P<sign>
-      \{\{[^\n]*?\}\} | \{%[^\n]*?%\} | %\{[^\n]*?\} | <%[^\n]*?%> | \{[A-Za-z_][\w.-]*\}
-      | @@?\w[\w.-]*@@? | %%\w[\w.-]*%% | %\w+%? | `[^`\n]*` | \[\[[^\n]*?\]\]
+      \{\{[^\n]{0,200}?\}\} | \{%[^\n]{0,200}?%\} | %\{[^\n]{0,200}?\} | <%[^\n]{0,200}?%>
+      | \{[A-Za-z_][\w.-]{0,80}\}
+      | @@?\w[\w.-]*@@? | %%\w[\w.-]*%% | %\w+%? | `[^`\n]{0,200}` | \[\[[^\n]{0,200}?\]\]
     )
     (?P<rest>(?:[^\s,\]}\#:]|:(?=\S))*)
     """,
@@ -103,8 +111,14 @@ _MARKS: Final = re.compile(
     r"\{\{|\{%|%\{|<%|\$\{|\$[A-Z_]{2}|@@\w|@[A-Z][A-Z0-9_]+@|%[sdv]\b|%%?[A-Z]\w*%"
     r"|(?<![\w$])\{[A-Za-z_][\w.-]*\}|<[A-Za-z][\w .-]*>"
 )
+_NO_SCALAR: Final = re.compile(
+    r"^\s*(?:- )?(?:\$\{|\$[A-Z]|[%<@])|:\s+(?:\{[A-Za-z_][\w.-]*\}|[%@`])"
+)
+"""Signs that begin what YAML takes for something else, and notices only later."""
+_LONGEST: Final = 256 * 1024
+"""Characters of a document that is read as a template."""
 _NEAR: Final = 3
-"""Lines around that at which a parser notices something."""
+"""Lines before that at which a parser notices something."""
 
 
 _COMMENT: Final = re.compile(r"[ \t]*#[^\n]*|(?:[ \t]*\n)+(?P<indent>[ \t]+)#(?P<said>[^\n]*)")
@@ -134,7 +148,7 @@ def with_gaps(text: str) -> str | None:
     Every character keeps its place. Where parts are there only if something holds, which they are
     is not known, so that the whole is not: None as well.
     """
-    if _LINE.search(text):
+    if len(text) > _LONGEST or _LINE.search(text):
         return None
 
     def gap(found: re.Match[str]) -> str:
@@ -154,4 +168,7 @@ def is_template(text: str, line: int) -> bool:
     if "{{" in text or _LINE.search(text):
         return True
     lines = text.splitlines()
-    return any(_MARKS.search(each) for each in lines[max(0, line - 1 - _NEAR) : line])
+    here, before = lines[line - 1 : line], lines[max(0, line - 1 - _NEAR) : line - 1]
+    return any(len(each) < _LONGEST and _MARKS.search(each) for each in here) or any(
+        len(each) < _LONGEST and _NO_SCALAR.search(each) for each in before
+    )

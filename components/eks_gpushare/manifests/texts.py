@@ -66,6 +66,7 @@ def read_texts(
     block: BlockScalar | None = None,
     editable: bool = True,
     most: int = MAX_ITEMS,
+    outlines: bool = True,
 ) -> Texts:
     """The documents of a text of YAML or JSON; never raises.
 
@@ -76,6 +77,8 @@ def read_texts(
         block: Where it stands in another document.
         editable: Whether edits can be written back to the file. Not where `place` is given.
         most: Most keys and values of all documents together.
+        outlines: Whether an object that cannot be read counts as one of which nothing is known but
+            what it is.
     """
     given = most
     documents: list[Document] = []
@@ -110,7 +113,7 @@ def read_texts(
         count = len(documents)
         if read is not None:
             documents.append(Document(file, read.value, read.line_and_column, count, may, read))
-        elif composer.stopped and (told := _outline(part)) is not None:
+        elif outlines and composer.stopped and (told := _outline(part)) is not None:
             where = outer.line_and_column
             documents.append(Document(file, told, where, count, editable=False))
     return Texts(tuple(documents), tuple(problems), given - most)
@@ -132,9 +135,11 @@ def texts_within(document: Document, path: FieldPath) -> Texts | None:
         return None
     block = _block(outer, entry.node, (*document.at, *path))
     if block is not None:
-        return read_texts(value, document.file, block=block, editable=document.editable)
+        return read_texts(
+            value, document.file, block=block, editable=document.editable, outlines=False
+        )
     at = outer.in_file(entry.key.line, entry.key.column)
-    return read_texts(value, document.file, place=lambda _: at)
+    return read_texts(value, document.file, place=lambda _: at, outlines=False)
 
 
 def place_within(document: Document, path: FieldPath) -> Position | None:
@@ -200,7 +205,7 @@ def _as_yaml(part: str) -> str:
     """The same text with as many characters, without what JSON has and YAML has not."""
     if not part.lstrip().startswith(("{", "[")) or "\\u" not in part:
         return part
-    return _PAIR.sub("?" * 12, part)
+    return _PAIR.sub("\ufffd" * 12, part)
 
 
 def _only_directives(part: str) -> bool:

@@ -78,7 +78,7 @@ class MarkdownReader:
                 _take_data(block, said)
         said.releases = _last_of_each_chart(said)
         said.inner += [each for values in said.values for each in within_values(values)]
-        return read_of(said)
+        return read_of(said, text)
 
 
 def _take_data(block: Block, said: Said) -> None:

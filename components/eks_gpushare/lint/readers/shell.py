@@ -32,4 +32,4 @@ class ShellReader:
         said = Said(file)
         read_commands(text, said)
         said.inner += [each for values in said.values for each in within_values(values)]
-        return read_of(said)
+        return read_of(said, text)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.lint.rules.files import NOT_READ
+from eks_gpushare.lint.rules.shell import BY_HAND
 from eks_gpushare.lint.shell.helm import helm_release
 from eks_gpushare.lint.shell.kubectl import kubectl
 from eks_gpushare.lint.shell.node_groups import node_group
@@ -19,6 +22,7 @@ from eks_gpushare.manifests.shell.words import commands
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.shell.said import Said
     from eks_gpushare.manifests.shell.words import Command
@@ -27,6 +31,10 @@ TOOLS: Final = ("helm", "kubectl", "eksctl", "eksdemo", "aws", "oc", "k", "micro
 """Commands that say something of a cluster or its nodes."""
 MAX_CHARACTERS: Final = 128 * 1024
 """Longest script or documentation that is read."""
+_LOCAL: Final = re.compile(r"\b(?:minikube|k3d|nvkind|kubeadm|microk8s|kind (?:create|get|load))\b")
+"""Clusters whose nodes nobody replaces."""
+_REPLACED: Final = re.compile(r"\b(?:eks|eksctl|nodegroup|karpenter)\b|node group", re.IGNORECASE)
+"""Words of guides for nodes that come and go by themselves."""
 _FEEDING: Final = ("cat", "tee", "kubectl", "oc", "k", "helm", "eksctl", "echo")
 
 
@@ -79,8 +87,22 @@ def _take_heredoc(command: Command, said: Said) -> None:
         said.inner += documents
 
 
-def read_of(said: Said) -> Read:
-    """What was found, with each release as it was installed last."""
+def _as_note(judgement: Judgement) -> Judgement:
+    """What is done by hand, as a note where nothing tells that nodes come and go."""
+    if isinstance(judgement, Problem) and judgement.rule is BY_HAND:
+        return replace(judgement, severity="info")
+    return judgement
+
+
+def read_of(said: Said, text: str) -> Read:
+    """What was found, with each release as it was installed last.
+
+    Args:
+        said: What was found.
+        text: The whole text.
+    """
+    if _LOCAL.search(text) or (is_guide(said.file) and not _REPLACED.search(text)):
+        said.judgements = [_as_note(judgement) for judgement in said.judgements]
     items = [*said.items, *said.releases.values()]
     files = (each for name, each in said.within.items() if name not in said.taken)
     inner = [*said.inner, *(each for documents in files for each in documents)]

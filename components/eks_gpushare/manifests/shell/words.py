@@ -83,8 +83,10 @@ def _gapped(text: str) -> str:
     """A word with a gap for each part of it that is yet to be filled in."""
 
     def part(found: re.Match[str]) -> str:
-        is_list = found[0].startswith("{") and not found[0].startswith("{{")  # of --set
-        return GAP if not is_list and is_placeholder(found[0]) else found[0]
+        is_list = found[0].startswith("{")  # of --set
+        word = found[0]
+        filled = is_list or GAP in word or "$" in word  # which the shell has seen to
+        return word if filled or not is_placeholder(word) else GAP
 
     return text if text.startswith("-") and "=" not in text else _PARTS.sub(part, text)
 
