@@ -76,9 +76,9 @@ class _File:
     """Whether nobody named it."""
 
     def report(self, today: date) -> FileReport:
-        unique = {(each.finding, each.position): each for each in self.found}
+        unique = {(placed.finding, placed.position): placed for placed in self.found}
         found, away = silenced(unique.values(), self.text, today)
-        in_order = tuple(sorted(found, key=lambda each: each.position or Position(0, 0)))
+        in_order = tuple(sorted(found, key=lambda placed: placed.position or Position(0, 0)))
         kinds = tuple(self.kinds)
         return FileReport(self.name, kinds, in_order, self.readable, self.text, away)
 
@@ -152,13 +152,11 @@ class Reading:
         named = folders_named(document.value for document in texts.documents)
         self.folders[file.name] = list(named)
         built = [
-            each for document in texts.documents for each in self.kustomizations.built(document)
+            built for document in texts.documents for built in self.kustomizations.built(document)
         ]
         known = [self._document(file, document, 0) for document in built]
-        if (
-            not any(known) and file.in_folder
-        ):  # such as values of a chart of others, in which it is odd
-            file.found = [_as_note(each) for each in file.found]
+        if not any(known) and file.in_folder:  # such as values of a chart of others
+            file.found = [_as_note(placed) for placed in file.found]
         return any(known)
 
     def _yaml_problem(self, file: _File, problem: YamlProblem, text: str) -> None:
@@ -196,7 +194,7 @@ class Reading:
             reader = SubchartValuesReader(self.subcharts.get(posixpath.dirname(name), ()))
             if reader.matches(document):
                 return reader
-        return next((each for each in DOCUMENT_READERS if each.matches(document)), None)
+        return next((reader for reader in DOCUMENT_READERS if reader.matches(document)), None)
 
     def _take(self, file: _File, read: Read, depth: int) -> None:
         self.items += read.items
@@ -232,12 +230,12 @@ class Reading:
 
     def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
-        parts = [each for each in self.items if self._is_part(each)]
-        items = [each for each in self.items if not self._is_part(each)]
+        parts = [release for release in self.items if self._is_part(release)]
+        items = [item for item in self.items if not self._is_part(item)]
         found = [*self.judgements, *values_of_files(parts)]
         texts = {file.name: file.text for file in self.files.values()}
         scoped = Scoped(items, self.classes, texts, edges, complete=complete)
-        found += in_all_builds([(each, scoped.judged(each)) for each in self.scopes()])
+        found += in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
         for error, edge in scoped.broken:
             self._somewhere(defect(error, edge.rules))
         for judgement in found:

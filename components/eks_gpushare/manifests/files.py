@@ -62,19 +62,19 @@ def given_files(names: Iterable[str], *, ignored: bool = False) -> Iterator[Give
     seen: set[str] = set()
     passes = None if ignored else Ignored()
     for name in names:
-        for each in _expanded(name, passes):
-            if isinstance(each, GivenFile):
-                yield each
+        for file in _expanded(name, passes):
+            if isinstance(file, GivenFile):
+                yield file
                 continue
-            if each in seen:
+            if file in seen:
                 continue
-            seen.add(each)
+            seen.add(file)
             count += 1
             if count > MAX_FILES or total > MAX_TOTAL:
                 most = f"{MAX_FILES:,} files" if count > MAX_FILES else f"{MAX_TOTAL:,} bytes"
-                yield GivenFile(each, problem=f"it is beyond the {most} that one call reads")
+                yield GivenFile(file, problem=f"it is beyond the {most} that one call reads")
                 return
-            read = read_file(each, in_folder=each != name)
+            read = read_file(file, in_folder=file != name)
             total += len(read.text)
             yield read
 
@@ -121,9 +121,9 @@ def _expanded(name: str, ignored: Ignored | None) -> Iterator[str | GivenFile]:
         return
     found = False
     left = _Left()
-    for each in _below(name, ignored, left):
+    for file in _below(name, ignored, left):
         found = True
-        yield each
+        yield file
     if not found:
         endings = ", ".join(ENDINGS[:5])
         told = f"; {left}" if str(left) else ""
@@ -165,10 +165,10 @@ def _below(top: str, ignored: Ignored | None, left: _Left) -> Iterator[str]:
             return
         here = Path(folder).absolute()
         inner[:] = sorted(
-            each for each in inner if not each.startswith(".") and each not in _NOT_ENTERED
+            folder for folder in inner if not folder.startswith(".") and folder not in _NOT_ENTERED
         )
         if ignored is not None:
-            kept = [each for each in inner if not ignored(here / each, folder=True)]
+            kept = [name for name in inner if not ignored(here / name, folder=True)]
             left.ignored += len(inner) - len(kept)
             inner[:] = kept
         for file in sorted(files):

@@ -11,7 +11,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.copied import as_meant
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS
 from eks_gpushare.lint.rules.shell import NO_YAML
-from eks_gpushare.lint.shell.reading import TOOLS, read_commands, read_of, too_large
+from eks_gpushare.lint.shell.reading import GUIDES, TOOLS, read_commands, read_of, too_large
 from eks_gpushare.manifests.charts import within_values
 from eks_gpushare.manifests.shell.said import Said, placed_document
 from eks_gpushare.manifests.snippets import read_snippet
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Release
     from eks_gpushare.manifests.document import Read
 
-_ENDINGS: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc")
 _FENCE: Final = re.compile(r"(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)")
 _SHELL: Final = frozenset(
     ("bash", "sh", "shell", "console", "zsh", "terminal", "shell-session", "shellscript")
@@ -62,7 +61,7 @@ class MarkdownReader:
 
     def matches(self, file: str, text: str) -> bool:  # noqa: ARG002  (the name tells)
         """Whether it is named like one."""
-        return file.lower().endswith(_ENDINGS)
+        return file.lower().endswith(GUIDES)
 
     def read(self, file: str, text: str) -> Read:
         """What it says."""
@@ -77,7 +76,7 @@ class MarkdownReader:
             else:
                 _take_data(block, said)
         said.releases = _last_of_each_chart(said)
-        said.inner += [each for values in said.values for each in within_values(values)]
+        said.inner += [document for values in said.values for document in within_values(values)]
         return read_of(said, text)
 
 
@@ -124,7 +123,7 @@ def _last_of_each_chart(said: Said) -> dict[Any, Release]:
     last: dict[Any, Release] = {}
     for release in said.releases.values():
         last[release.chart] = release
-    return {(each.name, each.namespace): each for each in last.values()}
+    return {(release.name, release.namespace): release for release in last.values()}
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -165,9 +164,9 @@ def _fenced(lines: list[str], at: int) -> tuple[Block | None, int] | None:
         end += 1
     inner = lines[at + 1 : end]
     language = re.sub(r"[\s,{:].*", "", fence["info"].strip().lower())
-    filled = [each for each in inner if each.strip()]
-    cut = min((len(each) - len(each.lstrip(" ")) for each in filled), default=0)
-    text = "\n".join([*(each[cut:] for each in inner), ""])
+    filled = [line for line in inner if line.strip()]
+    cut = min((len(line) - len(line.lstrip(" ")) for line in filled), default=0)
+    text = "\n".join([*(line[cut:] for line in inner), ""])
     kind = _kind(language, filled)
     if kind is None:
         return None, end + 1

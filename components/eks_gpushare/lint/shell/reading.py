@@ -31,6 +31,8 @@ TOOLS: Final = ("helm", "kubectl", "eksctl", "eksdemo", "aws", "oc", "k", "micro
 """Commands that say something of a cluster or its nodes."""
 MAX_CHARACTERS: Final = 128 * 1024
 """Longest script or documentation that is read."""
+GUIDES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc")
+"""Endings of documentation."""
 _LOCAL: Final = re.compile(r"\b(?:minikube|k3d|nvkind|kubeadm|microk8s|kind (?:create|get|load))\b")
 """Clusters whose nodes nobody replaces."""
 _REPLACED: Final = re.compile(r"\b(?:eks|eksctl|nodegroup|karpenter)\b|node group", re.IGNORECASE)
@@ -76,7 +78,7 @@ def _take_heredoc(command: Command, said: Said) -> None:
     name = command.words[0].text if command.words else "cat"
     written = command.writes
     if name == "tee":
-        written = next((each.text for each in command.words[1:] if each.text[:1] != "-"), "")
+        written = next((word.text for word in command.words[1:] if word.text[:1] != "-"), "")
     documents: Sequence[Document] = ()
     if name in _FEEDING:
         documents = documents_of(heredoc, said.file, said.variables)
@@ -101,9 +103,9 @@ def read_of(said: Said, text: str) -> Read:
         said: What was found.
         text: The whole text.
     """
-    if _LOCAL.search(text) or (is_guide(said.file) and not _REPLACED.search(text)):
+    if _LOCAL.search(text) or (said.file.lower().endswith(GUIDES) and not _REPLACED.search(text)):
         said.judgements = [_as_note(judgement) for judgement in said.judgements]
     items = [*said.items, *said.releases.values()]
-    files = (each for name, each in said.within.items() if name not in said.taken)
-    inner = [*said.inner, *(each for documents in files for each in documents)]
+    files = (item for name, item in said.within.items() if name not in said.taken)
+    inner = [*said.inner, *(document for documents in files for document in documents)]
     return Read(items, said.judgements, inner)

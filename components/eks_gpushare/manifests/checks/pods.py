@@ -107,7 +107,9 @@ def _may_see_all(container: Mapping[str, Any]) -> bool:
     # What is in capitals is no image: the operator fills it in.
     if not isinstance(image, str):
         return False
-    named = next((image.removeprefix(each) for each in _NVIDIAS if image.startswith(each)), "")
+    named = next(
+        (image.removeprefix(prefix) for prefix in _NVIDIAS if image.startswith(prefix)), ""
+    )
     return named.startswith(_OF_NODES) or image.isupper()
 
 
@@ -122,12 +124,12 @@ def _parts(
     spec: Mapping[str, Any],
 ) -> Iterator[tuple[FieldPath, Mapping[str, Any], Collection[str]]]:
     yield (), spec, fields.POD
-    for index, each in mappings(spec.get("tolerations")):
-        yield ("tolerations", index), each, fields.TOLERATION
+    for index, toleration in mappings(spec.get("tolerations")):
+        yield ("tolerations", index), toleration, fields.TOLERATION
     for part in _CONTAINERS:
-        for index, each in mappings(spec.get(part)):
-            yield (part, index), each, fields.CONTAINER
-            resources = each.get("resources")
+        for index, container in mappings(spec.get(part)):
+            yield (part, index), container, fields.CONTAINER
+            resources = container.get("resources")
             if isinstance(resources, dict):
                 yield (part, index, "resources"), resources, fields.RESOURCES
 
@@ -168,9 +170,9 @@ def _texts(spec: Mapping[str, Any]) -> Iterator[tuple[FieldPath, Any]]:
     selector = spec.get("nodeSelector")
     for key, value in selector.items() if isinstance(selector, dict) else ():
         yield ("nodeSelector", key), value
-    for index, each in mappings(spec.get("tolerations")):
+    for index, toleration in mappings(spec.get("tolerations")):
         for key in ("key", "value"):
-            yield ("tolerations", index, key), each.get(key)
+            yield ("tolerations", index, key), toleration.get(key)
     yield from _affinity(spec)
     for part in _WITH_ENV:
         for index, container in mappings(spec.get(part)):

@@ -137,7 +137,7 @@ def _is_of_node(path: str) -> bool:
     import posixpath
 
     clean = posixpath.normpath(f"/{path.lstrip('/')}")
-    return clean == "/" or any(clean == each or clean.startswith(f"{each}/") for each in _PATHS)
+    return clean == "/" or any(clean == path or clean.startswith(f"{path}/") for path in _PATHS)
 
 
 def _of_container(subject: Subject, container: Container) -> Iterator[str | Unjudged]:
@@ -158,9 +158,9 @@ def _capabilities(subject: Subject, container: Container, added: Any) -> Iterato
     if added is UNKNOWN or UNKNOWN in items(added):
         yield Unjudged(f"capabilities of the container {container.name}")
     too_many = sorted(
-        str(each)
-        for each in items(added)
-        if isinstance(each, str) and each.upper().removeprefix("CAP_") in _CAPABILITIES
+        str(item)
+        for item in items(added)
+        if isinstance(item, str) and item.upper().removeprefix("CAP_") in _CAPABILITIES
     )
     if too_many:
         yield (
