@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeGuard
 
@@ -22,19 +21,26 @@ from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.texts import TEXT_READERS
 from eks_gpushare.lint.references import references
 from eks_gpushare.lint.report import FileReport, Placed
-from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
+from eks_gpushare.lint.rules.files import UNREADABLE
 from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.scopes import Member, all_together, folders_named, scopes_of
 from eks_gpushare.lint.silencing import silenced
+from eks_gpushare.lint.unread import (
+    as_note,
+    cannot,
+    is_of_others,
+    not_read,
+    of_others,
+    told,
+    unreadable,
+)
 from eks_gpushare.lint.variants import is_loose
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.checks.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.files import ENDINGS
-from eks_gpushare.manifests.json_text import is_json_file
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS
-from eks_gpushare.manifests.placeholders import is_template
 from eks_gpushare.manifests.readers.helm_values import ValuesOf
 from eks_gpushare.manifests.readers.subcharts import SubchartValuesReader, subcharts
 from eks_gpushare.manifests.texts import read_texts, unreadable_character
@@ -53,7 +59,6 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.document import DocumentReader, Read
     from eks_gpushare.manifests.files import GivenFile
     from eks_gpushare.manifests.readers.subcharts import Subchart
-    from eks_gpushare.stack_file.yaml_problems import YamlProblem
 
 _YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")
 _MOST_WITHIN: Final = 4
@@ -117,12 +122,12 @@ class Reading:
         file.text, file.in_folder = given.text, given.in_folder
         if given.problem:
             file.readable = False
-            file.found.append(Placed(_unreadable(given.problem), None))
+            file.found.append(Placed(unreadable(given.problem), None))
         elif given.note:
-            file.found.append(Placed(_not_read(given.note), None))
+            file.found.append(Placed(not_read(given.note), None))
         elif not self._text(file, given.text) and not file.found:
             what = "It holds nothing" if not given.text.strip() else _NO_KIND
-            file.found.append(Placed(NOT_READ.finding((), f"{what}.", _GIVE), None))
+            file.found.append(Placed(not_read(what), None))
 
     def _text(self, file: _File, text: str) -> bool:
         """Read a text; whether something in it was known."""
@@ -135,17 +140,20 @@ class Reading:
             return False
         bad = unreadable_character(text)
         if bad is not None:
-            is_none = _is_of_others(file, text, bad)
+            is_none = is_of_others(file.name, text, bad, in_folder=file.in_folder)
             file.readable = file.readable and is_none
-            file.found.append(_of_others(bad) if is_none else _problem(bad))
+            file.found.append(of_others(bad) if is_none else cannot(bad))
             return False
-        texts = read_texts(text, file.name, most=max(0, min(MAX_ITEMS, _MOST_ITEMS - self.read)))
+        most = max(0, min(MAX_ITEMS, _MOST_ITEMS - self.read))
+        texts = read_texts(text, file.name, most=most, outlines=True)
         self.read += texts.items
-        if texts.problems and _is_of_others(file, text, texts.problems[0]):
-            file.found.append(_of_others(texts.problems[0]))
+        problems = texts.problems
+        if problems and is_of_others(file.name, text, problems[0], in_folder=file.in_folder):
+            file.found.append(of_others(texts.problems[0]))
             return True
-        for problem in texts.problems:
-            self._yaml_problem(file, problem, text)
+        for placed in (told(problem, text) for problem in problems):
+            file.found.append(placed)
+            file.readable = file.readable and placed.finding.code != UNREADABLE.id
         if posixpath.normpath(file.name) in self.kustomizations.patch_files:
             file.kinds["Kustomize patch"] = None  # of an object that is judged with it
             return True
@@ -156,22 +164,8 @@ class Reading:
         ]
         known = [self._document(file, document, 0) for document in built]
         if not any(known) and file.in_folder:  # such as values of a chart of others
-            file.found = [_as_note(placed) for placed in file.found]
+            file.found = [as_note(placed) for placed in file.found]
         return any(known)
-
-    def _yaml_problem(self, file: _File, problem: YamlProblem, text: str) -> None:
-        if problem.kind == "duplicate":
-            message = f"{problem.message[:1].upper()}{problem.message[1:]}."
-            found = TWICE.finding(problem.path, message, _sentence(problem.fix))
-            file.found.append(Placed(found, Position(problem.line, problem.column)))
-        elif is_template(text, problem.line):
-            message = "It is a template that is not rendered, so it is not checked."
-            fix = "Give what it makes: helm template CHART | eks-gpushare lint -"
-            found = TEMPLATE.finding((), message, fix)
-            file.found.append(Placed(found, Position(problem.line, problem.column)))
-        else:
-            file.readable = False
-            file.found.append(_problem(problem))
 
     def _document(self, file: _File, document: Document, depth: int) -> bool:
         self.documents += 1
@@ -276,23 +270,7 @@ class Reading:
         return tuple(file.report(day) for file in self.files.values())
 
 
-_FIXES: Final = {
-    "size": "give a smaller file, or parts of it",
-    "depth": "give a file with fewer levels",
-    "alias": "define the anchor above its use, in the same document",
-    "documents": "begin each document with ---",
-}
-"""What to do where the parser does not tell."""
-_MAY_BE_OURS: Final = re.compile(r"apiVersion|nvidia|gpu|planned_values|AWS::", re.IGNORECASE)
-"""What a file of JSON is about that is worth a word where it cannot be read."""
-_IS_OURS: Final = re.compile(
-    r"^ *(?:- )?[\"']?apiVersion[\"']?:|nvidia\.com/|\bmig-configs\b|\btimeSlicing\b|\bAWS::"
-    r"|\bdevicePlugin\b|\bmigStrategy\b",
-    re.MULTILINE,
-)
-"""What one of YAML is about then."""
 _NO_KIND = "It is of no kind that is read"
-_GIVE = "Leave it out, or see docs/lint.md for what is read."
 
 
 def read_files(files: Iterable[GivenFile], declared: Declared | None = None) -> Reading:
@@ -372,45 +350,6 @@ def _finding(judgement: Judgement, at: tuple[str | int, ...]) -> Finding:
         return judgement.rule.finding(at, message, "Give files with the final values.", "info")
     rule = judgement.rule
     return rule.finding(at, judgement.message, judgement.fix, judgement.severity)
-
-
-def _problem(problem: YamlProblem) -> Placed:
-    message = _sentence(problem.message)
-    fix = problem.fix or _FIXES.get(problem.kind, "correct it, or leave the file out")
-    found = UNREADABLE.finding(problem.path, message, _sentence(fix))
-    return Placed(found, Position(problem.line, problem.column))
-
-
-def _unreadable(why: str) -> Finding:
-    return UNREADABLE.finding((), f"It cannot be read: {why}.", "Give a file that can be read.")
-
-
-def _not_read(why: str) -> Finding:
-    return NOT_READ.finding((), _sentence(why), _GIVE)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-def _of_others(problem: YamlProblem) -> Placed:
-    what = f"{_sentence(problem.message)} Nothing in it is of Kubernetes or GPUs."
-    return Placed(NOT_READ.finding((), what, _GIVE), None)
-
-
-def _as_note(placed: Placed) -> Placed:
-    """A finding of a file of no known kind."""
-    if placed.finding.code != TWICE.id:
-        return placed
-    return placed._replace(finding=replace(placed.finding, severity="info"))
-
-
-def _is_of_others(file: _File, text: str, problem: YamlProblem) -> bool:
-    """Whether a file that cannot be read is none that this is about, but of another tool."""
-    if is_json_file(file.name):
-        return not (_MAY_BE_OURS.search(text) or "{{" in text)
-    is_one = file.in_folder and problem.kind != "duplicate" and not is_template(text, problem.line)
-    return is_one and _IS_OURS.search(text) is None
 
 
 def _is_yaml(name: str) -> bool:

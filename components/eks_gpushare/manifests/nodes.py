@@ -8,7 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.manifests.placeholders import is_comment_for_value, is_placeholder
+from eks_gpushare.manifests.placeholders import (
+    is_comment_for_value,
+    is_key_alone,
+    is_placeholder,
+)
 from eks_gpushare.manifests.scalars import function_of, plain_scalar, tagged_scalar
 from eks_gpushare.stack_file.composer import Composer, Node
 
@@ -45,6 +49,11 @@ class KubernetesComposer(Composer):
 
     def _made(self, node: Node) -> Node:
         """The short form of one of CloudFormation's functions is as its long form."""
+        value = node.value
+        if node.flow and isinstance(value, dict) and list(value.values()) == [None]:
+            span = node.span
+            if is_key_alone(self._text[span.start : span.end]):
+                node.value, node.children = UNKNOWN, {}
         function = function_of(node.tag)
         return node if function is None else node.wrapped(function)
 
@@ -55,6 +64,8 @@ class KubernetesComposer(Composer):
             return self._no_text(event, node)
         if isinstance(node.value, str):
             return node.value
+        if node.value is UNKNOWN and not node.raw:
+            return self._text[node.span.start : node.span.end]
         if isinstance(node.value, bool):
             return "true" if node.value else "false"
         return str(getattr(event, "value", node.value))

@@ -48,11 +48,13 @@ _WORDS: Final = re.compile(
     (?: PLACE_?HOLDER | REPLACE(?:_?ME|_WITH|_THIS)? | CHANGE_?ME | CHANGE_THIS | YOUR | INSERT
       | TODO | TBD | FIXME | FILL_?ME | FILL_IN | SET_?ME | HERE )
     (?:$|[^A-Za-z0-9])
-    | (?i: (?:^|[^a-z0-9])(?: your[-_][a-z] | (?:replace|change)[-_]?me | placeholder
+    | (?i: (?:^|[^a-z0-9])(?: your[-_][a-z] | (?:replace|change)[-_]?me(?![a-z])
+      | placeholder(?![a-z])
       | (?:replace|insert|enter|put|fill)[-_](?:with|your|this|in|here) | [-_]here$ ) )
     """,
     re.VERBOSE,
 )
+_ALONE: Final = re.compile(r"\{{1,2}[ ]?[A-Za-z_.][\w.-]*[ ]?\}{1,2}")
 _SIGN: Final = re.compile(r"[{$<%@\[#\ue000]|__")
 """What each of those has one of that may stand anywhere, so that one look tells most texts."""
 _LONGEST_VALUE: Final = 4096
@@ -85,6 +87,11 @@ def is_placeholder(text: str) -> bool:
     return is_word(bare)
 
 
+def is_key_alone(text: str) -> bool:
+    """Whether a mapping of YAML is a sign such as `{user}`, which it takes for a key."""
+    return _ALONE.fullmatch(text) is not None
+
+
 def is_word(text: str) -> bool:
     """Whether a text without blanks says of itself that it is yet to be filled in."""
     return _WORD_SIGN.search(text) is not None and _WORDS.search(text) is not None
@@ -95,7 +102,7 @@ _UNREADABLE: Final = re.compile(
     (?P<before>(?:^|(?<=[\s,\[]))[ ]*|(?<=[:=-][ ]))
     (?P<sign>
       \{\{[^\n]{0,200}?\}\} | \{%[^\n]{0,200}?%\} | %\{[^\n]{0,200}?\} | <%[^\n]{0,200}?%>
-      | \{[A-Za-z_][\w.-]{0,80}\}
+      | \{[A-Za-z_][\w.-]{0,80}\} | \$\{[^{}\n]{1,200}\} | <[A-Za-z][^<>\n]{0,200}>
       | @@?\w[\w.-]*@@? | %%\w[\w.-]*%% | %\w+%? | `[^`\n]{0,200}` | \[\[[^\n]{0,200}?\]\]
     )
     (?P<rest>(?:[^\s,\]}\#:]|:(?=\S))*)

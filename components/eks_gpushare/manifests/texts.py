@@ -66,7 +66,7 @@ def read_texts(
     block: BlockScalar | None = None,
     editable: bool = True,
     most: int = MAX_ITEMS,
-    outlines: bool = True,
+    outlines: bool = False,
 ) -> Texts:
     """The documents of a text of YAML or JSON; never raises.
 
@@ -135,11 +135,9 @@ def texts_within(document: Document, path: FieldPath) -> Texts | None:
         return None
     block = _block(outer, entry.node, (*document.at, *path))
     if block is not None:
-        return read_texts(
-            value, document.file, block=block, editable=document.editable, outlines=False
-        )
+        return read_texts(value, document.file, block=block, editable=document.editable)
     at = outer.in_file(entry.key.line, entry.key.column)
-    return read_texts(value, document.file, place=lambda _: at, outlines=False)
+    return read_texts(value, document.file, place=lambda _: at)
 
 
 def place_within(document: Document, path: FieldPath) -> Position | None:
@@ -232,8 +230,13 @@ def _outline(part: str) -> dict[str, Any] | None:
         return None
     told: dict[str, Any] = {key: each[1] for key, each in said.items() if each and key != "name"}
     name = said["name"]
-    told["metadata"] = {"name": name[1] if name else UNKNOWN, "namespace": UNKNOWN}
-    return told | dict.fromkeys(("spec", "data", "binaryData", "hard"), UNKNOWN)
+    told["metadata"] = {"name": name[1] if name else UNKNOWN}
+    keys = ["data" if told["kind"] == "ConfigMap" else "spec"]
+    if told["apiVersion"].startswith("eksctl.io/"):
+        keys = ["nodeGroups", "managedNodeGroups"]
+    else:
+        told["metadata"]["namespace"] = UNKNOWN
+    return told | dict.fromkeys(keys, UNKNOWN)
 
 
 def _document(

@@ -257,7 +257,8 @@ def _pods(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> Iter
 
 def _is_labelled(workload: Workload, selector: Any) -> bool:
     """Whether a controller may give pods a label that is selected, which their template has not."""
-    keys = [key for key, _ in pairs(selector) if key not in (workload.labels or {})]
+    own = {key for key, _ in pairs(workload.labels)}
+    keys = [key for key, _ in pairs(selector) if key not in own]
     if workload.kind in (*_BUILT_IN, "DaemonSet", "Pod"):
         return any(key in _OF_CONTROLLERS for key in keys)
     return any("/" in key and not key.startswith(_OF_PEOPLE) for key in keys) or any(
