@@ -139,9 +139,7 @@ def test_a_document_that_cannot_be_read_keeps_none_of_the_others_from_being_judg
 
 
 def test_what_cannot_be_read_may_be_what_is_named() -> None:
-    config = (
-        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: shares\ndata: {{ x\n  y\n"
-    )
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: shares\ndata: {{ x\n  y\n"
     install = "helm install p nvdp/nvidia-device-plugin -n gpu --set config.name=shares\n"
     assert alarms({"a.yaml": config, "i.sh": install}) == []
 

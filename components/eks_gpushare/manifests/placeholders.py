@@ -8,7 +8,9 @@ printf, batch files, and what authors of guides write.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
+
+from eks_gpushare.inventory.source import UNKNOWN
 
 GAP: Final = "\ue000"
 """Stands in a text for what is not known."""
@@ -99,11 +101,11 @@ def is_word(text: str) -> bool:
 
 _UNREADABLE: Final = re.compile(
     r"""
-    (?P<before>(?:^|(?<=[\s,\[]))[ ]*|(?<=[:=-][ ]))
-    (?P<sign>
-      \{\{[^\n]{0,200}?\}\} | \{%[^\n]{0,200}?%\} | %\{[^\n]{0,200}?\} | <%[^\n]{0,200}?%>
+    (?P<before>(?:^|(?<=[\s,\[]))[ ]{0,80}|(?<=[:=-][ ]))
+    (?P<sign>[\w./-]{0,80}
+      (?:\{\{[^\n]{0,200}?\}\} | \{%[^\n]{0,200}?%\} | %\{[^\n]{0,200}?\} | <%[^\n]{0,200}?%>
       | \{[A-Za-z_][\w.-]{0,80}\} | \$\{[^{}\n]{1,200}\} | <[A-Za-z][^<>\n]{0,200}>
-      | @@?\w[\w.-]*@@? | %%\w[\w.-]*%% | %\w+%? | `[^`\n]{0,200}` | \[\[[^\n]{0,200}?\]\]
+      | @@?\w[\w.-]*@@? | %%\w[\w.-]*%% | %\w+%? | `[^`\n]{0,200}` | \[\[[^\n]{0,200}?\]\])
     )
     (?P<rest>(?:[^\s,\]}\#:]|:(?=\S))*)
     """,
@@ -163,6 +165,20 @@ def with_gaps(text: str) -> str | None:
 
     made = _UNREADABLE.sub(gap, text)
     return None if made == text else made
+
+
+def has_signs(text: str) -> bool:
+    """Whether a text has a sign that its syntax would not take, at any line."""
+    return len(text) < _LONGEST and (_MARKS.search(text) or _LINE.search(text)) is not None
+
+
+def without_placeholders(value: Any) -> Any:
+    """A plain value with `UNKNOWN` for what is yet to be filled in."""
+    if isinstance(value, dict):
+        return {key: without_placeholders(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [without_placeholders(item) for item in value]
+    return UNKNOWN if isinstance(value, str) and is_placeholder(value) else value
 
 
 def is_template(text: str, line: int) -> bool:

@@ -82,6 +82,17 @@ def _agents(document: Document) -> Iterator[Release]:
 
 def _groups(document: Document) -> Iterator[Nodes]:
     for kind in (MANAGED, SELF_MANAGED):
+        if at(document.value, kind) is UNKNOWN:
+            source = Source("node groups that are not known", document, (kind,))
+            yield Nodes(
+                source=source,
+                name=UNKNOWN,
+                provisioner="managed" if kind == MANAGED else "selfManaged",
+                instance_types=UNKNOWN,
+                labels=UNKNOWN,
+                taints=UNKNOWN,
+                ami=UNKNOWN,
+            )
         for index, group in enumerate(items(at(document.value, kind))):
             if isinstance(group, dict):
                 yield _nodes(document, kind, index, group)

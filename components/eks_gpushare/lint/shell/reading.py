@@ -33,7 +33,9 @@ MAX_CHARACTERS: Final = 128 * 1024
 """Longest script or documentation that is read."""
 GUIDES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc")
 """Endings of documentation."""
-_LOCAL: Final = re.compile(r"\b(?:minikube|k3d|nvkind|kubeadm|microk8s|kind (?:create|get|load))\b")
+_LOCAL: Final = re.compile(
+    r"\b(?:minikube|k3d|nvkind|kubeadm|microk8s|kind (?:create|get|load)|kind/.*\.sh)\b"
+)
 """Clusters whose nodes nobody replaces."""
 _REPLACED: Final = re.compile(r"\b(?:eks|eksctl|nodegroup|karpenter)\b|node group", re.IGNORECASE)
 """Words of guides for nodes that come and go by themselves."""
@@ -103,7 +105,9 @@ def read_of(said: Said, text: str) -> Read:
         said: What was found.
         text: The whole text.
     """
-    if _LOCAL.search(text) or (said.file.lower().endswith(GUIDES) and not _REPLACED.search(text)):
+    if _LOCAL.search(f"{text}\n{said.file}") or (
+        said.file.lower().endswith(GUIDES) and not _REPLACED.search(text)
+    ):
         said.judgements = [_as_note(judgement) for judgement in said.judgements]
     items = [*said.items, *said.releases.values()]
     files = (item for name, item in said.within.items() if name not in said.taken)
