@@ -70,6 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show which files are taken for those of one cluster and why, and check nothing",
     )
+    parser.add_argument(
+        "--no-respect-gitignore",
+        action="store_true",
+        help="read what git ignores too; what is named is read in any case",
+    )
     add_output_argument(parser)
     migration.add_arguments(parser)
 
@@ -150,7 +155,7 @@ def _explain(options: argparse.Namespace, declared: Declared) -> int:
     from eks_gpushare.lint.dispatch import read_files
     from eks_gpushare.manifests.files import given_files
 
-    reading = read_files(given_files(options.files), declared)
+    reading = read_files(given_files(options.files, ignored=options.no_respect_gitignore), declared)
     scopes = [(scope, sorted(scope.files or reading.files)) for scope in reading.scopes()]
     if options.json:
         document = [
@@ -175,7 +180,7 @@ def _linted(
     from eks_gpushare.lint.dispatch import lint_files
     from eks_gpushare.manifests.files import given_files
 
-    files = given_files(options.files)
+    files = given_files(options.files, ignored=options.no_respect_gitignore)
     if not (writes or options.diff):
         return None, lint_files(files, stack, declared)
     from eks_gpushare.lint.fixes import fixed_files

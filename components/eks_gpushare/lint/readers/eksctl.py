@@ -44,7 +44,8 @@ class EksctlReader:
         """Whether it is one, of any version."""
         value = document.value
         version = at(value, "apiVersion")
-        return isinstance(version, str) and version.startswith("eksctl.io/")
+        is_one = at(value, "kind") in ("ClusterConfig", None, UNKNOWN)
+        return is_one and isinstance(version, str) and version.startswith("eksctl.io/")
 
     def read(self, document: Document) -> Read:
         """Its node groups, and what is wrong in it."""

@@ -37,6 +37,7 @@ _LOCAL: Final = re.compile(
     r"\b(?:minikube|k3d|nvkind|kubeadm|microk8s|kind (?:create|get|load)|kind/.*\.sh)\b"
 )
 """Clusters whose nodes nobody replaces."""
+_OF_GPUS: Final = re.compile(r"nvidia|gpu|mig|mps|accelerator|cuda", re.IGNORECASE)
 _REPLACED: Final = re.compile(r"\b(?:eks|eksctl|nodegroup|karpenter)\b|node group", re.IGNORECASE)
 """Words of guides for nodes that come and go by themselves."""
 _FEEDING: Final = ("cat", "tee", "kubectl", "oc", "k", "helm", "eksctl", "echo")
@@ -91,9 +92,11 @@ def _take_heredoc(command: Command, said: Said) -> None:
         said.inner += documents
 
 
-def _as_note(judgement: Judgement) -> Judgement:
-    """What is done by hand, as a note where nothing tells that nodes come and go."""
-    if isinstance(judgement, Problem) and judgement.rule is BY_HAND:
+def _as_note(judgement: Judgement, local: bool) -> Judgement:  # noqa: FBT001  (private)
+    """What is done by hand, as a note where nothing tells that nodes come and go, or of GPUs."""
+    if not isinstance(judgement, Problem) or judgement.rule is not BY_HAND:
+        return judgement
+    if local or _OF_GPUS.search(judgement.message) is None:
         return replace(judgement, severity="info")
     return judgement
 
@@ -105,10 +108,9 @@ def read_of(said: Said, text: str) -> Read:
         said: What was found.
         text: The whole text.
     """
-    if _LOCAL.search(f"{text}\n{said.file}") or (
-        said.file.lower().endswith(GUIDES) and not _REPLACED.search(text)
-    ):
-        said.judgements = [_as_note(judgement) for judgement in said.judgements]
+    guide = said.file.lower().endswith(GUIDES)
+    local = _LOCAL.search(f"{text}\n{said.file}") or (guide and not _REPLACED.search(text))
+    said.judgements = [_as_note(judgement, bool(local)) for judgement in said.judgements]
     items = [*said.items, *said.releases.values()]
     files = (item for name, item in said.within.items() if name not in said.taken)
     inner = [*said.inner, *(document for documents in files for document in documents)]

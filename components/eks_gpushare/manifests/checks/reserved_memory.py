@@ -165,7 +165,10 @@ def _part(program: _Program, container: Any) -> float | None:
     words = [text(item) for key in ("command", "args") for item in items(at(container, key))]
     if UNKNOWN in words:
         return None
-    line = " ".join(map(str, words))
+    return _by_flag(program, " ".join(map(str, words)))
+
+
+def _by_flag(program: _Program, line: str) -> float | None:
     for flag in program.flags:
         found = re.search(rf"{flag}(?:=|\s+)([0-9.]+)", line, re.ASCII)
         if found is not None:
