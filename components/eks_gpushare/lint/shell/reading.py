@@ -92,13 +92,13 @@ def _take_heredoc(command: Command, said: Said) -> None:
         said.inner += documents
 
 
-def _as_note(judgement: Judgement, local: bool) -> Judgement:  # noqa: FBT001  (private)
-    """What is done by hand, as a note where nothing tells that nodes come and go, or of GPUs."""
+def _as_note(judgement: Judgement, only_of_gpus: bool) -> Judgement:  # noqa: FBT001  (private)
+    """What is put on nodes by hand as a note, but what guides for GPUs put there."""
     if not isinstance(judgement, Problem) or judgement.rule is not BY_HAND:
         return judgement
-    if local or _OF_GPUS.search(judgement.message) is None:
-        return replace(judgement, severity="info")
-    return judgement
+    if only_of_gpus and _OF_GPUS.search(judgement.message) is not None:
+        return judgement
+    return replace(judgement, severity="info")
 
 
 def read_of(said: Said, text: str) -> Read:
@@ -110,7 +110,8 @@ def read_of(said: Said, text: str) -> Read:
     """
     guide = said.file.lower().endswith(GUIDES)
     local = _LOCAL.search(f"{text}\n{said.file}") or (guide and not _REPLACED.search(text))
-    said.judgements = [_as_note(judgement, bool(local)) for judgement in said.judgements]
+    if local or guide:
+        said.judgements = [_as_note(judgement, not local) for judgement in said.judgements]
     items = [*said.items, *said.releases.values()]
     files = (item for name, item in said.within.items() if name not in said.taken)
     inner = [*said.inner, *(document for documents in files for document in documents)]
