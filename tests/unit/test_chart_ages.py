@@ -60,7 +60,7 @@ SOME = ChartAges(
         (("a", "b", "x"), "0.3.0", True, None),
         (("c", "x"), "0.2.0", False, "0.3.0"),
         (("d",), "0.2.0", False, None),  # as far as the table goes
-        (("a", "b"), "any", True, None),
+        (("a", "b"), "any", False, None),
     ],
 )
 def test_a_value_was_read_from_its_first_release_to_its_last(
@@ -68,6 +68,12 @@ def test_a_value_was_read_from_its_first_release_to_its_last(
 ) -> None:
     assert SOME.was_read(place, version) is was_read
     assert SOME.came_after(place, version) == came
+
+
+def test_what_was_read_itself_is_told_from_what_it_was_in() -> None:
+    assert SOME.had(("a",))
+    assert SOME.had(("a", "b"))
+    assert not SOME.had(("c", "x"))
 
 
 def test_the_history_of_a_chart_of_others_is_not_known() -> None:

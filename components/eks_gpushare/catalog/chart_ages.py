@@ -43,11 +43,14 @@ class ChartAges(NamedTuple):
         """The ages of a place, of what it is in, and of what is in it."""
         return [age for other, age in self.places.items() if _are_related(place, other)]
 
-    def was_read(self, place: Place, version: str | None) -> bool:
-        """Whether a release read a value that the newest does not; None stands for any release."""
-        found = self.of(place)
-        exact = parse_version(version) if version is not None else None
-        return any(exact is None or age.covers(exact) for age in found)
+    def had(self, place: Place) -> bool:
+        """Whether some release read that very value, not only all of what it is in."""
+        return any(other[: len(place)] == place for other in self.places)
+
+    def was_read(self, place: Place, version: str) -> bool:
+        """Whether a release read a value that the newest does not."""
+        exact = parse_version(version)
+        return exact is not None and any(age.covers(exact) for age in self.of(place))
 
     def came_after(self, place: Place, version: str) -> str | None:
         """The release that a value of the newest came with, if that is behind another."""

@@ -83,8 +83,7 @@ def _unread(
             yield Problem(IDLE_VALUE, release.source, path, message, fix)
             continue
         fix = _HINTS.get(place, fix)
-        once = not release.version and ages is not None and ages.was_read(place, None)
-        if once and fix == "Remove it.":
+        if not release.version and ages is not None and ages.had(place):
             continue  # which version it is for is not said, and one had it
         # A version to come may have the value, unless something else was meant.
         severity: Severity | None = None if release.version or fix != "Remove it." else "warning"
