@@ -17,8 +17,8 @@ import pytest
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
-from eks_gpushare.manifests.placeholders import is_placeholder, is_template, with_gaps
-from eks_gpushare.manifests.shell.words import GAP, commands
+from eks_gpushare.manifests.placeholders import GAP, is_placeholder, is_template, with_gaps
+from eks_gpushare.manifests.shell.words import commands
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
