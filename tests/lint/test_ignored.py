@@ -1,4 +1,4 @@
-"""What git ignores is not read of a folder: as git itself says, where it is there."""
+"""What git ignores is not read of a folder: as git itself says."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ def test_the_patterns_of_each_folder_count_as_git_counts_them(repository: Path) 
     ignored = Ignored()
     found = {name for name in FILES if ignored(repository / name)}
 
-    git = shutil.which("git")
-    if git is None:
-        pytest.skip("there is no git to ask")
+    git = shutil.which("git") or "git"
     shutil.rmtree(repository / ".git")
     subprocess.run((git, "init", "-q", str(repository)), check=True)
     (repository / ".git/info/exclude").write_text(PATTERNS[".git/info/exclude"])
