@@ -439,7 +439,7 @@ FILE = {"args": ["--config-file=/etc/own/c.yaml"]}
     ],
 )
 def test_a_plugin_written_out_goes_by_its_arguments(workload: Workload, expected: Any) -> None:
-    found = written_config(inventory(*MAPS), workload)
+    found = written_config(inventory(*MAPS), workload, NodeKind(nodes("g6.xlarge"), None))
 
     assert (found and (found.mig_strategy, found.replicas.get(GPU, 0))) == expected
 

@@ -41,11 +41,12 @@ NEWEST = KEYS.version
     [
         ({"configs": {"name": "a"}}, NEWEST, None),
         ({"configs": {"name": "a"}}, f"v{NEWEST.removeprefix('v')}", None),
-        ({"configs": {"name": "a"}}, "0.1.0", None),  # something else was meant
+        ({"configs": {"name": "a"}}, "0.14.0", None),
+        ({"configs": {"name": "a"}}, "", None),  # something else was meant
         ({"unheardOf": 1}, NEWEST, None),
-        ({"unheardOf": 1}, "0.1.0", "warning"),
-        ({"unheardOf": 1}, UNKNOWN, "warning"),
+        ({"unheardOf": 1}, "v0.14.0", None),
         ({"unheardOf": 1}, "", "warning"),
+        ({"mps": {"root": "/run"}}, "0.14.5", None),  # it came later
     ],
 )
 def test_of_another_version_the_chart_may_have_had_the_value(
@@ -67,6 +68,14 @@ def test_of_another_version_the_chart_may_have_had_the_value(
         operator({"operator": {"defaultRuntime": "docker"}}, version="v1.9.0"),
         operator({"psp": {"enabled": False}}, version="v1.9.0"),
         operator({"psp": {"enabled": False}}),
+        plugin({"unheardOf": 1}, version="0.1.0"),
+        plugin({"unheardOf": 1}, version=UNKNOWN),
+        plugin({"unheardOf": 1}, version="~0.17"),
+        plugin({"nfd": {"enableNodeFeatureApi": True}}, version="0.14.0"),
+        plugin({"nfd": {"enableNodeFeatureApi": True}}),
+        plugin({"legacyDaemonsetAPI": True}, version="0.14.5"),
+        plugin({"mps": {"root": "/run"}}, version="0.15.0"),
+        operator({"cdi": {"default": True}}, version="v24.9.0"),
     ],
 )
 def test_values_that_are_read_or_not_known(release: Item) -> None:

@@ -10,7 +10,7 @@ from foreign_reading import items, placed, problems, read_text_with
 from eks_gpushare.inventory.items import Nodes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.markdown import MarkdownReader, blocks
-from eks_gpushare.manifests.snippets import filled, read_snippet, without_placeholders
+from eks_gpushare.manifests.snippets import expanded, read_snippet
 
 DOCUMENTATION = MarkdownReader()
 
@@ -94,6 +94,8 @@ def value_of(text: str) -> Any:
         ("'${KNOWN}': 1", {"b": 1}),
         ("$UNKNOWN: 1", {"$UNKNOWN": 1}),
         ("a: |\n  x: $UNKNOWN\n  y: $KNOWN", {"a": "x: $UNKNOWN\ny: b"}),
+        ("a: `command`", {"a": UNKNOWN}),
+        ("a: x-$(command)-y", {"a": UNKNOWN}),
         ("a: |\n  $UNKNOWN\n", {"a": UNKNOWN}),
         ("a: 5$", {"a": "5$"}),
     ],
@@ -101,18 +103,7 @@ def value_of(text: str) -> Any:
 def test_variables_of_a_here_document(text: str, expected: Any) -> None:
     variables = {"KNOWN": "b", "COUNT": "3", "ARABIC": "\u0663"}
 
-    assert filled(value_of(text), variables).value == expected
-
-
-def test_placeholders_of_documentation_are_not_known() -> None:
-    document = value_of("a: <your name>\nb: [<x>, z]\nc: {d: <e f>}\ng: a<b>\n")
-
-    assert without_placeholders(document).value == {
-        "a": UNKNOWN,
-        "b": [UNKNOWN, "z"],
-        "c": {"d": UNKNOWN},
-        "g": "a<b>",
-    }
+    assert value_of(expanded(text, variables)).value == expected
 
 
 def test_a_character_that_yaml_has_not_is_told_at_its_line() -> None:

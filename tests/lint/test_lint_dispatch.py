@@ -254,7 +254,7 @@ def test_scalars_are_those_of_kubernetes() -> None:
         "1": True,
         "i": UNKNOWN,
         "j": UNKNOWN,
-        "k": "$(B)",
+        "k": UNKNOWN,
     }
 
 

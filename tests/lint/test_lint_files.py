@@ -106,7 +106,12 @@ def test_what_is_no_file_is_not_waited_for(folder: Path) -> None:
     (folder / "loop.yaml").symlink_to("loop.yaml")
     (folder / "gone.yaml").symlink_to("nowhere")
 
-    assert [each.problem for each in given_files(["."])] == [
+    assert [each.note for each in given_files(["."])] == [
+        "it is not read: no such file or directory",
+        "it is not read: too many levels of symbolic links",
+        "it is not read: it is a named pipe, not a file",
+    ]
+    assert [each.problem for each in given_files(["gone.yaml", "loop.yaml", "pipe.yaml"])] == [
         "no such file or directory",
         "too many levels of symbolic links",
         "it is a named pipe, not a file",
@@ -134,8 +139,9 @@ def test_a_folder_stands_for_what_lies_below(folder: Path) -> None:
     (folder / "empty").mkdir()
 
     found = {each.name: each.note for each in given_files([".", "b/z.yml", "empty"])}
-    assert list(found) == ["a.json", "b/pic.txt", "b/z.yml", "b/c/a.yaml", "empty"]
-    assert found["b/pic.txt"] == "it is no text: it holds a NUL byte"
+    assert list(found) == ["a.json", "b/pic.txt", "b/z.yml", "b/c/a.yaml", ".", "empty"]
+    assert found["."] == "1 file below it is of no kind that is read: 1 .py"
+    assert found["b/pic.txt"] == "it is not read: it is no text: it holds a NUL byte"
     endings = ".yaml, .yml, .json, .toml, .sh"
     assert found["empty"] == f"nothing below it has an ending such as {endings}"
 

@@ -176,7 +176,7 @@ def test_what_git_ignores_is_not_written(folder: Path, capsys: pytest.CaptureFix
     for name in ("deploy/local.yaml", "deploy/a.yaml"):
         Path(name).write_text(PLUGIN)
 
-    main(["lint", "--fix", "deploy"])
+    main(["lint", "--fix", "deploy", "deploy/local.yaml"])
     assert Path("deploy/local.yaml").read_text() == PLUGIN
     assert Path("deploy/a.yaml").read_text() == PLUGIN.replace("renameby", "renameBy").replace(
         "Bydefault", "ByDefault"

@@ -14,7 +14,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests import charts, plain, toml_text
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.retired import retired_words
-from eks_gpushare.manifests.scalars import plain_scalar, tagged_scalar, templated
+from eks_gpushare.manifests.scalars import plain_scalar, tagged_scalar
 from eks_gpushare.manifests.texts import read_texts
 from eks_gpushare.manifests.yaml_text import YamlText
 
@@ -62,23 +62,6 @@ def test_a_tag_decides_what_a_scalar_is(tag: str, text: str, value: Any) -> None
     found = tagged_scalar(tag, text)
 
     assert (found, type(found)) == (value, type(value))
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("{{ .Values.gpu }}", True),
-        ("a ${POOL} b", True),
-        ("${POOL}\n", True),
-        ("{ a: b }", False),
-        ("$POOL", False),
-        ("echo ${POOL}\necho {{ x }}", False),
-        ("${5}", False),
-        ("", False),
-    ],
-)
-def test_a_text_may_be_yet_to_be_filled_in(text: str, expected: bool) -> None:
-    assert templated(text) is expected
 
 
 @pytest.mark.parametrize(

@@ -303,7 +303,6 @@ def seeing(value: Any, **more: Any) -> dict[str, Any]:
         seeing("all", image="my-nvidia/cuda:12"),
         # What users build on, and run.
         seeing("all", image="nvcr.io/nvidia/cuda:12"),
-        seeing("all", image=UNKNOWN),
         {"initContainers": seeing("all")["containers"]},
     ],
 )
@@ -326,6 +325,7 @@ def test_devices_by_hand_are_found(spec: Any) -> None:
         seeing("all", image="nvcr.io/nvidia/k8s/dcgm-exporter:4"),
         seeing("all", image="nvidia/dcgm-exporter:4"),
         seeing("all", image="FILLED_BY_THE_OPERATOR"),
+        seeing("all", image=UNKNOWN),
         container(env=[{"name": "CUDA_VISIBLE_DEVICES", "value": "0"}]),
     ],
 )

@@ -17,7 +17,7 @@ import json
 import sys
 import tarfile
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 from template_reads import merged, reads
@@ -93,14 +93,16 @@ def read_chart(folder: Path) -> Chart:
     for file in sorted(folder.rglob("*")):
         name = file.relative_to(folder).as_posix()
         if file.suffix == ".tgz":
-            files |= {f"charts/{inner}": text for inner, text in _unpacked(file)}
+            with file.open("rb") as opened:
+                files |= {f"charts/{inner}": text for inner, text in unpacked(opened)}
         elif file.is_file() and file.suffix in {".yaml", ".yml", ".tpl"}:
             files[name] = file.read_text(encoding="utf-8")
     return Chart(files)
 
 
-def _unpacked(file: Path) -> Iterator[tuple[str, str]]:
-    with tarfile.open(file) as archive:
+def unpacked(file: IO[bytes]) -> Iterator[tuple[str, str]]:
+    """The files of a packed chart, by their paths in the archive."""
+    with tarfile.open(fileobj=file) as archive:
         for member in archive:
             content = archive.extractfile(member)
             if content and PurePosixPath(member.name).suffix in {".yaml", ".yml", ".tpl"}:
@@ -154,7 +156,7 @@ def keys(name: str, version: str, chart: Chart, hints: Mapping[str, Any]) -> dic
     idle = {leaf for leaf in stated if not _below(leaf, read) and not _below(leaf, theirs)}
     return {
         "version": version,
-        "source": SOURCES[name].format(version),
+        "source": SOURCES.get(name, "").format(version),
         "read": _texts(place for place in ends if not _below(place, whole)),
         "whole": _texts(place for place in whole if not _below(place, whole - {place})),
         "idle": _texts(idle),

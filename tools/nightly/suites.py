@@ -57,6 +57,12 @@ SUITES: Final = (
         ("EKS_GPUSHARE_TEST_EDITS=5000",),
     ),
     Suite(
+        "placeholders",
+        "5,000 signs of what is yet to be filled in, put into right files, bring no alarm",
+        ("tests/lint/test_placeholders.py",),
+        ("EKS_GPUSHARE_TEST_PLACEHOLDERS=5000",),
+    ),
+    Suite(
         "at-length",
         "labs that are killed, hung or large leave nothing; stacks together are as in processes of"
         " their own; costs of 500 stacks add up; a real pre-commit runs the hooks; pip and"

@@ -78,6 +78,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="most findings that the text shows, the worst first; 0 shows all, each by itself "
         "(default: all, those of one cause together)",
     )
+    parser.add_argument(
+        "--no-respect-gitignore",
+        action="store_true",
+        help="read what git ignores too; what is named is read in any case",
+    )
     add_output_argument(parser)
     lint_options.add_arguments(parser)
     migration.add_arguments(parser)
@@ -213,7 +218,9 @@ def _explain(options: argparse.Namespace, settings: LintSettings) -> int:
     from eks_gpushare.lint.dispatch import read_files
     from eks_gpushare.manifests.files import given_files
 
-    files = list(given_files(options.files, settings.leaves_out))
+    files = list(
+        given_files(options.files, settings.leaves_out, ignored=options.no_respect_gitignore)
+    )
     declared = Declared(together=True) if options.together else settings.declared()
     reading = read_files(files, declared)
     scopes = [(scope, sorted(scope.files or reading.files)) for scope in reading.scopes()]

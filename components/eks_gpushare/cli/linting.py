@@ -45,7 +45,7 @@ def linted(
     from eks_gpushare.lint.declared import Declared
     from eks_gpushare.lint.streaming import Files, judged_in_parts
 
-    files = Files(options.files, settings.leaves_out)
+    files = Files(options.files, settings.leaves_out, ignored=options.no_respect_gitignore)
     declared = Declared(together=True) if options.together else settings.declared()
 
     def judge(part: list[GivenFile], everywhere: Naming | None) -> tuple[Found, Naming]:

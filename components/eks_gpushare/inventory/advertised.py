@@ -131,7 +131,7 @@ def _config(
         return None
     item = plugins[0].item
     if isinstance(item, Workload):
-        return written_config(inventory, item)
+        return written_config(inventory, item, kind)
     configs = configs_of(inventory, item)
     return None if configs is None else config_for(configs, kind)
 

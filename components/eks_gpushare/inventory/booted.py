@@ -29,9 +29,11 @@ def _booted(nodes: Nodes) -> Nodes:
         only |= new.keys()
         labels = {**new, **labels}
     if taints is not UNKNOWN and more.taints is not UNKNOWN:
-        passing = () if nodes.startup_taints is UNKNOWN else nodes.startup_taints
-        known = {(taint.key, taint.effect) for taint in (*taints, *passing)}
+        passing = nodes.startup_taints
+        known = {(taint.key, taint.effect) for taint in taints}
+        known |= {(taint.key, taint.effect) for taint in (() if passing is UNKNOWN else passing)}
         added = tuple(taint for taint in more.taints if (taint.key, taint.effect) not in known)
-        only |= {str(taint) for taint in added}
+        # Which of them a startup taint stands for is not known where those are not.
+        only |= set() if passing is UNKNOWN else {str(taint) for taint in added}
         taints = (*taints, *added)
     return replace(nodes, labels=labels, taints=taints, only_by_boot=frozenset(only))

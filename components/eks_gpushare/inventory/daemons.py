@@ -49,6 +49,7 @@ _PROGRAMS: tuple[tuple[str, Role], ...] = (
     ("k8s-device-plugin", "plugin"),
 )
 """Programs and images by what they do; the first that is named counts."""
+_MANAGER = "config-manager"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +184,28 @@ def may_be_more(inventory: Inventory, cluster: str) -> bool:
 
 def role_of(spec: Maybe[Any]) -> Role | None:
     """What the pods of a spec do for GPU nodes, by the programs that they run."""
-    for container in items(at(spec, "containers")):
-        command = [
-            str(text(part)) for key in ("command", "args") for part in items(at(container, key))
-        ]
-        image = str(text(at(container, "image"))).partition("@")[0].rpartition("/")[2]
-        words = [*(part.rpartition("/")[2] for part in command), image.partition(":")[0]]
-        for program, role in _PROGRAMS:
-            if any(word == program for word in words):
-                return role
-    return None
+    return next((role for each in items(at(spec, "containers")) if (role := _role(each))), None)
+
+
+def plugin_container(spec: Maybe[Any]) -> Any:
+    """The container of the device plugin among those of its pods; None where there is none."""
+    return next((each for each in items(at(spec, "containers")) if _role(each) == "plugin"), None)
+
+
+def config_manager(spec: Maybe[Any]) -> Any:
+    """The container that gives the plugin its configuration by a label of the node, if any."""
+    return next((one for one in items(at(spec, "containers")) if _MANAGER in _words(one)), None)
+
+
+def _role(container: Any) -> Role | None:
+    words = _words(container)
+    if _MANAGER in words:
+        return None  # of the plugin's image, and beside feature discovery and MPS as well
+    return next((role for program, role in _PROGRAMS if program in words), None)
+
+
+def _words(container: Any) -> list[str]:
+    """The programs that a container names, and its image without registry and tag."""
+    command = [str(text(part)) for key in ("command", "args") for part in items(at(container, key))]
+    image = str(text(at(container, "image"))).partition("@")[0].rpartition("/")[2]
+    return [*(part.rpartition("/")[2] for part in command), image.partition(":")[0]]

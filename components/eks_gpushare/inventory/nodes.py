@@ -145,6 +145,11 @@ def gpu_nodes(inventory: Inventory, cluster: str) -> tuple[NodeKind, ...]:
     )
 
 
+def has_gpus(nodes: Nodes) -> bool:
+    """Whether some of its nodes have GPUs of NVIDIA, by their types, or by signs without them."""
+    return bool(_gpu_types(nodes))
+
+
 def _by_hand(declared: Iterable[Nodes]) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for nodes in declared:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
+from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
 from eks_gpushare.documents.device_plugin import (
     DocumentError,
     PluginConfig,
@@ -17,8 +17,8 @@ from eks_gpushare.documents.device_plugin import (
     device_plugin_config,
     plugin_config_of,
 )
+from eks_gpushare.inventory.daemons import config_manager, plugin_container
 from eks_gpushare.inventory.items import ConfigMap, Release
-from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, holds, items, may_be_same, pairs, text
 from eks_gpushare.sharing.labels import CONFIG_LABEL
@@ -189,27 +189,45 @@ def _document_for(configs: Configs, kind: NodeKind) -> PluginConfig | None:
         return None
 
 
-def written_config(inventory: Inventory, workload: Workload) -> PluginConfig | None:
-    """What a plugin that is written out goes by, from its arguments, environment and mounts."""
-    for _, container in containers(workload.spec):
-        settings = plugin_settings(container)
-        if UNKNOWN in settings.values() or not all(isinstance(e, str) for e in settings.values()):
-            return None
-        given = settings.get("config-file", "")
-        found = PluginConfig()
-        if given:
-            document = _mounted(inventory, workload, container, given)
-            if not isinstance(document, str):
-                return None
-            try:
-                found = device_plugin_config(document)
-            except DocumentError:
-                return None
-        strategy, lists = (
-            settings.get(name, "") for name in ("mig-strategy", "device-list-strategy")
-        )
-        return _with_settings(found, strategy, lists)
-    return None
+def written_config(inventory: Inventory, workload: Workload, kind: NodeKind) -> PluginConfig | None:
+    """What a plugin that is written out goes by on nodes, from arguments, environment and mounts.
+
+    Its file may be put there by config-manager, which takes it out of a ConfigMap by the label of
+    the node, as the chart's pods have it.
+    """
+    container = plugin_container(workload.spec)
+    settings = plugin_settings(container)
+    if container is None or UNKNOWN in settings.values():
+        return None
+    given = settings.get("config-file", "")
+    found: PluginConfig | None = PluginConfig()
+    if given and (managed := _managed(inventory, workload, given)) is not None:
+        found = _document_for(managed, kind)
+    elif given:
+        document = _mounted(inventory, workload, container, given)
+        try:
+            found = device_plugin_config(document) if isinstance(document, str) else None
+        except DocumentError:
+            found = None
+    strategy, lists = (settings.get(name, "") for name in ("mig-strategy", "device-list-strategy"))
+    return None if found is None else _with_settings(found, strategy, lists)
+
+
+def _managed(inventory: Inventory, workload: Workload, path: str) -> Configs | None:
+    """The configurations of which config-manager makes a file; None where it makes none."""
+    container = config_manager(workload.spec)
+    settings = plugin_settings(container)
+    if container is None or settings.get("config-file-dst") != path:
+        return None
+    default, listed = (settings.get(each, "") for each in ("default-config", "fallback-strategies"))
+    folder = settings.get("config-file-srcdir", "")
+    named = file_of_map(workload, container, f"{folder}/any") if folder is not UNKNOWN else None
+    name = text(named[0]) if named is not None else UNKNOWN
+    found = find_map(inventory, workload, name)
+    values = Release(source=workload.source, name="", chart=PLUGIN_CHART, values={})
+    fallbacks = UNKNOWN if listed is UNKNOWN else tuple(listed.split(",")) if listed else ()
+    documents = UNKNOWN if found is None else found.data
+    return Configs(values, name, documents, default, fallbacks)
 
 
 def plugin_settings(container: Any) -> dict[str, Any]:

@@ -1,338 +1,33 @@
-"""From files to findings: who reads what, and what is wrong in and between it."""
+"""From files to findings."""
 
 from __future__ import annotations
 
-import posixpath
-import re
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, TypeGuard
+from typing import TYPE_CHECKING
 
-from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.findings.defects import defect
-from eks_gpushare.findings.finding import Position
-from eks_gpushare.findings.silenced import today
 from eks_gpushare.inventory.edges import EDGES
-from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.problem import NotSeen, Problem
-from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.beside import beside, named_values
-from eks_gpushare.lint.file_findings import (
-    GIVE,
-    NO_KIND,
-    beyond,
-    is_template,
-    is_yaml,
-    looks_like_yaml,
-    not_hcl,
-    not_read,
-    not_rendered,
-    problem_of,
-    sentence,
-    unreadable,
-)
-from eks_gpushare.lint.file_in_reading import FileInReading
-from eks_gpushare.lint.judging import Scoped, in_all_builds
-from eks_gpushare.lint.node_classes import class_of
-from eks_gpushare.lint.readers.every import DOCUMENT_READERS
-from eks_gpushare.lint.readers.texts import TEXT_READERS
-from eks_gpushare.lint.references import naming
-from eks_gpushare.lint.rendered_charts import RenderedCharts, rendered_charts, told_by_values
-from eks_gpushare.lint.report import FileReport, Placed, finding_of
-from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE
+from eks_gpushare.lint.reading import Reading
+from eks_gpushare.lint.rendered_charts import rendered_charts
+from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.kustomize import unapplied
-from eks_gpushare.lint.scopes import Member, all_together, folders_named, scopes_of
-from eks_gpushare.lint.terraform_roots import TerraformRoots, is_terraform, terraform_roots
-from eks_gpushare.lint.variants import is_loose
+from eks_gpushare.lint.scopes import folders_named
+from eks_gpushare.lint.terraform_roots import terraform_roots
+from eks_gpushare.lint.unread import (
+    not_rendered,
+)
 from eks_gpushare.manifests.checks import CHECKS
-from eks_gpushare.manifests.checks.chart_values import values_of_files
-from eks_gpushare.manifests.document import Document
-from eks_gpushare.manifests.json_text import is_json_file
 from eks_gpushare.manifests.kustomize import Kustomizations
-from eks_gpushare.manifests.nodes import MAX_ITEMS
-from eks_gpushare.manifests.readers.helm_values import ValuesOf
-from eks_gpushare.manifests.texts import read_texts, unreadable_character
+from eks_gpushare.manifests.readers.subcharts import subcharts
+from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import date
+    from collections.abc import Iterable, Iterator
 
-    from eks_gpushare.findings.finding import Finding
-    from eks_gpushare.inventory.items import Item, Release
-    from eks_gpushare.inventory.problem import Edit, Judgement
-    from eks_gpushare.inventory.registry import Edge
     from eks_gpushare.lint.declared import Declared
     from eks_gpushare.lint.references import Naming
-    from eks_gpushare.lint.rendered_charts import RenderedChart
-    from eks_gpushare.lint.scopes import FileScope
     from eks_gpushare.lint.stack_side import Stack
-    from eks_gpushare.lint.terraform_roots import Root
-    from eks_gpushare.manifests.document import DocumentReader, Read
     from eks_gpushare.manifests.files import GivenFile
-    from eks_gpushare.manifests.texts import Texts
-    from eks_gpushare.stack_file.yaml_problems import YamlProblem
-
-_MOST_WITHIN: Final = 4
-"""Documents within documents that are followed: a script's manifest's ConfigMap's configuration."""
-_MOST_DOCUMENTS: Final = 50_000
-_MOST_ITEMS: Final = 400_000
-"""Keys and values of all files that are judged together, so that memory has a bound."""
-
-
-@dataclass(slots=True)
-class Reading:
-    """Files that are being read, and what was made of them."""
-
-    items: list[Item] = field(default_factory=list)
-    """What they say of GPU sharing."""
-    judgements: list[Judgement] = field(default_factory=list)
-    """What is wrong within single documents."""
-    files: dict[str, FileInReading] = field(default_factory=dict)
-    classes: list[Document] = field(default_factory=list)
-    """Documents that are node classes."""
-    folders: dict[str, list[str]] = field(default_factory=dict)
-    """Folders that applications of a file name, by the file."""
-    documents: int = 0
-    read: int = 0
-    """Keys and values of the files together."""
-    charts: dict[str, str] = field(default_factory=dict)
-    """Charts that files of values are for, where a command says so, by their paths."""
-    kustomizations: Kustomizations = field(default_factory=lambda: Kustomizations(()))
-    charted: RenderedCharts = field(default_factory=RenderedCharts)
-    terraform: TerraformRoots = field(default_factory=TerraformRoots)
-    named: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Files of values that commands of a file name, by the file."""
-    declared: Declared | None = None
-    """How files belong together by what somebody says."""
-    _given_as: dict[str, str] = field(default_factory=dict)
-    """Names as the call gave them, by what Terraform calls the files."""
-    against: bool = False
-    """Whether the files are held against a stack, so that all of them are for its cluster."""
-    everywhere: Naming | None = None
-    """What the files of the whole call have and name, where these are a part of them."""
-    beyond: list[str] = field(default_factory=list)
-    """Files that are not read, since what is read of them together has a bound."""
-
-    def add(self, given: GivenFile) -> None:
-        """Read a file."""
-        self._given_as[posixpath.normpath(given.name)] = given.name
-        file = self.files.setdefault(given.name, FileInReading(given.name))
-        file.text = given.text
-        if given.problem:
-            file.readable = False
-            file.found.append(Placed(unreadable(given.problem), None))
-        elif given.note:
-            file.found.append(Placed(not_read(given.note), None))
-        elif not self._text(file, given.text) and not file.found:
-            what = "It holds nothing" if not given.text.strip() else NO_KIND
-            file.found.append(Placed(NOT_READ.finding((), f"{what}.", GIVE), None))
-
-    def _text(self, file: FileInReading, text: str) -> bool:
-        """Read a text; whether something in it was known."""
-        if self._of_terraform(file):
-            return True
-        for reader in TEXT_READERS:
-            if reader.matches(file.name, text):
-                file.kinds[reader.name] = None
-                self._take(file, reader.read(file.name, text), 0)
-                return True
-        return self._yaml(file, text)
-
-    def _of_terraform(self, file: FileInReading) -> bool:
-        """Whether a file is one of Terraform's, or is judged with a resource that it is for."""
-        name = posixpath.normpath(file.name)
-        if name in self.terraform.taken:
-            file.kinds["File of Terraform"] = None
-            return True
-        if name in self.charted.templates:
-            file.kinds["Helm template"] = None
-            return True
-        if name in self.terraform.parsed or is_terraform(name):
-            file.kinds["Terraform"] = None
-            file.found += map(not_hcl, self.terraform.parsed.get(name, ()))
-            return True
-        return False
-
-    def _yaml(self, file: FileInReading, text: str) -> bool:
-        if not (is_yaml(file.name) or file.name == STDIN or looks_like_yaml(file.name, text)):
-            return False
-        bad = unreadable_character(text)
-        if bad is not None:
-            file.readable = False
-            file.found.append(problem_of(bad))
-            return False
-        left = max(0, _MOST_ITEMS - self.read)
-        texts = read_texts(text, file.name, most=min(MAX_ITEMS, left))
-        self.read += texts.items
-        if self._is_passed_over(file, text, texts, left):
-            return True
-        for problem in texts.problems:
-            self._yaml_problem(file, problem, text)
-        if posixpath.normpath(file.name) in self.kustomizations.patch_files:
-            file.kinds["Kustomize patch"] = None  # of an object that is judged with it
-            return True
-        named = folders_named(document.value for document in texts.documents)
-        self.folders[file.name] = list(named)
-        built = [
-            built for document in texts.documents for built in self.kustomizations.built(document)
-        ]
-        known = [self._document(file, document, 0) for document in built]
-        return any(known)
-
-    def _is_passed_over(self, file: FileInReading, text: str, texts: Texts, left: int) -> bool:
-        """Whether nothing more is said of a text: no room is left for it, or it is none of ours."""
-        if left < MAX_ITEMS and any(problem.kind == "size" for problem in texts.problems):
-            file.readable = False
-            self.beyond.append(file.name)
-            return True
-        about_ours = _MAY_BE_OURS.search(text) or "{{" in text
-        if texts.problems and is_json_file(file.name) and not about_ours:
-            what = f"{sentence(texts.problems[0].message)} Nothing in it is of Kubernetes or GPUs."
-            file.found.append(Placed(NOT_READ.finding((), what, GIVE), None))
-            return True
-        return False
-
-    def _yaml_problem(self, file: FileInReading, problem: YamlProblem, text: str) -> None:
-        if problem.kind == "duplicate":
-            message = f"{problem.message[:1].upper()}{problem.message[1:]}."
-            found = TWICE.finding(problem.path, message, sentence(problem.fix))
-            file.found.append(Placed(found, Position(problem.line, problem.column)))
-        elif is_template(text, problem.line):
-            message = "It is a template that is not rendered, so it is not checked."
-            fix = "Give what it makes: helm template CHART | eks-gpushare lint -"
-            found = TEMPLATE.finding((), message, fix)
-            file.found.append(Placed(found, Position(problem.line, problem.column)))
-        else:
-            file.readable = False
-            file.found.append(problem_of(problem))
-
-    def _document(self, file: FileInReading, document: Document, depth: int) -> bool:
-        self.documents += 1
-        if self.documents > _MOST_DOCUMENTS:
-            return False
-        chart = None if depth else self.charts.get(posixpath.normpath(file.name))
-        reader = _reader_of(document) if chart is None else ValuesOf(chart)
-        if reader is None or not reader.matches(document):
-            return False
-        if class_of(document) is not None:
-            self.classes.append(document)
-        file.kinds[_kind(reader, document)] = None
-        self._take(file, reader.read(document), depth)
-        return True
-
-    def _take(self, file: FileInReading, read: Read, depth: int) -> None:
-        self.items += read.items
-        self.judgements += read.judgements
-        if depth < _MOST_WITHIN:
-            for inner in read.inner:
-                self._document(file, inner, depth + 1)
-
-    def add_root(self, root: Root) -> None:
-        """Take what a root module of Terraform makes."""
-        self.items += root.read.items
-        self.judgements += root.read.judgements
-        for inner in root.read.inner:
-            self._document(self.file_named(inner.file), inner, 1)
-
-    def add_chart(self, chart: RenderedChart) -> None:
-        """Take what helm makes of a chart."""
-        for document in chart.documents:
-            self._document(self.file_named(document.file), document, 1)
-        if chart.problem:
-            self.file_named(chart.file).found.append(not_rendered(chart.problem))
-
-    def file_named(self, name: str) -> FileInReading:
-        """What is known of a file, which may be named otherwise than it was given."""
-        return self.files.setdefault(self._given_as.get(name, name), FileInReading(name))
-
-    def hold_against(self, stack: Stack) -> None:
-        """Take the pools of a stack as the other side of what the files say."""
-        self.judgements += judge_against(Inventory(tuple(self.items)), stack)
-        self.items += stack.items
-        self.against = True
-
-    def naming(self) -> Naming:
-        """What the files have names for, and name."""
-        return naming(self.items, self.classes)
-
-    def scopes(self) -> tuple[FileScope, ...]:
-        """The files by what joins them."""
-        files = [posixpath.normpath(name) for name in self.files]
-        if self.against or (self.declared is not None and self.declared.together):
-            return (all_together(),)
-        folders = {posixpath.normpath(name): found for name, found in self.folders.items()}
-        others = (self.everywhere or self.naming()).references()
-        members = [
-            Member(
-                file,
-                tuple(folders.get(file, ())),
-                tuple(self.named.get(file, ())),
-                tuple(others.get(file, ())),
-            )
-            for file in files
-        ]
-        declared = self.declared.scopes(self.files) if self.declared is not None else {}
-        built = self.kustomizations.contents
-        roots, charts = self.terraform.contents, self.charted.contents
-        return scopes_of(members, built, declared, roots, charts)
-
-    def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
-        """Look for what does not agree."""
-        parts = [release for release in self.items if self._is_part(release)]
-        items = [item for item in self.items if not self._is_part(item)]
-        found = [*self.judgements, *values_of_files(parts)]
-        texts = {file.name: file.text for file in self.files.values()}
-        scoped = Scoped(items, self.classes, texts, edges, complete=complete)
-        found += in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
-        for error, edge in scoped.broken:
-            self._somewhere(defect(error, edge.rules))
-        for judgement in told_by_values(found, self.charted):
-            self.place(judgement)
-
-    def _is_part(self, item: Item) -> TypeGuard[Release]:
-        """Whether it is a file of values that a kustomization takes with others."""
-        file = getattr(item.source.document, "file", "")
-        return is_loose(item) and posixpath.normpath(file) in self.kustomizations.layers
-
-    def place(self, judgement: Judgement) -> None:
-        """Put a judgement to the file that it is about."""
-        document = judgement.source.document
-        if not isinstance(document, Document):  # of a stack, not of a file
-            self._somewhere(finding_of(judgement, judgement.source.path))
-            return
-        below = judgement.path if isinstance(judgement, Problem) else ()
-        path = (*judgement.source.path, *below)
-        found = finding_of(judgement, (*document.at, *path))
-        name, position = document.where(path)
-        edits = _edits(judgement, document)
-        self.file_named(name).found.append(Placed(found, position, document, edits))
-
-    def _somewhere(self, found: Finding) -> None:
-        for file in self.files.values():
-            file.found.append(Placed(found, None))
-            return
-
-    def reports(self, day: date | None = None) -> tuple[FileReport, ...]:
-        """What was found, by file in the order in which they were given.
-
-        Args:
-            day: What the last days of comments that let findings be are compared with. Default:
-                today.
-        """
-        day = day or today()
-        self._say_what_is_beyond()
-        return tuple(file.report(day) for file in self.files.values())
-
-    def _say_what_is_beyond(self) -> None:
-        """One finding for all files that are not read."""
-        if not self.beyond:
-            return
-        found = beyond(len(self.beyond), _MOST_ITEMS)
-        self.files[self.beyond[0]].found.append(Placed(found, None))
-        self.beyond.clear()
-
-
-_MAY_BE_OURS: Final = re.compile(r"apiVersion|nvidia|gpu|planned_values|AWS::", re.IGNORECASE)
-"""What a file is about that is worth a word where it cannot be read."""
 
 
 def read_files(
@@ -358,6 +53,7 @@ def read_files(
     reading = Reading(
         kustomizations=kustomizations,
         charts=charts,
+        subcharts=subcharts(files),
         named=named.by_file,
         declared=declared,
         everywhere=everywhere,
@@ -424,19 +120,3 @@ def judged_files(
     # Of a stack with errors nothing is planned, so that everything would seem to be missing.
     reading.judge((*EDGES, *CHECKS), complete=stack is not None and not stack.errors)
     return reading.reports(), names
-
-
-def _reader_of(document: Document) -> DocumentReader | None:
-    return next((reader for reader in DOCUMENT_READERS if reader.matches(document)), None)
-
-
-def _edits(judgement: Judgement, document: Document) -> tuple[Edit, ...]:
-    if isinstance(judgement, NotSeen) or not document.editable:
-        return ()
-    above = judgement.source.path
-    return tuple(replace(edit, path=(*document.at, *above, *edit.path)) for edit in judgement.edits)
-
-
-def _kind(reader: DocumentReader, document: Document) -> str:
-    kind = document.value.get("kind") if isinstance(document.value, dict) else None
-    return f"{reader.name} {kind}" if reader.name == "Kubernetes" else reader.name

@@ -22,6 +22,8 @@ class FileInReading:
     found: list[Placed] = field(default_factory=list)
     readable: bool = True
     text: str = ""
+    in_folder: bool = False
+    """Whether nobody named it."""
 
     def report(self, today: date) -> FileReport:
         """What was found in it, in the order of its lines."""

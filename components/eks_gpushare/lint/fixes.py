@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import difflib
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.lint.corrections import corrected
 from eks_gpushare.lint.dispatch import judged_files
-from eks_gpushare.lint.made_by_tools import ignored_by_git, name_in_project, why_made
+from eks_gpushare.lint.made_by_tools import name_in_project, why_made
 from eks_gpushare.manifests.files import GivenFile
+from eks_gpushare.manifests.ignored import Ignored
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
@@ -128,12 +130,13 @@ def fixed_part(
 
 def _left(reports: Iterable[FileReport]) -> Iterator[Unwritten]:
     """The files with corrections that a tool makes or keeps."""
-    some = [(each, better[1]) for each in reports if (better := _fixed(each))]
-    ignored = ignored_by_git(each.file for each, _ in some if each.file != STDIN)
+    some = [(report, better[1]) for report in reports if (better := _fixed(report))]
+    ignored = Ignored()
     for report, count in some:
         documents = [each.document for each in report.found if each.document is not None]
         why = why_made(name_in_project(report.file), report.text, documents)
-        if why is None and report.file in ignored:
+        is_file = report.file != STDIN
+        if why is None and is_file and ignored(Path(report.file).resolve()):
             why = "is ignored by git"
         if why is not None:
             yield Unwritten(report.file, count, why)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -81,31 +80,6 @@ def name_in_project(name: str) -> str:
     above = next((folder for folder in path.parents if (folder / ".git").exists()), Path.cwd())
     inside = path.is_relative_to(above)
     return path.relative_to(above).as_posix() if inside else path.name
-
-
-def ignored_by_git(names: Iterable[str]) -> frozenset[str]:
-    """Those of some files that git passes over; none where git or its folder is not there."""
-    names = sorted(names)
-    found: set[str] = set()
-    folders: dict[str, list[str]] = {}
-    for name in names:
-        path = Path(name).resolve()
-        folders.setdefault(str(path.parent), []).append(name)
-    for folder, own in folders.items():
-        given = "\0".join(Path(path).resolve().name for path in own)
-        try:
-            asked = subprocess.run(  # noqa: S603  (no shell, and what is asked for goes by stdin)
-                ("git", "-C", folder, "check-ignore", "-z", "--stdin"),  # noqa: S607  (of PATH)
-                input=given.encode(),
-                capture_output=True,
-                timeout=20,
-                check=False,
-            )
-        except (OSError, subprocess.SubprocessError):
-            return frozenset()
-        ignored = set(asked.stdout.decode("utf-8", "surrogateescape").split("\0"))
-        found |= {path for path in own if Path(path).resolve().name in ignored}
-    return frozenset(found)
 
 
 def _said_in_json(text: str) -> str | None:

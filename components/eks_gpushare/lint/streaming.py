@@ -45,10 +45,15 @@ class Files:
     Args:
         names: What is named: files, folders, `-`.
         leave_out: Whether a file is passed over. Default: none is.
+        ignored: Whether what git ignores is read too.
     """
 
     def __init__(
-        self, names: Iterable[str], leave_out: Callable[[str], bool] | None = None
+        self,
+        names: Iterable[str],
+        leave_out: Callable[[str], bool] | None = None,
+        *,
+        ignored: bool = False,
     ) -> None:
         self.links = Links()
         self.bytes = 0
@@ -56,7 +61,7 @@ class Files:
         self._given: dict[str, list[GivenFile]] = {}
         self._sizes: dict[str, int] = {}
         self._is_kept = True
-        for file in given_files(names, leave_out):
+        for file in given_files(names, leave_out, ignored=ignored):
             self.links.look_at(file)
             self.bytes += len(file.text)
             if self._is_kept and self.bytes > _KEPT:
@@ -91,7 +96,7 @@ class Files:
         for path in paths:
             for file in self._given[path]:
                 is_whole = self._is_kept or file.text or file.problem or file.note
-                yield file if is_whole else read_file(file.name, in_folder=True)
+                yield file if is_whole else read_file(file.name, in_folder=file.in_folder)
 
 
 def judged_in_parts(

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import errno
 import os
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.reading import STDIN, read_bytes, reason
+from eks_gpushare.manifests.ignored import Ignored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -42,6 +45,9 @@ ENDINGS: Final = (
     *(".tfvars", ".yaml.tmpl", ".yml.tmpl", ".yaml.gotmpl"),
 )
 """What is read of a folder. A file that is named is read whatever it is called."""
+_MANIFESTS: Final = (".yaml", ".yml", ".json")
+_MOST_KINDS: Final = 5
+"""Of what is not read, kinds that are named."""
 _NOT_ENTERED: Final = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "vendor"))
 
 
@@ -54,33 +60,40 @@ class GivenFile(NamedTuple):
     """Why it could not be read; empty where it was."""
     note: str = ""
     """Why it is not read, where nothing is wrong with that."""
+    in_folder: bool = False
+    """Whether nobody named it, so that it need not be of a kind that is read."""
 
 
 def given_files(
-    names: Iterable[str], leave_out: Callable[[str], bool] | None = None
+    names: Iterable[str],
+    leave_out: Callable[[str], bool] | None = None,
+    *,
+    ignored: bool = False,
 ) -> Iterator[GivenFile]:
     """Each file that is named, and each of a folder by its ending, in the order of names.
 
     Args:
         names: Files, folders, and `-` for standard input.
         leave_out: Whether a file is passed over without a word, be it named. Default: none is.
+        ignored: Whether what git ignores is read too. What is named is read in any case.
     """
     total = count = 0
     seen: set[str] = set()
+    passes = None if ignored else Ignored()
     for name in names:
-        for each in _expanded(name):
-            if isinstance(each, GivenFile):
-                yield each
+        for file in _expanded(name, passes):
+            if isinstance(file, GivenFile):
+                yield file
                 continue
-            if each in seen or (leave_out is not None and leave_out(each)):
+            if file in seen or (leave_out is not None and leave_out(file)):
                 continue
-            seen.add(each)
+            seen.add(file)
             count += 1
             if count > MAX_FILES or total > MAX_TOTAL:
                 most = f"{MAX_FILES:,} files" if count > MAX_FILES else f"{MAX_TOTAL:,} bytes"
-                yield GivenFile(each, problem=f"it is beyond the {most} that one call reads")
+                yield GivenFile(file, problem=f"it is beyond the {most} that one call reads")
                 return
-            read = read_file(each, in_folder=each != name)
+            read = read_file(file, in_folder=file != name)
             total += len(read.text)
             yield read
 
@@ -97,21 +110,29 @@ def read_file(name: str, *, in_folder: bool = False) -> GivenFile:
     except OSError as error:
         if in_folder and error.errno == errno.EFBIG:  # data, or what a tool has made
             return GivenFile(name, note=reason(error))
-        return GivenFile(name, problem=reason(error))
+        is_file = Path(name).is_file() if in_folder else True
+        return _unread(name, reason(error), passed=not is_file)
+    # Of manifests and values it is said, since whoever wrote them takes them for some.
+    passed = in_folder and not name.lower().endswith(_MANIFESTS)
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return GivenFile(name, problem="it is UTF-16; save it as UTF-8")
+        return _unread(name, "it is UTF-16; save it as UTF-8", passed=passed)
     if b"\0" in content:
-        why = "it is no text: it holds a NUL byte"
-        return GivenFile(name, note=why) if in_folder else GivenFile(name, problem=why)
+        return _unread(name, "it is no text: it holds a NUL byte", passed=in_folder)
     try:
-        return GivenFile(name, content.decode("utf-8-sig"))
+        return GivenFile(name, content.decode("utf-8-sig"), in_folder=in_folder)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         why = f"line {line}: the byte 0x{content[error.start]:02x} is not UTF-8"
-        return GivenFile(name, problem=f"{why}; save it as UTF-8")
+        return _unread(name, f"{why}; save it as UTF-8", passed=passed)
 
 
-def _expanded(name: str) -> Iterator[str | GivenFile]:
+def _unread(name: str, why: str, *, passed: bool) -> GivenFile:
+    return (
+        GivenFile(name, note=f"it is not read: {why}") if passed else GivenFile(name, problem=why)
+    )
+
+
+def _expanded(name: str, ignored: Ignored | None) -> Iterator[str | GivenFile]:
     try:
         folder = name != STDIN and Path(name).is_dir()
     except (OSError, ValueError):
@@ -120,22 +141,63 @@ def _expanded(name: str) -> Iterator[str | GivenFile]:
         yield name
         return
     found = False
-    for each in _below(name):
+    left = _Left()
+    for file in _below(name, ignored, left):
         found = True
-        yield each
+        yield file
     if not found:
         endings = ", ".join(ENDINGS[:5])
-        yield GivenFile(name, note=f"nothing below it has an ending such as {endings}")
+        told = f"; {left}" if str(left) else ""
+        yield GivenFile(name, note=f"nothing below it has an ending such as {endings}{told}")
+    elif str(left):
+        yield GivenFile(name, note=str(left))
 
 
-def _below(top: str) -> Iterator[str]:
+@dataclass(slots=True)
+class _Left:
+    """What of a folder is not read."""
+
+    endings: Counter[str] = field(default_factory=Counter)
+    ignored: int = 0
+
+    def __str__(self) -> str:
+        """How many of each kind; empty where nothing is left."""
+        said = []
+        if count := self.endings.total():
+            kinds = [f"{number:,} {kind}" for kind, number in self.endings.most_common(_MOST_KINDS)]
+            more = len(self.endings) - _MOST_KINDS
+            kinds += [f"and {more} kinds more"] if more > 0 else []
+            one, several = "file below it is", "files below it are"
+            what = f"{count:,} {one if count == 1 else several} of no kind that is read"
+            said.append(f"{what}: {', '.join(kinds)}")
+        if self.ignored:
+            one, several = "file or folder is", "files and folders are"
+            said.append(
+                f"{self.ignored:,} {one if self.ignored == 1 else several} left out, "
+                "since git ignores them"
+            )
+        return "; ".join(said)
+
+
+def _below(top: str, ignored: Ignored | None, left: _Left) -> Iterator[str]:
     """Files of a folder and of those in it, sorted; links to folders are not followed."""
     for count, (folder, inner, files) in enumerate(os.walk(top)):
         if count >= MAX_FOLDERS:
             return
+        here = Path(folder).absolute()
         inner[:] = sorted(
-            each for each in inner if not each.startswith(".") and each not in _NOT_ENTERED
+            folder for folder in inner if not folder.startswith(".") and folder not in _NOT_ENTERED
         )
+        if ignored is not None:
+            kept = [name for name in inner if not ignored(here / name, folder=True)]
+            left.ignored += len(inner) - len(kept)
+            inner[:] = kept
         for file in sorted(files):
-            if file.lower().endswith(ENDINGS):
+            if file.startswith(".") and not file.lower().endswith(ENDINGS):
+                continue
+            if ignored is not None and ignored(here / file):
+                left.ignored += file.lower().endswith(ENDINGS)
+            elif file.lower().endswith(ENDINGS):
                 yield str(Path(folder) / file)
+            else:
+                left.endings[Path(file).suffix.lower() or "without an ending"] += 1

@@ -8,7 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.manifests.scalars import function_of, plain_scalar, tagged_scalar, templated
+from eks_gpushare.manifests.placeholders import (
+    is_comment_for_value,
+    is_key_alone,
+    is_placeholder,
+)
+from eks_gpushare.manifests.scalars import function_of, plain_scalar, tagged_scalar
 from eks_gpushare.stack_file.composer import Composer, Node
 
 if TYPE_CHECKING:
@@ -33,6 +38,8 @@ class KubernetesComposer(Composer):
         super().__init__(
             text, most_items=most, most_problems=_MAX_PROBLEMS, line=line, lenient=True
         )
+        self.stopped = False
+        """Whether it could not be read to its end."""
 
     def _second_document(self, event: Event) -> None:  # behind `...`, which nobody writes
         self._stop("documents", event, "a second document starts here without ---")
@@ -42,6 +49,11 @@ class KubernetesComposer(Composer):
 
     def _made(self, node: Node) -> Node:
         """The short form of one of CloudFormation's functions is as its long form."""
+        value = node.value
+        if node.flow and isinstance(value, dict) and list(value.values()) == [None]:
+            span = node.span
+            if is_key_alone(self._text[span.start : span.end]):
+                node.value, node.children = UNKNOWN, {}
         function = function_of(node.tag)
         return node if function is None else node.wrapped(function)
 
@@ -52,14 +64,24 @@ class KubernetesComposer(Composer):
             return self._no_text(event, node)
         if isinstance(node.value, str):
             return node.value
+        if node.value is UNKNOWN and not node.raw:
+            return self._text[node.span.start : node.span.end]
         if isinstance(node.value, bool):
             return "true" if node.value else "false"
         return str(getattr(event, "value", node.value))
 
     def _scalar(self, event: Event) -> Node:
         text: str = event.value
-        if templated(text) and function_of(event.tag) is None:
+        if is_placeholder(text) and function_of(event.tag) is None:
+            return Node(event, UNKNOWN)
+        if not text and not event.style and self._is_told(event):
             return Node(event, UNKNOWN)
         if event.tag not in (None, "!"):
             return Node(event, tagged_scalar(event.tag, text))
         return Node(event, text if event.style else plain_scalar(text))
+
+    def _is_told(self, event: Event) -> bool:
+        """Whether a comment tells what goes where there is no value."""
+        begin = event.start_mark.index
+        line = self._text[self._text.rfind("\n", 0, begin) + 1 : begin]
+        return is_comment_for_value(self._text, begin, len(line) - len(line.lstrip(" -")))

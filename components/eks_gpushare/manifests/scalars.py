@@ -8,7 +8,6 @@ Source: `goyaml.v2/resolve.go` of https://github.com/kubernetes-sigs/yaml, July 
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from eks_gpushare.stack_file import scalars
@@ -24,8 +23,6 @@ _FUNCTIONS: Final = frozenset(
     )
 )
 """https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html"""
-_TEMPLATE: Final = re.compile(r"\{\{.*?\}\}|\$\{[A-Za-z_][^{}\n]*\}")
-"""What a template engine fills in: Helm, Jinja, Argo; envsubst, Flux."""
 
 
 def plain_scalar(text: str) -> Any:
@@ -51,11 +48,3 @@ def function_of(tag: str | None) -> str | None:
     if name in {"Ref", "Condition"}:
         return name
     return f"Fn::{name}" if name in _FUNCTIONS else None
-
-
-def templated(text: str) -> bool:
-    """Whether a text is yet to be filled in.
-
-    Of several lines it is kept: what it holds, such as a script, is full of braces of its own.
-    """
-    return "{" in text and "\n" not in text.rstrip() and _TEMPLATE.search(text) is not None

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.json_text import is_json_file, json_problem, without_comments
 from eks_gpushare.manifests.nodes import MAX_ITEMS, KubernetesComposer
+from eks_gpushare.manifests.placeholders import with_gaps
 from eks_gpushare.manifests.yaml_text import BlockScalar, YamlText
 from eks_gpushare.stack_file.composer import find
 from eks_gpushare.stack_file.yaml_problems import LINE_BREAK, StopReadingError, YamlProblem
@@ -34,6 +35,13 @@ _SKIPPED: Final = re.compile(r"^kind: *[\"']?CustomResourceDefinition\b", re.MUL
 """Definitions of resources, which are long and say nothing of GPUs."""
 _PAIR: Final = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 """A character beyond the first 65,536, as JSON writes it in two halves."""
+_HEAD: Final = {
+    "apiVersion": re.compile(r"^apiVersion:[ \t]*['\"]?([\w./-]+)['\"]?[ \t]*\r?$", re.MULTILINE),
+    "kind": re.compile(r"^kind:[ \t]*['\"]?(\w+)['\"]?[ \t]*\r?$", re.MULTILINE),
+    "name": re.compile(
+        r"^metadata:[ \t]*\r?\n[ ]+name:[ \t]*([a-z0-9.-]+)[ \t]*\r?$", re.MULTILINE
+    ),
+}
 _BOM: Final = "\ufeff"
 _PLAIN: Final = re.compile("[^\t\n\r -~]")
 # libyaml's own set of characters, less the byte order mark. Compiled where it is needed.
@@ -58,6 +66,7 @@ def read_texts(
     block: BlockScalar | None = None,
     editable: bool = True,
     most: int = MAX_ITEMS,
+    outlines: bool = False,
 ) -> Texts:
     """The documents of a text of YAML or JSON; never raises.
 
@@ -68,6 +77,8 @@ def read_texts(
         block: Where it stands in another document.
         editable: Whether edits can be written back to the file. Not where `place` is given.
         most: Most keys and values of all documents together.
+        outlines: Whether an object that cannot be read counts as one of which nothing is known but
+            what it is.
     """
     given = most
     documents: list[Document] = []
@@ -91,13 +102,20 @@ def read_texts(
             documents.append(Document(file, value, at, count, editable=False))
             continue
         composer = KubernetesComposer(_as_yaml(part), line, most)
-        read, found = _document(composer, YamlText(part, None, start, line, place, block))
+        outer = YamlText(part, None, start, line, place, block)
+        read, found = _document(composer, outer)
         most -= composer.items
+        may = editable and place is None
+        if composer.stopped and not named_json:
+            read, found = _as_template(part, outer, most, found)
+            may = False
         problems += found
+        count = len(documents)
         if read is not None:
-            count, may = len(documents), editable and place is None
-            document = Document(file, read.value, read.line_and_column, count, may, read)
-            documents.append(document)
+            documents.append(Document(file, read.value, read.line_and_column, count, may, read))
+        elif outlines and composer.stopped and (told := _outline(part)) is not None:
+            where = outer.line_and_column
+            documents.append(Document(file, told, where, count, editable=False))
     return Texts(tuple(documents), tuple(problems), given - most)
 
 
@@ -194,12 +212,40 @@ def _as_yaml(part: str) -> str:
     """The same text with as many characters, without what JSON has and YAML has not."""
     if not part.lstrip().startswith(("{", "[")) or "\\u" not in part:
         return part
-    return _PAIR.sub("?" * 12, part)
+    return _PAIR.sub("\ufffd" * 12, part)
 
 
 def _only_directives(part: str) -> bool:
     lines = [line for line in part.splitlines() if line.strip() and not line.startswith("#")]
     return bool(lines) and all(line.startswith("%") for line in lines)
+
+
+def _as_template(
+    part: str, outer: YamlText, most: int, found: list[YamlProblem]
+) -> tuple[YamlText | None, list[YamlProblem]]:
+    """What YAML does not take for the signs in it, with what they stand for not known."""
+    gapped = with_gaps(part)
+    if gapped is None:
+        return None, found
+    composer = KubernetesComposer(gapped, outer.line, most)
+    read, still = _document(composer, outer)
+    return (None, found) if composer.stopped else (read, still)
+
+
+def _outline(part: str) -> dict[str, Any] | None:
+    """What is there for certain where an object cannot be read: that it is, and of which kind."""
+    said = {key: pattern.search(part) for key, pattern in _HEAD.items()}
+    if said["apiVersion"] is None or said["kind"] is None:
+        return None
+    told: dict[str, Any] = {key: each[1] for key, each in said.items() if each and key != "name"}
+    name = said["name"]
+    told["metadata"] = {"name": name[1] if name else UNKNOWN}
+    keys = ["data" if told["kind"] == "ConfigMap" else "spec"]
+    if told["apiVersion"].startswith("eksctl.io/"):
+        keys = ["nodeGroups", "managedNodeGroups"]
+    else:
+        told["metadata"]["namespace"] = UNKNOWN
+    return told | dict.fromkeys(keys, UNKNOWN)
 
 
 def _document(
@@ -210,6 +256,7 @@ def _document(
     try:
         root = composer.document()
     except StopReadingError as stop:
+        composer.stopped = True
         problems = [*problems, stop.problem]
     placed = []
     for problem in problems:

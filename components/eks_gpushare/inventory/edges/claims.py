@@ -286,7 +286,7 @@ def _may_share(claim: DeviceClaim, workload: Workload) -> bool:
 
 def _of_containers(workload: Workload, listed: Any) -> Iterator[Problem]:
     names = [at(item, "name") for item in items(listed)]
-    if listed is UNKNOWN or UNKNOWN in names:
+    if listed is UNKNOWN or UNKNOWN in names or workload.kind == PART_OF_POD:
         return
     for where, container in containers(workload.spec):
         for number, claim in enumerate(items(at(container, "resources", "claims"))):

@@ -27,8 +27,16 @@ NO_PODS = rule_of("GPU1192")
 NO_PORT = rule_of("GPU1193")
 TRIGGERS = rule_of("GPU1194")
 _BUILT_IN = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
-_SCALERS = ("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler")
 _NAMED_BY_PODS = ("LocalQueue", "RuntimeClass")
+_OF_CONTROLLERS = frozenset(
+    (
+        *("job-name", "controller-uid", "batch.kubernetes.io/job-name"),
+        *("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"),
+    )
+)
+"""Labels that controllers of Kubernetes give pods; those of others have names of their own."""
+_OF_PEOPLE = "app.kubernetes.io/"
+_SCALERS = ("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = frozenset(
     ("and", "or", "not", "in", "let", "nil", "true", "false", "matches", "contains", "if", "else")
@@ -242,10 +250,23 @@ def _pods(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> Iter
         # What bears its name is what it means, whatever else there may be.
         near = [workload for workload in here if workload.name not in ("", UNKNOWN, None)]
         near = [workload for workload in near if workload.name == pointer.name]
+        if any(_is_labelled(workload, selector) for workload in near):
+            return
         if near or (here and not may_be_more):
             yield _selects_none(pointer, path, selector, near)
     elif of_service:
         yield from _ports(pointer, matched)
+
+
+def _is_labelled(workload: Workload, selector: Any) -> bool:
+    """Whether a controller may give pods a label that is selected, which their template has not."""
+    own = {key for key, _ in pairs(workload.labels)}
+    keys = [key for key, _ in pairs(selector) if key not in own]
+    if workload.kind in (*_BUILT_IN, "DaemonSet", "Pod"):
+        return any(key in _OF_CONTROLLERS for key in keys)
+    return any("/" in key and not key.startswith(_OF_PEOPLE) for key in keys) or any(
+        key in _OF_CONTROLLERS for key in keys
+    )
 
 
 def _may_match(selector: Any, workload: Workload) -> bool:

@@ -123,6 +123,10 @@ def _pool(
             )
 
 
+def _known_types(nodes: Nodes) -> tuple[str, ...]:
+    return nodes.instance_types if nodes.instance_types is not UNKNOWN else ()
+
+
 def _listed(has: Mapping[str, int]) -> str:
     return ", ".join(f"{count} of {name}" for name, count in has.items()) or "none"
 
@@ -165,6 +169,8 @@ def _compared(
     said = told.resources[name]
     if said is None or said == count:
         return
+    if not said and name not in told.by and len(_known_types(nodes)) > 1:
+        return  # Karpenter takes another type for pods that ask for it
     if name in told.by:
         overlay = told.by[name].source
         yield Problem(

@@ -44,7 +44,8 @@ class EksctlReader:
         """Whether it is one, of any version."""
         value = document.value
         version = at(value, "apiVersion")
-        return isinstance(version, str) and version.startswith("eksctl.io/")
+        is_one = at(value, "kind") in ("ClusterConfig", None, UNKNOWN)
+        return is_one and isinstance(version, str) and version.startswith("eksctl.io/")
 
     def read(self, document: Document) -> Read:
         """Its node groups, and what is wrong in it."""
@@ -82,6 +83,17 @@ def _agents(document: Document) -> Iterator[Release]:
 
 def _groups(document: Document) -> Iterator[Nodes]:
     for kind in (MANAGED, SELF_MANAGED):
+        if at(document.value, kind) is UNKNOWN:
+            source = Source("node groups that are not known", document, (kind,))
+            yield Nodes(
+                source=source,
+                name=UNKNOWN,
+                provisioner="managed" if kind == MANAGED else "selfManaged",
+                instance_types=UNKNOWN,
+                labels=UNKNOWN,
+                taints=UNKNOWN,
+                ami=UNKNOWN,
+            )
         for index, group in enumerate(items(at(document.value, kind))):
             if isinstance(group, dict):
                 yield _nodes(document, kind, index, group)

@@ -11,10 +11,10 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.copied import as_meant
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS
 from eks_gpushare.lint.rules.shell import NO_YAML
-from eks_gpushare.lint.shell.reading import TOOLS, read_commands, read_of, too_large
+from eks_gpushare.lint.shell.reading import GUIDES, TOOLS, read_commands, read_of, too_large
 from eks_gpushare.manifests.charts import within_values
 from eks_gpushare.manifests.shell.said import Said, placed_document
-from eks_gpushare.manifests.snippets import read_snippet, without_placeholders
+from eks_gpushare.manifests.snippets import read_snippet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Release
     from eks_gpushare.manifests.document import Read
 
-_ENDINGS: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc")
 _FENCE: Final = re.compile(r"(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)")
 _SHELL: Final = frozenset(
     ("bash", "sh", "shell", "console", "zsh", "terminal", "shell-session", "shellscript")
@@ -62,7 +61,7 @@ class MarkdownReader:
 
     def matches(self, file: str, text: str) -> bool:  # noqa: ARG002  (the name tells)
         """Whether it is named like one."""
-        return file.lower().endswith(_ENDINGS)
+        return file.lower().endswith(GUIDES)
 
     def read(self, file: str, text: str) -> Read:
         """What it says."""
@@ -78,7 +77,7 @@ class MarkdownReader:
                 _take_data(block, said)
         said.releases = _last_of_each_chart(said)
         said.inner += [document for values in said.values for document in within_values(values)]
-        return read_of(said)
+        return read_of(said, text)
 
 
 def _take_data(block: Block, said: Said) -> None:
@@ -86,7 +85,7 @@ def _take_data(block: Block, said: Said) -> None:
     if read.problems and (meant := as_meant(block.text)) != block.text:
         better = read_snippet(meant, said.file, block.line, block.column)
         read = read if better.problems else better._replace(problems=read.problems)
-    said.inner += map(without_placeholders, read.documents)
+    said.inner += read.documents
     begins = block.text.lstrip().startswith(("apiVersion:", "kind:", '{"apiVersion"'))
     shortened = re.search(r"^[ \t]*(\.\.\.|…|\[\.\.\.\])", block.text, re.MULTILINE)
     for problem in read.problems[:1]:

@@ -32,4 +32,4 @@ class ShellReader:
         said = Said(file)
         read_commands(text, said)
         said.inner += [document for values in said.values for document in within_values(values)]
-        return read_of(said)
+        return read_of(said, text)

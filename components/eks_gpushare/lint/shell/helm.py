@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import partly_known
 from eks_gpushare.lint.shell.flags import sorted_words
+from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.shell.said import placed_document
 from eks_gpushare.manifests.shell.set_values import json_setting, literal_setting, put, settings
-from eks_gpushare.manifests.shell.words import GAP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,8 +72,11 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
     version = line.last("version")
     values, places, seen = _values(line, said)
     before = said.releases.get((name, namespace))
-    if line.has("reuse-values", "reset-then-reuse-values") and before is not None:
-        values = merge_values(before.values, values) if isinstance(before.values, dict) else values
+    if verb == "upgrade" and _reuses(line, values, seen=seen):
+        if before is not None and isinstance(before.values, dict):
+            values = merge_values(before.values, values)
+        elif before is not None or not line.has("install"):
+            values = partly_known(values)  # those that it was installed with are not to be seen
     called = "" if name is UNKNOWN or not name else f" {name}"
     document = placed_document(said.file, values, at, places)
     source = Source(f"the release{called} of {chart_name(chart)}", document)
@@ -86,6 +90,13 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
         over={} if seen else values,
     )
     said.releases[name, namespace] = release
+
+
+def _reuses(line: Line, values: dict[str, Any], *, seen: bool) -> bool:
+    """Whether an upgrade keeps the values that there are, as it does too where it is given none."""
+    if line.has("reset-values"):
+        return False
+    return line.has("reuse-values", "reset-then-reuse-values") or (seen and not values)
 
 
 def chart_and_files(words: Sequence[Word]) -> tuple[str | None, list[str]]:

@@ -13,9 +13,10 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.rules.shell import BAD_TAINT, BY_HAND
 from eks_gpushare.lint.shell.flags import sorted_words
+from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.plain import EFFECTS, kubernetes_effect
 from eks_gpushare.manifests.shell.said import placed_document
-from eks_gpushare.manifests.shell.words import GAP, known
+from eks_gpushare.manifests.shell.words import known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

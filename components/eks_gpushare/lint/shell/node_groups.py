@@ -9,10 +9,11 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.launch_templates import OF_OTHERS, with_template
 from eks_gpushare.lint.shell.flags import sorted_words
 from eks_gpushare.lint.shell.kubectl import bad_taint
+from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.plain import EFFECTS, taints, whole
 from eks_gpushare.manifests.retired import retired
 from eks_gpushare.manifests.rules.eksctl import DEFAULT_FAMILY
-from eks_gpushare.manifests.shell.words import GAP, Word, known
+from eks_gpushare.manifests.shell.words import Word, known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

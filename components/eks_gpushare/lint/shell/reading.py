@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.lint.rules.files import NOT_READ
+from eks_gpushare.lint.rules.shell import BY_HAND
 from eks_gpushare.lint.shell.helm import helm_release
 from eks_gpushare.lint.shell.kubectl import kubectl
 from eks_gpushare.lint.shell.node_groups import node_group
@@ -15,9 +18,12 @@ from eks_gpushare.lint.shell.nvidia_smi import mig_instances
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.shell.said import documents_of, placed_document
 from eks_gpushare.manifests.shell.words import commands
-from eks_gpushare.manifests.snippets import without_placeholders
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.shell.said import Said
     from eks_gpushare.manifests.shell.words import Command
 
@@ -25,6 +31,15 @@ TOOLS: Final = ("helm", "kubectl", "eksctl", "eksdemo", "aws", "oc", "k", "micro
 """Commands that say something of a cluster or its nodes."""
 MAX_CHARACTERS: Final = 128 * 1024
 """Longest script or documentation that is read."""
+GUIDES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc")
+"""Endings of documentation."""
+_LOCAL: Final = re.compile(
+    r"\b(?:minikube|k3d|nvkind|kubeadm|microk8s|kind (?:create|get|load)|kind/.*\.sh)\b"
+)
+"""Clusters whose nodes nobody replaces."""
+_OF_GPUS: Final = re.compile(r"nvidia|gpu|mig|mps|accelerator|cuda", re.IGNORECASE)
+_REPLACED: Final = re.compile(r"\b(?:eks|eksctl|nodegroup|karpenter)\b|node group", re.IGNORECASE)
+"""Words of guides for nodes that come and go by themselves."""
 _FEEDING: Final = ("cat", "tee", "kubectl", "oc", "k", "helm", "eksctl", "echo")
 
 
@@ -67,11 +82,9 @@ def _take_heredoc(command: Command, said: Said) -> None:
     written = command.writes
     if name == "tee":
         written = next((word.text for word in command.words[1:] if word.text[:1] != "-"), "")
-    documents = [
-        without_placeholders(document)
-        for document in documents_of(heredoc, said.file, said.variables)
-        if name in _FEEDING
-    ]
+    documents: Sequence[Document] = ()
+    if name in _FEEDING:
+        documents = documents_of(heredoc, said.file, said.variables)
     if written:
         said.written[written.removeprefix("./")] = heredoc
         said.within[written.removeprefix("./")] = documents
@@ -79,8 +92,26 @@ def _take_heredoc(command: Command, said: Said) -> None:
         said.inner += documents
 
 
-def read_of(said: Said) -> Read:
-    """What was found, with each release as it was installed last."""
+def _as_note(judgement: Judgement, only_of_gpus: bool) -> Judgement:  # noqa: FBT001  (private)
+    """What is put on nodes by hand as a note, but what guides for GPUs put there."""
+    if not isinstance(judgement, Problem) or judgement.rule is not BY_HAND:
+        return judgement
+    if only_of_gpus and _OF_GPUS.search(judgement.message) is not None:
+        return judgement
+    return replace(judgement, severity="info")
+
+
+def read_of(said: Said, text: str) -> Read:
+    """What was found, with each release as it was installed last.
+
+    Args:
+        said: What was found.
+        text: The whole text.
+    """
+    guide = said.file.lower().endswith(GUIDES)
+    local = _LOCAL.search(f"{text}\n{said.file}") or (guide and not _REPLACED.search(text))
+    if local or guide:
+        said.judgements = [_as_note(judgement, not local) for judgement in said.judgements]
     items = [*said.items, *said.releases.values()]
     files = (item for name, item in said.within.items() if name not in said.taken)
     inner = [*said.inner, *(document for documents in files for document in documents)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.catalog.chart_ages import chart_ages
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.inventory.inventory import Inventory
@@ -22,6 +23,7 @@ from eks_gpushare.rules.chart_values import what_is_wrong, wrong_values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from eks_gpushare.catalog.chart_ages import ChartAges
     from eks_gpushare.catalog.chart_keys import ChartKeys, Place
     from eks_gpushare.findings.finding import FieldPath, Severity
     from eks_gpushare.inventory.problem import Judgement
@@ -30,8 +32,6 @@ _HINTS: Final[Mapping[Place, str]] = {
     ("namespace",): "Give the namespace to Helm: --namespace NAME.",
 }
 """Instead of those that speak of a stack file."""
-_ONCE: Final = frozenset((("operator", "defaultRuntime"), ("psp",), ("psp", "enabled")))
-"""Values that earlier versions read and that are of no harm to later ones."""
 _MEANT: Final = "Did you mean "
 _NEARLY_ALL: Final = 0.8
 _CHOSEN: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
@@ -50,16 +50,28 @@ def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
         if keys is None or release.values is UNKNOWN or _is_no_chart(release):
             continue
         values = _known(release.values if release.own is None else release.own)
-        yield from _unread(release, values, keys)
+        version = "" if release.version is UNKNOWN else release.version.removeprefix("v")
+        newest = keys.version.removeprefix("v")
+        ages = chart_ages(release.chart)
+        if release.version and version != newest:
+            if ages is None or version not in ages.releases:
+                continue  # which values that version reads, and as what, is not known
+            yield from _unread_then(release, values, keys, ages, version)
+        else:
+            yield from _unread(release, values, keys, ages)
         for place, wanted, fix in wrong_types(values, keys):
+            if version and version != newest and ages is not None and ages.of(place):
+                continue
             given = _at(values, place)
             message = f"{'.'.join(place)} is {wanted}, not {shown(given)}."
             path = _path(release, place)
             yield Problem(WRONG_TYPE, release.source, path, message, fix, None, _set(path, fix))
 
 
-def _unread(release: Release, values: dict[str, Any], keys: ChartKeys) -> Iterator[Judgement]:
-    version = "" if release.version is UNKNOWN else release.version.removeprefix("v")
+def _unread(
+    release: Release, values: dict[str, Any], keys: ChartKeys, ages: ChartAges | None
+) -> Iterator[Judgement]:
+    """Values that the newest version does not read."""
     for place, kind in wrong_values(values, keys):
         if place[0] == "global":
             continue  # a chart above may read them
@@ -71,14 +83,41 @@ def _unread(release: Release, values: dict[str, Any], keys: ChartKeys) -> Iterat
             yield Problem(IDLE_VALUE, release.source, path, message, fix)
             continue
         fix = _HINTS.get(place, fix)
-        known = version == keys.version.removeprefix("v")
-        if not known and place in _ONCE:
-            continue
-        # Of another version the chart may have had the value, unless something else was meant.
-        sure = known or fix != "Remove it."
-        severity: Severity | None = None if sure else "warning"
+        if not release.version and ages is not None and ages.had(place):
+            continue  # which version it is for is not said, and one had it
+        # A version to come may have the value, unless something else was meant.
+        severity: Severity | None = None if release.version or fix != "Remove it." else "warning"
         edits = _renamed(path, fix, values, place)
         yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, severity, edits)
+
+
+def _unread_then(
+    release: Release, values: dict[str, Any], keys: ChartKeys, ages: ChartAges, version: str
+) -> Iterator[Judgement]:
+    """Values that an earlier version does not read, which the release pins."""
+    called = f"{release.chart} {version}"
+    for place, kind in wrong_values(values, keys):
+        if place[0] == "global" or kind != "unknown" or ages.was_read(place, version):
+            continue
+        _, _, fix = what_is_wrong(keys, place, kind)
+        fix = _HINTS.get(place, fix)
+        message = f"{'.'.join(place)} is no value of {called}: no template reads it."
+        path = _path(release, place)
+        edits = _renamed(path, fix, values, place)
+        yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, None, edits)
+    for place in _leaves(values):
+        if keys.kind(place) == "read" and (first := ages.came_after(place, version)) is not None:
+            message = f"{'.'.join(place)} is no value of {called}: it came with {first}."
+            fix = f"Install {first} or later, or remove it."
+            yield Problem(UNKNOWN_VALUE, release.source, _path(release, place), message, fix)
+
+
+def _leaves(values: Any, above: Place = ()) -> Iterator[Place]:
+    if not isinstance(values, dict) or not values:
+        yield above
+        return
+    for key, inner in values.items():
+        yield from _leaves(inner, (*above, key))
 
 
 def _is_its_own(values: Mapping[str, Any], keys: ChartKeys) -> bool:

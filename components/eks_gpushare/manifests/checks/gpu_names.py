@@ -131,6 +131,7 @@ def resources_are_no_labels(inventory: Inventory) -> Iterator[Judgement]:
                 continue
             for path, key in _selected(workload.spec):
                 if _LABELS.fullmatch(key) and key not in given:
+                    is_owners = not declared and _is_tolerated(workload.spec, path, key)
                     yield Problem(
                         RESOURCE_AS_LABEL,
                         workload.source,
@@ -138,7 +139,17 @@ def resources_are_no_labels(inventory: Inventory) -> Iterator[Judgement]:
                         f"{at_start(workload.source.name)} wants nodes with the label {key}, which "
                         "is the name of a resource; no node has it as a label.",
                         f"Select by {PRESENT_LABEL}, or by a label of the node group.",
+                        "info" if is_owners else None,
                     )
+
+
+def _is_tolerated(spec: Any, path: FieldPath, key: str) -> bool:
+    """Whether pods tolerate what they select, which owners of nodes give these as both."""
+    wanted = text(at(spec, *path)) if path[0] == "nodeSelector" else None
+    return any(
+        at(toleration, "key") == key and wanted and text(at(toleration, "value")) == wanted
+        for toleration in items(at(spec, "tolerations"))
+    )
 
 
 def _never_made(nodes: Nodes) -> bool:

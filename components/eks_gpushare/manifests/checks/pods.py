@@ -104,6 +104,8 @@ def _may_see_all(container: Mapping[str, Any]) -> bool:
     if at(container, "securityContext", "privileged") is True:
         return True
     image = container.get("image")
+    if image is UNKNOWN:
+        return True  # for all that is known
     # What is in capitals is no image: the operator fills it in.
     if not isinstance(image, str):
         return False

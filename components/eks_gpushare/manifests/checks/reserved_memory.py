@@ -161,7 +161,10 @@ _FIRST_WORDS: Final = 4
 
 def _part(program: _Program, container: Any) -> float | None:
     """The part of a GPU's memory that it takes; None where something else decides."""
-    for item in items(at(container, "env")):
+    listed = items(at(container, "env"))
+    if any(at(item, "name") is UNKNOWN for item in listed) or at(container, "envFrom"):
+        return None
+    for item in listed:
         values = program.variables.get(str(text(at(item, "name"))))
         if values is None:
             continue
@@ -169,9 +172,12 @@ def _part(program: _Program, container: Any) -> float | None:
         if not values or given is None or given is UNKNOWN or str(text(given)).lower() in values:
             return None
     words = [text(item) for key in ("command", "args") for item in items(at(container, key))]
-    if UNKNOWN in words or at(container, "envFrom"):
+    if UNKNOWN in words:
         return None
-    line = " ".join(map(str, words))
+    return _by_flag(program, " ".join(map(str, words)))
+
+
+def _by_flag(program: _Program, line: str) -> float | None:
     for flag in program.flags:
         found = re.search(rf"{flag}(?:=|\s+)([0-9.]+)", line, re.ASCII)
         if found is not None:

@@ -11,6 +11,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.placeholders import has_signs, without_placeholders
 from eks_gpushare.manifests.plain import items, labels, mapping
 from eks_gpushare.manifests.rules.bottlerocket import BAD_SETTING, NVIDIA, bottlerocket_rules
 from eks_gpushare.manifests.rules.nodes import owned_labels
@@ -49,8 +50,10 @@ def read_settings(file: str, text: str, line: int = 1, column: int = 1) -> Read:
         column: Column of the file at which its lines begin.
     """
     try:
-        value: dict[str, Any] = tomllib.loads(text)
+        value: dict[str, Any] = without_placeholders(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
+        if has_signs(text):
+            return Read()  # what fills it in makes TOML of it
         document = placed_document(file, None, Position(line, column), {})
         message = f"It is no TOML: {error}."
         source = Source("the settings", document)

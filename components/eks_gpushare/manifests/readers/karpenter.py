@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import Nodes, Overlay
 from eks_gpushare.inventory.launches import launch_of
+from eks_gpushare.inventory.nodes import has_gpus
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, has_unknown
 from eks_gpushare.manifests.document import Read
@@ -67,7 +68,7 @@ class KarpenterReader:
             place = _place_of_labels(value)
             judgements += owned_labels(source, at(value, *place), place)
             judgements += retired(nodes, ("spec", *template, "requirements"))
-            if nodes.instance_types and kind == "NodePool":
+            if kind == "NodePool" and nodes.instance_types and has_gpus(nodes):
                 judgements += gpu_pool_rules(source, spec)
         elif kind == "NodeOverlay":
             found.append(_overlay(source, name, spec))

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.texts import Texts
 
-_CLAIMS = frozenset(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"))
+_DOMAIN = "ComputeDomain"
+_CLAIMS = frozenset(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", _DOMAIN))
 _POINTERS = frozenset(
     (
         *("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler", "Service"),
@@ -45,6 +46,20 @@ _POINTERS = frozenset(
 )
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 _REQUESTS = "requests."
+_CHANNELS = ("channel", "resourceClaimTemplate", "name")
+_OF_DOMAIN = {
+    "spec": {
+        "devices": {
+            "requests": [
+                {
+                    "name": "channel",
+                    "exactly": {"deviceClassName": "compute-domain-default-channel.nvidia.com"},
+                }
+            ]
+        }
+    }
+}
+"""What the driver's controller makes for pods of a ComputeDomain, under the name given there."""
 
 
 class KubernetesReader:
@@ -104,15 +119,7 @@ def _items(document: Document) -> Iterator[Item]:
     elif kind == "Node":
         yield _node(value, whence, name)
     elif kind in _CLAIMS:
-        spec = mapping(value.get("spec"))
-        yield DeviceClaim(
-            source=whence,
-            kind=kind,
-            version=value["apiVersion"].rpartition("/")[2],
-            name=name,
-            namespace=space,
-            spec=spec,
-        )
+        yield _claim(value, whence, name)
     elif kind in _POINTERS and _is_of_pods(value):
         spec = mapping(value.get("spec"))
         yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
@@ -135,6 +142,22 @@ def _items(document: Document) -> Iterator[Item]:
         )
         reading = spark_pods if is_spark(value) else lone_containers
         yield from reading(document, whence, around)
+
+
+def _claim(value: Mapping[str, Any], whence: Source, name: Maybe[str]) -> DeviceClaim:
+    kind, version = value["kind"], value["apiVersion"].rpartition("/")[2]
+    spec = mapping(value.get("spec"))
+    if kind == _DOMAIN:
+        kind, version, spec = "ResourceClaimTemplate", "v1", _OF_DOMAIN
+        name = text(at(value, "spec", *_CHANNELS))
+    return DeviceClaim(
+        source=whence,
+        kind=kind,
+        version=version,
+        name=name,
+        namespace=namespace_of(value),
+        spec=spec,
+    )
 
 
 def _is_of_pods(value: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from eks_gpushare.catalog.gpus import MPS_CLIENTS
 from eks_gpushare.catalog.mig import mig_models
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.plain import EFFECTS, items, mapping
 from eks_gpushare.validation.shape import similar
@@ -92,6 +93,8 @@ def _block(
             yield Problem(BAD_SETTING, source, path, f"{_dotted(path)} is no setting.", fix)
             continue
         allowed = keys[key]
+        if value is UNKNOWN:
+            continue
         if isinstance(allowed, dict):
             yield from _block(source, path, value, allowed)
         elif isinstance(allowed, tuple) and value not in allowed:
@@ -120,7 +123,11 @@ def _profiles(source: Source, given: Any) -> Iterator[Judgement]:
                 yield Problem(BAD_SETTING, source, place, f"{key} is no GPU with MIG.", fix)
             continue
         text = str(profile)
-        if text in model.instances or (_COUNT.fullmatch(text) and int(text) in _PARTS):
+        if (
+            profile is UNKNOWN
+            or text in model.instances
+            or (_COUNT.fullmatch(text) and int(text) in _PARTS)
+        ):
             continue
         have = ", ".join(model.instances)
         message = f"{text} is no profile of {key} that Bottlerocket makes: it leaves the GPU whole."
@@ -131,7 +138,7 @@ def _strategies(source: Source, given: Any) -> Iterator[Judgement]:
     sharing = at(given, "device-sharing-strategy")
     parts = at(given, "device-partitioning-strategy")
     for name in ("time-slicing", "mps"):
-        if name in mapping(given) and sharing != name:
+        if name in mapping(given) and sharing not in (name, UNKNOWN):
             said = f"is {sharing}" if sharing else "is not set"
             yield Problem(
                 IDLE_SETTING,
@@ -148,7 +155,7 @@ def _strategies(source: Source, given: Any) -> Iterator[Judgement]:
                 f"device-sharing-strategy is {name}, and nothing says how many replicas.",
                 f"Add a table {name} with replicas.",
             )
-    if "mig" in mapping(given) and parts != "mig":
+    if "mig" in mapping(given) and parts not in ("mig", UNKNOWN):
         message = "The table mig names profiles, and device-partitioning-strategy is not mig."
         fix = 'Write device-partitioning-strategy = "mig".'
         yield Problem(IDLE_SETTING, source, (*NVIDIA, "mig"), message, fix)
@@ -166,7 +173,7 @@ def _taints(source: Source, given: Any) -> Iterator[Judgement]:
     """Taints by key: `"nvidia.com/gpu" = ["true:NoSchedule"]`."""
     for key, taints in mapping(given).items():
         for index, taint in enumerate(items(taints)):
-            if str(taint).rpartition(":")[2] not in EFFECTS:
+            if taint is not UNKNOWN and str(taint).rpartition(":")[2] not in EFFECTS:
                 place = ("settings", "kubernetes", "node-taints", key, index)
                 message = f"The taint {key} is {taint!r}, which names no effect."
                 fix = 'Write "VALUE:NoSchedule".'

@@ -12,6 +12,7 @@ from eks_gpushare.catalog.foreign_keys import (
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.finding import dotted
 from eks_gpushare.inventory.problem import Edit, Problem
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.plain import EFFECTS, items, kubernetes_effect, mapping, no_strings
 from eks_gpushare.validation.shape import similar
@@ -243,7 +244,8 @@ def _overlay(source: Source, spec: Any) -> Iterator[Judgement]:
                 f"An overlay may not say how much {resource} a node has.",
                 "Remove it: Karpenter knows it from EC2.",
             )
-    if at(spec, "price") is not None and at(spec, "priceAdjustment") is not None:
+    told = [at(spec, key) for key in ("price", "priceAdjustment")]
+    if None not in told and UNKNOWN not in told:
         message = "price and priceAdjustment stand beside each other."
         fix = "Keep one of the two."
         yield Problem(OVERLAY_SHAPE, source, ("spec", "price"), message, fix)

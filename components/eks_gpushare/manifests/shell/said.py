@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.manifests.document import Document
-from eks_gpushare.manifests.snippets import filled, read_snippet
+from eks_gpushare.manifests.snippets import expanded, read_snippet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +76,5 @@ def placed_document(
 
 def documents_of(heredoc: Heredoc, file: str, variables: Mapping[str, str]) -> Sequence[Document]:
     """The documents of a here-document, with what the shell would fill in."""
-    read = read_snippet(heredoc.text, file, heredoc.line).documents
-    if heredoc.literal:
-        return read
-    return [filled(document, variables) for document in read]
+    text = heredoc.text if heredoc.literal else expanded(heredoc.text, variables)
+    return read_snippet(text, file, heredoc.line).documents

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.manifests.shell.words import GAP
+from eks_gpushare.manifests.placeholders import GAP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.manifests.placeholders import GAP, is_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping
 
     from eks_gpushare.inventory.source import Maybe
 
-GAP: Final = "\ue000"
-"""Stands in a word for what is not known."""
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)\+?=(?P<value>.*)", re.DOTALL)
 _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][A-Za-z0-9_. /'-]{0,60}>(?![<>])")
@@ -28,7 +27,7 @@ _HEREDOC: Final = re.compile(
     r"<<(?P<dash>-?)[ \t]*(?P<word>'[^'\n]*'|\"[^\"\n]*\"|\\?[A-Za-z0-9_.-]+)"
 )
 _BLANK: Final = re.compile(r"[ \t\r]+")
-_ORDINARY: Final = re.compile(r"[^ \t\r\n;&|()<>\\'\"$`]+")
+_ORDINARY: Final = re.compile(r"(?:[^ \t\r\n;&|()<>\\'\"$`{]|\{(?![{%]))+|\{")
 _QUOTED: Final = re.compile(r"[^\"\\$`]+")
 _SINGLE: Final = re.compile(r"'[^']*'?")
 _BACKTICKS: Final = re.compile(r"`[^`]*`?")
@@ -38,6 +37,8 @@ _OUTPUT: Final = re.compile(r"[0-9]?>>?(&[0-9-]|\|)?[ \t]*")
 _BEFORE_COMMAND: Final = frozenset(
     ("$", "if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "sudo", "exec")
 )
+_PARTS: Final = re.compile(r"[^=,\n]+")
+_TEMPLATE: Final = re.compile(r"\{\{[^\n]*?\}\}|\{%[^\n]*?%\}|<%[^\n]*?%>")
 _MOST_COMMANDS: Final = 20_000
 
 
@@ -76,6 +77,18 @@ class Command:
 def known(text: str) -> Maybe[str]:
     """A text, UNKNOWN if any of it is a gap."""
     return UNKNOWN if GAP in text else text
+
+
+def _gapped(text: str) -> str:
+    """A word with a gap for each part of it that is yet to be filled in."""
+
+    def part(found: re.Match[str]) -> str:
+        is_list = found[0].startswith("{")  # of --set
+        word = found[0]
+        filled = is_list or GAP in word or "$" in word  # which the shell has seen to
+        return word if filled or not is_placeholder(word) else GAP
+
+    return text if text.startswith("-") and "=" not in text else _PARTS.sub(part, text)
 
 
 def commands(
@@ -186,7 +199,7 @@ class _Scanner:
             self._skip(3)
             return True
         if self._text[self._at] == "<":
-            if _PLACEHOLDER.match(self._text, self._at):
+            if any(sign.match(self._text, self._at) for sign in (_PLACEHOLDER, _TEMPLATE)):
                 return False
             self._skip(1)
             return True
@@ -201,15 +214,18 @@ class _Scanner:
 
     def _word(self) -> None:
         start = Position(self._line, self._column)
-        self._command.words.append(Word(self._text_of_word(), start))
+        self._command.words.append(Word(_gapped(self._text_of_word()), start))
 
-    def _text_of_word(self) -> str:  # noqa: C901  (one a character)
+    def _text_of_word(self) -> str:  # noqa: C901, PLR0912  (one a character)
         made: list[str] = []
         while self._at < len(self._text):
             char = self._text[self._at]
             if char in " \t\r\n;&|()":
                 break
-            if char == "<":
+            if char in "{<" and (matched := _TEMPLATE.match(self._text, self._at)):
+                made.append(GAP)
+                self._skip(matched.end() - self._at)
+            elif char == "<":
                 matched = _PLACEHOLDER.match(self._text, self._at)
                 if matched is None:
                     break

@@ -1,0 +1,154 @@
+"""What is said of files that cannot be read, are templates, or are of other tools."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.findings.finding import Position
+from eks_gpushare.lint.report import Placed
+from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
+from eks_gpushare.manifests.files import ENDINGS
+from eks_gpushare.manifests.json_text import is_json_file
+from eks_gpushare.manifests.placeholders import is_template
+
+if TYPE_CHECKING:
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.lint.hcl.syntax import Fault
+    from eks_gpushare.stack_file.yaml_problems import YamlProblem
+
+_FIXES: Final = {
+    "size": "give a smaller file, or parts of it",
+    "depth": "give a file with fewer levels",
+    "alias": "define the anchor above its use, in the same document",
+    "documents": "begin each document with ---",
+}
+"""What to do where the parser does not tell."""
+_MAY_BE_OURS: Final = re.compile(r"apiVersion|nvidia|gpu|planned_values|AWS::", re.IGNORECASE)
+"""What a file of JSON is about that is worth a word where it cannot be read."""
+_IS_OURS: Final = re.compile(
+    r"^ *(?:- )?[\"']?apiVersion[\"']?:|nvidia\.com/|\bmig-configs\b|\btimeSlicing\b|\bAWS::"
+    r"|\bdevicePlugin\b|\bmigStrategy\b",
+    re.MULTILINE,
+)
+"""What one of YAML is about then."""
+_GIVE: Final = "Leave it out, or see docs/lint.md for what is read."
+_YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")
+NO_KIND = "It is of no kind that is read"
+
+
+def told(problem: YamlProblem, text: str) -> Placed:
+    """What is said of a problem of a text of YAML.
+
+    Args:
+        problem: The problem.
+        text: The text, of which it depends whether it is a template.
+    """
+    place = Position(problem.line, problem.column)
+    if problem.kind == "duplicate":
+        message = f"{problem.message[:1].upper()}{problem.message[1:]}."
+        return Placed(TWICE.finding(problem.path, message, sentence(problem.fix)), place)
+    if is_template(text, problem.line):
+        message = "It is a template that is not rendered, so it is not checked."
+        fix = "Give what it makes: helm template CHART | eks-gpushare lint -"
+        return Placed(TEMPLATE.finding((), message, fix), place)
+    return cannot(problem)
+
+
+def cannot(problem: YamlProblem) -> Placed:
+    """That a text is none of YAML."""
+    message = sentence(problem.message)
+    fix = problem.fix or _FIXES.get(problem.kind, "correct it, or leave the file out")
+    found = UNREADABLE.finding(problem.path, message, sentence(fix))
+    return Placed(found, Position(problem.line, problem.column))
+
+
+def unreadable(why: str) -> Finding:
+    """That a file cannot be read, and why."""
+    return UNREADABLE.finding((), f"It cannot be read: {why}.", "Give a file that can be read.")
+
+
+def not_read(why: str) -> Finding:
+    """That a file is passed over, and why."""
+    return NOT_READ.finding((), sentence(why), _GIVE)
+
+
+def sentence(text: str) -> str:
+    """A text as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def of_others(problem: YamlProblem) -> Placed:
+    """That a file is of another tool."""
+    what = f"{sentence(problem.message)} Nothing in it is of Kubernetes or GPUs."
+    return Placed(NOT_READ.finding((), what, _GIVE), None)
+
+
+def as_note(placed: Placed) -> Placed:
+    """A finding of a file of no known kind, in which a key twice is for others to tell."""
+    if placed.finding.code != TWICE.id:
+        return placed
+    return placed._replace(finding=replace(placed.finding, severity="info"))
+
+
+def is_of_others(name: str, text: str, problem: YamlProblem, *, in_folder: bool) -> bool:
+    """Whether a file that cannot be read is none that this is about, but of another tool.
+
+    Args:
+        name: Its name.
+        text: Its text.
+        problem: Why it cannot be read.
+        in_folder: Whether nobody named it.
+    """
+    if is_json_file(name):
+        return not (_MAY_BE_OURS.search(text) or "{{" in text)
+    if not in_folder or problem.kind in ("duplicate", "size") or is_template(text, problem.line):
+        return False
+    return _IS_OURS.search(text) is None
+
+
+def not_hcl(fault: Fault) -> Placed:
+    """A place in HCL that is passed over."""
+    what = f"It is not read: {fault.what}. The rest of the file is."
+    found = NOT_READ.finding((), what, "Correct it; terraform validate says more.")
+    return Placed(found, Position(fault.place.line, fault.place.column))
+
+
+def not_rendered(why: str) -> Placed:
+    """A chart whose templates are not rendered: by helm's words, or as there is no helm."""
+    if why:
+        what = f"The chart is not rendered: {why.rstrip('.')}."
+        fix = "Render it as it is installed, and give what comes of it."
+    else:
+        what = "Charts are not rendered, since no helm is on PATH, so templates are not checked."
+        fix = "Put helm on PATH, or give what it makes: helm template CHART | eks-gpushare lint -"
+    return Placed(TEMPLATE.finding((), what, fix), None)
+
+
+def is_yaml(name: str) -> bool:
+    """Whether a file is one of YAML or JSON by its name."""
+    return name.lower().endswith(_YAML)
+
+
+def looks_like_yaml(name: str, text: str) -> bool:
+    """Whether a file of no known ending begins as a manifest does."""
+    if name.lower().endswith(ENDINGS):
+        return False
+    return text.lstrip().startswith(("apiVersion:", "---", "{")) or "\napiVersion:" in text
+
+
+def beyond(files: int, most: int) -> Finding:
+    """What is said once of all files that are not read.
+
+    Args:
+        files: How many these are.
+        most: Keys and values that files have together, at most.
+    """
+    more = f" and {files - 1:,} other{'s' if files > 2 else ''}" if files > 1 else ""  # noqa: PLR2004
+    message = (
+        f"This file{more} cannot be read: files that may belong together are held in memory "
+        f"together, and have {most:,} keys and values at most."
+    )
+    fix = "Leave generated files out by exclude in .gpushare-lint.yaml, or give fewer at once."
+    return UNREADABLE.finding((), message, fix)

@@ -1,0 +1,198 @@
+"""What stands for a value that somebody, or some tool, is yet to fill in: unknown, never a value.
+
+Tools have no common sign for it. Those here are of Helm, Go templates, Jinja, Argo, Liquid, ERB,
+Terraform's templatefile, envsubst, kustomize's vars, sed scripts, Azure's token replacement,
+printf, batch files, and what authors of guides write.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from eks_gpushare.inventory.source import UNKNOWN
+
+GAP: Final = "\ue000"
+"""Stands in a text for what is not known."""
+_ANYWHERE: Final = re.compile(
+    r"""
+    \{\{.{0,200}?\}\}                 # {{ .Values.x }}, ${{ x }}
+    | \ue000
+    | \$\{[A-Za-z_][^{}\n]{0,200}\}         # ${X}, ${X:-1}, ${var.x}
+    | \{%.{0,200}?%\} | %\{.{0,200}?\} | <%.{0,200}?%>  # Jinja, Terraform, ERB
+    | \[\[.{0,200}?\]\] | \#\{[^{}\n]{1,200}\}    # other delimiters; ${{ }} of Azure's
+    | @@\w[\w.-]*@@ | %%\w[\w.-]*%%
+    | (?<![\w@])@[A-Z][A-Z0-9_]+@     # of autoconf and sed
+    | (?<!\w)__[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*__(?!\w)
+    | <[A-Za-z$][^<>\n]{0,200}>             # <name of the node>
+    """,
+    re.VERBOSE,
+)
+_IN_A_WORD: Final = re.compile(
+    r"\$[A-Za-z_]\w*|\$\([A-Za-z_][\w.]*\)|(?<![\w{$])\{[A-Za-z_][\w.-]*\}|%[A-Z][A-Z0-9_]*%"
+)
+"""Of shells, kustomize and batch files. A sentence or a command has them too, and is kept."""
+_WHOLE: Final = re.compile(
+    r"""
+    \.{2,} | … | \?+ | \*{2,} | [xX]{3,} | -{2,} | _{2,}
+    | %[sdv]
+    | \S+(?:[ ]\|[ ]\S+)+             # spot | on-demand
+    | [\w./-]+(?:\|[\w./-]+)+
+    | (?i:todo|tbd|fixme|changeme|replaceme|placeholder|n/a)
+    | \S*\.\.\.                       # ami-0123..., Provisioner ...
+    | \S+[ ](?:\.\.\.|…)
+    """,
+    re.VERBOSE,
+)
+_WORDS: Final = re.compile(
+    r"""
+    (?:^|[^A-Za-z0-9])
+    (?: PLACE_?HOLDER | REPLACE(?:_?ME|_WITH|_THIS)? | CHANGE_?ME | CHANGE_THIS | YOUR | INSERT
+      | TODO | TBD | FIXME | FILL_?ME | FILL_IN | SET_?ME | HERE )
+    (?:$|[^A-Za-z0-9])
+    | (?i: (?:^|[^a-z0-9])(?: your[-_][a-z] | (?:replace|change)[-_]?me(?![a-z])
+      | placeholder(?![a-z])
+      | (?:replace|insert|enter|put|fill)[-_](?:with|your|this|in|here) | [-_]here$ ) )
+    """,
+    re.VERBOSE,
+)
+_ALONE: Final = re.compile(r"\{{1,2}[ ]?[A-Za-z_.][\w.-]*[ ]?\}{1,2}")
+_SIGN: Final = re.compile(r"[{$<%@\[#\ue000]|__")
+"""What each of those has one of that may stand anywhere, so that one look tells most texts."""
+_LONGEST_VALUE: Final = 4096
+"""Characters; what is longer is no value that somebody would fill in."""
+_WHOLE_SIGN: Final = re.compile(
+    r"[|…]|\.\.|^[?*xX_%-]|^(?i:todo|tbd|fixme|change|replace|place|n/)"
+)
+_WORD_SIGN: Final = re.compile(
+    r"(?i:place|repl|change|your|insert|enter|put|todo|tbd|fixme|fill|set_?me|here)"
+)
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text, or a part of it, is yet to be filled in.
+
+    Of several lines it is kept: what it holds, such as a script, is full of signs of its own.
+    """
+    bare = text.strip()
+    if not bare or "\n" in bare or len(bare) > _LONGEST_VALUE:
+        return False
+    signed = _SIGN.search(bare) is not None
+    if signed and _ANYWHERE.search(bare) is not None:
+        return True
+    if _WHOLE_SIGN.search(bare) is not None and _WHOLE.fullmatch(bare) is not None:
+        return True
+    if " " in bare or "\t" in bare:
+        return False
+    if signed and _IN_A_WORD.search(bare) is not None:
+        return True
+    return is_word(bare)
+
+
+def is_key_alone(text: str) -> bool:
+    """Whether a mapping of YAML is a sign such as `{user}`, which it takes for a key."""
+    return _ALONE.fullmatch(text) is not None
+
+
+def is_word(text: str) -> bool:
+    """Whether a text without blanks says of itself that it is yet to be filled in."""
+    return _WORD_SIGN.search(text) is not None and _WORDS.search(text) is not None
+
+
+_UNREADABLE: Final = re.compile(
+    r"""
+    (?P<before>(?:^|(?<=[\s,\[]))[ ]{0,80}|(?<=[:=-][ ]))
+    (?P<sign>[\w./-]{0,80}
+      (?:\{\{[^\n]{0,200}?\}\} | \{%[^\n]{0,200}?%\} | %\{[^\n]{0,200}?\} | <%[^\n]{0,200}?%>
+      | \{[A-Za-z_][\w.-]{0,80}\} | \$\{[^{}\n]{1,200}\} | <[A-Za-z][^<>\n]{0,200}>
+      | @@\w[\w.-]*@@ | @\w[\w.-]*@ | %%\w[\w.-]*%% | %\w+% | %[sdv]\b)
+    )
+    (?P<rest>(?:[^\s,\]}\#:]|:(?=\S))*)
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_LINE: Final = re.compile(
+    r"^[ \t]*(?:\{\{-?[ ]*(?:/\*|if|else|end|range|with|define|template|block|fail|\$)"
+    r"|\{%|\{\#|%\{|<%)",
+    re.MULTILINE,
+)
+_MARKS: Final = re.compile(
+    r"\{\{|\{%|%\{|<%|\$\{|\$[A-Z_]{2}|@@\w|@[A-Z][A-Z0-9_]+@|%[sdv]\b|%%?[A-Z]\w*%"
+    r"|(?<![\w$])\{[A-Za-z_][\w.-]*\}|<[A-Za-z][\w .-]*>"
+)
+_NO_SCALAR: Final = re.compile(
+    r"(?:^\s*(?:- )?|:\s+)(?:%\{|%\w+%|%[sdv]\b|@@?[A-Za-z]\w*@|\{[A-Za-z_][\w.-]*\})"
+    r"|^\s*(?:- )?(?:\$\{|\$[A-Z]|<[A-Za-z%])"
+)
+"""Signs that begin what YAML takes for something else, and notices only later."""
+_LONGEST: Final = 256 * 1024
+"""Characters of a document that is read as a template."""
+_NEAR: Final = 3
+"""Lines before that at which a parser notices something."""
+
+
+_COMMENT: Final = re.compile(r"[ \t]*#[^\n]*|(?:[ \t]*\n)+(?P<indent>[ \t]+)#(?P<said>[^\n]*)")
+_YAML: Final = re.compile(r"[ \t]*(?:- |[\w./\"'-]+:(?:[ \t]|$))")
+"""What a comment has that keeps a part of the document for later."""
+
+
+def is_comment_for_value(text: str, index: int, column: int) -> bool:
+    """Whether a comment stands where a value would be, such as `price: # insert yours`.
+
+    Args:
+        text: The text.
+        index: Where the value would begin.
+        column: Blanks before the line's key.
+    """
+    found = _COMMENT.match(text, index)
+    if found is None:
+        return False
+    if found["indent"] is None:
+        return True
+    return len(found["indent"]) > column and _YAML.match(found["said"]) is None
+
+
+def with_gaps(text: str) -> str | None:
+    """The same text with a word for each sign that YAML does not take; None if it has none.
+
+    Every character keeps its place. Where parts are there only if something holds, which they are
+    is not known, so that the whole is not: None as well.
+    """
+    if len(text) > _LONGEST or _LINE.search(text):
+        return None
+
+    def gap(found: re.Match[str]) -> str:
+        return found["before"] + GAP * (len(found["sign"]) + len(found["rest"]))
+
+    made = _UNREADABLE.sub(gap, text)
+    return None if made == text else made
+
+
+def has_signs(text: str) -> bool:
+    """Whether a text has a sign that its syntax would not take, at any line."""
+    return len(text) < _LONGEST and (_MARKS.search(text) or _LINE.search(text)) is not None
+
+
+def without_placeholders(value: Any) -> Any:
+    """A plain value with `UNKNOWN` for what is yet to be filled in."""
+    if isinstance(value, dict):
+        return {key: without_placeholders(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [without_placeholders(item) for item in value]
+    return UNKNOWN if isinstance(value, str) and is_placeholder(value) else value
+
+
+def is_template(text: str, line: int) -> bool:
+    """Whether a text that YAML does not take is a template.
+
+    Args:
+        text: The text.
+        line: The line at which it is none, from 1.
+    """
+    if "{{" in text or _LINE.search(text):
+        return True
+    lines = text.splitlines()
+    here, before = lines[line - 1 : line], lines[max(0, line - 1 - _NEAR) : line - 1]
+    return any(len(each) < _LONGEST and _MARKS.search(each) for each in here) or any(
+        len(each) < _LONGEST and _NO_SCALAR.search(each) for each in before
+    )

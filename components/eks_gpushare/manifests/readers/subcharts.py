@@ -1,0 +1,128 @@
+"""Charts that a chart of one's own brings along: what its Chart.yaml says of their values.
+
+Source: https://helm.sh/docs/topics/charts/#chart-dependencies
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, items
+from eks_gpushare.manifests.charts import chart_named, release, within_values
+from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.texts import read_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from eks_gpushare.inventory.items import Release
+    from eks_gpushare.manifests.document import Document
+    from eks_gpushare.manifests.files import GivenFile
+
+_NAMES: Final = ("Chart.yaml", "Chart.yml", "requirements.yaml")
+"""The last is of Helm 2."""
+_EXACT: Final = "0123456789v"
+
+
+class Subchart(NamedTuple):
+    """A chart that says something of GPUs, as a dependency of another."""
+
+    key: str
+    """Of its values in those of the chart above."""
+    chart: str
+    version: Any
+    """Empty where it is a range, of which any may be installed."""
+    conditions: tuple[tuple[str, ...], ...]
+    """Places in the values of the chart above; the first that is there decides."""
+    tags: tuple[str, ...]
+
+    def is_on(self, values: Mapping[str, Any]) -> bool | None:
+        """Whether values of the chart above install it; None where it is not known."""
+        for place in self.conditions:
+            given = at(values, *place)
+            if given is UNKNOWN:
+                return None
+            if isinstance(given, bool):
+                return given
+        tags = [at(values, "tags", tag) for tag in self.tags]
+        known = [tag for tag in tags if isinstance(tag, bool)]
+        return None if UNKNOWN in tags else any(known) if known else True
+
+    def own(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Its own values, without the switches that are read by Helm."""
+        switches = {place[1] for place in self.conditions if place[:1] == (self.key,)}
+        return {key: each for key, each in values.items() if key not in switches}
+
+
+def subcharts(files: Iterable[GivenFile]) -> dict[str, tuple[Subchart, ...]]:
+    """The subcharts of each chart among some files, by its folder."""
+    found: dict[str, tuple[Subchart, ...]] = {}
+    for file in files:
+        if posixpath.basename(file.name) not in _NAMES or "dependencies" not in file.text:
+            continue
+        for document in read_texts(file.text, file.name).documents:
+            listed = tuple(_listed(document))
+            folder = posixpath.dirname(posixpath.normpath(file.name))
+            found[folder] = (*found.get(folder, ()), *listed)
+    return {folder: listed for folder, listed in found.items() if listed}
+
+
+def _listed(document: Document) -> Iterable[Subchart]:
+    for each in items(at(document.value, "dependencies")):
+        name, version, alias = (at(each, key) for key in ("name", "version", "alias"))
+        chart = chart_named(name)
+        if chart is None or chart != name:
+            continue
+        condition = at(each, "condition")
+        yield Subchart(
+            alias if isinstance(alias, str) and alias else chart,
+            chart,
+            version if isinstance(version, str) and _is_exact(version) else UNKNOWN,
+            tuple(
+                tuple(place.strip().split("."))
+                for place in (condition.split(",") if isinstance(condition, str) else ())
+                if place.strip()
+            ),
+            tuple(tag for tag in items(at(each, "tags")) if isinstance(tag, str)),
+        )
+
+
+def _is_exact(version: str) -> bool:
+    parts = version.split(".")
+    return len(parts) > 2 and version[:1] in _EXACT and not {"x", "X", "*"} & set(parts)  # noqa: PLR2004
+
+
+class SubchartValuesReader:
+    """Reads values of a chart that has others in it.
+
+    Args:
+        listed: Those that say something of GPUs.
+    """
+
+    name = "Helm values"
+
+    def __init__(self, listed: Sequence[Subchart]) -> None:
+        self._listed = listed
+
+    def matches(self, document: Document) -> bool:
+        """Whether it is a file of values, with some for one of them."""
+        value = document.value
+        if not isinstance(value, dict) or "apiVersion" in value:
+            return False
+        return any(isinstance(value.get(each.key), dict) for each in self._listed)
+
+    def read(self, document: Document) -> Read:
+        """A release of each that is installed for all that is known."""
+        found: list[Release] = []
+        inner: list[Document] = []
+        for each in self._listed:
+            values = document.value.get(each.key)
+            if isinstance(values, dict) and each.is_on(document.value) is not False:
+                path = (each.key,)
+                own = each.own(values)
+                made = release(document, each.chart, own, version=each.version, path=path)
+                found.append(made)
+                inner += within_values(document, path)
+        return Read(items=found, inner=inner)

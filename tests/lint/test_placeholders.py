@@ -1,0 +1,217 @@
+"""What is yet to be filled in is unknown: it is never judged as a value.
+
+The property: a placeholder of any kind, put for any scalar of a right file, brings no error and no
+warning. `EKS_GPUSHARE_TEST_PLACEHOLDERS` is how many places of the corpus are tried; of all it is
+tried at night.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import TYPE_CHECKING, Any, Final
+
+import lint_corpus
+import pytest
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.manifests.files import GivenFile
+from eks_gpushare.manifests.placeholders import GAP, is_placeholder, is_template, with_gaps
+from eks_gpushare.manifests.shell.words import commands
+from eks_gpushare.manifests.texts import read_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.stack_file.composer import Node
+
+SIGNS: Final = (
+    *(
+        "$GPUS",
+        "${GPUS}",
+        "${GPUS:-1}",
+        "$(GPUS)",
+        "{{ .Values.gpus }}",
+        "{{gpus}}",
+        "'{{ gpus }}'",
+    ),
+    *(
+        '"{{ .Values.gpus | quote }}"',
+        "<gpus>",
+        "<number of GPUs>",
+        "PLACEHOLDER_GPUS",
+        "GPUS_HERE",
+    ),
+    *("REPLACE_ME", "CHANGEME", "your-value", "YOUR_VALUE", "insert-your-value", "TODO", "..."),
+    *("A | B", "one|two", "@@GPUS@@", "@GPUS@", "%GPUS%", "%{gpus}", "<%= gpus %>", "%s", "{gpus}"),
+    *("__GPUS__", "xxx", "# insert the number", "x-${GPUS}-y", "x-{{ gpus }}-y", "ami-0123..."),
+)
+MOST: Final = int(os.environ.get("EKS_GPUSHARE_TEST_PLACEHOLDERS", "80"))
+_YAML: Final = (".yaml", ".yml")
+_WHAT_IT_IS: Final = ("apiVersion", "kind")
+
+
+@pytest.mark.parametrize("sign", [each for each in SIGNS if each[0] not in "#'\""])
+def test_a_sign_of_any_tool_is_one(sign: str) -> None:
+    assert is_placeholder(sign)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "nvidia.com/gpu", "nvidia/cuda:12.4.1-base", "4", "true", "g5.xlarge", "my-cluster"),
+        *(
+            "NO_SCHEDULE",
+            "AL2023_x86_64_NVIDIA",
+            "ON_DEMAND",
+            "NVIDIA_VISIBLE_DEVICES",
+            "SYS_ADMIN",
+        ),
+        *("all-1g.5gb", "1g.10gb+me", "a\nb ${C}\nd", "5$", "a < b", "a|", "there", "somewhere"),
+        *(
+            "device.attributes['gpu.nvidia.com'].type == 'mig'",
+            "echo $HOME and more",
+            "_",
+            "x86_64",
+        ),
+        *(
+            "*amazon-eks-node-al2023*",
+            "max-pods",
+            "10.0.0.0/16",
+            "--flag",
+            "{ a: b }",
+            "https://a/b",
+        ),
+        *("inserted", "placed", "TODOS", "Hereford", "*", "?a", "x" * 5000 + "${A}", "replacement"),
+    ],
+)
+def test_a_value_is_none(text: str) -> None:
+    assert not is_placeholder(text)
+
+
+def value_of(text: str) -> Any:
+    (document,) = read_texts(text, "a.yaml").documents
+    return document.value
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_a_sign_is_unknown_where_a_value_stands(sign: str) -> None:
+    read = value_of(f"a: {sign}\nb: 1\nc: [x]\n")
+
+    assert read == {"a": UNKNOWN, "b": 1, "c": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: # your price\nb: 1\n", {"a": UNKNOWN, "b": 1}),
+        ("a:\n  # your price, in dollars\nb: 1\n", {"a": UNKNOWN, "b": 1}),
+        ("a:\n  # - key: nvidia.com/gpu\nb: 1\n", {"a": None, "b": 1}),  # for later
+        ("a:\n# another matter\nb: 1\n", {"a": None, "b": 1}),
+        ("a:\nb: 1\n", {"a": None, "b": 1}),
+        ("a: null  # none\nb: 1\n", {"a": None, "b": 1}),
+        ("a:\n- # yours\nb: 1\n", {"a": [UNKNOWN], "b": 1}),
+        ("a:\n  {{- toYaml .Values.a | nindent 2 }}\nb: 1\n", {"a": UNKNOWN, "b": 1}),
+        ("a: {user}/image:v1 # x\nb: 1\n", {"a": UNKNOWN, "b": 1}),
+    ],
+)
+def test_what_stands_for_a_value(text: str, expected: Any) -> None:
+    assert value_of(text) == expected
+
+
+def test_what_a_template_decides_is_not_known() -> None:
+    text = "a:\n{{- if .Values.b }}\n  b: 1\n{{- else }}\n  b: 2\n{{- end }}\n"
+
+    assert with_gaps(text) is None
+    assert is_template(text, 2)
+
+
+def test_a_document_that_cannot_be_read_keeps_none_of_the_others_from_being_judged() -> None:
+    text = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata: {{\n---\n"
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: b}\nspec:\n  containers:\n"
+        "    - {name: c, image: 'd:1', resources: {limits: {nvidia.com/gpu: 0.5}}}\n"
+    )
+    (report,) = lint_files([GivenFile("a.yaml", text)])
+
+    assert [each.code for each in report.findings] == ["GPU1003", "GPU1114"]
+
+
+def test_what_cannot_be_read_may_be_what_is_named() -> None:
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: shares\ndata: {{ x\n  y\n"
+    install = "helm install p nvdp/nvidia-device-plugin -n gpu --set config.name=shares\n"
+    assert alarms({"a.yaml": config, "i.sh": install}) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("helm install {{ release }} x/y", ["helm", "install", GAP, "x/y"]),
+        ("a --set x=PLACEHOLDER_X,y=2", ["a", "--set", f"x={GAP},y=2"]),
+        ("a --set 'x={b}'", ["a", "--set", "x={b}"]),
+        ("a @@NAME@@ your-cluster", ["a", GAP, GAP]),
+        ("a <%= name %> b", ["a", GAP, "b"]),
+        ("a '$X' $Y", ["a", "$X", GAP]),
+    ],
+)
+def test_words_of_commands(line: str, words: list[str]) -> None:
+    (command,) = commands(line, {})
+
+    assert [word.text for word in command.words] == words
+
+
+def scalars(node: Node, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, Node]]:
+    for key, entry in node.children.items():
+        if isinstance(entry.node.value, dict | list):
+            yield from scalars(entry.node, (*path, key))
+        elif not entry.merged and entry.node.style not in ("|", ">"):
+            yield (*path, key), entry.node
+
+
+def places() -> list[tuple[str, str, tuple[str | int, ...], int, int]]:
+    """Case, file, path and characters of each scalar of right cases, but what an object is."""
+    found = []
+    for case in lint_corpus.cases():
+        if not case.is_right:
+            continue
+        for name, text in case.files.items():
+            if not name.endswith(_YAML):
+                continue
+            for document in read_texts(text, name).documents:
+                if document.text is None or document.text.root is None:
+                    continue
+                for path, node in scalars(document.text.root):
+                    if path[-1] not in _WHAT_IT_IS:
+                        start = document.text.start
+                        span = node.span
+                        found.append((case.name, name, path, start + span.start, start + span.end))
+    return found
+
+
+def alarms(files: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    reports = lint_files(GivenFile(name, text) for name, text in files.items())
+    return [
+        (report.file, each.code, each.message)
+        for report in reports
+        for each in report.findings
+        if each.severity != "info"
+    ]
+
+
+def test_a_sign_for_any_scalar_of_a_right_file_brings_no_finding() -> None:
+    by_name = {case.name: case for case in lint_corpus.cases()}
+    chosen = [(place, sign) for place in places() for sign in SIGNS]
+    if len(chosen) > MOST:
+        chosen = random.Random(20261125).sample(chosen, MOST)  # noqa: S311
+    wrong = []
+    for (case, name, path, start, end), sign in chosen:
+        text = by_name[case].files[name]
+        kept = f" {text[start:end]}" if sign.startswith("#") else ""
+        if kept:
+            continue  # a comment in the middle of a line takes the rest of it away
+        changed = {**by_name[case].files, name: text[:start] + sign + text[end:]}
+        if found := alarms(changed):
+            wrong.append((case, name, path, sign, found))
+
+    assert wrong == []
