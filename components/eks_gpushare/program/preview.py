@@ -63,6 +63,11 @@ class Preview:
     """What the other file's stack costs."""
 
     @property
+    def may_run(self) -> bool:
+        """Whether the file can be read and has no errors, so that its program is run."""
+        return self.report.readable and not has_errors(self.findings)
+
+    @property
     def ok(self) -> bool:
         """Whether the file and the edit have no errors and the program ran to its end."""
         ran = self.recording is not None and self.recording.error is None
@@ -150,21 +155,24 @@ def preview(
         known: Make up what only an update tells, instead of keeping it unknown.
         answers: File with answers to what there are no fakes for. Default: none.
     """
-    report = _checked(project, file)
-    findings = tuple(_relevant(report, project))
-    if not report.readable or has_errors(findings):
-        return Preview(stack_name(file), project, report, findings, None)
-    recording = record(project, report, stack_name(file), known=known, answers=answers)
+    checked = checked_stack(project, file)
+    if not checked.may_run:
+        return checked
+    report = checked.report
+    recording = record(project, report, checked.stack, known=known, answers=answers)
     region = _region(report, project)
-    return Preview(
-        stack_name(file),
-        project,
-        report,
-        findings,
-        recording,
-        pools_of(recording, region),
-        None if recording.error else cost_of(recording, region),
+    return replace(
+        checked,
+        recording=recording,
+        pools=pools_of(recording, region),
+        cost=None if recording.error else cost_of(recording, region),
     )
+
+
+def checked_stack(project: Project, file: Path) -> Preview:
+    """What checking a stack file found, its program not run."""
+    report = _checked(project, file)
+    return Preview(stack_name(file), project, report, tuple(_relevant(report, project)), None)
 
 
 def _checked(project: Project, file: Path) -> StackReport:

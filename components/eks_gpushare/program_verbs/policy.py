@@ -21,6 +21,7 @@ from eks_gpushare.cli.outputs import (
 from eks_gpushare.cli.streams import print_json
 from eks_gpushare.documents.reading import read_bytes, reason
 from eks_gpushare.findings.text import print_findings
+from eks_gpushare.program.policies.pack_files import PackFolder, bundled_pack, packs_beside
 from eks_gpushare.program_verbs.aside import aside
 from eks_gpushare.program_verbs.columns import wrapped
 from eks_gpushare.program_verbs.policy_report import (
@@ -31,7 +32,8 @@ from eks_gpushare.program_verbs.policy_report import (
     report_of,
     with_failure,
 )
-from eks_gpushare.program_verbs.preview import add_answers_argument, add_stacks_argument, load
+from eks_gpushare.program_verbs.preview import add_answers_argument, add_stacks_argument
+from eks_gpushare.stack_file.project import ProjectError, find_project
 
 _MOST_BYTES = 1024 * 1024
 
@@ -39,10 +41,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-    from pulumi_policy import Policy
-
     from eks_gpushare.findings.finding import Finding
-    from eks_gpushare.program.policies.pack_files import PackFolder
     from eks_gpushare.program.policies.stack_silences import StackSilence
     from eks_gpushare.program.policies.violations import Judged
     from eks_gpushare.program.preview import Preview
@@ -57,8 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pack",
         metavar="DIR",
-        help="directory of the policy pack (default: policies beside the program, if there is "
-        "one, else the pack of this package)",
+        help="directory of another policy pack in Python (default: the pack of this package)",
     )
     parser.add_argument(
         "--write-pack",
@@ -87,10 +85,7 @@ def run(options: argparse.Namespace) -> int:
         outputs = outputs_of(options)
         _require(options)
         config = _config(options.config)
-        if options.state:
-            found = [_of_state(options, config)]
-        else:
-            found = [_of_stack(stack, options, config) for stack in options.stacks]
+        found = [_of_state(options, config)] if options.state else _of_stacks(options, config)
     except (_UsageError, OutputUsageError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
         return WRONG_USAGE
@@ -135,27 +130,54 @@ def _tell(found: Sequence[_Verdict], outputs: tuple[Output, ...], asked: int) ->
     return max(codes)
 
 
-def _of_stack(stack: str, options: argparse.Namespace, config: dict[str, Any]) -> _Verdict | None:
+def _of_stacks(options: argparse.Namespace, config: dict[str, Any]) -> list[_Verdict | None]:
+    """The stacks in turn. Their programs run in another process, which changes nothing in this."""
+    from eks_gpushare.program.apart import running_apart
+
+    asked = [_checked(stack, options) for stack in options.stacks]
+    stacks = [each for each in asked if each is not None and each.may_run]
+    with running_apart(stacks, aside, options.answers) as runs:
+        judge = _Judge(options.pack, config) if stacks else None
+        found: list[_Verdict | None] = []
+        for checked in asked:
+            if checked is None or judge is None or not checked.may_run:
+                found.append(None if checked is None else _refused(checked))
+                continue
+            try:
+                found.append(_of_stack(runs.next(checked), judge))
+            except (ProjectError, FileNotFoundError) as error:
+                print(f"eks-gpushare: {error}", file=sys.stderr)
+                found.append(None)
+        return found
+
+
+def _checked(stack: str, options: argparse.Namespace) -> Preview | None:
+    from eks_gpushare.program.preview import checked_stack, locate
+
+    try:
+        return checked_stack(*locate(stack, options.program))
+    except (ProjectError, FileNotFoundError) as error:
+        print(f"eks-gpushare: {error}", file=sys.stderr)
+        return None
+
+
+def _of_stack(previewed: Preview, judge: _Judge) -> _Verdict | None:
     from eks_gpushare.program.policies.stack_lines import stack_lines
     from eks_gpushare.program.policies.stack_silences import stack_silences
 
-    previewed = load(stack, options)
-    if previewed is None:
-        return None
-    if not previewed.ok or previewed.recording is None:
-        return _refused(previewed)
-    pack = _pack(previewed.project.directory, options.pack)
     recording = previewed.recording
+    if recording is None or recording.error is not None:
+        return _refused(previewed)
     notes = tuple(recording.assumptions)
     lines = stack_lines(recording, previewed.report)
+    program = previewed.project.directory
     subject = PolicySubject(previewed.stack, previewed.report.file, lines, notes)
     silences = stack_silences(recording, previewed.report)
-    return _judge(recording, subject, pack, config, silences)
+    return judge.of(recording, subject, program, silences)
 
 
 def _of_state(options: argparse.Namespace, config: dict[str, Any]) -> _Verdict | None:
     from eks_gpushare.program.policies.state import StateError, read_state
-    from eks_gpushare.stack_file.project import ProjectError, find_project
 
     try:
         state = read_state(options.state)
@@ -169,39 +191,95 @@ def _of_state(options: argparse.Namespace, config: dict[str, Any]) -> _Verdict |
         program = Path.cwd()
     notes = tuple(state.recording.assumptions)
     subject = PolicySubject(state.recording.stack, options.state, state.lines, notes)
-    return _judge(state.recording, subject, _pack(program, options.pack), config)
+    return _Judge(options.pack, config).of(state.recording, subject, program)
 
 
-def _judge(
-    recording: Recording,
-    subject: PolicySubject,
-    pack: PackFolder,
-    config: dict[str, Any],
-    silences: Sequence[StackSilence] = (),
-) -> _Verdict | None:
-    ran = _run_pack(recording, pack.directory, config, silences)
-    if ran is None:
+class _Judge:
+    """A pack with its configuration, loaded once for all stacks."""
+
+    def __init__(self, given: str | None, config: dict[str, Any]) -> None:
+        """Load the pack that was named, or that of the package: no folder beside a program counts.
+
+        Raises:
+            _UsageError: If it cannot be loaded.
+        """
+        from eks_gpushare.program.policies.packs import PackError, load_pack
+
+        folder = Path(given) if given else bundled_pack()
+        self._folder = PackFolder(folder, folder.resolve() == bundled_pack().resolve())
+        self._config = config
+        try:
+            with aside():
+                self._pack = load_pack(folder)
+        except PackError as error:
+            raise _UsageError(str(error)) from None
+
+    def of(
+        self,
+        recording: Recording,
+        subject: PolicySubject,
+        program: Path,
+        silences: Sequence[StackSilence] = (),
+    ) -> _Verdict | None:
+        """What the pack says of one stack or state; None, and a message, if it stops."""
+        judged = self._judged(recording, silences)
+        if judged is None:
+            return None
+        folder, policies = self._folder, self._pack.policies
+        beside = packs_beside(program)
+        passed = [each for each in beside if each.directory.resolve() != folder.directory.resolve()]
+        where = {
+            "path": str(folder.directory),
+            "bundled": folder.bundled,
+            "passedOver": [str(each.directory) for each in passed],
+        }
+        refused = any(v.level == "mandatory" for v in judged.violations)
+        exported = recording.exported  # the recording itself is as large as the stack
+
+        def text() -> None:
+            print_judged(subject, judged)
+            for note in subject.notes:
+                said = f"note: {note}" if exported else f"assumed: {note}"
+                print("\n".join(wrapped(said, columns())))
+            print(f"\nThe pack is {_named(folder)}.")
+            for pack in passed:
+                told = os.path.relpath(pack.directory)
+                told = f"The pack in {told} is passed over; {pack.how_to_run} has it judge."
+                print("\n".join(wrapped(told, columns())))
+
+        return _Verdict(
+            FOUND if refused else FINE,
+            subject.name,
+            text,
+            {**as_document(subject, judged), "pack": where},
+            lambda: report_of(subject, judged, policies),
+        )
+
+    def _judged(self, recording: Recording, silences: Sequence[StackSilence]) -> Judged | None:
+        from eks_gpushare.findings.defects import in_one_line
+        from eks_gpushare.program.policies.analyzer import judge
+        from eks_gpushare.program.policies.config import PolicyConfigError
+        from eks_gpushare.program.running.endings import ProcessEndedError, kept_alive
+
+        pack = self._pack
+        try:
+            with aside(), kept_alive():
+                return judge(
+                    pack.policies,
+                    recording,
+                    config=self._config,
+                    initial_config=pack.initial_config,
+                    pack=pack.name,
+                    level=pack.level,
+                    silences=silences,
+                )
+        except PolicyConfigError as error:
+            print(f"eks-gpushare: {error}", file=sys.stderr)
+        except (Exception, SystemExit, ProcessEndedError) as error:  # noqa: BLE001  (the pack's, of any kind)
+            told = in_one_line(error, placed=False)
+            message = f"a policy of {self._folder.directory} stopped: {told}"
+            print(f"eks-gpushare: {message}", file=sys.stderr)
         return None
-    judged, policies = ran
-    where = {"path": str(pack.directory), "bundled": pack.bundled}
-    refused = any(v.level == "mandatory" for v in judged.violations)
-
-    exported = recording.exported  # the recording itself is as large as the stack
-
-    def text() -> None:
-        print_judged(subject, judged)
-        for note in subject.notes:
-            said = f"note: {note}" if exported else f"assumed: {note}"
-            print("\n".join(wrapped(said, columns())))
-        print(f"\nThe pack is {_named(pack)}.")
-
-    return _Verdict(
-        FOUND if refused else FINE,
-        subject.name,
-        text,
-        {**as_document(subject, judged), "pack": where},
-        lambda: report_of(subject, judged, policies),
-    )
 
 
 _INSTALL = "pip install 'eks-gpushare[policy]'"
@@ -242,14 +320,6 @@ def _config(path: str | None) -> dict[str, Any]:
     return config
 
 
-def _pack(program: Path, given: str | None) -> PackFolder:
-    from eks_gpushare.program.policies.pack_files import PackFolder, pack_of
-
-    if given:
-        return PackFolder(Path(given), bundled=False)
-    return pack_of(program)
-
-
 def _named(pack: PackFolder) -> str:
     if pack.bundled:
         return "the one of this package"
@@ -277,39 +347,6 @@ def _write_pack(directory: Path, *, force: bool, as_json: bool) -> int:
         print(f"  eks-gpushare policy STACK --pack {directory}")
         print(f"  pulumi preview --policy-pack {directory}")
     return FINE
-
-
-def _run_pack(
-    recording: Recording,
-    directory: Path,
-    config: dict[str, Any],
-    silences: Sequence[StackSilence],
-) -> tuple[Judged, Sequence[Policy]] | None:
-    from eks_gpushare.findings.defects import in_one_line
-    from eks_gpushare.program.policies.analyzer import judge
-    from eks_gpushare.program.policies.config import PolicyConfigError
-    from eks_gpushare.program.policies.packs import PackError, load_pack
-    from eks_gpushare.program.running.endings import ProcessEndedError, kept_alive
-
-    try:
-        with aside(), kept_alive():
-            loaded = load_pack(directory)
-            judged = judge(
-                loaded.policies,
-                recording,
-                config=config,
-                initial_config=loaded.initial_config,
-                pack=loaded.name,
-                level=loaded.level,
-                silences=silences,
-            )
-            return judged, loaded.policies
-    except (PackError, PolicyConfigError) as error:
-        print(f"eks-gpushare: {error}", file=sys.stderr)
-    except (Exception, SystemExit, ProcessEndedError) as error:  # noqa: BLE001  (the pack's, of any kind)
-        told = in_one_line(error, placed=False)
-        print(f"eks-gpushare: a policy of {directory} stopped: {told}", file=sys.stderr)
-    return None
 
 
 def _refused(previewed: Preview) -> _Verdict:
