@@ -41,7 +41,7 @@ _PATIENCE = 1.0
 
 
 @dataclass(slots=True)
-class Runs:
+class ProgramsApart:
     """Programs that are being run, one after the other."""
 
     _process: int
@@ -116,8 +116,8 @@ def running_apart(
     stacks: Sequence[Preview],
     aside: Callable[[], AbstractContextManager[None]],
     answers: str | None = None,
-) -> Iterator[Runs]:
-    """Run the programs of checked stacks; `Runs.next` is to be asked for each in this order.
+) -> Iterator[ProgramsApart]:
+    """Run the programs of checked stacks; `ProgramsApart.next` is to be asked for each in this order.
 
     Args:
         stacks: Stacks whose files have no errors.
@@ -126,7 +126,7 @@ def running_apart(
     """
     own = [each for each in stacks if each.project.language == PYTHON]
     if not own:
-        yield Runs(0, BytesIO(), aside, answers)
+        yield ProgramsApart(0, BytesIO(), aside, answers)
         return
     with lean_packages():  # once for both processes
         import pulumi_policy  # noqa: F401
@@ -145,7 +145,7 @@ def running_apart(
         _run_all(own, high_copy(writing), aside, answers)
     os.close(writing)
     with open(reading, "rb") as told:  # noqa: PTH123  (a descriptor)
-        runs = Runs(process, told, aside, answers)
+        runs = ProgramsApart(process, told, aside, answers)
         try:
             yield runs
         finally:
