@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from eks_gpushare.validation import shape_rules
 if TYPE_CHECKING:
     from eks_gpushare.program.edits import Consequence
     from eks_gpushare.program.edits.pools import PoolChange
+    from eks_gpushare.program.fakes.fakes import Fakes
     from eks_gpushare.program.recording import Recording
     from eks_gpushare.program.stack_config import StackConfig
 
@@ -254,8 +256,37 @@ def record(
     with lean_packages():  # here Pulumi is imported for the first time
         from eks_gpushare.program.fakes.answers import fakes_with
 
-    config = _config(project, report, stack)
+    config, region = _with_region(_config(project, report, stack), project)
     fakes = fakes_with(answers) if answers else None
+    recording = _run(project, stack, config, region, preview=not known, fakes=fakes)
+    if region:
+        recording.assumptions.insert(0, _REGION.format(region=region))
+    return recording
+
+
+_REGION = "The region is {region}, as the environment says, since the stack names none."
+
+
+def _with_region(config: StackConfig, project: Project) -> tuple[StackConfig, str]:
+    """A configuration with the region of the environment, where another project names none.
+
+    Ours names it in every stack file: what a stack is depends on that, and not on who looks.
+    """
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
+    if project.name == PROJECT or not region or config.values.get("aws:region"):
+        return config, ""
+    return replace(config, values={**config.values, "aws:region": region}), region
+
+
+def _run(
+    project: Project,
+    stack: str,
+    config: StackConfig,
+    region: str,
+    *,
+    preview: bool,
+    fakes: Fakes | None,
+) -> Recording:
     if project.language != PYTHON:
         from eks_gpushare.program.language_host.run import run_hosted
 
@@ -264,7 +295,7 @@ def record(
             stack=stack,
             config=config.values,
             secret_keys=config.secret_keys,
-            preview=not known,
+            preview=preview,
             fakes=fakes,
         )
     from eks_gpushare.program.run import run_program
@@ -275,8 +306,9 @@ def record(
         stack=stack,
         config=config.values,
         secret_keys=config.secret_keys,
-        preview=not known,
+        preview=preview,
         fakes=fakes,
+        environment={"AWS_REGION": region} if region else {},
     )
 
 
