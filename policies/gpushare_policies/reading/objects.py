@@ -15,6 +15,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.plain import item_of, mappings, plain, text
+from gpushare_policies.reading.pod_shapes import pods_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -138,9 +139,6 @@ POD_TEMPLATES: Mapping[Kind, FieldPath] = {
 }
 """Where objects that make pods have the pod: kind to the path of its metadata and spec."""
 
-_TEMPLATE_KEYS = ("template", "podTemplate", "podTemplateSpec")
-_DEEPEST = 12
-
 
 @dataclass(frozen=True, slots=True)
 class PodTemplate:
@@ -159,21 +157,15 @@ def pod_templates(each: KubernetesObject) -> Iterator[PodTemplate]:
         holder = at(each.body, *(str(part) for part in path))
         if holder is not None:
             yield PodTemplate(path, at(holder, "metadata"), at(holder, "spec"))
-    elif "." in each.kind.group:
-        yield from _templates_in(at(each.body, "spec"), ("spec",))
+    elif is_theirs(each.kind):
+        for found in pods_in(each.body):
+            yield PodTemplate(found.path, found.metadata, found.spec)
 
 
-def _templates_in(value: Any, path: FieldPath) -> Iterator[PodTemplate]:
-    """What looks like a pod's template in an object of somebody's own kind."""
-    if len(path) > _DEEPEST:
-        return
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            below = (*path, key)
-            if key in _TEMPLATE_KEYS and isinstance(at(inner, "spec", "containers"), list):
-                yield PodTemplate(below, inner.get("metadata"), inner.get("spec"))
-            else:
-                yield from _templates_in(inner, below)
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _templates_in(inner, (*path, index))
+_OF_KUBERNETES, _OF_ITS_PROJECTS = ".k8s.io", ".x-k8s.io"
+
+
+def is_theirs(kind: Kind) -> bool:
+    """Whether somebody other than Kubernetes brings a kind to a cluster."""
+    own = kind.group.endswith(_OF_KUBERNETES) and not kind.group.endswith(_OF_ITS_PROJECTS)
+    return "." in kind.group and not own
