@@ -69,7 +69,7 @@ def cluster_facts(name: str, *, choose_subnets: bool, karpenter: bool = False) -
             "name, aws:region, and that your credentials may describe it."
         )
         raise pulumi.RunError(message) from error
-    if karpenter and any(each.enabled for each in found.compute_configs or ()):
+    if karpenter and any(config.enabled for config in found.compute_configs or ()):
         message = (
             f"cluster.existing.name: the EKS cluster {name} is in EKS Auto Mode, which has a "
             "Karpenter of its own with the same kinds; two would fight over every NodePool, and "
@@ -93,7 +93,7 @@ def cluster_facts(name: str, *, choose_subnets: bool, karpenter: bool = False) -
         return ClusterFacts.model_validate(facts, by_alias=False, by_name=True)
     except ValidationError as error:
         faults = shape_findings(error.errors(include_url=False), set())
-        wrong = "; ".join(f"{each.path}: {each.message}" for each in faults)
+        wrong = "; ".join(f"{finding.path}: {finding.message}" for finding in faults)
         message = (
             f"cluster.existing.name: what AWS says of the EKS cluster {name} is not enough. "
             f"{wrong} Name a cluster that has it, or give the kubeconfig of this one and make "
@@ -132,11 +132,15 @@ def _for_nodes(cluster: str, vpc_id: str, subnets: Sequence[str]) -> list[str]:
 def _route_tables(vpc_id: str) -> list[RoutesOf]:
     from pulumi_aws.ec2 import get_route_table, get_route_tables
 
-    found = [get_route_table(route_table_id=each) for each in get_route_tables(vpc_id=vpc_id).ids]
+    found = [
+        get_route_table(route_table_id=table_id) for table_id in get_route_tables(vpc_id=vpc_id).ids
+    ]
     return [
         RoutesOf(
             main=any(association.main for association in table.associations),
-            subnets=tuple(each.subnet_id for each in table.associations if each.subnet_id),
+            subnets=tuple(
+                association.subnet_id for association in table.associations if association.subnet_id
+            ),
             internet=any((route.gateway_id or "").startswith("igw-") for route in table.routes),
         )
         for table in found

@@ -189,7 +189,7 @@ class _Children:
             image=versions.CLUSTER_AUTOSCALER_IMAGE,
             tag=versions.cluster_autoscaler_tag(spec.version),
             region=region,
-            groups=[planned.scaling_group(*each) for each in scaled],
+            groups=[planned.scaling_group(*wanted) for wanted in scaled],
             patterns=_patterns(spec.priorities or {}, named),
             startup_taints=spec.startup_taints,
             status_taints=spec.status_taints,
@@ -227,8 +227,8 @@ def _one_group_each(spec: ClusterAutoscalerSpec, args: Mapping[str, Any]) -> Ite
             message = f"{len(given)} {what} are given for {len(spec.pools)} pools."
             fix = f"Give one for each pool, in the order of pools: [GpuPool.{_FROM[key]}, ...]."
             yield shape_rules.NOT_ALLOWED.finding((key,), message, fix)
-    for index, each in enumerate(spec.nodes):
-        size = sizes(each)
+    for index, counts in enumerate(spec.nodes):
+        size = sizes(counts)
         if size.min > size.max:
             message = f"At least {size.min} nodes are more than at most {size.max}."
             fix = "Give the nodes of the pool itself: GpuPool.nodes."

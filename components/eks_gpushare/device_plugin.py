@@ -81,8 +81,10 @@ class DevicePlugin(pulumi.ComponentResource):
     ) -> None:
         served = pools_of_chart(spec.pools)
         pools = {
-            pool: props(each, only=_SHARING | (_BOTTLEROCKET if is_bottlerocket(each) else set()))
-            for pool, each in served.items()
+            pool: props(
+                chosen, only=_SHARING | (_BOTTLEROCKET if is_bottlerocket(chosen) else set())
+            )
+            for pool, chosen in served.items()
         }
         super().__init__(
             "eks-gpushare:index:DevicePlugin",

@@ -52,14 +52,16 @@ def engine_config() -> EngineConfig:
         beside = {key: value for key, value in config.items() if key != ENVIRONMENT_KEY}
         given = {} if environment is None else {ENVIRONMENT_KEY: environment}
         found += config_findings({**beside, **given}, elsewhere=False)
-        found += [each for each in of_file if each.code == STRAY_KEY.id and each not in found]
+        found += [
+            finding for finding in of_file if finding.code == STRAY_KEY.id and finding not in found
+        ]
     elif environment is None:
         pulumi.Config().require("environment")
     if is_config_secret(_key()):
         found += [f for f in of_file if f.code == SECRET_INSIDE.id] or [secret_finding(_IN_FILE)]
-    for each in found:
-        if each.code == SECRET_INSIDE.id:
-            environment = _encrypted(environment, each.at[2:])
+    for finding in found:
+        if finding.code == SECRET_INSIDE.id:
+            environment = _encrypted(environment, finding.at[2:])
     return EngineConfig(environment, tuple(found), region_of(config))
 
 

@@ -208,7 +208,7 @@ def _identity(spec: EnvironmentSpec, opts: pulumi.ResourceOptions | None) -> Has
         return known.kubeconfig, known.context
     given = pulumi.ResourceOptions.merge(pulumi.ResourceOptions(), opts)
     own = given.providers.values() if isinstance(given.providers, Mapping) else given.providers
-    account = next((id(each) for each in own or () if each.package == "aws"), None)
+    account = next((id(provider) for provider in own or () if provider.package == "aws"), None)
     if account is None and given.parent is not None:
         account = id(given.parent.get_provider("aws:eks/cluster:Cluster"))
     return known.name, spec.region, spec.profile, account

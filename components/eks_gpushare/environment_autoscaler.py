@@ -60,7 +60,7 @@ def register_cluster_autoscaler(
             block,
             version=refs.version,
             pools=tuple(names),
-            nodes=tuple(_bounds(scaled[each]) for each in names),
+            nodes=tuple(_bounds(scaled[name]) for name in names),
             startup_taints=startup_taint_keys(scaled.values()),
             status_taints=status_taint_keys(scaled.values()),
             node_templates=tuple(groups[pool].node_template for pool in names),
@@ -71,8 +71,8 @@ def register_cluster_autoscaler(
         ),
         refs.cluster_name,
         Groups(
-            [groups[each].node_group_name for each in names],
-            [groups[each].scaling_group_name for each in names],
+            [groups[name].node_group_name for name in names],
+            [groups[name].scaling_group_name for name in names],
         ),
         pulumi.ResourceOptions.merge(
             opts, pulumi.ResourceOptions(providers=[refs.provider], depends_on=[*nodes])

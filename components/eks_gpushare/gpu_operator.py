@@ -92,7 +92,7 @@ class GpuOperator(pulumi.ComponentResource):
         before: Predecessor | None = None,
     ) -> None:
         served = pools_of_chart(spec.pools)
-        pools = {pool: props(each, only=_CONCERNS) for pool, each in served.items()}
+        pools = {pool: props(declared, only=_CONCERNS) for pool, declared in served.items()}
         super().__init__(
             "eks-gpushare:index:GpuOperator",
             name,

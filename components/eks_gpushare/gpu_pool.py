@@ -128,7 +128,9 @@ class GpuPool(pulumi.ComponentResource):
         self.node_group_name = group.node_group_name
         self.request = pulumi.Output.from_input(dict(plan.request))
         self.node_selector = pulumi.Output.from_input(dict(plan.node_selector))
-        self.tolerations = pulumi.Output.from_input([dict(each) for each in plan.tolerations])
+        self.tolerations = pulumi.Output.from_input(
+            [dict(toleration) for toleration in plan.tolerations]
+        )
         self.register_outputs(
             {
                 "nodeGroupName": self.node_group_name,
@@ -252,7 +254,7 @@ class _Children:
 
 def _scaling_group(made: Sequence[NodeGroupResource]) -> str:
     """Name of the one Auto Scaling group of a managed node group."""
-    ((group,),) = (each.autoscaling_groups or () for each in made)
+    ((group,),) = (resource.autoscaling_groups or () for resource in made)
     return str(group.name)
 
 
@@ -295,8 +297,8 @@ def _rules(spec: GpuPoolSpec, args: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _named(found: Iterable[Finding]) -> Iterator[Finding]:
     """What is about the pool as a whole is about its name, the key of its block in a stack file."""
-    for each in found:
-        yield each if each.at else replace(each, at=("pool",), path="pool")
+    for finding in found:
+        yield finding if finding.at else replace(finding, at=("pool",), path="pool")
 
 
 def _unmade(pool: Pool) -> Iterator[Finding]:
@@ -311,9 +313,9 @@ def _missing(pool: Pool, args: Mapping[str, Any]) -> Iterator[Finding]:
     """Inputs that only some pools need."""
     needs: list[tuple[str, str]] = []
     if pool.custom_ami is not None:
-        needs += [(each, "a custom AMI has to be told its cluster") for each in _IMAGE_INPUTS]
+        needs += [(key, "a custom AMI has to be told its cluster") for key in _IMAGE_INPUTS]
     if pool.efa:
-        needs += [(each, "EFA has a security group of its own") for each in _EFA_INPUTS]
+        needs += [(key, "EFA has a security group of its own") for key in _EFA_INPUTS]
     for needed, why in needs:
         if args.get(needed) is None:
             message = f"{needed} is required here: {why}."

@@ -228,7 +228,7 @@ def _values(
     ours = merge_values(derived, told, keep_null=True)
     values = merge_values(ours, spec.chart.values, keep_null=True)
     given = value_at(spec.chart.values, "controller.env")
-    if isinstance(given, list) and _REGION not in [each.get("name") for each in given]:
+    if isinstance(given, list) and _REGION not in [setting.get("name") for setting in given]:
         values["controller"]["env"] = [*own, *given]
     return values
 

@@ -149,8 +149,8 @@ class KarpenterPool(pulumi.ComponentResource):
         }
         nodes = register_object(f"{name}-class", document, child)
         overlays = [
-            register_object(f"{name}-overlay-{instance_type_of(each)}", each, child)
-            for each in node_overlays(plan, catalog)
+            register_object(f"{name}-overlay-{instance_type_of(overlay)}", overlay, child)
+            for overlay in node_overlays(plan, catalog)
         ]
         # A pool that is there before its overlays launches a node for every pod that waits.
         after = pulumi.ResourceOptions(parent=self, depends_on=[nodes, *overlays])
@@ -158,7 +158,9 @@ class KarpenterPool(pulumi.ComponentResource):
         self.node_pool_name = pool.urn.apply(lambda _: plan.name)  # known once it is there
         self.request = pulumi.Output.from_input(dict(plan.request))
         self.node_selector = pulumi.Output.from_input(dict(plan.node_selector))
-        self.tolerations = pulumi.Output.from_input([dict(each) for each in plan.tolerations])
+        self.tolerations = pulumi.Output.from_input(
+            [dict(toleration) for toleration in plan.tolerations]
+        )
         self.register_outputs(
             {
                 "nodePoolName": self.node_pool_name,
@@ -201,14 +203,14 @@ def register_object(
 
 def instance_type_of(overlay: Mapping[str, Any]) -> str:
     """The instance type that an overlay is for, of which its name in the cluster has no dot."""
-    for each in overlay["spec"]["requirements"]:
-        if each["key"] == "node.kubernetes.io/instance-type":
-            return str(each["values"][0])
+    for requirement in overlay["spec"]["requirements"]:
+        if requirement["key"] == "node.kubernetes.io/instance-type":
+            return str(requirement["values"][0])
     raise KeyError("node.kubernetes.io/instance-type")
 
 
 def _by_id(ids: Sequence[Any]) -> list[dict[str, str]]:
-    return [{"id": each} for each in ids]
+    return [{"id": identifier} for identifier in ids]
 
 
 def _unmade(spec: KarpenterPoolSpec, args: Mapping[str, Any]) -> Iterator[Finding]:

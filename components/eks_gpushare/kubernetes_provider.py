@@ -42,7 +42,7 @@ def missing_provider(component: str, opts: pulumi.ResourceOptions | None) -> Ite
     """
     if _provider(opts) is not None:
         return
-    given = [each.package for each in _own_providers(opts)]
+    given = [provider.package for provider in _own_providers(opts)]
     others = f"; the options have one for {' and '.join(given)}" if given else ""
     yield shape_rules.MISSING_KEY.finding(
         ("opts", "providers"),
@@ -104,7 +104,9 @@ def _called(component: pulumi.ComponentResource) -> str:
 
 def _provider(opts: pulumi.ResourceOptions | None) -> pulumi.ProviderResource | None:
     """The Kubernetes provider of options, or that of their parent."""
-    own = next((each for each in _own_providers(opts) if each.package == _PACKAGE), None)
+    own = next(
+        (provider for provider in _own_providers(opts) if provider.package == _PACKAGE), None
+    )
     if own is not None or opts is None or opts.parent is None:
         return own
     inherited: pulumi.ProviderResource | None = opts.parent.get_provider(_ANY_OBJECT)

@@ -68,11 +68,11 @@ def checked_manager(
     given: dict[str, Any] = {}
     if isinstance(listed, list | tuple):
         # The model takes another model as it is, and reads everything else.
-        given["served"] = [known_spec(each, ServedPool) or each for each in listed]
-    before = {id(each) for each in given.get("served", ()) if isinstance(each, ServedPool)}
+        given["served"] = [known_spec(pool, ServedPool) or pool for pool in listed]
+    before = {id(pool) for pool in given.get("served", ()) if isinstance(pool, ServedPool)}
 
     def ruled(spec: S) -> Iterator[Finding]:
-        names = {each.name for each in spec.served if id(each) in before}
+        names = {pool.name for pool in spec.served if id(pool) in before}
         yield from missing_provider(component, opts)
         yield from _unserved(spec)
         yield from _names_twice(spec)
@@ -94,14 +94,14 @@ def checked_manager(
 def _places(spec: DevicePluginSpec | GpuOperatorSpec) -> dict[str, tuple[FieldPath, Pool]]:
     """Every pool by its name, with the argument that has it."""
     listed = {
-        each.name: (("served", index), converted(Pool, each))
-        for index, each in enumerate(spec.served)
+        pool.name: (("served", index), converted(Pool, pool))
+        for index, pool in enumerate(spec.served)
     }
     return listed | {name: (("pools", name), pool) for name, pool in spec.pools.items()}
 
 
 def _joined(spec: S, catalog: CatalogAdditions) -> S:
-    served = {each.name: converted(Pool, each) for each in spec.served}
+    served = {pool.name: converted(Pool, pool) for pool in spec.served}
     changes = {"pools": {**served, **spec.pools}, "served": (), "catalog": catalog}
     return spec.model_copy(update=changes)
 
@@ -116,13 +116,13 @@ def _unserved(spec: S) -> Iterator[Finding]:
 def _names_twice(spec: S) -> Iterator[Finding]:
     """A name is the key of a pool's configuration, and the label of its nodes."""
     seen: dict[str, FieldPath] = {name: ("pools", name) for name in spec.pools}
-    for index, each in enumerate(spec.served):
+    for index, pool in enumerate(spec.served):
         at: FieldPath = ("served", index)
-        first = seen.setdefault(each.name, at)
+        first = seen.setdefault(pool.name, at)
         if first != at:
             yield shape_rules.DUPLICATE_KEY.finding(
                 (*at, "name"),
-                f'"{each.name}" is the name of {dotted(first)} already; every pool has its own.',
+                f'"{pool.name}" is the name of {dotted(first)} already; every pool has its own.',
                 "Give each pool once, and another name to one of two.",
             )
 
@@ -155,13 +155,13 @@ def _disagreements(clashes: Iterable[FieldPath]) -> Iterator[Finding]:
 def _where_given(found: Finding, spec: DevicePluginSpec | GpuOperatorSpec) -> Finding:
     """A finding about what is in `served` at the place that it has there."""
     block, name = (*found.at[:2], "", "")[:2]
-    for index, each in enumerate(spec.served):
+    for index, pool in enumerate(spec.served):
         at: FieldPath = ()
-        if block == "pools" and name == each.name:
+        if block == "pools" and name == pool.name:
             at = ("served", index, *found.at[2:])
         elif (
             block == "catalog"
-            and _adds(each.catalog, found.at)
+            and _adds(pool.catalog, found.at)
             and not _adds(spec.catalog, found.at)
         ):
             at = ("served", index, *found.at)

@@ -71,7 +71,7 @@ class SharedWorkload(pulumi.ComponentResource):
         """
         given = cast("dict[str, Any]", given_args(SharedWorkloadArgs, args))
         if isinstance(given.get("served"), list | tuple):
-            served = [known_spec(each, ServedSpec) or each for each in given["served"]]
+            served = [known_spec(pool, ServedSpec) or pool for pool in given["served"]]
             given = {**given, "served": served}
 
         def ruled(spec: SharedWorkloadSpec) -> Iterator[Finding]:
@@ -92,7 +92,7 @@ class SharedWorkload(pulumi.ComponentResource):
         super().__init__(
             "eks-gpushare:index:SharedWorkload",
             name,
-            props(spec, "served", "pool", "pools", pools=[each.name for each in spec.served]),
+            props(spec, "served", "pool", "pools", pools=[pool.name for pool in spec.served]),
             opts,
         )
         child = pulumi.ResourceOptions(parent=self)
@@ -124,12 +124,12 @@ class SharedWorkload(pulumi.ComponentResource):
 
 def _fields(document: Mapping[str, Any]) -> dict[str, Any]:
     """What of a manifest its class takes, which knows what it is."""
-    return {key: each for key, each in document.items() if key not in {"apiVersion", "kind"}}
+    return {key: item for key, item in document.items() if key not in {"apiVersion", "kind"}}
 
 
 def _plans(spec: SharedWorkloadSpec) -> list[PoolPlan]:
     plans = []
-    for each in spec.served:
-        catalog, _ = catalog_of(each.catalog, None)
-        plans.append(plan_pool(each.name, converted(Pool, each), catalog))
+    for pool in spec.served:
+        catalog, _ = catalog_of(pool.catalog, None)
+        plans.append(plan_pool(pool.name, converted(Pool, pool), catalog))
     return plans

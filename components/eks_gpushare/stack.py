@@ -52,7 +52,7 @@ def load_stack() -> GpuSharingEnvironmentArgs:
     environment, found = _checked(engine_config())
     given = {key: value for key, value in (("region", region), ("profile", profile)) if value}
     spec = converted(EnvironmentSpec, environment, **given, **_looked_up(environment))
-    late = [each for each in lookups.missing_lookups(spec) if each.severity == "error"]
+    late = [finding for finding in lookups.missing_lookups(spec) if finding.severity == "error"]
     if late:
         raise pulumi.RunError(_text(late))
     args = CheckedArgs(spec, found, **_kubeconfig(environment))

@@ -100,7 +100,11 @@ class Mocks(mocks.Mocks):
 
     def of_type(self, kind: str) -> list[Registered]:
         """What was registered of a type; its last part is enough: `NodeGroup`."""
-        return [each for each in self.resources if each.type in {kind, _last(kind, each.type)}]
+        return [
+            registered
+            for registered in self.resources
+            if registered.type in {kind, _last(kind, registered.type)}
+        ]
 
     def answer(self, token: str) -> dict[str, Any] | None:
         """The answer that was given for a look-up, if one was.

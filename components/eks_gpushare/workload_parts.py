@@ -114,9 +114,9 @@ class WorkloadParts:
         return [
             *made,
             *(
-                Deployment(f"{role}-{pool}-{kept}", **_fields(each), opts=self._options(made))
+                Deployment(f"{role}-{pool}-{kept}", **_fields(item), opts=self._options(made))
                 for pool, kinds in wanted.items()
-                for kept, each in kinds.items()
+                for kept, item in kinds.items()
             ),
         ]
 
@@ -155,8 +155,8 @@ class WorkloadParts:
         return [
             *made,
             *(
-                self._workload(name, each, [*after, *made], scaler)
-                for name, each in workloads.items()
+                self._workload(name, workload, [*after, *made], scaler)
+                for name, workload in workloads.items()
             ),
         ]
 
@@ -187,7 +187,7 @@ class WorkloadParts:
 def _fields(document: Mapping[str, Any]) -> dict[str, Any]:
     known = {"preemptionPolicy": "preemption_policy", "globalDefault": "global_default"}
     return {
-        known.get(key, key): each
-        for key, each in document.items()
+        known.get(key, key): item
+        for key, item in document.items()
         if key not in {"apiVersion", "kind"}
     }

@@ -262,11 +262,13 @@ class Client:
                 name = group["metadata"].get("name", "")
                 for version in group["versions"]:
                     label = f"{name}/{version['version']}" if name else version["version"]
-                    for each in version.get("resources", ()):
+                    for resource in version.get("resources", ()):
                         kind = ApiResource(
-                            f"{root}/{label}", each["resource"], each["scope"] == "Namespaced"
+                            f"{root}/{label}",
+                            resource["resource"],
+                            resource["scope"] == "Namespaced",
                         )
-                        found[label, each["responseKind"]["kind"]] = kind
+                        found[label, resource["responseKind"]["kind"]] = kind
         return found
 
 

@@ -276,7 +276,7 @@ def _clean(options: argparse.Namespace) -> int:
         say("a lab is being started or built: waiting for it")
 
     cleaned = build.clean(everything=options.all, waiting=waiting)
-    freed = sum(each.size for each in cleaned.removed)
+    freed = sum(entry.size for entry in cleaned.removed)
     if options.json:
         shown = {
             "removed": [{"name": e.name, "bytes": e.size} for e in cleaned.removed],
@@ -285,10 +285,10 @@ def _clean(options: argparse.Namespace) -> int:
         }
         print_json(shown)
         return FINE
-    for each in cleaned.removed:
-        print(f"Removed {each.name}, {each.size >> 20} MB.")
-    for each in cleaned.running:
-        print(f"Kept {each.name}: it runs. `eks-gpushare lab down` stops the lab.")
+    for entry in cleaned.removed:
+        print(f"Removed {entry.name}, {entry.size >> 20} MB.")
+    for entry in cleaned.running:
+        print(f"Kept {entry.name}: it runs. `eks-gpushare lab down` stops the lab.")
     print(f"{freed >> 20} MB are free again." if cleaned.removed else "Nothing was to be removed.")
     return FINE
 

@@ -112,8 +112,8 @@ def _previewed(options: argparse.Namespace) -> Preview:
 
 def _unknown(desired: DesiredCluster) -> Iterator[Finding]:
     fix = "Nothing, if it does not matter here; else give it a value in the program."
-    for each in desired.unknown:
-        yield rules.NOT_KNOWN.finding(("program",), each, fix)
+    for name in desired.unknown:
+        yield rules.NOT_KNOWN.finding(("program",), name, fix)
 
 
 @contextmanager
@@ -145,7 +145,7 @@ def _on(
             return RunReport(findings=tuple(found))
         engine = Engine(with_tools, previewed.project, text, lab.directory)
     client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
-    applied = [each.object for each in given]
+    applied = [manifest.object for manifest in given]
     settings = CloudSettings().with_options(getattr(options, "cloud", None) or ())
     with (
         running(
@@ -192,7 +192,7 @@ def _run_engine(
             report = _idle(session, report, options, show, tell)
     shown = report.findings
     if engine.findings:
-        shown = [each for each in shown if each.code not in _FOLLOW]
+        shown = [finding for finding in shown if finding.code not in _FOLLOW]
     return replace(report, findings=shown, engine=engine.as_json())
 
 
@@ -364,8 +364,8 @@ def _refuse(unreadable: Sequence[Finding], options: argparse.Namespace) -> int:
     if options.json:
         _print(RunReport(findings=tuple(unreadable)), options)
     else:
-        for each in unreadable:
-            sys.stderr.write(f"eks-gpushare: {each.message.removesuffix('.')}\n")
+        for finding in unreadable:
+            sys.stderr.write(f"eks-gpushare: {finding.message.removesuffix('.')}\n")
     return WRONG_USAGE
 
 

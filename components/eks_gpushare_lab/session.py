@@ -167,12 +167,14 @@ class Session:
         objects = self.by_use.take([manifest.object for manifest in manifests])
         manifests = [replace(m, object=o) for m, o in zip(manifests, objects, strict=True)]
         # So that none of their pods counts as running before it is known whose it is.
-        self._coming |= {each for each, _ in filter(None, (wanted_by(m.object) for m in manifests))}
+        self._coming |= {
+            reference for reference, _ in filter(None, (wanted_by(m.object) for m in manifests))
+        }
         accepted = self._installer.apply(manifests)
         self.applied |= filter(None, map(wanted_by, accepted))
-        for each in accepted:
-            if each["kind"] == "CronJob" and not each["spec"].get("suspend"):
-                self._try(each)
+        for obj in accepted:
+            if obj["kind"] == "CronJob" and not obj["spec"].get("suspend"):
+                self._try(obj)
         self.observer.recount(self._is_applied)
         self.touch()
 
@@ -194,18 +196,20 @@ class Session:
         Raises:
             NoWorkloadError: If there is none, or several.
         """
-        known = [each for each in self.workloads() if kinds is None or each.kind in kinds]
-        found = [each for each in known if is_called(each, name)]
+        known = [
+            workload for workload in self.workloads() if kinds is None or workload.kind in kinds
+        ]
+        found = [reference for reference in known if is_called(reference, name)]
         if len(found) == 1:
             return found[0]
-        there = ", ".join(f"{each.kind}/{each}" for each in found)
+        there = ", ".join(f"{reference.kind}/{reference}" for reference in found)
         there = there or ", ".join(map(str, known)) or "none"
         what = "Several workloads are" if found else "No workload is"
         raise NoWorkloadError(f"{what} called {name}; there are {there}.")
 
     def workloads(self) -> list[PodOwner]:
         """What was applied, then all that KEDA scales or that has pods, but DaemonSets."""
-        alive = {each for each, counts in self.observer.counts.items() if +counts}
+        alive = {item for item, counts in self.observer.counts.items() if +counts}
         others = [e for e in sorted(alive | self.by_use.targets) if e.kind != "DaemonSet"]
         return list(dict.fromkeys([*self.applied, *others]))
 
@@ -338,7 +342,7 @@ class Session:
             short = self._pods_of(workload) < wanted
             if short and not self._gets_no_more(workload) and not self.refused(workload):
                 return False
-        jobs = [each for each in self.applied if each.kind in JOBS]
+        jobs = [reference for reference in self.applied if reference.kind in JOBS]
         return all(self._is_at_rest(job) or self.refused(job) for job in jobs)
 
     def _gets_no_more(self, workload: PodOwner) -> bool:

@@ -155,8 +155,8 @@ class Ledger:
     def of(self, rule: str, args: Configured) -> tuple[Exemption, ...]:
         """The exemptions of a rule, all of which are remembered."""
         found = tuple(_read(rule, args.get_config().get(KEY)))
-        for each in found:
-            self.given.setdefault(each, False)
+        for exemption in found:
+            self.given.setdefault(exemption, False)
         return found
 
     def lets_be(
@@ -166,7 +166,7 @@ class Ledger:
         meant = [exemption for exemption in exemptions if exemption.is_for(urn, code)]
         for each in meant:
             self.given[each] = True
-        holding = next((each for each in meant if each.holds()), None)
+        holding = next((exemption for exemption in meant if exemption.holds()), None)
         if holding is None:
             return False
         self.exempted[ExemptedViolation(holding, urn, message, code)] = None
@@ -181,29 +181,30 @@ class Ledger:
     def over(self) -> Iterator[str]:
         """What is to be said of exemptions that do nothing."""
         written: dict[Exemption, list[Exemption]] = {}
-        for each in self.given:
-            written.setdefault(_as_written(each), []).append(each)
-        for each, meant in written.items():
+        for exemption in self.given:
+            written.setdefault(_as_written(exemption), []).append(exemption)
+        for exemption, meant in written.items():
             used = any(self.given[one] for one in meant)
-            at = ", ".join(each.resources)
-            if not each.holds():
+            at = ", ".join(exemption.resources)
+            if not exemption.holds():
                 then = "what it was for counts again" if used else "nothing needs it any more"
                 yield (
-                    f"The exemption of {each.rule} at {at} ended with {each.until}: "
+                    f"The exemption of {exemption.rule} at {at} ended with {exemption.until}: "
                     f"{then}. Remove it from the configuration, or give it a later day and a "
                     "reason for it."
                 )
             elif used or any(one.rule in self.unjudged for one in meant):
                 continue
-            elif not each.comment:
+            elif not exemption.comment:
                 yield (
-                    f"The exemption of {each.rule} at {at} is for nothing: no resource "
+                    f"The exemption of {exemption.rule} at {at} is for nothing: no resource "
                     "of that name violates the rule. Remove it from the configuration."
                 )
-            elif only_a_policy_says(each.rule):  # of others `check` knows what they are for
+            elif only_a_policy_says(exemption.rule):  # of others `check` knows what they are for
                 yield (
-                    f"The comment at {each.comment} that lets {each.rule} be is for nothing: "
-                    "nothing of the pool or block that it stands in violates the rule. Remove it."
+                    f"The comment at {exemption.comment} that lets {exemption.rule} be is for "
+                    "nothing: nothing of the pool or block that it stands in violates the rule. "
+                    "Remove it."
                 )
 
 
@@ -213,11 +214,11 @@ def _as_written(exemption: Exemption) -> Exemption:
 
 
 def _read(rule: str, given: Any) -> Iterator[Exemption]:
-    for each in given or ():
-        resource = each["resource"]
+    for exemption in given or ():
+        resource = exemption["resource"]
         resources = (resource,) if isinstance(resource, str) else tuple(map(str, resource))
-        more = (str(each.get("finding", "")), str(each.get("comment", "")))
-        yield Exemption(rule, resources, str(each["reason"]), str(each["until"]), *more)
+        more = (str(exemption.get("finding", "")), str(exemption.get("comment", "")))
+        yield Exemption(rule, resources, str(exemption["reason"]), str(exemption["until"]), *more)
 
 
 LEDGER = Ledger()
@@ -239,4 +240,4 @@ def exempting(
 
 def is_let_be(rule: str, args: Configured, urn: str) -> bool:
     """Whether nothing is to be done about a resource, as when a rule would repair it."""
-    return any(each.is_for(urn) and each.holds() for each in LEDGER.of(rule, args))
+    return any(exemption.is_for(urn) and exemption.holds() for exemption in LEDGER.of(rule, args))

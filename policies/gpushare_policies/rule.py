@@ -145,11 +145,11 @@ def _report(
     """
     unjudged: list[str] = []
     try:
-        for each in found:
-            if isinstance(each, Unjudged):
-                unjudged.append(each.what)
+        for violation in found:
+            if isinstance(violation, Unjudged):
+                unjudged.append(violation.what)
             else:
-                report(*StackViolation(*each))
+                report(*StackViolation(*violation))
     except UnknownValueError as error:
         exemptions.LEDGER.unjudged.add(rule)
         if not unjudged:

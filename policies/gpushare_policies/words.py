@@ -28,18 +28,18 @@ def _types(urn: str) -> list[str]:
 
 def is_ours(urn: str) -> bool:
     """Whether a resource is made by a component of this project, or is one."""
-    return any(each.startswith(_OURS) for each in _types(urn))
+    return any(type_.startswith(_OURS) for type_ in _types(urn))
 
 
 def is_of_pulumi_eks(urn: str) -> bool:
     """Whether a resource is made by a component of `pulumi_eks`, and by none of this project."""
-    return not is_ours(urn) and any(each.startswith(_EKS) for each in _types(urn))
+    return not is_ours(urn) and any(type_.startswith(_EKS) for type_ in _types(urn))
 
 
 def name_of(urn: str) -> str:
     """The name by which somebody wrote a resource, which its component may have added to."""
     name = urn.split("::", 3)[-1]
-    below = any(each.startswith(_EKS) for each in _types(urn)[:-1])
+    below = any(type_.startswith(_EKS) for type_ in _types(urn)[:-1])
     return name.removesuffix(_EKS_CLUSTER_SUFFIX) if below else name
 
 

@@ -186,7 +186,7 @@ _TABLES = (
 
 def ages() -> tuple[Dated, ...]:
     """Every pin and table, the one that was read first at the top."""
-    return tuple(sorted((*_pins(), *_TABLES), key=lambda each: (each.read, each.kind, each.name)))
+    return tuple(sorted((*_pins(), *_TABLES), key=lambda pin: (pin.read, pin.kind, pin.name)))
 
 
 def _pins() -> Iterator[Dated]:

@@ -52,7 +52,7 @@ class ChartKeys(NamedTuple):
         if (own := self._own(place)) is not None or not place:
             return own
         if place[0] == "global":  # which Helm hands to every subchart
-            found = (each.kind(place) for each in self.subcharts.values())
+            found = (subchart.kind(place) for subchart in self.subcharts.values())
             return next((kind for kind in found if kind is not None), None)
         inner = self.subcharts.get(place[0])
         return inner.kind(place[1:]) if inner is not None else None
@@ -69,7 +69,7 @@ class ChartKeys(NamedTuple):
         if place in self.types or not place:
             return self.types.get(place)
         if place[0] == "global":
-            found = (each.type(place) for each in self.subcharts.values())
+            found = (subchart.type(place) for subchart in self.subcharts.values())
             return next((kind for kind in found if kind is not None), None)
         inner = self.subcharts.get(place[0])
         return inner.type(place[1:]) if inner is not None else None
@@ -77,7 +77,7 @@ class ChartKeys(NamedTuple):
     def below(self, block: Place) -> tuple[str, ...]:
         """The keys right below a block, sorted."""
         depth = len(block)
-        found = {each[depth] for each in self.all() if len(each) > depth and each[:depth] == block}
+        found = {path[depth] for path in self.all() if len(path) > depth and path[:depth] == block}
         return tuple(sorted(found))
 
     def all(self) -> Iterator[Place]:

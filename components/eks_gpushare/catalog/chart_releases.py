@@ -57,7 +57,9 @@ def parse_version(text: str) -> Version | None:
     matched = _VERSION.fullmatch(text)
     if matched is None:
         return None
-    parts = tuple(_identifier(each) for each in matched[4].split(".")) if matched[4] else ()
+    parts = (
+        tuple(_identifier(identifier) for identifier in matched[4].split(".")) if matched[4] else ()
+    )
     return (int(matched[1]), int(matched[2]), int(matched[3]), not parts, parts)
 
 
@@ -148,4 +150,6 @@ _CLUSTER_AUTOSCALER = ChartHistory(
     "https://kubernetes.github.io/autoscaler/index.yaml",
 )
 
-_HISTORIES = {each.chart: each for each in (_DEVICE_PLUGIN, _GPU_OPERATOR, _CLUSTER_AUTOSCALER)}
+_HISTORIES = {
+    history.chart: history for history in (_DEVICE_PLUGIN, _GPU_OPERATOR, _CLUSTER_AUTOSCALER)
+}

@@ -52,16 +52,16 @@ def run(options: argparse.Namespace) -> int:
     from eks_gpushare.stack_file.silencing import silenced
 
     found = [check_file(file, local_files=not options.no_files) for file in options.files]
-    reports = [silenced(each, today()) for each in found]
+    reports = [silenced(checked, today()) for checked in found]
     written = write_outputs(
         outputs,
         text=lambda: _print_all(reports, quiet=options.quiet),
         document=lambda: {"files": [report.as_json() for report in reports]},
         reports=lambda: [_report(reports, quiet=options.quiet)],
     )
-    if not written or not all(each.readable for each in found):
+    if not written or not all(checked.readable for checked in found):
         return WRONG_USAGE
-    return FINE if all(each.report.ok for each in reports) else FOUND
+    return FINE if all(report.report.ok for report in reports) else FOUND
 
 
 def _report(reports: Sequence[SilencedReport], *, quiet: bool) -> Report:
@@ -70,19 +70,19 @@ def _report(reports: Sequence[SilencedReport], *, quiet: bool) -> Report:
     from eks_gpushare.rules import all_rules, defect_rules
 
     found = [
-        Located(finding, each.report.file, each.report.line_of(finding))
-        for each in reports
-        for finding in _shown(each.report, quiet=quiet)
+        Located(finding, report.report.file, report.report.line_of(finding))
+        for report in reports
+        for finding in _shown(report.report, quiet=quiet)
     ]
     away = [
-        (Located(one.finding, each.report.file, one.line), str(one.silence))
-        for each in reports
-        for one in each.away
+        (Located(one.finding, report.report.file, one.line), str(one.silence))
+        for report in reports
+        for one in report.away
     ]
     every = (*all_rules(), *defect_rules(), FAULTY_SILENCE, OVER, FOR_NOTHING)
     rules = {rule.id: rule for rule in every}
-    readable = all(each.report.readable for each in reports)
-    files = [each.report.file for each in reports]
+    readable = all(report.report.readable for report in reports)
+    files = [report.report.file for report in reports]
     return report_of("check", files, found, rules, silenced=away, ended=readable)
 
 

@@ -64,8 +64,11 @@ def _types(parsed_args: argparse.Namespace, **_: Any) -> list[str]:
 
     types = Catalog().gpu_types().values()
     if parsed_args.verb != "mig":
-        return [each.name for each in types if not each.retired]
-    return [*(each.name for each in types if why_no_mig(each) is None), *mig_models()]
+        return [instance_type.name for instance_type in types if not instance_type.retired]
+    return [
+        *(instance_type.name for instance_type in types if why_no_mig(instance_type) is None),
+        *mig_models(),
+    ]
 
 
 def _layouts(parsed_args: argparse.Namespace, **_: Any) -> list[str]:

@@ -84,8 +84,8 @@ def add_examples(parser: argparse.ArgumentParser, verb: str) -> None:
                 add_examples(inner, f"{verb} {name}")
     if verb not in EXAMPLES:  # of another distribution
         return
-    lines = [f"  eks-gpushare {each}" for each in EXAMPLES[verb]]
-    codes = [f"  {each}" for each in _EXIT[verb].split("; ")]
+    lines = [f"  eks-gpushare {example}" for example in EXAMPLES[verb]]
+    codes = [f"  {meaning}" for meaning in _EXIT[verb].split("; ")]
     own = [parser.epilog.rstrip(), ""] if parser.epilog else []
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "\n".join([*own, "examples:", *lines, "", "exit codes:", *codes])

@@ -46,14 +46,14 @@ def run(options: argparse.Namespace) -> int:
     known = known_names()
     by_fold = {name.casefold(): name for name in known}
     wanted = [by_fold.get(code.casefold(), code) for code in options.codes]
-    unknown = [each for each in wanted if each not in known]
+    unknown = [code for code in wanted if code not in known]
     if unknown:
         print(f"eks-gpushare: there is no finding {_misspelt(unknown, known)}", file=sys.stderr)
         return WRONG_USAGE
     chosen = {name: known[name] for name in wanted or sorted(known)}
     if not options.codes:
-        chosen = {name: each for name, each in chosen.items() if each.reported_by != POLICY}
-    every = [(each.reported_by, rule) for each in chosen.values() for rule in each.rules]
+        chosen = {name: item for name, item in chosen.items() if item.reported_by != POLICY}
+    every = [(about.reported_by, rule) for about in chosen.values() for rule in about.rules]
     if options.json:
         print_json({"findings": [_as_json(by, rule, known) for by, rule in every]})
     elif options.codes:
@@ -70,15 +70,15 @@ def _print_ages(*, as_json: bool) -> int:
 
     found = ages()
     if as_json:
-        print_json({"ages": [{**each._asdict(), "read": str(each.read)} for each in found]})
+        print_json({"ages": [{**aged._asdict(), "read": str(aged.read)} for aged in found]})
         return FINE
     today = datetime.now(tz=UTC).date()
-    kinds, names, values = (max(len(str(each[i])) for each in found) for i in range(3))
-    for each in found:
-        age = f"{(today - each.read).days} days"
+    kinds, names, values = (max(len(str(aged[i])) for aged in found) for i in range(3))
+    for aged in found:
+        age = f"{(today - aged.read).days} days"
         print(
-            f"{each.read}  {age:>9}  {each.kind:{kinds}}  {each.name:{names}}  "
-            f"{each.value:{values}}  {each.source}"
+            f"{aged.read}  {age:>9}  {aged.kind:{kinds}}  {aged.name:{names}}  "
+            f"{aged.value:{values}}  {aged.source}"
         )
     return FINE
 
@@ -87,7 +87,7 @@ def _misspelt(unknown: list[str], known: Mapping[str, Known]) -> str:
     from eks_gpushare.validation.shape import similar
 
     # Of a number there is none that is nearer than others.
-    words = [each for each in unknown if not each.upper().startswith("GPU")]
+    words = [code for code in unknown if not code.upper().startswith("GPU")]
     meant = dict.fromkeys(near for word in words if (near := similar(word, known)))
     near = f"; did you mean {' or '.join(meant)}?" if meant else ";"
     return f"{', '.join(unknown)}{near} `eks-gpushare findings` lists all"
@@ -127,13 +127,13 @@ def _as_json(reported_by: str, rule: Rule, known: Mapping[str, Known]) -> dict[s
         "source": rule.source,
         "also": [
             {
-                "name": each.name,
-                "severity": each.severity,
-                "reportedBy": each.reported_by,
-                "because": each.because,
+                "name": name.name,
+                "severity": name.severity,
+                "reportedBy": name.reported_by,
+                "because": name.because,
             }
-            for each in _names(rule, known)
-            if each.name != rule.id
+            for name in _names(rule, known)
+            if name.name != rule.id
         ],
     }
 

@@ -108,12 +108,14 @@ def _ask_type(now: Choices) -> Choices:
     if not types:
         return replace(now, instance_type=_ask("Instance type", None))
     _say(f"Instance type; of {len(types)} that suit, the first:\n")
-    for each in types[:_MOST_TYPES]:
-        price = each.price(now.region or "")
+    for instance_type in types[:_MOST_TYPES]:
+        price = instance_type.price(now.region or "")
         cost = f"${price:.2f} an hour" if price is not None else ""
-        gpu = each.gpu.model if each.gpu else ""
-        _say(f"  {each.name:16} {each.gpu_count} x {gpu:22} {cost}".rstrip() + "\n")
-    names = [each.name for each in types]
+        gpu = instance_type.gpu.model if instance_type.gpu else ""
+        _say(
+            f"  {instance_type.name:16} {instance_type.gpu_count} x {gpu:22} {cost}".rstrip() + "\n"
+        )
+    names = [instance_type.name for instance_type in types]
 
     def suits(text: str) -> str:
         if text in names:

@@ -44,7 +44,7 @@ def print_written(
     known = [finding for finding in report.findings if finding.severity == "warning"]
     if known:
         print(f"\nTo know about {choices.stack}{counted(known)}")
-        print_findings([(report.line_of(each), each) for each in known], sys.stdout)
+        print_findings([(report.line_of(finding), finding) for finding in known], sys.stdout)
     _print_next(project, choices, folder)
 
 

@@ -107,8 +107,8 @@ def _lint(
     if options.no_security:
         reports = tuple(report.without_security() for report in reports)
     if wants_text(options):
-        for each in fixed:
-            sys.stdout.write(each.diff())
+        for file in fixed:
+            sys.stdout.write(file.diff())
         sys.stdout.flush()
     for left in made.left if made is not None else ():
         what = f"{left.places} correction{'' if left.places == 1 else 's'}"
@@ -153,7 +153,9 @@ def _explain(options: argparse.Namespace, declared: Declared) -> int:
     reading = read_files(given_files(options.files), declared)
     scopes = [(scope, sorted(scope.files or reading.files)) for scope in reading.scopes()]
     if options.json:
-        document = [{"name": each.name, "why": each.why, "files": files} for each, files in scopes]
+        document = [
+            {"name": scope.name, "why": scope.why, "files": files} for scope, files in scopes
+        ]
         print_json({"scopes": document})
     else:
         for each, files in scopes:
@@ -206,8 +208,8 @@ def _say(message: str) -> None:
 def _document(reports: Sequence[FileReport], made: Corrections | None) -> dict[str, object]:
     by_name: dict[str, dict[str, object]] = {}
     if made is not None:
-        by_name = {each.file: {"fixes": each.places, "diff": each.diff()} for each in made.fixed}
-        by_name |= {each.file: {"notFixed": f"it {each.why}"} for each in made.left}
+        by_name = {file.file: {"fixes": file.places, "diff": file.diff()} for file in made.fixed}
+        by_name |= {file.file: {"notFixed": f"it {file.why}"} for file in made.left}
     return {"files": [{**report.as_json(), **by_name.get(report.file, {})} for report in reports]}
 
 
@@ -217,16 +219,16 @@ def _report(reports: Sequence[FileReport], *, quiet: bool) -> Found:
     from eks_gpushare.rules import defect_rules
 
     found = [
-        Located(each.finding, report.file, *(each.position or (None, None)))
+        Located(placed.finding, report.file, *(placed.position or (None, None)))
         for report in reports
-        for each in _shown(report, quiet=quiet)
+        for placed in _shown(report, quiet=quiet)
     ]
     away = [
-        Located(each.placed.finding, report.file, *(each.placed.position or (None, None)))
+        Located(silenced.placed.finding, report.file, *(silenced.placed.position or (None, None)))
         for report in reports
-        for each in report.silenced
+        for silenced in report.silenced
     ]
-    reasons = [str(each.silence) for report in reports for each in report.silenced]
+    reasons = [str(silenced.silence) for report in reports for silenced in report.silenced]
     rules = {rule.id: rule for rule in (*lint_rules(), *defect_rules())}
     readable = all(report.readable for report in reports)
     files = [report.file for report in reports]
@@ -235,7 +237,7 @@ def _report(reports: Sequence[FileReport], *, quiet: bool) -> Found:
 
 
 def _shown(report: FileReport, *, quiet: bool) -> list[Placed]:
-    return [each for each in report.found if not quiet or each.finding.severity != "info"]
+    return [placed for placed in report.found if not quiet or placed.finding.severity != "info"]
 
 
 def _print_all(reports: Sequence[FileReport], *, quiet: bool) -> None:
@@ -245,7 +247,7 @@ def _print_all(reports: Sequence[FileReport], *, quiet: bool) -> None:
         counts = f"{counted(report.findings)}{away}"
         sys.stdout.write(f"{printable(report.file)}: {verdict}{counts}\n")
         shown = _shown(report, quiet=quiet)
-        print_findings([(each.position, each.finding) for each in shown], sys.stdout)
+        print_findings([(placed.position, placed.finding) for placed in shown], sys.stdout)
         if not quiet:
             print_silenced(map(_let_be, report.silenced))
 

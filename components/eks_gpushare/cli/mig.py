@@ -175,7 +175,7 @@ def _print_checked(target: Target, results: Sequence[Checked]) -> None:
         if not result.fits:
             _print_wrapped(result.why)
             if result.nearest:
-                listed = "; ".join(_words(each) for each in result.nearest)
+                listed = "; ".join(_words(counts) for counts in result.nearest)
                 print(f"  nearest that fit: {listed}")
             continue
         if result.placements and target.model:
@@ -196,7 +196,7 @@ def _draw(target: Target, results: Sequence[Checked], file: str) -> int:
     if target.model is None or not fitting:
         print(f"eks-gpushare: nothing fits, so {file} was not written", file=sys.stderr)
         return FOUND
-    text = picture(target.model, [(each.layout, each.placements) for each in fitting])
+    text = picture(target.model, [(checked.layout, checked.placements) for checked in fitting])
     try:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:

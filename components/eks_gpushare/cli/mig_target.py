@@ -96,7 +96,7 @@ class Checked:
             "layout": self.layout,
             "fits": self.fits,
             "why": None if self.fits else self.why,
-            "nearest": [dict(each) for each in self.nearest],
+            "nearest": [dict(counts) for counts in self.nearest],
             "advertised": dict(self.advertised),
         }
 

@@ -73,7 +73,7 @@ def _json(made: Migration, written: str | None) -> dict[str, object]:
         "stackFile": made.text or None,
         "written": written,
         "ok": made.report is not None and made.report.ok,
-        "notTaken": [each.as_json() for each in made.left],
+        "notTaken": [rest.as_json() for rest in made.left],
         "findings": [finding.as_json() for finding in findings],
     }
 
@@ -87,8 +87,8 @@ def _say(made: Migration, written: str | None) -> None:
         err.write(f"{printable(written)}: written\n")
     if made.left:
         err.write("Not taken over:\n")
-    for each in made.left:
-        place = f"{each.file}:{each.position.line}" if each.file else "-"
-        err.write(printable(f"  {place}: {each.what}. {each.why}") + "\n")
+    for rest in made.left:
+        place = f"{rest.file}:{rest.position.line}" if rest.file else "-"
+        err.write(printable(f"  {place}: {rest.what}. {rest.why}") + "\n")
     for found in made.report.findings if made.report is not None else ():
         err.write(printable(f"{found}") + "\n")

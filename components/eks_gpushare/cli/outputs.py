@@ -64,8 +64,8 @@ def outputs_of(options: argparse.Namespace) -> tuple[Output, ...]:
     if options.json and Output("json") not in asked:
         asked.append(Output("json"))
     chosen = tuple(dict.fromkeys(asked)) or (Output("text"),)
-    for place in dict.fromkeys(each.file for each in chosen):
-        formats = [each.format for each in chosen if each.file == place]
+    for place in dict.fromkeys(output.file for output in chosen):
+        formats = [output.format for output in chosen if output.file == place]
         if len(formats) > 1:
             where = place or "standard output"
             raise OutputUsageError(
@@ -77,7 +77,7 @@ def outputs_of(options: argparse.Namespace) -> tuple[Output, ...]:
 
 def wants_text(options: argparse.Namespace) -> bool:
     """Whether standard output is for people, so that what is said beside may go there."""
-    return any(each == Output("text") for each in outputs_of(options))
+    return any(output == Output("text") for output in outputs_of(options))
 
 
 def write_outputs(

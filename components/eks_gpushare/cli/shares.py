@@ -90,10 +90,10 @@ def run(options: argparse.Namespace) -> int:
         print(f"eks-gpushare: {error}", file=sys.stderr)
         return error.code
     if options.json:
-        print_json({"pools": [each.as_json() for each in sized]})
+        print_json({"pools": [one.as_json() for one in sized]})
     else:
-        print("\n\n".join(each.text(need) for each in sized))
-    return FINE if all(each.enough for each in sized) else FOUND
+        print("\n\n".join(one.text(need) for one in sized))
+    return FINE if all(one.enough for one in sized) else FOUND
 
 
 class _UsageError(Exception):
@@ -121,7 +121,7 @@ class _Sized:
     @property
     def replicas(self) -> int:
         """Pods on each device: so many have room on nodes of every type."""
-        return min(each.replicas for each in self.sizings)
+        return min(sizing.replicas for sizing in self.sizings)
 
     @property
     def enough(self) -> bool:
@@ -131,7 +131,7 @@ class _Sized:
     @property
     def pods(self) -> int:
         """Pods of a node with that many on each device."""
-        return min(each.devices * self.replicas for each in self.sizings)
+        return min(sizing.devices * self.replicas for sizing in self.sizings)
 
     @property
     def per_pod(self) -> float | None:
@@ -149,10 +149,10 @@ class _Sized:
             "usdPerPodHour": self.per_pod,
             "instanceTypes": [
                 {
-                    "type": each.instance_type.name,
-                    "devices": each.devices,
-                    "replicas": each.replicas,
-                    "boundBy": [bound.name for bound in each.least],
+                    "type": sizing.instance_type.name,
+                    "devices": sizing.devices,
+                    "replicas": sizing.replicas,
+                    "boundBy": [bound.name for bound in sizing.least],
                     "bounds": [
                         {
                             "name": bound.name,
@@ -162,16 +162,16 @@ class _Sized:
                             "replicas": bound.replicas,
                             "source": bound.source,
                         }
-                        for bound in each.bounds
+                        for bound in sizing.bounds
                     ],
                 }
-                for each in self.sizings
+                for sizing in self.sizings
             ],
         }
 
     def text(self, need: Need) -> str:
         """The same for people."""
-        lines = [line for each in self.sizings for line in self._table(each)]
+        lines = [line for sizing in self.sizings for line in self._table(sizing)]
         lines += ["", *self._verdict(need)]
         return "\n".join(lines)
 
@@ -199,9 +199,9 @@ class _Sized:
     def _verdict(self, need: Need) -> Iterator[str]:
         least = dict.fromkeys(
             _NAMES[bound.name]
-            for each in self.sizings
-            for bound in each.least
-            if each.replicas == self.replicas
+            for sizing in self.sizings
+            for bound in sizing.least
+            if sizing.replicas == self.replicas
         )
         by = " and ".join(least)
         device = "MIG device" if self.pool.sharing.mode == "mig" else "GPU"
@@ -301,7 +301,7 @@ def _of_stack(options: argparse.Namespace, need: Need) -> Iterator[_Sized]:
     file = _file(options.target)
     report = check_file(file, local_files=False)
     if not report.readable:
-        raise _UsageError("\n".join(str(each) for each in report.findings))
+        raise _UsageError("\n".join(str(finding) for finding in report.findings))
     environment = report.environment
     stack_file = report.stack_file
     if environment is None or stack_file is None or not report.ok:
@@ -332,13 +332,13 @@ def _size_pool(
 ) -> _Sized:
     from eks_gpushare.sharing.sizing import size
 
-    types = [found for each in pool.instance_types if (found := catalog.find(each)) is not None]
-    prices = [each.price(region) if region else None for each in types]
+    types = [found for name in pool.instance_types if (found := catalog.find(name)) is not None]
+    prices = [instance_type.price(region) if region else None for instance_type in types]
     known = [price for price in prices if price is not None]
     return _Sized(
         name,
         pool,
-        tuple(size(need, pool, each, environment, catalog) for each in types),
+        tuple(size(need, pool, instance_type, environment, catalog) for instance_type in types),
         declared,
         max(known) if len(known) == len(prices) else None,
     )

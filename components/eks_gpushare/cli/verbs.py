@@ -42,7 +42,7 @@ def added_verbs() -> tuple[Verb, ...]:
     from importlib.metadata import entry_points
 
     found: list[Verb] = []
-    for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+    for point in sorted(entry_points(group=GROUP), key=lambda entry_point: entry_point.name):
         try:
             found.append(cast("Verb", point.load()))
         except ImportError:  # half an installation of another package breaks none of our verbs

@@ -73,7 +73,7 @@ class _Undo:
 def _staged(file: Path, text: str, undo: _Undo) -> Path:
     if file.is_dir():
         raise IsADirectoryError(21, "Is a directory", str(file))
-    missing = [each for each in (file.parent, *file.parent.parents) if not each.exists()]
+    missing = [path for path in (file.parent, *file.parent.parents) if not path.exists()]
     for folder in reversed(missing):
         folder.mkdir()
         undo.folders.append(folder)

@@ -150,7 +150,7 @@ def _wrong_places(
 def _profile(name: str, entry: CatalogMigProfile, known: MigModel | None) -> Profile:
     suffix = name.partition("gb")[2]
     attributes = tuple(suffix[1:].split(",")) if suffix.startswith("+") else (suffix,)
-    media = any(each == "me" or each.startswith("me.") for each in attributes)
+    media = any(attribute == "me" or attribute.startswith("me.") for attribute in attributes)
     profile = Profile(
         name=name,
         compute_slices=entry.compute_slices,

@@ -55,7 +55,7 @@ def _part_fault(part: str, low: int, high: int, names: tuple[str, ...]) -> str |
     if whole in {"*", "?"}:
         return None
     first, dash, last = whole.partition("-")
-    ends = [_value(each, low, names) for each in ([first, last] if dash else [first])]
+    ends = [_value(end, low, names) for end in ([first, last] if dash else [first])]
     for text, value in zip((first, last), ends, strict=False):
         if value is None:
             return f'"{text}" is no value'

@@ -123,7 +123,7 @@ def device_lists(given: Any) -> tuple[str, ...]:
     """Ways to hand out devices, a list or names with commas between them."""
     if isinstance(given, str):
         return tuple(part.strip() for part in given.split(",") if part.strip())
-    return tuple(str(each) for each in given) if isinstance(given, list) else ()
+    return tuple(str(strategy) for strategy in given) if isinstance(given, list) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def _choices(
     lists = plugin.get("deviceListStrategy") or ()
     policy = "sharedDevicesAllocationPolicy"
     return [
-        *((each, (_LISTS, f"{_INVALID_LIST}: invalid strategy")) for each in lists),
+        *((name, (_LISTS, f"{_INVALID_LIST}: invalid strategy")) for name in lists),
         (plugin.get("deviceIDStrategy"), (_IDS, "invalid --device-id-strategy option")),
         (plugin.get(policy), (_POLICIES, "invalid --shared-devices-allocation-policy option")),
         (
@@ -228,8 +228,8 @@ def _resources(value: Any) -> None:
         listed = _field(_mapping(value, "Config.resources"), kind)
         if listed is not None and not isinstance(listed, list):
             raise _mistyped(listed, "[]Resource")
-        for each in listed or ():
-            given = _mapping(each, "Resource")
+        for entry in listed or ():
+            given = _mapping(entry, "Resource")
             for key in ("pattern", "name"):
                 if key not in given:
                     raise DocumentError(f"unmarshal error: resources must have a '{key}' field set")
@@ -254,7 +254,7 @@ def _mapping(value: Any, kind: str) -> dict[str, Any]:
         return {}
     if not isinstance(value, Mapping):
         raise _mistyped(value, kind)
-    return {str(key): each for key, each in value.items()}
+    return {str(key): item for key, item in value.items()}
 
 
 def _field(content: Mapping[str, Any], name: str) -> Any:
@@ -313,10 +313,10 @@ def _numbers(value: Any, kind: str) -> list[int] | None:
         return None
     if not isinstance(value, list):
         raise _mistyped(value, f"[]int {kind}")
-    for each in value:
-        if each is not None and not _is_int(each):
-            raise _mistyped(each, f"int {kind}")
-    return [each or 0 for each in value]
+    for entry in value:
+        if entry is not None and not _is_int(entry):
+            raise _mistyped(entry, f"int {kind}")
+    return [count or 0 for count in value]
 
 
 def _mistyped(value: Any, kind: str) -> DocumentError:

@@ -36,7 +36,7 @@ def repository_fault(repository: str) -> str | None:
         (len(repository) > _LONGEST, f"it has more than {_LONGEST} characters"),
         (capital, f'"{path}" has capital letters'),
         (
-            not path or not all(_PART.fullmatch(each) for each in path.split("/")),
+            not path or not all(_PART.fullmatch(part) for part in path.split("/")),
             f'"{path}" is not letters, digits and . _ - between them',
         ),
     )

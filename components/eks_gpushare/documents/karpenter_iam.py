@@ -44,7 +44,7 @@ def read_cluster_arn(arn: str) -> ClusterArn | None:
     if len(parts) != _ARN_PARTS or parts[0] != "arn" or parts[2] != "eks":
         return None
     kind, slash, name = parts[5].partition("/")
-    if kind != "cluster" or not slash or not name or not all(parts[each] for each in (1, 3, 4)):
+    if kind != "cluster" or not slash or not name or not all(parts[index] for index in (1, 3, 4)):
         return None
     return ClusterArn(parts[1], parts[3], parts[4], name)
 
@@ -235,7 +235,7 @@ def _resource_discovery(cluster: ClusterArn) -> list[dict[str, Any]]:
     profiles = f"arn:{cluster.partition}:iam::{cluster.account}:instance-profile/*"
     return [
         _allow(
-            [f"ec2:Describe{each}" for each in looks],
+            [f"ec2:Describe{subject}" for subject in looks],
             ["*"],
             {"StringEquals": {"aws:RequestedRegion": cluster.region}},
         ),

@@ -52,7 +52,9 @@ def with_profile(kubeconfig: str, profile: str) -> str:
     config = json.loads(kubeconfig)
     for user in config["users"]:
         login = user["user"]["exec"]
-        others = [each for each in login.get("env") or () if each["name"] != "AWS_PROFILE"]
+        others = [
+            variable for variable in login.get("env") or () if variable["name"] != "AWS_PROFILE"
+        ]
         login["env"] = [*others, {"name": "AWS_PROFILE", "value": profile}]
     return json.dumps(config)
 

@@ -24,7 +24,7 @@ def in_full(name: str) -> str:
 
 def only_a_policy_says(name: str) -> bool:
     """Whether `check` never finds what a name says, and a policy may."""
-    fronts = {front_of(each) for fact in facts_of(name) for each in fact.names}
+    fronts = {front_of(called) for fact in facts_of(name) for called in fact.names}
     if Front.STACK in fronts:
         return False
     return Front.POLICY in fronts or not name.startswith("GPU")

@@ -57,8 +57,8 @@ def reaches_everybody(cidrs: Sequence[str]) -> bool:
 
 def widest(cidrs: Iterable[str]) -> IPv4Network | None:
     """The largest network that networks are together, if nobody has as large a one."""
-    four = [each for each in map(network_of, cidrs) if isinstance(each, IPv4Network)]
-    found = min(collapse_addresses(four), key=lambda each: each.prefixlen, default=None)
+    four = [network for network in map(network_of, cidrs) if isinstance(network, IPv4Network)]
+    found = min(collapse_addresses(four), key=lambda network: network.prefixlen, default=None)
     if found is None or found.prefixlen >= _WIDEST:
         return None
     return found if _share_of_v4((found,)) else None
@@ -67,9 +67,10 @@ def widest(cidrs: Iterable[str]) -> IPv4Network | None:
 def _share_of_v4(networks: Iterable[IPv4Network]) -> Fraction:
     hidden = _hidden()
     found = sum(
-        each.num_addresses - _overlap(each, hidden) for each in collapse_addresses(networks)
+        network.num_addresses - _overlap(network, hidden)
+        for network in collapse_addresses(networks)
     )
-    return Fraction(found, 2**32 - sum(each.num_addresses for each in hidden))
+    return Fraction(found, 2**32 - sum(network.num_addresses for network in hidden))
 
 
 def _share_of_v6(networks: Iterable[IPv6Network]) -> Fraction:
@@ -83,7 +84,9 @@ def _share_of_v6(networks: Iterable[IPv6Network]) -> Fraction:
 
 def _overlap(network: IPv4Network, others: Sequence[IPv4Network]) -> int:
     return sum(
-        min(each.num_addresses, network.num_addresses) for each in others if each.overlaps(network)
+        min(other.num_addresses, network.num_addresses)
+        for other in others
+        if other.overlaps(network)
     )
 
 

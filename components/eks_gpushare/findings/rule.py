@@ -54,5 +54,5 @@ def _cut(text: str) -> str:
 
 def rules_in(*modules: ModuleType) -> tuple[Rule, ...]:
     """The rules that modules define, by number."""
-    found = {each for module in modules for each in vars(module).values() if isinstance(each, Rule)}
+    found = {rule for module in modules for rule in vars(module).values() if isinstance(rule, Rule)}
     return tuple(sorted(found))

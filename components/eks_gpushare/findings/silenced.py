@@ -177,17 +177,21 @@ def about_comments(
         others: Those of what is not looked for here, so that nobody knows whether they are needed.
     """
     idle = set(unused(given.silences, used)).difference(others)
-    for each in given.silences:
-        codes = ", ".join(each.names)
-        if not each.holds(today):
-            then = "nothing needs it any more" if each in idle else "what it was for counts again"
-            message = f"The comment that lets {codes} be ended with {each.until}: {then}."
+    for silence in given.silences:
+        codes = ", ".join(silence.names)
+        if not silence.holds(today):
+            then = (
+                "nothing needs it any more" if silence in idle else "what it was for counts again"
+            )
+            message = f"The comment that lets {codes} be ended with {silence.until}: {then}."
             fix = "Remove it, or give it a later day and a reason for it."
-            yield OVER.finding((), message, fix), each.place
-        elif each in idle:
-            message = f"No finding {codes} is on line {each.line}, so the comment is for nothing."
+            yield OVER.finding((), message, fix), silence.place
+        elif silence in idle:
+            message = (
+                f"No finding {codes} is on line {silence.line}, so the comment is for nothing."
+            )
             fix = "Remove it, or write it on the line that the finding names or above that."
-            yield FOR_NOTHING.finding((), message, fix), each.place
+            yield FOR_NOTHING.finding((), message, fix), silence.place
     for fault in given.faulty:
         message = f"The comment lets nothing be: it lacks {fault.lacks}."
         yield FAULTY_SILENCE.finding((), message, f"Write {SHAPE}"), fault.place

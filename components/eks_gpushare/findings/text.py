@@ -39,14 +39,18 @@ def print_findings(
         width, "    -> ", "       ", break_long_words=False, break_on_hyphens=False
     )
     colour = has_colours(out)
-    for line, each in sorted(found, key=lambda pair: _RANKS[pair[1].severity]):
+    for line, finding in sorted(found, key=lambda pair: _RANKS[pair[1].severity]):
         severity = (
-            f"\x1b[{_COLOURS[each.severity]}m{each.severity}\x1b[0m" if colour else each.severity
+            f"\x1b[{_COLOURS[finding.severity]}m{finding.severity}\x1b[0m"
+            if colour
+            else finding.severity
         )
-        where = _place(line) if line and not each.path.startswith("line ") else ""
-        place = ", ".join(part for part in (where, printable(each.path)) if part)
-        out.write(f"  {severity} {each.code}{f' at {place}' if place else ''}\n")
-        out.write(f"{message.fill(printable(each.message))}\n{fix.fill(printable(each.fix))}\n")
+        where = _place(line) if line and not finding.path.startswith("line ") else ""
+        place = ", ".join(part for part in (where, printable(finding.path)) if part)
+        out.write(f"  {severity} {finding.code}{f' at {place}' if place else ''}\n")
+        out.write(
+            f"{message.fill(printable(finding.message))}\n{fix.fill(printable(finding.fix))}\n"
+        )
 
 
 def has_colours(out: TextIO) -> bool:

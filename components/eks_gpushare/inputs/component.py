@@ -141,7 +141,7 @@ def validate_args(
             found.append(missing_key((ref,)))
     spec, details, misspelt = read_block(model, plain, by_alias=False)
     explained = {*refused, *((meant,) for meant in unknown.values())}
-    explained |= {each.at for each in components}
+    explained |= {finding.at for finding in components}
     explained |= {(*field_path(place), key) for key, place in places.items()}
     shape = shape_findings(details, {*python_names().values(), *refs}, unknown=misspelt)
     found += [f for f in shape if not any(f.at[: len(at)] == at for at in explained)]
@@ -154,7 +154,7 @@ def validate_args(
 
     def checked(at: FieldPath, value: object) -> object:
         if not isinstance(SETTINGS.monitor, MockMonitor):  # whose values are made up
-            others = {place: each for place, each in late.items() if place != at}
+            others = {place: output for place, output in late.items() if place != at}
             again = read_block(model, put_back(plain, {at: normalised(value)}), by_alias=False)
             wrong = shape_findings(again.details, (), unknown=again.unknown)
             wrong += until_unread(rules, hidden(put_back(again.block, others)))
@@ -162,8 +162,8 @@ def validate_args(
                 refuse(component, wrong)
         return value
 
-    later = {at: each.apply(partial(checked, at)) for at, each in late.items()}
-    return put_back(spec, later), [in_callers_words(each) for each in found]
+    later = {at: output.apply(partial(checked, at)) for at, output in late.items()}
+    return put_back(spec, later), [in_callers_words(finding) for finding in found]
 
 
 def _component(args_type: type) -> str:
@@ -204,10 +204,10 @@ def _components(given: Mapping[str, object]) -> Iterator[Finding]:
     """What is said of components in the place of what they hand over."""
     for key, value in given.items():
         several = isinstance(value, list | tuple)
-        for index, each in enumerate(value if isinstance(value, list | tuple) else [value]):
-            if isinstance(each, pulumi.Resource) and hasattr(each, key):
+        for index, resource in enumerate(value if isinstance(value, list | tuple) else [value]):
+            if isinstance(resource, pulumi.Resource) and hasattr(resource, key):
                 at: FieldPath = (key, index) if several else (key,)
-                message = f"{type(each).__name__} is a component; its output {key} is meant."
+                message = f"{type(resource).__name__} is a component; its output {key} is meant."
                 fix = f"Write pool.{key}" + ("." if several else f", in a list: [pool.{key}].")
                 yield shape_rules.WRONG_TYPE.finding(at, message, fix)
 
@@ -245,9 +245,9 @@ def refuse(component: str, findings: Iterable[Finding]) -> NoReturn:
 
 def warn(found: Iterable[Finding], resource: pulumi.Resource) -> None:
     """Put warnings into the engine's log, on the component they are about."""
-    for each in found:
-        if each.severity == "warning":  # which the engine says itself
-            pulumi.log.warn(str(each).removeprefix("warning "), resource=resource)
+    for finding in found:
+        if finding.severity == "warning":  # which the engine says itself
+            pulumi.log.warn(str(finding).removeprefix("warning "), resource=resource)
 
 
 _ALWAYS = ("ebsCsi", "versions")

@@ -78,11 +78,11 @@ def _stand_in(annotation: Any, at: FieldPath, *, marked: bool = False) -> Any:
     origin, inner = get_origin(annotation), get_args(annotation)
     found: Any = _GONE
     if origin is Annotated:
-        marked = marked or any(isinstance(each, TakesOutput) for each in inner[1:])
+        marked = marked or any(isinstance(argument, TakesOutput) for argument in inner[1:])
         found = _stand_in(inner[0], at, marked=marked)
     elif origin in {Union, UnionType}:
-        members = (_stand_in(each, at) for each in inner)
-        found = next((each for each in members if each is not _GONE), _GONE)
+        members = (_stand_in(argument, at) for argument in inner)
+        found = next((member for member in members if member is not _GONE), _GONE)
     elif origin is tuple:
         found = _stand_in(inner[0], at[1:])
         found = () if found is not _GONE and not at else found  # the list as a whole

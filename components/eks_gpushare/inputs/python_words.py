@@ -77,12 +77,12 @@ def python_names() -> Mapping[str, str]:
 def _choices() -> frozenset[str]:
     """Values of the stack file that look like keys: `timeSlicing` is a mode and a block."""
     annotations = (info.annotation for model in models() for info in model.model_fields.values())
-    return frozenset(word for each in annotations for word in _literals(each))
+    return frozenset(word for annotation in annotations for word in _literals(annotation))
 
 
 def _literals(annotation: object) -> Iterator[str]:
     if get_origin(annotation) is Literal:
-        yield from (each for each in get_args(annotation) if isinstance(each, str))
+        yield from (argument for argument in get_args(annotation) if isinstance(argument, str))
     else:
         for inner in get_args(annotation):
             yield from _literals(inner)

@@ -69,7 +69,7 @@ class Offers(NamedTuple):
         """All resources that any of them is known to have, each once."""
         return tuple(
             dict.fromkeys(
-                name for each in self.every for name in each.resources or {} if each.has(name)
+                name for offer in self.every for name in offer.resources or {} if offer.has(name)
             )
         )
 
@@ -115,9 +115,11 @@ def _planned(kind: NodeKind) -> Mapping[str, int | None] | None:
 
 def serving(plugins: tuple[Daemon, ...], kind: NodeKind) -> tuple[Daemon, ...]:
     """Those of some DaemonSets that are for nodes, which feature discovery has labelled."""
-    found = (each for each in plugins if not (each.of_operator and without_operands(kind.nodes)))
+    found = (
+        daemon for daemon in plugins if not (daemon.of_operator and without_operands(kind.nodes))
+    )
     return tuple(
-        each for each in found if not landing(each.spec, kind.nodes.taints, kind.label).labels
+        daemon for daemon in found if not landing(daemon.spec, kind.nodes.taints, kind.label).labels
     )
 
 

@@ -30,8 +30,8 @@ def _booted(nodes: Nodes) -> Nodes:
         labels = {**new, **labels}
     if taints is not UNKNOWN and more.taints is not UNKNOWN:
         passing = () if nodes.startup_taints is UNKNOWN else nodes.startup_taints
-        known = {(each.key, each.effect) for each in (*taints, *passing)}
+        known = {(taint.key, taint.effect) for taint in (*taints, *passing)}
         added = tuple(taint for taint in more.taints if (taint.key, taint.effect) not in known)
-        only |= {str(each) for each in added}
+        only |= {str(taint) for taint in added}
         taints = (*taints, *added)
     return replace(nodes, labels=labels, taints=taints, only_by_boot=frozenset(only))

@@ -92,10 +92,10 @@ class Daemon:
 def daemons(inventory: Inventory, cluster: str) -> tuple[Daemon, ...]:
     """The DaemonSets for GPU nodes of a cluster, but those that are switched off."""
     found = [
-        *(each for release in inventory.of(Release, cluster) for each in _of_chart(release)),
-        *(each for workload in inventory.of(Workload, cluster) for each in _written(workload)),
+        *(daemon for release in inventory.of(Release, cluster) for daemon in _of_chart(release)),
+        *(daemon for workload in inventory.of(Workload, cluster) for daemon in _written(workload)),
     ]
-    return tuple(each for each in found if each.is_on is not False)
+    return tuple(daemon for daemon in found if daemon.is_on is not False)
 
 
 def _of_chart(release: Release) -> Iterator[Daemon]:
@@ -176,7 +176,7 @@ def may_be_more(inventory: Inventory, cluster: str) -> bool:
         if workload.kind != "DaemonSet" or role_of(workload.spec) is not None:
             continue
         listed = at(workload.spec, "containers")
-        if listed is UNKNOWN or any(at(each, "image") is UNKNOWN for each in items(listed)):
+        if listed is UNKNOWN or any(at(item, "image") is UNKNOWN for item in items(listed)):
             return True
     return False
 

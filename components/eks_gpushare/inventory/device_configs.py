@@ -110,7 +110,7 @@ def _vgpu(place: FieldPath, profile: Any) -> Iterator[ConfigProblem]:
 def _unknown(place: FieldPath, given: Any, known: list[str]) -> Iterator[ConfigProblem]:
     for key, _ in pairs(given):
         if key not in known:
-            spelt = {each.lower(): each for each in known}
+            spelt = {name.lower(): name for name in known}
             near = get_close_matches(key.lower(), spelt)
             fix = (
                 f"Write {spelt[near[0]]}, if that was meant."
@@ -165,7 +165,7 @@ def _mps(place: FieldPath, mps: Any) -> Iterator[ConfigProblem]:
             )
     limits = [((*place, _MPS_KEYS[1]), at(mps, _MPS_KEYS[1]))]
     per_device = pairs(at(mps, _MPS_KEYS[2]))
-    limits += [((*place, _MPS_KEYS[2], key), each) for key, each in per_device]
+    limits += [((*place, _MPS_KEYS[2], key), limit) for key, limit in per_device]
     for where, given in limits:
         if given in (None, UNKNOWN):
             continue

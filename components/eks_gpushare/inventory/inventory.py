@@ -30,12 +30,12 @@ class Inventory:
         """The items of a kind; of one cluster only, where one is named."""
         if not self._found:  # checks ask for them again and again, of each of many clusters
             listed: dict[tuple[type, str | None], list[Item]] = {}
-            for each in self.items:
-                for within in (None, each.cluster):
-                    listed.setdefault((type(each), within), []).append(each)
+            for item in self.items:
+                for within in (None, item.cluster):
+                    listed.setdefault((type(item), within), []).append(item)
             self._found.update((key, tuple(items)) for key, items in listed.items())
         return cast("tuple[T, ...]", self._found.get((kind, cluster), ()))
 
     def clusters(self) -> tuple[str, ...]:
         """The clusters that items name, each once."""
-        return tuple(dict.fromkeys(each.cluster for each in self.items))
+        return tuple(dict.fromkeys(item.cluster for item in self.items))

@@ -45,9 +45,9 @@ class LabelIndex:
         Whoever is not among them lacks one for certain.
         """
         found = None
-        for each in self._wants(spec):
-            if each is not None:
-                found = each if found is None else found & each
+        for positions in self._wants(spec):
+            if positions is not None:
+                found = positions if found is None else found & positions
         return found
 
     def meeting_any(self, spec: Any) -> frozenset[int] | None:
@@ -56,11 +56,11 @@ class LabelIndex:
         The others have none of them.
         """
         found: frozenset[int] = frozenset()
-        for each in self._wants(spec):
-            if each is None:
+        for positions in self._wants(spec):
+            if positions is None:
                 return None
-            if each != self._all:
-                found |= each
+            if positions != self._all:
+                found |= positions
         return found
 
     def _wants(self, spec: Any) -> Iterator[frozenset[int] | None]:
@@ -93,7 +93,7 @@ class LabelIndex:
         if asked not in self._found:
             by_value = self._known.get(key, {})
             wanted = by_value if UNKNOWN in values else (*values, UNKNOWN)
-            having = (by_value.get(each, ()) for each in wanted)
+            having = (by_value.get(label, ()) for label in wanted)
             self._found[asked] = self._with_unsaid(key).union(*having)
         return self._found[asked]
 

@@ -108,7 +108,7 @@ class Places:
             other = next((position for position in positions if position not in some), None)
             near = some & self.having.among
             positions = sorted(near if other is None else near | {other})
-        return min(map(self._place, positions), key=lambda each: len(each.landing.labels))
+        return min(map(self._place, positions), key=lambda landing: len(landing.landing.labels))
 
     @cached_property
     def alike(self) -> tuple[Offer, ...]:
@@ -127,7 +127,9 @@ class Places:
         if any(has_unknown(at(self._spec, key)) for key in _DECIDING):
             return ()
         return tuple(
-            each.offer for each in self.possible if self._grounds.is_seen(each.offer.kind.nodes)
+            landing.offer
+            for landing in self.possible
+            if self._grounds.is_seen(landing.offer.kind.nodes)
         )
 
     def _place(self, position: int) -> Candidates:

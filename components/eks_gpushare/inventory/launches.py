@@ -98,7 +98,7 @@ def _value(value: Any, name: str) -> Any:
 def _each(value: Any, name: str) -> Iterator[tuple[FieldPath, Any]]:
     path, found = _found(value, name)
     if isinstance(found, list):
-        yield from (((*path, index), each) for index, each in enumerate(found))
+        yield from (((*path, index), entry) for index, entry in enumerate(found))
     elif found is not None:
         yield path, found
 

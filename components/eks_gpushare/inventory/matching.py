@@ -87,7 +87,7 @@ def meets_term(term: Any, labels: Labels) -> bool | None:
         return False
     if UNKNOWN in (expressions, fields):
         return None
-    found = [meets_expression(each, labels) for each in items(expressions)]
+    found = [meets_expression(item, labels) for item in items(expressions)]
     # A field is the node's name, which nobody has given yet.
     return every([*found, *([None] if items(fields) else [])])
 

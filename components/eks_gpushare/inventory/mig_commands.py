@@ -68,9 +68,9 @@ def _meant(where: str | None, gpus: int) -> Sequence[int] | None:
     if where is None:
         return range(gpus)
     listed = where.split(",")
-    if not all(each.isascii() and each.isdecimal() and int(each) < gpus for each in listed):
+    if not all(index.isascii() and index.isdecimal() and int(index) < gpus for index in listed):
         return None
-    return [int(each) for each in listed]
+    return [int(index) for index in listed]
 
 
 def _value(words: Sequence[str], names: Sequence[str]) -> str | None:

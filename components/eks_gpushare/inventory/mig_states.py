@@ -112,7 +112,9 @@ def _of_boot(kind: NodeKind, written: str) -> MigState:
     model = _model(kind.type)
     if kind.type is None:
         return MigState("boot", None, None)
-    numbers = {str(each.smi_id): each.name for each in (model.profiles.values() if model else ())}
+    numbers = {
+        str(profile.smi_id): profile.name for profile in (model.profiles.values() if model else ())
+    }
     entries = dict(entry.partition("=")[::2] for entry in written.split())
     per_gpu: list[dict[str, int]] = []
     for index in range(kind.type.gpu_count):
@@ -130,7 +132,9 @@ def _of_commands(kind: NodeKind, script: str) -> MigState:
     model = _model(kind.type)
     if kind.type is None:
         return MigState("boot", None, None)
-    numbers = {str(each.smi_id): each.name for each in (model.profiles.values() if model else ())}
+    numbers = {
+        str(profile.smi_id): profile.name for profile in (model.profiles.values() if model else ())
+    }
     found = devices_made(script, kind.type.gpu_count, numbers)
     return MigState("boot", None, None) if found is None else _of_devices(kind, found, "boot", "")
 
@@ -195,8 +199,8 @@ def _is_for(given: Any, instance_type: InstanceType) -> bool:
         return True
     model = _model(instance_type)
     ids = {f"{device_id}10DE".lower() for device_id in model.device_ids} if model else set()
-    listed = [str(each).lower() for each in (items(given) or [given])]
-    return not ids or any(each.partition(":")[0] in ids for each in listed)
+    listed = [str(item).lower() for item in (items(given) or [given])]
+    return not ids or any(device.partition(":")[0] in ids for device in listed)
 
 
 def mig_configs(inventory: Inventory, cluster: str) -> Maybe[Mapping[str, Any] | None]:
@@ -211,7 +215,14 @@ def mig_configs(inventory: Inventory, cluster: str) -> Maybe[Mapping[str, Any] |
             return _parsed(at(given, CONFIG_KEY) if isinstance(given, dict) else given)
         if not name:
             return None
-        found = next((each for each in inventory.of(ConfigMap, cluster) if each.name == name), None)
+        found = next(
+            (
+                config_map
+                for config_map in inventory.of(ConfigMap, cluster)
+                if config_map.name == name
+            ),
+            None,
+        )
         return _parsed(at(found.data, CONFIG_KEY)) if found is not None else UNKNOWN
     return None
 
@@ -219,12 +230,12 @@ def mig_configs(inventory: Inventory, cluster: str) -> Maybe[Mapping[str, Any] |
 def mig_managers(inventory: Inventory, cluster: str) -> tuple[Release, ...]:
     """Releases of the GPU Operator whose MIG manager is on, as it is by default."""
     return tuple(
-        each
-        for each in inventory.of(Release, cluster)
-        if chart_of(each.chart) == OPERATOR_CHART
+        release
+        for release in inventory.of(Release, cluster)
+        if chart_of(release.chart) == OPERATOR_CHART
         and (
-            each.values is UNKNOWN
-            or (on := at(each.values, "migManager", "enabled")) is None
+            release.values is UNKNOWN
+            or (on := at(release.values, "migManager", "enabled")) is None
             or switch(on)
         )
     )

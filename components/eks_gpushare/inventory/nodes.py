@@ -161,9 +161,11 @@ def _gpu_types(nodes: Nodes) -> tuple[InstanceType | None, ...]:
         return (None,) if _has_signs(nodes) else ()
     known = [(name, CATALOG.find(str(name))) for name in nodes.instance_types]
     found: list[InstanceType | None] = [
-        each for _, each in known if each is not None and each.gpu_count
+        instance_type
+        for _, instance_type in known
+        if instance_type is not None and instance_type.gpu_count
     ]
-    if any(each is None and _FAMILY.match(str(name)) for name, each in known):
+    if any(instance_type is None and _FAMILY.match(str(name)) for name, instance_type in known):
         found.append(None)
     return tuple(found)
 

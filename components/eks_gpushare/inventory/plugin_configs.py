@@ -89,7 +89,7 @@ def configs_of(inventory: Inventory, release: Release) -> Configs | None:
     name = text(at(block, "name"))
     default = text(at(block, "default"))
     listed = at(block, "fallbackStrategies")
-    fallbacks: Maybe[tuple[str, ...]] = tuple(str(each) for each in items(listed)) or _FALLBACKS
+    fallbacks: Maybe[tuple[str, ...]] = tuple(str(item) for item in items(listed)) or _FALLBACKS
     if has_unknown(listed):
         fallbacks = UNKNOWN
     if operator:
@@ -215,9 +215,9 @@ def written_config(inventory: Inventory, workload: Workload) -> PluginConfig | N
 def plugin_settings(container: Any) -> dict[str, Any]:
     """Flags of a plugin's container by name, those of the command line over the environment."""
     found: dict[str, Any] = {}
-    for each in items(at(container, "env")):
-        name = str(text(at(each, "name")))
-        found[name.lower().replace("_", "-")] = text(at(each, "value"))
+    for item in items(at(container, "env")):
+        name = str(text(at(item, "name")))
+        found[name.lower().replace("_", "-")] = text(at(item, "value"))
     words = [text(word) for key in ("command", "args") for word in items(at(container, key))]
     for index, word in enumerate(words):
         if not isinstance(word, str) or not word.startswith("--"):

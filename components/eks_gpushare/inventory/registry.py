@@ -36,8 +36,8 @@ def edge(
 def edges_in(*modules: ModuleType) -> tuple[Edge, ...]:
     """The checks that modules define, each module's in the order of its lines."""
     return tuple(
-        each
+        edge
         for module in modules
-        for each in vars(module).values()
-        if isinstance(each, Edge) and each.look.__module__ == module.__name__
+        for edge in vars(module).values()
+        if isinstance(edge, Edge) and edge.look.__module__ == module.__name__
     )

@@ -61,9 +61,9 @@ def requests_of(workload: Workload) -> Iterator[Request]:
     """What the containers of a workload ask for of GPUs."""
     for where, container in containers(workload.spec):
         given = {part: at(container, "resources", part) for part in ("limits", "requests")}
-        limits, requests = (dict(pairs(each)) for each in given.values())
+        limits, requests = (dict(pairs(amounts)) for amounts in given.values())
         # What is missing in a block that is not known may be there.
-        absent = {part: UNKNOWN if each is UNKNOWN else None for part, each in given.items()}
+        absent = {part: UNKNOWN if item is UNKNOWN else None for part, item in given.items()}
         for name in dict.fromkeys([*limits, *requests]):
             if is_gpu_resource(name) or is_misspelt(name):
                 part = "limits" if name in limits else "requests"
@@ -78,9 +78,9 @@ def requests_of(workload: Workload) -> Iterator[Request]:
 
 def asks_for_none(request: Request) -> bool:
     """Whether a container asks for 0 of a resource, as it would by leaving it out."""
-    given = [each for each in (request.request, request.limit) if each is not None]
+    given = [amount for amount in (request.request, request.limit) if amount is not None]
     return bool(given) and all(
-        each is not UNKNOWN and quantity(str(text(each))) == 0 for each in given
+        amount is not UNKNOWN and quantity(str(text(amount))) == 0 for amount in given
     )
 
 
@@ -94,6 +94,6 @@ def gpu_workloads(
     for workload in inventory.of(Workload, cluster):
         if workload.kind == PART_OF_POD:
             continue
-        found = tuple(each for each in requests_of(workload) if not asks_for_none(each))
+        found = tuple(request for request in requests_of(workload) if not asks_for_none(request))
         if found and not (workload.kind == "DaemonSet" and role_of(workload.spec)):
             yield workload, found

@@ -125,10 +125,11 @@ def _terms_text(terms: Sequence[Any]) -> str:
 
 def _term_text(term: Any) -> str:
     found = []
-    for each in items(at(term, "matchExpressions")):
-        key, operator = (text(at(each, part)) for part in ("key", "operator"))
+    for item in items(at(term, "matchExpressions")):
+        key, operator = (text(at(item, part)) for part in ("key", "operator"))
         values = ", ".join(
-            "?" if each is UNKNOWN else str(text(each)) for each in items(at(each, "values"))
+            "?" if operand is UNKNOWN else str(text(operand))
+            for operand in items(at(item, "values"))
         )
         if operator == "In":
             found.append(f"{key}={values}" if "," not in values else f"{key} in ({values})")
@@ -168,7 +169,7 @@ def with_extended_tolerations(spec: Any) -> Any:
         asked |= dict.fromkeys(
             name for part in parts for name, _ in pairs(part) if is_extended(name)
         )
-    if any(each is UNKNOWN for each in given):
+    if any(operand is UNKNOWN for operand in given):
         asked[UNKNOWN] = None
     added = [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in asked]
     return {**spec, "tolerations": [*items(tolerations), *added]} if spec else spec

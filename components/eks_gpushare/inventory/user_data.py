@@ -161,13 +161,13 @@ def _part(head: str, lines: list[str], line: int) -> Iterator[UserDataContent]:
     if kind is not None:
         yield UserDataContent(kind, content, line, plain)
     else:
-        yield from (each._replace(plain=plain) for each in _by_content(content, line))
+        yield from (part._replace(plain=plain) for part in _by_content(content, line))
 
 
 def _by_content(given: str, line: int) -> Iterator[UserDataContent]:
     """Of a text without a type, by how it begins; a NodeConfig may follow on commands."""
     first = next(
-        (each for each in given.splitlines() if each.strip() and not each.startswith("#")), ""
+        (line for line in given.splitlines() if line.strip() and not line.startswith("#")), ""
     )
     if given.lstrip().startswith("#cloud-config"):
         yield UserDataContent("cloudConfig", given, line)
@@ -191,9 +191,9 @@ def scripts(given: str) -> str:
         elif part.kind == "cloudConfig":
             read = _yaml(part.text)
             for key in ("bootcmd", "runcmd"):
-                for each in items(at(read, key)):
-                    words = items(each)
-                    found.append(" ".join(map(str, words)) if words else str(text(each)))
+                for item in items(at(read, key)):
+                    words = items(item)
+                    found.append(" ".join(map(str, words)) if words else str(text(item)))
     return _COMMENT.sub("", "\n".join(found))
 
 
@@ -206,10 +206,10 @@ def registered(given: Maybe[str]) -> KubeletRegistration:
     for part in parts(given):
         if part.kind == "nodeConfig":
             config = _yaml(part.text)
-            flags = "\n".join(str(text(each)) for _, each in kubelet_flags(config))
+            flags = "\n".join(str(text(flag)) for _, flag in kubelet_flags(config))
             _of_flags(flags, labels, taints)
-            for each in items(at(config, *REGISTER)):
-                key, value, effect = (str(text(at(each, name))) for name in NodeTaint._fields)
+            for item in items(at(config, *REGISTER)):
+                key, value, effect = (str(text(at(item, name))) for name in NodeTaint._fields)
                 if key and effect in _EFFECTS:
                     taints[NodeTaint(key, value, effect)] = None
         elif part.kind == "bottlerocket":
@@ -228,7 +228,7 @@ FLAGS: Final = ("spec", "kubelet", "flags")
 
 def kubelet_flags(config: Any) -> list[tuple[FieldPath, Any]]:
     """The flags of a NodeConfig, each with its place."""
-    return [((*FLAGS, number), each) for number, each in enumerate(items(at(config, *FLAGS)))]
+    return [((*FLAGS, number), flag) for number, flag in enumerate(items(at(config, *FLAGS)))]
 
 
 def flag_labels(flag: str) -> dict[str, str]:
@@ -257,9 +257,9 @@ def _of_settings(given: str, labels: dict[str, str], taints: dict[NodeTaint, Non
         found = at(tomllib.loads(given), *_OF_BOTTLEROCKET)
     except (tomllib.TOMLDecodeError, RecursionError):
         return
-    labels |= {key: str(text(each)) for key, each in pairs(at(found, "node-labels"))}
-    for key, each in pairs(at(found, "node-taints")):
-        for short in items(each) or [each]:
+    labels |= {key: str(text(pair)) for key, pair in pairs(at(found, "node-labels"))}
+    for key, pair in pairs(at(found, "node-taints")):
+        for short in items(pair) or [pair]:
             value, _, effect = str(text(short)).rpartition(":")
             if effect in _EFFECTS:
                 taints[NodeTaint(key, value, effect)] = None

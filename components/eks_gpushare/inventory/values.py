@@ -23,7 +23,7 @@ def partly_known(value: Any) -> Any:
     """A value whose mappings may have more keys than are seen."""
     if not isinstance(value, Mapping):
         return value
-    return PartlyKnown({str(key): partly_known(each) for key, each in value.items()})
+    return PartlyKnown({str(key): partly_known(item) for key, item in value.items()})
 
 
 def at(value: Any, *path: str | int) -> Any:
@@ -82,16 +82,16 @@ def has_unknown(value: Any) -> bool:
     if isinstance(value, PartlyKnown):
         return True
     if isinstance(value, Mapping):
-        return any(has_unknown(each) for each in (*value, *value.values()))
+        return any(has_unknown(inner) for inner in (*value, *value.values()))
     if isinstance(value, list | tuple):
-        return any(has_unknown(each) for each in value)
+        return any(has_unknown(inner) for inner in value)
     return value is UNKNOWN
 
 
 def frozen(value: Any) -> Any:
     """A value as a key of mappings: two have the same where nothing tells them apart."""
     if isinstance(value, Mapping):
-        parts = tuple((key, frozen(each)) for key, each in value.items())
+        parts = tuple((key, frozen(item)) for key, item in value.items())
         return type(value), parts
     if isinstance(value, list | tuple):
         return tuple(map(frozen, value))

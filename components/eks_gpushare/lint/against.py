@@ -152,7 +152,7 @@ def _too_large(workload: Workload, demand: PodDemand, places: list[_Place]) -> I
     lacking = [place for place in places if place.lacks is not None]
     if len(lacking) < len(places):
         return
-    largest = max(lacking, key=lambda each: each.type.vcpus)
+    largest = max(lacking, key=lambda plan: plan.type.vcpus)
     name = str(largest.lacks)
     has = allocatable(largest.type)
     room = f"{has.cpu_millis}m" if name == "cpu" else f"{has.memory_mib} MiB"
@@ -252,11 +252,11 @@ def _own_workloads(stack: Stack) -> Iterator[_Wanted]:
 def _too_much(wanted: list[_Wanted], stack: Stack) -> Iterator[Problem]:
     """Workloads that fit one by one and not together: of all that may be on no other pools."""
     told: set[str] = set()
-    resources = dict.fromkeys(name for each in wanted for name in each.amounts)
+    resources = dict.fromkeys(name for ask in wanted for name in ask.amounts)
     for resource in resources:
-        asking = [each for each in wanted if resource in each.amounts]
-        for pools in sorted({each.pools for each in asking}, key=lambda p: (len(p), sorted(p))):
-            among = [each for each in asking if each.pools <= pools]
+        asking = [ask for ask in wanted if resource in ask.amounts]
+        for pools in sorted({ask.pools for ask in asking}, key=lambda p: (len(p), sorted(p))):
+            among = [ask for ask in asking if ask.pools <= pools]
             most = _advertised(resource, pools, stack)
             if resource not in told and most is not None:
                 problem = _together(resource, pools, among, most)
@@ -279,12 +279,12 @@ def _together(
     resource: str, pools: Iterable[str], among: list[_Wanted], most: int
 ) -> Problem | None:
     """The problem of several workloads that want more than there is, at the largest of them."""
-    total = sum(each.amounts[resource] for each in among)
-    of_files = [(each, each.workload) for each in among if each.workload is not None]
+    total = sum(ask.amounts[resource] for ask in among)
+    of_files = [(ask, ask.workload) for ask in among if ask.workload is not None]
     if len(among) == 1 or not of_files or total <= most:
         return None
-    _, workload = max(of_files, key=lambda each: each[0].amounts[resource])
-    each_one = ", ".join(f"{each.called} {each.amounts[resource]}" for each in among)
+    _, workload = max(of_files, key=lambda asked: asked[0].amounts[resource])
+    each_one = ", ".join(f"{ask.called} {ask.amounts[resource]}" for ask in among)
     where = ", ".join(f"pools.{name}" for name in sorted(pools))
     return Problem(
         TOO_MUCH_TOGETHER,

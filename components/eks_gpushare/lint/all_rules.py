@@ -18,5 +18,5 @@ def lint_rules() -> tuple[Rule, ...]:
         for room in (rules, manifests_rules)
         for module in pkgutil.iter_modules(room.__path__)
     ]
-    of_edges = {rule for each in EDGES for rule in each.rules}
+    of_edges = {rule for edge in EDGES for rule in edge.rules}
     return tuple(sorted({*rules_in(*modules), *of_edges}))

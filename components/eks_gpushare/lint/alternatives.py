@@ -47,13 +47,13 @@ class _Place:
 
     def all_items(self) -> Iterator[Item]:
         yield from self.items
-        for each in self.below.values():
-            yield from each.all_items()
+        for place in self.below.values():
+            yield from place.all_items()
 
     def says(self) -> set[Hashable]:
         """What another that says it too would be an alternative by."""
         own = {key for item in self.items for key in _keys(item, self.is_section)}
-        return own.union(*(each.says() for each in self.below.values()))
+        return own.union(*(place.says() for place in self.below.values()))
 
 
 def alternatives(items: Sequence[Item], texts: Mapping[str, str]) -> list[tuple[Item, ...]]:
@@ -72,13 +72,13 @@ def alternatives(items: Sequence[Item], texts: Mapping[str, str]) -> list[tuple[
         place.items.append(item)
     chosen = _choices(top)
     order = {id(item): number for number, item in enumerate(items)}
-    return [tuple(sorted(each, key=lambda item: order[id(item)])) for each in chosen]
+    return [tuple(sorted(group, key=lambda item: order[id(item)])) for group in chosen]
 
 
 def _choices(place: _Place) -> list[list[Item]]:
     parts = list(place.below.values())
     is_one = _are_alternatives(parts)
-    choices = [_choices(each) for each in parts]
+    choices = [_choices(place) for place in parts]
     common = list(place.items)
     found: list[list[Item]] = []
     for one, own in zip(is_one, choices, strict=True):
@@ -88,19 +88,21 @@ def _choices(place: _Place) -> list[list[Item]]:
             found += own
         elif len(own) > 1:
             known = {id(item) for item in shared}
-            found += [[item for item in each if id(item) not in known] for each in own]
+            found += [
+                [item for item in alternative if id(item) not in known] for alternative in own
+            ]
     if len(found) > MOST:
         return [common, *found]
-    return [[*common, *each] for each in found] or [common]
+    return [[*common, *alternative] for alternative in found] or [common]
 
 
 def _are_alternatives(parts: Sequence[_Place]) -> list[bool]:
     """Of files or sections, whether each is an alternative to another."""
-    said = [each.says() for each in parts]
+    said = [place.says() for place in parts]
     if any(_NODES in keys for keys in said):
         # A guide that makes nodes shows again what lies beside it, or another way.
-        for keys, each in zip(said, parts, strict=True):
-            keys |= {_NODES for item in each.all_items() if _makes_nodes(item)}
+        for keys, place in zip(said, parts, strict=True):
+            keys |= {_NODES for item in place.all_items() if _makes_nodes(item)}
     counts: dict[Hashable, int] = {}
     for keys in said:
         for key in keys:
@@ -111,7 +113,7 @@ def _are_alternatives(parts: Sequence[_Place]) -> list[bool]:
 def _in_all(choices: Sequence[list[Item]]) -> list[Item]:
     if len(choices) == 1:
         return choices[0]
-    kept = set.intersection(*({id(item) for item in each} for each in choices))
+    kept = set.intersection(*({id(item) for item in choice} for choice in choices))
     return [item for item in choices[0] if id(item) in kept]
 
 

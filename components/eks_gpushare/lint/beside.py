@@ -62,7 +62,7 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
 def beside(files: Sequence[GivenFile], named: dict[str, str | None]) -> Iterator[GivenFile]:
     """Those of the named files that are not among the files of the call."""
     known = {posixpath.normpath(file.name) for file in files}
-    for path in [each for each in named if each not in known][:_MOST]:
+    for path in [path for path in named if path not in known][:_MOST]:
         yield read_file(path)
 
 

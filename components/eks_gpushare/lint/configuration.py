@@ -24,10 +24,10 @@ class ConfigurationError(Exception):
 
 def found_configuration(folder: Path) -> Path | None:
     """The configuration of a folder: its own, or the nearest above, as far as the repository."""
-    for each in (folder, *folder.parents):
-        if (each / NAME).is_file():
-            return each / NAME
-        if (each / ".git").exists():
+    for path in (folder, *folder.parents):
+        if (path / NAME).is_file():
+            return path / NAME
+        if (path / ".git").exists():
             return None
     return None
 
@@ -52,8 +52,8 @@ def declared_in(file: Path | None) -> Declared:
     value = read.documents[0].value if read.documents else {}
     wrong = list(_wrong(value))
     if wrong:
-        raise ConfigurationError("\n".join(f"{file}: {each}" for each in wrong))
-    scopes = {each["name"]: tuple(each["paths"]) for each in value.get("scopes") or ()}
+        raise ConfigurationError("\n".join(f"{file}: {text}" for text in wrong))
+    scopes = {scope["name"]: tuple(scope["paths"]) for scope in value.get("scopes") or ()}
     return Declared(paths=scopes, folder=str(file.parent))
 
 
@@ -67,14 +67,14 @@ def _wrong(value: Any) -> Iterator[str]:
         yield "scopes is a list of items with name and paths"
         return
     names: list[str] = []
-    for number, each in enumerate(scopes or ()):
+    for number, scope in enumerate(scopes or ()):
         at = f"scopes[{number}]"
-        if not isinstance(each, dict):
+        if not isinstance(scope, dict):
             yield f"{at} has name and paths"
             continue
-        for key in each.keys() - _OF_SCOPE:
+        for key in scope.keys() - _OF_SCOPE:
             yield f"{at}.{key} is no key of it; it has {' and '.join(_OF_SCOPE)}"
-        name, paths = each.get("name"), each.get("paths")
+        name, paths = scope.get("name"), scope.get("paths")
         if not isinstance(name, str) or not name:
             yield f"{at}.name is a text"
         elif name in names:

@@ -38,14 +38,14 @@ def corrected(
     syntax = syntax_of(name, text)
     if syntax is None:
         return text, 0
-    edits = [each for document, own in wanted for each in planned(document, own)]
+    edits = [edit for document, own in wanted for edit in planned(document, own)]
     after, made = applied(text, edits)
     if _holds(text, after, name, syntax, made):
         return after, len(made)
     kept: list[Planned] = []
     best = text
-    for each in edits[:_MOST_TRIED]:
-        after, made = applied(text, (*kept, each))
+    for edit in edits[:_MOST_TRIED]:
+        after, made = applied(text, (*kept, edit))
         if len(made) > len(kept) and _holds(text, after, name, syntax, made):
             kept, best = made, after
     return best, len(kept)
@@ -97,8 +97,8 @@ def _is_meant(before: str, after: str, name: str, made: Sequence[Planned]) -> bo
     if now.problems or len(was.documents) != len(now.documents):
         return False
     tops: dict[int, list[Planned]] = {}
-    for each in made:
-        tops.setdefault(_top(each.text).start, []).append(each)
+    for planned_edit in made:
+        tops.setdefault(_top(planned_edit.text).start, []).append(planned_edit)
     return all(
         old.text is not None
         and new.text is not None
@@ -109,17 +109,17 @@ def _is_meant(before: str, after: str, name: str, made: Sequence[Planned]) -> bo
 
 def _same(old: YamlText, new: Any, made: Sequence[Planned]) -> bool:
     """Whether a document has become what edits of it and of texts within it mean."""
-    own = [each.edit for each in made if each.text.block is None]
+    own = [planned_edit.edit for planned_edit in made if planned_edit.text.block is None]
     expected = old.value
     for edit in own:
         expected = edited(expected, edit)
     inner: dict[FieldPath, list[Planned]] = {}
-    for each in made:
-        if each.text.block is not None:
-            inner.setdefault(_outermost(each.text), []).append(each)
+    for planned_edit in made:
+        if planned_edit.text.block is not None:
+            inner.setdefault(_outermost(planned_edit.text), []).append(planned_edit)
     for path, edits in inner.items():
         held, holds = _text_at(old.value, path), _text_at(new, path)
-        within = [_seen_within(each) for each in edits]
+        within = [_seen_within(edit) for edit in edits]
         if not _is_meant(held, holds, "", within):
             return False
         setting = replace(edits[0].edit, kind="set", path=path, value=holds)
@@ -168,6 +168,6 @@ def _is_meant_as_json(before: str, after: str, syntax: Syntax, made: Sequence[Pl
         if comments_of(before) != comments_of(after):
             return False
     expected = strict_json(texts[0])
-    for each in made:
-        expected = edited(expected, each.edit)
+    for planned_edit in made:
+        expected = edited(expected, planned_edit.edit)
     return bool(expected == strict_json(texts[1]))

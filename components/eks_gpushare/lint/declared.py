@@ -31,7 +31,7 @@ class Declared:
         }
         return {
             name: frozenset(
-                file for file, below in inside.items() if any(_is_in(below, each) for each in paths)
+                file for file, below in inside.items() if any(_is_in(below, path) for path in paths)
             )
             for name, paths in self.paths.items()
         }
@@ -39,7 +39,7 @@ class Declared:
 
 def _is_in(file: str, path: str) -> bool:
     path = posixpath.normpath(path)
-    return path == "." or any(fnmatchcase(each, path) for each in (file, *_folders(file)))
+    return path == "." or any(fnmatchcase(folder, path) for folder in (file, *_folders(file)))
 
 
 def _folders(file: str) -> Iterable[str]:

@@ -71,9 +71,9 @@ class _File:
     text: str = ""
 
     def report(self, today: date) -> FileReport:
-        unique = {(each.finding, each.position): each for each in self.found}
+        unique = {(placed.finding, placed.position): placed for placed in self.found}
         found, away = silenced(unique.values(), self.text, today)
-        in_order = tuple(sorted(found, key=lambda each: each.position or Position(0, 0)))
+        in_order = tuple(sorted(found, key=lambda placed: placed.position or Position(0, 0)))
         kinds = tuple(self.kinds)
         return FileReport(self.name, kinds, in_order, self.readable, self.text, away)
 
@@ -146,7 +146,7 @@ class Reading:
         named = folders_named(document.value for document in texts.documents)
         self.folders[file.name] = list(named)
         built = [
-            each for document in texts.documents for each in self.kustomizations.built(document)
+            built for document in texts.documents for built in self.kustomizations.built(document)
         ]
         known = [self._document(file, document, 0) for document in built]
         return any(known)
@@ -213,12 +213,12 @@ class Reading:
 
     def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
-        parts = [each for each in self.items if self._is_part(each)]
-        items = [each for each in self.items if not self._is_part(each)]
+        parts = [release for release in self.items if self._is_part(release)]
+        items = [item for item in self.items if not self._is_part(item)]
         found = [*self.judgements, *values_of_files(parts)]
         texts = {file.name: file.text for file in self.files.values()}
         scoped = Scoped(items, self.classes, texts, edges, complete=complete)
-        found += in_all_builds([(each, scoped.judged(each)) for each in self.scopes()])
+        found += in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
         for error, edge in scoped.broken:
             self._somewhere(defect(error, edge.rules))
         for judgement in found:
@@ -325,7 +325,7 @@ def lint_files(
 
 
 def _reader_of(document: Document) -> DocumentReader | None:
-    return next((each for each in DOCUMENT_READERS if each.matches(document)), None)
+    return next((reader for reader in DOCUMENT_READERS if reader.matches(document)), None)
 
 
 def _edits(judgement: Judgement, document: Document) -> tuple[Edit, ...]:

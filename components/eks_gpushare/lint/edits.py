@@ -79,8 +79,8 @@ def applied(text: str, wanted: Iterable[Planned]) -> tuple[str, list[Planned]]:
     parts: list[str] = []
     made: list[Planned] = []
     last = 0
-    for each in sorted(wanted, key=lambda one: one.change):
-        change = each.change
+    for planned_edit in sorted(wanted, key=lambda one: one.change):
+        change = planned_edit.change
         if change.start < last or (made and made[-1].change == change):
             continue
         if text[change.start : change.end] == change.new:
@@ -88,7 +88,7 @@ def applied(text: str, wanted: Iterable[Planned]) -> tuple[str, list[Planned]]:
         new = change.new.replace("\n", _line_end_at(text, change.start))
         parts += (text[last : change.start], new)
         last = change.end
-        made.append(each)
+        made.append(planned_edit)
     return "".join((*parts, text[last:])), made
 
 
@@ -105,7 +105,7 @@ def _in_file(text: YamlText, change: Change) -> Change:
         return Change(change.start + text.start, change.end + text.start, change.new)
     block = text.block
     new = change.new.replace("\n", "\n" + " " * block.indent)
-    start, end = (_offset(text, each) for each in (change.start, change.end))
+    start, end = (_offset(text, position) for position in (change.start, change.end))
     return _in_file(block.outer, Change(start, end, new))
 
 
@@ -209,7 +209,7 @@ def _added(text: str, node: Node, key: str, value: Any, style: Style) -> Change 
         return _added_in_flow(text, node, own, f"{style.scalar(key)}: {style.flow(value)}")
     if not own:
         return None
-    first = min(own, key=lambda each: each.key.start)
+    first = min(own, key=lambda entry: entry.key.start)
     lines = _block({key: value}, first.key.column)
     indent = " " * first.key.column
     if key in _FIRST:
@@ -221,7 +221,7 @@ def _added(text: str, node: Node, key: str, value: Any, style: Style) -> Change 
 def _added_in_flow(text: str, node: Node, own: list[Entry], new: str) -> Change | None:
     if own:
         end = max(_end(text, entry.node) for entry in own)
-        last = max(own, key=lambda each: each.key.start)
+        last = max(own, key=lambda entry: entry.key.start)
         line = text.rfind("\n", node.span.start, last.key.start) + 1
         blanks = text[line : last.key.start]
         # What has its own line gets one beside it.
@@ -274,7 +274,7 @@ def _removed(document: YamlText, chain: list[Entry], path: FieldPath) -> Change 
 
 def _content_end(text: str, entries: Iterable[Entry]) -> int:
     """Where the last of some entries ends, without the blank lines and comments behind it."""
-    last = max(entries, key=lambda each: each.key.start)
+    last = max(entries, key=lambda entry: entry.key.start)
     if last.node.span.start < last.key.start:  # an alias
         return last.key.end
     return max(_end(text, last.node), last.key.start)
@@ -318,7 +318,7 @@ def _quoted(value: str, quote: str) -> str:
 def _flow(value: Any) -> str:
     if isinstance(value, dict):
         return (
-            "{" + ", ".join(f"{_scalar(key)}: {_flow(each)}" for key, each in value.items()) + "}"
+            "{" + ", ".join(f"{_scalar(key)}: {_flow(item)}" for key, item in value.items()) + "}"
         )
     if isinstance(value, list):
         return "[" + ", ".join(map(_flow, value)) + "]"
@@ -332,15 +332,15 @@ def _block(value: Any, indent: int) -> str:
 
 def _lines(value: Any) -> Iterator[str]:
     if isinstance(value, dict) and value:
-        for key, each in value.items():
-            if isinstance(each, dict | list) and each:
+        for key, item in value.items():
+            if isinstance(item, dict | list) and item:
                 yield f"{_scalar(key)}:"
-                yield from (f"  {line}" for line in _lines(each))
+                yield from (f"  {line}" for line in _lines(item))
             else:
-                yield f"{_scalar(key)}: {_flow(each)}"
+                yield f"{_scalar(key)}: {_flow(item)}"
     elif isinstance(value, list) and value:
-        for each in value:
-            first, *rest = _lines(each)
+        for inner in value:
+            first, *rest = _lines(inner)
             yield f"- {first}"
             yield from (f"  {line}" for line in rest)
     else:

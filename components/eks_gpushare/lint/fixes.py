@@ -34,7 +34,7 @@ class Fixed(NamedTuple):
 
     def diff(self) -> str:
         """The difference, as `diff -u` shows it."""
-        before, after = (each.splitlines(keepends=True) for each in (self.before, self.after))
+        before, after = (text.splitlines(keepends=True) for text in (self.before, self.after))
         lines = difflib.unified_diff(before, after, self.file, self.file)
         text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
         return text.replace("\r\n", "\n")
@@ -71,9 +71,9 @@ def fixed_files(
     """
     given = list(files)
     first = reports = lint_files(given, stack, declared)
-    after = {each.file: each.text for each in first}
+    after = {file.file: file.text for file in first}
     counts = dict.fromkeys(after, 0)
-    left = {each.file: each for each in _left(first)}
+    left = {left_out.file: left_out for left_out in _left(first)}
     for _ in range(_ROUNDS):
         made = {
             report.file: better
@@ -86,24 +86,24 @@ def fixed_files(
             after[file] = text
             counts[file] += count
         given = [
-            each if each.problem or each.note else GivenFile(each.name, after[each.name])
-            for each in given
+            file if file.problem or file.note else GivenFile(file.name, after[file.name])
+            for file in given
         ]
         reports = lint_files(given, stack, declared)
     fixed = [
-        Fixed(each.file, each.text, after[each.file], counts[each.file])
-        for each in first
-        if after[each.file] != each.text
+        Fixed(file.file, file.text, after[file.file], counts[file.file])
+        for file in first
+        if after[file.file] != file.text
     ]
     return Corrections(tuple(fixed), first, reports, tuple(left.values()))
 
 
 def _left(reports: Iterable[FileReport]) -> Iterator[Unwritten]:
     """The files with corrections that a tool makes or keeps."""
-    some = [(each, better[1]) for each in reports if (better := _fixed(each))]
-    ignored = ignored_by_git(each.file for each, _ in some if each.file != STDIN)
+    some = [(report, better[1]) for report in reports if (better := _fixed(report))]
+    ignored = ignored_by_git(file.file for file, _ in some if file.file != STDIN)
     for report, count in some:
-        documents = [each.document for each in report.found if each.document is not None]
+        documents = [placed.document for placed in report.found if placed.document is not None]
         why = why_made(name_in_project(report.file), report.text, documents)
         if why is None and report.file in ignored:
             why = "is ignored by git"
@@ -114,9 +114,9 @@ def _left(reports: Iterable[FileReport]) -> Iterator[Unwritten]:
 def _fixed(report: FileReport) -> tuple[str, int] | None:
     """The text of a file with so many corrections; None where there are none, or any doubt."""
     wanted = [
-        (each.document.text, each.edits)
-        for each in report.found
-        if each.document is not None and each.document.text is not None and each.edits
+        (placed.document.text, placed.edits)
+        for placed in report.found
+        if placed.document is not None and placed.document.text is not None and placed.edits
     ]
     if not wanted or read_texts(report.text, report.file).problems:
         return None

@@ -63,7 +63,7 @@ class Scoped:
         found = self._found(list(self._by_place) if scope.all else places)
         if scope.is_certain:
             return found
-        return [self._certain(each) for each in found]
+        return [self._certain(problem) for problem in found]
 
     def _certain(self, judgement: Judgement) -> Judgement:
         """A problem without its edits, if it follows from another file that may be another's."""
@@ -71,7 +71,7 @@ class Scoped:
             return judgement
         place = _place(judgement.source.document)
         if place not in self._alone:
-            self._alone[place] = {key_of(each) for each in self._found([place])}
+            self._alone[place] = {key_of(problem) for problem in self._found([place])}
         return (
             judgement if key_of(judgement) in self._alone[place] else replace(judgement, edits=())
         )
@@ -89,7 +89,7 @@ class Scoped:
         items = [self._items[number] for number in numbers]
         whole = together(booted(with_classes(items, classes)))
         chosen = alternatives(whole, self._texts)
-        found = [(each, self._of_variants(each)) for each in chosen]
+        found = [(item, self._of_variants(item)) for item in chosen]
         return found[0][1] if len(found) == 1 else _in_each_of_its_own(found)
 
     def _of_variants(self, items: Sequence[Item]) -> list[Judgement]:
@@ -113,25 +113,25 @@ def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Ju
     counts: dict[Hashable, int] = {}
     waiting: dict[Hashable, Judgement] = {}
     for _, judgements in found:
-        for each in judgements:
-            document = each.source.document
-            severity = getattr(each, "severity", None) or each.rule.severity
+        for problem in judgements:
+            document = problem.source.document
+            severity = getattr(problem, "severity", None) or problem.rule.severity
             if not isinstance(document, Document) or not document.build or severity == "error":
-                kept.append(each)
+                kept.append(problem)
                 continue
             key: Hashable = (
-                *key_of(each)[:1],
+                *key_of(problem)[:1],
                 document.file,
                 document.index,
                 document.at,
-                *key_of(each)[2:],
+                *key_of(problem)[2:],
             )
-            waiting.setdefault(key, each)
+            waiting.setdefault(key, problem)
             counts[key] = counts.get(key, 0) + 1
-    for known, each in waiting.items():
-        file = posixpath.normpath(each.source.document.file)
+    for known, problem in waiting.items():
+        file = posixpath.normpath(problem.source.document.file)
         if counts[known] >= sum(file in scope.files and bool(scope.builds) for scope, _ in found):
-            kept.append(each)
+            kept.append(problem)
     return kept
 
 
@@ -143,11 +143,13 @@ def _in_each_of_its_own(found: Sequence[tuple[Sequence[Item], list[Judgement]]])
     for items, judgements in found:
         for document in {id(item.source.document) for item in items}:
             chosen[document] = chosen.get(document, 0) + 1
-        for key, each in {key_of(each): each for each in judgements}.items():
-            kept.setdefault(key, each)
+        for key, problem in {key_of(each): each for each in judgements}.items():
+            kept.setdefault(key, problem)
             counts[key] = counts.get(key, 0) + 1
     return [
-        each for key, each in kept.items() if counts[key] >= chosen.get(id(each.source.document), 1)
+        problem
+        for key, problem in kept.items()
+        if counts[key] >= chosen.get(id(problem.source.document), 1)
     ]
 
 

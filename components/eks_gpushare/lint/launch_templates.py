@@ -39,8 +39,12 @@ def overridden(listed: Any, key: str, requirements: str) -> Maybe[tuple[str, ...
     """
     if listed is UNKNOWN:
         return Unknown.UNKNOWN
-    types = [UNKNOWN if at(each, requirements) else at(each, key) for each in items(listed)]
-    return UNKNOWN if UNKNOWN in types else tuple(str(text(each)) for each in types if each)
+    types = [UNKNOWN if at(item, requirements) else at(item, key) for item in items(listed)]
+    return (
+        UNKNOWN
+        if UNKNOWN in types
+        else tuple(str(text(instance_type)) for instance_type in types if instance_type)
+    )
 
 
 def with_template(nodes: Nodes, template: LaunchTemplate) -> Nodes:

@@ -78,7 +78,7 @@ def why_made(name: str, text: str, documents: Iterable[Document] = ()) -> str | 
 def name_in_project(name: str) -> str:
     """A file's name below the folder of its repository, or of the call; else its own alone."""
     path = Path(name).absolute()
-    above = next((each for each in path.parents if (each / ".git").exists()), Path.cwd())
+    above = next((folder for folder in path.parents if (folder / ".git").exists()), Path.cwd())
     inside = path.is_relative_to(above)
     return path.relative_to(above).as_posix() if inside else path.name
 
@@ -92,7 +92,7 @@ def ignored_by_git(names: Iterable[str]) -> frozenset[str]:
         path = Path(name).resolve()
         folders.setdefault(str(path.parent), []).append(name)
     for folder, own in folders.items():
-        given = "\0".join(Path(each).resolve().name for each in own)
+        given = "\0".join(Path(path).resolve().name for path in own)
         try:
             asked = subprocess.run(  # noqa: S603  (no shell, and what is asked for goes by stdin)
                 ("git", "-C", folder, "check-ignore", "-z", "--stdin"),  # noqa: S607  (of PATH)
@@ -104,7 +104,7 @@ def ignored_by_git(names: Iterable[str]) -> frozenset[str]:
         except (OSError, subprocess.SubprocessError):
             return frozenset()
         ignored = set(asked.stdout.decode("utf-8", "surrogateescape").split("\0"))
-        found |= {each for each in own if Path(each).resolve().name in ignored}
+        found |= {path for path in own if Path(path).resolve().name in ignored}
     return frozenset(found)
 
 
@@ -122,7 +122,7 @@ def _said_in_json(text: str) -> str | None:
     if {"deployment", "version"} <= keys:
         return "is an export of a stack"
     said = (value.get(key) for key in ("//", "_comment", "$comment", "_generated")) if keys else ()
-    if any(isinstance(each, str) and _SAYS_SO.search(each) for each in said):
+    if any(isinstance(text, str) and _SAYS_SO.search(text) for text in said):
         return "is generated, as it says"
     return None
 

@@ -35,7 +35,7 @@ def with_classes(found: Iterable[Item], classes: Mapping[Any, Any]) -> Iterator[
         classes: Specs of node classes, by name.
     """
     found = list(found)
-    launches = {each.name: each for each in found if isinstance(each, NodeLaunch)}
+    launches = {launch.name: launch for launch in found if isinstance(launch, NodeLaunch)}
     for item in found:
         if isinstance(item, Nodes) and item.provisioner == "karpenter" and item.ami is UNKNOWN:
             name = class_named(item)

@@ -39,16 +39,16 @@ def write(fixed: Iterable[Fixed]) -> list[str]:
     """
     told: list[str] = []
     contents: dict[Path, tuple[Fixed, bytes]] = {}
-    for each in fixed:
-        if each.file == STDIN:
+    for file in fixed:
+        if file.file == STDIN:
             continue
-        path = Path(each.file).resolve()
-        content = _checked(each, path)
-        other = contents.setdefault(path, (each, content))
+        path = Path(file.file).resolve()
+        content = _checked(file, path)
+        other = contents.setdefault(path, (file, content))
         if other[1] != content:
-            raise OSError(f"{each.file} and {other[0].file} are one file; give one of them")
-        if Path(each.file).is_symlink():
-            told.append(f"{each.file} is a link to {path}, which is written")
+            raise OSError(f"{file.file} and {other[0].file} are one file; give one of them")
+        if Path(file.file).is_symlink():
+            told.append(f"{file.file} is a link to {path}, which is written")
     staged: list[_Staged] = []
     try:
         for path, (_, content) in contents.items():

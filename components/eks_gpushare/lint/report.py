@@ -63,14 +63,16 @@ class FileReport(NamedTuple):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The findings without their places."""
-        return tuple(each.finding for each in self.found)
+        return tuple(placed.finding for placed in self.found)
 
     def without_security(self) -> FileReport:
         """The same without findings on how safe something is."""
         return self._replace(
-            found=tuple(each for each in self.found if not is_security(each.finding.code)),
+            found=tuple(placed for placed in self.found if not is_security(placed.finding.code)),
             silenced=tuple(
-                each for each in self.silenced if not is_security(each.placed.finding.code)
+                silenced
+                for silenced in self.silenced
+                if not is_security(silenced.placed.finding.code)
             ),
         )
 
@@ -81,6 +83,6 @@ class FileReport(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """As `lint --json` prints it."""
-        found = [each.as_json() for each in self.found]
+        found = [placed.as_json() for placed in self.found]
         told = {"file": self.file, "ok": self.ok, "read": list(self.kinds), "findings": found}
-        return {**told, "silenced": [each.as_json() for each in self.silenced]}
+        return {**told, "silenced": [silenced.as_json() for silenced in self.silenced]}

@@ -81,8 +81,8 @@ def scopes_of(
         for name, files in (declared or {}).items()
         if files
     ]
-    taken = frozenset[str]().union(*(each.files for each in found))
-    left = [each for each in members if each.file not in taken]
+    taken = frozenset[str]().union(*(scope.files for scope in found))
+    left = [member for member in members if member.file not in taken]
     inner = {name: files - taken for name, files in kustomizations.items() if name not in taken}
     return (*found, *_Finder(left, inner).scopes())
 
@@ -100,10 +100,10 @@ def folders_named(values: Iterable[Any]) -> Iterator[str]:
             named = [at(value, "spec", "path")]
         elif group.startswith(_ARGO) and kind == "Application":
             sources = [at(value, "spec", "source"), *items(at(value, "spec", "sources"))]
-            named = [at(each, "path") for each in sources]
-        for each in named:
-            if isinstance(each, str) and posixpath.normpath(each.lstrip("/") or ".") != ".":
-                yield posixpath.normpath(each.lstrip("/"))
+            named = [at(source, "path") for source in sources]
+        for name in named:
+            if isinstance(name, str) and posixpath.normpath(name.lstrip("/") or ".") != ".":
+                yield posixpath.normpath(name.lstrip("/"))
 
 
 class _Finder:
@@ -112,7 +112,7 @@ class _Finder:
     def __init__(
         self, members: Sequence[Member], kustomizations: Mapping[str, frozenset[str]]
     ) -> None:
-        self._members = {each.file: each for each in members}
+        self._members = {member.file: member for member in members}
         self._kustomizations = kustomizations
         self._tops = tops_of(kustomizations)
         self._folders = {
@@ -128,12 +128,12 @@ class _Finder:
         inner: dict[str, list[str]] = {}
         for key, unit in list(self._units.items()):
             inner[key] = list(dict.fromkeys(self._named_by(unit, key)))
-        named = {each for found in inner.values() for each in found}
+        named = {file for found in inner.values() for file in found}
         for key in named - inner.keys():
             inner[key] = list(dict.fromkeys(self._named_by(self._units[key], key)))
         seen: set[str] = set()
         tops = dict.fromkeys(key for key in self._units if key not in named)
-        for key in (*tops, *(each for each in self._units if each not in tops)):
+        for key in (*tops, *(unit for unit in self._units if unit not in tops)):
             if key in tops or key not in seen:
                 reached = _reached(key, inner)
                 seen |= reached
@@ -146,8 +146,8 @@ class _Finder:
         groups: dict[tuple[str, str], list[str]] = {}
         taken = {
             named
-            for file, each in self._members.items()
-            for named in each.files
+            for file, member in self._members.items()
+            for named in member.files
             if posixpath.dirname(named) != posixpath.dirname(file)
         }
         for file in self._members:
@@ -214,7 +214,7 @@ class _Finder:
         for file in sorted(unit.files & self._members.keys()):
             member = self._members[file]
             for folder in member.folders:
-                yield from (each for each in self._in_folder(file, folder) if each != key)
+                yield from (other for other in self._in_folder(file, folder) if other != key)
             for named in (*member.files, *member.others):
                 if named in self._members and named not in unit.files:
                     yield self._add(f"the file {named}", "others name it", {named})
@@ -222,12 +222,16 @@ class _Finder:
     def _in_folder(self, file: str, named: str) -> Iterator[str]:
         """The units of a folder that an application names, whose top is a folder above it."""
         above = reversed(list(_above(posixpath.dirname(file))))
-        tops = (posixpath.normpath(posixpath.join(each, named)) for each in above)
-        folder = next((each for each in tops if each in self._folders), None)
+        tops = (posixpath.normpath(posixpath.join(folder, named)) for folder in above)
+        folder = next((folder for folder in tops if folder in self._folders), None)
         if folder is None:
             return
         built = next(
-            (each for each in sorted(self._kustomizations) if posixpath.dirname(each) == folder),
+            (
+                kustomization
+                for kustomization in sorted(self._kustomizations)
+                if posixpath.dirname(kustomization) == folder
+            ),
             None,
         )
         if built is not None:
@@ -239,25 +243,25 @@ class _Finder:
 
     def _joined(self, key: str, reached: Iterable[str]) -> FileScope:
         unit = self._units[key]
-        others = [self._units[each] for each in sorted(reached) if each != key]
+        others = [self._units[unit] for unit in sorted(reached) if unit != key]
         if not others:
             return unit
         return FileScope(
             unit.name,
-            f"{unit.why}, and it names {', '.join(each.name for each in others)}",
-            unit.files.union(*(each.files for each in others)),
-            unit.builds.union(*(each.builds for each in others)),
-            declared=all(each.declared for each in (unit, *others)),
+            f"{unit.why}, and it names {', '.join(scope.name for scope in others)}",
+            unit.files.union(*(scope.files for scope in others)),
+            unit.builds.union(*(scope.builds for scope in others)),
+            declared=all(scope.declared for scope in (unit, *others)),
         )
 
 
 def _reached(key: str, inner: Mapping[str, Sequence[str]]) -> set[str]:
     found, waiting = {key}, [key]
     while waiting:
-        for each in inner.get(waiting.pop(), ()):
-            if each not in found:
-                found.add(each)
-                waiting.append(each)
+        for unit in inner.get(waiting.pop(), ()):
+            if unit not in found:
+                found.add(unit)
+                waiting.append(unit)
     return found
 
 

@@ -35,14 +35,14 @@ def silenced(
     kept: list[Placed] = []
     away: list[Silenced] = []
     met: list[Silence] = []
-    for each in found:
-        meant = [one for one in given.silences if _is_for(one, each)]
+    for placed in found:
+        meant = [one for one in given.silences if _is_for(one, placed)]
         met += meant
         holding = next((one for one in meant if one.holds(today)), None)
         if holding is None:
-            kept.append(each)
+            kept.append(placed)
         else:
-            away.append(Silenced(each, holding))
+            away.append(Silenced(placed, holding))
     for finding, place in about_comments(given, met, today):
         kept.append(Placed(finding, place))
     return kept, tuple(away)

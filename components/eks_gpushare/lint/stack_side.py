@@ -108,7 +108,7 @@ def read_stack(path: Path) -> Stack:
     if report.stack_file is None:
         raise StackUnusableError(report.findings[0].message)
     document = _document(report)
-    errors = tuple(each for each in report.findings if each.severity == "error")
+    errors = tuple(finding for finding in report.findings if finding.severity == "error")
     environment = report.environment
     if errors or environment is None:
         return Stack(document, errors, {}, None, ())
@@ -134,7 +134,7 @@ def place_of(name: str, *path: str | int) -> FieldPath:
 def _document(report: StackReport) -> Document:
     stack_file = report.stack_file
     assert stack_file is not None  # noqa: S101  (of a file that could be opened)
-    by_path = {each.at: each for each in report.findings}
+    by_path = {finding.at: finding for finding in report.findings}
 
     def position(path: FieldPath) -> Position:
         from eks_gpushare.config.project import ENVIRONMENT_KEY
@@ -160,7 +160,7 @@ def _nodes(plans: Mapping[str, PoolPlan], catalog: Catalog, document: Document) 
             provisioner=_PROVISIONERS[pool.provisioner],
             instance_types=tuple(pool.instance_types),
             labels=dict(plan.labels),
-            taints=tuple(each for each in map(_taint, plan.taints) if each not in startup),
+            taints=tuple(taint for taint in map(_taint, plan.taints) if taint not in startup),
             startup_taints=tuple(sorted(startup)),
             promised=_promised(plan),
             ami=_ami(plan, catalog),

@@ -45,7 +45,7 @@ class TerraformConfiguration:
             return given
         if argument in written or values.get(argument) is not UNKNOWN:
             return given
-        kept = {key: each for key, each in values.items() if key != argument}
+        kept = {key: item for key, item in values.items() if key != argument}
         return {**given, block: [kept]}
 
 
@@ -63,8 +63,8 @@ def _references(value: Any, path: tuple[str, ...]) -> Iterator[str]:
     if not path:
         yield from (str(reference) for reference in items(at(value, "references")))
         return
-    for each in items(value) or [value]:
-        yield from _references(at(each, path[0]), path[1:])
+    for item in items(value) or [value]:
+        yield from _references(at(item, path[0]), path[1:])
 
 
 def module_of(address: str) -> str:

@@ -74,7 +74,7 @@ def from_zero(nodes: Nodes, given: Any) -> Iterator[Judgement]:
         return
     made = registered(nodes.user_data)
     parts = {"label": made.labels, "taint": made.taints}
-    needs = [name for name, each in parts.items() if each and each is not UNKNOWN]
+    needs = [name for name, item in parts.items() if item and item is not UNKNOWN]
     if needs:
         yield Problem(
             FROM_ZERO,
@@ -94,8 +94,8 @@ def _tags(given: Any) -> Iterator[tuple[Any, Any]]:
         listed = at(given, name)
         if isinstance(listed, dict):
             yield from listed.items()
-        for each in items(listed):
-            yield text(at(each, "key")), text(at(each, "value"))
+        for item in items(listed):
+            yield text(at(item, "key")), text(at(item, "value"))
 
 
 def with_tags(
@@ -117,7 +117,7 @@ def with_tags(
         if kind == TAG
         for pair in _tags(given)
     ]
-    bare = [INDEX.sub("", each.source.name) for each in every]
+    bare = [INDEX.sub("", item.source.name) for item in every]
     for item, address in zip(every, bare, strict=True):
         more = promised(pair for groups, pair in told if address in groups)
         if bare.count(address) > 1:  # which of them it is for is not told

@@ -84,5 +84,5 @@ def _value(value: Any) -> Any:
 
 def _camel(key: str) -> str:
     first, *rest = key.split("_")
-    word = first + "".join(each.title() for each in rest)
+    word = first + "".join(word.title() for word in rest)
     return {"hostPid": "hostPID", "hostIpc": "hostIPC"}.get(word, word)

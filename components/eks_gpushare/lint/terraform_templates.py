@@ -87,8 +87,8 @@ class Templates:
         meant = {".".join(INDEX.sub("", reference).split(".")[:2]) for reference in references}
         near = [
             found
-            for each, (_, found) in self._older.items()
-            if module_of(each) == module_of(address) and INDEX.sub("", local_address(each)) in meant
+            for item, (_, found) in self._older.items()
+            if module_of(item) == module_of(address) and INDEX.sub("", local_address(item)) in meant
         ]
         return near[0] if len(near) == 1 else OF_OTHERS
 
@@ -116,9 +116,9 @@ class Templates:
         """By the expression of the block, or the only one of the same module."""
         module = module_of(address)
         near = {
-            each: found
-            for each, (_, found) in self._by_address.items()
-            if module_of(each) == module
+            item: found
+            for item, (_, found) in self._by_address.items()
+            if module_of(item) == module
         }
         for reference in self._references(address):
             kind, dot, name = reference.partition(".")
@@ -126,8 +126,8 @@ class Templates:
                 wanted = f"{KIND}.{INDEX.sub('', name).partition('.')[0]}"
                 meant = [
                     found
-                    for each, found in near.items()
-                    if INDEX.sub("", local_address(each)) == wanted
+                    for item, found in near.items()
+                    if INDEX.sub("", local_address(item)) == wanted
                 ]
                 if len(meant) == 1:
                     return meant[0]

@@ -31,16 +31,18 @@ def variants(items: Sequence[Item]) -> list[tuple[Item, ...]]:
     """The items, once for each choice of the values of a chart."""
     items = _with_their_values(items)
     choices: dict[str, list[set[int]]] = {}
-    for chart in dict.fromkeys(each.chart for each in items if isinstance(each, Release)):
-        of_chart = [each for each in items if isinstance(each, Release) and each.chart == chart]
-        loose = [{id(each)} for each in of_chart if is_loose(each)]
-        installed = _installs([each for each in of_chart if not is_loose(each)])
+    for chart in dict.fromkeys(release.chart for release in items if isinstance(release, Release)):
+        of_chart = [
+            release for release in items if isinstance(release, Release) and release.chart == chart
+        ]
+        loose = [{id(release)} for release in of_chart if is_loose(release)]
+        installed = _installs([release for release in of_chart if not is_loose(release)])
         choices[chart] = [*loose, *installed] if installed or not loose else loose
     made = []
     for number in range(min(_most(items), max(map(len, choices.values()), default=1))):
-        chosen = set().union(*(each[min(number, len(each) - 1)] for each in choices.values()))
+        chosen = set().union(*(choice[min(number, len(choice) - 1)] for choice in choices.values()))
         made.append(
-            tuple(each for each in items if not isinstance(each, Release) or id(each) in chosen)
+            tuple(item for item in items if not isinstance(item, Release) or id(item) in chosen)
         )
     return made
 
@@ -48,14 +50,14 @@ def variants(items: Sequence[Item]) -> list[tuple[Item, ...]]:
 def _installs(releases: Sequence[Release]) -> list[set[int]]:
     """Choices among places that install one release: of the same name it is there once."""
     groups: list[list[Release]] = []
-    for each in releases:
-        group = next((one for one in groups if _is_one(one[0], each)), None)
+    for release in releases:
+        group = next((one for one in groups if _is_one(one[0], release)), None)
         if group is None:
-            groups.append([each])
+            groups.append([release])
         else:
-            group.append(each)
+            group.append(release)
     most = max(map(len, groups), default=0)
-    return [{id(each[min(number, len(each) - 1)]) for each in groups} for number in range(most)]
+    return [{id(group[min(number, len(group) - 1)]) for group in groups} for number in range(most)]
 
 
 def _is_one(one: Release, other: Release) -> bool:
@@ -67,7 +69,7 @@ def _is_one(one: Release, other: Release) -> bool:
 
 
 def _most(items: Sequence[Item]) -> int:
-    nodes, workloads = (sum(isinstance(each, kind) for each in items) for kind in (Nodes, Workload))
+    nodes, workloads = (sum(isinstance(item, kind) for item in items) for kind in (Nodes, Workload))
     return max(1, min(MOST, _EFFORT // (1 + nodes * workloads)))
 
 
@@ -88,13 +90,13 @@ def agreed(found: Iterable[tuple[Sequence[Item], Sequence[Judgement]]]) -> list[
     kept: dict[Hashable, Judgement] = {}
     counts: dict[Hashable, int] = {}
     for items, judgements in found:
-        chosen = {id(each.source.document) for each in items if isinstance(each, Release)}
-        for each in {key_of(judgement): judgement for judgement in judgements}.values():
-            key = key_of(each)
-            kept.setdefault(key, each)
-            own = id(each.source.document) in chosen
+        chosen = {id(item.source.document) for item in items if isinstance(item, Release)}
+        for problem in {key_of(judgement): judgement for judgement in judgements}.values():
+            key = key_of(problem)
+            kept.setdefault(key, problem)
+            own = id(problem.source.document) in chosen
             counts[key] = counts.get(key, 0) + (len(found) if own else 1)
-    return [each for key, each in kept.items() if counts[key] >= len(found)]
+    return [problem for key, problem in kept.items() if counts[key] >= len(found)]
 
 
 def key_of(judgement: Judgement) -> tuple[Any, ...]:
@@ -122,17 +124,21 @@ def _installed(values: Release, release: Release) -> Release:
 def _with_their_values(items: Sequence[Item]) -> list[Item]:
     """Values take the name and namespace of the release whose values are not known."""
     waiting = {
-        each.chart: each
-        for each in items
-        if isinstance(each, Release) and each.values is UNKNOWN and each.name is not UNKNOWN
+        release.chart: release
+        for release in items
+        if isinstance(release, Release)
+        and release.values is UNKNOWN
+        and release.name is not UNKNOWN
     }
-    charts = {each.chart for each in items if isinstance(each, Release) and is_loose(each)}
+    charts = {
+        release.chart for release in items if isinstance(release, Release) and is_loose(release)
+    }
     found: list[Item] = []
-    for each in items:
-        if not isinstance(each, Release) or each.chart not in waiting.keys() & charts:
-            found.append(each)
-        elif is_loose(each):
-            found.append(_installed(each, waiting[each.chart]))
-        elif each is not waiting[each.chart]:
-            found.append(each)
+    for item in items:
+        if not isinstance(item, Release) or item.chart not in waiting.keys() & charts:
+            found.append(item)
+        elif is_loose(item):
+            found.append(_installed(item, waiting[item.chart]))
+        elif item is not waiting[item.chart]:
+            found.append(item)
     return found

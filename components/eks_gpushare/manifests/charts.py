@@ -67,10 +67,10 @@ def within_values(document: Document, path: FieldPath = ()) -> Iterator[Document
     """The configurations that values hold: texts, or mappings in the operator's chart."""
     for place in _CONFIGS:
         found = at(document.value, *path, *place)
-        for key, each in found.items() if isinstance(found, dict) else ():
+        for key, item in found.items() if isinstance(found, dict) else ():
             where = (*path, *place, key)
-            if isinstance(each, dict):
-                yield document.inside(where, each)
-            elif isinstance(each, str):
+            if isinstance(item, dict):
+                yield document.inside(where, item)
+            elif isinstance(item, str):
                 texts = texts_within(document, where)
                 yield from texts.documents if texts else ()

@@ -48,19 +48,19 @@ def given_files(names: Iterable[str]) -> Iterator[GivenFile]:
     total = count = 0
     seen: set[str] = set()
     for name in names:
-        for each in _expanded(name):
-            if isinstance(each, GivenFile):
-                yield each
+        for file in _expanded(name):
+            if isinstance(file, GivenFile):
+                yield file
                 continue
-            if each in seen:
+            if file in seen:
                 continue
-            seen.add(each)
+            seen.add(file)
             count += 1
             if count > MAX_FILES or total > MAX_TOTAL:
                 most = f"{MAX_FILES:,} files" if count > MAX_FILES else f"{MAX_TOTAL:,} bytes"
-                yield GivenFile(each, problem=f"it is beyond the {most} that one call reads")
+                yield GivenFile(file, problem=f"it is beyond the {most} that one call reads")
                 return
-            read = read_file(each, in_folder=each != name)
+            read = read_file(file, in_folder=file != name)
             total += len(read.text)
             yield read
 
@@ -98,9 +98,9 @@ def _expanded(name: str) -> Iterator[str | GivenFile]:
         yield name
         return
     found = False
-    for each in _below(name):
+    for file in _below(name):
         found = True
-        yield each
+        yield file
     if not found:
         endings = ", ".join(ENDINGS[:5])
         yield GivenFile(name, note=f"nothing below it has an ending such as {endings}")
@@ -112,7 +112,7 @@ def _below(top: str) -> Iterator[str]:
         if count >= MAX_FOLDERS:
             return
         inner[:] = sorted(
-            each for each in inner if not each.startswith(".") and each not in _NOT_ENTERED
+            folder for folder in inner if not folder.startswith(".") and folder not in _NOT_ENTERED
         )
         for file in sorted(files):
             if file.lower().endswith(ENDINGS):

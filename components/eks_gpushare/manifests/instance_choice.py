@@ -34,15 +34,15 @@ def chosen_types(requirements: Any) -> Maybe[tuple[str, ...]]:
     known = items(requirements)
     if UNKNOWN in known:
         return Unknown.UNKNOWN
-    named = [each for each in known if at(each, "key") in TYPE_KEYS]
-    for each in named:
-        if at(each, "operator") == "In":
-            values = at(each, "values")
+    named = [requirement for requirement in known if at(requirement, "key") in TYPE_KEYS]
+    for requirement in named:
+        if at(requirement, "operator") == "In":
+            values = at(requirement, "values")
             if values is UNKNOWN or UNKNOWN in items(values):
                 return Unknown.UNKNOWN
             given = tuple(str(text(value)) for value in items(values))
             return tuple(name for name in given if _allowed(name, known))
-    if not any(_asks_for_gpus(each) for each in known):
+    if not any(_asks_for_gpus(requirement) for requirement in known):
         return ()
     return tuple(
         name
@@ -79,8 +79,9 @@ def _allowed(name: str, requirements: Iterable[Any]) -> bool:
         return labels.get(key, Unknown.UNKNOWN)
 
     return all(
-        meets_expression(each, label) is not False or _compares_no_number(each, labels)
-        for each in requirements
+        meets_expression(requirement, label) is not False
+        or _compares_no_number(requirement, labels)
+        for requirement in requirements
     )
 
 

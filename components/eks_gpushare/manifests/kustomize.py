@@ -95,11 +95,11 @@ class Kustomizations:
         """Charts that files of values are for, by their paths."""
         self.layers: set[str] = set()
         """Files of values that are but a part of those of a release."""
-        for name, each in self._by_file.items():
-            self._follow(name, each)
-            for named, chart, is_all in values_files(each.value):
+        for name, kustomization in self._by_file.items():
+            self._follow(name, kustomization)
+            for named, chart, is_all in values_files(kustomization.value):
                 path = self._path(name, named)
-                each.named.append(path)
+                kustomization.named.append(path)
                 self.charts[path] = chart
                 self.layers |= set() if is_all else {path}
         self.contents = {name: frozenset(self._contents(name, set())) for name in self._by_file}
@@ -239,9 +239,9 @@ class Kustomizations:
                 document, value={**document.value, "helmCharts": inflated}, editable=False
             )
         made: list[Any] = []
-        for each in items(at(document.value, "configMapGenerator")):
-            files = [one for one in items(at(each, "files")) if isinstance(one, str)]
-            literals, left = list(items(at(each, "literals"))), []
+        for item in items(at(document.value, "configMapGenerator")):
+            files = [one for one in items(at(item, "files")) if isinstance(one, str)]
+            literals, left = list(items(at(item, "literals"))), []
             for named in files:
                 key, equals, path = named.partition("=")
                 text_of = content(path if equals else key)
@@ -250,7 +250,7 @@ class Kustomizations:
                     left.append(named)
                 else:
                     literals.append(f"{name}={text_of}")
-            made.append({**each, "files": left, "literals": literals} if files else each)
+            made.append({**item, "files": left, "literals": literals} if files else item)
         if not made:
             return document
         return replace(

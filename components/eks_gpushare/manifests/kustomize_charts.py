@@ -35,14 +35,14 @@ def values_files(kustomization: Any) -> Iterator[tuple[str, str, bool]]:
     Args:
         kustomization: As written.
     """
-    for each in items(at(kustomization, "helmCharts")):
-        chart = chart_named(at(each, "name"))
+    for item in items(at(kustomization, "helmCharts")):
+        chart = chart_named(at(item, "name"))
         named = [
             one
-            for one in (at(each, "valuesFile"), *items(at(each, "additionalValuesFiles")))
+            for one in (at(item, "valuesFile"), *items(at(item, "additionalValuesFiles")))
             if isinstance(one, str) and one
         ]
-        several = len(named) > 1 or isinstance(at(each, "valuesInline"), dict)
+        several = len(named) > 1 or isinstance(at(item, "valuesInline"), dict)
         if chart is not None:
             yield from ((one, chart, not several) for one in named)
 
@@ -59,11 +59,11 @@ def with_files(chart: Any, content: Callable[[str], str | None]) -> Any:
     own = inline if isinstance(inline, dict) else {}
     if not own and not more:
         return chart  # the values stand in their own file, where they are judged
-    texts = [content(each) for each in ([first] if first else []) + more if isinstance(each, str)]
+    texts = [content(path) for path in ([first] if first else []) + more if isinstance(path, str)]
     read = [None if text is None else _values(text) for text in texts]
     if not read or None in read:
         return chart
-    files = [each for each in read if each is not None]
+    files = [file for file in read if file is not None]
     merged = own
     if first:
         how = at(chart, "valuesMerge") or "override"
@@ -75,8 +75,8 @@ def with_files(chart: Any, content: Callable[[str], str | None]) -> Any:
     for file in files:
         merged = merge_values(merged, file, keep_null=True)
     kept = {
-        key: each
-        for key, each in chart.items()
+        key: item
+        for key, item in chart.items()
         if key not in {"valuesFile", "additionalValuesFiles"}
     }
     return {**kept, "valuesInline": Layered(merged, own)}

@@ -31,14 +31,14 @@ class Patch(NamedTuple):
 def written_patches(value: Any) -> Iterator[tuple[FieldPath, Any, str]]:
     """Each patch that is named or written, with its place and its target."""
     for key in ("patches", "patchesJson6902"):
-        for number, each in enumerate(items(at(value, key))):
+        for number, patch in enumerate(items(at(value, key))):
             for inner in ("path", "patch"):
-                written = at(each, inner)
+                written = at(patch, inner)
                 if isinstance(written, str) and written.strip():
-                    yield (key, number, inner), at(each, "target"), written
-    for number, each in enumerate(items(at(value, "patchesStrategicMerge"))):
-        if isinstance(each, str) and each.strip():
-            yield ("patchesStrategicMerge", number), None, each
+                    yield (key, number, inner), at(patch, "target"), written
+    for number, patch in enumerate(items(at(value, "patchesStrategicMerge"))):
+        if isinstance(patch, str) and patch.strip():
+            yield ("patchesStrategicMerge", number), None, patch
 
 
 def is_for(patch: Patch, value: Any) -> bool:
@@ -93,8 +93,8 @@ def _matches(pattern: str, given: str) -> bool:
 
 def _selects(selector: str, labels: Any) -> bool:
     """Equalities of a selector alone; what has others is taken to select nothing."""
-    for each in selector.split(","):
-        key, joined, wanted = each.strip().replace("==", "=").partition("=")
+    for label in selector.split(","):
+        key, joined, wanted = label.strip().replace("==", "=").partition("=")
         if not joined or key.endswith("!") or str(text(at(labels, key.strip()))) != wanted.strip():
             return False
     return True

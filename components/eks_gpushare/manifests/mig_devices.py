@@ -46,15 +46,15 @@ def wrong_devices(
     """
     if not models or not counts or not _ELSEWHERE.isdisjoint(counts):
         return
-    named = {_usual(each): count for each, count in counts.items()}
-    having = [model for model in models if all(each in model.profiles for each in named)]
+    named = {_usual(item): count for item, count in counts.items()}
+    having = [model for model in models if all(profile in model.profiles for profile in named)]
     if not having:
         yield from _of_no_gpu(name, counts, models, apart)
     elif not any(fits(model, named) for model in having):
         model = having[0]
         near = nearest(model, named)
         layouts = " or ".join(
-            "{" + ", ".join(f"{p}: {n}" for p, n in each.items()) + "}" for each in near[:2]
+            "{" + ", ".join(f"{p}: {n}" for p, n in devices.items()) + "}" for devices in near[:2]
         )
         message = f"{name} does not fit on a {model.name}: {why_not(model, named)}"
         fix = f"The nearest that do are {layouts}." if layouts else "Take fewer devices."

@@ -62,7 +62,7 @@ def labels(value: Any) -> Maybe[Mapping[str, Any]]:
     """Labels with values that are texts or UNKNOWN."""
     if value is UNKNOWN:
         return Unknown.UNKNOWN
-    return {key: text(each) for key, each in mapping(value).items()}
+    return {key: text(item) for key, item in mapping(value).items()}
 
 
 def taints(value: Any) -> Maybe[tuple[NodeTaint, ...]]:
@@ -70,10 +70,10 @@ def taints(value: Any) -> Maybe[tuple[NodeTaint, ...]]:
     if value is UNKNOWN:
         return Unknown.UNKNOWN
     found = []
-    for each in items(value):
-        if each is UNKNOWN:
+    for item in items(value):
+        if item is UNKNOWN:
             return Unknown.UNKNOWN
-        key, word, effect = (text(at(each, name)) for name in ("key", "value", "effect"))
+        key, word, effect = (text(at(item, name)) for name in ("key", "value", "effect"))
         if UNKNOWN in (key, word, effect):
             return Unknown.UNKNOWN
         if key:
@@ -86,14 +86,14 @@ def kubernetes_effect(effect: str) -> str | None:
     if effect in EFFECTS:
         return effect
     bare = effect.replace("_", "").replace("-", "").lower()
-    return next((each for each in EFFECTS if each.lower() == bare), None)
+    return next((effect for effect in EFFECTS if effect.lower() == bare), None)
 
 
 def no_strings(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, Any]]:
     """The values of a mapping of labels that are no strings, with their places."""
-    for key, each in mapping(value).items():
-        if isinstance(each, bool | int | float):
-            yield (*path, key), each
+    for key, item in mapping(value).items():
+        if isinstance(item, bool | int | float):
+            yield (*path, key), item
 
 
 def written(value: Any) -> str:

@@ -34,6 +34,6 @@ def retired(nodes: Nodes, path: tuple[str | int, ...]) -> Iterator[Judgement]:
         elif found is None and name.partition(".")[0] in families:
             # Of a family without GPUs, or one newer than the catalog, nothing can be told.
             family = f"{name.partition('.')[0]}."
-            have = [each for each in gpu_instance_types() if each.startswith(family)]
+            have = [name for name in gpu_instance_types() if name.startswith(family)]
             fix = f"Write one of {', '.join(have)}."
             yield Problem(RETIRED_TYPE, nodes.source, path, f"EC2 has no type {name}.", fix)

@@ -50,9 +50,9 @@ def without_placeholders(document: Document) -> Document:
 
 def _filled(value: Any, variables: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
-        return {_key(key, variables): _filled(each, variables) for key, each in value.items()}
+        return {_key(key, variables): _filled(item, variables) for key, item in value.items()}
     if isinstance(value, list):
-        return [_filled(each, variables) for each in value]
+        return [_filled(inner, variables) for inner in value]
     if not isinstance(value, str) or not _EXPANDS.search(value):
         return value
     text = _VARIABLE.sub(lambda found: variables.get(found[1] or found[2], found[0]), value)
@@ -68,9 +68,9 @@ def _key(key: str, variables: Mapping[str, str]) -> str:
 
 def _placeholders(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _placeholders(each) for key, each in value.items()}
+        return {key: _placeholders(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_placeholders(each) for each in value]
+        return [_placeholders(inner) for inner in value]
     if isinstance(value, str) and _PLACEHOLDER.fullmatch(value.strip()):
         return UNKNOWN
     return value

@@ -67,24 +67,24 @@ def _merged(given: Any, patch: Any, *, built_in: bool) -> Any:
 
 
 def _merged_list(given: Any, patch: Sequence[Any], keys: Sequence[str]) -> list[Any]:
-    if any(isinstance(each, dict) and each.get(_DIRECTIVE) == "replace" for each in patch):
-        return [each for each in patch if not (isinstance(each, dict) and _DIRECTIVE in each)]
+    if any(isinstance(entry, dict) and entry.get(_DIRECTIVE) == "replace" for entry in patch):
+        return [entry for entry in patch if not (isinstance(entry, dict) and _DIRECTIVE in entry)]
     made = list(given) if isinstance(given, list) else []
     for item in patch:
-        key = next((each for each in keys if isinstance(item, dict) and each in item), None)
+        key = next((key for key in keys if isinstance(item, dict) and key in item), None)
         if key is None:
             made.append(item)
             continue
         at = next(
             (
                 n
-                for n, each in enumerate(made)
-                if isinstance(each, dict) and each.get(key) == item[key]
+                for n, entry in enumerate(made)
+                if isinstance(entry, dict) and entry.get(key) == item[key]
             ),
             None,
         )
         if item.get(_DIRECTIVE) == "delete":
-            made = [each for n, each in enumerate(made) if n != at]
+            made = [entry for n, entry in enumerate(made) if n != at]
         elif at is None:
             made.append(_plain(item))
         else:
@@ -96,11 +96,11 @@ def _plain(value: Any) -> Any:
     """A value of a patch without its directives and what it takes away."""
     if isinstance(value, dict):
         return {
-            key: _plain(each)
-            for key, each in value.items()
-            if key != _DIRECTIVE and each is not None
+            key: _plain(item)
+            for key, item in value.items()
+            if key != _DIRECTIVE and item is not None
         }
-    return [_plain(each) for each in value] if isinstance(value, list) else value
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
 
 
 def patched(given: Any, operations: Sequence[Any]) -> Any:
@@ -110,19 +110,19 @@ def patched(given: Any, operations: Sequence[Any]) -> Any:
         PatchError: If an operation is none, or names a place that is not there.
     """
     made = copy.deepcopy(given)
-    for each in operations:
-        if not isinstance(each, dict):
+    for operation in operations:
+        if not isinstance(operation, dict):
             raise PatchError("an operation is no mapping")
-        name, path = each.get("op"), _steps(each.get("path"))
+        name, path = operation.get("op"), _steps(operation.get("path"))
         if name in {"add", "replace", "test"}:
-            if "value" not in each:
-                raise PatchError(f"{name} of {each.get('path')} has no value")
+            if "value" not in operation:
+                raise PatchError(f"{name} of {operation.get('path')} has no value")
             if name != "test":
-                made = _put(made, path, copy.deepcopy(each["value"]), adds=name == "add")
+                made = _put(made, path, copy.deepcopy(operation["value"]), adds=name == "add")
         elif name == "remove":
             made = _taken(made, path)
         elif name in {"move", "copy"}:
-            origin = _steps(each.get("from"))
+            origin = _steps(operation.get("from"))
             value = copy.deepcopy(_at(made, origin))
             made = _taken(made, origin) if name == "move" else made
             made = _put(made, path, value, adds=True)
@@ -134,7 +134,7 @@ def patched(given: Any, operations: Sequence[Any]) -> Any:
 def _steps(pointer: Any) -> list[str]:
     if not isinstance(pointer, str) or (pointer and not pointer.startswith("/")):
         raise PatchError(f"{pointer} is no JSON pointer; one begins with /")
-    return [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
+    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
 
 
 def _at(value: Any, steps: Sequence[str]) -> Any:

@@ -189,7 +189,7 @@ def _as_yaml(part: str) -> str:
 
 
 def _only_directives(part: str) -> bool:
-    lines = [each for each in part.splitlines() if each.strip() and not each.startswith("#")]
+    lines = [line for line in part.splitlines() if line.strip() and not line.startswith("#")]
     return bool(lines) and all(line.startswith("%") for line in lines)
 
 

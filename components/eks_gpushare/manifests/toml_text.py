@@ -41,4 +41,4 @@ def places(text: str, line: int = 1, column: int = 1) -> dict[FieldPath, Positio
 
 
 def _steps(key: str) -> tuple[str, ...]:
-    return tuple(next(each for each in found if each) for found in _STEP.findall(key) if any(found))
+    return tuple(next(part for part in found if part) for found in _STEP.findall(key) if any(found))

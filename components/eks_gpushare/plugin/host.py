@@ -81,7 +81,7 @@ class _Servicer(ProviderServicer):
     async def _construct_inputs(inputs: Any, input_dependencies: Any) -> dict[str, Any]:
         found = await ProviderServicer._construct_inputs(inputs, input_dependencies)  # noqa: SLF001  (overridden)
         return {
-            key: await _settled(each) if key in HANDED_OVER else each for key, each in found.items()
+            key: await _settled(item) if key in HANDED_OVER else item for key, item in found.items()
         }
 
 
@@ -90,7 +90,7 @@ async def _settled(value: Any) -> Any:
     if isinstance(value, pulumi.Output):
         known = await value.is_known()
         return await _settled(await value.future()) if known else value
-    return [await _settled(each) for each in value] if isinstance(value, list) else value
+    return [await _settled(inner) for inner in value] if isinstance(value, list) else value
 
 
 class _Quiet:

@@ -75,7 +75,7 @@ class Translation:
 
 def _alternative(prop: Properties, inside: str) -> Properties:
     """What the list or mapping holds that a property takes, be it one type of several."""
-    held = (each[inside] for each in (prop, *prop.get("oneOf", ())) if inside in each)
+    held = (schema[inside] for schema in (prop, *prop.get("oneOf", ())) if inside in schema)
     return next(held, {})
 
 

@@ -91,7 +91,7 @@ def catalog_of_pool(pool: Resource, region: str | None) -> Catalog:
 
 
 def _alone(recording: Recording) -> Iterator[Resource]:
-    for pool in (each for kind in POOL_TYPES for each in recording.of_type(kind)):
+    for pool in (resource for kind in POOL_TYPES for resource in recording.of_type(kind)):
         above = recording.by_urn.get(pool.parent)
         if above is None or above.type != ENVIRONMENT_TYPE:
             yield pool

@@ -262,7 +262,7 @@ async def _finish_logging(tasks: WeakSet[asyncio.Task[Any]]) -> None:
 
 
 def _cancel_rest(loop: asyncio.AbstractEventLoop, tasks: WeakSet[asyncio.Task[Any]]) -> None:
-    rest = [each for each in tasks if not each.done()]
+    rest = [task for task in tasks if not task.done()]
     for task in rest:
         task.cancel()
     if rest:

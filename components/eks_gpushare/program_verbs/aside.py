@@ -89,9 +89,9 @@ def _of_program(err: Any) -> io.TextIOWrapper:
 def _end(code: int) -> NoReturn:
     """End a process of the command's own with `code`, whatever a program has left behind in it."""
     left = [
-        each
-        for each in threading.enumerate()
-        if each is not threading.current_thread() and not each.daemon
+        thread
+        for thread in threading.enumerate()
+        if thread is not threading.current_thread() and not thread.daemon
     ]
     for thread in left:
         thread.join(_PATIENCE / len(left))

@@ -50,7 +50,7 @@ def pod_text(pools: Mapping[str, Any], name: str, resource: str | None = None) -
     """
     pod = pod_of(pools, name, resource)
     asked = next(iter(pod["spec"]["containers"][0]["resources"]["limits"]))
-    others = [each for each in _resources(pools[name]) if each != asked]
+    others = [resource for resource in _resources(pools[name]) if resource != asked]
     said = f"Pool {name}: one {asked}."
     if others:
         said += f" With --resource it asks for {' or '.join(others)}."
@@ -70,7 +70,7 @@ def node_commands(pools: Mapping[str, Any]) -> Iterator[str]:
             continue
         yield f"# Nodes of pool {name}: put their names in place of NODE."
         yield from _command("label", [f"{key}={value}" for key, value in labels.items()])
-        if taints := [_taint(each) for each in pool["tolerations"]]:
+        if taints := [_taint(toleration) for toleration in pool["tolerations"]]:
             yield from _command("taint", taints)
 
 

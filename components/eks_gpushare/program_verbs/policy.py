@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     except (_UsageError, OutputUsageError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
         return WRONG_USAGE
-    return _tell([each for each in found if each is not None], outputs, len(found))
+    return _tell([verdict for verdict in found if verdict is not None], outputs, len(found))
 
 
 class _Verdict(NamedTuple):
@@ -110,23 +110,25 @@ def _tell(found: Sequence[_Verdict], outputs: tuple[Output, ...], asked: int) ->
 
     def write(some: Sequence[_Verdict], outputs: Sequence[Output]) -> bool:
         def text() -> None:
-            for number, each in enumerate(some):
+            for number, verdict in enumerate(some):
                 print(end="\n" if number else "")
-                each.text()
+                verdict.text()
 
-        several = {"stacks": [{"stack": each.name, **each.document} for each in some]}
+        several = {"stacks": [{"stack": verdict.name, **verdict.document} for verdict in some]}
         return write_outputs(
             outputs,
             text=text,
             document=lambda: some[0].document if asked == 1 else several,
-            reports=lambda: [each.report() for each in some],
+            reports=lambda: [verdict.report() for verdict in some],
         )
 
     shown = Output("text")
     written = write(found, [output for output in outputs if output != shown])
     if shown in outputs:
-        written &= write([each for each in found if not each.told], [shown])
-    codes = [WRONG_USAGE] if len(found) < asked or not written else [each.code for each in found]
+        written &= write([verdict for verdict in found if not verdict.told], [shown])
+    codes = (
+        [WRONG_USAGE] if len(found) < asked or not written else [verdict.code for verdict in found]
+    )
     return max(codes)
 
 
@@ -313,9 +315,9 @@ def _config(path: str | None) -> dict[str, Any]:
         raise _UsageError(f"{path} cannot be used: {reason(error)}") from error
     if not isinstance(config, dict):
         raise _UsageError(f"{path} cannot be used: it is not a JSON object of policy names")
-    for name, each in config.items():
-        if not isinstance(each, str | dict):
-            wrong = f"{name} has to be a level or an object, and is {json.dumps(each)[:40]}"
+    for name, item in config.items():
+        if not isinstance(item, str | dict):
+            wrong = f"{name} has to be a level or an object, and is {json.dumps(item)[:40]}"
             raise _UsageError(f"{path} cannot be used: {wrong}")
     return config
 

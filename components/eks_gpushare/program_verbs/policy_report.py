@@ -105,9 +105,13 @@ def _short(file: str) -> str:
 
 def report_of(subject: PolicySubject, judged: Judged, policies: Sequence[Policy]) -> Report:
     """The same as a report, in which what is exempted is a result that counts for nothing."""
-    told = {each.said for each in judged.exempted}
-    results = [_result(subject, each) for each in judged.violations if each.message not in told]
-    results += [_let_be(subject, each, judged.levels) for each in judged.exempted]
+    told = {exempted.said for exempted in judged.exempted}
+    results = [
+        _result(subject, violation)
+        for violation in judged.violations
+        if violation.message not in told
+    ]
+    results += [_let_be(subject, exempted, judged.levels) for exempted in judged.exempted]
     return Report(
         verb="policy",
         subjects=(subject.name,),

@@ -27,7 +27,7 @@ def asked_pods(given: Iterable[str], pools: Mapping[str, Any]) -> dict[str, int]
         name, _, count = text.partition("=")
         if not (count.isascii() and count.isdecimal() and 0 < int(count[:9]) <= _MOST_PODS):
             raise PodsError(f"--pods {text}: write POOL=COUNT, of 1 to {_MOST_PODS} pods")
-        dynamic = [each for each, pool in pools.items() if _is_dynamic(pool)]
+        dynamic = [item for item, pool in pools.items() if _is_dynamic(pool)]
         if name not in dynamic:
             known = ", ".join(sorted(dynamic)) or "none here"
             raise PodsError(f"--pods {text}: pools that Karpenter makes nodes for are {known}")
@@ -43,16 +43,16 @@ def purchases(asked: Mapping[str, int], pools: Mapping[str, Any]) -> dict[str, A
 def purchase_lines(found: Mapping[str, Any]) -> Iterator[str]:
     """The same as text, its title first."""
     yield "What Karpenter buys"
-    for name, each in found.items():
-        if each is None:
+    for name, item in found.items():
+        if item is None:
             yield f"  {name}: not known, since a price is not"
             continue
-        made, best, waiting = each["bought"], each["cheapest"], each["waiting"]
-        yield f"  {name}: for {each['pods'] - waiting} pods {_text(made)}"
+        made, best, waiting = item["bought"], item["cheapest"], item["waiting"]
+        yield f"  {name}: for {item['pods'] - waiting} pods {_text(made)}"
         if best["usdPerHour"] < made["usdPerHour"]:
             yield f"    the cheapest would be {_text(best)}"
         if waiting:
-            room = each["pods"] - waiting
+            room = item["pods"] - waiting
             yield f"    {waiting} more wait: at its largest the pool has room for {room}"
 
 

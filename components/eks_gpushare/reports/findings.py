@@ -48,17 +48,17 @@ def report_of(
         ended: Whether all could be looked at.
     """
     found = list(found)
-    every = [*found, *(each for each, _ in silenced)]
-    ids = sorted({each.finding.code for each in every})
+    every = [*found, *(placed for placed, _ in silenced)]
+    ids = sorted({placed.finding.code for placed in every})
     return Report(
         verb=verb,
         subjects=tuple(dict.fromkeys(files)),
-        rules=reported_rules(rules[each] for each in ids),
+        rules=reported_rules(rules[code] for code in ids),
         results=(
             *map(result_of, found),
             *(
-                replace(result_of(each), state="exempted", reason=reason, in_source=True)
-                for each, reason in silenced
+                replace(result_of(placed), state="exempted", reason=reason, in_source=True)
+                for placed, reason in silenced
             ),
         ),
         notes=tuple(notes),

@@ -24,9 +24,9 @@ _RANKS = tuple(_COMMANDS)
 def github(reports: Sequence[Report]) -> str:
     """Reports as annotations, errors first, and a line for each that sums it up."""
     root = root_of(Path.cwd())
-    shown = [each for report in reports for each in _shown(report)]
-    shown.sort(key=lambda each: _RANKS.index(each.level))
-    return "\n".join([*(_annotation(each, root) for each in shown), *map(_sum, reports), ""])
+    shown = [result for report in reports for result in _shown(report)]
+    shown.sort(key=lambda result: _RANKS.index(result.level))
+    return "\n".join([*(_annotation(result, root) for result in shown), *map(_sum, reports), ""])
 
 
 def _shown(report: Report) -> list[Result]:
@@ -36,7 +36,7 @@ def _shown(report: Report) -> list[Result]:
 def _sum(report: Report) -> str:
     shown = _shown(report)
     counts = ", ".join(
-        f"{sum(each.level == level for each in shown)} {name}"
+        f"{sum(result.level == level for result in shown)} {name}"
         for level, name in (("error", "errors"), ("warning", "warnings"), ("info", "notices"))
     )
     exempted = len(report.results) - len(shown)

@@ -25,7 +25,7 @@ def root_of(start: Path) -> Path:
     """The root of the repository that a folder is in; without one, the folder."""
     start = start.resolve()
     # In a worktree and in a submodule, `.git` is a file.
-    return next((each for each in (start, *start.parents) if (each / ".git").exists()), start)
+    return next((path for path in (start, *start.parents) if (path / ".git").exists()), start)
 
 
 def placed(file: str, root: Path) -> ReportPath:

@@ -63,8 +63,8 @@ def _run(report: Report, version: str) -> dict[str, Any]:
         "invocations": [_invocation(report)],
         "columnKind": "unicodeCodePoints",
         "results": [
-            _result(each, numbers[each.rule], prints, report, root)
-            for each, prints in _with_fingerprints(report)
+            _result(result, numbers[result.rule], prints, report, root)
+            for result, prints in _with_fingerprints(report)
         ],
     }
 

@@ -271,12 +271,12 @@ def check_environment(
     found: list[Finding] = []
     catalog = catalog_with(environment, region, found)
     ctx = Context(environment, catalog, region, today or date.today())  # noqa: DTZ011  (a calendar day)
-    checks = [each for each in checks_of(environment) if each.runs is not Runs.ALONE]
+    checks = [check for check in checks_of(environment) if check.runs is not Runs.ALONE]
     for check in checks:
         if check.scope is not Scope.POOL:
             found += check(ctx)
     found += until_unread(pool_findings, checks, ctx)
-    return [each for each in found if each.severity == "error"] if partly_read else found
+    return [finding for finding in found if finding.severity == "error"] if partly_read else found
 
 
 def pool_findings(

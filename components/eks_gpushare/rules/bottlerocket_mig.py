@@ -129,7 +129,7 @@ def _layout_fault(
         message = f"Bottlerocket's MIG manager does not know {profile}: {instead}."
         return MIG_PROFILE.finding(at, message, fix)
     full = gpu.instances[profile]
-    fewest = min(each.devices[profile] for each in layout.gpus)
+    fewest = min(gpu.devices[profile] for gpu in layout.gpus)
     if fewest == full:
         return None
     message = f"This makes {fewest} of {profile} on a GPU; Bottlerocket always makes {full}."

@@ -94,15 +94,15 @@ def effects(ctx: Context) -> Iterator[Finding]:
         return
     at: FieldPath = ("charts", key, "values")
     of_operator = key == "gpuOperator"
-    for each in _of_all(of_operator=of_operator):
-        yield from _found(at, each, chart.values)
-    for each in _OPERATOR if of_operator else _plugin(ctx):
-        yield from _found(at, each, chart.values)
+    for effect in _of_all(of_operator=of_operator):
+        yield from _found(at, effect, chart.values)
+    for effect in _OPERATOR if of_operator else _plugin(ctx):
+        yield from _found(at, effect, chart.values)
     if of_operator:
         yield from _arguments(at, chart.values)
     if ctx.new_cluster is not None:
-        for each in _of_new_cluster(of_operator=of_operator):
-            yield from _found(at, each, chart.values)
+        for effect in _of_new_cluster(of_operator=of_operator):
+            yield from _found(at, effect, chart.values)
 
 
 def _found(at: FieldPath, effect: _Effect, values: Mapping[str, Any]) -> Iterator[Finding]:
@@ -300,26 +300,26 @@ def _plugin(ctx: Context) -> Iterator[_Effect]:
 
 
 def _are_strategies(given: Any) -> bool:
-    return all(each in _STRATEGIES for each in str(given).split(",")) or given == ""
+    return all(strategy in _STRATEGIES for strategy in str(given).split(",")) or given == ""
 
 
 def _arguments(at: FieldPath, values: Mapping[str, Any]) -> Iterator[Finding]:
     """Arguments and variables of the operator's parts, which win over each pool's configuration."""
     for part in ("devicePlugin", "gfd"):
         listed = value_at(values, f"{part}.args")
-        for index, each in enumerate(listed if isinstance(listed, list) else ()):
-            if str(each).partition("=")[0] in _ARGUMENTS:
+        for index, entry in enumerate(listed if isinstance(listed, list) else ()):
+            if str(entry).partition("=")[0] in _ARGUMENTS:
                 yield HARMFUL_VALUE.finding(
                     (*at, part, "args", index),
                     "It would win over the configuration of every pool.",
                     "Remove it.",
                 )
         listed = value_at(values, f"{part}.env")
-        for index, each in enumerate(listed if isinstance(listed, list) else ()):
-            if isinstance(each, dict) and each.get("name") in _VARIABLES:
+        for index, entry in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(entry, dict) and entry.get("name") in _VARIABLES:
                 yield HARMFUL_VALUE.finding(
                     (*at, part, "env", index),
-                    f"{each['name']} would win over what the operator gives to each node.",
+                    f"{entry['name']} would win over what the operator gives to each node.",
                     "Remove it.",
                 )
 
@@ -336,7 +336,7 @@ def idle_driver(ctx: Context) -> Iterator[Finding]:
     at: FieldPath = ("charts", key, "values")
     for part in ("driver", "toolkit"):
         given = chart.values.get(part)
-        rest = [each for each in given if each != "enabled"] if isinstance(given, dict) else []
+        rest = [key for key in given if key != "enabled"] if isinstance(given, dict) else []
         if rest and isinstance(given, dict) and given.get("enabled") is not True:
             yield IDLE_DRIVER.finding(
                 (*at, part, str(rest[0])),

@@ -270,11 +270,11 @@ def _secrets(at: FieldPath, listed: Any, *, named: bool) -> Iterator[Finding]:
     """Pull secrets, by a key `name` or as bare names."""
     if not isinstance(listed, list):
         return
-    for index, each in enumerate(listed):
-        name = each.get("name") if named and isinstance(each, dict) else each
+    for index, entry in enumerate(listed):
+        name = entry.get("name") if named and isinstance(entry, dict) else entry
         if name == _LATER:
             continue
-        if not isinstance(name, str) or isinstance(each, dict) != named:
+        if not isinstance(name, str) or isinstance(entry, dict) != named:
             form = "{name: my-secret}" if named else "my-secret"
             message = "This chart takes " + ("items with a name." if named else "bare names.")
             yield BAD_PULL_SECRET.finding((*at, index), message, f"Write [{form}].")

@@ -252,7 +252,7 @@ def _has_port(parts: SplitResult) -> bool:
 def _is_host(host: str) -> bool:
     if ":" in host:  # IPv6, whose brackets urlsplit has looked at
         return True
-    return bool(host) and all(_HOST_LABEL.fullmatch(each) for each in host.split("."))
+    return bool(host) and all(_HOST_LABEL.fullmatch(label) for label in host.split("."))
 
 
 def _page_fault(address: str, parts: SplitResult) -> tuple[str, str] | None:
@@ -277,7 +277,7 @@ def _oci_fault(parts: SplitResult) -> tuple[str, str] | None:
     last = path.rpartition("/")[2]
     if ":" in last:
         return "The address has a version in it.", "Give it as version, without the colon here."
-    if not path or not all(_OCI_PART.fullmatch(each) for each in path.split("/")):
+    if not path or not all(_OCI_PART.fullmatch(part) for part in path.split("/")):
         message = f'"{path}" is no name in a registry, which is lower-case letters, digits, . _ -'
         fix = "Write it like oci://registry.example.com/charts/nvidia-device-plugin."
         return f"{message}.", fix

@@ -170,7 +170,7 @@ def _meant(keys: ChartKeys, place: Place) -> str | None:
         return f"Put it into {'.'.join((*block, 'env'))} as an item {{name: {key}, value: ...}}."
     if (close := similar(key, keys.below(block))) is not None:
         return f"Did you mean {'.'.join((*block, close))}?"
-    others = sorted({".".join(each) for each in keys.all() if each[-1] == key})
+    others = sorted({".".join(path) for path in keys.all() if path[-1] == key})
     if 0 < len(others) <= _MOST_OTHERS:
         return f"The chart reads {' and '.join(others)}."
     return None

@@ -130,7 +130,7 @@ def _old(
     pools = pools_of_chart(ctx.environment.pools)
     needs = [need for name, pool in pools.items() for need in _needs(ctx, name, pool)]
     firsts = {need.ability: parse_version(since[need.ability]) for need in needs}
-    later = {each: first for each, first in firsts.items() if first is not None and first > version}
+    later = {item: first for item, first in firsts.items() if first is not None and first > version}
     if not later:
         return
     worst = max(later, key=lambda ability: later[ability])
@@ -166,6 +166,8 @@ def _has_attributes(ctx: Context, pool: Pool, sharing: Mig) -> bool:
             layout = node_layout(sharing.layout, found, ctx.catalog)
         except LayoutError:  # has findings of its own
             continue
-        if any(mark in each for each in layout.instances for mark in ("+gfx", "-me", "+me.all")):
+        if any(
+            mark in instance for instance in layout.instances for mark in ("+gfx", "-me", "+me.all")
+        ):
             return True
     return False

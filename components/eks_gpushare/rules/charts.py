@@ -151,10 +151,12 @@ def _undone_env(ctx: Context, given: Mapping[str, Any]) -> Iterator[Finding]:
             )
     wanted = mig_manager_env(ctx.environment.pools, ctx.catalog)
     given_env = _env(given, "migManager")
-    missing = [each for each in wanted if given_env.get(each["name"]) != each["value"]]
+    missing = [
+        variable for variable in wanted if given_env.get(variable["name"]) != variable["value"]
+    ]
     if missing and value_at(given, "migManager.env", _NOTHING) is not _NOTHING:
         listed = ", ".join(
-            f'{{name: {each["name"]}, value: "{each["value"]}"}}' for each in missing
+            f'{{name: {variable["name"]}, value: "{variable["value"]}"}}' for variable in missing
         )
         yield UNDONE_OPERATOR_VALUE.finding(
             ("charts", "gpuOperator", "values", "migManager", "env"),
@@ -168,9 +170,9 @@ def _env(values: Mapping[str, Any], part: str) -> dict[str, str]:
     given = value_at(values, f"{part}.env", _NOTHING)
     items = given if isinstance(given, list) else []
     return {
-        str(each.get("name")): str(each.get("value", ""))
-        for each in items
-        if isinstance(each, dict)
+        str(item.get("name")): str(item.get("value", ""))
+        for item in items
+        if isinstance(item, dict)
     }
 
 

@@ -133,8 +133,8 @@ def check_efa_device_plugin(spec: EfaDevicePluginSpec) -> Iterator[Finding]:
         parts["pools"] = dict.fromkeys(known["pools"], pool)
     ctx, found = _context(_environment(spec, **parts))
     yield from found
-    for each in _run(ctx, Scope.CHARTS):
-        yield _of_chart(each)
+    for finding in _run(ctx, Scope.CHARTS):
+        yield _of_chart(finding)
 
 
 def check_karpenter(spec: KarpenterSpec) -> Iterator[Finding]:
@@ -151,14 +151,14 @@ def check_karpenter(spec: KarpenterSpec) -> Iterator[Finding]:
     ctx, found = _context(_environment(spec, **parts))
     yield from (*found, *_run(ctx, Scope.TAGS))
     for scope in (Scope.CHARTS, Scope.KARPENTER):
-        for each in _run(ctx, scope):
-            yield _of_karpenter(each)
+        for finding in _run(ctx, scope):
+            yield _of_karpenter(finding)
 
 
 def check_karpenter_pool(spec: KarpenterPoolSpec) -> Iterator[Finding]:
     """Findings about one pool of Karpenter's, wherever its nodes will be."""
-    for each in check_pool(spec):
-        yield each if each.at else replace(each, at=("pool",), path="pool")
+    for finding in check_pool(spec):
+        yield finding if finding.at else replace(finding, at=("pool",), path="pool")
 
 
 def check_cluster_autoscaler(spec: ClusterAutoscalerSpec) -> Iterator[Finding]:
@@ -172,8 +172,8 @@ def check_cluster_autoscaler(spec: ClusterAutoscalerSpec) -> Iterator[Finding]:
         parts["pools"] = dict.fromkeys(known["pools"], pool)
     ctx, found = _context(_environment(spec, **parts))
     yield from (*found, *_run(ctx, Scope.TAGS))
-    for each in _within(("clusterAutoscaler",), _run(ctx, Scope.CHARTS)):
-        yield _of_chart(each) if each.at[:1] == ("charts",) else each
+    for finding in _within(("clusterAutoscaler",), _run(ctx, Scope.CHARTS)):
+        yield _of_chart(finding) if finding.at[:1] == ("charts",) else finding
 
 
 def check_shared_workload(spec: SharedWorkloadSpec) -> Iterator[Finding]:
@@ -183,9 +183,9 @@ def check_shared_workload(spec: SharedWorkloadSpec) -> Iterator[Finding]:
     parts: dict[str, Any] = {}
     own = _some(known, *Workload.model_fields)
     if "served" in known:
-        served = {each.name: each for each in known["served"]}
-        own |= {"pool": None, "pools": tuple(each.name for each in known["served"])}
-        parts["pools"] = {pool: converted(Pool, each) for pool, each in served.items()}
+        served = {pool.name: pool for pool in known["served"]}
+        own |= {"pool": None, "pools": tuple(pool.name for pool in known["served"])}
+        parts["pools"] = {pool: converted(Pool, item) for pool, item in served.items()}
         parts["catalog"] = _catalog_of(served.values())
     parts["workloads"] = {name: partial_model(Workload, **own)}
     if "prometheus" in known:
@@ -194,10 +194,10 @@ def check_shared_workload(spec: SharedWorkloadSpec) -> Iterator[Finding]:
     # How many nodes they have, pools that are handed over do not say.
     ctx, found = _context(_environment(spec, **parts), nodes_elsewhere=True)
     yield from found
-    for each in (*_run(ctx, Scope.WORKLOADS), *_run(ctx, Scope.KEDA)):
+    for finding in (*_run(ctx, Scope.WORKLOADS), *_run(ctx, Scope.KEDA)):
         for block in (("workloads", name), ("keda",)):
-            if each.at[: len(block)] == block:
-                yield from map(_of_served, _within(block, [each]))
+            if finding.at[: len(block)] == block:
+                yield from map(_of_served, _within(block, [finding]))
 
 
 def _of_served(found: Finding) -> Finding:
@@ -231,8 +231,8 @@ def check_keda(spec: KedaSpec, *, has_cluster: bool) -> Iterator[Finding]:
     ctx, found = _context(_environment(spec, **parts))
     yield from (*found, *_run(ctx, Scope.TAGS))
     yield from _within(("keda",), _run(ctx, Scope.KEDA))
-    for each in _run(ctx, Scope.CHARTS):
-        yield _of_chart(each)
+    for finding in _run(ctx, Scope.CHARTS):
+        yield _of_chart(finding)
     prometheus = known.get("prometheus")
     if prometheus is not None and prometheus.workspace_arn is not None and not has_cluster:
         yield shape_rules.MISSING_KEY.finding(
@@ -258,11 +258,11 @@ def _of_manager(
         parts["pools"] = {name: _shared(pool) for name, pool in known["pools"].items()}
     ctx, found = _context(_environment(spec, **parts), nodes_elsewhere=True)
     yield from found
-    for each in _run(ctx, Scope.CHARTS):
-        yield _of_chart(each)
+    for finding in _run(ctx, Scope.CHARTS):
+        yield _of_chart(finding)
     # What is merely worth knowing about a pool is said where its nodes are made.
     of_pools = _run_pools(ctx, checked_before)
-    yield from (each for each in of_pools if each.severity == "error")
+    yield from (finding for finding in of_pools if finding.severity == "error")
 
 
 def _shared(pool: Pool) -> Pool:
@@ -306,7 +306,7 @@ def _context(
 
 def _checks(ctx: Context) -> Iterator[Check[...]]:
     """The checks that run for a component alone."""
-    return (each for each in checks_of(ctx.environment) if each.runs is not Runs.IN_STACKS)
+    return (check for check in checks_of(ctx.environment) if check.runs is not Runs.IN_STACKS)
 
 
 def _run(ctx: Context, scope: Scope) -> Iterator[Finding]:
@@ -321,9 +321,9 @@ def _run_pools(ctx: Context, checked_before: Collection[str] = ()) -> Iterator[F
 
 def _within(block: FieldPath, found: Iterable[Finding]) -> Iterator[Finding]:
     """The findings with their places below the block itself."""
-    for each in dict.fromkeys(found):
-        at = each.at[len(block) :] if each.at[: len(block)] == block else each.at
-        yield replace(each, at=at, path=dotted(at))
+    for finding in dict.fromkeys(found):
+        at = finding.at[len(block) :] if finding.at[: len(block)] == block else finding.at
+        yield replace(finding, at=at, path=dotted(at))
 
 
 def _of_karpenter(found: Finding) -> Finding:

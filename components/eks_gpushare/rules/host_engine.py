@@ -200,4 +200,4 @@ def _block(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _variables(exporter: Mapping[str, Any]) -> dict[str, object]:
     env = exporter.get("env")
     items = env if isinstance(env, list) else []
-    return {str(each.get("name")): each.get("value") for each in items if isinstance(each, dict)}
+    return {str(item.get("name")): item.get("value") for item in items if isinstance(item, dict)}

@@ -76,8 +76,8 @@ def gates(ctx: Context) -> Iterator[Finding]:
             "Remove it, and let pods request what the pool advertises.",
         )
     env = value_at(given, "controller.env")
-    for index, each in enumerate(env if isinstance(env, list) else ()):
-        if isinstance(each, dict) and each.get("name") == "FEATURE_GATES":
+    for index, variable in enumerate(env if isinstance(env, list) else ()):
+        if isinstance(variable, dict) and variable.get("name") == "FEATURE_GATES":
             yield GATE_OFF.finding(
                 ("charts", "karpenter", "values", "controller", "env", index),
                 "FEATURE_GATES would win over all gates that the stack turns on.",

@@ -155,7 +155,7 @@ def _budget(at: FieldPath, budget: DisruptionBudget) -> Iterator[Finding]:
         message = "The list is empty: the budget would hold for no reason."
         yield BAD_BUDGET.finding((*at, "reasons"), message, "Remove the key for all reasons.")
     elif reasons is not None and len({*reasons}) < len(reasons):
-        twice = next(each for n, each in enumerate(reasons) if each in reasons[:n])
+        twice = next(reason for n, reason in enumerate(reasons) if reason in reasons[:n])
         yield BAD_BUDGET.finding((*at, "reasons"), f"{twice} stands twice.", "Remove one.")
     if (budget.schedule is None) != (budget.duration is None):
         given, lacking = (

@@ -134,7 +134,7 @@ def _too_small(
     at: FieldPath, resource: str, given: str, limit: Fraction, has: Mapping[str, Fraction | None]
 ) -> Iterator[Finding]:
     """Findings on a limit under which types have no node, all of them or some."""
-    above = {each: count for each, count in has.items() if count is not None and count > limit}
+    above = {item: count for item, count in has.items() if count is not None and count > limit}
     if above and len(above) == len(has):
         least = _text(resource, min(above.values()))
         yield FORBIDDING_LIMIT.finding(
@@ -143,11 +143,11 @@ def _too_small(
             f"Set {least} or more: so much for each node that there may be.",
         )
         return
-    for each, count in above.items():
+    for item, count in above.items():
         yield NEVER_LAUNCHED.finding(
             at,
-            f"A {each} has {_text(resource, count)} of {resource}, more than the limit.",
-            f"Raise the limit, or remove {each} from instanceTypes.",
+            f"A {item} has {_text(resource, count)} of {resource}, more than the limit.",
+            f"Raise the limit, or remove {item} from instanceTypes.",
         )
 
 
@@ -195,9 +195,9 @@ def unlimited(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     if {name for node in nodes.values() for name in node} & given.keys():
         return  # which says how many shares there may be
     most = most_by_type(pool, nodes)
-    more = {each: count for each, count in most.items() if count and count > pool.nodes.max}
+    more = {item: count for item, count in most.items() if count and count > pool.nodes.max}
     if more:
-        smallest = max(more, key=lambda each: more[each])
+        smallest = max(more, key=lambda instance_type: more[instance_type])
         yield COUNTED_BY_LARGEST.finding(
             ("pools", name, "nodes", "max"),
             f"max {pool.nodes.max} is counted in shares of the largest type: of {smallest} there "

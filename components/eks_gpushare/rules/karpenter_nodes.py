@@ -148,11 +148,11 @@ def _class_fault(key: str, value: Any) -> str | None:
     """What an EC2NodeClass refuses that a kubelet might take."""
     if key in _EVICTION or key in _RESERVED:
         allowed = _SIGNALS if key in _EVICTION else _RESERVABLE
-        for each, given in value.items() if isinstance(value, dict) else ():
-            if each not in allowed:
-                return f"{each} is none of {', '.join(allowed)}."
+        for item, given in value.items() if isinstance(value, dict) else ():
+            if item not in allowed:
+                return f"{item} is none of {', '.join(allowed)}."
             if key != "evictionSoftGracePeriod" and not _is_amount(key, str(given)):
-                return f'{each}: "{given}" is no quantity{_or_percent(key)}.'
+                return f'{item}: "{given}" is no quantity{_or_percent(key)}.'
     elif isinstance(value, int):  # True is 1
         most = _HUNDRED if key in _PERCENTS else _LARGEST_INTEGER
         least = -_LARGEST_INTEGER if key == "evictionMaxPodGracePeriod" else 0

@@ -93,7 +93,7 @@ def boot_counts(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     }
     counts = {count for _, count in kinds.values()}
     if len(counts) > 1 and len({model for model, _ in kinds.values()}) == 1:
-        listed = ", ".join(f"{each} has {count}" for each, (_, count) in kinds.items())
+        listed = ", ".join(f"{item} has {count}" for item, (_, count) in kinds.items())
         yield UNLIKE_COUNTS.finding(
             ("pools", name, "instanceTypes"),
             f"The types differ in GPUs: {listed}.",

@@ -135,7 +135,7 @@ def addresses(ctx: Context) -> Iterator[Finding]:
             left[zone] -= taken * sizes(nodes.nodes).max // len(where)
         whole += taken * sizes(nodes.nodes).max
     if min(left.values()) < 0:
-        zone = min(left, key=lambda each: left[each])
+        zone = min(left, key=lambda zone: left[zone])
         named = f"in {zone}" if not isinstance(network.zones, int) else "in a zone"
         largest = IPv4Network(network.cidr).prefixlen == LARGEST_PREFIX
         larger = "Use " if largest else "Use a /16, "

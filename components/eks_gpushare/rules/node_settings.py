@@ -285,5 +285,5 @@ def instance_store(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 def _with_store(name: str) -> str:
     """A type with an instance store, of the same size if there is one."""
     size = name.partition(".")[2]
-    having = [each for each, found in gpu_instance_types().items() if found.nvme_gb]
-    return min(having, key=lambda each: each.partition(".")[2] != size)
+    having = [item for item, found in gpu_instance_types().items() if found.nvme_gb]
+    return min(having, key=lambda instance_type: instance_type.partition(".")[2] != size)

@@ -86,5 +86,5 @@ def _is_example(text: str) -> bool:
         network = read_cidr(text)
     except CidrError:
         return False
-    known = (ip_network(each) for each in DOCUMENTATION)
+    known = (ip_network(block) for block in DOCUMENTATION)
     return any(each.version == network.version and each.supernet_of(network) for each in known)  # type: ignore[arg-type]

@@ -101,7 +101,7 @@ class Check(Generic[P]):
         try:
             yield from until_unread(self.look, *args, **kwargs)
         except Exception as error:  # noqa: BLE001  (whatever it is, it is a finding)
-            pool = [each for each in args if isinstance(each, str)]
+            pool = [name for name in args if isinstance(name, str)]
             yield defect(error, self.rules, ("pools", *pool) if pool else ())
 
 
@@ -127,9 +127,9 @@ def check(
 
 def checks_in(*modules: ModuleType) -> tuple[Check[...], ...]:
     """The checks that modules define, each module's in the order of its lines."""
-    named = ((module, each) for module in modules for each in vars(module).values())
+    named = ((module, value) for module in modules for value in vars(module).values())
     return tuple(
-        each
-        for module, each in named
-        if isinstance(each, Check) and each.look.__module__ == module.__name__
+        check
+        for module, check in named
+        if isinstance(check, Check) and check.look.__module__ == module.__name__
     )

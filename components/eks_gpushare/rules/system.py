@@ -144,9 +144,9 @@ def large_enough(ctx: Context) -> Iterator[Finding]:
         if lacks:
             larger = map(ctx.catalog.find, _LARGER[found.arch])
             enough = (
-                each.name
-                for each in larger
-                if each and not _lacks(room(each, ctx.environment), count, whole)
+                instance_type.name
+                for instance_type in larger
+                if instance_type and not _lacks(room(instance_type, ctx.environment), count, whole)
             )
             fix = f"Use a larger type, such as {such}, or" if (such := next(enough, "")) else "Use"
             nodes = "1 node" if count == 1 else f"{count} nodes"

@@ -87,7 +87,7 @@ def _fits(text: str) -> bool:
         return True
     from unicodedata import category
 
-    return all(each in _SIGNS or category(each)[0] in "LZN" for each in text)
+    return all(character in _SIGNS or category(character)[0] in "LZN" for character in text)
 
 
 @check(Scope.ENVIRONMENT, TAG_OF_KUBERNETES)

@@ -33,7 +33,7 @@ def nodes_for_pods(ctx: Context) -> Iterator[Finding]:
     """Of more pods than all nodes hold another finding says so."""
     for name, workload in (ctx.environment.workloads or {}).items():
         wanted = most_replicas(workload)
-        now, most = (_held(ctx, workload, by_itself=each) for each in (True, False))
+        now, most = (_held(ctx, workload, by_itself=alone) for alone in (True, False))
         if now is None or most is None or not now < wanted <= most:
             continue
         key = "min" if workload.replicas.max is None else "max"

@@ -173,9 +173,9 @@ def shares_advertised(ctx: Context) -> Iterator[Finding]:
 def _not_advertised(
     at: FieldPath, workload: Workload, plan: PoolPlan, asked: str, lacking: list[str]
 ) -> Finding:
-    every = [{each for each, count in node.items() if count} for node in plan.per_node.values()]
-    shared = [each.resource for each in next(iter(plan.shares.values()), ())]
-    kinds = [each for each in shared if all(each in node for node in every)]
+    every = [{item for item, count in node.items() if count} for node in plan.per_node.values()]
+    shared = [resource.resource for resource in next(iter(plan.shares.values()), ())]
+    kinds = [kind for kind in shared if all(kind in node for node in every)]
     of = f" on {', '.join(lacking)}" if len(lacking) < len(plan.per_node) else ""
     if workload.share is not None:
         message = f"Pool {plan.name} advertises no {asked}{of}."

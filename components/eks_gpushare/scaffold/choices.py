@@ -135,12 +135,12 @@ def suitable_types(mode: Mode, region: str | None) -> list[InstanceType]:
         region: AWS region. None stands for any.
     """
     found = [
-        each
-        for each in Catalog().gpu_types().values()
-        if not each.retired
-        and "on-demand" in each.usage_classes
-        and (region is None or region in each.zones)
-        and (mode != "mig" or why_no_mig(each) is None)
+        instance_type
+        for instance_type in Catalog().gpu_types().values()
+        if not instance_type.retired
+        and "on-demand" in instance_type.usage_classes
+        and (region is None or region in instance_type.zones)
+        and (mode != "mig" or why_no_mig(instance_type) is None)
     ]
     first = _FIRST_TYPES[mode]
 
@@ -169,7 +169,11 @@ def layouts_of(instance_type: str) -> list[str]:
     """Names of the MIG layouts that a type can have."""
     found = Catalog().find(instance_type)
     model = mig_model(found.gpu) if found is not None and found.gpu is not None else None
-    return [] if model is None else [each for each in named_layouts(model) if each != ALL_DISABLED]
+    return (
+        []
+        if model is None
+        else [layout for layout in named_layouts(model) if layout != ALL_DISABLED]
+    )
 
 
 def default_layout(instance_type: str) -> str | None:
@@ -179,7 +183,13 @@ def default_layout(instance_type: str) -> str | None:
 
 def regions() -> list[str]:
     """The regions in which the catalog knows a type with a GPU."""
-    return sorted({region for each in Catalog().gpu_types().values() for region in each.zones})
+    return sorted(
+        {
+            region
+            for instance_type in Catalog().gpu_types().values()
+            for region in instance_type.zones
+        }
+    )
 
 
 def kubernetes_version(today: date) -> tuple[str, str | None]:
@@ -188,8 +198,8 @@ def kubernetes_version(today: date) -> tuple[str, str | None]:
     It is one below the newest where that is supported long enough: images, add-ons and charts of
     the newest come later.
     """
-    supported = [each for each in eks_versions() if support(each, today) == "standard"]
-    known = [each for each in supported if ami_release("al2023", each)]
+    supported = [version for version in eks_versions() if support(version, today) == "standard"]
+    known = [version for version in supported if ami_release("al2023", version)]
     newest = known or supported or list(eks_versions())
     version = newest[-2] if len(newest) > 1 else newest[-1]
     return version, ami_release("al2023", version)

@@ -231,7 +231,7 @@ def scalar(text: str) -> str:
 
 def flow(items: Iterable[str]) -> str:
     """A list as YAML has it on one line."""
-    return f"[{', '.join(_item(each) for each in items)}]"
+    return f"[{', '.join(_item(item) for item in items)}]"
 
 
 def _item(text: str) -> str:

@@ -86,7 +86,7 @@ def bottlerocket_settings(
             return _time_slicing(pool, refuse_several=sharing.fail_requests_greater_than_one)
         case Mig():
             # Written out for every model: without its profile the manager takes the whole GPU.
-            made = (bottlerocket_mig(sharing, each, catalog) for each in types)
+            made = (bottlerocket_mig(sharing, instance_type, catalog) for instance_type in types)
             profiles = {gpu.key: profile for gpu, profile in made}
             turns = _time_slicing(pool, refuse_several=True) if sharing.time_slicing else {}
             return {"device-partitioning-strategy": "mig", **turns, "mig": {"profile": profiles}}

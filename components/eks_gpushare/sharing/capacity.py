@@ -29,7 +29,7 @@ def most_pods(
         None if nodes is None else nodes * (plan.per_node[name].get(resource, 0) // shares)
         for name, nodes in _nodes_by_type(plan, resource, by_itself=by_itself).items()
     ]
-    known = [each for each in held if each is not None]
+    known = [count for count in held if count is not None]
     return min(known, default=0) if len(known) == len(held) else None
 
 

@@ -122,7 +122,7 @@ def _pods(pool: Pool, catalog: Catalog) -> int | None:
     if isinstance(given, int) and not isinstance(given, bool):
         return given
     types = [found for name in pool.instance_types if (found := catalog.find(name)) is not None]
-    pods = [allocatable(each).pods for each in types]
+    pods = [allocatable(instance_type).pods for instance_type in types]
     least = min((pod for pod in pods if pod is not None), default=0)
     return least if None not in pods and least > _TEMPLATE_PODS else None
 
@@ -132,7 +132,13 @@ def _storage_gib(pool: Pool, catalog: Catalog) -> int | None:
     size: float = pool.root_volume_gib
     if pool.local_storage is not None:
         types = [catalog.find(name) for name in pool.instance_types]
-        size = min((each.nvme_gb or 0 if each else 0 for each in types), default=0) * _GIB_PER_GB
+        size = (
+            min(
+                (instance_type.nvme_gb or 0 if instance_type else 0 for instance_type in types),
+                default=0,
+            )
+            * _GIB_PER_GB
+        )
     left = int(size * _OF_VOLUME) - _RESERVED_GIB
     return left if left > 0 else None
 

@@ -89,8 +89,8 @@ def exporter_chart_values(
         env.append({"name": RESOURCES, "value": ",".join(names)})
     own = given.get("extraEnv")
     if isinstance(own, list):
-        named = {each.get("name") for each in own if isinstance(each, dict)}
-        env = [*own, *(each for each in env if each["name"] not in named)]
+        named = {variable.get("name") for variable in own if isinstance(variable, dict)}
+        env = [*own, *(variable for variable in env if variable["name"] not in named)]
         given = {**given, "extraEnv": env}
     return merge_values({**derived, **({"extraEnv": env} if env else {})}, given, keep_null=True)
 
@@ -129,7 +129,9 @@ def _all_shares(pool: Pool, catalog: Catalog) -> list[str]:
     """What its nodes advertise; nothing where rules refuse the pool."""
     try:
         types = (catalog.find(name) for name in pool.instance_types)
-        return [each.resource for known in types if known for each in shares(pool, known, catalog)]
+        return [
+            share.resource for known in types if known for share in shares(pool, known, catalog)
+        ]
     except (KeyError, ValueError):  # a layout that does not go
         return []
 

@@ -89,12 +89,12 @@ def mig_config_name(pool: Pool, catalog: Catalog) -> str:
     layout = pool.sharing.layout if isinstance(pool.sharing, Mig) else None
     layouts = _layouts(pool, catalog)
     # What has no filter would be made on the boards of every pool that uses the name.
-    filtered = all(each.model.device_ids for each in layouts)
+    filtered = all(layout.model.device_ids for layout in layouts)
     if isinstance(layout, str) and filtered and _LABEL_VALUE.fullmatch(layout):
         return layout
     content = {
-        each.model.name: [[item.gpus, sorted(item.devices.items())] for item in _items(each)]
-        for each in layouts
+        layout.model.name: [[item.gpus, sorted(item.devices.items())] for item in _items(layout)]
+        for layout in layouts
     }
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     return f"layout-{digest[:_HASH_LENGTH]}"
@@ -179,12 +179,12 @@ def expected_nodes(pools: Mapping[str, Pool], catalog: Catalog) -> dict[str, dic
         name: {
             "config": mig_config_name(pool, catalog),
             "advertises": {
-                each.name: {
+                instance_type.name: {
                     resource: count
-                    for resource, count in sorted(advertised(pool, each, catalog).items())
+                    for resource, count in sorted(advertised(pool, instance_type, catalog).items())
                     if count
                 }
-                for each in _types(pool, catalog)
+                for instance_type in _types(pool, catalog)
             },
         }
         for name, pool in sorted(pools.items())
@@ -206,9 +206,14 @@ def _layouts(pool: Pool, catalog: Catalog) -> list[NodeLayout]:
 
     if not isinstance(pool.sharing, Mig):
         return []
-    made = [node_layout(pool.sharing.layout, each, catalog) for each in _types(pool, catalog)]
+    made = [
+        node_layout(pool.sharing.layout, instance_type, catalog)
+        for instance_type in _types(pool, catalog)
+    ]
     # Of several sizes of one model, the most GPUs: a layout by index fits no smaller node.
-    largest = {each.model.name: each for each in sorted(made, key=lambda each: len(each.gpus))}
+    largest = {
+        layout.model.name: layout for layout in sorted(made, key=lambda each: len(each.gpus))
+    }
     return [largest[name] for name in sorted(largest)]
 
 

@@ -64,7 +64,9 @@ def node_monitoring_values(
 def has_agent_engine(pool: Pool, catalog: Catalog) -> bool:
     """Whether the agent's host engine runs on nodes of a pool."""
     found = (catalog.find(name) for name in pool.instance_types)
-    return any(each is not None and each.arch == ENGINE_ARCH for each in found)
+    return any(
+        instance_type is not None and instance_type.arch == ENGINE_ARCH for instance_type in found
+    )
 
 
 def exporter_values(pools: Mapping[str, Pool], catalog: Catalog) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def node_config_spec(nodes: Nodes) -> dict[str, Any]:
 
 def further_parts(nodes: Nodes) -> tuple[tuple[str, str], ...]:
     """Content type and content of the further parts of AL2023 nodes' user data, in their order."""
-    return tuple((_with_charset(each.content_type), each.content) for each in nodes.user_data or ())
+    return tuple((_with_charset(part.content_type), part.content) for part in nodes.user_data or ())
 
 
 def bottlerocket_settings_of_nodes(nodes: Nodes) -> dict[str, Any]:

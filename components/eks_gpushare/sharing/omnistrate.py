@@ -61,7 +61,7 @@ def environment_parts(
     made = {
         _named(name): _workload(service or {}, pool, wake) for name, service in services.items()
     }
-    asked = sum(_most(each) for each in made.values())
+    asked = sum(_most(service) for service in made.values())
     least = [_capability(service, "serverlessConfiguration") for service in services.values()]
     warm = max((each.get("minimumNodesInPool") or 0 for each in least), default=0)
     return {"pools": {pool: _pool(gpu, asked, warm, provisioner)}, "workloads": made}
@@ -150,8 +150,8 @@ def _port(service: Mapping[str, Any], serverless: Mapping[str, Any]) -> int | No
     """The port that requests go to, or the first that the container has open."""
     if serverless.get("targetPort") is not None:
         return int(serverless["targetPort"])
-    for each in service.get("ports") or ():
-        target = each.get("target") if isinstance(each, dict) else str(each)
+    for port in service.get("ports") or ():
+        target = port.get("target") if isinstance(port, dict) else str(port)
         text = str(target).rpartition(":")[2].partition("/")[0]
         if text.isascii() and text.isdecimal():
             return int(text)
@@ -167,7 +167,7 @@ def _resources(service: Mapping[str, Any]) -> dict[str, dict[str, str]]:
             "cpu": None if block.get("cpus") is None else str(block["cpus"]),
             "memory": _memory(block.get("memory")),
         }
-        if kept := {each: amount for each, amount in amounts.items() if amount is not None}:
+        if kept := {item: amount for item, amount in amounts.items() if amount is not None}:
             found[name] = kept
     return found
 
@@ -184,7 +184,7 @@ def _memory(given: object) -> str | None:
 def _environment(given: Mapping[str, Any] | list[Any]) -> dict[str, str]:
     """Variables of Compose: a mapping, or a list of NAME=VALUE."""
     if isinstance(given, list):
-        pairs = (str(each).partition("=") for each in given)
+        pairs = (str(pair).partition("=") for pair in given)
         return {name: value for name, _, value in pairs}
     return {name: "" if value is None else str(value) for name, value in given.items()}
 

@@ -58,7 +58,7 @@ def node_range(pool: Pool, nodes: Mapping[str, Mapping[str, int]]) -> Range:
     """
     most = [*most_by_type(pool, nodes).values()]
     least = static_nodes(pool) if pool.is_static else 0
-    known = [each for each in most if each is not None]
+    known = [count for count in most if count is not None]
     return Range(least, max(known, default=0) if len(known) == len(most) else None)
 
 
@@ -78,7 +78,7 @@ def most_by_type(pool: Pool, nodes: Mapping[str, Mapping[str, int]]) -> dict[str
         return dict.fromkeys(nodes, max(wanted, limits.get(NODES, 0)))
     return {
         name: min(
-            (limits[each] // n for each, n in node.items() if n and each in limits), default=None
+            (limits[item] // n for item, n in node.items() if n and item in limits), default=None
         )
         for name, node in nodes.items()
     }

@@ -52,7 +52,9 @@ class PodPlacement(NamedTuple):
     def tolerations(self) -> list[dict[str, str]]:
         """What it has to tolerate on any of the pools, each once."""
         every = (dict(toleration) for plan in self.plans for toleration in plan.tolerations)
-        return [dict(pairs) for pairs in dict.fromkeys(tuple(each.items()) for each in every)]
+        return [
+            dict(pairs) for pairs in dict.fromkeys(tuple(label_map.items()) for label_map in every)
+        ]
 
 
 def pools_of(workload: Workload) -> tuple[str, ...]:
@@ -264,8 +266,8 @@ def _container(workload: Workload, where: PodPlacement) -> dict[str, Any]:
 def _env(workload: Workload) -> list[dict[str, Any]]:
     plain = [{"name": name, "value": value} for name, value in workload.env.items()]
     secret = [
-        {"name": name, "valueFrom": {"secretKeyRef": {"name": each.secret, "key": each.key}}}
-        for name, each in workload.secret_env.items()
+        {"name": name, "valueFrom": {"secretKeyRef": {"name": secret.secret, "key": secret.key}}}
+        for name, secret in workload.secret_env.items()
     ]
     return [*plain, *secret]
 

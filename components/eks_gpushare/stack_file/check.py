@@ -116,10 +116,10 @@ def _checked(
             found += credentials(stack_file.environment, environment=True)
         found += of_environment
         if program is not None and parsed.environment and names_files(parsed.environment):
-            refused = {each.at for each in found if each.severity == "error"}
+            refused = {finding.at for finding in found if finding.severity == "error"}
             missing = check_local_files(parsed.environment, program())
-            found += [each for each in missing if each.at not in refused]
-    found.sort(key=lambda each: stack_file.line_of(each) or 0)
+            found += [finding for finding in missing if finding.at not in refused]
+    found.sort(key=lambda finding: stack_file.line_of(finding) or 0)
     return StackReport(stack_file.name, tuple(found), stack_file.readable, stack_file, environment)
 
 
@@ -148,7 +148,7 @@ def check_given(
         parsed = parse(given, spelled)
     except Exception as error:  # noqa: BLE001  (what is wrong beside the environment stands)
         parsed = Parsed(None, (defect(error),))
-    secret = [each.at[2:] for each in beside if each.code == SECRET_INSIDE.id]
+    secret = [finding.at[2:] for finding in beside if finding.code == SECRET_INSIDE.id]
     found = [f for f in parsed.findings if not any(_within(f, at) for at in secret)]
     if parsed.environment is not None:
         ruled = check_environment(

@@ -125,8 +125,8 @@ def _of_all_stacks(declared: object, name: str) -> tuple[dict[str, str], tuple[s
     for key, declaration in declared.items() if isinstance(declared, dict) else ():
         full = str(key) if ":" in str(key) else f"{name}:{key}"
         given = declaration if isinstance(declaration, dict) else {"value": declaration}
-        stated = (given.get(each) for each in ("default", "value"))
-        value = next((each for each in stated if each is not None), None)
+        stated = (given.get(key) for key in ("default", "value"))
+        value = next((value for value in stated if value is not None), None)
         if value is not None:
             config[full] = _as_text(value)
         elif full.startswith(f"{name}:"):

@@ -41,7 +41,7 @@ class SilencedReport(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """The report as `check --json` prints it."""
-        away = {"silenced": [each.as_json() for each in self.away]} if self.away else {}
+        away = {"silenced": [silenced.as_json() for silenced in self.away]} if self.away else {}
         return {**self.report.as_json(), **away}
 
 
@@ -60,27 +60,27 @@ def silenced(report: StackReport, today: date) -> SilencedReport:
     away: list[LetBe] = []
     met: list[Silence] = []
     refused: dict[Silence, list[str]] = {}
-    for each in report.findings:
-        line = report.line_of(each)
+    for finding in report.findings:
+        line = report.line_of(finding)
         meant = [
-            one for one in given.silences if one.line == line and is_meant(each.code, one.names)
+            one for one in given.silences if one.line == line and is_meant(finding.code, one.names)
         ]
         met += meant
         holding = next((one for one in meant if one.holds(today)), None)
-        if holding is not None and each.severity == "error":
-            refused.setdefault(holding, []).append(each.code)
+        if holding is not None and finding.severity == "error":
+            refused.setdefault(holding, []).append(finding.code)
             holding = None
         if holding is None:
-            kept.append(each)
+            kept.append(finding)
         else:
-            away.append(LetBe(each, line, holding))
+            away.append(LetBe(finding, line, holding))
     policies = {one for one in given.silences if any(map(only_a_policy_says, one.names))}
     said = [_at(*comment) for comment in about_comments(given, met, today, policies)]
     said += [_at(_of_error(codes), one.place) for one, codes in refused.items()]
     # Their places are those of the file, not of its environment.
     stack_file = file._replace(findings=(*file.findings, *said))
     found = report._replace(findings=(*kept, *said), stack_file=stack_file)
-    in_order = sorted(found.findings, key=lambda each: found.line_of(each) or 0)
+    in_order = sorted(found.findings, key=lambda finding: found.line_of(finding) or 0)
     return SilencedReport(found._replace(findings=tuple(in_order)), tuple(away))
 
 

@@ -66,7 +66,7 @@ class StackDocument:
         path: Path = ()
         node = self._root
         while node is not None:
-            begun = [each for each in node.children.items() if each[1].key.line < line]
+            begun = [item for item in node.children.items() if item[1].key.line < line]
             if not begun:
                 break
             step, entry = max(begun, key=lambda child: child[1].key.line)

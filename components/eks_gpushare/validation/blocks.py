@@ -51,8 +51,8 @@ def place_of(
                 name
                 for name, field in fields.items()
                 if any(
-                    key in fields_by_key(each, by_alias=by_alias)
-                    for each in _within(block.model_fields[field])
+                    key in fields_by_key(model, by_alias=by_alias)
+                    for model in _within(block.model_fields[field])
                 )
             ]
             if len(inner) == 1:
@@ -105,12 +105,12 @@ def members(annotation: Any) -> Iterator[Any]:
     """The members of a union, those with a tag as they are; otherwise the annotation itself."""
     inner = get_args(annotation)
     if get_origin(annotation) is Annotated:
-        if any(isinstance(each, Tag) for each in inner[1:]):
+        if any(isinstance(argument, Tag) for argument in inner[1:]):
             yield annotation
         else:
             yield from members(inner[0])
     elif isinstance(annotation, type) or get_origin(annotation) in {dict, tuple}:
         yield annotation
     else:
-        for each in inner:
-            yield from members(each)
+        for argument in inner:
+            yield from members(argument)

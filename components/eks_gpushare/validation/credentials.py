@@ -136,13 +136,13 @@ def _inside(
 ) -> Iterator[tuple[FieldPath, str, Any]]:
     """What is in a block, with the key that says what it is."""
     if isinstance(value, list):
-        yield from (((*at, index), key, each) for index, each in enumerate(value))
+        yield from (((*at, index), key, entry) for index, entry in enumerate(value))
         return
     name = value.get("name")
-    for inner, each in value.items():
+    for inner, item in value.items():
         # An environment variable: {name: DB_PASSWORD, value: ...}.
         called = name if inner == "value" and isinstance(name, str) else str(inner)
-        yield (*at, str(inner)), called, each
+        yield (*at, str(inner)), called, item
 
 
 def _kind(at: FieldPath, key: str, value: Any) -> str | None:

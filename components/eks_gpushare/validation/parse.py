@@ -55,7 +55,7 @@ def parse(raw: object, spelled: Spelling | None = None) -> Parsed:
     clear = {key: value for key, value in given.items() if key not in unclear}
     environment, details, unknown = read_block(Environment, clear, by_alias=True)
     # What was left aside is neither missing nor at its default.
-    details = [each for each in details if each["loc"][0] not in unclear]
+    details = [detail for detail in details if detail["loc"][0] not in unclear]
     forget(environment, *unclear)
     found += shape_findings(details, known_keys(), spelled, unknown=unknown)
     return Parsed(environment, tuple(dict.fromkeys(found)))

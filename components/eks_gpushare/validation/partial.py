@@ -91,8 +91,8 @@ class _Reader:
             if value is not _UNREAD:
                 known[name] = value
         unknown = {  # a key that is no text is near to none
-            str(key): self._unknown.get(each[0].loc, UnknownKey((), None)).meant
-            for key, each in below.items()
+            str(key): self._unknown.get(item[0].loc, UnknownKey((), None)).meant
+            for key, item in below.items()
             if key not in fields
         }
         read = partial_model(model, **known)

@@ -109,9 +109,9 @@ def shape_findings(
     """
     names, found = sorted(known), []
     of_blocks = unknown or {}
-    misspelt = {(*field_path(loc[:-1]), each.meant) for loc, each in of_blocks.items()}
+    misspelt = {(*field_path(loc[:-1]), item.meant) for loc, item in of_blocks.items()}
     misspelt |= {
-        (*each.place, loc[-1]) for loc, each in of_blocks.items() if each.place is not None
+        (*item.place, loc[-1]) for loc, item in of_blocks.items() if item.place is not None
     }
     for detail in details:
         loc = detail["loc"]

@@ -106,11 +106,13 @@ class Account:
     def from_json(cls, given: Mapping[str, Any]) -> Account:
         """The reverse of `as_json`."""
         parts = {
-            "subnets": tuple(Subnet(**each) for each in given["subnets"]),
-            "security_groups": tuple(SecurityGroup(**each) for each in given["security_groups"]),
+            "subnets": tuple(Subnet(**subnet) for subnet in given["subnets"]),
+            "security_groups": tuple(SecurityGroup(**group) for group in given["security_groups"]),
             "roles": tuple(given["roles"]),
             "node_groups": tuple(map(NodePool.from_json, given["node_groups"])),
-            "reservations": tuple(CapacityReservation(**each) for each in given["reservations"]),
+            "reservations": tuple(
+                CapacityReservation(**reservation) for reservation in given["reservations"]
+            ),
             "patterns": tuple(given["patterns"]),
         }
         return cls(**{**given, **parts})
@@ -156,7 +158,7 @@ def fill(account: Account) -> None:
     made = eks.create_cluster(
         name=account.cluster,
         role_arn=f"arn:aws:iam::{ACCOUNT_ID}:role/cluster",
-        resources_vpc_config={"subnetIds": [each.id for each in account.subnets]},
+        resources_vpc_config={"subnetIds": [subnet.id for subnet in account.subnets]},
         version=account.version,
         kubernetes_network_config={"serviceIpv4Cidr": SERVICE_CIDR, "ipFamily": "ipv4"},
     )

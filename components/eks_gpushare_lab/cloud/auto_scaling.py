@@ -100,7 +100,7 @@ class ScalingGroup(FakeAutoScalingGroup):
         first = self._launched % len(zones)
         lacking = Behaviour.settings.insufficient
         for kind, zone in product(self.pool.instance_types, zones[first:] + zones[:first]):
-            if not any(each.covers(kind, zone, kept) for each in lacking):
+            if not any(shortage.covers(kind, zone, kept) for shortage in lacking):
                 return kind, zone
         return None
 
@@ -156,8 +156,10 @@ _tag_cluster = EKSBackend.tag_resource
 
 def _tag_resource(self: EKSBackend, resource_arn: str, tags: dict[str, str]) -> None:
     """Tags of a node group, which Cluster Autoscaler reads: moto has those of clusters alone."""
-    groups = (each for cluster in self.clusters.values() for each in cluster.nodegroups.values())
-    group = next((each for each in groups if each.arn == resource_arn), None)
+    groups = (
+        nodegroup for cluster in self.clusters.values() for nodegroup in cluster.nodegroups.values()
+    )
+    group = next((nodegroup for nodegroup in groups if nodegroup.arn == resource_arn), None)
     if group is None:
         _tag_cluster(self, resource_arn, tags)
     else:

@@ -31,7 +31,7 @@ class Control:
         """Answer a request under /lab/."""
         given: dict[str, Any] = json.loads(body) if body else {}
         if path == "/lab/machines":
-            return as_json([each.as_json() for each in self._machines.all()])
+            return as_json([machine.as_json() for machine in self._machines.all()])
         if path == "/lab/settings":
             Behaviour.settings = CloudSettings.from_json(given)
             return as_json({})
@@ -46,7 +46,9 @@ class Control:
             Whether a rule of the account puts the notice into the queue.
         """
         event: Any = interruption(instance, self._account.region)
-        told = any(EventPattern.load(each).matches_event(event) for each in self._account.patterns)
+        told = any(
+            EventPattern.load(pattern).matches_event(event) for pattern in self._account.patterns
+        )
         if told:
             queues: Any = get_backend("sqs")[ACCOUNT_ID][self._account.region]
             queues.send_message(self._account.queue, json.dumps(event))

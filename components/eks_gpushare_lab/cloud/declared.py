@@ -43,7 +43,7 @@ def account_of(
         endpoint: address of the API server.
     """
     objects = list(objects)
-    classes = [each["spec"] for each in objects if each.get("kind") == NODE_CLASS]
+    classes = [obj["spec"] for obj in objects if obj.get("kind") == NODE_CLASS]
     region = region_of(recording)
     subnets = [*_subnets(recording, region)]
     groups = [*_groups(recording)]
@@ -51,7 +51,7 @@ def account_of(
         subnets += _missing_subnets(spec.get("subnetSelectorTerms") or (), subnets, region)
         groups += _missing_groups(spec.get("securityGroupSelectorTerms") or (), groups)
     named = (str(spec["role"]) for spec in classes if spec.get("role"))
-    roles = [*(_name(each) for each in recording.of_type(_ROLE)), *named]
+    roles = [*(_name(resource) for resource in recording.of_type(_ROLE)), *named]
     return Account(
         cluster=cluster,
         region=region,
@@ -67,30 +67,30 @@ def account_of(
 
 def region_of(recording: Recording) -> str:
     """The region of the stack's environment; us-east-1 where it names none."""
-    for each in recording.of_type(_ENVIRONMENT):
-        given = plain(each.inputs).get("region")
+    for resource in recording.of_type(_ENVIRONMENT):
+        given = plain(resource.inputs).get("region")
         if given:
             return str(given)
     return _NO_REGION
 
 
 def _subnets(recording: Recording, region: str) -> Iterator[Subnet]:
-    for each in recording.of_type(_SUBNET):
-        given = plain(each.inputs)
+    for resource in recording.of_type(_SUBNET):
+        given = plain(resource.inputs)
         zone = str(given.get("availabilityZone") or f"{region}a")
-        yield Subnet(str(each.id), zone, _tags(given))
+        yield Subnet(str(resource.id), zone, _tags(given))
 
 
 def _groups(recording: Recording) -> Iterator[SecurityGroup]:
-    for each in recording.of_type(_GROUP):
-        yield SecurityGroup(str(each.id), _name(each), _tags(plain(each.inputs)))
+    for resource in recording.of_type(_GROUP):
+        yield SecurityGroup(str(resource.id), _name(resource), _tags(plain(resource.inputs)))
 
 
 def _patterns(recording: Recording, queue: str) -> Iterator[str]:
     """Patterns of the rules whose target is a queue."""
     if not queue:
         return
-    targets = [plain(each.inputs) for each in recording.of_type(_TARGET)]
+    targets = [plain(resource.inputs) for resource in recording.of_type(_TARGET)]
     sent = {str(target.get("rule")) for target in targets if _is_queue(target.get("arn"), queue)}
     for rule in recording.of_type(_RULE):
         given, name = plain(rule.inputs), plain(rule.outputs).get("name")
@@ -108,14 +108,14 @@ def _missing_subnets(
 ) -> Iterator[Subnet]:
     """Subnets that a node class names and that no resource is, in one zone after the other."""
     zones = [f"{region}{letter}" for letter in _MADE_ZONES]
-    known = {each.id for each in there}
+    known = {subnet.id for subnet in there}
     made = 0
     for term in terms:
         if term.get("id"):
             if term["id"] not in known:
                 yield Subnet(str(term["id"]), zones[made % len(zones)])
                 made += 1
-        elif not any(_has(each.tags, term) for each in there):
+        elif not any(_has(subnet.tags, term) for subnet in there):
             tags = _found_by(term)
             yield from (Subnet(f"subnet-{made}{zone}", zone, tags) for zone in zones)
             made += 1
@@ -124,12 +124,12 @@ def _missing_subnets(
 def _missing_groups(
     terms: Sequence[Mapping[str, Any]], there: Sequence[SecurityGroup]
 ) -> Iterator[SecurityGroup]:
-    known = {each.id for each in there}
+    known = {group.id for group in there}
     for number, term in enumerate(terms):
         if term.get("id"):
             if term["id"] not in known:
                 yield SecurityGroup(str(term["id"]), str(term["id"]))
-        elif not any(_has(each.tags, term) for each in there):
+        elif not any(_has(group.tags, term) for group in there):
             name = str(term.get("name") or f"nodes-{number}")
             yield SecurityGroup(f"sg-{number}{name}", name, _found_by(term))
 

@@ -34,13 +34,13 @@ def reservations_of(
         objects: those that it applies, and those applied besides.
         subnets: of the account.
     """
-    found = {each.id: each for each in _made(recording)}
+    found = {reservation.id: reservation for reservation in _made(recording)}
     blocks = set(_blocks(recording))
     zones = {subnet.id: subnet.zone for subnet in subnets}
-    pools = [each for each in objects if each.get("kind") == "NodePool"]
-    for given in (each for each in objects if each.get("kind") == "EC2NodeClass"):
+    pools = [obj for obj in objects if obj.get("kind") == "NodePool"]
+    for given in (obj for obj in objects if obj.get("kind") == "EC2NodeClass"):
         spec = given["spec"]
-        pool = next((each for each in pools if _class_of(each) == given["metadata"]["name"]), {})
+        pool = next((pool for pool in pools if _class_of(pool) == given["metadata"]["name"]), {})
         kind = _first(pool, _INSTANCE_TYPE)
         zone = _first(pool, _ZONE) or _zone_of(spec, zones)
         for term in spec.get("capacityReservationSelectorTerms") or ():
@@ -52,19 +52,19 @@ def reservations_of(
 
 
 def _made(recording: Recording) -> Iterator[CapacityReservation]:
-    for each in recording.of_type(_MADE):
-        given = plain(each.inputs)
+    for resource in recording.of_type(_MADE):
+        given = plain(resource.inputs)
         tags = {str(key): str(value) for key, value in (given.get("tags") or {}).items()}
         kind, zone = given.get("instanceType"), given.get("availabilityZone")
         if kind and zone:
             count = int(given.get("instanceCount") or 1)
-            yield CapacityReservation(str(each.id), str(kind), str(zone), count, tags=tags)
+            yield CapacityReservation(str(resource.id), str(kind), str(zone), count, tags=tags)
 
 
 def _blocks(recording: Recording) -> Iterator[str]:
     """Ids of what pools call a Capacity Block: NodePools call both reserved."""
-    for each in recording.of_type(_POOL):
-        given = plain(each.inputs)
+    for resource in recording.of_type(_POOL):
+        given = plain(resource.inputs)
         own = (given.get("karpenter") or {}).get("capacityTypes") or ()
         if "capacityBlock" in (given.get("capacityType"), *own):
             yield str((given.get("reservation") or {}).get("id") or "")
@@ -78,7 +78,9 @@ def _class_of(pool: Object) -> str:
 def _first(pool: Object, key: str) -> str:
     """The first value of a requirement of a NodePool; `""` without one."""
     given = pool.get("spec", {}).get("template", {}).get("spec", {}).get("requirements") or ()
-    values = (value for each in given if each["key"] == key for value in each.get("values") or ())
+    values = (
+        value for filter_ in given if filter_["key"] == key for value in filter_.get("values") or ()
+    )
     return str(next(values, ""))
 
 

@@ -129,10 +129,12 @@ class Aws:
 
 
 def _pricing(body: bytes) -> Answer:
-    asked = {each["Field"]: each["Value"] for each in json.loads(body).get("Filters", ())}
+    asked = {load["Field"]: load["Value"] for load in json.loads(body).get("Filters", ())}
     metal = "metal" in asked.get("productFamily", "")
     found = prices.price_list(known_types(), asked.get("regionCode", ""), metal=metal)
-    return as_json({"FormatVersion": "aws_v1", "PriceList": [json.dumps(each) for each in found]})
+    return as_json(
+        {"FormatVersion": "aws_v1", "PriceList": [json.dumps(product) for product in found]}
+    )
 
 
 def _scope(headers: Mapping[str, str]) -> tuple[str, str] | None:

@@ -63,21 +63,25 @@ class Ec2(EC2Response):
         found = self.ec2_backend.describe_instance_type_offerings(where, filters)
         known = known_types()
         return ActionResult(
-            {"InstanceTypeOfferings": [each for each in found if each["InstanceType"] in known]}
+            {
+                "InstanceTypeOfferings": [
+                    offering for offering in found if offering["InstanceType"] in known
+                ]
+            }
         )
 
     def describe_spot_price_history(self) -> ActionResult:
         """One price of each type in each zone."""
         found = []
-        for each in INSTANCE_TYPE_OFFERINGS["availability-zone"].get(self.region, ()):
-            kind = each["InstanceType"]
+        for offering in INSTANCE_TYPE_OFFERINGS["availability-zone"].get(self.region, ()):
+            kind = offering["InstanceType"]
             price = prices.spot(kind, self.region) if kind in known_types() else None
             if price is None or "spot" not in INSTANCE_TYPES[kind]["SupportedUsageClasses"]:
                 continue
             found.append(
                 {
                     "InstanceType": kind,
-                    "AvailabilityZone": each["Location"],
+                    "AvailabilityZone": offering["Location"],
                     "ProductDescription": "Linux/UNIX",
                     "SpotPrice": f"{price:.6f}",
                     "Timestamp": utcnow(),
@@ -157,12 +161,17 @@ class Ec2(EC2Response):
         kind, zone = offer["Overrides"]["InstanceType"], self._zone(offer)
         target = reservations.target_of(offer["data"])
         if target:
-            named = next((each for each in Behaviour.reservations if each.id == target), None)
+            named = next(
+                (reservation for reservation in Behaviour.reservations if reservation.id == target),
+                None,
+            )
             instances = self._instances()
             why = reservations.why_not(named, kind, zone, Behaviour.settings, instances)
             return None if why is None else _error(offer, ON_DEMAND, *why)
         kept = SPOT if market == SPOT else ON_DEMAND
-        if not any(each.covers(kind, zone, kept) for each in Behaviour.settings.insufficient):
+        if not any(
+            shortage.covers(kind, zone, kept) for shortage in Behaviour.settings.insufficient
+        ):
             return None
         # EC2's own words: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/troubleshooting-launch.html
         # and https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-request-status.html
@@ -183,7 +192,12 @@ class Ec2(EC2Response):
     def _zone(self, offer: Mapping[str, Any]) -> str:
         override = offer["Overrides"]
         subnet = override.get("SubnetId") or next(
-            (each["SubnetId"] for each in _interfaces(offer["data"]) if "SubnetId" in each), None
+            (
+                interface["SubnetId"]
+                for interface in _interfaces(offer["data"])
+                if "SubnetId" in interface
+            ),
+            None,
         )
         if subnet:
             return str(self.ec2_backend.get_subnet(subnet).availability_zone)
@@ -199,10 +213,10 @@ class Ec2(EC2Response):
         data, override = offer["data"], offer["Overrides"]
         interfaces = _interfaces(data)
         groups = data.get("SecurityGroupIds") or [
-            group for each in interfaces[:1] for group in each.get("Groups", ())
+            group for interface in interfaces[:1] for group in interface.get("Groups", ())
         ]
         subnet = override.get("SubnetId") or next(
-            (each["SubnetId"] for each in interfaces if "SubnetId" in each), None
+            (interface["SubnetId"] for interface in interfaces if "SubnetId" in interface), None
         )
         template = offer["LaunchTemplateSpecification"]
         reservation = self.ec2_backend.run_instances(

@@ -89,7 +89,7 @@ class Machines:
 
     def all(self) -> list[Machine]:
         """Every instance that has been launched, ended ones too, in that order."""
-        return sorted(self._machines.copy().values(), key=lambda each: each.launched)
+        return sorted(self._machines.copy().values(), key=lambda machine: machine.launched)
 
     def end(self, instance: str, seconds: float) -> None:
         """Have EC2 end an instance after some seconds."""
@@ -106,7 +106,9 @@ class Machines:
 
         backend: Any = get_backend("ec2")[ACCOUNT_ID][self._account.region]
         reservations = list(backend.reservations.values())
-        return [each for reservation in reservations for each in list(reservation.instances)]
+        return [
+            instance for reservation in reservations for instance in list(reservation.instances)
+        ]
 
     def _look(self, instance: Any) -> None:
         now = time.time()

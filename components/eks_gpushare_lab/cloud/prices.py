@@ -41,13 +41,13 @@ def price_of(instance_type: str, region: str, *, is_spot: bool) -> float:
 
 def price_list(types: Iterable[str], region: str, *, metal: bool) -> Iterator[dict[str, object]]:
     """Products of the price list, as far as anybody reads them."""
-    for each in types:
-        price = on_demand(each, region)
-        if price is None or each.endswith(".metal") != metal:
+    for instance_type in types:
+        price = on_demand(instance_type, region)
+        if price is None or instance_type.endswith(".metal") != metal:
             continue
         dimension = {"pricePerUnit": {"USD": f"{price:.10f}"}, "unit": "Hrs"}
         yield {
-            "product": {"attributes": {"instanceType": each, "regionCode": region}},
+            "product": {"attributes": {"instanceType": instance_type, "regionCode": region}},
             "serviceCode": "AmazonEC2",
             "terms": {"OnDemand": {"term": {"priceDimensions": {"dimension": dimension}}}},
         }

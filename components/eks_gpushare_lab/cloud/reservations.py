@@ -63,7 +63,7 @@ def available_of(
         instances: moto's, ended ones too.
     """
     mine = (e for e in instances if getattr(e, "capacity_reservation_id", None) == reservation.id)
-    taken = sum(1 for each in mine if each.state not in _ENDED)
+    taken = sum(1 for instance in mine if instance.state not in _ENDED)
     return max(0, total_of(reservation, settings) - taken)
 
 
@@ -85,7 +85,7 @@ def why_not(
     """
     if reservation is None:
         return "InvalidCapacityReservationId.NotFound", "The capacity reservation does not exist"
-    lacks = any(each.covers(kind, zone, RESERVED) for each in settings.insufficient)
+    lacks = any(shortage.covers(kind, zone, RESERVED) for shortage in settings.insufficient)
     matches = (kind, zone) == (reservation.instance_type, reservation.zone)
     if matches and not lacks and available_of(reservation, settings, instances):
         return None
@@ -109,16 +109,24 @@ def described(
         EC2ClientError: For the id of one that does not exist.
     """
     known = {reservation.id: reservation for reservation in reservations}
-    for each in asked:
-        if each not in known:
-            message = f"The capacity reservation ID '{each}' does not exist"
+    for identifier in asked:
+        if identifier not in known:
+            message = f"The capacity reservation ID '{identifier}' does not exist"
             raise EC2ClientError("InvalidCapacityReservationId.NotFound", message)
-    chosen = [known[each] for each in asked] or list(reservations)
+    chosen = [known[identifier] for identifier in asked] or list(reservations)
     found = [
-        _shown(each, total_of(each, settings), available_of(each, settings, instances))
-        for each in chosen
+        _shown(
+            reservation,
+            total_of(reservation, settings),
+            available_of(reservation, settings, instances),
+        )
+        for reservation in chosen
     ]
-    return [each for each in found if all(_meets(each, *one) for one in filters.items())]
+    return [
+        reservation
+        for reservation in found
+        if all(_meets(reservation, *one) for one in filters.items())
+    ]
 
 
 def mark(instance: Any, reservation: str, *, is_block: bool) -> None:
@@ -167,7 +175,7 @@ _FILTERS = {
 
 
 def _meets(found: Mapping[str, Any], name: str, values: Sequence[str]) -> bool:
-    tags = {each["Key"]: each["Value"] for each in found["Tags"]}
+    tags = {tag["Key"]: tag["Value"] for tag in found["Tags"]}
     if name == "tag-key":
         return any(value in tags for value in values)
     if name.startswith("tag:"):

@@ -84,12 +84,12 @@ class CloudSettings:
 
     def as_json(self) -> dict[str, Any]:
         """As the process of the emulation gets it."""
-        return {**asdict(self), "insufficient": [str(each) for each in self.insufficient]}
+        return {**asdict(self), "insufficient": [str(shortage) for shortage in self.insufficient]}
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> CloudSettings:
         """The reverse of `as_json`; what is left out has its default."""
-        shortages = tuple(Shortage.read(each) for each in given.get("insufficient", ()))
+        shortages = tuple(Shortage.read(shortage) for shortage in given.get("insufficient", ()))
         return cls(**{**given, "insufficient": shortages})
 
     def with_options(self, options: Iterable[str]) -> CloudSettings:

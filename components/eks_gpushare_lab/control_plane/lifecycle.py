@@ -128,7 +128,7 @@ def _is_usable(lab: Lab) -> bool:
     """Whether a lab that is up is still there to use; one that is of no use is refused."""
     wanted = {tool.name: tool.version for tool in versions.tools() if tool.commands}
     if lab.versions != wanted:
-        theirs, ours = (_spoken(each) for each in (dict(lab.versions), wanted))
+        theirs, ours = (_spoken(version) for version in (dict(lab.versions), wanted))
         raise LabError(f"a lab is up with {theirs}; this version runs {ours}. {_DOWN}")
     deadline = time.monotonic() + ANSWER_SECONDS
     while not _answers(lab):

@@ -63,15 +63,15 @@ class ByUse:
             self.scaling = ScalingByUse(
                 self._client, self._lab, self._watches, self._configuration, faster()
             )
-            release = next((each for each in releases if each.chart == keda.CHART), None)
+            release = next((release for release in releases if release.chart == keda.CHART), None)
             self.scaling.start(release)
         return self.scaling.adapt(objects)
 
     def take_over(self, objects: Sequence[Object], releases: Sequence[DeclaredRelease]) -> None:
         """Do the same for objects that somebody else has applied, Helm KEDA's definitions too."""
-        for each in self.take(objects, releases):
-            if is_scaled_object(each) and self._client.get(self._client.path_of(each)):
-                self._client.apply(each)
+        for obj in self.take(objects, releases):
+            if is_scaled_object(obj) and self._client.get(self._client.path_of(obj)):
+                self._client.apply(obj)
 
     @property
     def targets(self) -> set[PodOwner]:

@@ -99,7 +99,9 @@ def arguments_of(release: DeclaredRelease) -> list[str]:
 
 def compressed(arguments: Sequence[str]) -> Iterator[str]:
     """Flags that shorten delays, those that are given and those that are not."""
-    given = dict(each.removeprefix("--").split("=", 1) for each in arguments if "=" in each)
+    given = dict(
+        argument.removeprefix("--").split("=", 1) for argument in arguments if "=" in argument
+    )
     for flag, default in PACE.items():
         found = seconds(given.get(flag, ""))
         wanted = (default if found is None else float(found)) / COMPRESSED

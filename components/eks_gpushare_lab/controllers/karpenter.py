@@ -89,13 +89,13 @@ def define(client: Client) -> None:
         LabError: If it does not take them.
     """
     wanted = definitions()
-    for each in wanted:
-        client.apply(each)
+    for crd in wanted:
+        client.apply(crd)
     deadline = time.monotonic() + _SERVED_SECONDS
-    for each in wanted:
-        while not _is_served(client, each["spec"]):
+    for crd in wanted:
+        while not _is_served(client, crd["spec"]):
             if time.monotonic() > deadline:
-                raise LabError(f"the API server does not serve {each['metadata']['name']}")
+                raise LabError(f"the API server does not serve {crd['metadata']['name']}")
             time.sleep(0.05)
 
 
@@ -113,9 +113,9 @@ def environment_of(release: DeclaredRelease) -> dict[str, str]:
     for key, variable in _SETTINGS.items():
         if settings.get(key):  # `with` leaves out what is empty, false or 0
             found[variable] = _text(settings[key])
-    for each in values["controller"].get("env") or ():
-        if "value" in each:
-            found[str(each["name"])] = str(each["value"])
+    for value in values["controller"].get("env") or ():
+        if "value" in value:
+            found[str(value["name"])] = str(value["value"])
     return found
 
 
@@ -148,7 +148,7 @@ def knows_pools(client: Client) -> bool:
 
     A pool that is not ready yet when pods come is looked at again after ten seconds only.
     """
-    return all(_is_ready(each) for path in _JUDGED for each in client.list(path)[0])
+    return all(_is_ready(crd) for path in _JUDGED for crd in client.list(path)[0])
 
 
 def _is_ready(given: Object) -> bool:
@@ -169,8 +169,10 @@ def _text(value: object) -> str:
 def _is_served(client: Client, spec: Mapping[str, Any]) -> bool:
     """Whether objects of a kind can be listed: Established comes before its storage is there."""
     group, plural = spec["group"], spec["names"]["plural"]
-    versions_of = [each["name"] for each in spec["versions"] if each["served"]]
+    versions_of = [version["name"] for version in spec["versions"] if version["served"]]
     try:
-        return all(client.get(f"/apis/{group}/{each}/{plural}?limit=1") for each in versions_of)
+        return all(
+            client.get(f"/apis/{group}/{version}/{plural}?limit=1") for version in versions_of
+        )
     except ApiError:
         return False

@@ -154,7 +154,10 @@ def is_available(client: Client) -> bool:
     """Whether the API server reaches the adapter."""
     found = client.get(f"/apis/apiregistration.k8s.io/v1/apiservices/{_API}") or {}
     conditions = found.get("status", {}).get("conditions") or ()
-    return any(each["type"] == "Available" and each["status"] == "True" for each in conditions)
+    return any(
+        condition["type"] == "Available" and condition["status"] == "True"
+        for condition in conditions
+    )
 
 
 def wanted(objects: Iterable[Object], releases: Iterable[DeclaredRelease] = ()) -> bool:
@@ -185,7 +188,7 @@ def let_go(client: Client) -> None:
     """
     client.delete(f"/apis/apiregistration.k8s.io/v1/apiservices/{_API}")
     for kind in ("scaledobjects", "scaledjobs"):
-        for each in client.list(f"/apis/{GROUP}/v1alpha1/{kind}")[0]:
-            metadata = each["metadata"]
+        for obj in client.list(f"/apis/{GROUP}/v1alpha1/{kind}")[0]:
+            metadata = obj["metadata"]
             path = f"/apis/{GROUP}/v1alpha1/namespaces/{metadata['namespace']}/{kind}"
             client.patch(f"{path}/{metadata['name']}", {"metadata": {"finalizers": None}})

@@ -31,17 +31,17 @@ def remove(client: Client) -> None:
     except ApiError:
         return  # no run on this control plane had Karpenter
     for base in _KINDS:
-        for each in client.list(base)[0]:
-            _delete(client, f"{base}/{each['metadata']['name']}", each)
-    for each in client.list(_NODES, labelSelector=_LAUNCHED)[0]:
-        _delete(client, f"{_NODES}/{each['metadata']['name']}", each)
+        for obj in client.list(base)[0]:
+            _delete(client, f"{base}/{obj['metadata']['name']}", obj)
+    for node in client.list(_NODES, labelSelector=_LAUNCHED)[0]:
+        _delete(client, f"{_NODES}/{node['metadata']['name']}", node)
 
 
 def _remove_groups_nodes(client: Client) -> None:
     """Remove nodes of Auto Scaling groups, and what Cluster Autoscaler last said of them."""
-    for each in client.list(_NODES, labelSelector=_IN_GROUP)[0]:
-        if SCALING_GROUP in (each["metadata"].get("annotations") or {}):
-            _delete(client, f"{_NODES}/{each['metadata']['name']}", each)
+    for node in client.list(_NODES, labelSelector=_IN_GROUP)[0]:
+        if SCALING_GROUP in (node["metadata"].get("annotations") or {}):
+            _delete(client, f"{_NODES}/{node['metadata']['name']}", node)
     client.delete(_STATUS)
 
 

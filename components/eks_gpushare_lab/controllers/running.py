@@ -75,7 +75,7 @@ class Running:
         if self.autoscaler is None or self.cloud is None or faster() == 1:
             return
         since = self.autoscaler.started
-        if any((each["joined"] or 0) > since for each in self.cloud.machines()):
+        if any((machine["joined"] or 0) > since for machine in self.cloud.machines()):
             self.autoscaler.start_anew()
             message = (
                 "When nothing moved, Cluster Autoscaler was started anew, for it asks AWS for its "
@@ -87,7 +87,9 @@ class Running:
     def findings(self) -> Iterator[Finding]:
         """What AWS alone knows: machines that were launched and are no nodes."""
         machines = self.cloud.machines() if self.cloud is not None else []
-        stopped = Counter((each["pool"], each["said"]) for each in machines if each["said"])
+        stopped = Counter(
+            (machine["pool"], machine["said"]) for machine in machines if machine["said"]
+        )
         for (pool, said), count in sorted(stopped.items()):
             many = f"{count} instances that were launched for it never join"
             who = "An instance that was launched for it never joins" if count == 1 else many
@@ -100,9 +102,9 @@ class Running:
         Raises:
             LabError: If something has ended.
         """
-        for each in (self.karpenter, self.autoscaler):
-            if each is not None:
-                each.check()
+        for process in (self.karpenter, self.autoscaler):
+            if process is not None:
+                process.check()
 
 
 @contextmanager

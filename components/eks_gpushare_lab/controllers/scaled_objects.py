@@ -52,9 +52,9 @@ def patience(scaled: Iterable[Object]) -> float:
     none, for the cooldown besides.
     """
     found = 0.0
-    for each in scaled:
-        spec = each.get("spec") or {}
-        windows = [seconds for query in queries_of(each) for seconds in seconds_in(query)]
+    for scaled_object in scaled:
+        spec = scaled_object.get("spec") or {}
+        windows = [seconds for query in queries_of(scaled_object) for seconds in seconds_in(query)]
         config = (spec.get("advanced") or {}).get("horizontalPodAutoscalerConfig") or {}
         for direction in (config.get("behavior") or {}).values():
             windows.append(float(direction.get("stabilizationWindowSeconds") or 0))

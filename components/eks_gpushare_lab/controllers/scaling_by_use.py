@@ -99,9 +99,9 @@ class ScalingByUse:
     def _run(self, built: build.Programs, release: DeclaredRelease | None) -> None:
         from eks_gpushare_lab.control_plane import certificates  # which takes a while to import
 
-        for each in keda.definitions(built.files[versions.keda_crds().name]):
-            if self._client.get(self._client.path_of(each)) is None:  # or Helm has made it
-                self._client.apply(each)
+        for definition in keda.definitions(built.files[versions.keda_crds().name]):
+            if self._client.get(self._client.path_of(definition)) is None:  # or Helm has made it
+                self._client.apply(definition)
         self.exporters.start()
         self.exporters.listen(self._on_workload)
         folder = make_private(self._lab.directory / _FOLDER)
@@ -128,7 +128,7 @@ class ScalingByUse:
 
     def adapt(self, objects: Sequence[Object]) -> list[Object]:
         """Objects as the lab applies them."""
-        made = [self._shorter(each) for each in objects]
+        made = [self._shorter(obj) for obj in objects]
         mine = list(filter(is_scaled_object, made))
         self._scaled += mine
         return made
@@ -136,7 +136,9 @@ class ScalingByUse:
     def _of_times(self) -> Iterator[Finding]:
         if self._faster == 1 or not self._scaled:
             return
-        names = ", ".join(dict.fromkeys(each["metadata"]["name"] for each in self._scaled))
+        names = ", ".join(
+            dict.fromkeys(scaled_object["metadata"]["name"] for scaled_object in self._scaled)
+        )
         message = (
             f"All times of {names} are divided by {self._faster:g}, those in queries too: what "
             f"takes {_EXAMPLE_MINUTES} minutes on EKS takes "
@@ -180,17 +182,19 @@ class ScalingByUse:
 
     def _refused(self) -> Iterator[Finding]:
         fix = "Change what KEDA names."
-        for each in self._scaled:
-            metadata = each["metadata"]
+        for scaled_object in self._scaled:
+            metadata = scaled_object["metadata"]
             space, name = metadata.get("namespace") or "default", metadata["name"]
             words = keda.trouble(self._client, space, name)
             if words:
-                message = f"KEDA does not scale {target_of(each)}: {words}"
+                message = f"KEDA does not scale {target_of(scaled_object)}: {words}"
                 at = ("objects", f"ScaledObject {space}/{name}")
                 yield rules.NOT_SCALED.finding(at, message, fix)
 
     def _unmeasured(self) -> Iterator[Finding]:
-        targets = {target_of(each) for each in self._scaled if is_by_gpu(each)}
+        targets = {
+            target_of(scaled_object) for scaled_object in self._scaled if is_by_gpu(scaled_object)
+        }
         told: set[tuple[PodOwner, str]] = set()
         for pod in filter(is_alive, self._watches.pods.all()):
             workload = workload_of(pod)
@@ -230,7 +234,7 @@ class ScalingByUse:
 
 def _other_version(release: DeclaredRelease, ours: str) -> Iterator[Finding]:
     """What is to be said where a stack installs another minor version than the lab has."""
-    theirs, ours = (each.removeprefix("v") for each in (release.version, ours))
+    theirs, ours = (version.removeprefix("v") for version in (release.version, ours))
     if theirs and theirs.split(".")[:2] != ours.split(".")[:2]:
         message = f"The release installs KEDA {theirs}, and the lab runs {ours}."
         fix = (

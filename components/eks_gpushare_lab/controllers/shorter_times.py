@@ -56,7 +56,7 @@ def divided(text: str, by: float) -> str:
     def place(found: re.Match[str]) -> str:
         if found[0][0] in "\"'`":
             return found[0]
-        return re.sub(_DURATION, lambda each: _shorter(each[0], by), found[0])
+        return re.sub(_DURATION, lambda match: _shorter(match[0], by), found[0])
 
     return _PLACES.sub(place, text)
 
@@ -64,7 +64,11 @@ def divided(text: str, by: float) -> str:
 def seconds_in(text: str) -> list[float]:
     """The times of a PromQL query."""
     places = (found[0] for found in _PLACES.finditer(text) if found[0][0] not in "\"'`")
-    return [_milliseconds(each) / 1000 for place in places for each in re.findall(_DURATION, place)]
+    return [
+        _milliseconds(duration) / 1000
+        for place in places
+        for duration in re.findall(_DURATION, place)
+    ]
 
 
 def _milliseconds(duration: str) -> int:

@@ -116,7 +116,7 @@ def _node_pools(client: Client) -> Sequence[Object]:
 
 def said_of(shortened: Iterable[Shorter]) -> Iterator[Finding]:
     """What is to be told of NodePools that wait for less."""
-    several = [f"{each.pool} {each.here} instead of {each.given}" for each in shortened]
+    several = [f"{shorter.pool} {shorter.here} instead of {shorter.given}" for shorter in shortened]
     if several:
         message = (
             "Once nothing was to run, Karpenter waits for less until it takes an empty node away: "

@@ -57,10 +57,12 @@ def derived(
 
 
 def _why_not(tried: Preview) -> Iterator[Finding]:
-    for each in tried.findings:
-        if each.severity == "error":
-            message = f"On an existing cluster, on which --engine installs a stack: {each.message}"
-            yield replace(each, message=message, fix="Run it without --engine.")
+    for finding in tried.findings:
+        if finding.severity == "error":
+            message = (
+                f"On an existing cluster, on which --engine installs a stack: {finding.message}"
+            )
+            yield replace(finding, message=message, fix="Run it without --engine.")
     if tried.recording is not None and tried.recording.error is not None:
         message = f"On an existing cluster the program stops: {tried.recording.error}"
         fix = "Run it without --engine, or fix the program for cluster.existing."

@@ -141,7 +141,7 @@ def _why(verb: str, code: int, limit: float, events: Events, text: str) -> list[
         begun = ", ".join(sorted(events.changes)) or "nothing"
         fix = "See what waits: a release waits until all pods of its chart are ready."
         return [rules.ENGINE_FAILED.finding(("engine",), f"{message} Done were {begun}.", fix)]
-    errors = [each for each in dict.fromkeys(events.errors) if each[1] != "update failed"]
+    errors = [error for error in dict.fromkeys(events.errors) if error[1] != "update failed"]
     if not errors:
         last = " ".join(line.strip() for line in text.splitlines()[-_SHOWN_LINES:])
         errors = [("", last or f"pulumi {verb} failed with exit code {code}")]

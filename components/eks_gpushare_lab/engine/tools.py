@@ -76,9 +76,9 @@ def _installed(pulumi: str) -> set[str]:
     except ValueError:
         return set()
     return {
-        str(each.get("version"))
-        for each in listed or ()
-        if each.get("name") == PROVIDER and each.get("kind") == "resource"
+        str(tool.get("version"))
+        for tool in listed or ()
+        if tool.get("name") == PROVIDER and tool.get("kind") == "resource"
     }
 
 

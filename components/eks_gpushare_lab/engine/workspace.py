@@ -57,8 +57,8 @@ class Workspace:
         self.output = folder / "output"
         """Where what it prints goes."""
         home, state, scratch = folder / "home", folder / "state", folder / "tmp"
-        for each in (self.directory, home, state, scratch):
-            each.mkdir(mode=0o700)
+        for path in (self.directory, home, state, scratch):
+            path.mkdir(mode=0o700)
         _link(project, self.directory)
         python = _python(folder)
         settings = _settings(project, python)
@@ -93,8 +93,8 @@ def scratch_folder(above: Path) -> Iterator[Path]:
     """
     with ExitStack() as stack:
         with locked(above / _LOCK):
-            for each in above.glob(f"{_PREFIX}*"):
-                _sweep(each)
+            for path in above.glob(f"{_PREFIX}*"):
+                _sweep(path)
             folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=above))
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             stack.enter_context(locked(folder / _LOCK))
@@ -125,10 +125,10 @@ def _settings(project: Project, python: Path) -> dict[str, Any]:
 
 def _link(project: Project, directory: Path) -> None:
     """Let the program find its own files, but for what is written anew here."""
-    for each in project.program.iterdir():
-        configures = each.name.startswith("Pulumi.") and each.suffix in {".yaml", ".yml"}
-        if each.name not in _HIDDEN and not configures:
-            (directory / each.name).symlink_to(each.resolve(), target_is_directory=each.is_dir())
+    for path in project.program.iterdir():
+        configures = path.name.startswith("Pulumi.") and path.suffix in {".yaml", ".yml"}
+        if path.name not in _HIDDEN and not configures:
+            (directory / path.name).symlink_to(path.resolve(), target_is_directory=path.is_dir())
 
 
 def _python(folder: Path) -> Path:

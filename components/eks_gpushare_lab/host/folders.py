@@ -39,12 +39,12 @@ def make_state_folder() -> Path:
         LabError: If something else is in its place, or it is somebody else's.
     """
     folder = state_folder()
-    for each in (folder.parent, folder):
-        _refuse_foreign(each)
+    for path in (folder.parent, folder):
+        _refuse_foreign(path)
     make_private(folder)
     marker = folder / _MARKER
     if not marker.exists():
-        others = sorted(each.name for each in folder.iterdir())
+        others = sorted(path.name for path in folder.iterdir())
         if others and _FORMER_MARKER not in others:
             message = f"{folder} is no folder of the lab: it holds {others[0]}"
             raise LabError(f"{message}; move it away, or {_ELSEWHERE}")
@@ -56,10 +56,10 @@ def make_state_folder() -> Path:
 def make_private(folder: Path) -> Path:
     """Make a folder, and those above it that are missing, that nobody else can enter."""
     try:
-        missing = [each for each in (folder, *folder.parents) if not each.exists()]
-        for each in reversed(missing):
-            each.mkdir(mode=0o700, exist_ok=True)
-            each.chmod(0o700)  # whatever the umask says
+        missing = [path for path in (folder, *folder.parents) if not path.exists()]
+        for path in reversed(missing):
+            path.mkdir(mode=0o700, exist_ok=True)
+            path.chmod(0o700)  # whatever the umask says
         if not folder.is_dir():
             folder.mkdir()  # which says what is wrong
     except OSError as error:

@@ -204,7 +204,7 @@ def _pools(recording: Recording) -> Iterator[NodePool]:
             instance_types=tuple(given.get("instanceTypes") or declared.get("instanceTypes", ())),
             nodes=_size(given, "desiredSize"),
             labels=given.get("labels") or {},
-            taints=tuple(_taint(each) for each in given.get("taints") or ()),
+            taints=tuple(_taint(taint) for taint in given.get("taints") or ()),
             group=str(group.id).rpartition(":")[2],
             cluster=str(group.id).rpartition(":")[0],
             scaling_group=_scaling_group(group),
@@ -237,8 +237,8 @@ def _size(group: Mapping[str, Any], of: str) -> int:
 def _scaling_group(group: Resource) -> str:
     """Name of its Auto Scaling group, as EKS answers with it."""
     made = plain(group.outputs).get("resources")
-    for each in made if isinstance(made, list) else ():
-        for scaling in each.get("autoscalingGroups") or ():
+    for manifest in made if isinstance(made, list) else ():
+        for scaling in manifest.get("autoscalingGroups") or ():
             return str(scaling["name"])
     return ""
 

@@ -76,7 +76,7 @@ class _Made:
         pods = Pods([main], scheduling=where, annotations=self._annotations())
         if self.config_map:
             config = self._values["config"]
-            fallbacks = [str(each) for each in config["fallbackStrategies"]]
+            fallbacks = [str(strategy) for strategy in config["fallbackStrategies"]]
             add_config_manager(pods, program, self.config_map, str(config["default"]), fallbacks)
         return daemon_set(name, self.namespace, program, self._release.name, pods)
 

@@ -47,9 +47,9 @@ def render(release: DeclaredRelease) -> Iterator[Object]:
     """
     values = values_of(release)
     _validate(values)
-    for each in (values["devicePlugin"]["config"], values["migManager"]["config"]):
-        if each["create"] and each["data"]:
-            yield config_map(each["name"], release.namespace, each["data"])
+    for config in (values["devicePlugin"]["config"], values["migManager"]["config"]):
+        if config["create"] and config["data"]:
+            yield config_map(config["name"], release.namespace, config["data"])
     yield _operator(release, values)
     yield from operands(release)
     if values["nfd"]["enabled"]:
@@ -103,7 +103,7 @@ def _operand(
     program = operand["program"]
     given = values[(operand["enabledBy"] or _VALIDATOR).partition(".")[0]]
     own = _environment(program, values)
-    wanted = {each["name"]: str(each["value"]) for each in given.get("env") or ()}
+    wanted = {variable["name"]: str(variable["value"]) for variable in given.get("env") or ()}
     # For discovery the operator writes its own last, for the others those of the values.
     environment = {**wanted, **own} if program == _DISCOVERY else {**own, **wanted}
     main = container(program, f"nvcr.io/nvidia/{program}:{given.get('version', '')}", environment)
@@ -163,6 +163,6 @@ def _validate(values: Mapping[str, Any]) -> None:
 
 
 def _unsupported(path: str, value: object, allowed: tuple[str, ...]) -> str:
-    values = ", ".join(f'"{each}"' for each in allowed)
+    values = ", ".join(f'"{profile}"' for profile in allowed)
     policy = 'ClusterPolicy.nvidia.com "cluster-policy" is invalid'
     return f'{policy}: {path}: Unsupported value: "{value}": supported values: {values}'

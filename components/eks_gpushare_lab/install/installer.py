@@ -70,8 +70,8 @@ class Installer:
             made = list(workers.map(self._node, wanted))
         self.nodes = [node for node, there in zip(wanted, made, strict=True) if there]
         if up is None:
-            for each in desired.objects:
-                self._make(each, ("objects", _name(each)))
+            for obj in desired.objects:
+                self._make(obj, ("objects", _name(obj)))
             for release in desired.releases:
                 self._release(release, _installed)
             self._remove(before.paths)
@@ -108,8 +108,10 @@ class Installer:
     def apply(self, manifests: Iterable[Manifest]) -> list[Object]:
         """Apply manifests and return the objects that were accepted, as they are now."""
         found = []
-        for each in manifests:
-            accepted = self._apply(each.object, ("apply", each.where, _name(each.object)))
+        for manifest in manifests:
+            accepted = self._apply(
+                manifest.object, ("apply", manifest.where, _name(manifest.object))
+            )
             if accepted is not None:
                 found.append(accepted)
         return found
@@ -171,8 +173,8 @@ class Installer:
             fix = "Change the chart's values."
             self._find(rules.REFUSED, at, f"The chart {release.chart} refuses: {error}", fix)
             return
-        for each in objects:
-            self._make(each, (*at, _name(each)))
+        for obj in objects:
+            self._make(obj, (*at, _name(obj)))
 
     def _make(self, given: Object, at: FieldPath) -> None:
         accepted = self._apply(given, at)

@@ -90,9 +90,9 @@ def remove_releases(client: Client, releases: Sequence[tuple[str, str]]) -> None
             listed = client.get(kind.path()) or {}
         except ApiError:
             continue  # a kind that cannot be listed
-        for each in listed.get("items") or ():
-            if _release_of(each) in wanted:
-                metadata = each["metadata"]
+        for obj in listed.get("items") or ():
+            if _release_of(obj) in wanted:
+                metadata = obj["metadata"]
                 client.delete(kind.path(metadata.get("namespace"), metadata["name"]))
     for namespace, name in wanted:
         for record in records(client, namespace, name):

@@ -56,12 +56,12 @@ def read(files: Sequence[str]) -> tuple[list[Manifest], list[Finding]]:
             if part.wrong:
                 found.append(_unreadable(where, part.wrong))
                 continue
-            for at, each in _items(part.value, where):
-                why = _lacks(each)
+            for at, item in _items(part.value, where):
+                why = _lacks(item)
                 if why:
                     found.append(_unreadable(at, why))
                 else:
-                    manifests.append(Manifest(at, each))
+                    manifests.append(Manifest(at, item))
     if len(found) > MOST_FINDINGS:
         more = f"{len(found) - MOST_FINDINGS} more such mistakes follow"
         found = [*found[:MOST_FINDINGS], _unreadable(", ".join(files), more)]

@@ -83,11 +83,11 @@ class Held:
     def findings(self) -> Iterator[Finding]:
         """An error for each difference, and a word on what was not compared."""
         at = ("pools", self.pool, "nodes", self.node) if self.node else ("pools", self.pool)
-        for each in self.differences:
-            yield rules.NVIDIA_DIFFERS.finding(at, each, _FIX)
-        for each in self.apart:
+        for difference in self.differences:
+            yield rules.NVIDIA_DIFFERS.finding(at, difference, _FIX)
+        for name in self.apart:
             fix = "Nothing, if the rest is enough; docs/lab.md says what can be compared."
-            yield rules.NVIDIA_NOT_COMPARED.finding(at, each, fix)
+            yield rules.NVIDIA_NOT_COMPARED.finding(at, name, fix)
 
 
 def hold(session: Session, folder: Path, work: Path, tell: Callable[[str], object]) -> list[Held]:
@@ -147,7 +147,7 @@ class _Machine:
 
     def __init__(self, hardware: Hardware, shown: Sequence[Mapping[str, object]]) -> None:
         self.hardware = hardware
-        self.mig_differs = any(each["mig"] != hardware.mig_capable for each in shown)
+        self.mig_differs = any(gpu["mig"] != hardware.mig_capable for gpu in shown)
 
     def is_compared(self, label: str, simulated: Mapping[str, str]) -> bool:
         if label.startswith(_OF_THE_MACHINE) or _ENGINES in label:
@@ -161,14 +161,14 @@ def _other_gpus(
     shown: Sequence[Mapping[str, object]], hardware: Hardware, gpus: Sequence[SimulatedGpu]
 ) -> str:
     """Why a library is no use for a node: it shows other GPUs than the node has. `""` if it is."""
-    names = {str(each["name"]) for each in shown}
+    names = {str(gpu["name"]) for gpu in shown}
     if len(shown) != hardware.count or names != {hardware.product}:
         what = f"{len(shown)} GPUs, {' and '.join(sorted(names)) or 'of no name'}"
         return (
             f"The library in the folder shows {what}, and {hardware.machine} has {hardware.count} "
             f"of {hardware.product}. NVIDIA's mock of NVML takes them from {mock_gpus.VARIABLE}."
         )
-    instances = [each["instances"] for each in shown]
+    instances = [gpu["instances"] for gpu in shown]
     wanted = [len(gpu.instances) if gpu.mig else None for gpu in gpus]
     if instances != wanted:
         return (

@@ -52,7 +52,7 @@ def _messages() -> dict[str, Any]:
             if kind:
                 field.type_name = f".{VERSION}.{kind}"
     found = message_factory.GetMessages([file], pool=descriptor_pool.DescriptorPool())
-    return {name.rpartition(".")[2]: each for name, each in found.items()}
+    return {name.rpartition(".")[2]: item for name, item in found.items()}
 
 
 MESSAGES = _messages()
@@ -90,8 +90,8 @@ class Kubelet:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for each in self._channels:
-            each.close()
+        for channel in self._channels:
+            channel.close()
         self._server.stop(0).wait()
 
     def counts(self) -> dict[str, int]:

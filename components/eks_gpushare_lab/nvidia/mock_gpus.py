@@ -52,8 +52,8 @@ def _memory(mib: int) -> dict[str, Any]:
 def _device(number: int, gpu: SimulatedGpu, hardware: Hardware) -> Mapping[str, Any]:
     mode = "enabled" if gpu.mig else "disabled"
     instances = [
-        {"id": order, "profile": each.profile, "placement_start": each.start}
-        for order, each in enumerate(gpu.instances, 1)
+        {"id": order, "profile": instance.profile, "placement_start": instance.start}
+        for order, instance in enumerate(gpu.instances, 1)
     ]
     mig = {"mode_current": mode, "mode_pending": mode, "max_gpu_instances": _INSTANCES}
     return {

@@ -136,12 +136,12 @@ class Autoscalers:
     def words(self) -> list[AutoscalerEvent]:
         """Everything that autoscalers have said, the latest last."""
         found = [
-            _word(each, name.removeprefix("events "))
+            _word(event, name.removeprefix("events "))
             for name, watch in list(self._started.items())
             if name.startswith("events ")
-            for each in watch.all()
+            for event in watch.all()
         ]
-        return sorted(found, key=lambda each: each.order)
+        return sorted(found, key=lambda event: event.order)
 
     def last_words(self) -> dict[tuple[str, str], AutoscalerEvent]:
         """The last event about each pod, by its namespace and name."""
@@ -149,10 +149,10 @@ class Autoscalers:
 
     def status(self) -> Mapping[str, Any]:
         """The status that Cluster Autoscaler publishes; empty without one."""
-        for each in self._watches.config_maps.all():
-            if each["metadata"]["name"] == _STATUS:
+        for config_map in self._watches.config_maps.all():
+            if config_map["metadata"]["name"] == _STATUS:
                 with suppress(yaml.YAMLError):
-                    found = yaml.safe_load((each.get("data") or {}).get("status", ""))
+                    found = yaml.safe_load((config_map.get("data") or {}).get("status", ""))
                     return found if isinstance(found, dict) else {"message": str(found)}
         return {}
 

@@ -97,7 +97,7 @@ class NodeHistory:
         """Forget machines that went before, and hold the others against other pools."""
         with self._lock:
             self.pools = pools
-            self.records = [each for each in self.records if not each.gone]
+            self.records = [record for record in self.records if not record.gone]
             self.peaks.clear()
             for node in self._watches.nodes.all():
                 record = self._by_name.get(node["metadata"]["name"])

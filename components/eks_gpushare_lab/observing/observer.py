@@ -133,12 +133,14 @@ class Observer:
         Args:
             is_stuck: whether a pod of which the scheduler says nothing waits for something else.
         """
-        for each in self._watches.daemon_sets.all():
-            status = each["status"]
-            if status.get("observedGeneration") != each["metadata"]["generation"]:
+        for daemon_set in self._watches.daemon_sets.all():
+            status = daemon_set["status"]
+            if status.get("observedGeneration") != daemon_set["metadata"]["generation"]:
                 return True
             wanted = status.get("desiredNumberScheduled", 0)
-            if status.get("updatedNumberScheduled", 0) != wanted and not self._is_refused(each):
+            if status.get("updatedNumberScheduled", 0) != wanted and not self._is_refused(
+                daemon_set
+            ):
                 return True
         return any(self._on_its_way(pod, is_stuck) for pod in self._watches.pods.all())
 
@@ -166,11 +168,11 @@ class Observer:
             if name and name not in nodes:
                 for owner in pod["metadata"].get("ownerReferences") or ():
                     orphans.setdefault(owner["uid"], set()).add(name)
-        for each in self._watches.daemon_sets.all():
-            spec = each["spec"]["template"]["spec"]
+        for daemon_set in self._watches.daemon_sets.all():
+            spec = daemon_set["spec"]["template"]["spec"]
             wanted = sum(not (untolerated(spec, n) or mismatches(spec, n)) for n in nodes.values())
-            most = wanted + len(orphans.get(each["metadata"]["uid"], ()))
-            if not wanted <= each["status"].get("desiredNumberScheduled", 0) <= most:
+            most = wanted + len(orphans.get(daemon_set["metadata"]["uid"], ()))
+            if not wanted <= daemon_set["status"].get("desiredNumberScheduled", 0) <= most:
                 return True
         return False
 

@@ -66,7 +66,7 @@ def before_a_node(
         nodes: reads a node by its name.
     """
     spec, namespace = pod["spec"], pod["metadata"]["namespace"]
-    gates = ", ".join(each["name"] for each in spec.get("schedulingGates") or ())
+    gates = ", ".join(gate["name"] for gate in spec.get("schedulingGates") or ())
     if gates:
         yield Obstacle(
             f"its scheduling gates hold it: {gates}",
@@ -104,14 +104,15 @@ def on_its_node(
         secret: reads a Secret of it.
     """
     read = {"ConfigMap": config_map, "Secret": secret}
-    for each in references(pod["spec"]):
-        there = read[each.kind](each.name)
+    for reference in references(pod["spec"]):
+        there = read[reference.kind](reference.name)
         if there is None:
-            what = f"the {each.kind} {each.name} is not there, which {each.by} names"
-            yield Obstacle(what, f"Apply it, or mark it as optional in {each.by}.")
-        elif each.key and each.key not in _keys(there):
+            what = f"the {reference.kind} {reference.name} is not there, which {reference.by} names"
+            yield Obstacle(what, f"Apply it, or mark it as optional in {reference.by}.")
+        elif reference.key and reference.key not in _keys(there):
             keys = ", ".join(sorted(_keys(there))) or "none"
-            what = f"the {each.kind} {each.name} has no key {each.key}, which {each.by} names"
+            what = f"the {reference.kind} {reference.name} has no key {reference.key}, "
+            what += f"which {reference.by} names"
             yield Obstacle(what, f"Name one of its keys: {keys}.")
     for container in _containers(pod["spec"]):
         image = container.get("image", "")
@@ -135,8 +136,8 @@ def references(spec: Object) -> Iterator[Reference]:
         for each in container.get("envFrom") or ():
             for kind, key in (("ConfigMap", "configMapRef"), ("Secret", "secretRef")):
                 yield from _one(kind, each.get(key), by)
-        for each in container.get("env") or ():
-            source = each.get("valueFrom") or {}
+        for variable in container.get("env") or ():
+            source = variable.get("valueFrom") or {}
             for kind, key in (("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef")):
                 yield from _one(kind, source.get(key), by)
 
@@ -149,7 +150,7 @@ def _of_volume(
     name = str(source.get(named) or source.get("name") or "")
     if not name:
         return
-    items = [str(each["key"]) for each in source.get("items") or ()]
+    items = [str(item["key"]) for item in source.get("items") or ()]
     for key in items or [""]:
         yield Reference(kind, name, key, by)
 
@@ -179,12 +180,12 @@ def _of_devices(pod: Object, get: Callable[[str], Object | None]) -> Iterator[Ob
     """ResourceClaims that are not there, or were not made yet of their templates."""
     namespace = pod["metadata"]["namespace"]
     made = {
-        each["name"]: each.get("resourceClaimName")
-        for each in pod["status"].get("resourceClaimStatuses") or ()
+        claim["name"]: claim.get("resourceClaimName")
+        for claim in pod["status"].get("resourceClaimStatuses") or ()
     }
-    for each in pod["spec"].get("resourceClaims") or ():
-        template, name = each.get("resourceClaimTemplateName"), each.get("resourceClaimName")
-        if template and not made.get(each["name"]):
+    for claim in pod["spec"].get("resourceClaims") or ():
+        template, name = claim.get("resourceClaimTemplateName"), claim.get("resourceClaimName")
+        if template and not made.get(claim["name"]):
             if get(_RESOURCE.format(namespace, "resourceclaimtemplates", template)) is None:
                 fix = f"Apply a ResourceClaimTemplate {template}, in the namespace of the pod."
                 yield Obstacle(f"the ResourceClaimTemplate {template} does not exist", fix)

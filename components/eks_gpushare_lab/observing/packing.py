@@ -31,7 +31,7 @@ def least_nodes(pods: Iterable[Amounts], nodes: Sequence[Amounts]) -> int | None
 def _of_kind(wanted: Mapping[tuple[tuple[str, Decimal], ...], int], node: Amounts) -> int | None:
     """Nodes of one kind that take all pods. Nodes with the same room left are counted together."""
     alike = [({k: v for k, v in pod if k in node and v}, n) for pod, n in wanted.items()]
-    alike.sort(key=lambda each: _part(each[0], node), reverse=True)
+    alike.sort(key=lambda ask: _part(ask[0], node), reverse=True)
     rooms: list[tuple[dict[str, Decimal], int]] = []
     for pod, count in alike:
         most = _times(pod, node)
@@ -65,7 +65,7 @@ def _place(
     rest = 0 if full == count else left % fits
     changed = [(full, fits), (1 if rest else 0, rest), (count - full - (1 if rest else 0), 0)]
     after = [({k: v - n * pod.get(k, Decimal()) for k, v in room.items()}, c) for c, n in changed]
-    return left - full * fits - rest, [each for each in after if each[1]]
+    return left - full * fits - rest, [ask for ask in after if ask[1]]
 
 
 def _times(pod: Amounts, room: Amounts) -> int | None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def taints_of(node: Object) -> list[NodeTaint]:
     """The taints of a node."""
     given = node["spec"].get("taints") or ()
-    return [NodeTaint(each["key"], each.get("value", ""), each["effect"]) for each in given]
+    return [NodeTaint(taint["key"], taint.get("value", ""), taint["effect"]) for taint in given]
 
 
 def untolerated(spec: Object, node: Object) -> list[str]:

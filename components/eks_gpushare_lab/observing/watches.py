@@ -60,8 +60,8 @@ class Watch:
         """Tell of every change from now on, and at once of what is there already."""
         with self._lock:
             self._listeners.append(listener)
-            for each in self._objects.values():
-                listener("ADDED", each)
+            for obj in self._objects.values():
+                listener("ADDED", obj)
 
     def start(self, seconds: float = 30) -> None:
         """Start, and return when the first list has arrived.
@@ -96,7 +96,7 @@ class Watch:
         items, version = self._client.list(self._path, **self._query)
         asked = {key_of(item): int(_version(item)) for item in items}
         with self._lock:
-            known = {key: int(_version(each)) for key, each in self._objects.items()}
+            known = {key: int(_version(item)) for key, item in self._objects.items()}
         gone = (at for key, at in known.items() if key not in asked)
         return all(known.get(key, 0) >= at for key, at in asked.items()) and all(
             at > int(version) for at in gone
@@ -114,13 +114,13 @@ class Watch:
         items, version = self._client.list(self._path, **self._query)
         there = {key_of(item): item for item in items}
         with self._lock:
-            gone = [each for key, each in self._objects.items() if key not in there]
-            known = {key: _version(each) for key, each in self._objects.items()}
-        for each in gone:
-            self._take("DELETED", each)
-        for key, each in there.items():
-            if known.get(key) != _version(each):
-                self._take("MODIFIED" if key in known else "ADDED", each)
+            gone = [item for key, item in self._objects.items() if key not in there]
+            known = {key: _version(item) for key, item in self._objects.items()}
+        for obj in gone:
+            self._take("DELETED", obj)
+        for key, obj in there.items():
+            if known.get(key) != _version(obj):
+                self._take("MODIFIED" if key in known else "ADDED", obj)
         return version
 
     def _follow(self, version: str) -> None:
@@ -184,7 +184,7 @@ class Watches:
         Each kind has a watch of its own, and on a busy machine one may be a second behind another.
         """
         try:
-            return all(each.is_current() for each in (self.pods, self.daemon_sets, self.nodes))
+            return all(watch.is_current() for watch in (self.pods, self.daemon_sets, self.nodes))
         except (OSError, ApiError):
             return False
 

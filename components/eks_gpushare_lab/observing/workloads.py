@@ -62,7 +62,9 @@ def wanted_by(given: Object) -> tuple[PodOwner, int | None] | None:
 def outcomes(job: Object) -> dict[str, Object]:
     """What has become of a Job, by type of condition: Complete or Failed, if it is over."""
     conditions = job.get("status", {}).get("conditions") or ()
-    return {each["type"]: each for each in conditions if each["status"] == "True"}
+    return {
+        condition["type"]: condition for condition in conditions if condition["status"] == "True"
+    }
 
 
 def is_over(job: Object) -> bool:

@@ -245,7 +245,7 @@ def _others_serve(session: Session, pool: DeclaredPool, pod: Object) -> bool:
 def _told(session: Session, pool: DeclaredPool) -> str:
     """What the autoscaler is told of a node, and what one advertises."""
     promised = promise_of(session, pool)
-    says = "; ".join(f"{kind}: {_counts(each)}" for kind, each in promised.items() if each)
+    says = "; ".join(f"{kind}: {_counts(item)}" for kind, item in promised.items() if item)
     alive = session.scaling.history.of_pool(pool.name)
     ready = next((record for record in reversed(alive) if record.advertised), None)
     has = _counts(ready.advertised) if ready else "nothing of NVIDIA"

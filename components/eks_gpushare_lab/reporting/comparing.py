@@ -92,13 +92,13 @@ def trouble_findings(session: Session) -> Iterator[Finding]:
 def unread_findings(session: Session) -> Iterator[Finding]:
     """ConfigMaps that hold a device plugin's configuration and are mounted by no pod."""
     read = {
-        (each["metadata"]["namespace"], program.config_map)
-        for each in session.watches.daemon_sets.all()
-        if (program := program_of(each["spec"]["template"])) is not None
+        (daemon_set["metadata"]["namespace"], program.config_map)
+        for daemon_set in session.watches.daemon_sets.all()
+        if (program := program_of(daemon_set["spec"]["template"])) is not None
     }
-    for each in session.watches.config_maps.all():
-        namespace, name = each["metadata"]["namespace"], each["metadata"]["name"]
-        texts = (each.get("data") or {}).values()
+    for config_map in session.watches.config_maps.all():
+        namespace, name = config_map["metadata"]["namespace"], config_map["metadata"]["name"]
+        texts = (config_map.get("data") or {}).values()
         if (namespace, name) in read or not any(map(looks_like_one, texts)):
             continue
         there = ", ".join(sorted(f"{space}/{one}" for space, one in read if one)) or "none"
@@ -223,8 +223,8 @@ def _programs_on(session: Session, node: str) -> dict[str, tuple[Object, Program
 
 def _waiting(pod: Object) -> tuple[str, str] | None:
     """Reason and message of a container that waits."""
-    for each in pod["status"].get("containerStatuses") or ():
-        waiting = (each.get("state") or {}).get("waiting")
+    for status in pod["status"].get("containerStatuses") or ():
+        waiting = (status.get("state") or {}).get("waiting")
         if waiting and waiting.get("message"):
             return waiting["reason"], waiting["message"]
     return None

@@ -97,9 +97,9 @@ def coverage_of(session: Session) -> list[Coverage]:
         if made_by.kind == "DaemonSet" and node:
             pods.setdefault((made_by.namespace, made_by.name), {})[node] = pod
     found = []
-    for each in session.watches.daemon_sets.all():
-        namespace, name = each["metadata"]["namespace"], each["metadata"]["name"]
-        template = each["spec"]["template"]["spec"]
+    for daemon_set in session.watches.daemon_sets.all():
+        namespace, name = daemon_set["metadata"]["namespace"], daemon_set["metadata"]["name"]
+        template = daemon_set["spec"]["template"]["spec"]
         coverage = Coverage(f"{namespace}/{name}", role_of(template), template)
         there = pods.get((namespace, name), {})
         for node in session.nodes:
@@ -139,7 +139,7 @@ def _foreign(session: Session, coverages: Sequence[Coverage]) -> Iterator[Findin
         if node.joins and not node.declared and _has_gpus(node) and not serves_itself(node.object)
     }
     for pool in sorted(pools) if plugins else ():
-        nearest = max(plugins, key=lambda each: each.pools[pool].desired)
+        nearest = max(plugins, key=lambda coverage: coverage.pools[pool].desired)
         yield from _missed(session, pool, nearest, _NEEDED[PLUGIN], coverages)
 
 

@@ -107,12 +107,12 @@ def _drain(session: Session) -> None:
 def _of_stack(session: Session) -> list[PodOwner]:
     """Workloads of the stack that KEDA scales, or whose pods are of a pool that is to be idle."""
     pods = session.watches.pods.all()
-    mine = (each for pool in session.scaling.scaled for each in session.scaling.pods_of(pool, pods))
+    mine = (pod for pool in session.scaling.scaled for pod in session.scaling.pods_of(pool, pods))
     found = session.by_use.targets | {workload_of(pod) for pod in mine}
     return sorted(
-        each
-        for each in found - session.applied.keys()
-        if each.kind in SCALABLE and each.namespace != warm_room.NAMESPACE
+        key
+        for key in found - session.applied.keys()
+        if key.kind in SCALABLE and key.namespace != warm_room.NAMESPACE
     )
 
 
@@ -130,10 +130,10 @@ def _stop(session: Session, workload: PodOwner) -> None:
 def _pause(session: Session, workload: PodOwner) -> None:
     """Have KEDA keep a workload at nothing, if it scales it."""
     scaled = session.client.get(SCALED_OBJECTS.format(workload.namespace)) or {}
-    for each in scaled.get("items") or ():
-        target = each["spec"].get("scaleTargetRef") or {}
+    for pod in scaled.get("items") or ():
+        target = pod["spec"].get("scaleTargetRef") or {}
         if (target.get("kind", "Deployment"), target.get("name")) == workload[1:]:
-            path = f"{SCALED_OBJECTS.format(workload.namespace)}/{each['metadata']['name']}"
+            path = f"{SCALED_OBJECTS.format(workload.namespace)}/{pod['metadata']['name']}"
             session.client.patch(path, {"metadata": {"annotations": {PAUSED: "0"}}})
 
 

@@ -27,8 +27,10 @@ def promise_of(session: Session, pool: DeclaredPool) -> dict[str, dict[str, int]
         told = {k: n for k, n in pool.promised.items() if k.startswith(GPU_PREFIX)}
         return dict.fromkeys(pool.per_node, told)
     # Of two that say something of the same with equal weight Karpenter drops one, and says so.
-    overlays = [each for each in session.scaling.autoscalers.overlays() if not _is_dropped(each)]
-    overlays.sort(key=lambda each: int(each["spec"].get("weight") or 0))
+    overlays = [
+        overlay for overlay in session.scaling.autoscalers.overlays() if not _is_dropped(overlay)
+    ]
+    overlays.sort(key=lambda overlay: int(overlay["spec"].get("weight") or 0))
     found: dict[str, dict[str, int]] = {kind: {} for kind in pool.per_node}
     for overlay in overlays:
         for kind, told in found.items():

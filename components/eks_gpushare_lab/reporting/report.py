@@ -174,10 +174,10 @@ class RunReport:
             "pools": {name: pool.as_json() for name, pool in self.pools.items()},
             "nodes": {node.name: node.as_json() for node in self.nodes},
             "workloads": {name: counts.as_json() for name, counts in self.workloads.items()},
-            "short": {str(each.workload): each.as_json() for each in self.short},
-            "daemonsets": {each.name: each.as_json() for each in self.daemon_sets},
+            "short": {str(short.workload): short.as_json() for short in self.short},
+            "daemonsets": {coverage.name: coverage.as_json() for coverage in self.daemon_sets},
             "findings": [finding.as_json() for finding in self.findings],
-            "unprovenMig": [each.as_json() for each in self.unproven],
+            "unprovenMig": [unproven.as_json() for unproven in self.unproven],
             **({} if self.engine is None else {"engine": dict(self.engine)}),
             **({"steps": [step.as_json() for step in self.steps]} if self.steps else {}),
             **({} if self.idle is None else {"idle": self.idle.as_json()}),
@@ -258,8 +258,10 @@ def report_of(
         *(each.finding() for each in short),
         *reaches_none(session, told),
     ]
-    if any(each.code == rules.UNKNOWN_CHART.id and each.severity == "error" for each in found):
-        found = [each for each in found if each.code not in _FOLLOW_NO_CHART]
+    if any(
+        finding.code == rules.UNKNOWN_CHART.id and finding.severity == "error" for finding in found
+    ):
+        found = [finding for finding in found if finding.code not in _FOLLOW_NO_CHART]
     return RunReport(
         shares_of(session),
         workloads,

@@ -73,8 +73,8 @@ def print_report(console: Console, report: RunReport) -> None:
     if report.held:
         console.print(_held(report.held))
     print_findings(console, report.findings)
-    for each in report.unproven:
-        console.print(Text(str(each)), soft_wrap=True)
+    for unproven in report.unproven:
+        console.print(Text(str(unproven)), soft_wrap=True)
 
 
 def _scaled(steps: Sequence[tuple[float, int]]) -> str:
@@ -85,10 +85,10 @@ def _scaled(steps: Sequence[tuple[float, int]]) -> str:
 
 def print_findings(console: Console, found: Sequence[Finding]) -> None:
     """Findings: where, what, and what to do."""
-    for each in found:
-        head = f"[{_COLOURS[each.severity]}]{each.severity}[/] {each.code}"
-        console.print(f"{head} at {escape(each.path)}" if each.path else head)
-        console.print(_indented([Text(each.message), Text(f"-> {each.fix}")]))
+    for finding in found:
+        head = f"[{_COLOURS[finding.severity]}]{finding.severity}[/] {finding.code}"
+        console.print(f"{head} at {escape(finding.path)}" if finding.path else head)
+        console.print(_indented([Text(finding.message), Text(f"-> {finding.fix}")]))
 
 
 def _engine(engine: Mapping[str, Any]) -> str:

@@ -57,7 +57,7 @@ def why_short(session: Session, workload: PodOwner) -> tuple[list[str], str]:
     else:
         reasons = _reasons(session, workload, pods)
     shown = [_without_preemption(reason) for reason in reasons]
-    found = [each.fix for _, obstacles in pods for each in obstacles]
+    found = [obstacle.fix for _, obstacles in pods for obstacle in obstacles]
     return shown, (found or ["See why its pods wait; with --expect NAME=N fewer will do."])[0]
 
 
@@ -83,7 +83,7 @@ def _pods_of(session: Session, workload: PodOwner) -> list[Object]:
 def _reasons(
     session: Session, workload: PodOwner, pods: Sequence[tuple[Object, Sequence[Obstacle]]]
 ) -> list[str]:
-    held = Counter(each.what for _, obstacles in pods for each in obstacles)
+    held = Counter(obstacle.what for _, obstacles in pods for obstacle in obstacles)
     pending = [(pod, obstacles) for pod, obstacles in pods if state_of(pod) == PENDING]
     said: Counter[str] = Counter()
     lab: dict[str, None] = {}
@@ -124,7 +124,7 @@ def _of_the_whole(session: Session, workload: PodOwner, *, is_there: bool) -> It
             f"/api/v1/namespaces/{workload.namespace}/events?fieldSelector="
             f"reason%3DPreempted%2CinvolvedObject.name%3D{workload.name}"
         )
-        said = [each.get("message", "") for each in (gone or {}).get("items") or ()]
+        said = [event.get("message", "") for event in (gone or {}).get("items") or ()]
         evicted = f"evicted for a pod of higher priority ({said[-1]})" if said else "deleted"
         yield f"the pod was {evicted}, and nobody makes another"
     if workload.kind in JOBS:
@@ -140,7 +140,9 @@ def _misses(session: Session, workload: PodOwner) -> list[str]:
         return []
     spec = there["spec"]["template"]["spec"]
     found: dict[str, str] = {}
-    for node in sorted(session.watches.nodes.all(), key=lambda each: each["metadata"]["name"]):
+    for node in sorted(
+        session.watches.nodes.all(), key=lambda candidate: candidate["metadata"]["name"]
+    ):
         why = [f"it does not tolerate {taint}" for taint in untolerated(spec, node)]
         why += mismatches(spec, node)
         found.setdefault("; ".join(why), node["metadata"]["name"])
@@ -217,7 +219,7 @@ def _hopeless(session: Session, pod: Object, at: tuple[str, str]) -> Iterator[Fi
     for name in requested(pod["spec"]):
         if name in there or name in _BUILT_IN:
             continue
-        some = ", ".join(sorted(each for each in there if each.startswith(_PREFIX)))
+        some = ", ".join(sorted(resource for resource in there if resource.startswith(_PREFIX)))
         message = f"It asks for {name}, which no node advertises; " + (
             f"of NVIDIA's there is {some}." if some else "nothing of NVIDIA's is advertised at all."
         )
@@ -242,7 +244,9 @@ def _explained(session: Session, pod: Object) -> Iterator[str]:
     used, others = _used(session), _other_words(pod)
     pools = {node.name: node.pool for node in session.nodes}
     grouped: dict[tuple[str, str], list[str]] = {}
-    for node in sorted(session.watches.nodes.all(), key=lambda each: each["metadata"]["name"]):
+    for node in sorted(
+        session.watches.nodes.all(), key=lambda candidate: candidate["metadata"]["name"]
+    ):
         name = node["metadata"]["name"]
         why = [f"the pod does not tolerate {t}" for t in untolerated(pod["spec"], node)]
         why += mismatches(pod["spec"], node)
@@ -258,7 +262,7 @@ def _other_words(pod: Object) -> list[str]:
     """What the scheduler says of nodes that is not looked at here: ports, affinity of pods."""
     said = str((condition(pod, "PodScheduled") or {}).get("message", ""))
     counted = said.partition("available: ")[2].partition(". ")[0].rstrip(".")
-    words = [_COUNT.sub("", each) for each in counted.split(", ") if _COUNT.match(each)]
+    words = [_COUNT.sub("", word) for word in counted.split(", ") if _COUNT.match(word)]
     return [f"the scheduler says: {word}" for word in words if not word.startswith(_LOOKED_AT)]
 
 

@@ -108,5 +108,5 @@ def _of_job(job: Object | None, running: int, waiting: int, ended: int) -> tuple
 
 
 def _sentence(said: str, why: Sequence[str]) -> str:
-    reasons = "; ".join(each.rstrip(".") for each in why)
+    reasons = "; ".join(reason.rstrip(".") for reason in why)
     return f"{said}: {reasons}." if reasons else f"{said}."

@@ -55,7 +55,7 @@ def advertised(gpus: Sequence[SimulatedGpu], configuration: Configuration) -> di
     found: dict[str, int] = {}
     for name, count in devices(gpus, configuration.mig_strategy).items():
         replicas = configuration.replicas(name)
-        shared = any(each.name == name for each in configuration.resources)
+        shared = any(replicated.name == name for replicated in configuration.resources)
         if shared and configuration.strategy == "mps" and _are_instances(gpus, configuration):
             message = "sharing using MPS is not supported for MIG devices"
             raise DevicesError(f"{_MAP}: failed to create plugin: {message}")
@@ -76,7 +76,7 @@ def unlisted(gpus: Sequence[SimulatedGpu], configuration: Configuration) -> dict
     for name, count in devices(gpus, configuration.mig_strategy).items():
         replicas = configuration.replicas(name)
         size = count * replicas * (_ID_BYTES + _AROUND_BYTES)
-        if any(each.name == name for each in configuration.resources):
+        if any(replicated.name == name for replicated in configuration.resources):
             size += count * (replicas * _REPLICA_BYTES + _digits(replicas))
         if size > MOST_BYTES:
             found[name + SHARED if configuration.renamed else name] = size

@@ -59,11 +59,11 @@ def devices(gpus: Sequence[SimulatedGpu], configuration: Configuration) -> dict[
     found: dict[str, list[Device]] = {}
     for name, wholes in _wholes(gpus, configuration.mig_strategy).items():
         replicas = configuration.replicas(name)
-        if not any(each.name == name for each in configuration.resources):
+        if not any(replicated.name == name for replicated in configuration.resources):
             found[name] = wholes
             continue
         shown = name + SHARED if configuration.renamed else name
-        found[shown] = [each._replace(replica=n) for each in wholes for n in range(replicas)]
+        found[shown] = [whole._replace(replica=n) for whole in wholes for n in range(replicas)]
     return found
 
 
@@ -98,9 +98,9 @@ class DeviceManager:
             pods: those that are bound to the node.
         """
         alive = {p["metadata"]["uid"]: p for p in pods if p["status"].get("phase") not in _ENDED}
-        there = {(name, each) for name, every in listed.items() for each in every}
+        there = {(name, device) for name, every in listed.items() for device in every}
         kept = [h for h in self.holdings if h.pod in alive and (h.resource, h.device) in there]
-        have = {each.pod for each in kept}
+        have = {share.pod for share in kept}
         for uid, pod in sorted(alive.items(), key=lambda item: _age(item[1])):
             if uid not in have:
                 kept += _given(pod, listed, kept)
@@ -113,13 +113,13 @@ def _given(
     found: list[Holding] = []
     for container in pod["spec"]["containers"]:
         for name, count in _asked(container).items():
-            taken = [each.device for each in (*held, *found) if each.resource == name]
+            taken = [share.device for share in (*held, *found) if share.resource == name]
             for _ in range(count):
-                free = [each for each in listed.get(name, ()) if each not in taken]
+                free = [device for device in listed.get(name, ()) if device not in taken]
                 if not free:
                     return []
-                load = Counter(each.whole for each in taken)
-                chosen = min(free, key=lambda each: load[each.whole])
+                load = Counter(device.whole for device in taken)
+                chosen = min(free, key=lambda device: load[device.whole])
                 taken.append(chosen)
                 found.append(Holding(pod["metadata"]["uid"], container["name"], name, chosen))
     return found

@@ -51,9 +51,9 @@ _Counts = list[tuple[str, int]] | None
 
 def _known_board(given: str, model: MigModel) -> tuple[str, _Counts]:
     """What it makes of a value: one it does not expect stands for the whole GPU, in silence."""
-    plain = [each for each in model.profiles.values() if not each.attributes]
-    listed = {each.name: each for each in plain if each.compute_slices != 4}  # noqa: PLR2004  (4g is not in its table)
-    by_number = {str(each.max_count): each for each in listed.values()}
+    plain = [profile for profile in model.profiles.values() if not profile.attributes]
+    listed = {profile.name: profile for profile in plain if profile.compute_slices != 4}  # noqa: PLR2004  (4g is not in its table)
+    by_number = {str(profile.max_count): profile for profile in listed.values()}
     profile = listed.get(given) or by_number.get(given) or by_number["1"]
     said = f"{profile.name} x {profile.max_count} on each GPU"
     if given not in listed and given not in by_number:

@@ -49,11 +49,16 @@ class Configuration:
         A resource that is listed twice gets the shares of both entries, and as they are numbered
         from 0, that is as many as the larger says.
         """
-        return max((each.replicas for each in self.resources if each.name == resource), default=1)
+        return max(
+            (replicated.replicas for replicated in self.resources if replicated.name == resource),
+            default=1,
+        )
 
     def replicas_in_labels(self, resource: str) -> int:
         """The same as feature discovery has it, which goes by the first entry."""
-        return next((each.replicas for each in self.resources if each.name == resource), 1)
+        return next(
+            (replicated.replicas for replicated in self.resources if replicated.name == resource), 1
+        )
 
 
 def read(text: str, mig_strategy: str | None = None) -> Configuration:
@@ -73,7 +78,7 @@ def read(text: str, mig_strategy: str | None = None) -> Configuration:
     return Configuration(
         found.mig_strategy,
         _STRATEGIES[found.sharing],
-        tuple(Replicated(*each) for each in found.listed),
+        tuple(Replicated(*entry) for entry in found.listed),
         found.renamed,
         found.refuses_several,
         found.mps_root,

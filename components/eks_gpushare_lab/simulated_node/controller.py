@@ -238,9 +238,9 @@ class SimulatedNodes:
         simulated.commit()
         if not change and not relabel:
             self._remove_taint(node)
-        for each in (*simulated.instances.values(), simulated.manager):
-            if each is not None:
-                self._publish(each)
+        for program in (*simulated.instances.values(), simulated.manager):
+            if program is not None:
+                self._publish(program)
         if simulated.shares_by_mps:
             self._serve(simulated)
 
@@ -277,7 +277,7 @@ class SimulatedNodes:
         """The spec of the cluster's ClusterPolicy; kept, since a stack sets it once."""
         if self._policy is None:
             listed = self._client.get(operator.POLICIES) or {}
-            specs = [each["spec"] for each in listed.get("items") or ()]
+            specs = [claim["spec"] for claim in listed.get("items") or ()]
             self._policy = specs[0] if specs else None
         return self._policy
 

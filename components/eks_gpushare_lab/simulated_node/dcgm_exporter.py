@@ -85,12 +85,12 @@ def options_of(pod: Object) -> Options:
     """The options of an exporter by its pod."""
     given = environment_of(pod, EXPORTER)
     names = given.get("NVIDIA_RESOURCE_NAMES", "")
-    images = [each.get("image") or "" for each in pod["spec"]["containers"]]
+    images = [container.get("image") or "" for container in pod["spec"]["containers"]]
     found = re.search(r"dcgm-exporter:([0-9]+)\.([0-9]+)\.([0-9]+)", " ".join(images))
     old = found is not None and tuple(map(int, found.groups())) <= _OLD_LABEL
     return Options(
         virtual=_is_true(given.get("KUBERNETES_VIRTUAL_GPUS")),
-        resources=tuple(filter(None, (each.strip() for each in names.split(",")))),
+        resources=tuple(filter(None, (name.strip() for name in names.split(",")))),
         host_pid=bool(pod["spec"].get("hostPID")),
         pod_uid=_is_true(given.get("DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID")),
         hostname="Hostname" if old else "hostname",
@@ -150,11 +150,11 @@ def exposition(
     for unit in _units(machine):
         labels = _labels(machine, unit, options)
         holders = [
-            each
-            for each in machine.holdings
-            if each.device.whole == unit
-            and options.maps(each.resource)
-            and each.pod in machine.pods
+            holding
+            for holding in machine.holdings
+            if holding.device.whole == unit
+            and options.maps(holding.resource)
+            and holding.pod in machine.pods
         ]
         for name, value, by_pod in _values(machine, unit, options):
             for attributes, said in _told(name, value, by_pod, holders, machine, options):
@@ -164,9 +164,9 @@ def exposition(
                 )
                 lines[name].append(f"{name}{{{shown}}} {said}")
     found = []
-    for name, each in lines.items():
-        if each:
-            found += [f"# HELP {name} {_HELP[name]}", f"# TYPE {name} gauge", *each]
+    for name, item in lines.items():
+        if item:
+            found += [f"# HELP {name} {_HELP[name]}", f"# TYPE {name} gauge", *item]
     return "\n".join([*found, ""])
 
 
@@ -194,7 +194,7 @@ def _values(
         yield UTILISATION, f"{min(asked, FULL):.0f}", by_pod
     total = _memory_mib(machine, unit)
     used = min(sum(memory.values()), total)
-    by_pod = {uid: f"{each:.0f}" for uid, each in memory.items()} if seen else {}
+    by_pod = {uid: f"{item:.0f}" for uid, item in memory.items()} if seen else {}
     yield USED, f"{used:.0f}", by_pod
     yield FREE, f"{total - used:.0f}", {}
     yield ENGINE, f"{min(asked, FULL) / FULL:.6f}", {}
@@ -217,17 +217,17 @@ def _told(
         yield {}, value
         return
     if not options.virtual:
-        last = max(holders, key=lambda each: machine.pods[each.pod]["metadata"]["name"])
+        last = max(holders, key=lambda holder: machine.pods[holder.pod]["metadata"]["name"])
         yield _attributes(last, machine, with_uid=options.pod_uid), value
         return
     processes = name in _BY_PROCESS
     if processes:
         yield {}, value
-    for each in holders:
-        attributes = _attributes(each, machine, with_uid=processes or options.pod_uid)
-        if each.device.replica is not None:
-            attributes["vgpu"] = str(each.device.replica)
-        yield attributes, by_pod.get(each.pod, "0") if processes else value
+    for holder in holders:
+        attributes = _attributes(holder, machine, with_uid=processes or options.pod_uid)
+        if holder.device.replica is not None:
+            attributes["vgpu"] = str(holder.device.replica)
+        yield attributes, by_pod.get(holder.pod, "0") if processes else value
 
 
 def _attributes(holding: Holding, machine: ExporterMachine, *, with_uid: bool) -> dict[str, str]:
@@ -251,7 +251,9 @@ def _labels(machine: ExporterMachine, unit: Device, options: Options) -> dict[st
     if unit.instance is not None:
         instances = machine.gpus[unit.gpu].instances
         found["GPU_I_PROFILE"] = instances[unit.instance].profile
-        found["GPU_I_ID"] = str(_instance_ids([each.profile for each in instances])[unit.instance])
+        found["GPU_I_ID"] = str(
+            _instance_ids([instance.profile for instance in instances])[unit.instance]
+        )
     return {**found, options.hostname: machine.node}
 
 

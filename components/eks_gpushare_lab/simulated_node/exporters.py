@@ -118,7 +118,7 @@ class Exporters:
         if hardware is None:
             return None
         found = gpus.of_node(node, hardware.count)
-        pods = [each for each in self._watches.pods.all() if each["spec"].get("nodeName") == name]
+        pods = [pod for pod in self._watches.pods.all() if pod["spec"].get("nodeName") == name]
         configuration = self._configuration(name)
         with self._lock:
             manager = self._managers.setdefault(name, DeviceManager())
@@ -132,7 +132,7 @@ class Exporters:
     def series(self) -> str:
         """What annotations of workloads and ConfigMaps say besides."""
         watches = (*self._workloads.values(), self._watches.config_maps)
-        every = (each for watch in watches for each in watch.all())
+        every = (obj for watch in watches for obj in watch.all())
         return "".join(f"{text.strip()}\n" for text in (_note(e, SERIES) for e in every) if text)
 
     def settled(self) -> float:
@@ -152,9 +152,9 @@ class Exporters:
         self.scrape(name)
         manager = self._managers.get(name)
         held = manager.holdings if manager else ()
-        mine = (each for each in held if each.pod == pod["metadata"]["uid"])
+        mine = (share for share in held if share.pod == pod["metadata"]["uid"])
         options = options_of(exporter)
-        return next(filter(None, (unseen(each, options) for each in mine)), "")
+        return next(filter(None, (unseen(share, options) for share in mine)), "")
 
     def load(self, pod: Object) -> float:
         """Percent that a pod would use now if nobody else used its GPU."""
@@ -185,8 +185,8 @@ class Exporters:
     def _running(self, pod: Object) -> int:
         """Pods that run for the workload of a pod."""
         workload = workload_of(pod)
-        every = (each for each in self._watches.pods.all() if is_alive(each))
-        return max(1, sum(workload_of(each) == workload for each in every))
+        every = (pod for pod in self._watches.pods.all() if is_alive(pod))
+        return max(1, sum(workload_of(pod) == workload for pod in every))
 
     def _now(self, given: Object, key: str) -> float:
         """Percent of a load; its schedule began when its text was first seen."""

@@ -60,9 +60,9 @@ def of_node(node: Object, count: int) -> tuple[SimulatedGpu, ...]:
         return whole(count)
     return tuple(
         SimulatedGpu()
-        if each is None
-        else SimulatedGpu(mig=True, instances=tuple(MigInstance(*one) for one in each))
-        for each in json.loads(text)
+        if load is None
+        else SimulatedGpu(mig=True, instances=tuple(MigInstance(*one) for one in load))
+        for load in json.loads(text)
     )
 
 

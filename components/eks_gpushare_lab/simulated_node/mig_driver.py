@@ -71,17 +71,17 @@ def _profile(model: MigModel, name: str) -> Profile:
 
 def _check_sums(model: MigModel, profiles: Sequence[Profile]) -> None:
     """What has nothing to do with where an instance lies."""
-    compute = sum(each.compute_slices for each in profiles)
+    compute = sum(profile.compute_slices for profile in profiles)
     if compute > model.compute_slices:
         raise PartitionError(NO_ROOM)
     for profile in profiles:
         of_kind = [each for each in profiles if each.name == profile.name]
         group = profile.exclusive_group
-        in_group = [each for each in profiles if group and each.exclusive_group == group]
+        in_group = [profile for profile in profiles if group and profile.exclusive_group == group]
         if len(of_kind) > profile.max_count or len(in_group) > 1:
             raise PartitionError(NO_ROOM)
     for engine, there in model.engines.items():
-        if sum(each.engines.get(engine, 0) for each in profiles) > there:
+        if sum(profile.engines.get(engine, 0) for profile in profiles) > there:
             raise PartitionError(NO_ROOM)
 
 

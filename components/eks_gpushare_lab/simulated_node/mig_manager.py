@@ -191,7 +191,7 @@ class MigManager:
 
     def _switched(self, there: Mapping[str, str], value: str) -> dict[str, str]:
         """The labels of the programs, but for those that somebody has switched off."""
-        keys = [f"{DEPLOY}{each}" for each in _PAUSES]
+        keys = [f"{DEPLOY}{pause}" for pause in _PAUSES]
         keys += [_CLIENT] if there.get(_CLIENT) else []
         return {key: value for key in keys if there.get(key) != "false"}
 
@@ -211,6 +211,7 @@ def _uses_gpu(pod: Object) -> bool:
     if pod["status"].get("phase") not in {"Pending", "Running"}:
         return False
     limits = (
-        (each.get("resources") or {}).get("limits") or {} for each in pod["spec"]["containers"]
+        (container.get("resources") or {}).get("limits") or {}
+        for container in pod["spec"]["containers"]
     )
     return any(name.startswith("nvidia.com/") for limit in limits for name in limit)

@@ -205,7 +205,7 @@ def _item(item: Mapping[str, Any]) -> AppliedItem:
 def _devices(given: Any) -> tuple[int, ...] | None:
     if given == "all":
         return None
-    if isinstance(given, list) and all(type(each) is int for each in given):
+    if isinstance(given, list) and all(type(index) is int for index in given):
         return tuple(given)
     raise SpecError(f"unmarshal error: invalid string input for 'devices': {given}")
 
@@ -214,7 +214,7 @@ def _filters(given: Any) -> tuple[str, ...]:
     if given is None or given == "":
         return ()
     filters = given if isinstance(given, list) else [given]
-    if not all(isinstance(each, str) for each in filters):
+    if not all(isinstance(filter_, str) for filter_ in filters):
         raise SpecError("unmarshal error: device-filter is no string")
     return tuple(filters)
 

@@ -89,7 +89,7 @@ def changes(there: Mapping[str, str], policy: Policy) -> Changes:
     """What the operator changes of the labels of a node."""
     labels: Changes = {}
     present = there.get(_PRESENT) == "true"
-    has_gpus = any(there.get(f"{_FEATURE}{each}.present") == "true" for each in _CLASSES)
+    has_gpus = any(there.get(f"{_FEATURE}{class_}.present") == "true" for class_ in _CLASSES)
     if has_gpus and not present:
         labels[_PRESENT] = "true"
     if present and not has_gpus:

@@ -98,7 +98,9 @@ def pod_status(pod: Object, trouble: Any) -> Object | None:
     ready = trouble is None
     return {
         "status": {
-            "containerStatuses": [{**each, "ready": ready, "state": state} for each in statuses],
+            "containerStatuses": [
+                {**status, "ready": ready, "state": state} for status in statuses
+            ],
             "conditions": _conditions(pod, ready=ready),
         }
     }
@@ -154,4 +156,4 @@ def _conditions(pod: Object, *, ready: bool, reason: str = "", message: str = ""
         value["reason"] = reason or "ContainersNotReady"
         if message:
             value["message"] = message
-    return [*kept, *({"type": each, **value} for each in _READY)]
+    return [*kept, *({"type": condition, **value} for condition in _READY)]

@@ -135,7 +135,7 @@ def is_alive(pod: Object) -> bool:
 
 def _is_gated(pod: Object) -> bool:
     before = pod["spec"].get("initContainers") or ()
-    return any(each["name"] == _GATE for each in before)
+    return any(gate["name"] == _GATE for gate in before)
 
 
 def _command(container: dict[str, Any]) -> str:
@@ -147,9 +147,9 @@ def _command(container: dict[str, Any]) -> str:
 
 
 def _environment(container: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for each in container.get("env") or ():
-        if "valueFrom" not in each:  # an empty value is left out by the API server, and set
-            yield each["name"], each.get("value") or ""
+    for variable in container.get("env") or ():
+        if "valueFrom" not in variable:  # an empty value is left out by the API server, and set
+            yield variable["name"], variable.get("value") or ""
 
 
 def _config_map(pod: Object, manager: dict[str, Any] | None, folder: str) -> str | None:

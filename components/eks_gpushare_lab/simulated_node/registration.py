@@ -76,9 +76,9 @@ def _of_bottlerocket(settings: Mapping[str, Any]) -> Registration:
     kubernetes = settings.get("settings", {}).get("kubernetes", {})
     labels = {str(key): str(value) for key, value in kubernetes.get("node-labels", {}).items()}
     taints = [
-        _taint(key, *str(each).rpartition(":")[::2])
+        _taint(key, *str(value).rpartition(":")[::2])
         for key, values in kubernetes.get("node-taints", {}).items()
-        for each in ([values] if isinstance(values, str) else values)
+        for value in ([values] if isinstance(values, str) else values)
     ]
     return Registration(labels, tuple(taints))
 
@@ -89,19 +89,19 @@ def _of_nodeadm(text: str) -> Registration:
     taints: list[dict[str, str]] = []
     for document in _node_configs(text):
         kubelet = ((document.get("spec") or {}).get("kubelet")) or {}
-        flags += [str(each) for each in kubelet.get("flags") or ()]
+        flags += [str(flag) for flag in kubelet.get("flags") or ()]
         configured = (kubelet.get("config") or {}).get("registerWithTaints")
         if configured is not None:
             taints = [
-                _taint(str(each["key"]), str(each.get("value") or ""), str(each["effect"]))
-                for each in configured
+                _taint(str(taint["key"]), str(taint.get("value") or ""), str(taint["effect"]))
+                for taint in configured
             ]
     labels: dict[str, str] = {}
     for value in _values(flags, _LABELS):
-        pairs = (each.partition("=") for each in value.split(",") if each)
+        pairs = (pair.partition("=") for pair in value.split(",") if pair)
         labels |= {key.strip(): text.strip() for key, _, text in pairs}
     for value in _values(flags, _TAINTS):  # a flag wins over the file, the last one alone
-        taints = [_of_flag(each) for each in value.split(",") if each]
+        taints = [_of_flag(taint) for taint in value.split(",") if taint]
     return Registration(labels, tuple(taints))
 
 

@@ -33,7 +33,9 @@ _PREFIXES = ("nvidia.com/gpu", "nvidia.com/mig-")
 
 def is_remover(pod: Object) -> bool:
     """Whether a pod runs that controller."""
-    words = [word for each in pod["spec"]["containers"] for word in each.get("command") or ()]
+    words = [
+        word for container in pod["spec"]["containers"] for word in container.get("command") or ()
+    ]
     return any(word.rpartition("/")[2] == _SCRIPT for word in words)
 
 

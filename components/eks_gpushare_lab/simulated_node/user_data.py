@@ -136,8 +136,8 @@ def _written(text: str, path: str) -> str:
 def _files(text: str, path: str) -> list[str]:
     """Texts of files that shell parts write, by a part of their path."""
     scripts = [script for kind, script in parts(text) if kind == SHELL]
-    found = (each for script in scripts for each in _HEREDOC.finditer(script))
-    return [each["text"] for each in found if path in each["line"]]
+    found = (match for script in scripts for match in _HEREDOC.finditer(script))
+    return [match["text"] for match in found if path in match["line"]]
 
 
 def toml(text: str) -> dict[str, Any] | None:

@@ -84,11 +84,11 @@ def _packed(path: Path) -> bytes:
     if path.stat().st_size > _MOST_ARCHIVE:
         return b""
     with tarfile.open(path, "r:gz") as archive:
-        for number, each in enumerate(archive):
+        for number, member in enumerate(archive):
             if number > _MOST_ENTRIES:
                 break
-            if each.isfile() and re.fullmatch(r"(\./)?[^/]+/Chart\.yaml", each.name):
-                found = archive.extractfile(each)
+            if member.isfile() and re.fullmatch(r"(\./)?[^/]+/Chart\.yaml", member.name):
+                found = archive.extractfile(member)
                 return b"" if found is None else found.read(_MOST_BYTES)
     return b""
 
@@ -115,15 +115,15 @@ def chart_values(props: Any) -> Any:
 
 
 def _given(props: Any, key: str) -> Any:
-    return item_of(props, key) if any(key == each for each in props) else None
+    return item_of(props, key) if any(key == known for known in props) else None
 
 
 def _files(props: Any) -> Iterator[Any]:
     given = _given(props, "valueYamlFiles")
     if given is UNKNOWN:
         yield UNKNOWN
-    for each in items(given):
-        content = _content(each)
+    for item in items(given):
+        content = _content(item)
         yield UNKNOWN if content is UNKNOWN else _loaded(content)
 
 

@@ -124,7 +124,7 @@ class _Clusters:
             for key in ("kubeconfig", "context", "clusterIdentifier", "cluster")
             if isinstance(value := peek(provider.props, key), str)
         ]
-        names = {**self.names, **{each.removeprefix("name:"): each for each in of_nodes}}
+        names = {**self.names, **{name.removeprefix("name:"): name for name in of_nodes}}
         for name, cluster in names.items():
             if any(_says(text, name) for text in told):
                 return cluster
@@ -137,17 +137,19 @@ class _Clusters:
         """The one cluster among what resources depend on, nearest first; nothing for several."""
         layer, seen = list(start), set[str]()
         for _ in range(_FARTHEST):
-            found = {each.urn for each in layer if each.resource_type == AWS_CLUSTER}
+            found = {resource.urn for resource in layer if resource.resource_type == AWS_CLUSTER}
             if found:
                 return found.pop() if len(found) == 1 else ""
-            seen |= {each.urn for each in layer}
-            layer = [used for each in layer for used in each.dependencies if used.urn not in seen]
+            seen |= {resource.urn for resource in layer}
+            layer = [
+                used for resource in layer for used in resource.dependencies if used.urn not in seen
+            ]
         return ""
 
 
 def _names(cluster: PolicyResource) -> list[Any]:
     found = [peek(cluster.props, key) for key in ("name", "arn", "id")]
-    return [each for each in found if each]
+    return [name for name in found if name]
 
 
 def _above(resource: PolicyResource) -> list[PolicyResource]:
@@ -157,7 +159,7 @@ def _above(resource: PolicyResource) -> list[PolicyResource]:
     while parent is not None:
         found.append(parent)
         parent = parent.parent
-    return [used for each in found for used in each.dependencies]
+    return [used for resource in found for used in resource.dependencies]
 
 
 def _says(text: str, name: str) -> bool:
@@ -176,16 +178,18 @@ def _matched(
 
     `telling` are objects that GPU nodes need: their cluster is the one that has such nodes.
     """
-    of_nodes, of_objects = (dict.fromkeys(filter(None, each.values())) for each in (nodes, objects))
-    strange_nodes = [each for each in of_nodes if each not in of_objects]
-    strange_objects = [each for each in of_objects if each not in of_nodes]
-    of_telling = [each for each in strange_objects if each in {objects.get(urn) for urn in telling}]
+    of_nodes, of_objects = (
+        dict.fromkeys(filter(None, names.values())) for names in (nodes, objects)
+    )
+    strange_nodes = [name for name in of_nodes if name not in of_objects]
+    strange_objects = [name for name in of_objects if name not in of_nodes]
+    of_telling = [obj for obj in strange_objects if obj in {objects.get(urn) for urn in telling}]
     same: dict[str, str] = {}
     for strange in (strange_objects, of_telling):
         if len(strange) == 1 and (len(strange_nodes) == 1 or (not same and len(of_objects) == 1)):
             same |= dict.fromkeys(strange_nodes, strange[0])
             break
-    left = {same.get(each, each) for each in (*of_nodes, *of_objects)}
+    left = {same.get(name, name) for name in (*of_nodes, *of_objects)}
     if len(left) == 1:
         same[_ANY] = next(iter(left))
     return {urn: same.get(name, name) for urn, name in {**nodes, **objects}.items()}

@@ -53,13 +53,16 @@ def edge_check(policy: str, *, stack_file: str = "", likely: Collection[str] = (
     def look(args: StackValidationArgs) -> Iterator[StackViolation | Unjudged]:
         refuse_blanks(args)
         program = program_of(args.resources)
-        for each in program.judgements():
-            if each.rule.id not in wanted:
+        for problem in program.judgements():
+            if problem.rule.id not in wanted:
                 continue
-            if isinstance(each, NotSeen):
-                yield Unjudged(each.what.rstrip("."))
-            elif each.rule.id in always or (each.severity or each.rule.severity) in severities:
-                yield _said(each, stack_file)
+            if isinstance(problem, NotSeen):
+                yield Unjudged(problem.what.rstrip("."))
+            elif (
+                problem.rule.id in always
+                or (problem.severity or problem.rule.severity) in severities
+            ):
+                yield _said(problem, stack_file)
 
     return look
 

@@ -99,7 +99,7 @@ class _Reader:
         telling = [urn for urn, found in charts.items() if any(c.of_gpus for c in found)]
         clusters = clusters_of(self.resources, telling)
         self.found += nodes_of(self.resources, clusters)
-        objects = {id(each): found for each, found in objects_of_stack(self.resources)}
+        objects = {id(resource): found for resource, found in objects_of_stack(self.resources)}
         for resource in self.resources:
             if not resource.resource_type.startswith("kubernetes:"):
                 continue
@@ -152,7 +152,7 @@ class _Reader:
         self._read(document, cluster)
 
     def _read(self, document: Document, cluster: str) -> None:
-        reader = next((each for each in CLUSTER_READERS if each.matches(document)), None)
+        reader = next((reader for reader in CLUSTER_READERS if reader.matches(document)), None)
         if reader is None:
             return
         read = reader.read(document)

@@ -38,7 +38,7 @@ def gives_gpus(pool: Mapping[str, Any]) -> bool | None:
     requirements = at(template, "spec", "requirements")
     if requirements is UNKNOWN or UNKNOWN in items(requirements):
         return None
-    verdicts = [_asks_for_gpus(each) for _, each in mappings(requirements)]
+    verdicts = [_asks_for_gpus(requirement) for _, requirement in mappings(requirements)]
     if True in verdicts:
         return True
     return None if None in verdicts else False
@@ -49,7 +49,9 @@ def _is_marked(template: Any) -> bool:
     labels = at(template, "metadata", "labels")
     keys = [str(key) for key in labels] if isinstance(labels, dict) else []
     for part in ("taints", "startupTaints"):
-        keys += [str(each.get("key")) for _, each in mappings(at(template, "spec", part))]
+        keys += [
+            str(requirement.get("key")) for _, requirement in mappings(at(template, "spec", part))
+        ]
     return any(key.startswith("nvidia.com/") for key in keys)
 
 

@@ -19,5 +19,7 @@ KARPENTER = (
 NODES = (*NODE_TOKENS, KARPENTER[0])
 """What makes nodes."""
 
-WORKLOADS = tuple(f"kubernetes:{each.group or 'core'}/v1:{each.kind}" for each in POD_TEMPLATES)
+WORKLOADS = tuple(
+    f"kubernetes:{template.group or 'core'}/v1:{template.kind}" for template in POD_TEMPLATES
+)
 """What makes pods."""

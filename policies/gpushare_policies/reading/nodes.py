@@ -64,7 +64,7 @@ def _source(resource: PolicyResource) -> Source:
 
 
 def _get(props: Any, key: str) -> Any:
-    return item_of(props, key) if any(key == each for each in props) else None
+    return item_of(props, key) if any(key == known for known in props) else None
 
 
 def _managed(resource: PolicyResource, cluster: str) -> Nodes:
@@ -98,8 +98,8 @@ def _scaling(resource: PolicyResource, cluster: str) -> Nodes:
     taints = _get(props, "taints")
     if isinstance(taints, dict):
         taints = [
-            UNKNOWN if each is UNKNOWN else {**(each if isinstance(each, dict) else {}), "key": key}
-            for key, each in taints.items()
+            UNKNOWN if item is UNKNOWN else {**(item if isinstance(item, dict) else {}), "key": key}
+            for key, item in taints.items()
         ]
     tags = _get(props, "autoScalingGroupTags")
     return Nodes(
@@ -124,12 +124,12 @@ def _group(resource: PolicyResource, cluster: str) -> Nodes | None:
         return None
     props = resource.props
     listed = _get(props, "tags")
-    tags = [(text(each.get("key")), text(each.get("value"))) for _, each in mappings(listed)]
+    tags = [(text(tag.get("key")), text(tag.get("value"))) for _, tag in mappings(listed)]
     if not makes_nodes(tags):
         return None
     mixed = at(_get(props, "mixedInstancesPolicy"), "launchTemplate", "overrides")
     template = _template(resource)
-    types = [at(each, "instanceType") for each in items(mixed)]
+    types = [at(item, "instanceType") for item in items(mixed)]
     return Nodes(
         source=_source(resource),
         name=text(_get(props, "name"), name_of(resource.urn)),
@@ -165,7 +165,7 @@ def _template(resource: PolicyResource) -> Any:
 def _types(given: Any, template: Any) -> Any:
     if given is UNKNOWN or UNKNOWN in items(given):
         return UNKNOWN
-    found = tuple(str(each) for each in items(given))
+    found = tuple(str(item) for item in items(given))
     if found:
         return found
     of_template = at(template, "instanceType")
@@ -183,10 +183,10 @@ def _taints(value: Any) -> Any:
     if value is UNKNOWN or UNKNOWN in items(value):
         return UNKNOWN
     found = [
-        (text(each.get("key")), text(each.get("value")), text(each.get("effect")))
-        for _, each in mappings(value)
+        (text(entry.get("key")), text(entry.get("value")), text(entry.get("effect")))
+        for _, entry in mappings(value)
     ]
-    if any(UNKNOWN in each for each in found):
+    if any(UNKNOWN in entry for entry in found):
         return UNKNOWN
     return tuple(
         NodeTaint(key, of, _EFFECTS.get(effect.replace("_", "").lower(), effect))

@@ -73,7 +73,9 @@ def kind_of(token: str) -> tuple[Kind, str, str] | None:
     group, _, version = module.rpartition("/")
     if not kind or group == _HELM:
         return None
-    wrapped = next((each for each in (_PATCH, _LIST) if kind.endswith(each) and kind != each), "")
+    wrapped = next(
+        (suffix for suffix in (_PATCH, _LIST) if kind.endswith(suffix) and kind != suffix), ""
+    )
     if kind == _LIST:
         wrapped = _LIST
     group = "" if group == "core" else group
@@ -90,8 +92,8 @@ def objects_of(token: str, props: Any) -> Iterator[KubernetesObject]:
         listed = item_of(props, "items") if any(key == "items" for key in props) else None
         if listed is UNKNOWN:
             yield KubernetesObject(kind, version, {"metadata": UNKNOWN, "spec": UNKNOWN})
-        for index, each in mappings(listed):
-            yield _listed(kind, version, each, ("items", index))
+        for index, obj in mappings(listed):
+            yield _listed(kind, version, obj, ("items", index))
         return
     yield KubernetesObject(kind, version, _body_of(props), patch=wrapped == _PATCH)
 
@@ -101,7 +103,10 @@ def objects_of_stack(
     resources: Sequence[PolicyResource],
 ) -> Sequence[tuple[PolicyResource, Sequence[KubernetesObject]]]:
     """The resources of a stack that are Kubernetes objects, each with its objects."""
-    read = ((each, tuple(objects_of(each.resource_type, each.props))) for each in resources)
+    read = (
+        (resource, tuple(objects_of(resource.resource_type, resource.props)))
+        for resource in resources
+    )
     return [(resource, objects) for resource, objects in read if objects]
 
 

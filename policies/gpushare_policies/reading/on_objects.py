@@ -94,9 +94,9 @@ class ObjectChecks(Mapping[str, "Check"]):
         return own or (self._theirs if is_theirs(kind) else None)
 
     def _run(self, args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
-        for each in objects_of(args.resource_type, args.props):
-            check = self._check_of(each.kind)
-            subject = Subject(each, args)
+        for obj in objects_of(args.resource_type, args.props):
+            check = self._check_of(obj.kind)
+            subject = Subject(obj, args)
             for said in check(subject) if check is not None else ():
                 if isinstance(said, Unjudged):
                     yield Unjudged(f"{said.what} of {subject.title}")

@@ -46,9 +46,9 @@ def items(value: Any) -> Sequence[Any]:
 
 def mappings(value: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The items of a list that are mappings, with their places."""
-    for index, each in enumerate(items(value)):
-        if isinstance(each, Mapping):
-            yield index, each
+    for index, inner in enumerate(items(value)):
+        if isinstance(inner, Mapping):
+            yield index, inner
 
 
 def text(value: Any, otherwise: str = "") -> Any:

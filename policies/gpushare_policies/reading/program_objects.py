@@ -35,9 +35,9 @@ def objects_in(
     """The objects of some kinds, in the order in which they were registered."""
     clusters = clusters_of(resources)
     for resource, objects in objects_of_stack(resources):
-        for each in objects:
-            if each.kind in kinds:
-                namespace = each.namespace
+        for obj in objects:
+            if obj.kind in kinds:
+                namespace = obj.namespace
                 if namespace is None:
                     namespace = kubernetes_namespace(resource)
-                yield PlacedObject(each, clusters.get(resource.urn, ""), namespace, resource.urn)
+                yield PlacedObject(obj, clusters.get(resource.urn, ""), namespace, resource.urn)

@@ -77,18 +77,18 @@ def _tenant_namespaces(
     """
     spaces: list[tuple[str, TenantNamespace]] = []
     others: list[PlacedObject] = []
-    for each in objects_in(resources, (_NAMESPACE, *kinds)):
-        if each.object.kind != _NAMESPACE:
-            others.append(each)
+    for obj in objects_in(resources, (_NAMESPACE, *kinds)):
+        if obj.object.kind != _NAMESPACE:
+            others.append(obj)
             continue
-        labels = at(each.object.body, "metadata", "labels")
+        labels = at(obj.object.body, "metadata", "labels")
         if _is_tenant(labels, label):
-            spaces.append((each.cluster, TenantNamespace(each.object.name, each.urn, labels)))
+            spaces.append((obj.cluster, TenantNamespace(obj.object.name, obj.urn, labels)))
     for cluster, space in spaces:
-        for each in others:
-            sure = UNKNOWN not in (each.namespace, space.name)
-            if each.cluster == cluster and (each.namespace == space.name or not sure):
-                space.objects.append(_whole(each.object))
+        for obj in others:
+            sure = UNKNOWN not in (obj.namespace, space.name)
+            if obj.cluster == cluster and (obj.namespace == space.name or not sure):
+                space.objects.append(_whole(obj.object))
         yield space
 
 

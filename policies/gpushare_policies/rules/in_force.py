@@ -18,8 +18,8 @@ _WORDS = "Remove what has ended or is for nothing from `exemptions` of the rule 
 
 def _exemptions(_args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     # It comes last in the pack, so every other rule has run.
-    for each in tuple(LEDGER.exempted):
-        yield str(each), each.urn
+    for exempted in tuple(LEDGER.exempted):
+        yield str(exempted), exempted.urn
     for said in tuple(LEDGER.over()):
         yield said, ""
 

@@ -58,13 +58,13 @@ def _of_pod(workload: Workload) -> Iterator[Problem]:
 
 
 def _amount(workload: Workload, request: Request) -> Iterator[Problem]:
-    given = [each for each in (request.request, request.limit) if each is not None]
+    given = [amount for amount in (request.request, request.limit) if amount is not None]
     if not given or UNKNOWN in given:
         return
-    amounts = [_quantity(each) for each in given]
+    amounts = [_quantity(amount) for amount in given]
     name = at_start(workload.source.name)
     asked = f"{name} asks for {text(given[0])} of {request.resource}"
-    if any(each is None or each.denominator != 1 or each < 0 for each in amounts):
+    if any(fraction is None or fraction.denominator != 1 or fraction < 0 for fraction in amounts):
         fix = "Ask for 1: the nodes decide of how large a part of a GPU one is."
         yield Problem(AMOUNT, workload.source, request.place, f"{asked}, no whole number.", fix)
     elif request.limit is None and amounts != [0]:
@@ -104,7 +104,7 @@ def as_many_as_there_are(inventory: Inventory) -> Iterator[Judgement]:
             may_be_on = ground.places(workload, requests).offers
             for request in requests:
                 yield from _several(workload, request, may_be_on or every)
-            for resource in dict.fromkeys(each.resource for each in requests):
+            for resource in dict.fromkeys(request.resource for request in requests):
                 yield from _too_many(workload, resource, requests, may_be_on)
 
 
@@ -142,7 +142,9 @@ def _too_many(
     workload: Workload, resource: str, requests: Sequence[Request], having: Sequence[Offer]
 ) -> Iterator[Problem]:
     # Of nodes that the pods may be on; what keeps them off all others is said elsewhere.
-    counts = [None if each.resources is None else each.resources.get(resource) for each in having]
+    counts = [
+        None if offer.resources is None else offer.resources.get(resource) for offer in having
+    ]
     known = [count for count in counts if count is not None]
     if not having or len(known) < len(having):
         return

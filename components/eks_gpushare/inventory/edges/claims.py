@@ -64,8 +64,10 @@ def claims_are_served(inventory: Inventory) -> Iterator[Judgement]:
     """What claims and classes say, each by itself and with the driver's chart."""
     for cluster in inventory.clusters():
         every = inventory.of(DeviceClaim, cluster)
-        charts = [each for each in inventory.of(Release, cluster) if each.chart in DRIVER_CHARTS]
-        classes = [each.name for each in every if each.kind == "DeviceClass"]
+        charts = [
+            release for release in inventory.of(Release, cluster) if release.chart in DRIVER_CHARTS
+        ]
+        classes = [claim.name for claim in every if claim.kind == "DeviceClass"]
         for claim in every:
             above: FieldPath = (
                 ("spec",) if claim.kind != "ResourceClaimTemplate" else ("spec", "spec")
@@ -86,12 +88,12 @@ def claims_are_served(inventory: Inventory) -> Iterator[Judgement]:
 
 
 def _asked(place: FieldPath, devices: Any) -> Iterator[_Asked]:
-    for number, each in enumerate(items(at(devices, "requests"))):
+    for number, request in enumerate(items(at(devices, "requests"))):
         where = (*place, "requests", number)
         for key in ((), ("exactly",)):
-            if (found := at(each, *key, "deviceClassName")) is not None:
+            if (found := at(request, *key, "deviceClassName")) is not None:
                 yield _Asked((*where, *key, "deviceClassName"), found)
-        for index, one in enumerate(items(at(each, "firstAvailable"))):
+        for index, one in enumerate(items(at(request, "firstAvailable"))):
             if (found := at(one, "deviceClassName")) is not None:
                 yield _Asked((*where, "firstAvailable", index, "deviceClassName"), found)
 
@@ -129,11 +131,11 @@ def _shape(claim: DeviceClaim, place: FieldPath, devices: Any) -> Iterator[Probl
     old = claim.version == "v1beta1"
     if has_unknown(at(devices, "requests")):
         return
-    for number, each in enumerate(items(at(devices, "requests"))):
-        if not isinstance(each, dict):
+    for number, request in enumerate(items(at(devices, "requests"))):
+        if not isinstance(request, dict):
             continue
         where = (*place, "requests", number)
-        if claim.version in {"v1", "v1beta2"} and "deviceClassName" in each:
+        if claim.version in {"v1", "v1beta2"} and "deviceClassName" in request:
             yield Problem(
                 CLAIM_SHAPE,
                 claim.source,
@@ -141,7 +143,7 @@ def _shape(claim: DeviceClaim, place: FieldPath, devices: Any) -> Iterator[Probl
                 f"{title} has deviceClassName in a request itself, as v1beta1 had it.",
                 f"Write it below exactly: of resource.k8s.io/{claim.version}.",
             )
-        elif old and "exactly" in each:
+        elif old and "exactly" in request:
             yield Problem(
                 CLAIM_SHAPE,
                 claim.source,
@@ -165,10 +167,10 @@ def _shape(claim: DeviceClaim, place: FieldPath, devices: Any) -> Iterator[Probl
 
 def _names(devices: Any) -> Iterator[str]:
     """What parts of a claim may call its requests."""
-    for each in items(at(devices, "requests")):
-        if isinstance(name := at(each, "name"), str):
+    for item in items(at(devices, "requests")):
+        if isinstance(name := at(item, "name"), str):
             yield name
-            below = (at(one, "name") for one in items(at(each, "firstAvailable")))
+            below = (at(one, "name") for one in items(at(item, "firstAvailable")))
             yield from (f"{name}/{one}" for one in below if isinstance(one, str))
 
 
@@ -179,8 +181,8 @@ def _configs(
     if has_unknown(configs):
         what = f"the settings of {claim.source.name}"
         yield NotSeen(BAD_CONFIG, claim.source, what)
-    for number, each in enumerate(items(configs)):
-        opaque = at(each, "opaque")
+    for number, config in enumerate(items(configs)):
+        opaque = at(config, "opaque")
         where = (*place, number, "opaque")
         for found in config_problems(at(opaque, "driver"), at(opaque, "parameters")):
             path = (*where, *found.place)
@@ -224,24 +226,26 @@ def _is_on(chart: Release, gate: str) -> bool | None:
     if chart.version is UNKNOWN:
         return None
     given = [at(chart.values, "featureGates", each) for each in (gate, "AllAlpha")]
-    return None if UNKNOWN in given else any(each is True or each == "true" for each in given)
+    return None if UNKNOWN in given else any(value is True or value == "true" for value in given)
 
 
 @edge(NO_CLAIM)
 def pods_have_their_claims(inventory: Inventory) -> Iterator[Judgement]:
     """Those that they list, and those that their containers use."""
     for cluster in inventory.clusters():
-        every = [each for each in inventory.of(DeviceClaim, cluster) if each.kind != "DeviceClass"]
+        every = [
+            claim for claim in inventory.of(DeviceClaim, cluster) if claim.kind != "DeviceClass"
+        ]
         for workload in inventory.of(Workload, cluster):
             listed = at(workload.spec, "resourceClaims")
             if listed is not None and workload.kind != PART_OF_POD and has_unknown(workload.spec):
                 what = f"the claims of {workload.source.name}"
                 yield NotSeen(NO_CLAIM, workload.source, what)
             yield from _of_containers(workload, listed)
-            for number, each in enumerate(items(listed)):
+            for number, claim in enumerate(items(listed)):
                 for kind, key in _KEYS.items():
                     place = (*workload.spec_path, "resourceClaims", number, key)
-                    yield from _named(inventory, workload, every, at(each, key), kind, place)
+                    yield from _named(inventory, workload, every, at(claim, key), kind, place)
 
 
 def _named(
@@ -254,21 +258,21 @@ def _named(
 ) -> Iterator[Problem]:
     if not isinstance(name, str):
         return
-    within = [each for each in every if _may_share(each, workload)]
-    if any(each.kind == kind and each.name in (name, UNKNOWN) for each in within):
+    within = [claim for claim in every if _may_share(claim, workload)]
+    if any(claim.kind == kind and claim.name in (name, UNKNOWN) for claim in within):
         return
     title = at_start(workload.source.name)
     severity = if_missing(inventory)
     but, fix = "is not there", f"Make it, in the namespace of {workload.source.name}."
-    of_kind = [each for each in every if each.kind == kind]
-    if spaces := dict.fromkeys(str(each.namespace) for each in of_kind if each.name == name):
+    of_kind = [claim for claim in every if claim.kind == kind]
+    if spaces := dict.fromkeys(str(claim.namespace) for claim in of_kind if claim.name == name):
         but = f"is in the namespace {', '.join(spaces)}"
         fix, severity = "Put both into one namespace.", None
-    elif any(each.name == name for each in within):  # of the other kind
+    elif any(claim.name == name for claim in within):  # of the other kind
         other = next(key for key in _KEYS if key != kind)
         but, fix, severity = f"is a {other}", f"Write {_KEYS[other]}.", None
     else:
-        known = [each.name for each in of_kind if isinstance(each.name, str)]
+        known = [claim.name for claim in of_kind if isinstance(claim.name, str)]
         if near := get_close_matches(name, known, cutoff=_CLOSE):
             fix = f"Write {near[0]}, if that was meant."
     message = f"{title} uses the {kind} {name}, which {but}."
@@ -281,12 +285,12 @@ def _may_share(claim: DeviceClaim, workload: Workload) -> bool:
 
 
 def _of_containers(workload: Workload, listed: Any) -> Iterator[Problem]:
-    names = [at(each, "name") for each in items(listed)]
+    names = [at(item, "name") for item in items(listed)]
     if listed is UNKNOWN or UNKNOWN in names:
         return
     for where, container in containers(workload.spec):
-        for number, each in enumerate(items(at(container, "resources", "claims"))):
-            name = at(each, "name")
+        for number, claim in enumerate(items(at(container, "resources", "claims"))):
+            name = at(claim, "name")
             if isinstance(name, str) and name not in names:
                 have = ", ".join(map(str, names)) or "none"
                 yield Problem(

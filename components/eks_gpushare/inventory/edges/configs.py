@@ -104,8 +104,8 @@ def _old(configs: Configs) -> Iterator[Problem]:
     if history is None or version is None:
         return
     wanted: list[tuple[Ability, str]] = [("config", "configurations by ConfigMap")]
-    texts = [str(each) for _, each in pairs(configs.documents) if isinstance(each, str)]
-    if any(_shares_by_mps(each) for each in texts):
+    texts = [str(pair) for _, pair in pairs(configs.documents) if isinstance(pair, str)]
+    if any(_shares_by_mps(text) for text in texts):
         wanted.append(("mps", "sharing by MPS"))
     for ability, what in wanted:
         since = history.since[ability]
@@ -167,8 +167,10 @@ def _of_no_plugin(kinds: Sequence[NodeKind]) -> Iterator[Judgement]:
 
 def _anywhere(inventory: Inventory, plugins: Iterable[Daemon]) -> bool:
     """Whether another release of a plugin has configurations, as after an upgrade in a guide."""
-    found = [configs_of(inventory, each.item) for each in plugins if isinstance(each.item, Release)]
-    return any(each is None or each.is_there for each in found)
+    found = [
+        configs_of(inventory, daemon.item) for daemon in plugins if isinstance(daemon.item, Release)
+    ]
+    return any(config is None or config.is_there for config in found)
 
 
 def _map(inventory: Inventory, configs: Configs) -> Iterator[Judgement]:
@@ -182,7 +184,11 @@ def _map(inventory: Inventory, configs: Configs) -> Iterator[Judgement]:
         yield NotSeen(MAP_MISSING, release.source, f"whether there is the ConfigMap {name}")
         return
     place = value_place(release, (*config_paths(release), "name"))
-    elsewhere = [each for each in inventory.of(ConfigMap, release.cluster) if each.name == name]
+    elsewhere = [
+        config_map
+        for config_map in inventory.of(ConfigMap, release.cluster)
+        if config_map.name == name
+    ]
     if elsewhere:
         message = (
             f"{at_start(release.source.name)} is in the namespace {release.namespace}, and the "
@@ -287,21 +293,25 @@ def _without_label(configs: Configs, nodes: Nodes) -> Iterator[Problem]:
 def unused_maps(inventory: Inventory) -> Iterator[Judgement]:
     """ConfigMaps that look like what the plugin reads and that nothing names."""
     for cluster in inventory.clusters():
-        maps = [each for each in inventory.of(ConfigMap, cluster) if is_plugin_map(each)]
+        maps = [
+            config_map
+            for config_map in inventory.of(ConfigMap, cluster)
+            if is_plugin_map(config_map)
+        ]
         releases = [
-            each
-            for each in inventory.of(Release, cluster)
-            if chart_of(each.chart) in (PLUGIN_CHART, OPERATOR_CHART)
+            release
+            for release in inventory.of(Release, cluster)
+            if chart_of(release.chart) in (PLUGIN_CHART, OPERATOR_CHART)
         ]
         if not maps or not (releases or inventory.complete):
             continue
         names = _named(inventory, cluster, releases)
-        for each in maps:
-            if each.name is UNKNOWN or UNKNOWN in names:
-                what = "the name of" if each.name is UNKNOWN else "whether anything names"
-                yield NotSeen(MAP_UNUSED, each.source, f"{what} {each.source.name}")
-            elif each.name not in names:
-                yield _unused(each, releases)
+        for config_map in maps:
+            if config_map.name is UNKNOWN or UNKNOWN in names:
+                what = "the name of" if config_map.name is UNKNOWN else "whether anything names"
+                yield NotSeen(MAP_UNUSED, config_map.source, f"{what} {config_map.source.name}")
+            elif config_map.name not in names:
+                yield _unused(config_map, releases)
 
 
 def _named(inventory: Inventory, cluster: str, releases: Sequence[Release]) -> list[Any]:

@@ -50,17 +50,19 @@ class _Reach(NamedTuple):
     @property
     def is_meant(self) -> bool:
         """Whether its selectors are not for other nodes altogether."""
-        return not any(each.labels for each in self.landings)
+        return not any(landing.labels for landing in self.landings)
 
     @property
     def taint(self) -> NodeTaint | None:
         """The first taint that keeps it off."""
-        return next((taint for each in self.landings for taint in each.taints), None)
+        return next((taint for landing in self.landings for taint in landing.taints), None)
 
     @property
     def unsure(self) -> bool:
         """Whether its taints or tolerations are not known."""
-        return self.daemon.spec is UNKNOWN or any(each.unsure_of_taints for each in self.landings)
+        return self.daemon.spec is UNKNOWN or any(
+            landing.unsure_of_taints for landing in self.landings
+        )
 
 
 @edge(KEPT_OUT, UNLABELLED, NO_PLUGIN)
@@ -96,7 +98,7 @@ def _by_declaration(kinds: Iterable[NodeKind]) -> list[tuple[NodeKind, ...]]:
         # Labels given by hand say too little of a node: not its taints, nor its other labels.
         if not kind.is_partial:
             found.setdefault(id(kind.nodes), []).append(kind)
-    return [tuple(each) for each in found.values()]
+    return [tuple(alike) for alike in found.values()]
 
 
 def _reach(daemon: Daemon, kinds: Sequence[NodeKind], *, discovered: bool = True) -> _Reach:
@@ -119,7 +121,7 @@ def _plugin(
     inventory: Inventory, every: Sequence[Daemon], kinds: Sequence[NodeKind]
 ) -> Iterator[Judgement]:
     nodes = kinds[0].nodes
-    plugins = [each for each in every if each.role == "plugin"]
+    plugins = [daemon for daemon in every if daemon.role == "plugin"]
     if any(plugin.of_operator for plugin in plugins) and without_operands(nodes) is None:
         yield NotSeen(KEPT_OUT, nodes.source, f"the labels of {nodes.source.name}")
         return
@@ -147,12 +149,12 @@ def _after_discovery(
     inventory: Inventory, every: Sequence[Daemon], plugin: Daemon, kinds: Sequence[NodeKind]
 ) -> Iterator[Judgement]:
     """The plugin goes where NFD has found a GPU, so NFD's worker has to be there."""
-    workers = [_reach(each, kinds) for each in every if each.role == "nfd"]
-    meant = [each for each in workers if each.is_meant]
+    workers = [_reach(daemon, kinds) for daemon in every if daemon.role == "nfd"]
+    meant = [worker for worker in workers if worker.is_meant]
     nodes = kinds[0].nodes
     if not meant:
-        yield _unlabelled(inventory, plugin, kinds, [each.daemon for each in workers])
-    elif all(each.taint is not None for each in meant):
+        yield _unlabelled(inventory, plugin, kinds, [worker.daemon for worker in workers])
+    elif all(worker.taint is not None for worker in meant):
         why = (
             "It must: nodes without NFD's labels get no pod of the device plugin, and advertise "
             "no GPU."
@@ -160,8 +162,8 @@ def _after_discovery(
         # The operator takes the label away where NFD does not say so too.
         by_hand = "" if plugin.of_operator else f", or give the nodes the label {_LABEL}"
         yield _kept_out(KEPT_OUT, meant[0], kinds, why, by_hand)
-    elif all(each.taint or each.unsure or each.daemon.is_on is None for each in meant):
-        worker = next(each.daemon for each in meant if each.taint is None)
+    elif all(worker.taint or worker.unsure or worker.daemon.is_on is None for worker in meant):
+        worker = next(worker.daemon for worker in meant if worker.taint is None)
         what = _unknown(worker, nodes) if worker.is_on else f"whether {worker.title} is there"
         yield NotSeen(KEPT_OUT, nodes.source, what)
 
@@ -223,7 +225,7 @@ def _nobody(
         return  # somebody says so on purpose
     if plugins:
         reach = _reach(plugins[0], kinds)
-        wants = next(words for each in reach.landings for words in each.labels)
+        wants = next(words for landing in reach.landings for words in landing.labels)
         message = (
             f"No device plugin is for {nodes.source.name}: {plugins[0].title} wants {wants}. "
             "Without one the nodes advertise no GPU."
@@ -243,7 +245,7 @@ def _other(daemon: Daemon, kinds: Sequence[NodeKind]) -> Iterator[Judgement]:
     if daemon.of_operator:
         return  # as the plugin
     reach = _reach(daemon, kinds)
-    unsure = any(each.unsure_of_labels for each in reach.landings)
+    unsure = any(landing.unsure_of_labels for landing in reach.landings)
     if reach.is_meant and reach.taint is not None and not unsure:
         yield _kept_out(UNWATCHED, reach, kinds, "Without it nothing is told of these GPUs.")
 
@@ -252,9 +254,9 @@ def _kept_out(
     rule: Rule, reach: _Reach, kinds: Sequence[NodeKind], why: str, by_hand: str = ""
 ) -> Problem:
     daemon, nodes = reach.daemon, kinds[0].nodes
-    lacking = list(dict.fromkeys(taint for each in reach.landings for taint in each.taints))
+    lacking = list(dict.fromkeys(taint for landing in reach.landings for taint in landing.taints))
     wanted = [{"key": key, "operator": "Exists"} for key in dict.fromkeys(t.key for t in lacking)]
-    shown = ", ".join(f"{{key: {each['key']}, operator: Exists}}" for each in wanted)
+    shown = ", ".join(f"{{key: {toleration['key']}, operator: Exists}}" for toleration in wanted)
     return Problem(
         rule,
         daemon.source,
@@ -283,5 +285,5 @@ def _edits(daemon: Daemon, wanted: list[dict[str, str]]) -> tuple[Edit, ...]:
     if UNKNOWN in present:
         return ()
     if _written(daemon):
-        return tuple(Edit("append", daemon.place, each) for each in wanted)
+        return tuple(Edit("append", daemon.place, toleration) for toleration in wanted)
     return (Edit("set", daemon.place, [*present, *wanted]),)

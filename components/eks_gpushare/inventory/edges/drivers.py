@@ -48,9 +48,9 @@ def drivers(inventory: Inventory) -> Iterator[Judgement]:
     """Of nodes whose AMI is known."""
     for cluster in inventory.clusters():
         operators = [
-            each
-            for each in inventory.of(Release, cluster)
-            if chart_of(each.chart) == OPERATOR_CHART
+            release
+            for release in inventory.of(Release, cluster)
+            if chart_of(release.chart) == OPERATOR_CHART
         ]
         declared: dict[int, NodeKind] = {}
         for kind in gpu_nodes(inventory, cluster):
@@ -77,7 +77,7 @@ def drivers(inventory: Inventory) -> Iterator[Judgement]:
             for release in serving:
                 yield from _twice(release, nodes, brings)
             if brings is False and not any(
-                installs(each, "driver") is not False for each in serving
+                installs(release, "driver") is not False for release in serving
             ):
                 yield Problem(
                     NOWHERE,

@@ -41,9 +41,9 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
             for daemon in daemons(inventory, cluster)
             if daemon.role == "plugin" and daemon.is_on is not None
         ]
-        drivers = [each for each in inventory.of(Release, cluster) if gives_gpus(each)]
+        drivers = [release for release in inventory.of(Release, cluster) if gives_gpus(release)]
         for kind in _declared(inventory, cluster):
-            here = [each for each in every if _is_there(each, kind)]
+            here = [daemon for daemon in every if _is_there(daemon, kind)]
             yield from _two(kind, here)
             if here and drivers:
                 nodes = kind.nodes
@@ -115,16 +115,18 @@ def gives_gpus(release: Release) -> bool:
 def engines(inventory: Inventory) -> Iterator[Judgement]:
     """Exporters that start an engine each, the operator's own, and that of EKS's agent."""
     for cluster in inventory.clusters():
-        kinds = [each for each in _declared(inventory, cluster) if not each.serves_itself]
+        kinds = [kind for kind in _declared(inventory, cluster) if not kind.serves_itself]
         found = [
-            (each.source, what)
-            for each in inventory.of(Release, cluster)
-            for what in _engines_of(each, kinds)
+            (release.source, what)
+            for release in inventory.of(Release, cluster)
+            for what in _engines_of(release, kinds)
         ]
         found += [
-            (each.source, "the DCGM exporter")
-            for each in daemons(inventory, cluster)
-            if each.role == "exporter" and isinstance(each.item, Workload) and _starts_one(each)
+            (daemon.source, "the DCGM exporter")
+            for daemon in daemons(inventory, cluster)
+            if daemon.role == "exporter"
+            and isinstance(daemon.item, Workload)
+            and _starts_one(daemon)
         ]
         if len(found) < 2:  # noqa: PLR2004  (two)
             continue
@@ -146,7 +148,7 @@ def _engines_of(release: Release, kinds: Sequence[NodeKind]) -> Iterator[str]:
     if release.values is UNKNOWN:
         return
     if chart_of(chart) == EXPORTER_CHART:
-        arguments = [str(text(each)) for each in items(at(release.values, "arguments"))]
+        arguments = [str(text(item)) for item in items(at(release.values, "arguments"))]
         if not _uses_other(at(release.values, "extraEnv")) and "-r" not in arguments:
             yield "the DCGM exporter"
     elif chart_of(chart) == OPERATOR_CHART:
@@ -182,10 +184,10 @@ def _starts_one(exporter: Daemon) -> bool:
         given = [*items(at(container, "command")), *items(at(container, "args"))]
         if _uses_other(at(container, "env")) or UNKNOWN in given:
             return False
-        if any(str(each).startswith(("-r", "--remote-hostengine-info")) for each in given):
+        if any(str(argument).startswith(("-r", "--remote-hostengine-info")) for argument in given):
             return False
     return True
 
 
 def _uses_other(env: object) -> bool:
-    return any(at(each, "name") == REMOTE_ENGINE for each in items(env)) or has_unknown(env)
+    return any(at(item, "name") == REMOTE_ENGINE for item in items(env)) or has_unknown(env)

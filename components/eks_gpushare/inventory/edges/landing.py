@@ -47,8 +47,8 @@ def _judged(
     inventory: Inventory, workload: Workload, requests: Sequence[Request], ground: Grounds
 ) -> Iterator[Judgement]:
     missing = [request for request in requests if not ground.having([request]).offers]
-    for each in {each.resource: each for each in missing}.values():
-        yield _not_advertised(workload, each, ground.every)
+    for lack in {each.resource: each for each in missing}.values():
+        yield _not_advertised(workload, lack, ground.every)
     if missing:
         return
     found = ground.places(workload, requests)
@@ -102,10 +102,10 @@ def _not_advertised(workload: Workload, request: Request, every: Sequence[Offer]
 
 def _never_cut(workload: Workload, request: Request, every: Sequence[Offer]) -> Problem:
     """Of nodes whose GPUs cannot be cut so, whatever plugin they get."""
-    types = [each.kind.type.name for each in every if each.kind.type is not None]
+    types = [offer.kind.type.name for offer in every if offer.kind.type is not None]
     types = list(dict.fromkeys(types))
     shown = ", ".join(types[:_MOST_TYPES]) + (", ..." if len(types) > _MOST_TYPES else "")
-    pools = " and ".join(dict.fromkeys(each.kind.nodes.source.name for each in every))
+    pools = " and ".join(dict.fromkeys(offer.kind.nodes.source.name for offer in every))
     return Problem(
         NOT_ADVERTISED,
         workload.source,
@@ -154,12 +154,13 @@ def _kept_out(workload: Workload, place: Candidates, requests: Sequence[Request]
     nodes, taints = place.offer.kind.nodes, place.landing.taints
     wanted = [_toleration(taint.key, taint.effect) for taint in dict.fromkeys(taints)]
     shown = ", ".join(
-        "{" + ", ".join(f"{key}: {value}" for key, value in each.items()) + "}" for each in wanted
+        "{" + ", ".join(f"{key}: {value}" for key, value in toleration.items()) + "}"
+        for toleration in wanted
     )
     where = (*workload.spec_path, "tolerations")
     written = items(at(workload.spec, "tolerations"))
     edits = (
-        tuple(Edit("append", where, each) for each in wanted)
+        tuple(Edit("append", where, toleration) for toleration in wanted)
         if written
         else (Edit("set", where, wanted),)
     )

@@ -38,7 +38,9 @@ _LOCAL = ("localStorage", "local-disks")
 def _launches(inventory: Inventory) -> tuple[NodeLaunch, ...]:
     """Each once, whoever is started from it."""
     found = [*inventory.of(NodeLaunch), *(nodes.launch for nodes in inventory.of(Nodes))]
-    return tuple({each.source: each for each in found if isinstance(each, NodeLaunch)}.values())
+    return tuple(
+        {launch.source: launch for launch in found if isinstance(launch, NodeLaunch)}.values()
+    )
 
 
 @edge(TOKENS, HOPS)
@@ -119,11 +121,11 @@ def room(inventory: Inventory) -> Iterator[Judgement]:
             if told is UNKNOWN or launch.volumes is UNKNOWN:
                 yield NotSeen(ROOM, launch.source, f"the volumes of {launch.source.name}")
                 continue
-            if any(each in told for each in _LOCAL):
+            if any(flag in told for flag in _LOCAL):
                 continue
             seen.add(launch.source)
             sizes = [(volume.gib, volume) for volume in launch.volumes]
-            known = [(gib, each) for gib, each in sizes if gib is not None and gib is not UNKNOWN]
+            known = [(gib, size) for gib, size in sizes if gib is not None and gib is not UNKNOWN]
             # Bottlerocket has a small volume for itself and a large one for images.
             if not known or len(known) < len(sizes):
                 continue
@@ -147,7 +149,7 @@ def _gpu_nodes(inventory: Inventory, *provisioners: str) -> tuple[Nodes, ...]:
         for kind in gpu_nodes(inventory, cluster)
         if kind.nodes.provisioner in provisioners
     ]
-    return tuple({each.source: each for each in found}.values())
+    return tuple({nodes.source: nodes for nodes in found}.values())
 
 
 @edge(TAINTED)

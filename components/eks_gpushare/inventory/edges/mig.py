@@ -207,9 +207,9 @@ def managers(inventory: Inventory) -> Iterator[Judgement]:
             yield from _map(inventory, release)
             yield from _default(inventory, release)
         every = daemons(inventory, cluster)
-        if found or any(each.role == "migManager" for each in every):
+        if found or any(daemon.role == "migManager" for daemon in every):
             continue
-        plugins = [each for each in every if each.role == "plugin"]
+        plugins = [daemon for daemon in every if daemon.role == "plugin"]
         if not plugins and not inventory.complete:
             continue
         for nodes in inventory.of(Nodes, cluster):
@@ -240,8 +240,10 @@ def _map(inventory: Inventory, release: Release) -> Iterator[Judgement]:
         return
     place = value_place(release, ("migManager", "config", "name"))
     maps = inventory.of(ConfigMap, release.cluster)
-    named = [each for each in maps if each.name == name]
-    here = [each for each in named if may_be_same(each.namespace, release.namespace)]
+    named = [config_map for config_map in maps if config_map.name == name]
+    here = [
+        config_map for config_map in named if may_be_same(config_map.namespace, release.namespace)
+    ]
     if named and not here:
         message = (
             f"{at_start(release.source.name)} is in the namespace {release.namespace}, and the "
@@ -250,7 +252,7 @@ def _map(inventory: Inventory, release: Release) -> Iterator[Judgement]:
         )
         fix = f"Make the ConfigMap in the namespace {release.namespace}."
         yield Problem(MAP_MISSING, release.source, place, message, fix)
-    elif not here and not any(each.name is UNKNOWN for each in maps):
+    elif not here and not any(config_map.name is UNKNOWN for config_map in maps):
         message = (
             f"{at_start(release.source.name)} names the ConfigMap {name} for MIG manager, which is "
             "not here."

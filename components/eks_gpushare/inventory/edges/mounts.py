@@ -70,25 +70,25 @@ def _of_daemon(inventory: Inventory, workload: Workload) -> Iterator[Judgement]:
         yield NotSeen(MOUNT_MISSING, workload.source, f"what {title} mounts")
     missing: set[Any] = set()
     for use in _uses(workload):
-        for each in _judged(inventory, workload, use):
+        for problem in _judged(inventory, workload, use):
             # A ConfigMap that is not there is one mistake, wherever it is named.
-            if each.rule is not MOUNT_MISSING or use.name not in missing:
-                yield each
-            if each.rule is MOUNT_MISSING:
+            if problem.rule is not MOUNT_MISSING or use.name not in missing:
+                yield problem
+            if problem.rule is MOUNT_MISSING:
                 missing.add(use.name)
 
 
 def _runs_unknown(spec: Any) -> bool:
     listed = at(spec, "containers")
-    return listed is UNKNOWN or any(at(each, "image") is UNKNOWN for each in items(listed))
+    return listed is UNKNOWN or any(at(item, "image") is UNKNOWN for item in items(listed))
 
 
 def _is_vague(spec: Any) -> bool:
     """Whether pods may mount or read more than can be seen."""
     found = [at(spec, "volumes")]
-    for _, each in containers(spec):
-        found += [at(each, key) for key in ("volumeMounts", "envFrom", "command", "args")]
-        variables = at(each, "env")
+    for _, container in containers(spec):
+        found += [at(container, key) for key in ("volumeMounts", "envFrom", "command", "args")]
+        variables = at(container, "env")
         found += [variables if variables is UNKNOWN else None]
         for one in items(variables):
             found += [at(one, key) for key in ("name", "valueFrom")]
@@ -109,16 +109,16 @@ def _metrics(release: Release) -> _Use | None:
 def _uses(workload: Workload) -> Iterator[_Use]:
     """What the pods cannot start without."""
     every = list(containers(workload.spec))
-    used = [at(each, "name") for _, one in every for each in items(at(one, "volumeMounts"))]
+    used = [at(item, "name") for _, one in every for item in items(at(one, "volumeMounts"))]
     for index, volume in enumerate(items(at(workload.spec, "volumes"))):
         # A volume that no container mounts is not set up.
         if at(volume, "name") not in used and UNKNOWN not in used:
             continue
         place = (*workload.spec_path, "volumes", index)
         yield from _source(at(volume, "configMap"), (*place, "configMap"))
-        for number, each in enumerate(items(at(volume, "projected", "sources"))):
+        for number, source in enumerate(items(at(volume, "projected", "sources"))):
             inner = (*place, "projected", "sources", number, "configMap")
-            yield from _source(at(each, "configMap"), inner)
+            yield from _source(at(source, "configMap"), inner)
     for where, container in every:
         yield from _environment(container, (*workload.spec_path, *where))
         yield from _files(workload, container, (*workload.spec_path, *where))
@@ -128,18 +128,18 @@ def _source(given: Any, place: FieldPath) -> Iterator[_Use]:
     if given is None or given is UNKNOWN or at(given, "optional") not in (None, False):
         return
     keys = tuple(
-        (at(each, "key"), (*place, "items", number, "key"))
-        for number, each in enumerate(items(at(given, "items")))
+        (at(source, "key"), (*place, "items", number, "key"))
+        for number, source in enumerate(items(at(given, "items")))
     )
     yield _Use(at(given, "name"), (*place, "name"), keys)
 
 
 def _environment(container: Any, place: FieldPath) -> Iterator[_Use]:
-    for number, each in enumerate(items(at(container, "envFrom"))):
-        given = at(each, "configMapRef")
+    for number, source in enumerate(items(at(container, "envFrom"))):
+        given = at(source, "configMapRef")
         yield from _source(given, (*place, "envFrom", number, "configMapRef"))
-    for number, each in enumerate(items(at(container, "env"))):
-        given = at(each, "valueFrom", "configMapKeyRef")
+    for number, variable in enumerate(items(at(container, "env"))):
+        given = at(variable, "valueFrom", "configMapKeyRef")
         for use in _source(given, (*place, "env", number, "valueFrom", "configMapKeyRef")):
             yield use._replace(keys=((at(given, "key"), (*use.place[:-1], "key")),))
 
@@ -152,7 +152,7 @@ def _files(workload: Workload, container: Any, place: FieldPath) -> Iterator[_Us
     found = file_of_map(workload, container, path) if isinstance(path, str) and path else None
     if found is not None:
         name, key = found
-        parts = [at(container, each) for each in ("command", "args", "env", "volumeMounts")]
+        parts = [at(container, part) for part in ("command", "args", "env", "volumeMounts")]
         if has_unknown([*parts, at(workload.spec, "volumes")]):
             key = UNKNOWN
         yield _Use(name, place, ((key, place),))
@@ -166,15 +166,17 @@ def _judged(inventory: Inventory, item: Workload | Release, use: _Use) -> Iterat
         yield NotSeen(MOUNT_MISSING, item.source, f"a ConfigMap of {title}")
         return
     maps = inventory.of(ConfigMap, item.cluster)
-    here = [each for each in maps if may_be_same(each.namespace, item.namespace)]
+    here = [config_map for config_map in maps if may_be_same(config_map.namespace, item.namespace)]
     found = find_map(inventory, item, name)
     if found is not None:
-        others = [each.data for each in here if each.name is UNKNOWN]
+        others = [config_map.data for config_map in here if config_map.name is UNKNOWN]
         yield from _keys(item, use, found, others)
-    elif any(each.name is UNKNOWN for each in here):
+    elif any(config_map.name is UNKNOWN for config_map in here):
         yield NotSeen(MOUNT_MISSING, item.source, f"whether there is the ConfigMap {name}")
     else:
-        yield _missing(inventory, item, use, [each for each in maps if each.name == name])
+        yield _missing(
+            inventory, item, use, [config_map for config_map in maps if config_map.name == name]
+        )
 
 
 def _missing(
@@ -209,7 +211,7 @@ def _keys(
             yield NotSeen(FILE_MISSING, item.source, f"the keys of {found.source.name}")
         elif not isinstance(key, str) or key in found.data:
             continue
-        elif any(each is UNKNOWN or key in each for each in others):
+        elif any(keys is UNKNOWN or key in keys for keys in others):
             yield NotSeen(FILE_MISSING, item.source, f"whether another has {key}")
         else:
             known = ", ".join(name for name, _ in pairs(found.data)) or "none"

@@ -105,7 +105,7 @@ def pods_with_mps(inventory: Inventory) -> Iterator[Judgement]:
             ]
             if found:
                 yield from _memory(workload, found[0])
-            for offer in {id(each.kind.nodes): each for each in found}.values():
+            for offer in {id(offer.kind.nodes): offer for offer in found}.values():
                 by_nodes.setdefault(id(offer.kind.nodes), []).append((workload, offer))
         for here in by_nodes.values():
             yield from _users(here)
@@ -148,7 +148,7 @@ def _listed(users: Sequence[str]) -> str:
 def users_of(workload: Workload) -> list[str] | None:
     """The users of the containers that ask for GPUs; None where one is not known, or none asks."""
     found = list(_settings(workload))
-    if not found or any(has_unknown(each) for each in found):
+    if not found or any(has_unknown(term) for term in found):
         return None
     return [user_of(user, str(image), non_root=non_root is True) for user, non_root, image in found]
 
@@ -159,7 +159,7 @@ def _is_set(workload: Workload) -> bool:
 
 def _settings(workload: Workload) -> Iterator[tuple[Any, Any, Any]]:
     """`runAsUser`, `runAsNonRoot` and image of each container that asks for GPUs."""
-    asking = {each.container for each in requests_of(workload) if not asks_for_none(each)}
+    asking = {request.container for request in requests_of(workload) if not asks_for_none(request)}
     for where, container in containers(workload.spec):
         if where[0] == "containers" and str(at(container, "name") or where[-1]) in asking:
             yield (

@@ -55,7 +55,7 @@ class _There(NamedTuple):
 
 
 def _keys_of(every: Sequence[NodeKind]) -> frozenset[str]:
-    labels = (each.nodes.labels for each in every)
+    labels = (kind.nodes.labels for kind in every)
     return frozenset(key for given in labels if given is not UNKNOWN for key in given)
 
 
@@ -86,13 +86,13 @@ def _kept_off(
     own = {key: value for key, value in wanted.items() if key in there.keys}
     known = there.by_label.having(own)
     meant = [there.every[position] for position in known]
-    found = [landing(spec, lasting(each.nodes.taints), each.label) for each in meant]
-    if not all(each.taints for each in found):
+    found = [landing(spec, lasting(kind.nodes.taints), kind.label) for kind in meant]
+    if not all(pod.taints for pod in found):
         return
     maybe = frozenset.intersection(*(there.by_label.may_have(key, [own[key]]) for key in own))
     others = [there.every[position] for position in maybe.difference(known)]
     if any(
-        landing(spec, lasting(each.nodes.taints), each.label).lands is not False for each in others
+        landing(spec, lasting(kind.nodes.taints), kind.label).lands is not False for kind in others
     ):
         yield NotSeen(PINNED, workload.source, f"the nodes that {workload.source.name} selects")
         return
@@ -100,13 +100,14 @@ def _kept_off(
     where = (*workload.spec_path, "tolerations")
     missing = [_toleration(taint) for taint in taints]
     edits = (
-        tuple(Edit("append", where, each) for each in missing)
+        tuple(Edit("append", where, toleration) for toleration in missing)
         if items(at(workload.spec, "tolerations"))
         else (Edit("set", where, missing),)
     )
     listed = ", ".join(f"{key}={value}" for key, value in wanted.items())
     added = ", ".join(
-        "{" + ", ".join(f"{key}: {value}" for key, value in each.items()) + "}" for each in missing
+        "{" + ", ".join(f"{key}: {value}" for key, value in toleration.items()) + "}"
+        for toleration in missing
     )
     yield Problem(
         PINNED,
@@ -125,7 +126,7 @@ def _toleration(taint: NodeTaint) -> dict[str, Any]:
 
 
 def _nowhere(workload: Workload, nowhere: dict[str, str], every: Sequence[NodeKind]) -> Problem:
-    pools = [each.label(POOL_LABEL) for each in every]
+    pools = [kind.label(POOL_LABEL) for kind in every]
     listed = ", ".join(dict.fromkeys(str(pool) for pool in pools if pool not in (None, UNKNOWN)))
     key, value = next(iter(nowhere.items()))
     return Problem(

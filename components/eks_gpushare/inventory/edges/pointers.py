@@ -45,9 +45,13 @@ def pointers(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         # Values of a chart say of its pods neither their labels nor their ports.
         workloads = _Workloads(
-            [each for each in inventory.of(Workload, cluster) if each.kind != PART_OF_POD]
+            [
+                workload
+                for workload in inventory.of(Workload, cluster)
+                if workload.kind != PART_OF_POD
+            ]
         )
-        spaces = {each.namespace for each in inventory.of(Release, cluster)}
+        spaces = {release.namespace for release in inventory.of(Release, cluster)}
         for pointer in inventory.of(Pointer, cluster):
             if pointer.spec is UNKNOWN:
                 rule = NO_TARGET if pointer.kind in _SCALERS else NO_PODS
@@ -67,8 +71,8 @@ class _Workloads:
     """Workloads by how others name them."""
 
     def __init__(self, every: Sequence[Workload]) -> None:
-        self.of_namespace = ByValue(every, lambda each: [each.namespace])
-        self.called = ByValue(every, lambda each: [each.name])
+        self.of_namespace = ByValue(every, lambda workload: [workload.namespace])
+        self.called = ByValue(every, lambda workload: [workload.name])
         self.labelled = ByValue(every, _labels)
 
 
@@ -91,10 +95,13 @@ def _target(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> It
         return
     if name is None or kind not in _BUILT_IN:
         return
-    alike = [each for each in workloads.called.may_have(name) if each.kind in _BUILT_IN]
-    if any(each.kind == kind and may_be_same(each.namespace, pointer.namespace) for each in alike):
+    alike = [workload for workload in workloads.called.may_have(name) if workload.kind in _BUILT_IN]
+    if any(
+        workload.kind == kind and may_be_same(workload.namespace, pointer.namespace)
+        for workload in alike
+    ):
         return
-    near = [each for each in alike if each.name is not UNKNOWN]
+    near = [workload for workload in alike if workload.name is not UNKNOWN]
     if may_be_more and not near:
         return
     if near and near[0].kind != kind:
@@ -120,7 +127,11 @@ def _severity(near: Sequence[Workload], kind: Any) -> Severity:
 
 def _listed(workloads: _Workloads, pointer: Pointer) -> str:
     here = workloads.of_namespace.may_have(pointer.namespace)
-    found = [f"{each.kind} {each.name}" for each in here if each.namespace == pointer.namespace]
+    found = [
+        f"{workload.kind} {workload.name}"
+        for workload in here
+        if workload.namespace == pointer.namespace
+    ]
     return ", ".join(found) or "none"
 
 
@@ -129,9 +140,9 @@ def _triggers(pointer: Pointer) -> Iterator[Judgement]:
     if pointer.kind != "ScaledObject" or triggers is UNKNOWN:
         return
     target = text(at(pointer.spec, "scaleTargetRef", "name"))
-    for index, each in enumerate(items(triggers)):
-        query = at(each, "metadata", "query")
-        if at(each, "type") != "prometheus" or not isinstance(query, str):
+    for index, trigger in enumerate(items(triggers)):
+        query = at(trigger, "metadata", "query")
+        if at(trigger, "type") != "prometheus" or not isinstance(query, str):
             continue
         place = ("spec", "triggers", index, "metadata", "query")
         if problem := unbalanced(query):
@@ -158,11 +169,11 @@ def unbalanced(query: str) -> str:
     """What is wrong with the brackets of a PromQL query; no text if nothing is."""
     opened: list[str] = []
     bare = re.sub(r"#[^\n]*", "", _QUOTED.sub("", query))  # with comments
-    for each in bare:
-        if each in "([{":
-            opened.append(each)
-        elif each in _OPENING and (not opened or opened.pop() != _OPENING[each]):
-            return f"a {each} closes nothing"
+    for name in bare:
+        if name in "([{":
+            opened.append(name)
+        elif name in _OPENING and (not opened or opened.pop() != _OPENING[name]):
+            return f"a {name} closes nothing"
     return f"a {opened[-1]} is not closed" if opened else ""
 
 
@@ -190,10 +201,10 @@ def _formula(pointer: Pointer, triggers: Sequence[Any]) -> Iterator[Problem]:
     named = {str(at(trigger, "name")) for trigger in triggers}
     bare = _QUOTED.sub("", formula)
     used = {
-        each.group()
-        for each in _NAME.finditer(bare)
-        if not bare[each.end() :].lstrip().startswith("(")  # of a function
-        and not (each.start() and bare[each.start() - 1] in ".$0123456789")
+        match.group()
+        for match in _NAME.finditer(bare)
+        if not bare[match.end() :].lstrip().startswith("(")  # of a function
+        and not (match.start() and bare[match.start() - 1] in ".$0123456789")
     }
     for name in sorted(used - named - _WORDS):
         yield Problem(
@@ -219,15 +230,15 @@ def _pods(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> Iter
     known = pointer.namespace is not UNKNOWN
     wanted = (str(pointer.namespace), key, text(value)) if known else UNKNOWN
     matched = [
-        each
-        for each in workloads.labelled.may_have(wanted)
-        if may_be_same(each.namespace, pointer.namespace) and _may_match(selector, each)
+        workload
+        for workload in workloads.labelled.may_have(wanted)
+        if may_be_same(workload.namespace, pointer.namespace) and _may_match(selector, workload)
     ]
     if not matched:
         here = workloads.of_namespace.may_have(pointer.namespace)
         # What bears its name is what it means, whatever else there may be.
-        near = [each for each in here if each.name not in ("", UNKNOWN, None)]
-        near = [each for each in near if each.name == pointer.name]
+        near = [workload for workload in here if workload.name not in ("", UNKNOWN, None)]
+        near = [workload for workload in near if workload.name == pointer.name]
         if near or (here and not may_be_more):
             yield _selects_none(pointer, path, selector, near)
     elif of_service:
@@ -269,9 +280,9 @@ def _ports(pointer: Pointer, matched: Sequence[Workload]) -> Iterator[Problem]:
         if workload.labels is UNKNOWN or has_unknown(parts):
             return
         for _, container in containers(workload.spec):
-            named |= {text(at(each, "name")) for each in items(at(container, "ports"))}
-    for index, each in enumerate(items(at(pointer.spec, "ports"))):
-        wanted = at(each, "targetPort")
+            named |= {text(at(item, "name")) for item in items(at(container, "ports"))}
+    for index, port in enumerate(items(at(pointer.spec, "ports"))):
+        wanted = at(port, "targetPort")
         is_name = isinstance(wanted, str) and not (wanted.isascii() and wanted.isdecimal())
         if is_name and wanted not in named:
             known = ", ".join(sorted(str(name) for name in named if name)) or "none"

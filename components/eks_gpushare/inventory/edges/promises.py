@@ -51,7 +51,9 @@ def karpenter(inventory: Inventory) -> Iterator[Judgement]:
     """Overlays of Karpenter's pools."""
     for cluster in inventory.clusters():
         overlays = [
-            each for each in inventory.of(Overlay, cluster) if _gpu_part(each.capacity) != {}
+            overlay
+            for overlay in inventory.of(Overlay, cluster)
+            if _gpu_part(overlay.capacity) != {}
         ]
         yield from _same_weight(overlays)
         every = offers(inventory, cluster).every
@@ -88,17 +90,19 @@ def _pool(
     nodes, kind = offer.kind.nodes, offer.kind
     if kind.type is None:
         return
-    verdicts = [(each, meets_requirements(each.requirements, kind.label)) for each in overlays]
+    verdicts = [
+        (overlay, meets_requirements(overlay.requirements, kind.label)) for overlay in overlays
+    ]
     unsure = [
-        each
-        for each, verdict in verdicts
-        if verdict is None or has_unknown([each.weight, _gpu_part(each.capacity)])
+        overlay
+        for overlay, verdict in verdicts
+        if verdict is None or has_unknown([overlay.weight, _gpu_part(overlay.capacity)])
     ]
     if unsure:
         what = f"what {unsure[0].source.name} tells of {nodes.source.name}"
         yield NotSeen(PROMISE_DIFFERS, unsure[0].source, what)
         return
-    meant = [each for each, verdict in verdicts if verdict]
+    meant = [overlay for overlay, verdict in verdicts if verdict]
     told = _told({GPU: kind.type.api_gpu_count}, meant)
     has = {name: count for name, count in (offer.resources or {}).items() if count}
     for name, count in has.items():
@@ -191,7 +195,7 @@ def _same_weight(overlays: Sequence[Overlay]) -> Iterator[Problem]:
                 continue
             if _weight(one) != _weight(other) or not _overlap(one, other):
                 continue
-            mine, others = (dict(pairs(_gpu_part(each.capacity))) for each in (one, other))
+            mine, others = (dict(pairs(_gpu_part(overlay.capacity))) for overlay in (one, other))
             for name in mine:
                 if name in others and _count(mine[name]) != _count(others[name]):
                     yield Problem(
@@ -219,10 +223,10 @@ class _Earlier:
         for keys, by_value in self._by_keys.items():
             common = next((key for key in keys if key in allowed), None)
             wanted = [None] if common is None else [(common, value) for value in allowed[common]]
-            found.update(*(by_value.get(each, ()) for each in wanted))
+            found.update(*(by_value.get(label, ()) for label in wanted))
         here = self._by_keys.setdefault(tuple(allowed), {})
-        for each in (None, *((key, value) for key, values in allowed.items() for value in values)):
-            here.setdefault(each, []).append(len(self._met))
+        for label in (None, *((key, value) for key, values in allowed.items() for value in values)):
+            here.setdefault(label, []).append(len(self._met))
         self._met.append(overlay)
         return [self._met[position] for position in sorted(found)]
 
@@ -235,7 +239,9 @@ def _overlap(one: Overlay, other: Overlay) -> bool:
 def _allowed(overlays: Iterable[Overlay]) -> dict[str, set[str]]:
     """The values that requirements leave of a label."""
     allowed: dict[str, set[str]] = {}
-    for requirement in (each for overlay in overlays for each in _requirements(overlay)):
+    for requirement in (
+        requirement for overlay in overlays for requirement in _requirements(overlay)
+    ):
         if requirement.get("operator") == "In":
             values = {str(value) for value in items(requirement.get("values"))}
             key = str(requirement.get("key"))
@@ -267,14 +273,16 @@ def _group(group: Sequence[Offer]) -> Iterator[Judgement]:
     told = _gpu_part(nodes.promised)
     if not told or any(offer.resources is None for offer in group):
         return
-    for name in dict.fromkeys([*told, *(name for each in group for name in each.resources or {})]):
+    for name in dict.fromkeys(
+        [*told, *(name for offer in group for name in offer.resources or {})]
+    ):
         counts = [(offer.resources or {}).get(name, 0) for offer in group]
         if None in counts:
             continue
         least = min(count for count in counts if count is not None)
         yield from _tag(nodes, name, least, told)
-    whole = [found for each in group if (found := each.kind.type) and found.api_gpu_count]
-    if GPU not in told and whole and not any(each.has(GPU) for each in group):
+    whole = [found for offer in group if (found := offer.kind.type) and found.api_gpu_count]
+    if GPU not in told and whole and not any(offer.has(GPU) for offer in group):
         yield _left(nodes, whole[0])
 
 

@@ -41,14 +41,14 @@ def quotas(inventory: Inventory) -> Iterator[Judgement]:
             continue
         sums: dict[str, int] = {}
         most = cache(partial(_Most.of, every))
-        for each in found:
-            if each.hard is UNKNOWN:
-                yield NotSeen(QUOTA_NAME, each.source, f"what {each.source.name} allows")
+        for quota in found:
+            if quota.hard is UNKNOWN:
+                yield NotSeen(QUOTA_NAME, quota.source, f"what {quota.source.name} allows")
                 continue
-            for name, given in pairs(each.hard):
+            for name, given in pairs(quota.hard):
                 if is_gpu_resource(name):
-                    yield from _one(each, name, given, every, most(name))
-                    if each.kind == _QUEUE:
+                    yield from _one(quota, name, given, every, most(name))
+                    if quota.kind == _QUEUE:
                         sums[name] = sums.get(name, 0) + (_count(given) or 0)
         yield from _together(found, sums, most)
 
@@ -102,7 +102,7 @@ def _together(
 ) -> Iterator[Problem]:
     for name, total in sums.items():
         most = there(name).capacity
-        queues = [each for each in found if each.kind == _QUEUE and _has(each, name)]
+        queues = [quota for quota in found if quota.kind == _QUEUE and _has(quota, name)]
         alone = [_count(dict(pairs(queue.hard))[name]) or 0 for queue in queues]
         if most is None or total <= most or any(count > most for count in alone):
             continue
@@ -174,7 +174,9 @@ def capacity(name: str, every: Sequence[Offer]) -> int | None:
     for group in declared.values():
         if all(offer.has(name) is False for offer in group):
             continue
-        counts = [None if each.resources is None else each.resources.get(name, 0) for each in group]
+        counts = [
+            None if offer.resources is None else offer.resources.get(name, 0) for offer in group
+        ]
         known = [count for count in counts if count is not None]
         most = _most(group)
         if most is None or len(known) < len(counts):
@@ -195,7 +197,7 @@ def _most(group: Sequence[Offer]) -> int | None:
         limit = _count(given)
         if limit is None:
             continue
-        sizes = [_size(key, each) for each in group]
+        sizes = [_size(key, offer) for offer in group]
         known = [size for size in sizes if size]
         if len(known) == len(sizes):
             limits.append(limit // min(known) + (1 if limit % min(known) else 0))

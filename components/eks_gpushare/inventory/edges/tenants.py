@@ -65,7 +65,9 @@ def apart(inventory: Inventory) -> Iterator[Judgement]:
         ground = grounds(inventory, cluster)
         yield from _no_way(every)
         spaces = {
-            each.name: each for each in inventory.of(Namespace, cluster) if each.name is not UNKNOWN
+            namespace.name: namespace
+            for namespace in inventory.of(Namespace, cluster)
+            if namespace.name is not UNKNOWN
         }
         stays = [
             _Stay(*whose, workload, offer)

@@ -83,7 +83,9 @@ def _needed(inventory: Inventory, cluster: str) -> Iterator[Rule]:
     if _has_quotas(inventory, cluster):
         yield QUOTA_NAME
     spaces = inventory.of(Namespace, cluster)
-    if len(workloads) > 1 and any(at(each.labels, ISOLATION_LABEL) == ISOLATED for each in spaces):
+    if len(workloads) > 1 and any(
+        at(namespace.labels, ISOLATION_LABEL) == ISOLATED for namespace in spaces
+    ):
         yield SHARED_BY_TENANTS
     if some_wait(user for workload in workloads for user in users_of(workload) or ()):
         yield SEVERAL_USERS
@@ -153,7 +155,7 @@ def _may_be_cut(inventory: Inventory, offer: Offer) -> bool:
 
 def _of_types(inventory: Inventory, cluster: str, needed: tuple[Rule, ...]) -> Iterator[NotSeen]:
     """Nodes of which it is not known whether they have GPUs at all."""
-    judged = {id(each.kind.nodes) for each in offers(inventory, cluster).every}
+    judged = {id(offer.kind.nodes) for offer in offers(inventory, cluster).every}
     plugins = any(daemon.role == "plugin" for daemon in daemons(inventory, cluster))
     for nodes in inventory.of(Nodes, cluster):
         if nodes.instance_types is not UNKNOWN or id(nodes) in judged:
@@ -200,7 +202,7 @@ def _of_nodes(inventory: Inventory, cluster: str) -> Iterator[NotSeen]:
     """What keeps a DaemonSet off nodes, or brings it there, is not known."""
     plugins = [daemon for daemon in daemons(inventory, cluster) if daemon.role == "plugin"]
     counted = _has_quotas(inventory, cluster)
-    declared = {id(each.kind.nodes): each.kind for each in offers(inventory, cluster).every}
+    declared = {id(offer.kind.nodes): offer.kind for offer in offers(inventory, cluster).every}
     for kind in declared.values():
         nodes = kind.nodes
         if counted and nodes.most is UNKNOWN:
@@ -237,7 +239,7 @@ def _asks_for_unknown(spec: Any) -> bool:
 def _of_namespaces(inventory: Inventory, cluster: str) -> Iterator[NotSeen]:
     """Namespaces that may be of another tenant than the one that is to be kept apart."""
     spaces = inventory.of(Namespace, cluster)
-    if not any(at(each.labels, ISOLATION_LABEL) == ISOLATED for each in spaces):
+    if not any(at(namespace.labels, ISOLATION_LABEL) == ISOLATED for namespace in spaces):
         return
     for space in spaces:
         if space.name is UNKNOWN or has_unknown(space.labels):

@@ -100,7 +100,7 @@ def _vpc(
         if key == "cidr" and isinstance(given, str):
             network["cidr"] = given
         elif key == "publicAccessCIDRs":
-            cidrs = [each for each in items(given) if isinstance(each, str)]
+            cidrs = [item for item in items(given) if isinstance(item, str)]
             cluster["endpoint"] = {"public": True, "publicCidrs": cidrs}
         elif key == "nat" and at(given, "gateway") in {"Single", "HighlyAvailable"}:
             single = at(given, "gateway") == "Single"

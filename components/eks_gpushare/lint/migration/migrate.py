@@ -165,7 +165,7 @@ def _existing(moved: Moved, today: date) -> None:
             pool["amiVersion"] = release
             comment = f"amiVersion is of Kubernetes {version}: set that of your cluster."
             moved.comments.setdefault(("pools", name), []).append(comment)
-    own = {f"cluster.{key}": each for key, each in cluster.items() if key != "name"}
+    own = {f"cluster.{key}": item for key, item in cluster.items() if key != "name"}
     for key in ("network", "system"):
         if given := moved.environment.pop(key, None):
             own[key] = given
@@ -182,10 +182,17 @@ def _zones(moved: Moved) -> None:
     """
     network = moved.environment["network"]
     named = network.get("zones")
-    zones = named if isinstance(named, list) else [f"{moved.region}{each}" for each in "ab"]
+    zones = named if isinstance(named, list) else [f"{moved.region}{letter}" for letter in "ab"]
     for name, pool in moved.pools.items():
-        found = (gpu_instance_types().get(each) for each in pool["instanceTypes"])
-        offered = min((len(each.zones.get(moved.region, ())) for each in found if each), default=0)
+        found = (gpu_instance_types().get(instance_type) for instance_type in pool["instanceTypes"])
+        offered = min(
+            (
+                len(instance_type.zones.get(moved.region, ()))
+                for instance_type in found
+                if instance_type
+            ),
+            default=0,
+        )
         if 0 < offered < len(zones):
             network["zones"] = zones
             pool["zones"] = zones[:offered]
@@ -197,25 +204,25 @@ def _text(moved: Moved) -> str:
     lines = [
         "# Made by eks-gpushare lint --to-stack, which lists what it did not take over.",
         "config:",
-        *(f"  # {each}" for each in moved.comments.get(("aws:region",), ())),
+        *(f"  # {comment}" for comment in moved.comments.get(("aws:region",), ())),
         f"  aws:region: {moved.region}",
         f"  {ENVIRONMENT_KEY}:",
     ]
     whole = {**moved.environment, "pools": moved.pools, "workloads": moved.workloads}
-    for key in (*_ORDER, *(each for each in whole if each not in _ORDER)):
+    for key in (*_ORDER, *(key for key in whole if key not in _ORDER)):
         if whole.get(key):
             lines += _block(moved, key, whole[key])
     return "\n".join([*lines, ""])
 
 
 def _block(moved: Moved, key: str, value: Any) -> Iterator[str]:
-    yield from (f"    # {each}" for each in moved.comments.get((key,), ()))
+    yield from (f"    # {comment}" for comment in moved.comments.get((key,), ()))
     if key not in {"pools", "workloads"}:
         yield from _dumped({key: value}, 4)
         return
     yield f"    {key}:"
     for name, inner in value.items():
-        yield from (f"      # {each}" for each in moved.comments.get((key, name), ()))
+        yield from (f"      # {comment}" for comment in moved.comments.get((key, name), ()))
         yield from _dumped({name: inner}, 6)
 
 
@@ -225,4 +232,4 @@ def _dumped(value: Any, indent: int) -> Iterator[str]:
 
 
 def _sorted(moved: Moved) -> tuple[Left, ...]:
-    return tuple(sorted(dict.fromkeys(moved.left), key=lambda each: (each.file, each.position)))
+    return tuple(sorted(dict.fromkeys(moved.left), key=lambda rest: (rest.file, rest.position)))

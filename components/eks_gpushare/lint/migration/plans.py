@@ -50,7 +50,7 @@ def plan_of(value: Mapping[str, Any], source: Source, moved: Moved) -> None:
             workload.pop("idle", None)
             workload.pop("overUse", None)
             if replicas := workload.get("replicas"):
-                workload["replicas"] = {each: replicas.get("min", 1) for each in replicas}
+                workload["replicas"] = {replica: replicas.get("min", 1) for replica in replicas}
             why = "Nobody measures pods that take turns on a MIG device; add useQuery, with idle."
             moved.leave(source, (), f"autoscaling of the service {name}", why)
         moved.workloads[name] = workload
@@ -85,8 +85,8 @@ def _left(value: Mapping[str, Any], source: Source, moved: Moved) -> None:
 
 def _without_unknown(value: Any) -> Any:
     if isinstance(value, dict):
-        kept = {key: _without_unknown(each) for key, each in value.items()}
-        return {key: each for key, each in kept.items() if each is not UNKNOWN}
+        kept = {key: _without_unknown(item) for key, item in value.items()}
+        return {key: item for key, item in kept.items() if item is not UNKNOWN}
     if isinstance(value, list):
-        return [_without_unknown(each) for each in value if each is not UNKNOWN]
+        return [_without_unknown(inner) for inner in value if inner is not UNKNOWN]
     return value

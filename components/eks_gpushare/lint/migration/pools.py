@@ -108,9 +108,9 @@ def _karpenter_nodes(nodes: Nodes, gpus: Iterable[str]) -> dict[str, int]:
     known = gpu_instance_types()
     limits = mapping(nodes.limits)
     allowed = []
-    for resource, each in (("cpu", "vcpus"), (_GPU, "gpu_count")):
+    for resource, fact in (("cpu", "vcpus"), (_GPU, "gpu_count")):
         limit = whole(limits.get(resource))
-        largest = max(getattr(known[name], each) for name in gpus)
+        largest = max(getattr(known[name], fact) for name in gpus)
         if isinstance(limit, int) and largest:
             allowed.append(limit // largest)
     return {"max": max(1, min(allowed, default=1))}
@@ -132,9 +132,9 @@ def _from_document(nodes: Nodes, made: dict[str, Any], moved: Moved) -> None:
     _of_eksctl(nodes, given, made, moved)
     _of_karpenter(nodes, given, made, moved)
     requirements = at(given, "spec", "template", "spec", "requirements")
-    for each in items(requirements or at(given, "spec", "requirements")):
-        if at(each, "key") == "karpenter.sh/capacity-type":
-            ways = [str(way) for way in items(at(each, "values"))]
+    for item in items(requirements or at(given, "spec", "requirements")):
+        if at(item, "key") == "karpenter.sh/capacity-type":
+            ways = [str(way) for way in items(at(item, "values"))]
             names = {"on-demand": "onDemand", "spot": "spot", "reserved": "reserved"}
             kept = [names[way] for way in ways if way in names and way != "reserved"]
             if kept == ["spot"]:
@@ -164,7 +164,7 @@ def _of_eksctl(nodes: Nodes, given: Any, made: dict[str, Any], moved: Moved) -> 
     if isinstance(pods := whole(at(given, "maxPodsPerNode")), int):
         made["kubelet"] = {"maxPods": pods}
         moved.take(nodes.source, ("maxPodsPerNode",))
-    zones = [each for each in items(at(given, "availabilityZones")) if isinstance(each, str)]
+    zones = [item for item in items(at(given, "availabilityZones")) if isinstance(item, str)]
     if zones:
         made["zones"] = zones
         moved.take(nodes.source, ("availabilityZones",))
@@ -195,10 +195,10 @@ def _of_karpenter(nodes: Nodes, given: Any, made: dict[str, Any], moved: Moved) 
         ("spec", "template", "metadata", "labels"),
     )
     moved.take(nodes.source, *taken)
-    for index, each in enumerate(items(at(given, *template, "requirements"))):
+    for index, requirement in enumerate(items(at(given, *template, "requirements"))):
         path: FieldPath = (*template, "requirements", index)
-        key, values = at(each, "key"), items(at(each, "values"))
-        if key == "topology.kubernetes.io/zone" and at(each, "operator") == "In":
+        key, values = at(requirement, "key"), items(at(requirement, "values"))
+        if key == "topology.kubernetes.io/zone" and at(requirement, "operator") == "In":
             made["zones"] = values
         elif key not in _CHOICES:
             what = f"the requirement {key}"

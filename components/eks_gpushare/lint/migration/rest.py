@@ -50,5 +50,5 @@ def _unknown(value: Any, path: FieldPath, known: set[FieldPath]) -> Iterator[Fie
             yield path
         return
     listed = enumerate(value) if isinstance(value, list) else ()
-    for key, each in value.items() if isinstance(value, dict) else listed:
-        yield from _unknown(each, (*path, key), known)
+    for key, item in value.items() if isinstance(value, dict) else listed:
+        yield from _unknown(item, (*path, key), known)

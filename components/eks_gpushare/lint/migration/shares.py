@@ -31,15 +31,15 @@ class Shares:
         self._maps = inventory.of(ConfigMap)
         self.release = next(
             (
-                each
-                for each in reversed(inventory.of(Release))
-                if each.chart in {DEVICE_PLUGIN, GPU_OPERATOR}
+                release
+                for release in reversed(inventory.of(Release))
+                if release.chart in {DEVICE_PLUGIN, GPU_OPERATOR}
             ),
             None,
         )
         """The chart that runs the device plugin; the last that is installed."""
         by_hand = [nodes for nodes in inventory.of(Nodes) if nodes.provisioner == "byHand"]
-        self._by_hand = [each for each in by_hand if MIG_CONFIG in _known(each.labels)]
+        self._by_hand = [nodes for nodes in by_hand if MIG_CONFIG in _known(nodes.labels)]
         self._data, self._default = self._config()
 
     @property
@@ -81,11 +81,13 @@ class Shares:
             inline = mapping(at(block, "map") or at(block, "data"))
             data: Mapping[str, Any] = inline
             if isinstance(name, str) and not inline:
-                found = next((each for each in self._maps if each.name == name), None)
+                found = next(
+                    (config_map for config_map in self._maps if config_map.name == name), None
+                )
                 data = mapping(found.data) if found is not None else {}
             if data or block is not None:
                 return data, default if isinstance(default, str) and default else None
-        told = [each for each in self._maps if _is_config(each)]
+        told = [config_map for config_map in self._maps if _is_config(config_map)]
         if len(told) == 1:
             why = "No chart among the files names it; taken for the configuration of all pools."
             self._moved.leave(told[0].source, (), told[0].source.name, why)
@@ -108,7 +110,7 @@ class Shares:
             at(values, "migStrategy"),
             at(config, "flags", "migStrategy"),
         )
-        return next((each for each in told if each in {"mixed", "single"}), None)
+        return next((strategy for strategy in told if strategy in {"mixed", "single"}), None)
 
 
 def _known(value: Any) -> dict[str, Any]:
@@ -125,7 +127,7 @@ def _parsed(text: Any) -> Any:
 
 
 def _is_config(found: ConfigMap) -> bool:
-    return any(at(_parsed(each), "sharing") is not None for each in mapping(found.data).values())
+    return any(at(_parsed(text), "sharing") is not None for text in mapping(found.data).values())
 
 
 def _shared(config: Any) -> dict[str, Any] | None:

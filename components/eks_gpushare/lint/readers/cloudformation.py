@@ -49,7 +49,7 @@ class CloudFormationReader:
         """Whether it has resources of AWS."""
         value = document.value
         return any(
-            str(at(each, "Type")).startswith("AWS::") for _, each in pairs(at(value, "Resources"))
+            str(at(pair, "Type")).startswith("AWS::") for _, pair in pairs(at(value, "Resources"))
         )
 
     def read(self, document: Document) -> Read:
@@ -59,28 +59,28 @@ class CloudFormationReader:
         resources = mapping(at(document.value, "Resources"))
         templates = {
             name: _template(
-                Source(f"the LaunchTemplate {name}", document, ("Resources", name, *_DATA)), each
+                Source(f"the LaunchTemplate {name}", document, ("Resources", name, *_DATA)), item
             )
-            for name, each in resources.items()
-            if at(each, "Type") == _TEMPLATE
+            for name, item in resources.items()
+            if at(item, "Type") == _TEMPLATE
         }
-        for name, each in resources.items():
-            kind, place = at(each, "Type"), ("Resources", name)
+        for name, item in resources.items():
+            kind, place = at(item, "Type"), ("Resources", name)
             if kind == _TEMPLATE:
                 judgements += _judged(document, name, templates[name])
                 continue
             if kind == _ADDON:
-                given = plain(at(each, "Properties"))
+                given = plain(at(item, "Properties"))
                 named, told = (at(given, key) for key in ("AddonName", "ConfigurationValues"))
                 found += agents(Source(f"the Addon {name}", document, place), named, told)
                 continue
             if kind not in (_NODE_GROUP, _GROUP):  # which may be anything
                 continue
-            given = plain(at(each, "Properties"))
+            given = plain(at(item, "Properties"))
             source = Source(
                 f"the {kind.rpartition(':')[2]} {name}", document, (*place, "Properties")
             )
-            own = at(each, "Properties")
+            own = at(item, "Properties")
             nodes = (
                 _node_group(source, name, given)
                 if kind == _NODE_GROUP
@@ -99,14 +99,14 @@ class CloudFormationReader:
 def plain(value: Any) -> Any:
     """A value without functions of CloudFormation: what they make is not known."""
     if isinstance(value, list):
-        return [made for each in value if (made := plain(each)) is not None]
+        return [made for inner in value if (made := plain(inner)) is not None]
     if not isinstance(value, dict):
         return value
     if len(value) == 1:
         ((key, inner),) = value.items()
         if key in {"Ref", "Condition"} or key.startswith("Fn::"):
             return _made_by(key, inner)
-    return {key: plain(each) for key, each in value.items()}
+    return {key: plain(item) for key, item in value.items()}
 
 
 def _made_by(function: str, argument: Any) -> Any:
@@ -203,8 +203,8 @@ def _scaling_group(source: Source, name: str, given: Any) -> Nodes | None:
 def _types(given: Any) -> Maybe[tuple[str, ...]]:
     if given is UNKNOWN or UNKNOWN in items(given):
         return UNKNOWN
-    return tuple(str(text(each)) for each in items(given))
+    return tuple(str(text(item)) for item in items(given))
 
 
 def _lower(taint: Any) -> Any:
-    return {key.lower(): each for key, each in taint.items()} if isinstance(taint, dict) else taint
+    return {key.lower(): item for key, item in taint.items()} if isinstance(taint, dict) else taint

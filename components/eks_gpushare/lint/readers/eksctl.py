@@ -54,10 +54,10 @@ class EksctlReader:
         whole_file = Source(f"the ClusterConfig{called}", document)
         judgements: list[Judgement] = [*cluster_config(value, whole_file)]
         nodes = [*_groups(document)]
-        for each in nodes:
-            judgements += retired(each, _place_of_types(each))
-            judgements += owned_labels(each.source, each.labels, ("labels",))
-            judgements += _of_boot(document, each.source.path)
+        for group in nodes:
+            judgements += retired(group, _place_of_types(group))
+            judgements += owned_labels(group.source, group.labels, ("labels",))
+            judgements += _of_boot(document, group.source.path)
         return Read([*nodes, *_agents(document)], judgements)
 
 
@@ -139,7 +139,7 @@ def _types(group: dict[str, Any]) -> Maybe[tuple[str, ...]]:
         return Unknown.UNKNOWN
     if not listed and at(group, "instanceSelector") is not None:
         return Unknown.UNKNOWN
-    return tuple(str(text(each)) for each in items(listed))
+    return tuple(str(text(item)) for item in items(listed))
 
 
 def _taints(given: Any) -> Maybe[tuple[NodeTaint, ...]]:

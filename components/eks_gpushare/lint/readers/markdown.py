@@ -77,7 +77,7 @@ class MarkdownReader:
             else:
                 _take_data(block, said)
         said.releases = _last_of_each_chart(said)
-        said.inner += [each for values in said.values for each in within_values(values)]
+        said.inner += [document for values in said.values for document in within_values(values)]
         return read_of(said)
 
 
@@ -124,7 +124,7 @@ def _last_of_each_chart(said: Said) -> dict[Any, Release]:
     last: dict[Any, Release] = {}
     for release in said.releases.values():
         last[release.chart] = release
-    return {(each.name, each.namespace): each for each in last.values()}
+    return {(release.name, release.namespace): release for release in last.values()}
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -165,9 +165,9 @@ def _fenced(lines: list[str], at: int) -> tuple[Block | None, int] | None:
         end += 1
     inner = lines[at + 1 : end]
     language = re.sub(r"[\s,{:].*", "", fence["info"].strip().lower())
-    filled = [each for each in inner if each.strip()]
-    cut = min((len(each) - len(each.lstrip(" ")) for each in filled), default=0)
-    text = "\n".join([*(each[cut:] for each in inner), ""])
+    filled = [line for line in inner if line.strip()]
+    cut = min((len(line) - len(line.lstrip(" ")) for line in filled), default=0)
+    text = "\n".join([*(line[cut:] for line in inner), ""])
     kind = _kind(language, filled)
     if kind is None:
         return None, end + 1

@@ -55,7 +55,7 @@ def _parts(value: Any) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
 
 
 def _is_selector(value: Any) -> bool:
-    return bool(pairs(value)) and not any(isinstance(each, dict | list) for _, each in pairs(value))
+    return bool(pairs(value)) and not any(isinstance(pair, dict | list) for _, pair in pairs(value))
 
 
 def _is_affinity(value: Any) -> bool:
@@ -65,14 +65,14 @@ def _is_affinity(value: Any) -> bool:
 def _are_tolerations(value: Any) -> bool:
     known = ("key", "operator", "effect")
     return bool(items(value)) and all(
-        isinstance(each, dict) and any(key in each for key in known) for each in items(value)
+        isinstance(item, dict) and any(key in item for key in known) for item in items(value)
     )
 
 
 def _are_containers(value: Any) -> bool:
     return bool(items(value)) and all(
-        isinstance(each, dict) and "name" in each and ("image" in each or "resources" in each)
-        for each in items(value)
+        isinstance(item, dict) and "name" in item and ("image" in item or "resources" in item)
+        for item in items(value)
     )
 
 
@@ -96,11 +96,11 @@ _FIELDS: Final = {
 
 
 def _workload(document: Document, path: FieldPath, part: Mapping[str, Any]) -> Workload:
-    spec = {key: each for key, each in part.items() if key != "resources"}
+    spec = {key: item for key, item in part.items() if key != "resources"}
     if "resources" in part and "containers" not in part:
         spec["containers"] = [{"name": "", "resources": part["resources"]}]
         document = replace(document, position=_of_container(document, path), editable=False)
-    where = ".".join(str(each) for each in path if isinstance(each, str))
+    where = ".".join(str(step) for step in path if isinstance(step, str))
     called = f"the part of a pod under {where}" if where else "the part of a pod"
     return Workload(
         source=Source(called, document),

@@ -31,5 +31,5 @@ class ShellReader:
             return large
         said = Said(file)
         read_commands(text, said)
-        said.inner += [each for values in said.values for each in within_values(values)]
+        said.inner += [document for values in said.values for document in within_values(values)]
         return read_of(said)

@@ -60,9 +60,9 @@ class TerraformReader:
         inner: list[Document] = []
         unknown = _unknown(document.value)
         resources = [
-            (path, each, address, _with_unknown(at(each, "values"), unknown.get(address)))
-            for path, each in _resources(document.value, _root(document.value))
-            for address in [str(text(at(each, "address")))]
+            (path, resource, address, _with_unknown(at(resource, "values"), unknown.get(address)))
+            for path, resource in _resources(document.value, _root(document.value))
+            for address in [str(text(at(resource, "address")))]
         ]
         configuration = TerraformConfiguration(document.value)
         templates = Templates(configuration)
@@ -83,7 +83,9 @@ class TerraformReader:
                 read = _object(document, place, source, str(kind), given)
                 found += read.items
                 inner += read.inner
-        every = [(address, at(each, "type"), given) for _, each, address, given in resources]
+        every = [
+            (address, at(resource, "type"), given) for _, resource, address, given in resources
+        ]
         return Read(list(with_tags(found, every, configuration)), judgements, inner)
 
 
@@ -183,10 +185,10 @@ def _with_unknown(given: Any, unknown: Any) -> Any:
     if isinstance(unknown, dict) and isinstance(given, dict):
         keys = dict.fromkeys((*given, *unknown))
         made = {key: _with_unknown(given.get(key), unknown.get(key)) for key in keys}
-        return {key: each for key, each in made.items() if key in given or each is UNKNOWN}
+        return {key: item for key, item in made.items() if key in given or item is UNKNOWN}
     if isinstance(unknown, list) and isinstance(given, list):
         more = [*unknown, *([None] * (len(given) - len(unknown)))]
-        return [_with_unknown(each, told) for each, told in zip(given, more, strict=False)]
+        return [_with_unknown(inner, told) for inner, told in zip(given, more, strict=False)]
     return given
 
 
@@ -194,7 +196,7 @@ def _node_group(source: Source, given: Any) -> Nodes:
     types = at(given, "instance_types")
     scaling = at(given, "scaling_config", 0)
     tags = mapping(at(given, "tags"))
-    known: Maybe[tuple[str, ...]] = tuple(str(text(each)) for each in items(types))
+    known: Maybe[tuple[str, ...]] = tuple(str(text(item)) for item in items(types))
     if types is UNKNOWN or UNKNOWN in items(types):
         known = UNKNOWN
     return Nodes(

@@ -43,7 +43,7 @@ def _endpoint(source: Source, given: Any) -> Iterator[Judgement]:
     if public is UNKNOWN or (public is not False and has_unknown(cidrs)):
         what = f"who may use the public endpoint of {source.name}"
         yield NotSeen(OPEN_ENDPOINT, source, what)
-    elif text(public) != "false" and (found := open_to([str(text(each)) for each in items(cidrs)])):
+    elif text(public) != "false" and (found := open_to([str(text(item)) for item in items(cidrs)])):
         yield Problem(
             OPEN_ENDPOINT,
             source,
@@ -88,8 +88,8 @@ def _logs(source: Source, given: Any) -> Iterator[Judgement]:
     enabled = at(given, "enabled_cluster_log_types")
     if has_unknown(enabled):
         yield NotSeen(LOGGED, source, f"what the control plane of {source.name} logs")
-    elif missing := not_logged([str(text(each)) for each in items(enabled)]):
-        listed = ", ".join(f'"{each}"' for each in LOG_TYPES)
+    elif missing := not_logged([str(text(item)) for item in items(enabled)]):
+        listed = ", ".join(f'"{log_type}"' for log_type in LOG_TYPES)
         yield Problem(
             LOGGED,
             source,

@@ -41,7 +41,11 @@ def node_group_rules(nodes: Nodes, given: Any) -> Iterator[Judgement]:
     """
     ami, types = nodes.ami, nodes.instance_types
     known = gpu_instance_types()
-    gpus = [each for each in types if each in known] if isinstance(types, tuple) else []
+    gpus = (
+        [instance_type for instance_type in types if instance_type in known]
+        if isinstance(types, tuple)
+        else []
+    )
     if isinstance(ami, str) and ami.startswith("AL2_") and gpus:
         message = f"{ami} is an image of Amazon Linux 2."
         fix = "Write AL2023_x86_64_NVIDIA."

@@ -148,7 +148,7 @@ def _values(line: Line, said: Said) -> tuple[dict[str, Any], dict[FieldPath, Pos
         elif flag == "set-literal":
             given = literal_setting(word.text)
         elif flag == "set-file":
-            given = [each._replace(value=UNKNOWN) for each in settings(word.text)]
+            given = [setting._replace(value=UNKNOWN) for setting in settings(word.text)]
         else:
             given = settings(word.text, strings=flag == "set-string")
         for setting in given:

@@ -42,7 +42,7 @@ def kubectl(words: Sequence[Word], said: Said) -> None:
     """Take what a `kubectl` command changes."""
     line = sorted_words(words[1:], _SWITCHES, _SHORT)
     at = words[0].position
-    plain = [each.text for each in line.plain]
+    plain = [word.text for word in line.plain]
     match plain:
         case ["label", kind, *_] if kind.partition("/")[0] in _NODES:
             _label(line, at, said)
@@ -115,7 +115,7 @@ def _taint(line: Line, at: Position, said: Said) -> None:
     taints: list[NodeTaint] = []
     places: dict[FieldPath, Position] = {}
     bad: list[tuple[FieldPath, str]] = []
-    plain = [each for each in line.plain[2:] if ":" in each.text and each not in words]
+    plain = [word for word in line.plain[2:] if ":" in word.text and word not in words]
     for word in (*words, *plain):
         if _removes(word.text) or GAP in word.text:
             continue

@@ -49,7 +49,7 @@ def node_group(words: Sequence[Word], said: Said) -> None:
 
 
 def _eksctl(line: Line, at: Position, said: Said) -> None:
-    plain = [each.text for each in line.plain]
+    plain = [word.text for word in line.plain]
     if plain[:2] not in (["create", "nodegroup"], ["create", "cluster"], ["create", "ng"]):
         return
     types = line.last("instance-types") or line.last("node-type")
@@ -86,7 +86,7 @@ def _eksctl(line: Line, at: Position, said: Said) -> None:
 
 def _eksdemo(line: Line, at: Position, said: Said) -> None:
     plain = list(line.plain)
-    if [each.text for each in plain[:2]] not in (["create", "nodegroup"], ["create", "cluster"]):
+    if [word.text for word in plain[:2]] not in (["create", "nodegroup"], ["create", "cluster"]):
         return
     types = line.last("instance")
     cluster = plain[1].text == "cluster"
@@ -113,7 +113,7 @@ def _eksdemo(line: Line, at: Position, said: Said) -> None:
 def _aws(words: Sequence[Word], said: Said) -> None:
     """`aws eks create-nodegroup`, whose lists are words that follow their flag."""
     at = words[0].position
-    if [each.text for each in words[1:3]] != ["eks", "create-nodegroup"]:
+    if [word.text for word in words[1:3]] != ["eks", "create-nodegroup"]:
         return
     flags: dict[str, list[Word]] = {}
     current: list[Word] = []
@@ -124,15 +124,15 @@ def _aws(words: Sequence[Word], said: Said) -> None:
             current += [Word(value, word.position)] if joined else []
         else:
             current.append(word)
-    name: Maybe[str] = next((each.value for each in flags.get("nodegroup-name", ())), UNKNOWN)
+    name: Maybe[str] = next((flag.value for flag in flags.get("nodegroup-name", ())), UNKNOWN)
     types = flags.get("instance-types", [])
     places: dict[FieldPath, Position] = {}
     if types:
         places["instanceTypes",] = types[0].position
     sizes = _pairs(flags.get("scaling-config", ()))
     given = [_pairs([taint]) for taint in flags.get("taints", ())]
-    listed = tuple(each for word in types for each in word.text.split(","))
-    unknown = any(GAP in each for each in listed)
+    listed = tuple(instance_type for word in types for instance_type in word.text.split(","))
+    unknown = any(GAP in instance_type for instance_type in listed)
     ami = flags.get("ami-type", ())
     nodes = Nodes(
         source=said.source(_called(name), at, places),
@@ -156,7 +156,7 @@ def _take(nodes: Nodes, said: Said) -> None:
 
 
 def _pairs(words: Sequence[Word]) -> dict[str, Any]:
-    pairs = (each.partition("=") for word in words for each in word.text.split(","))
+    pairs = (label.partition("=") for word in words for label in word.text.split(","))
     return {key: known(value) for key, joined, value in pairs if joined and GAP not in key}
 
 
@@ -179,11 +179,11 @@ def _short_taints(word: Word | None, source: Any, said: Said) -> Maybe[tuple[Nod
     if GAP in word.text:
         return UNKNOWN
     found = []
-    for each in word.text.split(","):
-        pair, _, effect = each.rpartition(":")
+    for taint in word.text.split(","):
+        pair, _, effect = taint.rpartition(":")
         key, _, value = pair.partition("=")
         if not key or effect not in EFFECTS:
-            said.judgements.append(bad_taint(source, ("taints",), each))
+            said.judgements.append(bad_taint(source, ("taints",), taint))
             continue
         found.append(NodeTaint(key, value, effect))
     return tuple(found)

@@ -31,7 +31,9 @@ def mig_instances(words: Sequence[Word], said: Said) -> None:
     for flag, word in pairwise(words):
         if flag.text not in CREATE:
             continue
-        profiles = [each.partition(":")[0] for each in word.text.split(",")]  # 1g.5gb:4 has a place
+        profiles = [
+            profile.partition(":")[0] for profile in word.text.split(",")
+        ]  # 1g.5gb:4 has a place
         if not all(named and not named[1] for named in map(PROFILE.fullmatch, profiles)):
             continue
         source = said.source("the command", word.position, {})
@@ -49,5 +51,9 @@ def _boards(said: Said) -> Sequence[MigModel]:
         for name in item.instance_types
     }
     known = (gpu_instance_types().get(name) for name in sorted(types))
-    found = [mig_model(each.gpu) for each in known if each is not None and each.gpu is not None]
-    return list(dict.fromkeys(each for each in found if each)) or list(mig_models().values())
+    found = [
+        mig_model(instance_type.gpu)
+        for instance_type in known
+        if instance_type is not None and instance_type.gpu is not None
+    ]
+    return list(dict.fromkeys(model for model in found if model)) or list(mig_models().values())

@@ -66,10 +66,10 @@ def _take_heredoc(command: Command, said: Said) -> None:
     name = command.words[0].text if command.words else "cat"
     written = command.writes
     if name == "tee":
-        written = next((each.text for each in command.words[1:] if each.text[:1] != "-"), "")
+        written = next((word.text for word in command.words[1:] if word.text[:1] != "-"), "")
     documents = [
-        without_placeholders(each)
-        for each in documents_of(heredoc, said.file, said.variables)
+        without_placeholders(document)
+        for document in documents_of(heredoc, said.file, said.variables)
         if name in _FEEDING
     ]
     if written:
@@ -82,6 +82,6 @@ def _take_heredoc(command: Command, said: Said) -> None:
 def read_of(said: Said) -> Read:
     """What was found, with each release as it was installed last."""
     items = [*said.items, *said.releases.values()]
-    files = (each for name, each in said.within.items() if name not in said.taken)
-    inner = [*said.inner, *(each for documents in files for each in documents)]
+    files = (item for name, item in said.within.items() if name not in said.taken)
+    inner = [*said.inner, *(document for documents in files for document in documents)]
     return Read(items, said.judgements, inner)

@@ -126,7 +126,7 @@ def _at(values: Any, place: Place) -> Any:
 def _known(values: Any) -> Any:
     """The values without what is not known."""
     if isinstance(values, dict):
-        return {str(key): _known(each) for key, each in values.items() if each is not UNKNOWN}
+        return {str(key): _known(item) for key, item in values.items() if item is not UNKNOWN}
     if isinstance(values, list):
         return [_known(value) for value in values if value is not UNKNOWN]
     return values
@@ -143,7 +143,7 @@ def choices_are_known(inventory: Inventory) -> Iterator[Judgement]:
             several = place[-1] == "deviceListStrategy"
             if not isinstance(given, str) or not given:
                 continue
-            words = [each.strip() for each in given.split(",")] if several else [given]
+            words = [word.strip() for word in given.split(",")] if several else [given]
             if all(word in known for word in words):
                 continue
             path = value_place(release, place)

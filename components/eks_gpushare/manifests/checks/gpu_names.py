@@ -97,7 +97,7 @@ def resources_are_no_labels(inventory: Inventory) -> Iterator[Judgement]:
     Where nodes are given, pods that ask for GPUs are judged by what those have.
     """
     for cluster in inventory.clusters():
-        nodes = [each for each in inventory.of(Nodes, cluster) if not _never_made(each)]
+        nodes = [nodes for nodes in inventory.of(Nodes, cluster) if not _never_made(nodes)]
         if any(node.labels is UNKNOWN for node in nodes):
             continue
         declared = any(node.provisioner != "byHand" for node in nodes)
@@ -129,9 +129,9 @@ def _selected(spec: Any) -> Iterator[tuple[FieldPath, str]]:
     for key, _ in pairs(at(spec, "nodeSelector")):
         yield ("nodeSelector", key), key
     for number, term in enumerate(items(at(spec, *_TERMS))):
-        for index, each in enumerate(items(at(term, "matchExpressions"))):
-            key = text(at(each, "key"))
-            if key is not UNKNOWN and at(each, "operator") in _WANTING:
+        for index, expression in enumerate(items(at(term, "matchExpressions"))):
+            key = text(at(expression, "key"))
+            if key is not UNKNOWN and at(expression, "operator") in _WANTING:
                 yield (*_TERMS, number, "matchExpressions", index, "key"), key
 
 
@@ -141,7 +141,9 @@ def names_go_with_the_strategy(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         if any(node.nodes.provisioner != "byHand" for node in gpu_nodes(inventory, cluster)):
             continue
-        releases = [each.item for each in daemons(inventory, cluster) if each.role == "plugin"]
+        releases = [
+            daemon.item for daemon in daemons(inventory, cluster) if daemon.role == "plugin"
+        ]
         strategies = [_strategy(inventory, release) for release in releases]
         if len(strategies) != 1 or strategies[0] not in ("single", "none"):
             continue

@@ -138,10 +138,12 @@ def _program(container: Any) -> _Program | None:
     """What a container runs, as far as its image, its name or its command says so."""
     image, name = (str(text(at(container, key))).lower() for key in ("image", "name"))
     words = [
-        str(text(each)).lower() for key in ("command", "args") for each in items(at(container, key))
+        str(text(item)).lower() for key in ("command", "args") for item in items(at(container, key))
     ]
     told = [image.partition("@")[0], name, *words[:_FIRST_WORDS]]
-    return next((each for each in _PROGRAMS if any(each.sign.search(word) for word in told)), None)
+    return next(
+        (program for program in _PROGRAMS if any(program.sign.search(word) for word in told)), None
+    )
 
 
 _FIRST_WORDS: Final = 4
@@ -150,14 +152,14 @@ _FIRST_WORDS: Final = 4
 
 def _part(program: _Program, container: Any) -> float | None:
     """The part of a GPU's memory that it takes; None where something else decides."""
-    for each in items(at(container, "env")):
-        values = program.variables.get(str(text(at(each, "name"))))
+    for item in items(at(container, "env")):
+        values = program.variables.get(str(text(at(item, "name"))))
         if values is None:
             continue
-        given = at(each, "value")
+        given = at(item, "value")
         if not values or given is None or given is UNKNOWN or str(text(given)).lower() in values:
             return None
-    words = [text(each) for key in ("command", "args") for each in items(at(container, key))]
+    words = [text(item) for key in ("command", "args") for item in items(at(container, key))]
     if UNKNOWN in words or at(container, "envFrom"):
         return None
     line = " ".join(map(str, words))

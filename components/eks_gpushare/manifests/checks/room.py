@@ -48,7 +48,7 @@ def _unreached(workload: Workload, demand: PodDemand, offer: Offer) -> Problem |
     if found is None or not devices or not offer.resources or not isinstance(replicas, int):
         return None
     counts = [offer.resources.get(name) for name in devices]
-    known = [each // n for each, n in zip(counts, devices.values(), strict=True) if each]
+    known = [count // n for count, n in zip(counts, devices.values(), strict=True) if count]
     if len(known) != len(counts):
         return None
     shares = min(known)

@@ -75,7 +75,7 @@ def read_settings(file: str, text: str, line: int = 1, column: int = 1) -> Read:
 
 
 def _taints(given: Any) -> Iterator[NodeTaint]:
-    for key, each in mapping(given).items():
-        for short in items(each):
+    for key, item in mapping(given).items():
+        for short in items(item):
             value, _, effect = str(short).rpartition(":")
             yield NodeTaint(key, value, effect)

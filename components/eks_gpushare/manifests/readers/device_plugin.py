@@ -167,7 +167,7 @@ class _Config:
     ) -> Judgement:
         place = ".".join(map(str, above)) or "the top"
         close = close_to(key, keys)
-        homes = [path for path, each in _KEYS.items() if key in each]
+        homes = [path for path, item in _KEYS.items() if key in item]
         message = f"The plugin reads no key {key} at {place}, so it has no effect."
         edits: tuple[Edit, ...] = ()
         if close is not None:
@@ -176,7 +176,7 @@ class _Config:
             if close not in block:
                 edits = (Edit("rename", (*above, key), close),)
         elif homes:
-            places = " or ".join(".".join(map(str, each)) or "the top" for each in homes)
+            places = " or ".join(".".join(map(str, home)) or "the top" for home in homes)
             fix = f"Move it to {places}."
         elif key in _ITEM_KEYS and plain(place).startswith("sharing"):
             # Items are in a way to share, which may be missing where the key stands.
@@ -199,7 +199,7 @@ class _Config:
         elif key in CHOICES:
             given = value if key == "deviceListStrategy" and isinstance(value, list) else [value]
             if key == "deviceListStrategy" and isinstance(value, str):
-                given = [each.strip() for each in value.split(",")]
+                given = [name.strip() for name in value.split(",")]
             for each in given:
                 if each is not UNKNOWN and each not in CHOICES[key]:
                     allowed = ", ".join(CHOICES[key])
@@ -212,11 +212,11 @@ class _Config:
         """What is shared, how often."""
         strategy = self._strategy()
         given: list[FieldPath] = []
-        for each in _SHARINGS:
-            found = self._block(("sharing", each))
+        for block in _SHARINGS:
+            found = self._block(("sharing", block))
             if found is not None and isinstance(found[1], dict):
                 given.append(found[0])
-                yield from self._shared(each, *found, strategy)
+                yield from self._shared(block, *found, strategy)
         if len(given) > 1:
             message = "It has both timeSlicing and mps; the plugin takes mps."
             fix = "Remove the one that is not meant."
@@ -243,18 +243,18 @@ class _Config:
             yield self._problem(rules.REFUSED, path, message, fix)
             return
         seen: set[str] = set()
-        for index, each in enumerate(resources):
+        for index, entry in enumerate(resources):
             path = (*written, "resources", index)
-            if each is UNKNOWN:
+            if entry is UNKNOWN:
                 continue
-            if not isinstance(each, dict):
-                message = f"An item of sharing.{kind}.resources is {shown(each)}, not a mapping."
+            if not isinstance(entry, dict):
+                message = f"An item of sharing.{kind}.resources is {shown(entry)}, not a mapping."
                 yield self._problem(
                     rules.REFUSED, path, message, "Write name and replicas in each item."
                 )
                 continue
-            yield from self._item(kind, path, each, strategy)
-            name = each.get("name")
+            yield from self._item(kind, path, entry, strategy)
+            name = entry.get("name")
             if isinstance(name, str) and name.removeprefix(_PREFIX) in seen:
                 message = f"{name} stands there twice; the plugin takes the first."
                 yield self._problem(
@@ -377,7 +377,7 @@ def _known(key: str, keys: Sequence[str], *, exact: bool) -> str | None:
     if key in keys:
         return key
     lower = key.lower()
-    return None if exact else next((each for each in keys if each.lower() == lower), None)
+    return None if exact else next((key for key in keys if key.lower() == lower), None)
 
 
 def _field(value: Mapping[str, Any], name: str) -> _Given | None:
@@ -385,4 +385,4 @@ def _field(value: Mapping[str, Any], name: str) -> _Given | None:
     if name in value:
         return _Given(name, value[name])
     lower = name.lower()
-    return next((_Given(key, each) for key, each in value.items() if key.lower() == lower), None)
+    return next((_Given(key, item) for key, item in value.items() if key.lower() == lower), None)

@@ -91,8 +91,8 @@ def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
         case _ if is_helmfile(value):
             yield from _helmfile(document, value)
         case _:
-            for index, each in mappings(value.get("helmCharts")):
-                yield from _inflated(document, ("helmCharts", index), each)
+            for index, chart in mappings(value.get("helmCharts")):
+                yield from _inflated(document, ("helmCharts", index), chart)
 
 
 def _space_of(value: Mapping[str, Any]) -> Maybe[str]:
@@ -123,7 +123,7 @@ def _k3s(
         found = list(_in_text(document, chart, content, name, space, version))
     else:
         found = [_at(document, chart, ("spec", "values"), name, space, version)]
-    given = [{"name": key, "value": each} for key, each in pairs(at(value, "spec", "set"))]
+    given = [{"name": key, "value": pair} for key, pair in pairs(at(value, "spec", "set"))]
     for item, inner in found:
         yield with_parameters(item, document, ("spec",), given, ("set",)), inner
 
@@ -143,7 +143,7 @@ def _inflated(
 def is_helmfile(value: Mapping[str, Any]) -> bool:
     """Whether a document is one of Helmfile's: releases of charts, with nothing that names it."""
     return "apiVersion" not in value and any(
-        isinstance(each.get("chart"), str) for _, each in mappings(value.get("releases"))
+        isinstance(release.get("chart"), str) for _, release in mappings(value.get("releases"))
     )
 
 
@@ -198,8 +198,8 @@ def _argo(
             made = [(unless_elsewhere(item), inner) for item, inner in made]
         parameters = at(source, "helm", "parameters")
         yield from (
-            (with_parameters(each, document, place, parameters, ("helm", "parameters")), inner)
-            for each, inner in made
+            (with_parameters(release, document, place, parameters, ("helm", "parameters")), inner)
+            for release, inner in made
         )
 
 
@@ -217,11 +217,11 @@ def with_parameters(
     """
     given: dict[str, Any] = {}
     paths: dict[tuple[str, ...], FieldPath] = {}
-    for index, each in mappings(parameters):
-        name, value = each.get("name"), each.get("value")
+    for index, parameter in mappings(parameters):
+        name, value = parameter.get("name"), parameter.get("value")
         if not isinstance(name, str) or value is None:
             continue
-        strings = each.get("forceString") is True
+        strings = parameter.get("forceString") is True
         for setting in settings(f"{name}={scalar(value)}", strings=strings):
             put(given, setting.path, UNKNOWN if value is UNKNOWN else setting.value)
             steps = tuple(str(step) for step in setting.path)
@@ -265,14 +265,14 @@ def _generated(document: Document) -> Iterator[ConfigMap]:
     Of files only the keys are known here: what is in them is read where they are given too.
     """
     value = document.value
-    for index, each in mappings(value.get("configMapGenerator")):
-        name = text(each.get("name"))
-        space = each.get("namespace") or value.get("namespace") or UNKNOWN
+    for index, generator in mappings(value.get("configMapGenerator")):
+        name = text(generator.get("name"))
+        space = generator.get("namespace") or value.get("namespace") or UNKNOWN
         data: dict[str, Any] = {}
-        for literal in _texts(each.get("literals")):
+        for literal in _texts(generator.get("literals")):
             key, _, content = literal.partition("=")
             data[key] = content if "\n" in content else content.strip("\"'")
-        for file in _texts(each.get("files")):
+        for file in _texts(generator.get("files")):
             key, equals, _ = file.partition("=")
             data[key if equals else PurePosixPath(key).name] = UNKNOWN
         yield ConfigMap(
@@ -280,12 +280,12 @@ def _generated(document: Document) -> Iterator[ConfigMap]:
             name=name,
             namespace=space,
             # Of a file of variables the keys are not known.
-            data=UNKNOWN if each.get("envs") or each.get("env") else data,
+            data=UNKNOWN if generator.get("envs") or generator.get("env") else data,
         )
 
 
 def _texts(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def _in_text(

@@ -120,9 +120,9 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
         return
     if _describes(value) or "gpuResourcesEnabledOverride" in value:
         return  # a list of what the keys mean; values of the DRA driver's chart
-    subcharts = [each for each in _SIGNS if isinstance(value.get(each), dict)]
+    subcharts = [sign for sign in _SIGNS if isinstance(value.get(sign), dict)]
     if subcharts:
-        yield from ((each, (each,)) for each in subcharts)
+        yield from ((subchart, (subchart,)) for subchart in subcharts)
         return
     # A text within an object is not what the file is called after.
     named = document.file if document.editable and not document.at else ""
@@ -130,7 +130,7 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
     marks = {chart: number for chart, number in marks.items() if _plausible(chart, value)}
     if not marks:
         return
-    best = max(marks, key=lambda each: marks[each])
+    best = max(marks, key=lambda chart: marks[chart])
     if marks[best] >= _ENOUGH:
         yield best, ()
 
@@ -141,13 +141,13 @@ def _chooses(config: Any) -> bool:
         return False
     texts = config.get("map")
     return not isinstance(texts, dict) or not any(
-        isinstance(each, bool | int | float) for each in texts.values()
+        isinstance(text, bool | int | float) for text in texts.values()
     )
 
 
 def _describes(value: Mapping[str, Any]) -> bool:
     """Whether it tells what keys mean, as documentation does, instead of giving values."""
-    told = [each for each in value.values() if isinstance(each, str) and each.count(" ") >= _PROSE]
+    told = [text for text in value.values() if isinstance(text, str) and text.count(" ") >= _PROSE]
     return len(told) * 2 >= len(value)
 
 
@@ -155,13 +155,13 @@ def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
     """Whether its blocks are blocks, and at least half of all keys are of the chart."""
     blocks = {OPERATOR: ("driver", "toolkit", "devicePlugin", "operator")}.get(chart, ())
     given = [value[block] for block in blocks if value.get(block) is not None]
-    if not all(isinstance(each, dict) for each in given):
+    if not all(isinstance(block, dict) for block in given):
         return False
     known = chart_keys(chart)
     if known is None:
         return True
-    names = {plain(each) for each in known.below(())} | set().union(*_SIGNS[chart])
-    return 2 * sum(plain(each) in names for each in value) >= len(value)
+    names = {plain(path) for path in known.below(())} | set().union(*_SIGNS[chart])
+    return 2 * sum(plain(key) in names for key in value) >= len(value)
 
 
 def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
@@ -176,6 +176,6 @@ def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
         marks += _ENOUGH
     if chart == OPERATOR and all(isinstance(value.get(k), dict) for k in ("driver", "toolkit")):
         marks += _ENOUGH
-    if any(each in plain(PurePath(file).name) for each in _FILES[chart]) and keys & common:
+    if any(word in plain(PurePath(file).name) for word in _FILES[chart]) and keys & common:
         marks += _NAMED
     return marks

@@ -113,9 +113,9 @@ def _nodes(source: Source, name: Maybe[str], value: Any, template: FieldPath) ->
 
 def _ways(requirements: Any) -> Maybe[tuple[Capacity, ...]]:
     """What Karpenter asks EC2 for: on demand unless a requirement names others."""
-    for each in items(requirements):
-        if at(each, "key") == "karpenter.sh/capacity-type" and at(each, "operator") == "In":
-            values = at(each, "values")
+    for item in items(requirements):
+        if at(item, "key") == "karpenter.sh/capacity-type" and at(item, "operator") == "In":
+            values = at(item, "values")
             if has_unknown(values):
                 return UNKNOWN
             return tuple(_WAYS[way] for way in items(values) if way in _WAYS) or ("onDemand",)
@@ -127,7 +127,11 @@ def _types(spec: Any, requirements: Any) -> Maybe[tuple[str, ...]]:
         spec, "instanceTypeSelector"
     )  # of a kind that never was, and is written all the same
     if isinstance(listed, list):
-        return UNKNOWN if UNKNOWN in listed else tuple(str(text(each)) for each in listed)
+        return (
+            UNKNOWN
+            if UNKNOWN in listed
+            else tuple(str(text(instance_type)) for instance_type in listed)
+        )
     return chosen_types(requirements)
 
 
@@ -137,9 +141,9 @@ def _labels(own: Any, requirements: Any) -> Maybe[dict[str, Any]]:
     if found is UNKNOWN:
         return UNKNOWN
     made = dict(found)
-    for each in items(requirements):
-        key, values = at(each, "key"), at(each, "values")
-        single = at(each, "operator") == "In" and isinstance(values, list) and len(values) == 1
+    for item in items(requirements):
+        key, values = at(item, "key"), at(item, "values")
+        single = at(item, "operator") == "In" and isinstance(values, list) and len(values) == 1
         if isinstance(key, str) and single and not _well_known(key):
             made.setdefault(key, text(values[0]))
     return made
@@ -157,7 +161,7 @@ def _overlay(source: Source, name: Maybe[str], spec: Any) -> Overlay:
         name=name,
         requirements=UNKNOWN
         if requirements is UNKNOWN
-        else tuple(each for each in items(requirements) if isinstance(each, dict)),
+        else tuple(item for item in items(requirements) if isinstance(item, dict)),
         capacity=UNKNOWN if capacity is UNKNOWN else mapping(capacity),
         weight=0 if weight is None else weight,
     )

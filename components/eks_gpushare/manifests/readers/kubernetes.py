@@ -147,11 +147,11 @@ def _within(document: Document) -> Iterator[Document]:
 
 def _texts_of(document: Document) -> Iterator[tuple[str, Texts | None]]:
     """The texts of a ConfigMap, of whose binary part all stands at the key."""
-    for key, each in pairs(document.value.get("data")):
-        if isinstance(each, str):
+    for key, pair in pairs(document.value.get("data")):
+        if isinstance(pair, str):
             yield key, texts_within(document, ("data", key))
-    for key, each in pairs(document.value.get("binaryData")):
-        if isinstance(text := _decoded(each), str):
+    for key, pair in pairs(document.value.get("binaryData")):
+        if isinstance(text := _decoded(pair), str):
             place = document.always(("binaryData", key))
             yield key, read_texts(text, document.file, place=place)
 
@@ -165,7 +165,7 @@ def _texts(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:
     plain, binary = mapping(value.get("data")), mapping(value.get("binaryData"))
     if plain is UNKNOWN or binary is UNKNOWN:
         return UNKNOWN
-    return {**{key: _decoded(each) for key, each in binary.items()}, **plain}
+    return {**{key: _decoded(item) for key, item in binary.items()}, **plain}
 
 
 def _decoded(value: Any) -> Any:
@@ -181,8 +181,8 @@ def _hard(hard: Maybe[Mapping[str, Any]]) -> Maybe[Mapping[str, Any]]:
     if hard is UNKNOWN:
         return UNKNOWN
     return {
-        key.removeprefix(_REQUESTS): each
-        for key, each in hard.items()
+        key.removeprefix(_REQUESTS): item
+        for key, item in hard.items()
         if "/" not in key or key.startswith(_REQUESTS)  # of others nothing is counted
     }
 
@@ -192,8 +192,8 @@ def _queued(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:
     found: dict[str, Any] = {}
     for _, group in mappings(at(value, "spec", "resourceGroups")):
         for _, flavor in mappings(group.get("flavors")):
-            for _, each in mappings(flavor.get("resources")):
-                name, quota = each.get("name"), each.get("nominalQuota")
+            for _, resource in mappings(flavor.get("resources")):
+                name, quota = resource.get("name"), resource.get("nominalQuota")
                 if isinstance(name, str):
                     found[name] = quota if name not in found else _sum(found[name], quota)
     return found

@@ -29,9 +29,9 @@ class ListReader:
         value = document.value
         kind = value["kind"].removesuffix("List")
         inner = []
-        for index, each in mappings(value["items"]):
-            whole = dict(each)
+        for index, item in mappings(value["items"]):
+            whole = dict(item)
             if kind:
-                whole = {"apiVersion": value["apiVersion"], "kind": kind, **each}
+                whole = {"apiVersion": value["apiVersion"], "kind": kind, **item}
             inner.append(document.inside(("items", index), whole))
         return Read(inner=inner)

@@ -23,8 +23,8 @@ def literal_documents(document: Document) -> Iterator[Document]:
 
     All of a literal stands at its place. What files hold is read where they are given.
     """
-    for index, each in mappings(at(document.value, "configMapGenerator")):
-        for number, literal in enumerate(items(each.get("literals"))):
+    for index, generator in mappings(at(document.value, "configMapGenerator")):
+        for number, literal in enumerate(items(generator.get("literals"))):
             place = ("configMapGenerator", index, "literals", number)
             if not isinstance(literal, str) or texts_within(document, place) is None:
                 continue

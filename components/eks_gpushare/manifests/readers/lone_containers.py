@@ -77,7 +77,7 @@ def _spec(
     for key in _OF_PODS:
         levels = range(len(path), 0, -1)
         given = (at(value, *path[:length], key) for length in levels)
-        of_pod = next((each for each in given if each is not None), missing)
+        of_pod = next((pod for pod in given if pod is not None), missing)
         if of_pod is not None:
             found[key] = of_pod
     return found

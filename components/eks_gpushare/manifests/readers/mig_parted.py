@@ -132,15 +132,15 @@ class _Config:
             yield self._problem(rules.REFUSED, at, message, "Write all, or indexes: [0, 1].")
 
     def _filters(self, path: FieldPath, given: Any) -> Iterator[Problem]:
-        for at, each in _listed((*path, "device-filter"), given):
-            if each is UNKNOWN or each == "":
+        for at, entry in _listed((*path, "device-filter"), given):
+            if entry is UNKNOWN or entry == "":
                 continue
-            if not isinstance(each, str):
+            if not isinstance(entry, str):
                 # Of an id without quotes YAML makes a number.
-                message = f"A device filter is {shown(each)}, not text, so the file is refused."
+                message = f"A device filter is {shown(entry)}, not text, so the file is refused."
                 yield self._problem(rules.REFUSED, at, message, 'Put it in quotes: "0x20B010DE".')
-            elif _device_id(each) is None:
-                message = f"The device filter {shown(each)} matches no NVIDIA GPU."
+            elif _device_id(entry) is None:
+                message = f"The device filter {shown(entry)} matches no NVIDIA GPU."
                 fix = "Write device and vendor, as 0x20B010DE for an A100."
                 yield self._problem(rules.NO_FILTER, at, message, fix)
 
@@ -215,7 +215,7 @@ def _renamed(path: FieldPath, name: str | None) -> tuple[Edit, ...]:
 
 def _listed(path: FieldPath, given: Any) -> Iterator[tuple[FieldPath, Any]]:
     if isinstance(given, list):
-        yield from (((*path, index), each) for index, each in enumerate(given))
+        yield from (((*path, index), entry) for index, entry in enumerate(given))
     elif given is not None:
         yield path, given
 
@@ -231,12 +231,12 @@ def _device_id(text: str) -> int | None:
 
 def _models(given: Any) -> list[MigModel]:
     """The GPUs that an item may be for; none where it is for one that the catalog does not know."""
-    filters = [each for _, each in _listed((), given) if each != ""]
+    filters = [filter_ for _, filter_ in _listed((), given) if filter_ != ""]
     if not filters:
         return list(mig_models().values())
     found: dict[str, MigModel] = {}
-    for each in filters:
-        device = _device_id(each) if isinstance(each, str) else None
+    for filter_ in filters:
+        device = _device_id(filter_) if isinstance(filter_, str) else None
         if device is None:
             return []
         known = [

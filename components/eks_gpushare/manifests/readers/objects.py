@@ -78,9 +78,9 @@ def _quota(value: Mapping[str, Any], source: Source) -> Iterator[Problem]:
 
 
 def _limits(value: Mapping[str, Any], source: Source) -> Iterator[Problem]:
-    for index, each in mappings(at(value, "spec", "limits")):
+    for index, limit in mappings(at(value, "spec", "limits")):
         for part in ("default", "defaultRequest"):
-            given = each.get(part)
+            given = limit.get(part)
             for key in given if isinstance(given, dict) else ():
                 if key.startswith(_GPUS):
                     path = ("spec", "limits", index, part, key)

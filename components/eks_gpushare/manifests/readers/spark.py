@@ -126,9 +126,9 @@ def _around(value: Any, above: FieldPath, role: str) -> Mapping[str, Any]:
     selector = dict(mapping(at(value, *above, "nodeSelector")))
     selector |= mapping(at(template, "nodeSelector")) | mapping(own.get("nodeSelector"))
     for prefix in (_SELECTOR, f"spark.kubernetes.{role}.node.selector."):
-        for key, each in pairs(conf):
+        for key, pair in pairs(conf):
             if key.startswith(prefix):
-                selector[key.removeprefix(prefix)] = each
+                selector[key.removeprefix(prefix)] = pair
     if any(key.endswith("podTemplateFile") for key, _ in pairs(conf)) or template is UNKNOWN:
         found.setdefault("tolerations", UNKNOWN)  # and whatever else the file has
         found.setdefault("affinity", UNKNOWN)

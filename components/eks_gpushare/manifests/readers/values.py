@@ -37,7 +37,7 @@ def whole(value: Any, otherwise: int | None = None) -> Maybe[int | None]:
 def mappings(value: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The mappings of a list, with their places in it."""
     if isinstance(value, list):
-        yield from ((index, each) for index, each in enumerate(value) if isinstance(each, dict))
+        yield from ((index, entry) for index, entry in enumerate(value) if isinstance(entry, dict))
 
 
 def walk(value: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Mapping[str, Any]]]:

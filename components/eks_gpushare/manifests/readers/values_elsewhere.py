@@ -41,13 +41,13 @@ def with_values_from(item: Release, sources: Any) -> Release:
     Its own values go over those. One that is for a single path leaves the rest as it is.
     """
     given = items(sources)
-    if sources is UNKNOWN or not all(at(each, "targetPath") for each in given):
+    if sources is UNKNOWN or not all(at(patch, "targetPath") for patch in given):
         return unless_elsewhere(item)
     if not given:
         return item
     below: dict[str, Any] = {}
-    for each in given:
-        for setting in settings(f"{at(each, 'targetPath')}=x"):
+    for patch in given:
+        for setting in settings(f"{at(patch, 'targetPath')}=x"):
             put(below, setting.path, UNKNOWN)
     if not isinstance(item.values, dict):
         return item
@@ -75,7 +75,7 @@ def elsewhere(document: Document) -> Iterator[Problem]:
     if kind == "HelmRelease":
         spec = at(value, "spec", "chart", "spec") or at(value, "spec", "chart")
         if chart_named(at(spec, "chart") or at(spec, "name")) and at(value, "spec", "values"):
-            sources = ", ".join(_source(each) for each in items(at(value, "spec", "valuesFrom")))
+            sources = ", ".join(_source(item) for item in items(at(value, "spec", "valuesFrom")))
             yield from _told(document, ("spec", "valuesFrom"), sources, at(value, "spec", "values"))
     elif kind == "Application":
         for place in _argo_places(value):

@@ -165,10 +165,10 @@ def _strategies(source: Source, given: Any) -> Iterator[Judgement]:
 def _taints(source: Source, given: Any) -> Iterator[Judgement]:
     """Taints by key: `"nvidia.com/gpu" = ["true:NoSchedule"]`."""
     for key, taints in mapping(given).items():
-        for index, each in enumerate(items(taints)):
-            if str(each).rpartition(":")[2] not in EFFECTS:
+        for index, taint in enumerate(items(taints)):
+            if str(taint).rpartition(":")[2] not in EFFECTS:
                 place = ("settings", "kubernetes", "node-taints", key, index)
-                message = f"The taint {key} is {each!r}, which names no effect."
+                message = f"The taint {key} is {taint!r}, which names no effect."
                 fix = 'Write "VALUE:NoSchedule".'
                 yield Problem(BAD_SETTING, source, place, message, fix)
 

@@ -164,8 +164,8 @@ def _taints(source: Source, path: FieldPath, given: Any) -> Iterator[Judgement]:
                 message = f"The taint {key} is {short!r}, which names no effect."
                 yield Problem(REFUSED, source, place, message, fix)
         return
-    for index, each in enumerate(items(given)):
-        effect = at(each, "effect")
+    for index, name in enumerate(items(given)):
+        effect = at(name, "effect")
         place = (*path, index, "effect")
         if isinstance(effect, str) and effect not in EFFECTS:
             meant = kubernetes_effect(effect)
@@ -177,8 +177,8 @@ def _taints(source: Source, path: FieldPath, given: Any) -> Iterator[Judgement]:
                 f"Write {meant or 'NoSchedule'}.",
                 edits=(Edit("set", place, meant),) if meant else (),
             )
-        elif effect is None and isinstance(each, dict):
-            message = f"The taint {at(each, 'key')} has no effect."
+        elif effect is None and isinstance(name, dict):
+            message = f"The taint {at(name, 'key')} has no effect."
             yield Problem(REFUSED, source, place[:-1], message, "Add effect: NoSchedule.")
 
 
@@ -189,7 +189,9 @@ def _image(
     if at(group, "amiFamily") != "AmazonLinux2" or own or not _has_gpus(group):
         return
     numbers = str(version).split(".")
-    known = len(numbers) > 1 and all(each.isascii() and each.isdecimal() for each in numbers[:2])
+    known = len(numbers) > 1 and all(
+        number.isascii() and number.isdecimal() for number in numbers[:2]
+    )
     if known and tuple(int(number) for number in numbers[:2]) <= _LAST_AL2:
         return
     yield Problem(
@@ -205,7 +207,7 @@ def _has_gpus(group: Mapping[str, Any]) -> bool:
     """Whether types of a group have GPUs; types that are not known may."""
     listed = at(group, "instanceTypes") or at(group, "instancesDistribution", "instanceTypes")
     named = items(listed) or [at(group, "instanceType")]
-    return any(each in gpu_instance_types() for each in named if isinstance(each, str))
+    return any(name in gpu_instance_types() for name in named if isinstance(name, str))
 
 
 def _from_zero(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:

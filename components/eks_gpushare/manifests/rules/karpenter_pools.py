@@ -88,9 +88,9 @@ def pool_rules(
         own_labels: Labels that it gives its nodes.
     """
     requirements = at(spec, *template, "requirements")
-    for index, each in enumerate(items(requirements)):
+    for index, requirement in enumerate(items(requirements)):
         place = ("spec", *template, "requirements", index)
-        yield from _requirement(source, place, each, items(requirements), own_labels)
+        yield from _requirement(source, place, requirement, items(requirements), own_labels)
     yield from _types(source, requirements, ("spec", *template, "requirements"), own_labels)
     yield from _limits(source, spec, requirements)
     yield from _startup_taints(source, spec, template)
@@ -104,9 +104,14 @@ def _types(
     known = items(requirements)
     if requirements is UNKNOWN or UNKNOWN in known:
         return
-    keys = [at(each, "key") for each in known]
+    keys = [at(requirement, "key") for requirement in known]
     marks = [key for key in (PRESENT_LABEL, CONFIG_LABEL, MIG_CONFIG) if key in own_labels]
-    listed = [name for each in known if _names_types(each) for name in items(at(each, "values"))]
+    listed = [
+        name
+        for requirement in known
+        if _names_types(requirement)
+        for name in items(at(requirement, "values"))
+    ]
     if listed and chosen_types(requirements) == ():
         yield Problem(
             NO_TYPE,
@@ -118,8 +123,10 @@ def _types(
         )
     # Labels that no type has are said by themselves.
     elif marks and not any(
-        chooses_gpu_types(each) or (isinstance(key, str) and resource_name(key)) or key is UNKNOWN
-        for each, key in zip(known, keys, strict=True)
+        chooses_gpu_types(requirement)
+        or (isinstance(key, str) and resource_name(key))
+        or key is UNKNOWN
+        for requirement, key in zip(known, keys, strict=True)
     ):
         yield Problem(
             ANY_TYPE,
@@ -146,7 +153,7 @@ def _requirement(
     if not isinstance(key, str) or operator not in ("Exists", "In", "Gt", "Lt", "Gte", "Lte"):
         return
     if resource_name(key):
-        if any(chooses_gpu_types(each) for each in beside) and operator == "In":
+        if any(chooses_gpu_types(requirement) for requirement in beside) and operator == "In":
             return  # which labels the nodes, as requirements with a value do
         sets = " The pool's own label of that name is a label of nodes, not of types."
         yield Problem(
@@ -218,7 +225,7 @@ def _devices(requirements: Any) -> Collection[str] | None:
     types = [gpu_instance_types().get(name) for name in names] if isinstance(names, tuple) else []
     if not types or None in types:
         return None
-    efa = any(each.efa_interfaces for each in types if each)
+    efa = any(instance_type.efa_interfaces for instance_type in types if instance_type)
     return (GPU, EFA) if efa else (GPU,)
 
 

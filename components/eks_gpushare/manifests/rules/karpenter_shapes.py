@@ -149,8 +149,8 @@ def _example(key: str) -> str:
 
 def _requirements(spec: Any) -> Iterator[tuple[FieldPath, Any]]:
     for path in (("template", "spec", "requirements"), ("requirements",)):
-        for index, each in enumerate(items(at(spec, *path))):
-            yield (*path, index), each
+        for index, term in enumerate(items(at(spec, *path))):
+            yield (*path, index), term
 
 
 def _requirement(source: Source, path: FieldPath, given: Any) -> Iterator[Judgement]:
@@ -170,16 +170,16 @@ def _requirement(source: Source, path: FieldPath, given: Any) -> Iterator[Judgem
         edit = Edit("set", (*place, "values"), [values])
         message = "values is a list of strings."
         yield Problem(REFUSED_VALUE, source, (*place, "values"), message, fix, edits=(edit,))
-    for index, each in enumerate(items(values)):
-        if isinstance(each, bool | int | float):
-            yield _not_a_string(source, (*path, "values", index), each)
+    for index, value in enumerate(items(values)):
+        if isinstance(value, bool | int | float):
+            yield _not_a_string(source, (*path, "values", index), value)
 
 
 def _taints(spec: Any) -> Iterator[tuple[FieldPath, Any]]:
     for name in ("taints", "startupTaints"):
         for path in (("template", "spec", name), (name,)):
-            for index, each in enumerate(items(at(spec, *path))):
-                yield (*path, index), each
+            for index, term in enumerate(items(at(spec, *path))):
+                yield (*path, index), term
 
 
 def _taint(source: Source, path: FieldPath, given: Any) -> Iterator[Judgement]:

@@ -57,8 +57,8 @@ def config_problems(value: Any, source: Source) -> Iterator[Judgement]:
         message = "spec.kubelet.flags is a list of flags, each as on a command line."
         fix = "Write - --node-labels=key=value."
         yield Problem(BAD_NODE_CONFIG, source, ("spec", "kubelet", "flags"), message, fix)
-    for number, each in enumerate(items(at(value, *REGISTER))):
-        effect = at(each, "effect")
+    for number, taint in enumerate(items(at(value, *REGISTER))):
+        effect = at(taint, "effect")
         if isinstance(effect, str) and effect not in EFFECTS:
             meant = kubernetes_effect(effect)
             fix = f"Write {meant}." if meant else f"Write one of {', '.join(EFFECTS)}."

@@ -79,4 +79,4 @@ def documents_of(heredoc: Heredoc, file: str, variables: Mapping[str, str]) -> S
     read = read_snippet(heredoc.text, file, heredoc.line).documents
     if heredoc.literal:
         return read
-    return [filled(each, variables) for each in read]
+    return [filled(document, variables) for document in read]

@@ -157,7 +157,9 @@ def _path(key: str) -> tuple[str | int, ...] | None:
 def _value(raw: str, *, strings: bool) -> Any:
     if raw.startswith("{") and raw.endswith("}"):
         return (
-            [_scalar(each, strings=strings) for each in raw[1:-1].split(",")] if raw[1:-1] else []
+            [_scalar(scalar, strings=strings) for scalar in raw[1:-1].split(",")]
+            if raw[1:-1]
+            else []
         )
     return _scalar(raw, strings=strings)
 

@@ -172,7 +172,7 @@ class _Pool(_Nodes):
         ways = (given.get("karpenter") or {}).get("capacityTypes") or [given.get("capacityType")]
         # Of several, on demand is the dearest, and what is left where there is no other.
         own = [_CAPACITY.get(str(way), "ON_DEMAND") for way in ways]
-        self._capacity = min(own, key=lambda each: each != "ON_DEMAND")
+        self._capacity = min(own, key=lambda capacity: capacity != "ON_DEMAND")
         self._types = _texts(given.get("instanceTypes"))
         self.disk_gib = _whole(given.get("rootVolumeGiB")) or 0
         planned = planned_pool(pool, self.region)
@@ -191,7 +191,9 @@ class _Pool(_Nodes):
         if self.region is None or len({*counts.values()}) < 2:  # noqa: PLR2004
             return []
         known = [self._catalog.find(name) for name in counts]
-        prices = [each.price(self.region) if each else None for each in known]
+        prices = [
+            instance_type.price(self.region) if instance_type else None for instance_type in known
+        ]
         if not all(prices):
             return []
         return [
@@ -219,13 +221,13 @@ def _whole(value: Any) -> int | None:
 
 
 def _texts(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def _disks(template: dict[str, Any]) -> int:
     """GiB of the volumes whose size a launch template names."""
     devices = template.get("blockDeviceMappings")
     given = devices if isinstance(devices, list) else []
-    volumes = [each.get("ebs") for each in given if isinstance(each, dict)]
+    volumes = [mapping.get("ebs") for mapping in given if isinstance(mapping, dict)]
     sizes = [volume.get("volumeSize") for volume in volumes if isinstance(volume, dict)]
     return sum(_whole(size) or 0 for size in sizes)

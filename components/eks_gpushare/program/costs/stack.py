@@ -119,7 +119,7 @@ def cost_of(recording: Recording, region: str | None, today: date | None = None)
 
 def _sum(costs: Iterator[float | None]) -> float | None:
     known = list(costs)
-    return None if None in known else round(sum(each or 0 for each in known), 6)
+    return None if None in known else round(sum(cost or 0 for cost in known), 6)
 
 
 def _control_planes(recording: Recording, region: str | None, today: date) -> Iterator[CostItem]:
@@ -165,7 +165,7 @@ def _services(recording: Recording, region: str | None) -> Iterator[CostItem]:
         ("kmsKey", _KEY, "KMS keys", None if monthly is None else monthly / HOURS_PER_MONTH),
     )
     for kind, token, words, price in kinds:
-        count = len([each for each in recording.of_type(token) if not each.existing])
+        count = len([resource for resource in recording.of_type(token) if not resource.existing])
         if count:
             unknown = "" if price is not None else no_price(words, region)
             yield CostItem(kind, "", words, Count(count, count), price, SOURCES[kind], unknown)
@@ -175,7 +175,10 @@ def _not_included(recording: Recording) -> Iterator[str]:
     tokens = {resource.type for resource in recording.resources}
     yield from dict.fromkeys(words for token, words in _BY_USE.items() if token in tokens)
     yield from dict.fromkeys(words for token, words in _UNCOUNTED.items() if token in tokens)
-    if any(_charged(each.inputs.get("vpcEndpointType")) for each in recording.of_type(_ENDPOINT)):
+    if any(
+        _charged(resource.inputs.get("vpcEndpointType"))
+        for resource in recording.of_type(_ENDPOINT)
+    ):
         yield "interface endpoints"
     made_by = _provisioners(recording)
     if "existing" in made_by:
@@ -186,8 +189,10 @@ def _not_included(recording: Recording) -> Iterator[str]:
 
 def _provisioners(recording: Recording) -> set[str]:
     """Who makes the nodes of the pools, as the stack file names them."""
-    found = (to_json(each.outputs).get("pools") for each in recording.of_type(ENVIRONMENT_TYPE))
-    pools = [pool for each in found if isinstance(each, dict) for pool in each.values()]
+    found = (
+        to_json(resource.outputs).get("pools") for resource in recording.of_type(ENVIRONMENT_TYPE)
+    )
+    pools = [pool for table in found if isinstance(table, dict) for pool in table.values()]
     return {str(pool.get("provisioner")) for pool in pools}
 
 

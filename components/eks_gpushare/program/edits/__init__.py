@@ -58,7 +58,7 @@ def edits(before: Recording, after: Recording) -> list[Consequence]:
         *of_clusters_gone(before, after),
         *of_versions(before, after),
     ]
-    if refused := [each for each in clusters if each.effect == "refused"]:
+    if refused := [consequence for consequence in clusters if consequence.effect == "refused"]:
         return refused
     return [
         *_of_groups(before, after, replaced),

@@ -87,7 +87,7 @@ def of_clusters(
 
 def of_clusters_gone(before: Recording, after: Recording) -> Iterator[Consequence]:
     """Control planes that the program no longer makes."""
-    there = {bare(each.urn) for each in clusters_of(after)}
+    there = {bare(resource.urn) for resource in clusters_of(after)}
     for old in clusters_of(before):
         if bare(old.urn) in there:
             continue
@@ -125,14 +125,16 @@ def _zones(cluster: Resource, run: Recording) -> set[object]:
     """Zones of the cluster's subnets; none where the stack does not make them."""
     urns = {urn for name in _SUBNETS for urn in cluster.property_dependencies.get(name, ())}
     return {
-        inputs(each).get("availabilityZone") for each in run.of_type(_SUBNET) if each.urn in urns
+        inputs(resource).get("availabilityZone")
+        for resource in run.of_type(_SUBNET)
+        if resource.urn in urns
     }
 
 
 def _in_place(old: Resource, new: Resource) -> Iterator[Consequence]:
     names = set(changed(old, new))
     if "version" in names:
-        was, now = (inputs(each).get("version") for each in (old, new))
+        was, now = (inputs(resource).get("version") for resource in (old, new))
         says = _UPGRADED.format(was=was or "what it was", now=now or "what EKS takes")
         yield edit(new.name, "update", ("version",), says)
     if subnets := tuple(sorted(names & {*_SUBNETS})):
@@ -146,7 +148,7 @@ def _in_place(old: Resource, new: Resource) -> Iterator[Consequence]:
 
 
 def _of_endpoint(old: Resource, new: Resource) -> Consequence:
-    was, now = (inputs(each) for each in (old, new))
+    was, now = (inputs(resource) for resource in (old, new))
     who = ", ".join(map(str, now.get("publicAccessCidrs") or ())) or "everybody"
     # Where it is not said, EKS has it public: API_VpcConfigRequest of its API.
     shut = was.get("endpointPublicAccess") is not False and now.get("endpointPublicAccess") is False
@@ -158,7 +160,7 @@ def of_ways_out(before: Recording, after: Recording) -> Iterator[Consequence]:
     """Zones whose nodes leave by another NAT gateway, and so by another public address."""
     olds, moved = by_urn(before, _ROUTE), dict[tuple[str, str], set[str]]()
     for urn, new in by_urn(after, _ROUTE).items():
-        gates = [_gateway(each) for each in (olds.get(urn), new)]
+        gates = [_gateway(resource) for resource in (olds.get(urn), new)]
         if gates[0] and gates[1] and bare(gates[0]) != bare(gates[1]):
             network = new.parent.rpartition("::")[2]
             moved.setdefault((network, gates[1]), set()).add(gates[0])

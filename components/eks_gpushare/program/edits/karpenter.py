@@ -146,8 +146,8 @@ def _held_up(
     ways = _values(spec).get(_CAPACITY_TYPE)
     says = _NO_ROOM.format(remove=remove) if ways == ["reserved"] else ""
     offered = [
-        {name for told in each.values() for name, count in told.items() if str(count) != "0"}
-        for each in (old, new)
+        {name for told in spec.values() for name, count in told.items() if str(count) != "0"}
+        for spec in (old, new)
     ]
     if gone := sorted(offered[0] - offered[1]):
         says += _NO_SHARES.format(gone=" or ".join(gone), remove=remove)
@@ -184,7 +184,7 @@ _DEFAULT_BUDGET: Mapping[str, Any] = {"nodes": "10%"}
 
 def _evicting(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """What of the disruption settings lets Karpenter evict pods that it has let be."""
-    old, new = (each.get("disruption") or {} for each in (was, now))
+    old, new = (spec.get("disruption") or {} for spec in (was, now))
     if _holds(old, "Drifted") and not _holds(new, "Drifted"):
         yield "disruption.budgets"  # nodes that have drifted are drained now
         return
@@ -196,13 +196,13 @@ def _evicting(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
         return
     if _sooner(old.get("consolidateAfter"), new.get("consolidateAfter")):
         yield "disruption.consolidateAfter"
-    budgets = [_budgets(each, "Underutilized") for each in (old, new)]
-    if any(not any(_as_strict(each, held) for each in budgets[1]) for held in budgets[0]):
+    budgets = [_budgets(spec, "Underutilized") for spec in (old, new)]
+    if any(not any(_as_strict(budget, held) for budget in budgets[1]) for held in budgets[0]):
         yield "disruption.budgets"
 
 
 def _sooner(old: object, new: object) -> bool:
-    was, now = (seconds(str(each)) for each in (old, new))
+    was, now = (seconds(str(duration)) for duration in (old, new))
     return now is not None and (was is None or now < was)
 
 
@@ -214,7 +214,7 @@ def _holds(disruption: Mapping[str, Any], reason: str) -> bool:
 def _budgets(disruption: Mapping[str, Any], reason: str) -> list[Mapping[str, Any]]:
     """Budgets of nodes that go for a reason, such as to save money while pods are on them."""
     found: list[Mapping[str, Any]] = disruption.get("budgets") or [_DEFAULT_BUDGET]
-    return [each for each in found if reason in each.get("reasons", [reason])]
+    return [budget for budget in found if reason in budget.get("reasons", [reason])]
 
 
 def _always(budget: Mapping[str, Any]) -> bool:
@@ -248,7 +248,7 @@ def _node(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def _template_changes(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What of the template makes every node drift: all of it but the requirements."""
-    labels = [each["template"].get("metadata", {}).get("labels") for each in (was, now)]
+    labels = [spec["template"].get("metadata", {}).get("labels") for spec in (was, now)]
     found = ["labels"] if labels[0] != labels[1] else []
     old, new = _node(was), _node(now)
     names = sorted({*old, *new} - {"requirements"})
@@ -284,12 +284,15 @@ def _class_changes(old: Resource | None, new: Resource | None) -> list[str]:
 
 
 def _kept(was: Mapping[str, Any], now: Mapping[str, Any], name: str) -> bool:
-    return all(each in now.get(name, []) for each in was.get(name, []))
+    return all(entry in now.get(name, []) for entry in was.get(name, []))
 
 
 def _values(spec: Mapping[str, Any]) -> dict[str, list[str]]:
     """The requirements of nodes: the values of each key."""
-    return {each["key"]: each.get("values", []) for each in _node(spec)["requirements"]}
+    return {
+        requirement["key"]: requirement.get("values", [])
+        for requirement in _node(spec)["requirements"]
+    }
 
 
 def _requirement_changes(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -316,13 +319,17 @@ def _budget(spec: Mapping[str, Any]) -> str:
     """How many nodes may drift away at a time; of several budgets, the least counts."""
     budgets = (spec.get("disruption") or {}).get("budgets") or []
     said = []
-    for each in budgets:
-        reasons = each.get("reasons")
+    for budget in budgets:
+        reasons = budget.get("reasons")
         if reasons is not None and "Drifted" not in reasons:
             continue
-        nodes = str(each["nodes"])
+        nodes = str(budget["nodes"])
         many = f"{nodes} of them" if nodes.endswith("%") else nodes
-        when = f" from {each['schedule']} UTC for {each['duration']}" if "schedule" in each else ""
+        when = (
+            f" from {budget['schedule']} UTC for {budget['duration']}"
+            if "schedule" in budget
+            else ""
+        )
         said.append(
             f"at most {many} at a time{when}" if nodes not in {"0", "0%"} else f"none{when}"
         )
@@ -345,16 +352,16 @@ def _of_replicas(
 
 def _beside(pool: Resource, recording: Recording, token: str) -> Resource | None:
     """The object of another kind that is in the same component."""
-    found = (each for each in recording.of_type(token) if each.parent == pool.parent)
+    found = (resource for resource in recording.of_type(token) if resource.parent == pool.parent)
     return next(found, None)
 
 
 def _overlays(pool: Resource, recording: Recording) -> dict[str, dict[str, Any]]:
     """What Karpenter is told of each type, by the URN of the overlay."""
     return {
-        bare(each.urn): _spec(each).get("capacity") or {}
-        for each in recording.of_type(NODE_OVERLAY)
-        if each.parent == pool.parent
+        bare(resource.urn): _spec(resource).get("capacity") or {}
+        for resource in recording.of_type(NODE_OVERLAY)
+        if resource.parent == pool.parent
     }
 
 

@@ -57,8 +57,12 @@ _MORE = "room is kept for {now} in place of {was} placeholders; nodes start for 
 
 def of_leavers(before: Recording, after: Recording) -> Iterator[Consequence]:
     """What is there before and not after: the uppermost of what goes together."""
-    there = {bare(each.urn) for each in after.resources}
-    gone = {bare(each.urn): each for each in before.resources if bare(each.urn) not in there}
+    there = {bare(resource.urn) for resource in after.resources}
+    gone = {
+        bare(resource.urn): resource
+        for resource in before.resources
+        if bare(resource.urn) not in there
+    }
     for resource in gone.values():
         within = resource.parent and bare(resource.parent) in gone
         if within or resource.existing or _space(resource) == WARM_ROOM:
@@ -72,7 +76,7 @@ def of_namespaces(before: Recording, after: Recording) -> Iterator[Consequence]:
     """Namespaces that get another name, which Kubernetes knows as another one."""
     olds = by_urn(before, _NAMESPACE)
     for urn, new in by_urn(after, _NAMESPACE).items():
-        names = [_name(each) for each in (olds.get(urn), new)]
+        names = [_name(resource) for resource in (olds.get(urn), new)]
         if all(names) and names[0] != names[1]:
             says = _MOVED.format(was=names[0], now=names[1])
             yield edit(new.name, "replace", ("metadata.name",), says)
@@ -82,7 +86,7 @@ def of_warm_room(before: Recording, after: Recording) -> Iterator[Consequence]:
     """Room that is kept free, more or less of it."""
     olds, news = (_placeholders(recording) for recording in (before, after))
     for urn, new in news.items():
-        was, now = (_replicas(each) for each in (olds.get(urn), new))
+        was, now = (_replicas(resource) for resource in (olds.get(urn), new))
         if was != now:
             says = (_MORE if now > was else _LESS).format(was=was, now=now)
             yield edit(new.name, "update" if now > was else "terminate", ("replicas",), says)
@@ -94,7 +98,7 @@ def of_warm_room(before: Recording, after: Recording) -> Iterator[Consequence]:
 
 def _placeholders(recording: Recording) -> dict[str, Resource]:
     found = by_urn(recording, _DEPLOYMENT)
-    return {urn: each for urn, each in found.items() if _space(each) == WARM_ROOM}
+    return {urn: resource for urn, resource in found.items() if _space(resource) == WARM_ROOM}
 
 
 def _replicas(deployment: Resource | None) -> int:

@@ -139,7 +139,8 @@ def _rolled(old: Resource, new: Resource) -> str:
     (internal/service/eks/node_group.go), so it is the earlier way that counts.
     """
     was, now = (
-        (inputs(each).get("updateConfig") or {}).get("updateStrategy") for each in (old, new)
+        (inputs(resource).get("updateConfig") or {}).get("updateStrategy")
+        for resource in (old, new)
     )
     return _ENDED_FIRST if was == _MINIMAL else _NO_ROOM if now == _MINIMAL else ""
 

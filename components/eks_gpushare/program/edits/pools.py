@@ -89,15 +89,23 @@ def _to_do(name: str, old: Pool, new: Pool) -> list[str]:
     gone = [resource for resource in had if resource not in wanted]
     said = []
     for resource in gone:
-        instead = " or ".join(f"{each}: 1" for each in wanted)
+        instead = " or ".join(f"{key}: 1" for key in wanted)
         said.append(f"the limit {resource}: 1 to {instead}")
     if old["nodeSelector"] != new["nodeSelector"]:
         said.append(f"the nodeSelector to {_mapping(new['nodeSelector'])}")
-    lacking = [each for each in new["tolerations"] if not _tolerated(each, old["tolerations"])]
+    lacking = [
+        toleration
+        for toleration in new["tolerations"]
+        if not _tolerated(toleration, old["tolerations"])
+    ]
     if lacking:
         said.append(f"tolerations, to which belong now {_tolerations(lacking)}")
-    given = [each for each in new["tolerations"] if each["key"] in gone and each not in lacking]
-    if given and not {each["key"] for each in given} & {*wanted}:
+    given = [
+        toleration
+        for toleration in new["tolerations"]
+        if toleration["key"] in gone and toleration not in lacking
+    ]
+    if given and not {toleration["key"] for toleration in given} & {*wanted}:
         said.append(
             f"tolerations, which need {_tolerations(given)} in the manifest itself: "
             f"EKS adds it to pods that ask for {given[0]['key']} alone"
@@ -133,11 +141,11 @@ def _tolerated(wanted: Mapping[str, str], given: list[Mapping[str, str]]) -> boo
 
 
 def _tolerations(given: list[Mapping[str, Any]]) -> str:
-    return " and ".join(_mapping(in_order(each)) for each in given)
+    return " and ".join(_mapping(in_order(mapping)) for mapping in given)
 
 
 def _mapping(value: Mapping[str, Any]) -> str:
-    return "{" + ", ".join(f"{key}: {_scalar(each)}" for key, each in value.items()) + "}"
+    return "{" + ", ".join(f"{key}: {_scalar(item)}" for key, item in value.items()) + "}"
 
 
 def _scalar(value: object) -> str:

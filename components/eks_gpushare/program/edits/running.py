@@ -51,7 +51,7 @@ def of_pods(before: Recording, after: Recording) -> Iterator[Consequence]:
 
 
 def _of_count(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Consequence]:
-    counts = [each["spec"].get("replicas") for each in (was, now)]
+    counts = [spec["spec"].get("replicas") for spec in (was, now)]
     warm = (now.get("metadata") or {}).get("namespace") == WARM_ROOM  # of which leavers.py tells
     if counts[0] != counts[1] and None not in counts and not warm:
         yield edit(name, "update", ("replicas",), _COUNT.format(was=counts[0], now=counts[1]))
@@ -76,7 +76,7 @@ def _of_scaling(before: Recording, after: Recording) -> Iterator[Consequence]:
         old = olds.get(urn)
         if old is None or inputs(old).get("spec") == inputs(new).get("spec"):
             continue
-        was, now = (_range(inputs(each)["spec"]) for each in (old, new))
+        was, now = (_range(inputs(resource)["spec"]) for resource in (old, new))
         says = (_NARROWER if now[1] < was[1] else _FOLLOWS).format(was=_text(was), now=_text(now))
         yield edit(new.name, "update", ("spec",), says)
 
@@ -103,7 +103,7 @@ def _differing(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     for key in sorted({*old, *new}):
         if old.get(key) == new.get(key):
             continue
-        pairs = [each.get(key) for each in (old, new)]
+        pairs = [settings.get(key) for settings in (old, new)]
         if key == "containers" and len(pairs[0] or ()) == len(pairs[1] or ()):
             parts = zip(*pairs, strict=True)
             yield from dict.fromkeys(

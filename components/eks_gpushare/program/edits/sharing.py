@@ -82,7 +82,7 @@ def _pools(run: Recording) -> dict[str, dict[str, Any]]:
     for environment in run.of_type(ENVIRONMENT_TYPE):
         pools = to_json(environment.outputs.get("pools", {}))
         found |= {f"{environment.name}-{name}": pool for name, pool in pools.items()}
-    for pool in (each for kind in POOL_TYPES for each in run.of_type(kind)):
+    for pool in (resource for kind in POOL_TYPES for resource in run.of_type(kind)):
         found.setdefault(pool.name, to_json(pool.outputs))
     return found
 
@@ -97,11 +97,11 @@ def _advertised(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]
 def _text(value: object) -> str:
     """What a pod's manifest would say, in one line."""
     if isinstance(value, list):
-        return " and ".join(_text(each) for each in value) or "nothing"
+        return " and ".join(_text(part) for part in value) or "nothing"
     if isinstance(value, dict) and "operator" in value:
         taint = value.get("key", "")
         taint += f"={value['value']}" if "value" in value else ""
         return f"{taint}:{value['effect']}" if value.get("effect") else str(taint)
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {each}" for key, each in value.items()) or "nothing"
+        return ", ".join(f"{key}: {item}" for key, item in value.items()) or "nothing"
     return str(value)

@@ -33,8 +33,8 @@ _TOO_NEW = "EKS refuses it: nodes at {nodes} are ahead of their control plane, w
 
 def of_versions(before: Recording, after: Recording) -> Iterator[Consequence]:
     """Upgrades of control planes and nodes that EKS does not make."""
-    olds = {bare(each.urn): each for each in clusters_of(before)}
-    old_groups = {bare(each.urn): each for each in before.of_type(NODE_GROUP)}
+    olds = {bare(resource.urn): resource for resource in clusters_of(before)}
+    old_groups = {bare(resource.urn): resource for resource in before.of_type(NODE_GROUP)}
     for new in clusters_of(after):
         old, now = olds.get(bare(new.urn)), _minor(new, "version")
         was = _minor(old, "version") if old else None
@@ -48,8 +48,11 @@ def of_versions(before: Recording, after: Recording) -> Iterator[Consequence]:
 def clusters_of(run: Recording) -> list[Resource]:
     """Every control plane of a program once: those of pulumi-eks, and those made without it."""
     outer = run.of_type(CLUSTER)
-    within = {each.urn for each in outer}
-    return [*outer, *(each for each in run.of_type(RAW_CLUSTER) if each.parent not in within)]
+    within = {resource.urn for resource in outer}
+    return [
+        *outer,
+        *(resource for resource in run.of_type(RAW_CLUSTER) if resource.parent not in within),
+    ]
 
 
 def _of_control_plane(
@@ -83,7 +86,9 @@ def _of_group(
 
 def _groups_of(cluster: Resource, run: Recording) -> list[Resource]:
     """Node groups that join a cluster of this program."""
-    own = {each.urn for each in run.resources if cluster.urn in {each.urn, each.parent}}
+    own = {
+        resource.urn for resource in run.resources if cluster.urn in {resource.urn, resource.parent}
+    }
     name = inputs(cluster).get("name")
     return [
         group

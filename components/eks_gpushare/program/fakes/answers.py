@@ -53,9 +53,9 @@ def fakes_with(path: str | Path) -> Fakes:
         raise ProjectError(f"{path}:{line}: {message}")
     content: Any = document.value or {}
     known = default_fakes()
-    functions = {key: _function(key, each) for key, each in _of(content, "functions")}
-    components = {key: _component(each) for key, each in _of(content, "components")}
-    methods = {key: _method(key, each) for key, each in _of(content, "methods")}
+    functions = {key: _function(key, entry) for key, entry in _of(content, "functions")}
+    components = {key: _component(entry) for key, entry in _of(content, "components")}
+    methods = {key: _method(key, entry) for key, entry in _of(content, "methods")}
     return replace(
         known,
         functions={**known.functions, **functions},
@@ -145,10 +145,10 @@ def _method(token: str, answer: Any) -> Method:
 
 
 def _first(token: str, choices: list[Any], args: Properties, block: str) -> Properties:
-    for each in choices:
-        wanted = each.get("args") or {}
+    for choice in choices:
+        wanted = choice.get("args") or {}
         if all(_same(args.get(key), value) for key, value in wanted.items()):
-            return dict(each["result"])
+            return dict(choice["result"])
     raise PlanError(
         f"none of the answers that --answers gives for {token!r} fits what is asked. Add one to "
         f"the list:\n\n{example(block, token, args)}"

@@ -227,7 +227,7 @@ def _policy_document(_plan: Plan, args: Properties, _provider: str) -> Propertie
     statements: list[Properties] = []
     for text in args.get("sourcePolicyDocuments") or ():
         _merge(statements, json.loads(text).get("Statement", []))
-    _merge(statements, [_statement(each) for each in args.get("statements") or ()])
+    _merge(statements, [_statement(statement) for statement in args.get("statements") or ()])
     for text in args.get("overridePolicyDocuments") or ():
         _merge(statements, json.loads(text).get("Statement", []))
     document["Statement"] = statements
@@ -239,14 +239,16 @@ def _policy_document(_plan: Plan, args: Properties, _provider: str) -> Propertie
 
 def _merge(into: list[Properties], more: list[Properties] | Properties) -> None:
     """Statements with the Sid of an earlier one take its place."""
-    for each in [more] if isinstance(more, dict) else more:
+    for statement in [more] if isinstance(more, dict) else more:
         same = [
-            at for at, old in enumerate(into) if each.get("Sid") and old.get("Sid") == each["Sid"]
+            at
+            for at, old in enumerate(into)
+            if statement.get("Sid") and old.get("Sid") == statement["Sid"]
         ]
         if same:
-            into[same[0]] = each
+            into[same[0]] = statement
         else:
-            into.append(each)
+            into.append(statement)
 
 
 def _statement(given: Properties) -> Properties:
@@ -262,16 +264,16 @@ def _statement(given: Properties) -> Properties:
         if given.get(key):
             made[name] = _principals(given[key])
     conditions: dict[str, Properties] = {}
-    for each in given.get("conditions") or ():
-        of_test = conditions.setdefault(each["test"], {})
-        of_test[each["variable"]] = _one_or_more(each["values"])
+    for condition in given.get("conditions") or ():
+        of_test = conditions.setdefault(condition["test"], {})
+        of_test[condition["variable"]] = _one_or_more(condition["values"])
     return {**made, **({"Condition": conditions} if conditions else {})}
 
 
 def _principals(given: list[Properties]) -> str | Properties:
     found: dict[str, list[str]] = {}
-    for each in given:
-        found.setdefault(each["type"], []).extend(each["identifiers"])
+    for statement in given:
+        found.setdefault(statement["type"], []).extend(statement["identifiers"])
     if found == {"*": ["*"]}:
         return "*"
     return {kind: _one_or_more(names) for kind, names in found.items()}

@@ -185,18 +185,21 @@ class _Network:
 
     def outputs(self) -> Properties:
         """The component's outputs about subnets and routes."""
-        every = [each for kind in _ORDER for each in self._by_kind[kind]]
+        every = [resource for kind in _ORDER for resource in self._by_kind[kind]]
         return {
-            "subnets": [reference(each) for each in every],
+            "subnets": [reference(resource) for resource in every],
             **{
-                f"{kind}Subnets": [reference(each) for each in made]
+                f"{kind}Subnets": [reference(resource) for resource in made]
                 for kind, made in self._by_kind.items()
             },
             **{
-                f"{kind}SubnetIds": [each.id for each in made]
+                f"{kind}SubnetIds": [resource.id for resource in made]
                 for kind, made in self._by_kind.items()
             },
-            **{kind: [reference(each) for each in made] for kind, made in self._made.items()},
+            **{
+                kind: [reference(resource) for resource in made]
+                for kind, made in self._made.items()
+            },
         }
 
 
@@ -209,7 +212,7 @@ def _zones(plan: Plan, component: Resource) -> list[str]:
                 f"{component.urn}: Only one of [availabilityZoneNames] and "
                 "[numberOfAvailabilityZones] can be specified"
             )
-        return [str(unwrap(each)) for each in given]
+        return [str(unwrap(name)) for name in given]
     wanted = known(args.get("numberOfAvailabilityZones"), _ZONES)
     asked = {"region": unwrap(args["region"])} if "region" in args else {}
     provider = component.providers.get("aws", "")
@@ -231,7 +234,7 @@ def _layout(name: str, args: Properties, zones: list[str], cidr: Any) -> list[_S
     by_default = specs is None and strategy == "Legacy"
     ranges = _default_ranges(cidr, len(zones)) if by_default else {}
     default = [{"type": "Private"}, {"type": "Public"}]
-    wanted = [unwrap(each) for each in (specs if isinstance(specs, list) else default)]
+    wanted = [unwrap(spec) for spec in (specs if isinstance(specs, list) else default)]
     found = []
     for number, zone in enumerate(zones, 1):
         for spec in wanted:
@@ -276,9 +279,9 @@ def _get_default_vpc(plan: Plan, _args: Properties, provider: str) -> Properties
     vpc = default_vpc(plan, provider)
     public: list[str] = []
     private: list[str] = []
-    for each in subnets_of(plan, vpc, provider):
-        found = plan.ask("aws:ec2/getSubnet:getSubnet", {"id": each}, provider)
-        (public if found.get("mapPublicIpOnLaunch") else private).append(each)
+    for subnet in subnets_of(plan, vpc, provider):
+        found = plan.ask("aws:ec2/getSubnet:getSubnet", {"id": subnet}, provider)
+        (public if found.get("mapPublicIpOnLaunch") else private).append(subnet)
     return {"vpcId": vpc, "publicSubnetIds": public, "privateSubnetIds": private}
 
 

@@ -41,15 +41,19 @@ def _decoded(_plan: Plan, args: Properties, _provider: str) -> Properties:
 def _objects(text: str, where: str) -> list[Properties]:
     """The objects of a YAML text; lists are taken apart."""
     try:
-        documents = [each for each in yaml.safe_load_all(text) if each]
+        documents = [document for document in yaml.safe_load_all(text) if document]
     except yaml.YAMLError as error:
         raise PlanError(f"the YAML of {where} cannot be read: {error}") from None
     flat: list[Properties] = []
-    for each in documents:
-        if not isinstance(each, dict):
-            raise PlanError(f"the YAML of {where} holds something else than objects: {each!r:.60}")
-        is_list = str(each.get("kind", "")).endswith("List") and isinstance(each.get("items"), list)
-        flat += each["items"] if is_list else [each]
+    for document in documents:
+        if not isinstance(document, dict):
+            raise PlanError(
+                f"the YAML of {where} holds something else than objects: {document!r:.60}"
+            )
+        is_list = str(document.get("kind", "")).endswith("List") and isinstance(
+            document.get("items"), list
+        )
+        flat += document["items"] if is_list else [document]
     return flat
 
 
@@ -86,18 +90,18 @@ def _registered(plan: Plan, component: Resource, files: Sequence[Any]) -> Proper
         _rendered(plan, component)
     prefix = unwrap(args.get("resourcePrefix"))
     prefix = component.name if prefix is None else str(prefix)
-    made = [_register(plan, component, prefix, each) for each in _of_lists(objects)]
-    return {"resources": [reference(each) for each in made]}
+    made = [_register(plan, component, prefix, manifest) for manifest in _of_lists(objects)]
+    return {"resources": [reference(resource) for resource in made]}
 
 
 def _of_lists(objects: Iterable[Properties]) -> Iterator[Properties]:
     """Objects, those of a list in its place, as the provider takes them (`yaml/v2/yaml.go`)."""
-    for each in objects:
-        items = unwrap(each.get("items"))
+    for obj in objects:
+        items = unwrap(obj.get("items"))
         if isinstance(items, list):  # that is what makes it one, whatever its kind
             yield from _of_lists(item for item in map(unwrap, items) if isinstance(item, dict))
         else:
-            yield each
+            yield obj
 
 
 def _paths(component: Resource, file: str) -> list[Path]:
@@ -107,7 +111,7 @@ def _paths(component: Resource, file: str) -> list[Path]:
     found = sorted(glob(file))  # noqa: PTH207  (patterns may be absolute)
     if not found:
         raise PlanError(f"{component.urn}: no file is found at {file!r}")
-    return [Path(each) for each in found]
+    return [Path(path) for path in found]
 
 
 def _text(component: Resource, path: Path) -> str:

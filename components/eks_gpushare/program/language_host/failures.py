@@ -84,7 +84,7 @@ def error_of(
     logged = _take_errors(monitor.recording)
     said = "\n".join(dict.fromkeys(logged)) or _plain(outcome.error)
     if _ENDED.fullmatch(said) or not said:
-        said = "\n".join(each for each in (_tail(printed), said) if each)
+        said = "\n".join(text for text in (_tail(printed), said) if text)
     elif not logged and (more := _tail(printed)) and more not in said:
         said = f"{said}\n{more}"
     for text, line in list(monitor.failure_lines.items()):
@@ -95,10 +95,12 @@ def error_of(
 
 def _refused(failures: Sequence[Failure]) -> ProgramError:
     """Refusals by their lines: programs send at once what does not depend on each other."""
-    first, *more = sorted(set(failures), key=lambda each: (place_of(each.source), each.urn))
+    first, *more = sorted(
+        set(failures), key=lambda failure: (place_of(failure.source), failure.urn)
+    )
     if not more:
         return ProgramError(first.type, first.text, first.source)
-    text = "\n".join([_named(first), *(_placed(each) for each in more)])
+    text = "\n".join([_named(first), *(_placed(failure) for failure in more)])
     return ProgramError(first.type, text, first.source)
 
 
@@ -113,8 +115,10 @@ def _named(failure: Failure) -> str:
 
 def _take_errors(recording: Recording) -> list[str]:
     errors = [message for message in recording.messages if message.severity == "error"]
-    recording.messages[:] = [each for each in recording.messages if each.severity != "error"]
-    return [_plain(each.text) for each in errors]
+    recording.messages[:] = [
+        message for message in recording.messages if message.severity != "error"
+    ]
+    return [_plain(message.text) for message in errors]
 
 
 def _told(said: str, project: Project) -> ProgramError:
@@ -162,7 +166,7 @@ def _remedy(said: str, project: Project) -> str:
 
 
 def _tail(printed: Sequence[str]) -> str:
-    lines = [_plain(each).rstrip() for each in printed]
+    lines = [_plain(line).rstrip() for line in printed]
     return "\n".join(lines[-_LINES:]).strip()
 
 

@@ -231,7 +231,7 @@ class HostedMonitor(Monitor):
 
     def _keep_own_frames(self, request: Any) -> None:
         """Leave out the frames of packages, of the runtime, and of the plugin."""
-        frames = [each for each in request.stackTrace.frames if self._is_own(each.pc.uri)]
+        frames = [frame for frame in request.stackTrace.frames if self._is_own(frame.pc.uri)]
         del request.stackTrace.frames[:]
         request.stackTrace.frames.extend(frames)
         if not frames and self._is_own(request.sourcePosition.uri):

@@ -40,7 +40,7 @@ def ordered(resources: Sequence[Resource]) -> list[Resource]:
             missing[waiting] -= 1
             if not missing[waiting]:
                 heappush(ready, _place(by_urn[waiting]))
-    done = {each.urn for each in result}
+    done = {resource.urn for resource in result}
     return [*result, *(resource for resource in resources if resource.urn not in done)]
 
 

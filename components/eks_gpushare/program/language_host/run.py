@@ -171,7 +171,7 @@ def environment() -> dict[str, str]:
 
 def plugin_environment(given: Mapping[str, str]) -> dict[str, str]:
     """The same for the plugin, which has to find this package from the program's folder."""
-    folders = [each for each in given.get("PYTHONPATH", "").split(os.pathsep) if each]
+    folders = [folder for folder in given.get("PYTHONPATH", "").split(os.pathsep) if folder]
     places = [str(Path(folder).absolute()) for folder in folders]
     own = Path(str(find_spec("eks_gpushare").origin)).parents[1]  # type: ignore[union-attr]
     if not {"site-packages", "dist-packages"} & set(own.parts):

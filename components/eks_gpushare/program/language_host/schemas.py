@@ -95,12 +95,12 @@ class Schemas:
 
 def told(missing: set[str]) -> str:
     """What is missing, and the commands that bring it."""
-    packages = {each.partition(" ")[0] for each in missing}
-    exact = [each for each in missing if " " in each or not _versioned(each, missing)]
-    commands = (f"  pulumi plugin install resource {each}" for each in sorted(exact))
+    packages = {package.partition(" ")[0] for package in missing}
+    exact = [package for package in missing if " " in package or not _versioned(package, missing)]
+    commands = (f"  pulumi plugin install resource {package}" for package in sorted(exact))
     names = ", ".join(sorted(packages))
     return "\n".join((f"The program needs the schemas of {names}, from their plugins:", *commands))
 
 
 def _versioned(package: str, among: set[str]) -> bool:
-    return any(each.startswith(f"{package} ") for each in among)
+    return any(missing.startswith(f"{package} ") for missing in among)

@@ -82,11 +82,11 @@ def deploy_policy(recording: Recording, *, region: str, account: str = "*") -> D
     """
     scope = _Scope(recording, region, account)
     permissions = list(scope.permissions())
-    statements = tuple(each.as_json() for each in merged(permissions))
+    statements = tuple(statement.as_json() for statement in merged(permissions))
     unbounded = {
-        each.resource
-        for each in permissions
-        if each.action == WRITES_POLICY and not each.conditions
+        permission.resource
+        for permission in permissions
+        if permission.action == WRITES_POLICY and not permission.conditions
     }
     return DeployPolicy(statements, tuple(sorted(scope.unknown)), tuple(sorted(unbounded)))
 
@@ -216,8 +216,12 @@ class _Fill:
         found = _at(self.inputs, place)
         ids = found if isinstance(found, list) else [found]
         arn = self.one("arn:{partition}:ec2:{region}:")
-        written = [each for each in ids if isinstance(each, str) and _ID.fullmatch(each)]
-        return [f"{arn}*:{kind}/{each}" for each in written]
+        written = [
+            identifier
+            for identifier in ids
+            if isinstance(identifier, str) and _ID.fullmatch(identifier)
+        ]
+        return [f"{arn}*:{kind}/{identifier}" for identifier in written]
 
     def boundary(self) -> str | None:
         """The permissions boundary of the role, if the program gives it one."""
@@ -233,12 +237,12 @@ class _Fill:
 
     def _roles(self, name: str) -> list[str]:
         top = name.partition(".")[0]
-        values = [_at(each, name) for each in _each(self.inputs, top)]
+        values = [_at(value, name) for value in _each(self.inputs, top)]
         given = [value for value in values if isinstance(value, str)]
         made = [self.scope.resource(urn) for urn in self.dependencies.get(top, ())]
         arns = [self.scope.role_arn(role) for role in made if role and role.type == _ROLE]
         anywhere = self.one("arn:{partition}:iam::{account}:role/")
-        named = [each if each.startswith("arn:") else f"{anywhere}{each}" for each in given]
+        named = [name if name.startswith("arn:") else f"{anywhere}{name}" for name in given]
         found = sorted({*named, *arns} if not arns else {*arns, *named})
         return found or [f"{anywhere}*"]
 
@@ -257,9 +261,9 @@ def _takes_spot(pool: Resource) -> bool:
     """Whether a NodePool of Karpenter's may have spot instances."""
     wanted = _at(_opened(pool.inputs), "spec.template.spec.requirements")
     return any(
-        each.get("key") == "karpenter.sh/capacity-type" and "spot" in each.get("values", ())
-        for each in (wanted if isinstance(wanted, list) else ())
-        if isinstance(each, dict) and each.get("operator") in (None, "In")
+        name.get("key") == "karpenter.sh/capacity-type" and "spot" in name.get("values", ())
+        for name in (wanted if isinstance(wanted, list) else ())
+        if isinstance(name, dict) and name.get("operator") in (None, "In")
     )
 
 

@@ -116,17 +116,17 @@ def judge(
 
 
 def _exempted(ledger: Any, recording: Recording) -> Iterator[Exempted]:
-    for each in ledger.exempted if ledger is not None else ():
-        given = each.exemption
+    for exempted in ledger.exempted if ledger is not None else ():
+        given = exempted.exemption
         yield Exempted(
             given.rule,
-            each.urn,
-            each.message,
+            exempted.urn,
+            exempted.message,
             given.reason,
             given.until,
-            str(each),
-            recording.source_of(each.urn),
-            each.names,
+            str(exempted),
+            recording.source_of(exempted.urn),
+            exempted.names,
         )
 
 

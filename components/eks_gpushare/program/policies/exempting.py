@@ -60,7 +60,7 @@ def under_policies(
 
 
 def _are_objects(given: object) -> TypeGuard[list[dict[str, Any]]]:
-    return isinstance(given, list) and all(isinstance(each, dict) for each in given)
+    return isinstance(given, list) and all(isinstance(exemption, dict) for exemption in given)
 
 
 def _add(config: Config, policy: str, given: Mapping[str, Any]) -> None:

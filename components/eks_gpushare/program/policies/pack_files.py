@@ -105,7 +105,7 @@ def _pack_file(source: Path, directory: Path) -> str:
 def _virtualenv(directory: Path) -> str | None:
     """The virtual environment of the project that a folder is in, from the folder on."""
     directory = Path(os.path.abspath(directory))  # noqa: PTH100  (it need not be there yet)
-    there = next(each for each in (directory, *directory.parents) if each.is_dir())
+    there = next(path for path in (directory, *directory.parents) if path.is_dir())
     try:
         project = find_project(there)
     except ProjectError:

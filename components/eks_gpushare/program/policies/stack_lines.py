@@ -61,7 +61,9 @@ def stack_paths(recording: Recording) -> dict[str, tuple[str, ...]]:
     if len(environments) != 1:
         return {}
     (environment,) = environments
-    chains = {each.urn: _up_to(each, environment, recording) for each in recording.resources}
+    chains = {
+        resource.urn: _up_to(resource, environment, recording) for resource in recording.resources
+    }
     return {urn: _path(chain, environment) for urn, chain in chains.items() if chain is not None}
 
 

@@ -44,7 +44,9 @@ def stack_silences(recording: Recording, report: StackReport) -> tuple[StackSile
     """The comments of a stack file that hold today and are about something that was registered."""
     if report.stack_file is None or report.environment is None:
         return ()
-    given = [each for each in comments(report.stack_file.text).silences if each.holds(today())]
+    given = [
+        silence for silence in comments(report.stack_file.text).silences if silence.holds(today())
+    ]
     if not given:
         return ()
     paths = stack_paths(recording)
@@ -65,9 +67,9 @@ def stack_silences(recording: Recording, report: StackReport) -> tuple[StackSile
 def _let_be_everywhere(found: SilencedReport) -> Iterator[Silence]:
     """The comments by which nothing that says the same counts any more."""
     counts = {finding.code for finding in found.report.findings}
-    for each in found.away:
-        if counts.isdisjoint(names_of(each.finding.code)):
-            yield each.silence
+    for placed in found.away:
+        if counts.isdisjoint(names_of(placed.finding.code)):
+            yield placed.silence
 
 
 def _is_in(silence: Silence, block: tuple[str, ...], document: StackDocument) -> bool:

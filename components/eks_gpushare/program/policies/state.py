@@ -126,9 +126,9 @@ def _recording(deployment: Mapping[str, Any]) -> Recording:
     if not isinstance(given, list):
         raise _WrongError(f"deployment.resources holds {_kind(given)}")
     resources = [
-        _resource(each, f"deployment.resources[{number}]")
-        for number, each in enumerate(given)
-        if not (isinstance(each, dict) and each.get("delete") is True)
+        _resource(resource, f"deployment.resources[{number}]")
+        for number, resource in enumerate(given)
+        if not (isinstance(resource, dict) and resource.get("delete") is True)
     ]
     project, stack = _names(resources)
     recording = Recording(project, stack, preview=False, resources=resources, exported=True)
@@ -150,7 +150,7 @@ def _names(resources: list[Resource]) -> tuple[str, str]:
 def _notes(deployment: Mapping[str, Any], deleted: int, recording: Recording) -> Iterator[str]:
     pending = deployment.get("pending_operations") or []
     if isinstance(pending, list) and pending:
-        told = ", ".join(_operation(each) for each in pending[:5])
+        told = ", ".join(_operation(operation) for operation in pending[:5])
         more = ", ..." if pending[5:] else ""
         yield (
             f"{_counted(len(pending), 'operation was', 'operations were')} interrupted, and what "
@@ -239,7 +239,7 @@ def _texts(given: Mapping[str, Any], key: str, where: str) -> list[str]:
     value = given.get(key)
     if value is None:
         return []
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise _WrongError(f"{where}.{key} is no list of texts")
     return value
 
@@ -271,7 +271,7 @@ def _value(given: Any, where: str) -> Any:
     if isinstance(given, float) and given.is_integer():
         return int(given)
     if isinstance(given, list):
-        return [_value(each, f"{where}[{number}]") for number, each in enumerate(given)]
+        return [_value(inner, f"{where}[{number}]") for number, inner in enumerate(given)]
     if not isinstance(given, dict):
         return given
     if SIGNATURE_KEY in given:
@@ -290,7 +290,7 @@ def _special(given: Mapping[str, Any], where: str) -> Any:
         value = _value(given["value"], where) if "value" in given else UNKNOWN
         return OutputValue(value, given.get("secret") is True)
     if signature in (ASSET_SIGNATURE, ARCHIVE_SIGNATURE):
-        content = {key: each for key, each in given.items() if key != SIGNATURE_KEY}
+        content = {key: item for key, item in given.items() if key != SIGNATURE_KEY}
         return Asset("asset" if signature == ASSET_SIGNATURE else "archive", content)
     told = json.dumps(signature)[:60]
     raise _WrongError(f"{where} has the signature {told}, which this version does not know")

@@ -55,7 +55,7 @@ def _instead(
     def called(*args: Any, **kwargs: Any) -> Any:
         if os.getpid() != process or not _is_the_end(name, args):
             return original(*args, **kwargs)
-        shown = ", ".join(repr(each)[:40] for each in args[:2])
+        shown = ", ".join(repr(argument)[:40] for argument in args[:2])
         error = ProcessEndedError(f"the program called {name}({shown}), which ends its process")
         tried.append(error)
         raise error
@@ -66,7 +66,7 @@ def _instead(
 def _is_the_end(name: str, args: tuple[Any, ...]) -> bool:
     if name in _EXITS:
         return True
-    if not all(isinstance(each, int) for each in args):
+    if not all(isinstance(argument, int) for argument in args):
         return False  # which the call itself refuses
     match args:
         case (number,) if name == "raise_signal":

@@ -106,7 +106,7 @@ class ClassesLoader(SourceFileLoader):
 
 
 def _holds_classes_only(code: CodeType) -> bool:
-    bodies = (each for each in code.co_consts if isinstance(each, CodeType))
+    bodies = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return _ALL in code.co_names and not any(body.co_flags & CO_OPTIMIZED for body in bodies)
 
 
@@ -124,7 +124,7 @@ def _noted_all(code: CodeType, namespace: dict[str, Any]) -> bool:
     for name, value in namespace.items():
         if isinstance(value, _Decorators):
             namespace[name] = value.real
-    noted = {name: each for name, each in namespace.items() if isinstance(each, _Noted)}
+    noted = {name: item for name, item in namespace.items() if isinstance(item, _Noted)}
     for name in noted:
         del namespace[name]
     namespace[_NOTED] = noted
@@ -187,9 +187,9 @@ class _Classes(_Borrower):
                 wanted |= new
                 found += new
                 for lender in namespace[_LENDERS]:
-                    for each in words.intersection(lender.__dict__[_NAMES]) - namespace.keys():
-                        namespace[each] = getattr(lender, each)
-            for each in [each for each in noted if each in wanted]:
+                    for word in words.intersection(lender.__dict__[_NAMES]) - namespace.keys():
+                        namespace[word] = getattr(lender, word)
+            for each in [name for name in noted if name in wanted]:
                 namespace[each] = noted[each].build(namespace)
                 del noted[each]
 
@@ -220,13 +220,13 @@ def _words(code: CodeType) -> set[str]:
     """The names in a piece of code, and the words in its texts of one line, as hints are."""
     words: set[str] = set()
     constants: list[Any] = [code]
-    for each in constants:  # which grows
-        kind = type(each)
+    for constant in constants:  # which grows
+        kind = type(constant)
         if kind is CodeType:
-            words.update(each.co_names)
-            constants += each.co_consts
+            words.update(constant.co_names)
+            constants += constant.co_consts
         elif kind is tuple:
-            constants += each
-        elif kind is str and "\n" not in each:
-            words.update((each,) if each.isidentifier() else _WORD.findall(each))
+            constants += constant
+        elif kind is str and "\n" not in constant:
+            words.update((constant,) if constant.isidentifier() else _WORD.findall(constant))
     return words

@@ -81,7 +81,9 @@ def price_overlays(
         price = found.price(region) if found is not None and region is not None else None
         if price is not None and not _published(name):
             prices[name] = price
-    of_pools = {each["metadata"]["name"] for plan in plans for each in node_overlays(plan, catalog)}
+    of_pools = {
+        overlay["metadata"]["name"] for plan in plans for overlay in node_overlays(plan, catalog)
+    }
     return [
         _overlay(_price_name(name, of_pools), [_is(INSTANCE_TYPE, name)], {"price": f"{price:f}"})
         for name, price in sorted(prices.items())

@@ -37,7 +37,7 @@ def settings_of(pool: Pool) -> KarpenterPool:
 
 def capacity_types(pool: Pool) -> list[str]:
     """Ways to buy an instance, as Karpenter calls them."""
-    return sorted({_CAPACITY_TYPES[each] for each in pool.bought_as})
+    return sorted({_CAPACITY_TYPES[option] for option in pool.bought_as})
 
 
 def node_pool(plan: PoolPlan, catalog: Catalog) -> dict[str, Any]:

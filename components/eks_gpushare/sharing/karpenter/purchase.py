@@ -45,8 +45,8 @@ def cheapest(holds: Mapping[str, int], prices: Mapping[str, float], pods: int) -
     costs, chosen = [0.0], [""]
     for count in range(1, pods + 1):
         cost, name = min(
-            (costs[max(0, count - held)] + prices[each], each)
-            for each, held in holds.items()
+            (costs[max(0, count - held)] + prices[item], item)
+            for item, held in holds.items()
             if held
         )
         costs.append(cost)

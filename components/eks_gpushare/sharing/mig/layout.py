@@ -184,7 +184,7 @@ def _wrong_name(
     if name == ALL_ENABLED:
         message = f"{name} switches MIG on and makes no device, so a node would have no GPU."
         return LayoutProblem((), "empty", message, "Name the devices, or use mode: exclusive.")
-    known = [each for each, devices in layouts.items() if devices]
+    known = [item for item, devices in layouts.items() if devices]
     meant = meant_layout(name, model, layouts)
     guess = f"Did you mean {meant}? " if meant else ""
     listed = ", ".join(known[:_MOST_NAMES])
@@ -208,7 +208,9 @@ def meant_layout(
             return meant
     from difflib import get_close_matches
 
-    near = get_close_matches(name, [each for each in layouts if layouts[each]], n=1, cutoff=0.75)
+    near = get_close_matches(
+        name, [layout for layout in layouts if layouts[layout]], n=1, cutoff=0.75
+    )
     return near[0] if near else None
 
 

@@ -109,14 +109,14 @@ def nearest(model: MigModel, devices: Mapping[str, int]) -> list[dict[str, int]]
     sizes = _sizes(model, wanted)
     table = placement_table(model)
     some = islice(table.layouts({*plain, *wanted}), _MOST_COMPARED)
-    candidates = [each for each in (_as_many_as_fit(model, wanted), *some) if each]
+    candidates = [devices for devices in (_as_many_as_fit(model, wanted), *some) if devices]
 
     def distance(layout: dict[str, int]) -> tuple[int, int]:
         changed = sum(abs(layout.get(name, 0) - wanted.get(name, 0)) for name in {*layout, *wanted})
         return _apart(model, sizes, _sizes(model, layout)), changed
 
     nearest_first = sorted(candidates, key=distance)
-    return [each for n, each in enumerate(nearest_first) if each not in nearest_first[:n]][
+    return [devices for n, devices in enumerate(nearest_first) if devices not in nearest_first[:n]][
         :_NEAREST
     ]
 

@@ -95,7 +95,7 @@ def _group(name: Any, groups: Sequence[Nodes]) -> Nodes | None:
 
 def _image(release: Release, versions: set[Any]) -> Iterator[tuple[str, str] | Unjudged]:
     tag = text(at(release.values, "image", "tag"))
-    known = {str(each) for each in versions if each}
+    known = {str(version) for version in versions if version}
     if tag is UNKNOWN:
         yield Unjudged(f"the image of {release.source.name}")
     elif tag and len(known) == 1 and (minor := _MINOR.fullmatch(tag)):

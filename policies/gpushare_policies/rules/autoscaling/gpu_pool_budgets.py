@@ -45,7 +45,9 @@ def _budgets(subject: Subject) -> Iterator[str | Unjudged]:
     if has_gpus is None or budgets is UNKNOWN or UNKNOWN in items(budgets):
         yield Unjudged("requirements" if has_gpus is None else "budgets")
         return
-    if any(UNKNOWN in (each.get("nodes"), each.get("reasons")) for _, each in mappings(budgets)):
+    if any(
+        UNKNOWN in (budget.get("nodes"), budget.get("reasons")) for _, budget in mappings(budgets)
+    ):
         yield Unjudged("budgets")
         return
     most = MOST_PERCENT.of(subject.args)
@@ -53,9 +55,10 @@ def _budgets(subject: Subject) -> Iterator[str | Unjudged]:
     for reason in _REASONS[:1] if calm else _REASONS:
         # Each budget that is for the reason has to allow it; one with a schedule holds at times.
         nodes = [
-            each.get("nodes")
-            for _, each in mappings(budgets)
-            if not each.get("schedule") and (not each.get("reasons") or reason in each["reasons"])
+            budget.get("nodes")
+            for _, budget in mappings(budgets)
+            if not budget.get("schedule")
+            and (not budget.get("reasons") or reason in budget["reasons"])
         ]
         if all(_is_above(node, most) for node in nodes):
             given = ", ".join("10%" if node is None else str(node) for node in nodes)

@@ -31,14 +31,14 @@ _ENTRY = Fix(_STACK_FILE, _RAW, _RAW)
 
 
 def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
-    clusters = [each for each in args.resources if each.resource_type == AWS_CLUSTER]
+    clusters = [resource for resource in args.resources if resource.resource_type == AWS_CLUSTER]
     # Of another cluster, or one with aws-auth, others may have let the role in.
     if not clusters or any(not _by_entries_only(cluster) for cluster in clusters):
         return
-    entries = [each for each in args.resources if each.resource_type == ACCESS_ENTRY]
+    entries = [resource for resource in args.resources if resource.resource_type == ACCESS_ENTRY]
     told = set()
     for resource, objects in objects_of_stack(args.resources):
-        if all(each.kind != NODE_CLASS for each in objects):
+        if all(obj.kind != NODE_CLASS for obj in objects):
             continue
         for role in _used(resource, "spec"):
             if role.urn in told:
@@ -63,10 +63,10 @@ def _let_in(
     node_class: PolicyResource, role: PolicyResource, entries: Sequence[PolicyResource]
 ) -> Iterator[tuple[str, str] | Unjudged]:
     own = [entry for entry in entries if role in _used(entry, "principalArn")]
-    if any(not is_known(each.props, "type") for each in own):
+    if any(not is_known(resource.props, "type") for resource in own):
         yield Unjudged(f"the type of the access entry {own[0].name}")
         return
-    kinds_given = [read(each.props, "type") or "STANDARD" for each in own]
+    kinds_given = [read(resource.props, "type") or "STANDARD" for resource in own]
     if any(kind in _JOINING for kind in kinds_given):
         return
     found = f"an access entry of the type {kinds_given[0]}" if own else "no access entry"

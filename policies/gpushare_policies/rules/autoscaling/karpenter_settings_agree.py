@@ -157,7 +157,7 @@ def _is_cluster(resource: PolicyResource) -> bool:
 
 def _cluster_names(resources: Sequence[PolicyResource]) -> list[Any]:
     found = [resource for resource in resources if _is_cluster(resource)]
-    return [name if (name := peek(each.props, "name")) else UNKNOWN for each in found]
+    return [name if (name := peek(resource.props, "name")) else UNKNOWN for resource in found]
 
 
 KARPENTER_SETTINGS_AGREE = StackPolicy(

@@ -28,7 +28,7 @@ _CLASS = Fix(_STACK_FILE, _RAW, _RAW)
 def _named(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
     # Into a cluster that was there before, others may have put what is not here.
-    if all(each.resource_type != AWS_CLUSTER for each in args.resources):
+    if all(resource.resource_type != AWS_CLUSTER for resource in args.resources):
         return
     clusters = clusters_of(args.resources)
     classes: dict[str, set[object]] = {}

@@ -41,21 +41,21 @@ def _target(each: PlacedObject) -> Any:
 def _autoscalers(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
     seen: dict[tuple[str, Any, Any], PlacedObject] = {}
-    for each in objects_in(args.resources, (_HPA, _SCALED)):
-        target = _target(each)
-        if each.object.patch:
+    for obj in objects_in(args.resources, (_HPA, _SCALED)):
+        target = _target(obj)
+        if obj.object.patch:
             continue
         if target is UNKNOWN:
-            yield Unjudged(f"what {_called(each)} scales")
+            yield Unjudged(f"what {_called(obj)} scales")
             continue
-        first = seen.setdefault((*each.place, target), each)
-        if first is not each:
+        first = seen.setdefault((*obj.place, target), obj)
+        if first is not obj:
             kind, name = target
             message = (
-                f"{at_start(_called(each))} scales the {kind} {name}, as {_called(first)} does. "
-                f"Only one must: each takes back what the other did. {_ONE.of(each.urn)}"
+                f"{at_start(_called(obj))} scales the {kind} {name}, as {_called(first)} does. "
+                f"Only one must: each takes back what the other did. {_ONE.of(obj.urn)}"
             )
-            yield message, each.urn
+            yield message, obj.urn
 
 
 def _called(each: PlacedObject) -> str:

@@ -64,8 +64,8 @@ def _within(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     budget = MAXIMUM_DOLLARS.of(args)
     region = region_of_subnets(args.resources)
     found = list(over_each(nodes_of(args.resources), lambda nodes: _costs(nodes, region)))
-    yield from (each for each in found if isinstance(each, Unjudged))
-    costs = [each for each in found if isinstance(each, _Cost)]
+    yield from (cost for cost in found if isinstance(cost, Unjudged))
+    costs = [cost for cost in found if isinstance(cost, _Cost)]
     total = sum(cost.dollars for cost in costs)
     if total > budget:
         first = max(costs, key=lambda cost: cost.dollars)

@@ -35,9 +35,9 @@ _RIGHTS = Fix(_STACK_FILE, _RAW, _RAW)
 def _taken_off(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
     found = [*objects_in(args.resources, (_DEPLOYMENT, _ROLE, _BINDING))]
-    for each in found:
-        if each.object.kind == _DEPLOYMENT and (account := _account(each)) is not None:
-            yield from _judged(each, account, [o for o in found if o.cluster == each.cluster])
+    for obj in found:
+        if obj.object.kind == _DEPLOYMENT and (account := _account(obj)) is not None:
+            yield from _judged(obj, account, [o for o in found if o.cluster == obj.cluster])
 
 
 def _account(placed: PlacedObject) -> Any:
@@ -53,22 +53,22 @@ def _account(placed: PlacedObject) -> Any:
 def _judged(
     remover: PlacedObject, account: Any, found: Sequence[PlacedObject]
 ) -> Iterator[tuple[str, str] | Unjudged]:
-    bindings = [each for each in found if each.object.kind == _BINDING]
-    roles = {each.object.name: each for each in found if each.object.kind == _ROLE}
+    bindings = [obj for obj in found if obj.object.kind == _BINDING]
+    roles = {obj.object.name: obj for obj in found if obj.object.kind == _ROLE}
     if UNKNOWN in (account, remover.namespace) or any(
-        has_unknown([at(each.object.body, key) for key in ("roleRef", "subjects")])
-        for each in bindings
+        has_unknown([at(obj.object.body, key) for key in ("roleRef", "subjects")])
+        for obj in bindings
     ):
         yield Unjudged(f"the rights of {name_of(remover.urn)}")
         return
     bound = [
         roles[name]
-        for each in bindings
-        if _binds(each, account, remover.namespace)
-        and (name := at(each.object.body, "roleRef", "name")) in roles
+        for obj in bindings
+        if _binds(obj, account, remover.namespace)
+        and (name := at(obj.object.body, "roleRef", "name")) in roles
     ]
     rules = [rule for role in bound for rule in items(at(role.object.body, "rules"))]
-    if has_unknown(rules) or any(at(each.object.body, "rules") is UNKNOWN for each in bound):
+    if has_unknown(rules) or any(at(obj.object.body, "rules") is UNKNOWN for obj in bound):
         yield Unjudged(f"the rights of {name_of(remover.urn)}")
         return
     lacking = [verb for verb in _VERBS if not any(_allows(rule, verb) for rule in rules)]
@@ -87,10 +87,10 @@ def _binds(binding: PlacedObject, account: str, namespace: Any) -> bool:
     if at(binding.object.body, "roleRef", "kind") != "ClusterRole":
         return False
     return any(
-        each.get("kind") == "ServiceAccount"
-        and each.get("name") == account
-        and each.get("namespace") == namespace
-        for _, each in mappings(at(binding.object.body, "subjects"))
+        subject.get("kind") == "ServiceAccount"
+        and subject.get("name") == account
+        and subject.get("namespace") == namespace
+        for _, subject in mappings(at(binding.object.body, "subjects"))
     )
 
 

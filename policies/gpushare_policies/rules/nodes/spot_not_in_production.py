@@ -82,8 +82,12 @@ def _pool(subject: Subject) -> Iterator[str | Unjudged]:
     if not is_among(STEADY_STACKS.of(subject.args), subject.args.urn):
         return
     requirements = at(subject.object.body, "spec", "template", "spec", "requirements")
-    of_capacity = [each for _, each in mappings(requirements) if each.get("key") == _CAPACITY]
-    allowed = [_allows_spot(each) for each in of_capacity]
+    of_capacity = [
+        requirement
+        for _, requirement in mappings(requirements)
+        if requirement.get("key") == _CAPACITY
+    ]
+    allowed = [_allows_spot(requirement) for requirement in of_capacity]
     if of_capacity and all(allowed):
         yield _said(subject.opening, subject.args, _POOL_FIX)
     elif False not in allowed and _has_unknown(requirements, of_capacity):
@@ -100,7 +104,7 @@ def _allows_spot(requirement: Mapping[str, Any]) -> bool | None:
 
 
 def _has_unknown(requirements: Any, of_capacity: Sequence[Mapping[str, Any]]) -> bool:
-    keys = [each.get("key") for _, each in mappings(requirements)]
+    keys = [requirement.get("key") for _, requirement in mappings(requirements)]
     return has_unknown(of_capacity) or UNKNOWN in (requirements, *items(requirements), *keys)
 
 

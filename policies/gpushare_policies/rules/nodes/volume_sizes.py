@@ -161,7 +161,7 @@ def _node_class(
         return
     sizes = [_gib(at(mapping, "ebs", "volumeSize")) for _, mapping in mappings(given)]
     # A snapshot has a size of its own, which is not known here.
-    if None in sizes and any(at(each, "ebs", "snapshotID") for _, each in mappings(given)):
+    if None in sizes and any(at(mapping, "ebs", "snapshotID") for _, mapping in mappings(given)):
         return
     size = _too_small(sizes, least, _OF_KARPENTER)
     if size is None:

@@ -32,15 +32,15 @@ _REFUSED = Fix(
 def _documents(
     args: ResourceValidationArgs, found: Iterable[PluginDocument], owner: str
 ) -> Iterator[str | Unjudged]:
-    for each in found:
-        if each.unknown:
-            yield Unjudged(each.called)
-        config = each.config
+    for document in found:
+        if document.unknown:
+            yield Unjudged(document.called)
+        config = document.config
         if config is not None and config.sharing != "none" and not config.refuses_several:
             yield (
-                f"The key {each.key} of {owner} lets containers ask for several shares. It must "
-                f"refuse that: two shares give no more time or memory than one, and whoever asks "
-                f"believes otherwise. {_REFUSED.of(args.urn)}"
+                f"The key {document.key} of {owner} lets containers ask for several shares. It "
+                f"must refuse that: two shares give no more time or memory than one, and whoever "
+                f"asks believes otherwise. {_REFUSED.of(args.urn)}"
             )
 
 

@@ -62,15 +62,15 @@ def _too_many(args: ResourceValidationArgs, where: str, resource: str, replicas:
 def _documents(
     args: ResourceValidationArgs, found: Iterable[PluginDocument], owner: str
 ) -> Iterator[str | Unjudged]:
-    for each in found:
-        if each.unknown:
-            yield Unjudged(each.called)
-        config = each.config
+    for document in found:
+        if document.unknown:
+            yield Unjudged(document.called)
+        config = document.config
         if config is None or config.sharing != "timeSlicing":
             continue
         for resource, replicas in config.replicas.items():
             if _are_many(args, replicas):
-                yield _too_many(args, f"The key {each.key} of {owner}", resource, replicas)
+                yield _too_many(args, f"The key {document.key} of {owner}", resource, replicas)
 
 
 def _config_map(subject: Subject) -> Iterator[str | Unjudged]:

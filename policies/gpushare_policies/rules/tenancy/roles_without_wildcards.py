@@ -30,8 +30,8 @@ def _role(subject: Subject) -> Iterator[str | Unjudged]:
     rules = at(subject.object.body, "rules")
     if rules is UNKNOWN or UNKNOWN in items(rules):
         yield Unjudged("rules")
-    for index, each in mappings(rules):
-        wide = _wide(each)
+    for index, rule in mappings(rules):
+        wide = _wide(rule)
         if wide is UNKNOWN:
             yield Unjudged(f"rules[{index}]")
         elif wide:

@@ -81,7 +81,7 @@ def _quotas(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
         if isinstance(space, Unjudged):
             yield space
             continue
-        counting = sorted({key for each in space.objects for key in _useless(each)})
+        counting = sorted({key for obj in space.objects for key in _useless(obj)})
         useless = (
             f" (its quota names {', '.join(counting)}, which Kubernetes does not count)"
             if counting
@@ -169,7 +169,9 @@ def _is_of_ingress(types: Any) -> bool | None:
     if types is None:
         return True
     listed = (UNKNOWN,) if types is UNKNOWN else items(types)
-    return some(None if each is UNKNOWN else each == "Ingress" for each in listed)
+    return some(
+        None if instance_type is UNKNOWN else instance_type == "Ingress" for instance_type in listed
+    )
 
 
 def _is_empty(selector: Any) -> bool | None:
@@ -185,7 +187,7 @@ def _says_from_whom(rule: Any) -> bool | None:
     peers = at(rule, "from")
     if peers is UNKNOWN:
         return None
-    blocks = [at(each, "ipBlock", "cidr") for each in items(peers)]
+    blocks = [at(item, "ipBlock", "cidr") for item in items(peers)]
     if not items(peers) or reaches_everybody([block for block in blocks if isinstance(block, str)]):
         return False
     return every(map(_is_peer, items(peers)))

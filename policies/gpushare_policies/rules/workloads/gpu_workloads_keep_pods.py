@@ -35,15 +35,15 @@ _KEPT = Fix(
 def _workloads(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
     found = list(objects_in(args.resources, (*_MAKERS, _BUDGET)))
-    budgets = ByValue((each for each in found if each.object.kind == _BUDGET), _selected)
-    for each in found:
-        if each.object.patch:
+    budgets = ByValue((obj for obj in found if obj.object.kind == _BUDGET), _selected)
+    for obj in found:
+        if obj.object.patch:
             continue
-        name = each.object.name
+        name = obj.object.name
         shown = "that is yet to be named" if name is UNKNOWN else name
-        called = f"the {each.object.kind.kind} {shown}"
-        several = every((_has_several(each), _has_gpus(each)))
-        kept = some(_is_for(budget, each) for budget in budgets.may_have(*_labels(each)))
+        called = f"the {obj.object.kind.kind} {shown}"
+        several = every((_has_several(obj), _has_gpus(obj)))
+        kept = some(_is_for(budget, obj) for budget in budgets.may_have(*_labels(obj)))
         if several is False or kept:
             continue
         if several is None:
@@ -54,9 +54,9 @@ def _workloads(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged
             message = (
                 f"{at_start(called)} has several pods with GPUs and no PodDisruptionBudget. It "
                 f"must have one, or an update of the nodes ends all of them at once, and loading "
-                f"models takes minutes. {_KEPT.of(each.urn)}"
+                f"models takes minutes. {_KEPT.of(obj.urn)}"
             )
-            yield message, each.urn
+            yield message, obj.urn
 
 
 def _has_several(each: PlacedObject) -> bool | None:

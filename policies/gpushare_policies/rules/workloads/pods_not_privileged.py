@@ -84,7 +84,7 @@ def _pods(subject: Subject) -> Iterator[str | Unjudged]:
     mirrors = IMAGES.of(subject.args)
     for pod in pods_of(subject.object):
         yield from unknown_of(pod)
-        strange = [each for each in pod.containers if not works_on_nodes(each, mirrors)]
+        strange = [found for found in pod.containers if not works_on_nodes(found, mirrors)]
         if strange or not pod.containers:
             yield from _of_host(subject, pod)
         for container in strange:
@@ -152,10 +152,10 @@ def _chart(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
         yield from _pods(Subject(KubernetesObject(_RELEASE, "v3", body), args))
 
 
-def _is_of_node(path: str) -> bool:
-    clean = posixpath.normpath(f"/{path.lstrip('/')}")
-    inside = any(clean == each or clean.startswith(f"{each}/") for each in _PATHS)
-    return inside or any(each.startswith(f"{clean.rstrip('/')}/") for each in _PATHS)
+def _is_of_node(given: str) -> bool:
+    clean = posixpath.normpath(f"/{given.lstrip('/')}")
+    inside = any(clean == path or clean.startswith(f"{path}/") for path in _PATHS)
+    return inside or any(path.startswith(f"{clean.rstrip('/')}/") for path in _PATHS)
 
 
 def _of_container(subject: Subject, container: Container) -> Iterator[str | Unjudged]:
@@ -176,9 +176,9 @@ def _capabilities(subject: Subject, container: Container, added: Any) -> Iterato
     if added is UNKNOWN or UNKNOWN in items(added):
         yield Unjudged(f"capabilities of the container {container.name}")
     too_many = sorted(
-        str(each)
-        for each in items(added)
-        if isinstance(each, str) and each.upper().removeprefix("CAP_") not in HARMLESS
+        str(item)
+        for item in items(added)
+        if isinstance(item, str) and item.upper().removeprefix("CAP_") not in HARMLESS
     )
     if too_many:
         yield (

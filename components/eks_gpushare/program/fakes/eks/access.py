@@ -64,8 +64,12 @@ def _mappings(mappings: Any, arn: str) -> Any:
     if is_unknown(flat):
         return UNKNOWN
     entries = [
-        {arn.lower(): each.get(arn), "username": each.get("username"), "groups": each.get("groups")}
-        for each in flat
+        {
+            arn.lower(): policy.get(arn),
+            "username": policy.get("username"),
+            "groups": policy.get("groups"),
+        }
+        for policy in flat
     ]
     return yaml.dump(entries, Dumper=_Indented, sort_keys=False)
 
@@ -95,7 +99,7 @@ def access_entries(
     if node_role is not None:
         wanted["defaultNodeGroupInstanceRole"] = {"principalArn": node_role, "type": "EC2_LINUX"}
     wanted |= unwrap(args.get("accessEntries")) or {}
-    return [_access_entry(children, cluster, key, unwrap(each)) for key, each in wanted.items()]
+    return [_access_entry(children, cluster, key, unwrap(item)) for key, item in wanted.items()]
 
 
 def _access_entry(children: Children, cluster: Resource, key: str, entry: Properties) -> Resource:

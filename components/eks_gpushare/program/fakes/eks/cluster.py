@@ -120,7 +120,7 @@ def _subnets(args: Properties) -> Any:
     groups = [args[key] for key in ("publicSubnetIds", "privateSubnetIds") if key in args]
     urns = tuple(u for g in groups if isinstance(g, OutputValue) for u in g.dependencies)
     lists = [unwrap(group) for group in groups]
-    if any(each is UNKNOWN for each in lists):
+    if any(subnets is UNKNOWN for subnets in lists):
         joined: Any = UNKNOWN
     else:
         joined = [subnet for group in lists for subnet in group]
@@ -241,7 +241,7 @@ def _access(
     arns = [output(plan.resource(role.urn), "arn") for role in roles]
     config_map = eks_access.aws_auth(children, args, arns, made.provider)
     entries = eks_access.access_entries(children, made.cluster, args, node_role)
-    settled = [each.urn for each in (*entries, *filter(None, [config_map]))]
+    settled = [resource.urn for resource in (*entries, *filter(None, [config_map]))]
     made.core["storageClasses"] = storage_classes(children, made, settled)
     cni = eks_addons.vpc_cni(children, made.cluster, args, settled)
     fargate = fargate_profile(children, made, [config_map.urn] if config_map else [])

@@ -66,7 +66,9 @@ def ami_type(args: Properties, instance_types: Sequence[Any]) -> Any:
         return given
     if any(not isinstance(instance_type, str) for instance_type in instance_types):
         return UNKNOWN
-    arm = bool(instance_types) and all(_GRAVITON.match(each) for each in instance_types)
+    arm = bool(instance_types) and all(
+        _GRAVITON.match(instance_type) for instance_type in instance_types
+    )
     wanted = (operating_system(args), is_on(args.get("gpu")), "arm64" if arm else "x86_64")
     if wanted not in _KINDS:
         system, gpu, architecture = wanted

@@ -67,7 +67,9 @@ def managed_node_group(plan: Plan, component: Resource) -> Properties:
         given = {"strategy": "cluster", "tags": args.get("tags")}
         placement = children.add("aws:ec2/placementGroup:PlacementGroup", children.name, given)
     types = known(args.get("instanceTypes"), [])
-    types = [unwrap(each) for each in types] if isinstance(types, list) else [UNKNOWN]
+    types = (
+        [unwrap(instance_type) for instance_type in types] if isinstance(types, list) else [UNKNOWN]
+    )
     own_image = any(args.get(key) is not None for key in (*_USER_DATA, "userData", "amiId"))
     if any(args.get(key) is not None for key in _TEMPLATE):
         template = _managed_template(

@@ -55,8 +55,8 @@ def _groups(plan: Plan, children: Children, args: Properties, core: Properties) 
 
 def _extra_groups(args: Properties) -> tuple[list[ResourceRef], list[Any]]:
     given = unwrap(args.get("extraNodeSecurityGroups")) or []
-    found = [each for each in map(unwrap, given) if isinstance(each, ResourceRef)]
-    return found, [id_of(each) for each in found]
+    found = [reference for reference in map(unwrap, given) if isinstance(reference, ResourceRef)]
+    return found, [id_of(reference) for reference in found]
 
 
 def _subnets(args: Properties, core: Properties) -> Any:
