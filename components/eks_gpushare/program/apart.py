@@ -117,7 +117,7 @@ def running_apart(
     aside: Callable[[], AbstractContextManager[None]],
     answers: str | None = None,
 ) -> Iterator[ProgramsApart]:
-    """Run the programs of checked stacks; `ProgramsApart.next` is to be asked for each in this order.
+    """Run the programs of checked stacks; `next` is to be asked for each in this order.
 
     Args:
         stacks: Stacks whose files have no errors.

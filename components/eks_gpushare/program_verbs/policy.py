@@ -22,6 +22,7 @@ from eks_gpushare.cli.streams import print_json
 from eks_gpushare.documents.reading import read_bytes, reason
 from eks_gpushare.findings.text import print_findings
 from eks_gpushare.program.policies.pack_files import PackFolder, bundled_pack, packs_beside
+from eks_gpushare.program.recording import PROVIDER_TYPE_PREFIX, STACK_TYPE, ProgramError
 from eks_gpushare.program_verbs.aside import aside
 from eks_gpushare.program_verbs.columns import wrapped
 from eks_gpushare.program_verbs.policy_report import (
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from eks_gpushare.program.policies.stack_silences import StackSilence
     from eks_gpushare.program.policies.violations import Judged
     from eks_gpushare.program.preview import Preview
-    from eks_gpushare.program.recording import ProgramError, Recording
+    from eks_gpushare.program.recording import Recording
     from eks_gpushare.reports.report import Report
 
 
@@ -170,12 +171,24 @@ def _of_stack(previewed: Preview, judge: _Judge) -> _Verdict | None:
     recording = previewed.recording
     if recording is None or recording.error is not None:
         return _refused(previewed)
+    if not _has_resources(recording):
+        # As one that cannot be planned: a gate must not open for a program that ended too early.
+        text = f"The program of {previewed.stack} registers no resource: there is nothing to judge."
+        recording.error = ProgramError("RunError", text)
+        return _refused(previewed)
     notes = tuple(recording.assumptions)
     lines = stack_lines(recording, previewed.report)
     program = previewed.project.directory
     subject = PolicySubject(previewed.stack, previewed.report.file, lines, notes)
     silences = stack_silences(recording, previewed.report)
     return judge.of(recording, subject, program, silences)
+
+
+def _has_resources(recording: Recording) -> bool:
+    return any(
+        resource.type != STACK_TYPE and not resource.type.startswith(PROVIDER_TYPE_PREFIX)
+        for resource in recording.resources
+    )
 
 
 def _of_state(options: argparse.Namespace, config: dict[str, Any]) -> _Verdict | None:
@@ -185,6 +198,9 @@ def _of_state(options: argparse.Namespace, config: dict[str, Any]) -> _Verdict |
         state = read_state(options.state)
     except StateError as error:
         raise _UsageError(str(error)) from None
+    if not _has_resources(state.recording):
+        # Most likely another file than was meant, so it counts as input that cannot be used.
+        raise _UsageError(f"{options.state} holds no resources: there is nothing to judge")
     try:
         program = find_project(Path(options.program or ".")).directory
     except ProjectError as error:
@@ -224,6 +240,8 @@ class _Judge:
         silences: Sequence[StackSilence] = (),
     ) -> _Verdict | None:
         """What the pack says of one stack or state; None, and a message, if it stops."""
+        from eks_gpushare.program.policies.coverage import coverage_of
+
         judged = self._judged(recording, silences)
         if judged is None:
             return None
@@ -236,6 +254,8 @@ class _Judge:
             "passedOver": [str(each.directory) for each in passed],
         }
         refused = any(v.level == "mandatory" for v in judged.violations)
+        coverage = coverage_of(policies, recording)
+        seen = "" if coverage is None else f"{coverage.text()}."
         exported = recording.exported  # the recording itself is as large as the stack
 
         def text() -> None:
@@ -243,7 +263,8 @@ class _Judge:
             for note in subject.notes:
                 said = f"note: {note}" if exported else f"assumed: {note}"
                 print("\n".join(wrapped(said, columns())))
-            print(f"\nThe pack is {_named(folder)}.")
+            print("\n".join(["", *wrapped(seen, columns())]) if seen else "")
+            print(f"The pack is {_named(folder)}.")
             for pack in passed:
                 told = os.path.relpath(pack.directory)
                 told = f"The pack in {told} is passed over; {pack.how_to_run} has it judge."
@@ -253,8 +274,14 @@ class _Judge:
             FOUND if refused else FINE,
             subject.name,
             text,
-            {**as_document(subject, judged), "pack": where},
-            lambda: report_of(subject, judged, policies),
+            {
+                **as_document(subject, judged),
+                "coverage": coverage and coverage._asdict(),
+                "pack": where,
+            },
+            lambda: report_of(
+                subject._replace(notes=(*subject.notes, *filter(None, [seen]))), judged, policies
+            ),
         )
 
     def _judged(self, recording: Recording, silences: Sequence[StackSilence]) -> Judged | None:
