@@ -21,7 +21,12 @@ from eks_gpushare.cli.outputs import (
 from eks_gpushare.cli.streams import print_json
 from eks_gpushare.documents.reading import read_bytes, reason
 from eks_gpushare.findings.text import print_findings
-from eks_gpushare.program.policies.pack_files import PackFolder, bundled_pack, packs_beside
+from eks_gpushare.program.policies.pack_files import (
+    PackFolder,
+    bundled_pack,
+    packs_beside,
+    preset_file,
+)
 from eks_gpushare.program.recording import PROVIDER_TYPE_PREFIX, STACK_TYPE, ProgramError
 from eks_gpushare.program_verbs.aside import aside
 from eks_gpushare.program_verbs.columns import wrapped
@@ -71,6 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--config", metavar="FILE", help="levels, settings and exemptions of policies, as JSON"
     )
     parser.add_argument(
+        "--preset",
+        choices=("baseline", "recommended", "strict"),
+        help="levels of all policies; what --config says of one wins (default: recommended)",
+    )
+    parser.add_argument(
         "--state",
         metavar="FILE",
         help="judge a state that pulumi stack export wrote, in place of a STACK",
@@ -85,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         outputs = outputs_of(options)
         _require(options)
-        config = _config(options.config)
+        config = _preset(options) | _config(options.config)
         found = [_of_state(options, config)] if options.state else _of_stacks(options, config)
     except (_UsageError, OutputUsageError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
@@ -223,12 +233,11 @@ class _Judge:
         """
         from eks_gpushare.program.policies.packs import PackError, load_pack
 
-        folder = Path(given) if given else bundled_pack()
-        self._folder = PackFolder(folder, folder.resolve() == bundled_pack().resolve())
+        self._folder = PackFolder.named(Path(given) if given else bundled_pack())
         self._config = config
         try:
             with aside():
-                self._pack = load_pack(folder)
+                self._pack = load_pack(self._folder.directory)
         except PackError as error:
             raise _UsageError(str(error)) from None
 
@@ -347,6 +356,15 @@ def _config(path: str | None) -> dict[str, Any]:
             wrong = f"{name} has to be a level or an object, and is {json.dumps(item)[:40]}"
             raise _UsageError(f"{path} cannot be used: {wrong}")
     return config
+
+
+def _preset(options: argparse.Namespace) -> dict[str, Any]:
+    """The levels of a preset, which is a file of our pack."""
+    if not options.preset:
+        return {}
+    if options.pack and not PackFolder.named(Path(options.pack)).bundled:
+        raise _UsageError("--preset is of the pack of this package: with --pack give --config")
+    return _config(str(preset_file(options.preset)))
 
 
 def _named(pack: PackFolder) -> str:

@@ -60,14 +60,14 @@ def pods_in(value: Any, path: FieldPath = ()) -> Iterator[FoundPod]:
     spec = value.get("spec")
     if isinstance(spec, dict) and (pod := _pod(spec)) is not None:
         yield FoundPod(path, value.get("metadata"), pod)
-        taken = ("spec",)
+        taken = True
     elif (pod := _pod(value)) is not None:
         yield FoundPod(path, value.get("metadata"), pod)
         return
     else:
-        taken = ()
+        taken = False
     for key, inner in value.items():
-        if key not in (*_NEVER, *taken):
+        if key not in _NEVER and not (taken and key == "spec"):
             yield from pods_in(inner, (*path, key))
     if taken:
         # A workflow's spec is a pod's in part, and has the templates of its steps.

@@ -32,6 +32,11 @@ class PackFolder:
     bundled: bool
     """Whether it is the one that comes with the package."""
 
+    @classmethod
+    def named(cls, directory: Path) -> PackFolder:
+        """A folder that somebody names."""
+        return cls(directory, directory.resolve() == bundled_pack().resolve())
+
 
 class PackBeside(NamedTuple):
     """A pack in a folder of a program: whoever writes the program may have written it too."""
@@ -52,6 +57,11 @@ class PackBeside(NamedTuple):
 def bundled_pack() -> Path:
     """The folder of the pack that comes with this package."""
     return _IN_WHEEL if _IN_WHEEL.is_dir() else _IN_SOURCES
+
+
+def preset_file(name: str) -> Path:
+    """The levels of all policies of this package's pack, as a configuration in JSON."""
+    return bundled_pack() / "presets" / f"{name}.json"
 
 
 def packs_beside(program: Path) -> list[PackBeside]:
