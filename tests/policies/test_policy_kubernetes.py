@@ -207,6 +207,13 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
         {"apiGroups": [""], "resources": ["secrets"], "verbs": ["*"]},
         "every verb on secrets",
     ),
+    (
+        "pods-confined",
+        DEPLOYMENT,
+        (*_SPEC, "securityContext"),
+        {"seccompProfile": {"type": "Unconfined"}},
+        "has the seccompProfile Unconfined",
+    ),
 ]
 
 RIGHT: list[tuple[str, str, Path, Any]] = [
@@ -274,13 +281,25 @@ RIGHT: list[tuple[str, str, Path, Any]] = [
         "roles-without-wildcards",
         CLUSTER_ROLE,
         ("rules", 0),
-        {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]},
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a"], "verbs": ["get"]},
+    ),
+    (
+        "roles-without-wildcards",
+        ROLE,
+        ("rules", 0),
+        {"apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["get", "list"]},
+    ),
+    (
+        "roles-without-wildcards",
+        ROLE,
+        ("rules", 0),
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["*"]},
     ),
     (
         "roles-without-wildcards",
         CLUSTER_ROLE,
         ("rules", 0),
-        {"apiGroups": [""], "resources": ["pods"], "verbs": ["*"]},
+        {"apiGroups": ["gpu.example"], "resources": ["*"], "verbs": ["*"]},
     ),
 ]
 

@@ -35,6 +35,16 @@ _OF_EKS = (
     *("csi-node-driver-registrar", "livenessprobe", "kube-proxy", "kube-proxy-minimal"),
 )
 _OF_AMAZON = ("amazon-k8s-cni", "amazon-k8s-cni-init", "aws-network-policy-agent")
+_AGENTS = (
+    r"(?:quay\.io/prometheus|(?:docker\.io/)?prom)/node-exporter",
+    r"(?:cr\.fluentbit\.io/|docker\.io/)?fluent/(?:fluent-bit|fluentd|fluentd-kubernetes-daemonset)",
+    r"public\.ecr\.aws/aws-observability/(?:aws-for-fluent-bit|aws-otel-collector)",
+    r"public\.ecr\.aws/cloudwatch-agent/cloudwatch-agent",
+    r"(?:docker\.io/)?grafana/(?:promtail|alloy)",
+    r"(?:docker\.io/)?timberio/vector",
+    r"(?:gcr\.io/datadoghq|public\.ecr\.aws/datadog|(?:docker\.io/)?datadog)/agent",
+)
+"""What watches nodes and ships their logs, in a namespace of its own as a rule."""
 _ACCOUNTS = (
     *("602401143452", "800184023465", "877085696533", "900889452093", "491585149902"),
     *("296578399912", "761377655185", "558608220178", "759879836304", "590381155156"),
@@ -59,6 +69,7 @@ _KNOWN = re.compile(
             r"registry\.k8s\.io/nfd/node-feature-discovery",
             r"registry\.k8s\.io/sig-storage/(?:csi-node-driver-registrar|livenessprobe)",
             rf"{_REGISTRY}/(?:eks/{_any_of(_OF_EKS)}|(?:amazon/)?{_any_of(_OF_AMAZON)})",
+            rf"(?:{'|'.join(_AGENTS)})",
             rf"public\.ecr\.aws/[a-z0-9-]+-csi-driver/{_any_of(_OF_EKS)}",
             rf"{_GALLERY}/(?:[a-z0-9-]+/)?{_any_of((*_OF_EKS, *_OF_AMAZON))}",
         )

@@ -1,5 +1,4 @@
-"""How much of a stack a pack has rules for: what it passes over is told, and not called right.
-"""
+"""How much of a stack a pack has rules for: what it passes over is told, and not called right."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import format_value, given, is_known, read, whole
 from gpushare_policies.reading.karpenter import NODE_CLASS
-from gpushare_policies.reading.launches import Launch, launch_of, on_launches
+from gpushare_policies.reading.launches import Launch, is_node, launch_of, on_launches
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.rule import ResourcePolicy, Unjudged, number, security_hub
 from gpushare_policies.tokens import INSTANCE, LAUNCH_TEMPLATE, NODE_GROUP, SPOT_FLEET
@@ -59,7 +59,7 @@ class _Judge:
         if takes_no_token(tokens):
             yield (
                 f"{self.called} has httpTokens {format_value(tokens)}. It must be required, or a "
-                f"forged request from a pod reads the node's credentials (IMDSv1). "
+                f"forged request from what runs on it reads its credentials (IMDSv1). "
                 f"{fix.of(self.urn)}"
             )
 
@@ -94,6 +94,8 @@ def _launch(args: ResourceValidationArgs, launch: Launch) -> Iterator[str]:
     if tokens is not None or not launch.inherits():
         yield from judge.tokens(tokens, _TOKENS)
     hops = read(options, "httpPutResponseHopLimit")
+    if launch.token == INSTANCE and not is_node(launch.props):
+        return  # on which there are no pods
     if hops is not None or not launch.inherits():
         yield from judge.hops(hops, _HOPS, least=1)  # the provider takes 0 for unset
 
