@@ -66,6 +66,8 @@ sharing:
         replicas: 4
 """
 
+BUCKET = '{"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}'
+
 VALID: dict[str, dict[str, Any]] = {
     AWS_CLUSTER: {
         "version": "1.35",

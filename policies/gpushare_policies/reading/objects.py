@@ -167,10 +167,20 @@ def pod_templates(each: KubernetesObject) -> Iterator[PodTemplate]:
             yield PodTemplate(found.path, found.metadata, found.spec)
 
 
-_OF_KUBERNETES, _OF_ITS_PROJECTS = ".k8s.io", ".x-k8s.io"
+_GROUPS = frozenset(
+    f"{name}.k8s.io"
+    for name in (
+        *("admissionregistration", "apiextensions", "apiregistration", "authentication"),
+        *("authorization", "certificates", "coordination", "discovery", "events"),
+        *("flowcontrol.apiserver", "internal.apiserver", "metrics", "networking", "node"),
+        *("rbac.authorization", "resource", "scheduling", "storage", "storagemigration"),
+    )
+)
+"""Of Kubernetes itself, besides those without a dot; its projects have others of that ending.
+
+https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.35/ (2026-11-25)"""
 
 
 def is_theirs(kind: Kind) -> bool:
     """Whether somebody other than Kubernetes brings a kind to a cluster."""
-    own = kind.group.endswith(_OF_KUBERNETES) and not kind.group.endswith(_OF_ITS_PROJECTS)
-    return "." in kind.group and not own
+    return "." in kind.group and kind.group not in _GROUPS

@@ -30,6 +30,7 @@ _WITH_IMAGE = (
     *("command", "args", "env", "envFrom", "resources", "securityContext"),
     *("volumeMounts", "ports", "imagePullPolicy"),
 )
+_IN_PARTS = ("repository", "version", "tag")
 _NEVER = ("status", "metadata", "openAPIV3Schema")
 
 
@@ -84,7 +85,7 @@ def _pod(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """A mapping as the spec of a pod; None if it is something else."""
     if any(_is_container_list(given.get(key)) for key in _LISTS):
         return given
-    one = [given[key] for key in _ONE if _is_container(given.get(key))]
+    one = [given[key] for key in _ONE if _is_image(at(given.get(key), "image"))]
     if one:
         beside = [each for key in _BESIDE for each in items(given.get(key))]
         return {**given, "containers": [*one, *beside], "initContainers": []}
@@ -108,6 +109,10 @@ def _is_container(given: Any) -> bool:
     context = given.get("securityContext")
     if isinstance(context, dict) and any(key in context for key in _CONTAINER_ALONE):
         return True
-    image = given.get("image")
-    named = isinstance(image, str) or image is UNKNOWN
-    return named and any(key in given for key in _WITH_IMAGE)
+    if any(key in given for key in _IN_PARTS):
+        return False  # the image's name alone, as NVIDIA's operators have it
+    return _is_image(given.get("image")) and any(key in given for key in _WITH_IMAGE)
+
+
+def _is_image(given: Any) -> bool:
+    return isinstance(given, str) or given is UNKNOWN
