@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
 from eks_gpushare.cli.outputs import (
@@ -23,19 +22,13 @@ from eks_gpushare.documents.reading import read_bytes, reason
 from eks_gpushare.findings.text import print_findings
 from eks_gpushare.program.policies.pack_files import (
     PackFolder,
-    bundled_pack,
-    packs_beside,
     preset_file,
 )
 from eks_gpushare.program.recording import PROVIDER_TYPE_PREFIX, STACK_TYPE, ProgramError
 from eks_gpushare.program_verbs.aside import aside
-from eks_gpushare.program_verbs.columns import wrapped
+from eks_gpushare.program_verbs.policy_judge import PackJudge, PolicyUsageError, Verdict
 from eks_gpushare.program_verbs.policy_report import (
     PolicySubject,
-    as_document,
-    columns,
-    print_judged,
-    report_of,
     with_failure,
 )
 from eks_gpushare.program_verbs.preview import add_answers_argument, add_stacks_argument
@@ -45,11 +38,9 @@ _MOST_BYTES = 1024 * 1024
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from eks_gpushare.findings.finding import Finding
-    from eks_gpushare.program.policies.stack_silences import StackSilence
-    from eks_gpushare.program.policies.violations import Judged
     from eks_gpushare.program.preview import Preview
     from eks_gpushare.program.recording import Recording
     from eks_gpushare.reports.report import Report
@@ -97,29 +88,17 @@ def run(options: argparse.Namespace) -> int:
         _require(options)
         config = _preset(options) | _config(options.config)
         found = [_of_state(options, config)] if options.state else _of_stacks(options, config)
-    except (_UsageError, OutputUsageError) as error:
+    except (PolicyUsageError, OutputUsageError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
         return WRONG_USAGE
     return _tell([verdict for verdict in found if verdict is not None], outputs, len(found))
 
 
-class _Verdict(NamedTuple):
-    """What is to be said of one stack or state, in each format."""
-
-    code: int
-    name: str
-    text: Callable[[], None]
-    document: dict[str, Any]
-    report: Callable[[], Report]
-    told: bool = False
-    """Whether its text stands on standard error by now."""
-
-
-def _tell(found: Sequence[_Verdict], outputs: tuple[Output, ...], asked: int) -> int:
+def _tell(found: Sequence[Verdict], outputs: tuple[Output, ...], asked: int) -> int:
     if asked == 1 and not found:
         return WRONG_USAGE
 
-    def write(some: Sequence[_Verdict], outputs: Sequence[Output]) -> bool:
+    def write(some: Sequence[Verdict], outputs: Sequence[Output]) -> bool:
         def text() -> None:
             for number, verdict in enumerate(some):
                 print(end="\n" if number else "")
@@ -143,15 +122,15 @@ def _tell(found: Sequence[_Verdict], outputs: tuple[Output, ...], asked: int) ->
     return max(codes)
 
 
-def _of_stacks(options: argparse.Namespace, config: dict[str, Any]) -> list[_Verdict | None]:
+def _of_stacks(options: argparse.Namespace, config: dict[str, Any]) -> list[Verdict | None]:
     """The stacks in turn. Their programs run in another process, which changes nothing in this."""
     from eks_gpushare.program.apart import running_apart
 
     asked = [_checked(stack, options) for stack in options.stacks]
     stacks = [each for each in asked if each is not None and each.may_run]
     with running_apart(stacks, aside, options.answers) as runs:
-        judge = _Judge(options.pack, config) if stacks else None
-        found: list[_Verdict | None] = []
+        judge = PackJudge(options.pack, config) if stacks else None
+        found: list[Verdict | None] = []
         for checked in asked:
             if checked is None or judge is None or not checked.may_run:
                 found.append(None if checked is None else _refused(checked))
@@ -174,7 +153,7 @@ def _checked(stack: str, options: argparse.Namespace) -> Preview | None:
         return None
 
 
-def _of_stack(previewed: Preview, judge: _Judge) -> _Verdict | None:
+def _of_stack(previewed: Preview, judge: PackJudge) -> Verdict | None:
     from eks_gpushare.program.policies.stack_lines import stack_lines
     from eks_gpushare.program.policies.stack_silences import stack_silences
 
@@ -201,143 +180,41 @@ def _has_resources(recording: Recording) -> bool:
     )
 
 
-def _of_state(options: argparse.Namespace, config: dict[str, Any]) -> _Verdict | None:
+def _of_state(options: argparse.Namespace, config: dict[str, Any]) -> Verdict | None:
     from eks_gpushare.program.policies.state import StateError, read_state
 
     try:
         state = read_state(options.state)
     except StateError as error:
-        raise _UsageError(str(error)) from None
+        raise PolicyUsageError(str(error)) from None
     if not _has_resources(state.recording):
         # Most likely another file than was meant, so it counts as input that cannot be used.
-        raise _UsageError(f"{options.state} holds no resources: there is nothing to judge")
+        raise PolicyUsageError(f"{options.state} holds no resources: there is nothing to judge")
     try:
         program = find_project(Path(options.program or ".")).directory
     except ProjectError as error:
         if options.program:
-            raise _UsageError(str(error)) from None
+            raise PolicyUsageError(str(error)) from None
         program = Path.cwd()
     notes = tuple(state.recording.assumptions)
     subject = PolicySubject(state.recording.stack, options.state, state.lines, notes)
-    return _Judge(options.pack, config).of(state.recording, subject, program)
-
-
-class _Judge:
-    """A pack with its configuration, loaded once for all stacks."""
-
-    def __init__(self, given: str | None, config: dict[str, Any]) -> None:
-        """Load the pack that was named, or that of the package: no folder beside a program counts.
-
-        Raises:
-            _UsageError: If it cannot be loaded.
-        """
-        from eks_gpushare.program.policies.packs import PackError, load_pack
-
-        self._folder = PackFolder.named(Path(given) if given else bundled_pack())
-        self._config = config
-        try:
-            with aside():
-                self._pack = load_pack(self._folder.directory)
-        except PackError as error:
-            raise _UsageError(str(error)) from None
-
-    def of(
-        self,
-        recording: Recording,
-        subject: PolicySubject,
-        program: Path,
-        silences: Sequence[StackSilence] = (),
-    ) -> _Verdict | None:
-        """What the pack says of one stack or state; None, and a message, if it stops."""
-        from eks_gpushare.program.policies.coverage import coverage_of
-
-        judged = self._judged(recording, silences)
-        if judged is None:
-            return None
-        folder, policies = self._folder, self._pack.policies
-        beside = packs_beside(program)
-        passed = [each for each in beside if each.directory.resolve() != folder.directory.resolve()]
-        where = {
-            "path": str(folder.directory),
-            "bundled": folder.bundled,
-            "passedOver": [str(each.directory) for each in passed],
-        }
-        refused = any(v.level == "mandatory" for v in judged.violations)
-        coverage = coverage_of(policies, recording)
-        seen = "" if coverage is None else f"{coverage.text()}."
-        exported = recording.exported  # the recording itself is as large as the stack
-
-        def text() -> None:
-            print_judged(subject, judged)
-            for note in subject.notes:
-                said = f"note: {note}" if exported else f"assumed: {note}"
-                print("\n".join(wrapped(said, columns())))
-            print("\n".join(["", *wrapped(seen, columns())]) if seen else "")
-            print(f"The pack is {_named(folder)}.")
-            for pack in passed:
-                told = os.path.relpath(pack.directory)
-                told = f"The pack in {told} is passed over; {pack.how_to_run} has it judge."
-                print("\n".join(wrapped(told, columns())))
-
-        return _Verdict(
-            FOUND if refused else FINE,
-            subject.name,
-            text,
-            {
-                **as_document(subject, judged),
-                "coverage": coverage and coverage._asdict(),
-                "pack": where,
-            },
-            lambda: report_of(
-                subject._replace(notes=(*subject.notes, *filter(None, [seen]))), judged, policies
-            ),
-        )
-
-    def _judged(self, recording: Recording, silences: Sequence[StackSilence]) -> Judged | None:
-        from eks_gpushare.findings.defects import in_one_line
-        from eks_gpushare.program.policies.analyzer import judge
-        from eks_gpushare.program.policies.config import PolicyConfigError
-        from eks_gpushare.program.running.endings import ProcessEndedError, kept_alive
-
-        pack = self._pack
-        try:
-            with aside(), kept_alive():
-                return judge(
-                    pack.policies,
-                    recording,
-                    config=self._config,
-                    initial_config=pack.initial_config,
-                    pack=pack.name,
-                    level=pack.level,
-                    silences=silences,
-                )
-        except PolicyConfigError as error:
-            print(f"eks-gpushare: {error}", file=sys.stderr)
-        except (Exception, SystemExit, ProcessEndedError) as error:  # noqa: BLE001  (the pack's, of any kind)
-            told = in_one_line(error, placed=False)
-            message = f"a policy of {self._folder.directory} stopped: {told}"
-            print(f"eks-gpushare: {message}", file=sys.stderr)
-        return None
+    return PackJudge(options.pack, config).of(state.recording, subject, program)
 
 
 _INSTALL = "pip install 'eks-gpushare[policy]'"
 
 
-class _UsageError(Exception):
-    """The command cannot start; the text says why."""
-
-
 def _require(options: argparse.Namespace) -> None:
     if options.state and options.stacks:
-        raise _UsageError("--state is judged as it is: name no STACK beside it")
+        raise PolicyUsageError("--state is judged as it is: name no STACK beside it")
     if options.state and options.answers:
-        raise _UsageError("--answers is for programs: a state asks nothing")
+        raise PolicyUsageError("--answers is for programs: a state asks nothing")
     if not options.stacks and options.program and not options.state:
         options.stacks, options.program = [options.program], None  # the program's only stack
     if not options.stacks and not options.state:
-        raise _UsageError("name a STACK, or give --program, --state or --write-pack")
+        raise PolicyUsageError("name a STACK, or give --program, --state or --write-pack")
     if find_spec("pulumi_policy") is None:
-        raise _UsageError(f"The policy SDK is not installed: {_INSTALL}")
+        raise PolicyUsageError(f"The policy SDK is not installed: {_INSTALL}")
 
 
 def _config(path: str | None) -> dict[str, Any]:
@@ -346,15 +223,15 @@ def _config(path: str | None) -> dict[str, Any]:
     try:
         config = json.loads(read_bytes(path, _MOST_BYTES).decode("utf-8-sig"))
     except RecursionError:
-        raise _UsageError(f"{path} cannot be used: it is nested too deeply") from None
+        raise PolicyUsageError(f"{path} cannot be used: it is nested too deeply") from None
     except (OSError, ValueError) as error:
-        raise _UsageError(f"{path} cannot be used: {reason(error)}") from error
+        raise PolicyUsageError(f"{path} cannot be used: {reason(error)}") from error
     if not isinstance(config, dict):
-        raise _UsageError(f"{path} cannot be used: it is not a JSON object of policy names")
+        raise PolicyUsageError(f"{path} cannot be used: it is not a JSON object of policy names")
     for name, item in config.items():
         if not isinstance(item, str | dict):
             wrong = f"{name} has to be a level or an object, and is {json.dumps(item)[:40]}"
-            raise _UsageError(f"{path} cannot be used: {wrong}")
+            raise PolicyUsageError(f"{path} cannot be used: {wrong}")
     return config
 
 
@@ -363,14 +240,8 @@ def _preset(options: argparse.Namespace) -> dict[str, Any]:
     if not options.preset:
         return {}
     if options.pack and not PackFolder.named(Path(options.pack)).bundled:
-        raise _UsageError("--preset is of the pack of this package: with --pack give --config")
+        raise PolicyUsageError("--preset is of the pack of this package: with --pack give --config")
     return _config(str(preset_file(options.preset)))
-
-
-def _named(pack: PackFolder) -> str:
-    if pack.bundled:
-        return "the one of this package"
-    return f"the one in {os.path.relpath(pack.directory)}"
 
 
 def _write_pack(directory: Path, *, force: bool, as_json: bool) -> int:
@@ -396,7 +267,7 @@ def _write_pack(directory: Path, *, force: bool, as_json: bool) -> int:
     return FINE
 
 
-def _refused(previewed: Preview) -> _Verdict:
+def _refused(previewed: Preview) -> Verdict:
     """The pack looks at what a program registers, so the program has to get that far."""
     errors = [f for f in previewed.findings if f.severity == "error"]
     failed = previewed.recording.error if previewed.recording is not None else None
@@ -408,7 +279,7 @@ def _refused(previewed: Preview) -> _Verdict:
             out.write(f"{failed}\n")
 
     tell(sys.stderr)
-    return _Verdict(
+    return Verdict(
         FOUND if previewed.report.readable else WRONG_USAGE,
         previewed.stack,
         lambda: tell(sys.stdout),

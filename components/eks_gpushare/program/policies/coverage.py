@@ -19,7 +19,7 @@ _SHOWN = 8
 _OBJECT = re.compile(r"(kubernetes:.*?)/?v[0-9][a-z0-9]*:([A-Za-z]+?)(?:Patch|List)?")
 
 
-class Coverage(NamedTuple):
+class RulesCoverage(NamedTuple):
     """The resources of a stack, by whether any rule is about their types."""
 
     judged: int
@@ -38,7 +38,7 @@ class Coverage(NamedTuple):
         return f"{judged}, {others} of types that no rule knows: {told}"
 
 
-def coverage_of(policies: Sequence[Policy], recording: Recording) -> Coverage | None:
+def coverage_of(policies: Sequence[Policy], recording: Recording) -> RulesCoverage | None:
     """What rules there are for; None of a pack whose policies do not say what they look at."""
     if not all(hasattr(policy, "applies_to") for policy in policies):
         return None
@@ -57,7 +57,7 @@ def coverage_of(policies: Sequence[Policy], recording: Recording) -> Coverage | 
             judged += 1
         elif resource.custom:
             counted[token] += 1
-    return Coverage(judged, dict(counted.most_common()))
+    return RulesCoverage(judged, dict(counted.most_common()))
 
 
 def _applies_to(policy: Policy) -> Sequence[str]:
