@@ -66,8 +66,8 @@ def test_a_pack_beside_the_program_is_passed_over_with_a_word(
 
     assert ran.code == 0
     assert ran.out.endswith(
-        f"\nThe pack is the one of this package.\nThe pack in {folder} is passed over; {how} has it "
-        "judge.\n"
+        "\nThe pack is the one of this package.\n"
+        f"The pack in {folder} is passed over; {how} has it judge.\n"
     )
 
 

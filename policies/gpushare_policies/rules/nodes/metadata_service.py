@@ -54,13 +54,14 @@ class _Judge:
     called: str
     urn: str
     most: int
+    is_node: bool = True
 
     def tokens(self, tokens: Any, fix: Fix) -> Iterator[str]:
         if takes_no_token(tokens):
+            by = "a pod reads the node's" if self.is_node else "what runs on it reads its"
             yield (
                 f"{self.called} has httpTokens {format_value(tokens)}. It must be required, or a "
-                f"forged request from what runs on it reads its credentials (IMDSv1). "
-                f"{fix.of(self.urn)}"
+                f"forged request from {by} credentials (IMDSv1). {fix.of(self.urn)}"
             )
 
     def hops(self, hops: Any, fix: Fix, least: int = 0) -> Iterator[str]:
@@ -89,13 +90,14 @@ def _launch(args: ResourceValidationArgs, launch: Launch) -> Iterator[str]:
     options = read(launch.props, "metadataOptions")
     if read(options, "httpEndpoint") == "disabled":
         return
-    judge = _Judge(launch.called, args.urn, MAXIMUM_HOPS.of(args))
+    joins = launch.token != INSTANCE or is_node(launch.props)
+    judge = _Judge(launch.called, args.urn, MAXIMUM_HOPS.of(args), joins)
     tokens = read(options, "httpTokens")
     if tokens is not None or not launch.inherits():
         yield from judge.tokens(tokens, _TOKENS)
     hops = read(options, "httpPutResponseHopLimit")
-    if launch.token == INSTANCE and not is_node(launch.props):
-        return  # on which there are no pods
+    if not joins:
+        return  # there are no pods on it
     if hops is not None or not launch.inherits():
         yield from judge.hops(hops, _HOPS, least=1)  # the provider takes 0 for unset
 
