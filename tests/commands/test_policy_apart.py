@@ -82,3 +82,75 @@ def test_a_program_that_never_tells_what_it_registers_is_refused(
 
     assert main(["policy", "dev"]) == 1
     assert said.replace("ends by", "ended by") in " ".join(capfd.readouterr().err.split())
+
+
+BUCKET = "import pulumi_aws as aws\naws.s3.Bucket('b')\n"
+
+
+def test_a_program_that_registers_nothing_is_refused(
+    program: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (program / "__main__.py").write_text("import pulumi\npulumi.export('a', 1)\n")
+
+    assert main(["policy", "dev"]) == 1
+    assert "registers no resource: there is nothing to judge." in capfd.readouterr().err
+
+
+def test_a_state_without_resources_cannot_be_used(
+    program: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (program / "state.json").write_text('{"version": 3, "deployment": {"resources": []}}')
+
+    assert main(["policy", "--state", "state.json"]) == 2
+    assert capfd.readouterr() == (
+        "",
+        "eks-gpushare: state.json holds no resources: there is nothing to judge\n",
+    )
+
+
+def test_what_no_rule_knows_is_told(program: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (program / "__main__.py").write_text(BUCKET)
+
+    assert main(["policy", "dev"]) == 0
+    told = "0 resources judged, 1 of types that no rule knows: 1 aws:s3/bucket:Bucket."
+    assert told in capfd.readouterr().out
+    assert main(["policy", "dev", "--json"]) == 0
+    document = json.loads(capfd.readouterr().out)
+    assert document["coverage"] == {"judged": 0, "unknown": {"aws:s3/bucket:Bucket": 1}}
+
+
+@pytest.mark.parametrize("variable", ["AWS_REGION", "AWS_DEFAULT_REGION"])
+def test_the_region_of_the_environment_serves_where_a_stack_names_none(
+    variable: str, program: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (program / "Pulumi.dev.yaml").unlink()
+    asks = "import os\nassert os.environ['AWS_REGION'] == 'eu-west-1'\n"
+    (program / "__main__.py").write_text(f"{asks}{BUCKET}aws.get_availability_zones()\n")
+    monkeypatch.delenv("AWS_REGION", raising=False)
+    monkeypatch.setenv(variable, "eu-west-1")
+
+    assert main(["policy", str(program)]) == 0
+    told = "assumed: The region is eu-west-1, as the environment says, since the stack names none."
+    assert told in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(("preset", "code"), [("baseline", 0), ("recommended", 1), ("strict", 1)])
+def test_a_preset_decides_the_levels(
+    preset: str, code: int, program: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (program / "__main__.py").write_text(POD)
+
+    assert main(["policy", "dev", "--preset", preset, "--json"]) == code
+    (found,) = json.loads(capfd.readouterr().out)["violations"]
+    assert found["policy"] == "pods-not-privileged"
+
+
+def test_a_level_of_ones_own_is_over_that_of_a_preset(
+    program: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (program / "__main__.py").write_text(POD)
+    (program / "own.json").write_text('{"pods-not-privileged": "mandatory"}')
+
+    assert main(["policy", "dev", "--preset", "baseline", "--config", "own.json"]) == 1
+    assert main(["policy", "dev", "--preset", "baseline", "--pack", str(program)]) == 2
+    assert "--preset is of the pack of this package" in capfd.readouterr().err
