@@ -24,7 +24,8 @@ def _resource(given: dict[str, Any], name: str) -> Resource:
     props = given.get("props")
     if props is None:
         props = {"metadata": {"name": "x", "namespace": "team"}, "spec": given["spec"]}
-    urn = f"urn:pulumi:dev::p::{token}::{name}"
+    types = f"{given['below']}${token}" if "below" in given else token
+    urn = f"urn:pulumi:dev::p::{types}::{name}"
     return Resource(urn, token, name, inputs=props, outputs=props)
 
 

@@ -9,7 +9,7 @@ from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from gpushare_policies.reading.elsewhere import TOKENS, made_elsewhere, may_make
 from gpushare_policies.rule import ResourcePolicy, Unjudged
-from gpushare_policies.words import Fix
+from gpushare_policies.words import Fix, is_of_pulumi_eks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +25,8 @@ _SEEN = Fix(_AS_RESOURCES, _AS_RESOURCES, _AS_RESOURCES)
 
 def _look(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
     found = made_elsewhere(args.resource_type, args.props)
-    if found is None:
-        return
+    if found is None or is_of_pulumi_eks(args.urn):
+        return  # its NodeGroup has such a stack, and is judged itself
     if found.unknown:
         yield Unjudged(f"what {args.name} makes by {found.what}")
         return
