@@ -132,6 +132,7 @@ def running_apart(
         import pulumi_policy  # noqa: F401
 
         from eks_gpushare.program import recording_data, run  # noqa: F401
+        from eks_gpushare.program.running.isolation import calm_collector
         from eks_gpushare.program.fakes import answers as _  # noqa: F401
     reading, writing = os.pipe()
     for stream in (sys.stdout, sys.stderr):
@@ -144,7 +145,7 @@ def running_apart(
         os.close(reading)
         _run_all(own, high_copy(writing), aside, answers)
     os.close(writing)
-    with open(reading, "rb") as told:  # noqa: PTH123  (a descriptor)
+    with open(reading, "rb") as told, calm_collector():  # noqa: PTH123  (a descriptor)
         runs = ProgramsApart(process, told, aside, answers)
         try:
             yield runs
