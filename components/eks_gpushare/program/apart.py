@@ -132,8 +132,8 @@ def running_apart(
         import pulumi_policy  # noqa: F401
 
         from eks_gpushare.program import recording_data, run  # noqa: F401
-        from eks_gpushare.program.running.isolation import calm_collector
         from eks_gpushare.program.fakes import answers as _  # noqa: F401
+        from eks_gpushare.program.running.isolation import calm_collector
     reading, writing = os.pipe()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

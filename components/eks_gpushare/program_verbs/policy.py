@@ -187,15 +187,15 @@ def _of_state(options: argparse.Namespace, config: dict[str, Any]) -> Verdict | 
         state = read_state(options.state)
     except StateError as error:
         raise PolicyUsageError(str(error)) from None
-    if not _has_resources(state.recording):
-        # Most likely another file than was meant, so it counts as input that cannot be used.
-        raise PolicyUsageError(f"{options.state} holds no resources: there is nothing to judge")
     try:
         program = find_project(Path(options.program or ".")).directory
     except ProjectError as error:
         if options.program:
             raise PolicyUsageError(str(error)) from None
         program = Path.cwd()
+    if not _has_resources(state.recording):
+        # Most likely another file than was meant, so it counts as input that cannot be used.
+        raise PolicyUsageError(f"{options.state} holds no resources: there is nothing to judge")
     notes = tuple(state.recording.assumptions)
     subject = PolicySubject(state.recording.stack, options.state, state.lines, notes)
     return PackJudge(options.pack, config).of(state.recording, subject, program)
