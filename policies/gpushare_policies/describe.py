@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.facts.index import names_of
 from eks_gpushare.findings.pages import subject_of
+from gpushare_policies.presets import PRESETS
 from gpushare_policies.registry import THEMES
 from gpushare_policies.rule import AnyRule, ResourcePolicy
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 _HEAD = """\
 # Rules of the policy pack
 
-By theme, as [the pack](../policies.md) runs them.
+By theme, as [the pack](../policies.md) runs them, each with its level in the
+[presets](../policies.md#presets); without one it is that of `recommended`.
 """
 
 
@@ -47,11 +49,12 @@ def _theme(name: str) -> str:
 
 
 def _table(theme: str, rules: tuple[AnyRule, ...]) -> Iterator[str]:
-    yield "| rule | what | level | severity |"
-    yield "|---|---|---|---|"
+    yield f"| rule | what | {' | '.join(PRESETS)} | severity |"
+    yield "|---|---|---|---|---|---|"
     for rule in rules:
         link = f"[{rule.name}]({_file(theme)}#{rule.name})"
-        yield f"| {link} | {rule.description} | {_level(rule)} | {_severity(rule)} |"
+        levels = " | ".join(preset[rule.name] for preset in PRESETS.values())
+        yield f"| {link} | {rule.description} | {levels} | {_severity(rule)} |"
     yield ""
 
 

@@ -259,7 +259,7 @@ def test_a_policy_pack_may_do_so_too(
     (program / "policies").mkdir()
     (program / "policies" / "__main__.py").write_text(PACK.format(first=first, inside=inside))
 
-    assert main(["policy", "dev", "--json"]) == code
+    assert main(["policy", "dev", "--pack", "policies", "--json"]) == code
     out, err = capfd.readouterr()
     assert "Traceback" not in err
     if code:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from eks_gpushare.program.policies.pack_files import bundled_pack, files_for, pack_of
+from eks_gpushare.program.policies.pack_files import bundled_pack, files_for, packs_beside
 from eks_gpushare.program_verbs import policy
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def test_a_program_without_a_pack_gets_that_of_the_package(project: Path, run: R
 
 
 def test_json_says_which_pack_it_was(project: Path, run: Run) -> None:
-    where = {"path": str(bundled_pack()), "bundled": True}
+    where = {"path": str(bundled_pack()), "bundled": True, "passedOver": []}
 
     assert run("policy", "mps", "--json", cwd=project).json["pack"] == where
 
@@ -45,26 +45,53 @@ def test_a_folder_of_policies_of_another_tool_is_no_pack(project: Path) -> None:
     (project / "policies").mkdir()
     (project / "policies/pods.rego").write_text("package pods\n", encoding="utf-8")
 
-    assert pack_of(project).bundled
+    assert packs_beside(project) == []
 
 
-@pytest.mark.parametrize("name", ["PulumiPolicy.yaml", "__main__.py"])
-def test_a_pack_beside_the_program_comes_first(project: Path, name: str) -> None:
-    (project / "policies").mkdir()
-    (project / "policies" / name).touch()
+@pytest.mark.parametrize(
+    ("folder", "runtime", "how"),
+    [
+        ("policies", "python", "--pack policies"),
+        ("guard", "{name: nodejs}", "pulumi preview --policy-pack guard"),
+        ("opa", "opa", "pulumi preview --policy-pack opa"),
+    ],
+)
+def test_a_pack_beside_the_program_is_passed_over_with_a_word(
+    project: Path, run: Run, folder: str, runtime: str, how: str
+) -> None:
+    (project / folder).mkdir()
+    (project / folder / "PulumiPolicy.yaml").write_text(f"runtime: {runtime}\n")
+    (project / folder / "__main__.py").write_text("raise SystemExit(0)\n")
+    ran = run("policy", "mps", cwd=project)
 
-    assert pack_of(project).directory == project / "policies"
+    assert ran.code == 0
+    assert ran.out.endswith(
+        "\nThe pack is the one of this package.\n"
+        f"The pack in {folder} is passed over; {how} has it judge.\n"
+    )
+
+
+def test_a_pack_of_another_language_is_the_engines(project: Path, run: Run) -> None:
+    (project / "guard").mkdir()
+    (project / "guard/PulumiPolicy.yaml").write_text("runtime: nodejs\n")
+    ran = run("policy", "mps", "--pack", "guard", cwd=project)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        "eks-gpushare: guard is a policy pack in nodejs, which the engine runs: pulumi preview "
+        "--policy-pack guard.\n"
+    )
 
 
 def test_the_written_pack_judges_as_the_one_of_the_package(project: Path, run: Run) -> None:
     before = run("policy", "mps", "--json", cwd=project).json
     written = run("policy", "--write-pack", "policies", cwd=project)
-    after = run("policy", "mps", "--json", cwd=project).json
+    after = run("policy", "mps", "--pack", "policies", "--json", cwd=project).json
 
     assert written.code == 0
     assert written.out.splitlines()[0].endswith("files written to policies. Go on with")
     assert after["violations"] == before["violations"]
-    assert after["pack"] == {"path": str(project / "policies"), "bundled": False}
+    assert after["pack"] == {"path": "policies", "bundled": False, "passedOver": []}
 
 
 @pytest.mark.parametrize(

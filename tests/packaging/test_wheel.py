@@ -326,7 +326,7 @@ def test_the_pack_of_the_wheel_judges_a_program_of_raw_resources(program: Path, 
 def test_the_pack_of_the_wheel_is_written_for_the_engine(program: Path, raw: Path) -> None:
     command = program / "venv/bin/eks-gpushare"
     run(command, "policy", "--write-pack", "policies", cwd=raw)
-    done = run(command, "policy", "dev", cwd=raw, code=1)
+    done = run(command, "policy", "dev", "--pack", "policies", cwd=raw, code=1)
 
     assert files_in(raw / "policies") == files_in(PACK)
     assert done.stdout.endswith("\nThe pack is the one in policies.\n")

@@ -66,6 +66,8 @@ sharing:
         replicas: 4
 """
 
+BUCKET = '{"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}'
+
 VALID: dict[str, dict[str, Any]] = {
     AWS_CLUSTER: {
         "version": "1.35",
@@ -215,6 +217,15 @@ VALID: dict[str, dict[str, Any]] = {
         "immutable": True,
         "data": {"gpu": SHARING},
     },
+    "aws:cloudformation/stack:Stack": {
+        "templateBody": '{"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}'
+    },
+    "aws:cloudformation/stackSet:StackSet": {
+        "templateBody": '{"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}'
+    },
+    "aws:cloudcontrol/resource:Resource": {"typeName": "AWS::S3::Bucket", "desiredState": "{}"},
+    "command:local:Command": {"create": "date +%s"},
+    "command:remote:Command": {"create": "uptime"},
     CLUSTER_ROLE_BINDING: {
         "roleRef": {"kind": "ClusterRole", "name": "view"},
         "subjects": [{"kind": "User", "name": "jane"}],
@@ -251,6 +262,10 @@ def _of_kubernetes() -> dict[str, dict[str, Any]]:
     rbac = "kubernetes:rbac.authorization.k8s.io/v1"
     return {
         "kubernetes:core/v1:Pod": {"metadata": metadata, "spec": POD},
+        "kubernetes:core/v1:PersistentVolume": {
+            "metadata": {"name": "scratch"},
+            "spec": {"local": {"path": "/mnt/disks/0"}, "capacity": {"storage": "1Ti"}},
+        },
         "kubernetes:core/v1:PodTemplate": {"metadata": metadata, "template": TEMPLATE},
         "kubernetes:core/v1:ReplicationController": made,
         **{

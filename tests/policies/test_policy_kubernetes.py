@@ -207,6 +207,13 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
         {"apiGroups": [""], "resources": ["secrets"], "verbs": ["*"]},
         "every verb on secrets",
     ),
+    (
+        "pods-confined",
+        DEPLOYMENT,
+        (*_SPEC, "securityContext"),
+        {"seccompProfile": {"type": "Unconfined"}},
+        "has the seccompProfile Unconfined",
+    ),
 ]
 
 RIGHT: list[tuple[str, str, Path, Any]] = [
@@ -274,13 +281,25 @@ RIGHT: list[tuple[str, str, Path, Any]] = [
         "roles-without-wildcards",
         CLUSTER_ROLE,
         ("rules", 0),
-        {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]},
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a"], "verbs": ["get"]},
+    ),
+    (
+        "roles-without-wildcards",
+        ROLE,
+        ("rules", 0),
+        {"apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["get", "list"]},
+    ),
+    (
+        "roles-without-wildcards",
+        ROLE,
+        ("rules", 0),
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["*"]},
     ),
     (
         "roles-without-wildcards",
         CLUSTER_ROLE,
         ("rules", 0),
-        {"apiGroups": [""], "resources": ["pods"], "verbs": ["*"]},
+        {"apiGroups": ["gpu.example"], "resources": ["*"], "verbs": ["*"]},
     ),
 ]
 
@@ -393,12 +412,15 @@ KNOWN = (
     "602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/aws-efa-k8s-device-plugin:v0.5.13",
     "public.ecr.aws/ebs-csi-driver/aws-ebs-csi-driver:v1.50.1",
     "nvcr.io/nvidia/driver:580.95.05",
-    "registry.example/mirror/nvidia/k8s-mig-manager@sha256:" + "0" * 64,
+    "nvcr.io/nvidia/cloud-native/k8s-mig-manager@sha256:" + "0" * 64,
 )
 STRANGE = (
     "registry.example/driver:1.0.0",
     "registry.example/k8s-device-plugin-miner:1.0.0",
     "registry.example/nvidia/miner:1.0.0",
+    "registry.example/nvidia/k8s-device-plugin:v0.20.0",
+    "111122223333.dkr.ecr.us-west-2.amazonaws.com/eks/kube-proxy:v1.35.0",
+    "nvcr.io.example/nvidia/driver:580.95.05",
 )
 
 

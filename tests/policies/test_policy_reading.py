@@ -432,7 +432,7 @@ def _deep(levels: int) -> dict[str, Any]:
     [
         ("x.io", {"template": {"spec": SPEC}}, [("template",)]),
         ("x.io", {"a": [{"podTemplate": {"spec": SPEC}}]}, [("a", 0, "podTemplate")]),
-        ("x.io", {"other": {"spec": SPEC}}, []),
+        ("x.io", {"other": {"spec": SPEC}}, [("other",)]),
         ("x.io", {"template": {"spec": {"containers": {}}}}, []),
         (
             "x.io",
@@ -440,7 +440,7 @@ def _deep(levels: int) -> dict[str, Any]:
             [("template", "x", "template")],
         ),
         ("x.io", _deep(11), [(*["x"] * 11, "template")]),
-        ("x.io", _deep(12), []),
+        ("x.io", _deep(30), []),
         ("x.io", UNKNOWN, []),
         ("apps", {"template": {"spec": SPEC}}, []),
     ],

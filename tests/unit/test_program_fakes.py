@@ -99,7 +99,8 @@ def test_zones_are_assumed_from_an_explicit_providers_region() -> None:
 
 def test_zones_without_a_region_are_refused() -> None:
     assert failing(aws.get_availability_zones) == (
-        "the stack names no AWS region: set `aws:region` in its config, or `region` on a provider"
+        "the stack names no AWS region: set `aws:region` in its config, `region` on a provider, or "
+        "AWS_REGION in the environment of this command"
     )
 
 

@@ -64,6 +64,7 @@ def kept() -> dict[Path, str]:
             ("lint-corpus.md", lint_corpus_page.page),
         )
     }
+    files |= policy_pages.presets()
     files |= mode_pictures.pictures()
     files[picture.FILE] = picture.draw()
     files[nodes_launched.FILE] = nodes_launched.draw()

@@ -14,6 +14,8 @@ MOVING_TAGS: Final = frozenset(
 )
 """Tags that projects move to their newest image."""
 
+_ONE_VERSION = re.compile(r"v?[0-9]+(?:\.[0-9]+)+.*|[0-9]{5,}|(?=[a-f]*[0-9])[0-9a-f]{7,40}")
+"""A version, a day or a number of a build, or a commit."""
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
@@ -26,9 +28,15 @@ def moving_tag(image: str) -> str | None:
     """
     name, _, digest = image.partition("@")
     tag = name.rpartition("/")[2].partition(":")[2]
-    if _DIGEST.fullmatch(digest) or (tag and tag.lower() not in MOVING_TAGS):
+    if _DIGEST.fullmatch(digest) or (tag and not _moves(tag.lower())):
         return None
     return tag
+
+
+def _moves(tag: str) -> bool:
+    """Whether a tag is one that projects move, by itself or for a variant (`latest-gpu`)."""
+    parts = re.split("[-_]", tag)
+    return not MOVING_TAGS.isdisjoint(parts) and not any(map(_ONE_VERSION.fullmatch, parts))
 
 
 _PARAMETER = "resolve:ssm:"

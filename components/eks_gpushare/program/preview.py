@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from eks_gpushare.validation import shape_rules
 if TYPE_CHECKING:
     from eks_gpushare.program.edits import Consequence
     from eks_gpushare.program.edits.pools import PoolChange
+    from eks_gpushare.program.fakes.fakes import Fakes
     from eks_gpushare.program.recording import Recording
     from eks_gpushare.program.stack_config import StackConfig
 
@@ -62,6 +64,11 @@ class Preview:
     """What changes for those who use the pools."""
     cost_change: CostChange | None = None
     """What the other file's stack costs, and this one."""
+
+    @property
+    def may_run(self) -> bool:
+        """Whether the file can be read and has no errors, so that its program is run."""
+        return self.report.readable and not has_errors(self.findings)
 
     @property
     def ok(self) -> bool:
@@ -152,21 +159,24 @@ def preview(
         known: Make up what only an update tells, instead of keeping it unknown.
         answers: File with answers to what there are no fakes for. Default: none.
     """
-    report = _checked(project, file)
-    findings = tuple(_relevant(report, project))
-    if not report.readable or has_errors(findings):
-        return Preview(stack_name(file), project, report, findings, None)
-    recording = record(project, report, stack_name(file), known=known, answers=answers)
+    checked = checked_stack(project, file)
+    if not checked.may_run:
+        return checked
+    report = checked.report
+    recording = record(project, report, checked.stack, known=known, answers=answers)
     region = _region(report, project)
-    return Preview(
-        stack_name(file),
-        project,
-        report,
-        findings,
-        recording,
-        pools_of(recording, region),
-        None if recording.error else cost_of(recording, region),
+    return replace(
+        checked,
+        recording=recording,
+        pools=pools_of(recording, region),
+        cost=None if recording.error else cost_of(recording, region),
     )
+
+
+def checked_stack(project: Project, file: Path) -> Preview:
+    """What checking a stack file found, its program not run."""
+    report = _checked(project, file)
+    return Preview(stack_name(file), project, report, tuple(_relevant(report, project)), None)
 
 
 def _checked(project: Project, file: Path) -> StackReport:
@@ -248,8 +258,37 @@ def record(
     with lean_packages():  # here Pulumi is imported for the first time
         from eks_gpushare.program.fakes.answers import fakes_with
 
-    config = _config(project, report, stack)
+    config, region = _with_region(_config(project, report, stack), project)
     fakes = fakes_with(answers) if answers else None
+    recording = _run(project, stack, config, region, preview=not known, fakes=fakes)
+    if region:
+        recording.assumptions.insert(0, _REGION.format(region=region))
+    return recording
+
+
+_REGION = "The region is {region}, as the environment says, since the stack names none."
+
+
+def _with_region(config: StackConfig, project: Project) -> tuple[StackConfig, str]:
+    """A configuration with the region of the environment, where another project names none.
+
+    Ours names it in every stack file: what a stack is depends on that, and not on who looks.
+    """
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
+    if project.name == PROJECT or not region or config.values.get("aws:region"):
+        return config, ""
+    return replace(config, values={**config.values, "aws:region": region}), region
+
+
+def _run(
+    project: Project,
+    stack: str,
+    config: StackConfig,
+    region: str,
+    *,
+    preview: bool,
+    fakes: Fakes | None,
+) -> Recording:
     if project.language != PYTHON:
         from eks_gpushare.program.language_host.run import run_hosted
 
@@ -258,7 +297,7 @@ def record(
             stack=stack,
             config=config.values,
             secret_keys=config.secret_keys,
-            preview=not known,
+            preview=preview,
             fakes=fakes,
         )
     from eks_gpushare.program.run import run_program
@@ -269,8 +308,9 @@ def record(
         stack=stack,
         config=config.values,
         secret_keys=config.secret_keys,
-        preview=not known,
+        preview=preview,
         fakes=fakes,
+        environment={"AWS_REGION": region} if region else {},
     )
 
 

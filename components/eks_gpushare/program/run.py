@@ -16,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from inspect import isawaitable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from weakref import WeakSet
 
@@ -59,6 +60,7 @@ def run_program(
     preview: bool = True,
     parallel: int = 1,
     fakes: Fakes | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> Recording:
     """Run `program` as one stack and return what it registered.
 
@@ -66,7 +68,8 @@ def run_program(
     (``project:key``) and text, objects as JSON, as the engine hands it over; `secret_keys` are
     those of its keys whose values are secret. With `preview`, what only an update tells stays
     unknown; without, `fakes` make it up. `parallel` above 1 sends registrations from that many
-    threads, and then their order may vary between runs.
+    threads, and then their order may vary between runs. `environment` is what the program finds
+    there besides.
 
     A failing program does not raise: `Recording.error` says why and at which line of the user's,
     and the recording holds what was registered until then. `FileNotFoundError` is raised if there
@@ -100,7 +103,7 @@ def run_program(
         set_all_config(dict(config), list(secret_keys))
         _run_to_end(_main(program), monitor, parallel)
 
-    error = _guarded(body, directory)
+    error = _guarded(body, directory, environment)
     if error is not None:
         recording.error = _program_error(error, monitor, directory)
     return recording
@@ -125,7 +128,9 @@ def _main(program: Path | str | Program) -> Program:
     return run_directory
 
 
-def _guarded(body: Callable[[], None], directory: Path | None) -> BaseException | None:
+def _guarded(
+    body: Callable[[], None], directory: Path | None, environment: Mapping[str, str]
+) -> BaseException | None:
     """Run `body` isolated, in a thread if an event loop is running; return what it raised."""
     raised: list[BaseException] = []
 
@@ -134,7 +139,7 @@ def _guarded(body: Callable[[], None], directory: Path | None) -> BaseException 
         with own_signals(), kept_alive() as tried:
             try:
                 with (
-                    isolated(directory),
+                    isolated(directory, environment),
                     calm_collector(),
                     lean_packages(),
                     quick_positions(),

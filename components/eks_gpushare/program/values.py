@@ -129,7 +129,11 @@ def _decode_object(properties: struct_pb2.Struct) -> Any:
     fields = properties.fields
     if SIGNATURE_KEY not in fields:
         return _decode_fields(properties)
-    parts = _decode_fields(properties)
+    return _special(_decode_fields(properties))
+
+
+def _special(parts: dict[str, Any]) -> Any:
+    """What fields with a signature stand for."""
     signature = parts.pop(SIGNATURE_KEY)
     if signature == SECRET_SIGNATURE:
         return Secret(parts.get("value"))
@@ -208,6 +212,37 @@ def encode_properties(properties: Mapping[str, Any]) -> struct_pb2.Struct:
     for key, value in properties.items():
         fields[key].CopyFrom(encode(value))
     return encoded
+
+
+def to_data(value: Any) -> Any:
+    """`value` as data for `json.dumps` in which nothing is lost, the reverse of `from_data`."""
+    if value is UNKNOWN:
+        return UNKNOWN_SENTINEL
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, OutputValue):
+        own = {"value": value.value, "secret": value.secret, "dependencies": value.dependencies}
+        return {SIGNATURE_KEY: OUTPUT_SIGNATURE, **to_data(own)}
+    if isinstance(value, Mapping):
+        return {key: to_data(item) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return [to_data(item) for item in value]
+    return to_data(_encode_special(value))
+
+
+def from_data(data: Any) -> Any:
+    """The value that `to_data` wrote.
+
+    Raises:
+        ValueError: If it is marked as something that there is not.
+        KeyError: If it lacks a part.
+    """
+    if isinstance(data, dict):
+        read = {key: from_data(item) for key, item in data.items()}
+        return _special(read) if SIGNATURE_KEY in read else read
+    if isinstance(data, list):
+        return [from_data(item) for item in data]
+    return UNKNOWN if data == UNKNOWN_SENTINEL else data
 
 
 def to_json(value: Any) -> Any:  # noqa: PLR0911  (one return for each kind of value)

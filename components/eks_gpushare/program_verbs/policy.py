@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
 from eks_gpushare.cli.outputs import (
@@ -21,32 +20,29 @@ from eks_gpushare.cli.outputs import (
 from eks_gpushare.cli.streams import print_json
 from eks_gpushare.documents.reading import read_bytes, reason
 from eks_gpushare.findings.text import print_findings
+from eks_gpushare.program.policies.pack_files import (
+    PackFolder,
+    preset_file,
+)
+from eks_gpushare.program.recording import PROVIDER_TYPE_PREFIX, STACK_TYPE, ProgramError
 from eks_gpushare.program_verbs.aside import aside
-from eks_gpushare.program_verbs.columns import wrapped
+from eks_gpushare.program_verbs.policy_judge import PackJudge, PolicyUsageError, Verdict
 from eks_gpushare.program_verbs.policy_report import (
     PolicySubject,
-    as_document,
-    columns,
-    print_judged,
-    report_of,
     with_failure,
 )
-from eks_gpushare.program_verbs.preview import add_answers_argument, add_stacks_argument, load
+from eks_gpushare.program_verbs.preview import add_answers_argument, add_stacks_argument
+from eks_gpushare.stack_file.project import ProjectError, find_project
 
 _MOST_BYTES = 1024 * 1024
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
-
-    from pulumi_policy import Policy
+    from collections.abc import Sequence
 
     from eks_gpushare.findings.finding import Finding
-    from eks_gpushare.program.policies.pack_files import PackFolder
-    from eks_gpushare.program.policies.stack_silences import StackSilence
-    from eks_gpushare.program.policies.violations import Judged
     from eks_gpushare.program.preview import Preview
-    from eks_gpushare.program.recording import ProgramError, Recording
+    from eks_gpushare.program.recording import Recording
     from eks_gpushare.reports.report import Report
 
 
@@ -57,8 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pack",
         metavar="DIR",
-        help="directory of the policy pack (default: policies beside the program, if there is "
-        "one, else the pack of this package)",
+        help="directory of another policy pack in Python (default: the pack of this package)",
     )
     parser.add_argument(
         "--write-pack",
@@ -70,6 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--config", metavar="FILE", help="levels, settings and exemptions of policies, as JSON"
+    )
+    parser.add_argument(
+        "--preset",
+        choices=("baseline", "recommended", "strict"),
+        help="levels of all policies; what --config says of one wins (default: recommended)",
     )
     parser.add_argument(
         "--state",
@@ -92,34 +92,19 @@ def run(options: argparse.Namespace) -> int:
     try:
         outputs = outputs_of(options)
         _require(options)
-        config = _config(options.config)
-        if options.state:
-            found = [_of_state(options, config)]
-        else:
-            found = [_of_stack(stack, options, config) for stack in options.stacks]
-    except (_UsageError, OutputUsageError) as error:
+        config = _preset(options) | _config(options.config)
+        found = [_of_state(options, config)] if options.state else _of_stacks(options, config)
+    except (PolicyUsageError, OutputUsageError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
         return WRONG_USAGE
     return _tell([verdict for verdict in found if verdict is not None], outputs, len(found))
 
 
-class _Verdict(NamedTuple):
-    """What is to be said of one stack or state, in each format."""
-
-    code: int
-    name: str
-    text: Callable[[], None]
-    document: dict[str, Any]
-    report: Callable[[], Report]
-    told: bool = False
-    """Whether its text stands on standard error by now."""
-
-
-def _tell(found: Sequence[_Verdict], outputs: tuple[Output, ...], asked: int) -> int:
+def _tell(found: Sequence[Verdict], outputs: tuple[Output, ...], asked: int) -> int:
     if asked == 1 and not found:
         return WRONG_USAGE
 
-    def write(some: Sequence[_Verdict], outputs: Sequence[Output]) -> bool:
+    def write(some: Sequence[Verdict], outputs: Sequence[Output]) -> bool:
         def text() -> None:
             for number, verdict in enumerate(some):
                 print(end="\n" if number else "")
@@ -143,93 +128,99 @@ def _tell(found: Sequence[_Verdict], outputs: tuple[Output, ...], asked: int) ->
     return max(codes)
 
 
-def _of_stack(stack: str, options: argparse.Namespace, config: dict[str, Any]) -> _Verdict | None:
+def _of_stacks(options: argparse.Namespace, config: dict[str, Any]) -> list[Verdict | None]:
+    """The stacks in turn. Their programs run in another process, which changes nothing in this."""
+    from eks_gpushare.program.apart import running_apart
+
+    asked = [_checked(stack, options) for stack in options.stacks]
+    stacks = [each for each in asked if each is not None and each.may_run]
+    with running_apart(stacks, aside, options.answers) as runs:
+        judge = PackJudge(options.pack, config) if stacks else None
+        found: list[Verdict | None] = []
+        for checked in asked:
+            if checked is None or judge is None or not checked.may_run:
+                found.append(None if checked is None else _refused(checked))
+                continue
+            try:
+                found.append(_of_stack(runs.next(checked), judge))
+            except (ProjectError, FileNotFoundError) as error:
+                print(f"eks-gpushare: {error}", file=sys.stderr)
+                found.append(None)
+        return found
+
+
+def _checked(stack: str, options: argparse.Namespace) -> Preview | None:
+    from eks_gpushare.program.preview import checked_stack, locate
+
+    try:
+        return checked_stack(*locate(stack, options.program))
+    except (ProjectError, FileNotFoundError) as error:
+        print(f"eks-gpushare: {error}", file=sys.stderr)
+        return None
+
+
+def _of_stack(previewed: Preview, judge: PackJudge) -> Verdict | None:
     from eks_gpushare.program.policies.stack_lines import stack_lines
     from eks_gpushare.program.policies.stack_silences import stack_silences
 
-    previewed = load(stack, options)
-    if previewed is None:
-        return None
-    if not previewed.ok or previewed.recording is None:
-        return _refused(previewed)
-    pack = _pack(previewed.project.directory, options.pack)
     recording = previewed.recording
+    if recording is None or recording.error is not None:
+        return _refused(previewed)
+    if not _has_resources(recording):
+        # As one that cannot be planned: a gate must not open for a program that ended too early.
+        text = f"The program of {previewed.stack} registers no resource: there is nothing to judge."
+        recording.error = ProgramError("RunError", text)
+        return _refused(previewed)
     notes = tuple(recording.assumptions)
     lines = stack_lines(recording, previewed.report)
+    program = previewed.project.directory
     subject = PolicySubject(previewed.stack, previewed.report.file, lines, notes)
     silences = stack_silences(recording, previewed.report)
-    return _judge(recording, subject, pack, config, silences)
+    return judge.of(recording, subject, program, silences)
 
 
-def _of_state(options: argparse.Namespace, config: dict[str, Any]) -> _Verdict | None:
+def _has_resources(recording: Recording) -> bool:
+    return any(
+        resource.type != STACK_TYPE and not resource.type.startswith(PROVIDER_TYPE_PREFIX)
+        for resource in recording.resources
+    )
+
+
+def _of_state(options: argparse.Namespace, config: dict[str, Any]) -> Verdict | None:
     from eks_gpushare.program.policies.state import StateError, read_state
-    from eks_gpushare.stack_file.project import ProjectError, find_project
 
     try:
         state = read_state(options.state)
     except StateError as error:
-        raise _UsageError(str(error)) from None
+        raise PolicyUsageError(str(error)) from None
     try:
         program = find_project(Path(options.program or ".")).directory
     except ProjectError as error:
         if options.program:
-            raise _UsageError(str(error)) from None
+            raise PolicyUsageError(str(error)) from None
         program = Path.cwd()
+    if not _has_resources(state.recording):
+        # Most likely another file than was meant, so it counts as input that cannot be used.
+        raise PolicyUsageError(f"{options.state} holds no resources: there is nothing to judge")
     notes = tuple(state.recording.assumptions)
     subject = PolicySubject(state.recording.stack, options.state, state.lines, notes)
-    return _judge(state.recording, subject, _pack(program, options.pack), config)
-
-
-def _judge(
-    recording: Recording,
-    subject: PolicySubject,
-    pack: PackFolder,
-    config: dict[str, Any],
-    silences: Sequence[StackSilence] = (),
-) -> _Verdict | None:
-    ran = _run_pack(recording, pack.directory, config, silences)
-    if ran is None:
-        return None
-    judged, policies = ran
-    where = {"path": str(pack.directory), "bundled": pack.bundled}
-    refused = any(v.level == "mandatory" for v in judged.violations)
-
-    exported = recording.exported  # the recording itself is as large as the stack
-
-    def text() -> None:
-        print_judged(subject, judged)
-        for note in subject.notes:
-            said = f"note: {note}" if exported else f"assumed: {note}"
-            print("\n".join(wrapped(said, columns())))
-        print(f"\nThe pack is {_named(pack)}.")
-
-    return _Verdict(
-        FOUND if refused else FINE,
-        subject.name,
-        text,
-        {**as_document(subject, judged), "pack": where},
-        lambda: report_of(subject, judged, policies),
-    )
+    return PackJudge(options.pack, config).of(state.recording, subject, program)
 
 
 _INSTALL = "pip install 'eks-gpushare[policy]'"
 
 
-class _UsageError(Exception):
-    """The command cannot start; the text says why."""
-
-
 def _require(options: argparse.Namespace) -> None:
     if options.state and options.stacks:
-        raise _UsageError("--state is judged as it is: name no STACK beside it")
+        raise PolicyUsageError("--state is judged as it is: name no STACK beside it")
     if options.state and options.answers:
-        raise _UsageError("--answers is for programs: a state asks nothing")
+        raise PolicyUsageError("--answers is for programs: a state asks nothing")
     if not options.stacks and options.program and not options.state:
         options.stacks, options.program = [options.program], None  # the program's only stack
     if not options.stacks and not options.state:
-        raise _UsageError("name a STACK, or give --program, --state or --write-pack")
+        raise PolicyUsageError("name a STACK, or give --program, --state or --write-pack")
     if find_spec("pulumi_policy") is None:
-        raise _UsageError(f"The policy SDK is not installed: {_INSTALL}")
+        raise PolicyUsageError(f"The policy SDK is not installed: {_INSTALL}")
 
 
 def _config(path: str | None) -> dict[str, Any]:
@@ -238,30 +229,25 @@ def _config(path: str | None) -> dict[str, Any]:
     try:
         config = json.loads(read_bytes(path, _MOST_BYTES).decode("utf-8-sig"))
     except RecursionError:
-        raise _UsageError(f"{path} cannot be used: it is nested too deeply") from None
+        raise PolicyUsageError(f"{path} cannot be used: it is nested too deeply") from None
     except (OSError, ValueError) as error:
-        raise _UsageError(f"{path} cannot be used: {reason(error)}") from error
+        raise PolicyUsageError(f"{path} cannot be used: {reason(error)}") from error
     if not isinstance(config, dict):
-        raise _UsageError(f"{path} cannot be used: it is not a JSON object of policy names")
+        raise PolicyUsageError(f"{path} cannot be used: it is not a JSON object of policy names")
     for name, item in config.items():
         if not isinstance(item, str | dict):
             wrong = f"{name} has to be a level or an object, and is {json.dumps(item)[:40]}"
-            raise _UsageError(f"{path} cannot be used: {wrong}")
+            raise PolicyUsageError(f"{path} cannot be used: {wrong}")
     return config
 
 
-def _pack(program: Path, given: str | None) -> PackFolder:
-    from eks_gpushare.program.policies.pack_files import PackFolder, pack_of
-
-    if given:
-        return PackFolder(Path(given), bundled=False)
-    return pack_of(program)
-
-
-def _named(pack: PackFolder) -> str:
-    if pack.bundled:
-        return "the one of this package"
-    return f"the one in {os.path.relpath(pack.directory)}"
+def _preset(options: argparse.Namespace) -> dict[str, Any]:
+    """The levels of a preset, which is a file of our pack."""
+    if not options.preset:
+        return {}
+    if options.pack and not PackFolder.named(Path(options.pack)).bundled:
+        raise PolicyUsageError("--preset is of the pack of this package: with --pack give --config")
+    return _config(str(preset_file(options.preset)))
 
 
 def _write_pack(directory: Path, *, force: bool, as_json: bool) -> int:
@@ -287,40 +273,7 @@ def _write_pack(directory: Path, *, force: bool, as_json: bool) -> int:
     return FINE
 
 
-def _run_pack(
-    recording: Recording,
-    directory: Path,
-    config: dict[str, Any],
-    silences: Sequence[StackSilence],
-) -> tuple[Judged, Sequence[Policy]] | None:
-    from eks_gpushare.findings.defects import in_one_line
-    from eks_gpushare.program.policies.analyzer import judge
-    from eks_gpushare.program.policies.config import PolicyConfigError
-    from eks_gpushare.program.policies.packs import PackError, load_pack
-    from eks_gpushare.program.running.endings import ProcessEndedError, kept_alive
-
-    try:
-        with aside(), kept_alive():
-            loaded = load_pack(directory)
-            judged = judge(
-                loaded.policies,
-                recording,
-                config=config,
-                initial_config=loaded.initial_config,
-                pack=loaded.name,
-                level=loaded.level,
-                silences=silences,
-            )
-            return judged, loaded.policies
-    except (PackError, PolicyConfigError) as error:
-        print(f"eks-gpushare: {error}", file=sys.stderr)
-    except (Exception, SystemExit, ProcessEndedError) as error:  # noqa: BLE001  (the pack's, of any kind)
-        told = in_one_line(error, placed=False)
-        print(f"eks-gpushare: a policy of {directory} stopped: {told}", file=sys.stderr)
-    return None
-
-
-def _refused(previewed: Preview) -> _Verdict:
+def _refused(previewed: Preview) -> Verdict:
     """The pack looks at what a program registers, so the program has to get that far."""
     errors = [f for f in previewed.findings if f.severity == "error"]
     failed = previewed.recording.error if previewed.recording is not None else None
@@ -332,7 +285,7 @@ def _refused(previewed: Preview) -> _Verdict:
             out.write(f"{failed}\n")
 
     tell(sys.stderr)
-    return _Verdict(
+    return Verdict(
         FOUND if previewed.report.readable else WRONG_USAGE,
         previewed.stack,
         lambda: tell(sys.stdout),

@@ -27,7 +27,7 @@ from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.nodes import nodes_of
 from gpushare_policies.reading.objects import KubernetesObject, objects_of_stack
 from gpushare_policies.reading.of_stack import of_stack
-from gpushare_policies.reading.plain import items, mappings, text
+from gpushare_policies.reading.plain import at_top, items, mappings, text
 from gpushare_policies.tokens import ADDON, AWS_CLUSTER
 from gpushare_policies.words import name_of
 
@@ -221,13 +221,6 @@ def config_map_of(found: KubernetesObject) -> Item | None:
     value = {**found.body, "apiVersion": "v1", "kind": "ConfigMap"}
     document = _document_of("", value, ())
     return next(iter(KubernetesReader().read(document).items), None)
-
-
-def at_top(props: Any, key: str) -> Any:
-    """A property as a plain value, None where there is none."""
-    from gpushare_policies.reading.plain import item_of
-
-    return item_of(props, key) if any(key == known for known in props) else None
 
 
 def _document(resource: PolicyResource, found: KubernetesObject) -> Document:

@@ -10,7 +10,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpushare_policies.props import each, given, is_true, read
+from pulumi_policy.proxy import UnknownValueError
+
+from eks_gpushare.inventory.user_data import decoded
+from gpushare_policies.gpus import is_gpu_type
+from gpushare_policies.props import each, given, is_true, peek, read
 from gpushare_policies.tokens import (
     INSTANCE,
     LAUNCH_CONFIGURATION,
@@ -113,6 +117,26 @@ def launch_of(resource: ResourceValidationArgs | PolicyResource) -> Iterator[Lau
         return
     for specification in each(read(resource.props, "launchSpecifications")):
         yield Launch(SPOT_FLEET, resource.name, specification)
+
+
+_JOINS = ("nodeadm", "bootstrap.sh", "node.eks.aws", "settings.kubernetes", "kubelet")
+
+
+def is_node(props: Any) -> bool:
+    """Whether an instance by itself is a node: it joins a cluster, or has a GPU as nodes have.
+
+    What is not known counts: most user data names the cluster that is made beside it.
+    """
+    tags = read(props, "tags") or {}
+    if any(str(key).startswith("kubernetes.io/cluster/") for key in tags):
+        return True
+    if is_gpu_type(peek(props, "instanceType")):
+        return True
+    try:
+        data = read(props, "userData") or decoded(read(props, "userDataBase64"))
+    except UnknownValueError:
+        return True
+    return any(word in str(data) for word in _JOINS)
 
 
 def on_launches(check: Check) -> dict[str, Check]:

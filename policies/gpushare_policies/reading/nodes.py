@@ -10,6 +10,7 @@ from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
+from gpushare_policies.reading.elsewhere import nodes_elsewhere
 from gpushare_policies.reading.plain import count, item_of, items, mappings, text
 from gpushare_policies.tokens import (
     LAUNCH_TEMPLATE,
@@ -44,7 +45,8 @@ def nodes_of(resources: Sequence[PolicyResource], clusters: Mapping[str, str]) -
         for resource in resources
         if resource.resource_type == NODE_GROUP and resource.parent is not None
     }
-    for resource in resources:
+    elsewhere = [made for resource in resources for made in nodes_elsewhere(resource)]
+    for resource in (*resources, *elsewhere):
         if resource.resource_type not in NODE_TOKENS or not list(resource.props):
             continue
         if resource.resource_type == MANAGED_NODE_GROUP and resource.urn in above:

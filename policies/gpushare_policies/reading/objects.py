@@ -15,6 +15,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.plain import item_of, mappings, plain, text
+from gpushare_policies.reading.pod_shapes import pods_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -143,9 +144,6 @@ POD_TEMPLATES: Mapping[Kind, FieldPath] = {
 }
 """Where objects that make pods have the pod: kind to the path of its metadata and spec."""
 
-_TEMPLATE_KEYS = ("template", "podTemplate", "podTemplateSpec")
-_DEEPEST = 12
-
 
 @dataclass(frozen=True, slots=True)
 class PodTemplate:
@@ -164,21 +162,25 @@ def pod_templates(each: KubernetesObject) -> Iterator[PodTemplate]:
         holder = at(each.body, *(str(part) for part in path))
         if holder is not None:
             yield PodTemplate(path, at(holder, "metadata"), at(holder, "spec"))
-    elif "." in each.kind.group:
-        yield from _templates_in(at(each.body, "spec"), ("spec",))
+    elif is_theirs(each.kind):
+        for found in pods_in(each.body):
+            yield PodTemplate(found.path, found.metadata, found.spec)
 
 
-def _templates_in(value: Any, path: FieldPath) -> Iterator[PodTemplate]:
-    """What looks like a pod's template in an object of somebody's own kind."""
-    if len(path) > _DEEPEST:
-        return
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            below = (*path, key)
-            if key in _TEMPLATE_KEYS and isinstance(at(inner, "spec", "containers"), list):
-                yield PodTemplate(below, inner.get("metadata"), inner.get("spec"))
-            else:
-                yield from _templates_in(inner, below)
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _templates_in(inner, (*path, index))
+_GROUPS = frozenset(
+    f"{name}.k8s.io"
+    for name in (
+        *("admissionregistration", "apiextensions", "apiregistration", "authentication"),
+        *("authorization", "certificates", "coordination", "discovery", "events"),
+        *("flowcontrol.apiserver", "internal.apiserver", "metrics", "networking", "node"),
+        *("rbac.authorization", "resource", "scheduling", "storage", "storagemigration"),
+    )
+)
+"""Of Kubernetes itself, besides those without a dot; its projects have others of that ending.
+
+https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.35/ (2026-11-25)"""
+
+
+def is_theirs(kind: Kind) -> bool:
+    """Whether somebody other than Kubernetes brings a kind to a cluster."""
+    return "." in kind.group and kind.group not in _GROUPS

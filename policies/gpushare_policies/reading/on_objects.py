@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from eks_gpushare.inventory.source import UNKNOWN
-from gpushare_policies.reading.objects import Kind, KubernetesObject, kind_of, objects_of
+from gpushare_policies.reading.objects import (
+    Kind,
+    KubernetesObject,
+    is_theirs,
+    kind_of,
+    objects_of,
+)
 from gpushare_policies.rule import Unjudged
 
 if TYPE_CHECKING:
     from pulumi_policy import ResourceValidationArgs
 
     from gpushare_policies.rule import Check
-
-
-_OF_KUBERNETES = ".k8s.io"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +91,7 @@ class ObjectChecks(Mapping[str, "Check"]):
 
     def _check_of(self, kind: Kind) -> ObjectCheck | None:
         own = self._checks.get(kind)
-        is_theirs = "." in kind.group and not kind.group.endswith(_OF_KUBERNETES)
-        return own or (self._theirs if is_theirs else None)
+        return own or (self._theirs if is_theirs(kind) else None)
 
     def _run(self, args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
         for obj in objects_of(args.resource_type, args.props):

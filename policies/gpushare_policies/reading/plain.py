@@ -34,6 +34,11 @@ def item_of(holder: Any, key: Any) -> Any:
         return UNKNOWN
 
 
+def at_top(props: Any, key: str) -> Any:
+    """A property as a plain value, None where there is none."""
+    return item_of(props, key) if any(key == each for each in props) else None
+
+
 def items(value: Any) -> Sequence[Any]:
     """The items of a list; nothing for anything else, `UNKNOWN` among it."""
     return value if isinstance(value, list | tuple) else ()

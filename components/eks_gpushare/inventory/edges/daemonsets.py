@@ -17,9 +17,9 @@ from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.scheduling import Landing, landing
+from eks_gpushare.inventory.scheduling import Landing, containers, landing
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items
+from eks_gpushare.inventory.values import at, items, text
 from eks_gpushare.inventory.wording import at_start, if_missing
 from eks_gpushare.sharing.labels import PRESENT_LABEL
 
@@ -235,6 +235,8 @@ def _nobody(
         return
     if without_operands(nodes):
         return  # somebody says so on purpose
+    if given_by_claims(inventory, nodes.cluster):
+        return  # beside its driver there must be no plugin
     if plugins:
         reach = _reach(plugins[0], kinds)
         wants = next(words for landing in reach.landings for words in landing.labels)
@@ -258,6 +260,27 @@ def _for_none(inventory: Inventory, plugin: Daemon) -> bool:
     reaches = [_reach(plugin, [kind]) for kind in kinds]
     return bool(reaches) and not any(
         reach.is_meant or any(each.unsure_of_labels for each in reach.landings) for reach in reaches
+    )
+
+
+_CLAIM_DRIVERS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu", "k8s-dra-driver-gpu")
+
+
+def given_by_claims(inventory: Inventory, cluster: str) -> bool:
+    """Whether the driver for dynamic resource allocation hands out GPUs, and no device plugin.
+
+    Its chart hands out ComputeDomains alone where `resources.gpus.enabled` is false:
+    https://github.com/NVIDIA/k8s-dra-driver-gpu/blob/main/deployments/helm/nvidia-dra-driver-gpu/values.yaml.
+    """
+    for release in inventory.of(Release, cluster):
+        if text(release.chart) in _CLAIM_DRIVERS:
+            return at(release.values, "resources", "gpus", "enabled") is not False
+    return any(
+        str(at(container, "image")).partition("@")[0].rpartition("/")[2].partition(":")[0]
+        in _CLAIM_DRIVERS
+        for workload in inventory.of(Workload, cluster)
+        if workload.kind == "DaemonSet"
+        for _, container in containers(workload.spec)
     )
 
 

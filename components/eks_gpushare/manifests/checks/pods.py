@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.findings.finding import dotted
 from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.plugin_configs import find_map
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
@@ -31,6 +32,9 @@ _CONTAINERS = ("initContainers", "containers")
 _WITH_ENV = (*_CONTAINERS, "ephemeralContainers")
 """Those that debug a pod have variables, and ask for nothing."""
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+_MOUNTED = "/var/run/nvidia-container-devices"
+"""Where the container runtime looks for devices by the names of paths, if it is told to:
+https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html."""
 _NO_DEVICE = frozenset(("", "none", "void"))
 _NVIDIAS = ("nvcr.io/nvidia/", "nvidia/")
 _OF_NODES = ("k8s-", "k8s/", "gpu-", "dcgm", "driver", "cloud-native/", "container-toolkit", "mig-")
@@ -86,17 +90,52 @@ def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
             for index, container in mappings(at(workload.spec, part)):
                 if _may_see_all(container):
                     continue
-                for number, variable in mappings(container.get("env")):
-                    value = variable.get("value")
-                    if variable.get("name") != _VISIBLE or not isinstance(value, str | int):
-                        continue
-                    if value in _NO_DEVICE:
-                        continue
-                    path = (*workload.spec_path, part, index, "env", number, "value")
-                    message = f"{workload.source.name} sets {_VISIBLE} to {shown(value)}."
+                path = (*workload.spec_path, part, index)
+                for place, value in _given_by_hand(inventory, workload, container):
+                    name = workload.source.name
+                    told = f"{name[:1].upper()}{name[1:]} sets {_VISIBLE} to {shown(value)}."
                     fix = "Remove it, and ask for a GPU under resources.limits."
-                    told = f"{message[:1].upper()}{message[1:]}"
-                    yield Problem(DEVICES_BY_HAND, workload.source, path, told, fix)
+                    where = (*path, *place)
+                    yield Problem(DEVICES_BY_HAND, workload.source, where, told, fix)
+
+
+def _given_by_hand(
+    inventory: Inventory, workload: Workload, container: Mapping[str, Any]
+) -> Iterator[tuple[FieldPath, Any]]:
+    """The devices that a container names by a variable, or by a path as of `volume-mounts`.
+
+    The variable may come out of a ConfigMap, by its key or with all others.
+    """
+    for number, variable in mappings(container.get("env")):
+        if variable.get("name") != _VISIBLE:
+            continue
+        place: FieldPath = ("env", number, "value")
+        value = variable.get("value")
+        if (reference := at(variable, "valueFrom", "configMapKeyRef")) is not None:
+            place = ("env", number, "valueFrom")
+            value = _of_map(inventory, workload, reference, at(reference, "key"))
+        if _gives(value):
+            yield place, value
+    for number, source in mappings(container.get("envFrom")):
+        prefix = str(source.get("prefix") or "")
+        if _VISIBLE.startswith(prefix):
+            key = _VISIBLE.removeprefix(prefix)
+            value = _of_map(inventory, workload, source.get("configMapRef"), key)
+            if _gives(value):
+                yield ("envFrom", number), value
+    for number, mount in mappings(container.get("volumeMounts")):
+        folder, _, device = str(mount.get("mountPath")).rstrip("/").partition(f"{_MOUNTED}/")
+        if not folder and device:
+            yield ("volumeMounts", number, "mountPath"), device
+
+
+def _of_map(inventory: Inventory, workload: Workload, reference: Any, key: Any) -> Any:
+    config_map = find_map(inventory, workload, at(reference, "name"))
+    return None if config_map is None else at(config_map.data, str(key))
+
+
+def _gives(value: Any) -> bool:
+    return isinstance(value, str | int) and value not in _NO_DEVICE
 
 
 def _may_see_all(container: Mapping[str, Any]) -> bool:

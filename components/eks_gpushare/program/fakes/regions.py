@@ -20,5 +20,8 @@ def region_of(plan: Plan, args: Properties, provider: str) -> str:
     region = args.get("region") or plan.region(provider)
     if isinstance(region, str) and region:
         return region
-    msg = "the stack names no AWS region: set `aws:region` in its config, or `region` on a provider"
+    msg = (
+        "the stack names no AWS region: set `aws:region` in its config, `region` on a provider, or "
+        "AWS_REGION in the environment of this command"
+    )
     raise PlanError(msg)

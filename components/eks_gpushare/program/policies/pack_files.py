@@ -1,4 +1,4 @@
-"""Where the policy pack is: the one beside a program, or the one that comes with the package.
+"""Where the policy pack is that comes with the package, and which others there are.
 
 The pack's files are `policies/` of this repository; a wheel carries them as data in `policy_pack`.
 """
@@ -8,18 +8,19 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
-from eks_gpushare.stack_file.project import ProjectError, find_project
-from eks_gpushare.stack_file.yaml import read
+from eks_gpushare.documents.reading import read_bytes
+from eks_gpushare.stack_file.project import PYTHON, ProjectError, find_project
+from eks_gpushare.stack_file.yaml import MAX_BYTES, read
 
 _PACKAGE = Path(__file__).parents[2]
 _IN_WHEEL = _PACKAGE / "policy_pack"
 _IN_SOURCES = _PACKAGE.parents[1] / "policies"
 
 PACK_FILE = "PulumiPolicy.yaml"
-MAIN = "__main__.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +32,54 @@ class PackFolder:
     bundled: bool
     """Whether it is the one that comes with the package."""
 
+    @classmethod
+    def named(cls, directory: Path) -> PackFolder:
+        """A folder that somebody names."""
+        return cls(directory, directory.resolve() == bundled_pack().resolve())
+
+
+class PackBeside(NamedTuple):
+    """A pack in a folder of a program: whoever writes the program may have written it too."""
+
+    directory: Path
+    language: str
+    """Name of its runtime, `python` or another; empty where it names none."""
+
+    @property
+    def how_to_run(self) -> str:
+        """The option, or the command, that has it judge."""
+        folder = os.path.relpath(self.directory)
+        if self.language in ("", PYTHON):
+            return f"--pack {folder}"
+        return f"pulumi preview --policy-pack {folder}"
+
 
 def bundled_pack() -> Path:
     """The folder of the pack that comes with this package."""
     return _IN_WHEEL if _IN_WHEEL.is_dir() else _IN_SOURCES
 
 
-def pack_of(program: Path) -> PackFolder:
-    """The pack for a program: the one in `policies` beside it, else the one of this package."""
-    own = program / "policies"
-    # Other tools have folders of this name too.
-    if any((own / name).is_file() for name in (PACK_FILE, MAIN)):
-        return PackFolder(own, bundled=own.resolve() == bundled_pack().resolve())
-    return PackFolder(bundled_pack(), bundled=True)
+def preset_file(name: str) -> Path:
+    """The levels of all policies of this package's pack, as a configuration in JSON."""
+    return bundled_pack() / "presets" / f"{name}.json"
+
+
+def packs_beside(program: Path) -> list[PackBeside]:
+    """The packs of others in folders of a program, which nobody has named."""
+    ours = bundled_pack().resolve()
+    found = [each.parent for each in sorted(program.glob(f"*/{PACK_FILE}"))]
+    return [PackBeside(each, language_of(each)) for each in found if each.resolve() != ours]
+
+
+def language_of(pack: Path) -> str:
+    """The language of a pack as its file names it; empty where it names none."""
+    try:
+        content = read(read_bytes(pack / PACK_FILE, MAX_BYTES), PACK_FILE).value
+    except OSError:
+        return ""
+    runtime = content.get("runtime") if isinstance(content, dict) else None
+    name = runtime.get("name") if isinstance(runtime, dict) else runtime
+    return name if isinstance(name, str) else ""
 
 
 def files_for(directory: Path) -> dict[Path, str]:

@@ -16,7 +16,9 @@ import pulumi_policy
 
 from eks_gpushare.documents.reading import read_bytes
 from eks_gpushare.findings.defects import in_one_line
+from eks_gpushare.program.policies.pack_files import PACK_FILE, language_of
 from eks_gpushare.program.running.endings import kept_alive
+from eks_gpushare.stack_file.project import PYTHON
 from eks_gpushare.stack_file.yaml import MAX_BYTES, read
 
 if TYPE_CHECKING:
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pulumi_policy import EnforcementLevel, Policy
-
-
-_PACK_FILE = "PulumiPolicy.yaml"
 
 
 class PackError(Exception):
@@ -66,6 +65,12 @@ def load_pack(directory: Path) -> Pack:
         raise PackError(
             f"The policy pack {directory} {what}. Name the directory of a pack with --pack."
         )
+    language = language_of(directory)
+    if language not in ("", PYTHON):
+        raise PackError(
+            f"{directory} is a policy pack in {language}, which the engine runs: "
+            f"pulumi preview --policy-pack {directory}."
+        )
     main = _main_of(directory)
     if not main.is_file():
         told = "__main__.py" if main.parent == directory else main.relative_to(directory)
@@ -84,14 +89,14 @@ def load_pack(directory: Path) -> Pack:
 def _main_of(directory: Path) -> Path:
     """The program of a pack: `__main__.py`, in the folder or as the file that `main` names."""
     try:
-        content = read(read_bytes(directory / _PACK_FILE, MAX_BYTES), _PACK_FILE).value
+        content = read(read_bytes(directory / PACK_FILE, MAX_BYTES), PACK_FILE).value
     except OSError:
         content = None
     given = content.get("main") if isinstance(content, dict) else None
     main = directory / given if isinstance(given, str) else directory
     # It may not lead out of the pack, which is what was named to be run.
     if not main.resolve().is_relative_to(directory.resolve()):
-        raise PackError(f"main of {directory / _PACK_FILE} leads out of the pack: {given}.")
+        raise PackError(f"main of {directory / PACK_FILE} leads out of the pack: {given}.")
     return main if main.suffix == ".py" else main / "__main__.py"
 
 

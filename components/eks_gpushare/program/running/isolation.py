@@ -9,13 +9,14 @@ import warnings
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pulumi import Resource
 from pulumi.runtime import resource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from types import FrameType, ModuleType
 
 _HASH = "__hash__"
@@ -35,11 +36,14 @@ def is_hidden(variable: str) -> bool:
 
 
 @contextmanager
-def isolated(directory: Path | None) -> Iterator[None]:
+def isolated(
+    directory: Path | None, given: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[None]:
     """Give a program its own environment, path, arguments, working directory and modules.
 
     `directory` is the program's, which it finds on ``sys.path`` and stands in, as under the
-    engine; None leaves path and working directory alone. Everything is put back afterwards.
+    engine; None leaves path and working directory alone. `given` is added to the environment, after
+    what is hidden. Everything is put back afterwards.
     """
     environment = dict(os.environ)
     path, argv = list(sys.path), list(sys.argv)
@@ -48,6 +52,7 @@ def isolated(directory: Path | None) -> Iterator[None]:
     for name in environment:
         if is_hidden(name):
             del os.environ[name]
+    os.environ.update(given)
     try:
         with _own_modules(directory), warnings.catch_warnings():
             # Whole packages of the SDK are loaded for one class; that others are deprecated in

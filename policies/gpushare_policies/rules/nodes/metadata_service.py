@@ -12,7 +12,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import format_value, given, is_known, read, whole
 from gpushare_policies.reading.karpenter import NODE_CLASS
-from gpushare_policies.reading.launches import Launch, launch_of, on_launches
+from gpushare_policies.reading.launches import Launch, is_node, launch_of, on_launches
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.rule import ResourcePolicy, Unjudged, number, security_hub
 from gpushare_policies.tokens import INSTANCE, LAUNCH_TEMPLATE, NODE_GROUP, SPOT_FLEET
@@ -54,13 +54,14 @@ class _Judge:
     called: str
     urn: str
     most: int
+    is_node: bool = True
 
     def tokens(self, tokens: Any, fix: Fix) -> Iterator[str]:
         if takes_no_token(tokens):
+            by = "a pod reads the node's" if self.is_node else "what runs on it reads its"
             yield (
                 f"{self.called} has httpTokens {format_value(tokens)}. It must be required, or a "
-                f"forged request from a pod reads the node's credentials (IMDSv1). "
-                f"{fix.of(self.urn)}"
+                f"forged request from {by} credentials (IMDSv1). {fix.of(self.urn)}"
             )
 
     def hops(self, hops: Any, fix: Fix, least: int = 0) -> Iterator[str]:
@@ -89,11 +90,14 @@ def _launch(args: ResourceValidationArgs, launch: Launch) -> Iterator[str]:
     options = read(launch.props, "metadataOptions")
     if read(options, "httpEndpoint") == "disabled":
         return
-    judge = _Judge(launch.called, args.urn, MAXIMUM_HOPS.of(args))
+    joins = launch.token != INSTANCE or is_node(launch.props)
+    judge = _Judge(launch.called, args.urn, MAXIMUM_HOPS.of(args), joins)
     tokens = read(options, "httpTokens")
     if tokens is not None or not launch.inherits():
         yield from judge.tokens(tokens, _TOKENS)
     hops = read(options, "httpPutResponseHopLimit")
+    if not joins:
+        return  # there are no pods on it
     if hops is not None or not launch.inherits():
         yield from judge.hops(hops, _HOPS, least=1)  # the provider takes 0 for unset
 

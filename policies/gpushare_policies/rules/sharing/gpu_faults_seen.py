@@ -16,7 +16,8 @@ from eks_gpushare.inventory.values import has_unknown
 from eks_gpushare.sharing.node_monitoring import AGENT, ENGINE_ARCH
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
-from gpushare_policies.reading.inventory import at_top, program_of
+from gpushare_policies.reading.inventory import program_of
+from gpushare_policies.reading.plain import at_top
 from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.tokens import ADDON
 from gpushare_policies.words import Fix, name_of

@@ -15,8 +15,8 @@ from gpushare_policies.words import Fix
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Semantic Versioning 2.0.0, and the leading v that Helm puts up with.
-_EXACT = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
+# Semantic Versioning 2.0.0, the leading v that Helm puts up with, and its operator for just that.
+_EXACT = re.compile(r"(?:= ?)?v?[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 _OCI_TAG = re.compile(r"oci://.*/[^/:]+:(?P<tag>[^/:]+)")
 
 

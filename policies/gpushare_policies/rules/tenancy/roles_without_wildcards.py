@@ -8,7 +8,7 @@ from pulumi_policy import EnforcementLevel, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
-from gpushare_policies.reading.objects import Kind
+from gpushare_policies.reading.objects import Kind, is_theirs
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
 from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
@@ -19,8 +19,21 @@ if TYPE_CHECKING:
 
 _RBAC = "rbac.authorization.k8s.io"
 _ALL = "*"
+_MIGHTY = frozenset(
+    (
+        *("secrets", "pods", "pods/exec", "pods/attach", "pods/ephemeralcontainers"),
+        *("nodes", "nodes/proxy", "serviceaccounts", "serviceaccounts/token", "daemonsets"),
+        *("roles", "clusterroles", "rolebindings", "clusterrolebindings", "persistentvolumes"),
+        *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+        "certificatesigningrequests/approval",
+    )
+)
+"""Resources of which whoever may do everything is as good as an administrator:
+https://kubernetes.io/docs/concepts/security/rbac-good-practices/ (2026-11-25)."""
 _TELLING = frozenset(("secrets", "pods/exec", "nodes/proxy"))
-"""Resources whose reader is as good as an administrator."""
+"""The same within one namespace."""
+_RAISING = frozenset(("escalate", "bind", "impersonate"))
+_READS = frozenset(("get", "list", "watch"))
 
 _NAME_THEM = "List the resources and verbs that are needed."
 _NAMED = Fix(_NAME_THEM, _NAME_THEM, _NAME_THEM)
@@ -28,10 +41,11 @@ _NAMED = Fix(_NAME_THEM, _NAME_THEM, _NAME_THEM)
 
 def _role(subject: Subject) -> Iterator[str | Unjudged]:
     rules = at(subject.object.body, "rules")
+    everywhere = subject.object.kind.kind == "ClusterRole"
     if rules is UNKNOWN or UNKNOWN in items(rules):
         yield Unjudged("rules")
     for index, rule in mappings(rules):
-        wide = _wide(rule)
+        wide = _wide(rule, everywhere=everywhere)
         if wide is UNKNOWN:
             yield Unjudged(f"rules[{index}]")
         elif wide:
@@ -42,23 +56,52 @@ def _role(subject: Subject) -> Iterator[str | Unjudged]:
             )
 
 
-def _wide(rule: Mapping[str, Any]) -> Any:
+def _wide(rule: Mapping[str, Any], *, everywhere: bool) -> Any:
     """What a rule allows that is too much; `UNKNOWN` where that may still turn out."""
     groups, resources, verbs = (rule.get(key) for key in ("apiGroups", "resources", "verbs"))
     everything, anyhow = _ALL in items(resources), _ALL in items(verbs)
+    if (everything or anyhow) and _is_own(groups):
+        return ""
+    named = [str(item) for item in items(resources) if item is not UNKNOWN]
+    asked = [str(item) for item in items(verbs) if item is not UNKNOWN]
     if everything and anyhow:
         return "every verb on every resource"
     if everything and (_ALL in items(groups) or "" in items(groups)):
         return "verbs on every resource, secrets among them"
-    if anyhow and any(str(resource) in _TELLING for resource in items(resources)):
-        named = (resource for resource in items(resources) if resource is not UNKNOWN)
-        return f"every verb on {', '.join(map(str, named))}"
-    return UNKNOWN if has_unknown([groups, resources, verbs]) else ""
+    if anyhow and not (_MIGHTY if everywhere else _TELLING).isdisjoint(named):
+        return f"every verb on {', '.join(named)}"
+    found = _raising(rule, named, asked, everywhere=everywhere)
+    return found or (UNKNOWN if has_unknown([groups, resources, verbs]) else "")
+
+
+def _is_own(groups: Any) -> bool:
+    """Whether a rule is about groups of somebody's own kinds alone, as operators need."""
+    named = items(groups)
+    own = [isinstance(group, str) and is_theirs(Kind(group, "")) for group in named]
+    return bool(own) and all(own)
+
+
+def _raising(
+    rule: Mapping[str, Any], named: list[str], verbs: list[str], *, everywhere: bool
+) -> str:
+    """Rights by which their owner gets others; empty if there are none."""
+    if raising := sorted(_RAISING.intersection(verbs)):
+        return f"{' and '.join(raising)} on {', '.join(named) or 'anything'}"
+    if any(name.startswith("nodes/proxy") for name in named):
+        return "nodes/proxy, by which commands run in every pod"
+    reads = _READS.intersection(verbs)
+    unnamed = not items(rule.get("resourceNames"))
+    if everywhere and "secrets" in named and reads and unnamed:
+        return f"{' and '.join(sorted(reads))} on the secrets of every namespace"
+    made = {"create", _ALL}.intersection(verbs)
+    if made and "serviceaccounts/token" in named and unnamed:
+        return "create on serviceaccounts/token, and so every service account"
+    return ""
 
 
 ROLES_WITHOUT_WILDCARDS = ResourcePolicy(
     "roles-without-wildcards",
-    "Roles must name the resources and verbs that they allow.",
+    "Roles must name what they allow, and allow nothing by which their owner gets more rights.",
     checks=ObjectChecks({Kind(_RBAC, "ClusterRole"): _role, Kind(_RBAC, "Role"): _role}),
     level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,

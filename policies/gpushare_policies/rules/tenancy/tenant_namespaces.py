@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import Severity, StackValidationArgs
@@ -67,6 +68,15 @@ https://kubernetes.io/docs/concepts/policy/resource-quotas/#resource-quota-for-e
 (2026-11-22)
 """
 
+_GPUS = re.compile(
+    rf"{re.escape(_COUNTED)}nvidia\.com/"
+    r"(?:gpu|pgpu|mig-[0-9]+g\.[0-9]+gb(?:\.[a-z0-9.]+)?|[A-Z][A-Za-z0-9_-]*)(?:\.shared)?"
+)
+"""What NVIDIA's plugins call GPUs; those of virtual machines begin with a capital."""
+_CLAIMED = re.compile(r"[a-z0-9.-]+\.deviceclass\.resource\.k8s\.io/devices")
+"""What claims are counted by:
+https://kubernetes.io/docs/concepts/policy/resource-quotas/ (2026-11-25)."""
+
 _MAKE_QUOTA = (
     "Make a ResourceQuota in the namespace, with `requests.<resource>` in `spec.hard` for each "
     "resource that its pods may have, such as `requests.nvidia.com/gpu.shared: 4`, or a LocalQueue "
@@ -101,17 +111,25 @@ def _limits_gpus(each: KubernetesObject) -> bool | None:
     if each.kind == _QUEUE:
         return True
     hard = at(each.body, "spec", "hard")
+    scopes = [at(each.body, "spec", key) for key in ("scopes", "scopeSelector")]
+    if any(given is not UNKNOWN and given for given in scopes):
+        return False  # of pods of one kind, beside which there are others
     if hard is UNKNOWN:
         return None
-    found = any(key.startswith(_COUNTED) and is_gpu(key) for key, _ in pairs(hard))
+    found = any(_counts(key) for key, _ in pairs(hard))
     return None if not found and isinstance(hard, PartlyKnown) else found
 
 
 def _useless(each: KubernetesObject) -> Iterator[str]:
     """Keys that are taken in silence and count nothing."""
     for key, _ in pairs(at(each.body, "spec", "hard")):
-        if is_gpu(key) and not key.startswith(_COUNTED):
+        if is_gpu(key) and not _counts(key):
             yield key
+
+
+def _counts(key: str) -> bool:
+    """Whether a key of a quota is a resource that a device plugin or a DeviceClass has."""
+    return bool(_GPUS.fullmatch(key) or _CLAIMED.fullmatch(key))
 
 
 TENANT_NAMESPACES_WITH_QUOTA = StackPolicy(
@@ -199,7 +217,17 @@ def _is_peer(peer: Any) -> bool | None:
     if within is None:
         return None if at(peer, "ipBlock", "cidr") is UNKNOWN else True
     empty = _is_empty(within)
-    return None if empty is None else not empty
+    return None if empty is None else not (empty or _is_wide(within))
+
+
+_LEAVING_OPEN = ("Exists", "NotIn", "DoesNotExist")
+
+
+def _is_wide(selector: Any) -> bool:
+    """Whether a selector names no value, and so is for namespaces of anybody."""
+    listed = items(at(selector, "matchExpressions"))
+    named = dict(pairs(at(selector, "matchLabels")))
+    return bool(listed) and not named and all(at(e, "operator") in _LEAVING_OPEN for e in listed)
 
 
 TENANT_NAMESPACES_DENY_TRAFFIC = StackPolicy(

@@ -2,71 +2,61 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING, Any
 
-from pulumi_policy import Severity
+from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.reading.charts import charts_of
 from gpushare_policies.reading.containers import Container, Pod, on_pods, pods_of, unknown_of
+from gpushare_policies.reading.node_images import works_on_nodes
+from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import items, mappings, text
+from gpushare_policies.reading.plain import at_top, items, mappings, text
 from gpushare_policies.rule import ResourcePolicy, Setting, Unjudged, cis
+from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-_KNOWN_IMAGES = frozenset(
+HARMLESS = frozenset(
     (
-        "k8s-device-plugin",
-        "k8s-mig-manager",
-        "k8s-driver-manager",
-        "k8s-mps-control-daemon",
-        "gpu-feature-discovery",
-        "gpu-operator",
-        "gpu-operator-validator",
-        "container-toolkit",
-        "driver",
-        "dcgm",
-        "dcgm-exporter",
-        "vgpu-device-manager",
-        "k8s-dra-driver-gpu",
-        "dra-driver-nvidia-gpu",
-        "node-feature-discovery",
-        "eks-node-monitoring-agent",
-        "eks-pod-identity-agent",
-        "aws-efa-k8s-device-plugin",
-        "aws-ebs-csi-driver",
-        "aws-efs-csi-driver",
-        "aws-fsx-csi-driver",
-        "aws-mountpoint-s3-csi-driver",
-        "csi-node-driver-registrar",
-        "node-driver-registrar",
-        "livenessprobe",
-        "amazon-k8s-cni",
-        "amazon-k8s-cni-init",
-        "aws-network-policy-agent",
-        "kube-proxy",
+        *("AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD"),
+        *("NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"),
+        "IPC_LOCK",
     )
 )
-"""Images by the last part of their name, which work on nodes themselves.
-
-Source: the DaemonSets of gpu-operator v26.7.0, nvidia-device-plugin 0.20.0, dcgm-exporter, the DRA
-driver, and of the add-ons of EKS and charts of aws/eks-charts, November 2026.
-"""
-_OF_NVIDIA_ALONE = frozenset(("driver", "dcgm"))
-_CAPABILITIES = frozenset(
-    ("ALL", "SYS_ADMIN", "SYS_PTRACE", "SYS_MODULE", "SYS_RAWIO", "NET_ADMIN", "BPF")
-)
+"""Capabilities that give nothing of a node: those that the level baseline of Pod Security allows
+(https://kubernetes.io/docs/concepts/security/pod-security-standards/#baseline), and to lock memory,
+as EFA and NCCL do."""
 _HOST = {
     "hostPID": "sees and signals every process of its node",
     "hostIPC": "shares memory with every process of its node",
     "hostNetwork": "has its node's network, the metadata service among it",
 }
 _PATHS = (
-    *("/dev", "/proc", "/sys", "/etc", "/root", "/boot", "/run", "/var/run"),
-    *("/var/lib/kubelet", "/var/lib/containerd", "/var/lib/docker", "/usr", "/lib"),
+    *("/dev", "/proc", "/sys", "/etc", "/root", "/boot", "/run", "/var/run", "/home"),
+    *("/var/lib/kubelet", "/var/lib/containerd", "/var/lib/docker", "/var/lib/cni", "/opt/cni"),
+    *("/usr", "/lib", "/lib64", "/bin", "/sbin", "/var/spool/cron", "/.bottlerocket", "/local"),
+)
+"""Of a node; what is above one of them has it in it."""
+_VOLUMES = {
+    "flexVolume": "runs a program of its node",
+    "gitRepo": "has the kubelet run git as root of its node",
+}
+"""Kinds of volumes that reach what is their node's, other than paths of it."""
+_HOST_DRIVERS = ("hostpath.csi.k8s.io", "csi-hostpath")
+
+IMAGES: Setting[tuple[str, ...]] = Setting(
+    "images",
+    (),
+    "Patterns of further repositories whose programs work on nodes, such as those of a mirror: "
+    "`registry.example/nvidia/*`.",
+    {"type": "array", "items": {"type": "string"}, "default": []},
+    lambda value: tuple(map(str, value)),
 )
 
 NAMESPACES: Setting[tuple[str, ...]] = Setting(
@@ -77,9 +67,12 @@ NAMESPACES: Setting[tuple[str, ...]] = Setting(
     lambda value: tuple(map(str, value)),
 )
 
+_PERSISTENT = Kind("", "PersistentVolume")
+_RELEASE = Kind("helm.sh", "Release")
 _TAKE_AWAY = (
     "Remove it. What has to work on nodes belongs into a namespace of the setting `namespaces` of "
-    "this policy; GPUs need none of it: the device plugin hands them over."
+    "this policy, or its mirror among `images`; GPUs need none of it: the device plugin hands them "
+    "over."
 )
 _PRIVILEGED = Fix(_TAKE_AWAY, _TAKE_AWAY, _TAKE_AWAY)
 
@@ -88,27 +81,14 @@ def _pods(subject: Subject) -> Iterator[str | Unjudged]:
     namespace = subject.object.namespace
     if namespace is not UNKNOWN and text(namespace) in NAMESPACES.of(subject.args):
         return
+    mirrors = IMAGES.of(subject.args)
     for pod in pods_of(subject.object):
         yield from unknown_of(pod)
-        if pod.containers and all(map(_is_known, pod.containers)):
-            continue
-        yield from _of_host(subject, pod)
-        for container in pod.containers:
-            if not _is_known(container):
-                yield from _of_container(subject, container)
-
-
-def _is_known(container: Container) -> bool:
-    """Whether a container runs one of the programs that work on nodes."""
-    image = container.get("image")
-    if not isinstance(image, str):
-        return False
-    path = image.partition("@")[0]
-    above, _, last = path.rpartition("/")
-    name = last.partition(":")[0]
-    if name in _OF_NVIDIA_ALONE:
-        return above.endswith(("nvcr.io/nvidia", "nvidia", "nvidia/cloud-native"))
-    return name in _KNOWN_IMAGES
+        strange = [found for found in pod.containers if not works_on_nodes(found, mirrors)]
+        if strange or not pod.containers:
+            yield from _of_host(subject, pod)
+        for container in strange:
+            yield from _of_container(subject, container)
 
 
 def _of_host(subject: Subject, pod: Pod) -> Iterator[str | Unjudged]:
@@ -119,25 +99,63 @@ def _of_host(subject: Subject, pod: Pod) -> Iterator[str | Unjudged]:
             yield Unjudged(key)
         elif value is True:
             yield (f"A pod of {subject.title} has {key}, so that it {what}. It must not. {fix}")
+    if at(pod.spec, "securityContext", "windowsOptions", "hostProcess") is True:
+        yield f"A pod of {subject.title} runs as a process of its node. It must not. {fix}"
     volumes = at(pod.spec, "volumes")
     if volumes is UNKNOWN or UNKNOWN in items(volumes):
         yield Unjudged("volumes")
     for _, volume in mappings(volumes):
-        path = at(volume, "hostPath", "path")
+        yield from _volume(subject, volume)
+
+
+def _volume(subject: Subject, volume: Mapping[str, Any]) -> Iterator[str | Unjudged]:
+    fix = _PRIVILEGED.of(subject.args.urn)
+    path, driver = at(volume, "hostPath", "path"), at(volume, "csi", "driver")
+    if UNKNOWN in (path, at(volume, "hostPath")):
+        yield Unjudged(f"the hostPath of the volume {text(volume.get('name'))}")
+    elif isinstance(path, str) and _is_of_node(path):
+        yield _mounted(f"A pod of {subject.title}", path, fix)
+    for kind, what in _VOLUMES.items():
+        if volume.get(kind) is not None:
+            yield f"A pod of {subject.title} has a {kind}, which {what}. It must not. {fix}"
+    if driver in _HOST_DRIVERS:
+        yield _mounted(f"A pod of {subject.title}", f"paths by {driver}", fix)
+
+
+def _mounted(who: str, what: str, fix: str) -> str:
+    return (
+        f"{who} mounts {what} of its node. It must not: that hands over devices, sockets or files "
+        f"of the node and of other pods. {fix}"
+    )
+
+
+def _persistent(subject: Subject) -> Iterator[str | Unjudged]:
+    """A volume that pods claim, and so get without naming a path themselves."""
+    for kind in ("hostPath", "local"):
+        path = at(subject.object.body, "spec", kind, "path")
         if path is UNKNOWN:
-            yield Unjudged(f"the hostPath of the volume {text(volume.get('name'))}")
+            yield Unjudged(f"the {kind}")
         elif isinstance(path, str) and _is_of_node(path):
-            yield (
-                f"A pod of {subject.title} mounts {path} of its node. It must not: that hands over "
-                f"devices, sockets or files of the node and of other pods. {fix}"
-            )
+            yield _mounted(f"Who claims {subject.title}", path, _PRIVILEGED.of(subject.args.urn))
 
 
-def _is_of_node(path: str) -> bool:
-    import posixpath
+def _chart(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
+    """Pods that stand in the values of a chart, other than those that are for nodes."""
+    namespace = at_top(args.props, "namespace")
+    for chart in charts_of(args.props):
+        if chart.of_gpus or chart.values is UNKNOWN:
+            continue
+        body = {
+            "metadata": {"name": args.name, "namespace": namespace},
+            "values": chart.values,
+        }
+        yield from _pods(Subject(KubernetesObject(_RELEASE, "v3", body), args))
 
-    clean = posixpath.normpath(f"/{path.lstrip('/')}")
-    return clean == "/" or any(clean == path or clean.startswith(f"{path}/") for path in _PATHS)
+
+def _is_of_node(given: str) -> bool:
+    clean = posixpath.normpath(f"/{given.lstrip('/')}")
+    inside = any(clean == path or clean.startswith(f"{path}/") for path in _PATHS)
+    return inside or any(path.startswith(f"{clean.rstrip('/')}/") for path in _PATHS)
 
 
 def _of_container(subject: Subject, container: Container) -> Iterator[str | Unjudged]:
@@ -160,12 +178,13 @@ def _capabilities(subject: Subject, container: Container, added: Any) -> Iterato
     too_many = sorted(
         str(item)
         for item in items(added)
-        if isinstance(item, str) and item.upper().removeprefix("CAP_") in _CAPABILITIES
+        if isinstance(item, str) and item.upper().removeprefix("CAP_") not in HARMLESS
     )
     if too_many:
         yield (
             f"The container {container.name} of {subject.title} adds the capability "
-            f"{', '.join(too_many)}. It must not: that is as good as privileged. "
+            f"{', '.join(too_many)}. It must not: beyond what is harmless, a capability reaches "
+            f"the node or the network of others. "
             f"{_PRIVILEGED.of(subject.args.urn)}"
         )
 
@@ -173,10 +192,14 @@ def _capabilities(subject: Subject, container: Container, added: Any) -> Iterato
 PODS_NOT_PRIVILEGED = ResourcePolicy(
     "pods-not-privileged",
     "Pods must not be privileged, nor have their node's processes, network, devices or files.",
-    checks=ObjectChecks(on_pods(_pods), theirs=_pods),
+    checks=ObjectChecks(
+        {**on_pods(_pods), _PERSISTENT: _persistent},
+        {RELEASE: _chart, CHART_V4: _chart},
+        theirs=_pods,
+    ),
     severity=Severity.HIGH,
     framework=cis("4.2.1", "The admission of privileged containers is minimized."),
     also=("cis-eks-1.8.0/4.2.2", "cis-eks-1.8.0/4.2.3", "cis-eks-1.8.0/4.2.4"),
     fix=_PRIVILEGED,
-    settings=(NAMESPACES,),
+    settings=(NAMESPACES, IMAGES),
 )

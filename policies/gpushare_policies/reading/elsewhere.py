@@ -1,0 +1,235 @@
+"""Clusters and nodes that a program has made by something that says so in another way.
+
+A stack of CloudFormation has them in its template, Cloud Control as JSON, and aws-native in
+properties of CloudFormation's names. What they say of node groups is read as if it were a resource
+of `pulumi_aws`. What a command, a dynamic resource or another operator makes cannot be read at all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
+from pulumi_policy import PolicyResource
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, pairs
+from gpushare_policies.reading.objects import kind_of
+from gpushare_policies.reading.plain import at_top, plain, text
+from gpushare_policies.tokens import NODE_GROUP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_STACKS = ("aws:cloudformation/stack:Stack", "aws:cloudformation/stackSet:StackSet")
+_NATIVE_STACKS = ("aws-native:cloudformation:Stack", "aws-native:cloudformation:StackSet")
+_CLOUD_CONTROL = "aws:cloudcontrol/resource:Resource"
+_NATIVE = "aws-native:"
+_NODE_GROUP = "AWS::EKS::Nodegroup"
+_MAKERS = re.compile(
+    r"AWS::(?:EKS::(?:Cluster|Nodegroup|FargateProfile|Addon)|EC2::(?:LaunchTemplate|"
+    r"EC2Fleet|SpotFleet)|AutoScaling::(?:AutoScalingGroup|LaunchConfiguration)|"
+    r"CloudFormation::(?:Stack|StackSet)|ServiceCatalog::CloudFormationProvisionedProduct|"
+    r"Batch::ComputeEnvironment|AWSQS::.*|.*::MODULE)"
+)
+"""Types of CloudFormation that are, or may make, clusters and nodes."""
+_COMMANDS = re.compile(r"command:(?:local|remote):(?:Command|run|CopyToRemote)")
+_TOOLS = re.compile(
+    r"(?<![\w./-])(?:[\w./-]*/)?(?:eksctl|kubectl|helm|helmfile|kustomize|terraform|tofu|pulumi|cdk|"
+    r"argocd|flux|ansible(?:-playbook)?|aws\s+(?:\S+\s+)*?(?:eks|ec2|autoscaling|cloudformation|"
+    r"cloudcontrol|batch))(?![\w.-])|\.(?:sh|py|rb|js)\b|(?:curl|wget)\b.*\|\s*\w*sh\b|\bmake\b"
+    r"|\bboto3\b|\bbase64\b|\beval\b"
+)
+"""What in a command makes clusters, nodes or objects, or runs what cannot be seen."""
+_MAKING = tuple(
+    (re.compile(pattern), what)
+    for pattern, what in (
+        (r"pulumi-(?:python|nodejs|java|dotnet):dynamic[/:].*", "the code of a dynamic resource"),
+        (r"(?:terraform-module|[a-z0-9-]*tfmodule[a-z0-9-]*):.*", "a module of Terraform"),
+        (r"aws:ec2/fleet:Fleet", "an EC2 Fleet"),
+        (r"aws:servicecatalog/provisionedProduct:.*", "a product of Service Catalog"),
+        (r"aws:batch/computeEnvironment:.*", "a compute environment of Batch"),
+    )
+)
+_OPERATORS = re.compile(
+    r"(?:eks|ec2|autoscaling|cloudformation)\.services\.k8s\.aws|.*\.crossplane\.io|.*\.upbound\.io|"
+    r"(?:infrastructure|controlplane|bootstrap)?\.?cluster\.x-k8s\.io|.*\.pulumi\.com|"
+    r"infra\.contrib\.fluxcd\.io"
+)
+"""Groups of operators that make clusters, nodes or resources of AWS."""
+
+
+class MadeElsewhere(NamedTuple):
+    """Something that a resource makes, and that stands in no resource of its own."""
+
+    what: str
+    """How it is made, for messages: `the template of a CloudFormation stack`."""
+    makes: tuple[str, ...] = ()
+    """Types that it is known to make; empty where that cannot be told."""
+    unknown: bool = False
+    """Whether what decides is not known yet."""
+
+
+def made_elsewhere(token: str, props: Any) -> MadeElsewhere | None:
+    """What a resource has made out of sight of the rules; None of any other."""
+    if token in (*_STACKS, *_NATIVE_STACKS):
+        return _of_template(_template(props))
+    if token == _CLOUD_CONTROL:
+        return _of_cloud_control(at_top(props, "typeName"))
+    if _COMMANDS.fullmatch(token):
+        return _of_command(props)
+    return _by_token(token)
+
+
+def _by_token(token: str) -> MadeElsewhere | None:
+    """What resources of a type make, whatever their properties are."""
+    if token.startswith(_NATIVE):
+        kind = _native_type(token)
+        return MadeElsewhere("aws-native", (kind,)) if _MAKERS.fullmatch(kind) else None
+    found = kind_of(token)
+    if found is not None and _OPERATORS.fullmatch(found[0].group):
+        return MadeElsewhere(f"the operator of {found[0].group}", (found[0].kind,))
+    what = next((what for pattern, what in _MAKING if pattern.fullmatch(token)), None)
+    return None if what is None else MadeElsewhere(what)
+
+
+def _of_cloud_control(kind: Any) -> MadeElsewhere | None:
+    if kind is UNKNOWN:
+        return MadeElsewhere("Cloud Control", unknown=True)
+    return MadeElsewhere("Cloud Control", (str(kind),)) if _MAKERS.fullmatch(str(kind)) else None
+
+
+@cache
+def may_make(token: str) -> bool:
+    """Whether resources of a type may make something out of sight."""
+    by_properties = token in (*_STACKS, *_NATIVE_STACKS, _CLOUD_CONTROL)
+    return bool(by_properties or _COMMANDS.fullmatch(token) or _by_token(token))
+
+
+def _of_template(template: Any) -> MadeElsewhere | None:
+    what = "the template of a CloudFormation stack"
+    if template is UNKNOWN:
+        return MadeElsewhere(what, unknown=True)
+    if not isinstance(template, dict):
+        return MadeElsewhere(what)
+    if "Transform" in template:  # a macro makes of it what it likes
+        return MadeElsewhere(what)
+    kinds = {str(at(made, "Type")) for _, made in pairs(template.get("Resources"))}
+    found = tuple(sorted(kind for kind in kinds if _MAKERS.fullmatch(kind)))
+    return MadeElsewhere(what, found) if found else None
+
+
+def _of_command(props: Any) -> MadeElsewhere | None:
+    given = [at_top(props, key) for key in ("create", "update", "delete", "interpreter", "stdin")]
+    if UNKNOWN in given[:3]:
+        return MadeElsewhere("a command", unknown=True)
+    words = " ".join(" ".join(map(str, v)) if isinstance(v, list) else str(v) for v in given if v)
+    found = _TOOLS.search(words)
+    return MadeElsewhere("a command", (found[0].strip(),)) if found else None
+
+
+def nodes_elsewhere(resource: PolicyResource) -> Iterator[PolicyResource]:
+    """The node groups that a resource makes, as `aws.eks.NodeGroup` would say them."""
+    token, props = resource.resource_type, resource.props
+    if token in (*_STACKS, *_NATIVE_STACKS):
+        template = _template(props)
+        for name, made in pairs(at(template, "Resources") if isinstance(template, dict) else {}):
+            if at(made, "Type") == _NODE_GROUP:
+                yield _node_group(resource, name, _known(at(made, "Properties")))
+    elif token == _CLOUD_CONTROL and at_top(props, "typeName") == _NODE_GROUP:
+        yield _node_group(resource, resource.name, _parsed(at_top(props, "desiredState")))
+    elif token.startswith(_NATIVE) and _native_type(token) == _NODE_GROUP:
+        yield _node_group(resource, resource.name, plain(props))
+
+
+def _node_group(resource: PolicyResource, name: str, given: Any) -> PolicyResource:
+    lowered = _lowered(given) if isinstance(given, dict) else {}
+    lowered.setdefault("nodegroupName", name)
+    props = {**lowered, "nodeGroupName": lowered["nodegroupName"]}
+    return PolicyResource(
+        NODE_GROUP,
+        props,
+        resource.urn,
+        resource.name,
+        resource.opts,
+        resource.provider,
+        resource.parent,
+        resource.dependencies,
+        {},
+    )
+
+
+def _lowered(given: Any, *, within: bool = True) -> Any:
+    """Properties with names as Pulumi has them; what people name, as labels, stays."""
+    if isinstance(given, list):
+        return [_lowered(item) for item in given]
+    if not isinstance(given, dict) or not within:
+        return given
+    return {
+        f"{key[:1].lower()}{key[1:]}": _lowered(item, within=key.lower() not in ("labels", "tags"))
+        for key, item in given.items()
+    }
+
+
+def _native_type(token: str) -> str:
+    """The type of CloudFormation: `aws-native:eks:Nodegroup` is `AWS::EKS::Nodegroup`."""
+    _, _, rest = token.partition(":")
+    module, _, kind = rest.partition(":")
+    service = next((name for name in _SERVICES if name.lower() == module), module.upper())
+    return f"AWS::{service}::{kind.rpartition(':')[2] or kind}"
+
+
+_SERVICES = ("AutoScaling", "CloudFormation", "ServiceCatalog", "Batch")
+"""Whose names are no capitals alone."""
+
+
+def _template(props: Any) -> Any:
+    body = at_top(props, "templateBody")
+    return _parsed(body) if body is not None else None
+
+
+def _parsed(given: Any) -> Any:
+    """JSON or YAML; None for what is neither, and for what a URL has."""
+    if given is UNKNOWN or isinstance(given, dict):
+        return given
+    try:
+        return json.loads(str(given))
+    except ValueError:
+        pass
+    try:
+        return yaml.load(str(given), Loader=_Loader)  # noqa: S506  (the safe loader)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return None
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, for which what a function of CloudFormation makes is not known."""
+
+
+def _function(_loader: Any, suffix: str, _node: Any) -> Any:
+    return {f"Fn::{suffix}": ""}
+
+
+_Loader.add_multi_constructor("!", _function)
+
+
+def _known(given: Any) -> Any:
+    """Properties in which what a function of CloudFormation makes is not known."""
+    if isinstance(given, list):
+        return [_known(item) for item in given]
+    if not isinstance(given, dict):
+        return given
+    if len(given) == 1 and (key := next(iter(given))) and _is_function(text(key)):
+        return UNKNOWN
+    return {key: _known(item) for key, item in given.items()}
+
+
+def _is_function(key: str) -> bool:
+    return key in ("Ref", "Condition") or key.startswith("Fn::")
+
+
+TOKENS = (*_STACKS, _CLOUD_CONTROL, "command:local:Command", "command:remote:Command")
+"""The types that may be right, for the documentation; others never are."""

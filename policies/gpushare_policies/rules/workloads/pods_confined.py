@@ -1,0 +1,77 @@
+"""Pods do not open what keeps their containers in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pulumi_policy import EnforcementLevel, Severity
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
+from gpushare_policies.reading.containers import Container, on_pods, pods_of, unknown_of
+from gpushare_policies.reading.node_images import works_on_nodes
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
+from gpushare_policies.reading.plain import mappings, text
+from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
+from gpushare_policies.rules.workloads.pods_not_privileged import IMAGES, NAMESPACES
+from gpushare_policies.words import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_UNCONFINED = "Unconfined"
+_LEAVE_OUT = "Leave it out; a Service reaches the port of a pod."
+_CONFINED = Fix(_LEAVE_OUT, _LEAVE_OUT, _LEAVE_OUT)
+
+
+def _pods(subject: Subject) -> Iterator[str | Unjudged]:
+    namespace = subject.object.namespace
+    if namespace is not UNKNOWN and text(namespace) in NAMESPACES.of(subject.args):
+        return
+    mirrors = IMAGES.of(subject.args)
+    for pod in pods_of(subject.object):
+        yield from unknown_of(pod)
+        own = at(pod.spec, "securityContext")
+        strange = [found for found in pod.containers if not works_on_nodes(found, mirrors)]
+        for what in _opened(own) if strange else ():
+            yield _said(subject, f"A pod of {subject.title}", what)
+        for container in strange:
+            for what in (*_opened(container.get("securityContext")), *_of(container, own)):
+                yield _said(subject, f"The container {container.name} of {subject.title}", what)
+
+
+def _opened(context: Any) -> Iterator[str]:
+    """What a security context opens, of a pod or of a container."""
+    for key in ("seccompProfile", "appArmorProfile"):
+        if at(context, key, "type") == _UNCONFINED:
+            yield f"has the {key} {_UNCONFINED}"
+    if at(context, "procMount") == "Unmasked":
+        yield "has an unmasked /proc"
+
+
+def _of(container: Container, of_pod: Any) -> Iterator[str]:
+    context = container.get("securityContext")
+    users = [at(given, "runAsUser") for given in (context, of_pod)]
+    user = next((given for given in users if given is not None), None)
+    if at(context, "allowPrivilegeEscalation") is True and user == 0:
+        yield "runs as root and may raise its rights"
+    for _, port in mappings(container.get("ports")):
+        number = port.get("hostPort")
+        if isinstance(number, int) and number:
+            yield f"takes the port {number} of its node"
+
+
+def _said(subject: Subject, who: str, what: str) -> str:
+    return f"{who} {what}. It must not. {_CONFINED.of(subject.args.urn)}"
+
+
+PODS_CONFINED = ResourcePolicy(
+    "pods-confined",
+    "Pods must leave seccomp, AppArmor and /proc as they are, and take no ports of their node.",
+    checks=ObjectChecks(on_pods(_pods), theirs=_pods),
+    level=EnforcementLevel.ADVISORY,
+    severity=Severity.MEDIUM,
+    framework=cis("4.2.5", "Containers do not run with allowPrivilegeEscalation."),
+    fix=_CONFINED,
+    settings=(NAMESPACES, IMAGES),
+)

@@ -1,0 +1,62 @@
+"""Ways around the words of rules: each is seen, and what is right beside it is let be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from eks_gpushare.program.policies.analyzer import run_pack
+from eks_gpushare.program.recording import STACK_TYPE, Recording, Resource
+from gpushare_policies import POLICIES
+
+pytestmark = pytest.mark.sdk_internals
+
+CASES: dict[str, dict[str, dict[str, Any]]] = yaml.safe_load(
+    Path(__file__).with_name("bypasses.yaml").read_text(encoding="utf-8")
+)
+
+
+def _resource(given: dict[str, Any], name: str) -> Resource:
+    token = given.get("t") or f"kubernetes:{given['k']}"
+    props = given.get("props")
+    if props is None:
+        props = {"metadata": {"name": "x", "namespace": "team"}, "spec": given["spec"]}
+    types = f"{given['below']}${token}" if "below" in given else token
+    urn = f"urn:pulumi:dev::p::{types}::{name}"
+    return Resource(urn, token, name, inputs=props, outputs=props)
+
+
+def _said(given: dict[str, Any]) -> list[tuple[str, str]]:
+    """Policies with the levels at which they say something of a stack of these."""
+    root = Resource(f"urn:pulumi:dev::p::{STACK_TYPE}::p-dev", STACK_TYPE, "p-dev", custom=False)
+    resources = [
+        _resource(one, str(number)) for number, one in enumerate((*given.get("also", ()), given))
+    ]
+    found = run_pack(POLICIES, Recording("p", "dev", resources=[root, *resources]))
+    return [(each.policy, each.level) for each in found]
+
+
+def _named(side: str) -> list[Any]:
+    return [
+        pytest.param(rule, given, id=f"{rule}: {name}")
+        for rule, sides in CASES.items()
+        for name, given in sides[side].items()
+    ]
+
+
+@pytest.mark.parametrize(("rule", "given"), _named("wrong"))
+def test_a_way_around_a_rule_is_seen(rule: str, given: dict[str, Any]) -> None:
+    assert rule in {policy for policy, _ in _said(given)}
+
+
+@pytest.mark.parametrize(("rule", "given"), _named("right"))
+def test_what_is_right_beside_it_is_let_be(rule: str, given: dict[str, Any]) -> None:
+    assert rule not in {policy for policy, _ in _said(given)}
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(_named("wrong")) >= 100
+    assert len(_named("right")) >= 40
