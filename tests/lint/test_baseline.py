@@ -31,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "a").mkdir()
     for name in ("a/x.yaml", "a/y.yaml", "z.yaml"):
         (tmp_path / name).write_text(POD % name[-6])
-    (tmp_path / "broken.yaml").write_text("a: [")
+    (tmp_path / "broken.yaml").write_text("apiVersion: [")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

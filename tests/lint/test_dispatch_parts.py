@@ -14,8 +14,9 @@ from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.problem import Edit, Judgement, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import Source
-from eks_gpushare.lint import dispatch
-from eks_gpushare.lint.dispatch import Reading, lint_files, read_files
+from eks_gpushare.lint import reading
+from eks_gpushare.lint.dispatch import lint_files, read_files
+from eks_gpushare.lint.reading import Reading
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
@@ -153,14 +154,14 @@ def test_how_deep_documents_within_documents_are_read(name: str, text: str, pods
 
 def test_more_documents_than_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "\n---\n".join([json.dumps(POD)] * 3)
-    monkeypatch.setattr(dispatch, "_MOST_DOCUMENTS", 2)
+    monkeypatch.setattr(reading, "_MOST_DOCUMENTS", 2)
     assert len(read_files([GivenFile("a.yaml", text)]).items) == 2
-    monkeypatch.setattr(dispatch, "_MOST_DOCUMENTS", 0)
+    monkeypatch.setattr(reading, "_MOST_DOCUMENTS", 0)
     assert said("a.yaml", text) == [NO_KIND]
 
 
 def test_more_keys_and_values_than_are_read_are_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "_MOST_ITEMS", 3)
+    monkeypatch.setattr(reading, "_MOST_ITEMS", 3)
     reports = lint_files(GivenFile(f"{name}.yaml", "[a, b, c, d, e]") for name in "abc")
 
     told = [each.message for report in reports for each in report.findings]

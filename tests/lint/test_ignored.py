@@ -82,14 +82,14 @@ def test_a_folder_is_read_without_them_and_says_so(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(repository)
-    (repository / "main.tf").write_text("")
+    (repository / "main.ts").write_text("")
     read = {file.name: file.note for file in given_files(["."])}
 
     assert {*read} == {
         *("top.yaml", "keep.out.yaml", "a/b.out.yaml", "a/inner/good.yaml", "a/rendered/r.yaml"),
         *("deep/y.yaml", "secret.yaml", "."),
     }
-    assert read["."].startswith("1 file below it is of no kind that is read: 1 .tf; ")
+    assert read["."].startswith("1 file below it is of no kind that is read: 1 .ts; ")
     assert read["."].endswith("files and folders are left out, since git ignores them")
 
 

@@ -75,7 +75,7 @@ def alone(inventory: Inventory, cluster: str) -> Sharing | None:
 
 def _configs(inventory: Inventory, daemon: Daemon) -> Iterator[PluginConfig]:
     if not isinstance(daemon.item, Release):
-        found = written_config(inventory, daemon.item)
+        found = written_config(inventory, daemon.item, _ANY)
         if found is not None:
             yield found
         return

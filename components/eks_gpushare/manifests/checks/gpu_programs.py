@@ -125,7 +125,8 @@ def _containers(workload: Workload) -> Iterator[_Container]:
         known = [int(count) for count in counts if count is not None and count.denominator == 1]
         gpus = sum(known) if len(known) == len(counts) else None
         words = [text(word) for key in ("command", "args") for word in items(at(value, key))]
-        line = "" if UNKNOWN in words else " ".join(map(str, words))
+        # What is yet to be filled in decides as a variable of a shell does.
+        line = " ".join("$" if word is UNKNOWN else str(word) for word in words)
         yield _Container(workload, place, value, line, gpus)
 
 
