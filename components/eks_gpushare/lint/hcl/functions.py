@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 
-class ModuleFiles(Protocol):
+class ReadableFiles(Protocol):
     """The files that functions read."""
 
     def read(self, path: str) -> tuple[str, str] | None:
@@ -39,7 +39,7 @@ class ModuleFiles(Protocol):
         """Files of a folder whose names match a pattern, from there; None if not known."""
 
 
-def call(name: str, given: Sequence[Any], files: ModuleFiles) -> Any:
+def call(name: str, given: Sequence[Any], files: ReadableFiles) -> Any:
     """The value of a function; `UNKNOWN` where it or its result is not known. Never raises.
 
     Args:
@@ -86,7 +86,7 @@ def _numbers(given: Sequence[Any]) -> list[Any]:
     return [number(each) for each in given]
 
 
-def _file(files: ModuleFiles, path: Any) -> Any:
+def _file(files: ReadableFiles, path: Any) -> Any:
     found = None if path is UNKNOWN or has_gaps(path) else files.read(path)
     return UNKNOWN if found is None else of_file(*found)
 
@@ -96,13 +96,13 @@ def of_file(name: str, text: str) -> Text:
     return Text(text, lambda line, column: Place(name, line, column), files=frozenset((name,)))
 
 
-def _file_exists(files: ModuleFiles, path: Any) -> Any:
+def _file_exists(files: ReadableFiles, path: Any) -> Any:
     if path is UNKNOWN or has_gaps(path):
         return UNKNOWN
     return True if files.read(path) is not None else UNKNOWN
 
 
-def _file_set(files: ModuleFiles, folder: Any, pattern: Any) -> Any:
+def _file_set(files: ReadableFiles, folder: Any, pattern: Any) -> Any:
     if _not_known(folder) or _not_known(pattern):
         return UNKNOWN
     found = files.matching(folder, pattern)

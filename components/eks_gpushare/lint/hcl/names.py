@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from eks_gpushare.lint.hcl.functions import ModuleFiles
+    from eks_gpushare.lint.hcl.functions import ReadableFiles
 
 
 class Names(Protocol):
     """What expressions of a place refer to."""
 
     @property
-    def files(self) -> ModuleFiles:
+    def files(self) -> ReadableFiles:
         """The files that functions read."""
 
     def named(self, name: str) -> Any:
@@ -38,7 +38,7 @@ class Within:
         self._outer, self._own = outer, own
 
     @property
-    def files(self) -> ModuleFiles:
+    def files(self) -> ReadableFiles:
         """The files that functions read."""
         return self._outer.files
 
@@ -50,7 +50,7 @@ class Within:
 class OfTemplate:
     """The names in a template's file: only those that it is given."""
 
-    def __init__(self, files: ModuleFiles, own: Mapping[str, Any]) -> None:
+    def __init__(self, files: ReadableFiles, own: Mapping[str, Any]) -> None:
         self.files, self._own = files, own
 
     def named(self, name: str) -> Any:
