@@ -34,8 +34,12 @@ class PackFolder:
 
     @classmethod
     def named(cls, directory: Path) -> PackFolder:
-        """A folder that somebody names."""
-        return cls(directory, directory.resolve() == bundled_pack().resolve())
+        """A folder that somebody names; whether it is there shows when its pack is read."""
+        try:
+            bundled = directory.resolve() == bundled_pack().resolve()
+        except (OSError, ValueError):  # no file can have such a name
+            bundled = False
+        return cls(directory, bundled)
 
 
 class PackBeside(NamedTuple):

@@ -62,9 +62,10 @@ def load_pack(directory: Path) -> Pack:
     """
     try:
         is_folder, is_there = directory.is_dir(), directory.exists()
-    except OSError as error:  # such as a name that is too long
-        what = f"cannot be read: {reason(error)}"
-        raise PackError(f"The policy pack {str(directory)[:40]}... {what}.") from error
+    except (OSError, ValueError) as error:  # no file can have such a name
+        why = reason(error) if isinstance(error, OSError) else "it is no name of a file"
+        what = f"The policy pack {str(directory)[:40]!r} cannot be read: {why}."
+        raise PackError(what) from error
     if not is_folder:
         what = "is no directory" if is_there else "is not there"
         raise PackError(
