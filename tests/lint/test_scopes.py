@@ -121,6 +121,35 @@ def test_applications_of_a_cluster_take_in_what_they_name() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "application",
+    [
+        FLUX % ("a", "./apps/base"),
+        (
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\n"
+            "spec: {source: {path: apps/base}}\n"
+        ),
+    ],
+)
+def test_a_base_that_an_application_names_is_built_by_itself_too(application: str) -> None:
+    """What an overlay mends is wrong where the base runs without it."""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: c\n"
+    asks = "    resources: {limits: {nvidia.com/gpu: %s}}\n"
+    files = {
+        "apps/base/kustomization.yaml": "resources: [a.yaml]\n",
+        "apps/base/a.yaml": f"{pod}    image: a:1\n{asks % '0.5'}",
+        "apps/prod/kustomization.yaml": "resources: [../base]\npatches: [{path: p.yaml}]\n",
+        "apps/prod/p.yaml": pod + asks % "1",
+    }
+
+    def wrong(more: dict[str, str]) -> list[str]:
+        reports = lint_files([GivenFile(*each) for each in {**files, **more}.items()])
+        return [report.file for report in reports if not report.ok]
+
+    assert wrong({}) == []
+    assert wrong({"clusters/prod/a.yaml": application}) == ["apps/base/a.yaml"]
+
+
 def test_the_folders_of_applications() -> None:
     reading = read_files([GivenFile("a.yaml", ARGO)])
 
