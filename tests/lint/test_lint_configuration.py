@@ -106,6 +106,26 @@ def test_paths_begin_in_its_folder(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert settings.declared().scopes(files) == {"prod": frozenset(("b/x.yaml", "../n-prod.yaml"))}
 
 
+def test_a_scope_is_of_files_that_have_its_configuration(folder: Path) -> None:
+    (folder / NAME).write_text("scopes: [{name: rest, paths: [.]}]\n")
+    (folder / "a" / NAME).write_text("scopes: [{name: own, paths: [b]}]\n")
+    settings = LintSettings()
+    files = ["x.yaml", "a/y.yaml", "a/b/z.yaml"]
+    assert not any(settings.leaves_out(file) for file in files)
+
+    assert settings.declared().scopes(files) == {
+        "rest": frozenset(("x.yaml",)),
+        "own": frozenset(("a/b/z.yaml",)),
+    }
+
+
+def test_what_is_missing_is_told_where_it_is_to_stand(folder: Path) -> None:
+    (folder / NAME).write_text("scopes:\n- name: a\n  paths: [a]\n- name: b\n")
+
+    with pytest.raises(ConfigurationError, match=rf"{NAME}:4: scopes\[1\]\.paths"):
+        configuration_in(folder / NAME)
+
+
 def test_each_file_has_the_configuration_that_is_nearest(
     folder: Path, linted: Callable[..., tuple[int, dict[str, list[str]]]]
 ) -> None:
