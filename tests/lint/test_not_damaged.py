@@ -16,7 +16,7 @@ from eks_gpushare.lint.fixes import Fixed, fixed_files
 from eks_gpushare.lint.made_by_tools import name_in_project, why_made
 from eks_gpushare.lint.replacing import write
 from eks_gpushare.manifests.files import GivenFile
-from eks_gpushare.manifests.json_text import json_problem, syntax_of
+from eks_gpushare.manifests.json_text import comments_of, json_problem, syntax_of
 from eks_gpushare.manifests.texts import read_texts
 
 POD = {
@@ -76,6 +76,10 @@ def test_what_is_named_json_and_is_none_is_told(text: str, says: str) -> None:
     assert report.findings[0].message.startswith(says)
     assert not report.readable
     assert fixed_files([GivenFile("a.json", text)]).fixed == ()
+
+
+def test_the_comments_of_json() -> None:
+    assert comments_of('// a\n{"b": "// no"} /* c */') == ["// a", "/* c */"]
 
 
 @pytest.mark.parametrize("text", ['\n{"a": NaN}', "[" * 100_000])
