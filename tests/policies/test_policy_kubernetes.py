@@ -214,6 +214,20 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
         {"seccompProfile": {"type": "Unconfined"}},
         "has the seccompProfile Unconfined",
     ),
+    (
+        "pods-confined",
+        DEPLOYMENT,
+        (*_APP, "securityContext"),
+        {"allowPrivilegeEscalation": True, "runAsUser": 0},
+        "runs as root and may raise its rights",
+    ),
+    (
+        "pods-confined",
+        DEPLOYMENT,
+        (*_APP, "ports"),
+        [{"containerPort": 80, "hostPort": 8080.0}],
+        "takes the port 8080 of its node",
+    ),
 ]
 
 RIGHT: list[tuple[str, str, Path, Any]] = [
@@ -234,6 +248,16 @@ RIGHT: list[tuple[str, str, Path, Any]] = [
         (*_APP, "securityContext", "capabilities"),
         {"add": ["IPC_LOCK", "NET_BIND_SERVICE"]},
     ),
+    *(
+        ("pods-confined", DEPLOYMENT, (*_APP, "securityContext"), context)
+        for context in (
+            {"allowPrivilegeEscalation": False, "runAsUser": 0},
+            {"allowPrivilegeEscalation": True, "runAsUser": 1},
+            {"allowPrivilegeEscalation": True},
+        )
+    ),
+    ("pods-confined", DEPLOYMENT, (*_APP, "ports"), [{"containerPort": 80, "hostPort": 0}]),
+    ("pods-confined", DEPLOYMENT, (*_APP, "ports"), [{"containerPort": 80, "hostPort": "80"}]),
     ("tenant-namespaces-enforce-pod-security", NAMESPACE, _ENFORCE, "restricted"),
     ("tenant-namespaces-enforce-pod-security", NAMESPACE, _LABELS, {"team": "ml"}),
     ("tenant-namespaces-enforce-pod-security", NAMESPACE, _LABELS, None),
@@ -340,6 +364,22 @@ def test_what_is_right_passes(
     rule: str, token: str, path: Path, value: object, found: Callable[..., list[str]]
 ) -> None:
     assert found(rule, token, path, value) == []
+
+
+@pytest.mark.parametrize(("namespace", "wrong"), [("kube-system", False), ("models", True)])
+def test_pods_of_the_system_may_open_what_they_need(
+    valid: Callable[[str], dict[str, Any]],
+    violations: Callable[..., list[str]],
+    namespace: str,
+    wrong: bool,
+) -> None:
+    props = valid(DEPLOYMENT)
+    props["metadata"]["namespace"] = namespace
+    props["spec"]["template"]["spec"]["securityContext"] = {
+        "appArmorProfile": {"type": "Unconfined"}
+    }
+
+    assert bool(violations(RULES["pods-confined"], DEPLOYMENT, props)) is wrong
 
 
 def test_each_rule_on_objects_is_tried() -> None:
