@@ -213,3 +213,32 @@ locals { x = var.groups }
         "gpu": {"size": 1, "taint": {"key": "k"}, "other": None},
         "cpu": {"size": 3, "taint": {"key": "t"}, "other": None},
     }
+
+
+def test_the_type_of_a_variable_of_which_not_all_is_known() -> None:
+    text = """\
+variable "it" {}
+variable "groups" {
+  type = list(object({
+    size  = optional(number, 3)
+    names = list(string)
+    zone  = string
+  }))
+}
+variable "sizes" {
+  type = map(object({ size = optional(number, 3) }))
+}
+"""
+    module = ModuleFiles("")
+    module.add("main.tf", parse("main.tf", text).body)
+    folders = Folders(lambda _: None, FILES.get, lambda _: sorted(FILES))
+    given = {
+        "groups": HclList([HclObject({"names": ["a"]}), OpenObject({"zone": "b"}), 5]),
+        "sizes": OpenObject({"a": HclObject()}),
+    }
+    var = Instance(module, folders, "", given, is_called=True).named("var")
+    groups, sizes = var.get("groups"), var.get("sizes")
+
+    assert groups == [{"names": ["a"], "size": 3, "zone": None}, {"zone": "b"}, 5]
+    assert [type(each) for each in groups] == [HclObject, OpenObject, int]
+    assert (type(sizes), sizes) == (OpenObject, {"a": {"size": 3}})

@@ -22,7 +22,6 @@ NOT_TRIED: tuple[str, ...] = (
     "components/eks_gpushare/lint/hcl/registry_modules.py",
     "components/eks_gpushare/lint/hcl/syntax.py",
     "components/eks_gpushare/lint/hcl/templates.py",
-    "components/eks_gpushare/lint/hcl/types.py",
     "components/eks_gpushare/lint/identity.py",
     "components/eks_gpushare/lint/judging.py",
     "components/eks_gpushare/lint/parts.py",
