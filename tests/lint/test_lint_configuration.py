@@ -341,6 +341,19 @@ def test_a_broken_project_file_is_told(folder: Path) -> None:
         configuration_in(folder / "x.toml")
 
 
+def test_a_project_file_that_says_nothing_of_lint_may_be_broken(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text("[tool.ruff\n")
+
+    assert found_configuration(folder) is None
+
+
+def test_a_file_that_is_no_text_is_told(folder: Path) -> None:
+    (folder / NAME).write_bytes(b"ignore: [\xff]\n")
+
+    with pytest.raises(ConfigurationError, match="yaml: it is no UTF-8$"):
+        configuration_in(folder / NAME)
+
+
 def test_what_the_command_line_has_wrong_is_told_together(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

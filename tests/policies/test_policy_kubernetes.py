@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
+from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies import POLICIES
+from gpushare_policies.reading.containers import Container
+from gpushare_policies.reading.node_images import works_on_nodes
 from gpushare_policies.rule import ResourcePolicy
 
 if TYPE_CHECKING:
@@ -482,6 +485,25 @@ def test_what_works_on_nodes_is_known(
         }
         found = violations(RULES["pods-not-privileged"], "kubernetes:apps/v1:DaemonSet", props)
         assert len(found) == count, image
+
+
+@pytest.mark.parametrize(
+    ("body", "known"),
+    [
+        ({}, True),
+        ({"command": ["/usr/bin/dcgm-exporter", "sh"]}, True),
+        ({"command": ["/bin/sh", "-c", "dcgm-exporter"]}, False),
+        ({"command": ["bash"]}, False),
+        ({"command": [UNKNOWN]}, False),
+        ({"command": UNKNOWN}, False),
+        ({"image": UNKNOWN}, False),
+        ({"image": "registry.example/driver:1"}, False),
+    ],
+)
+def test_a_shell_in_a_known_image_is_none_that_works_on_nodes(
+    body: dict[str, Any], known: bool
+) -> None:
+    assert works_on_nodes(Container("agent", {"image": KNOWN[1], **body})) is known
 
 
 def test_a_known_image_does_not_hide_a_strange_one_beside_it(
