@@ -93,6 +93,9 @@ def test_what_a_project_requires_of_its_stacks_is_required(run: Run, project: Pa
 
 
 def test_policies_judge_a_program_that_is_named_alone(run: Run, project: Path) -> None:
+    program = 'import pulumi\n\npulumi.ComponentResource("mine:index:One", "one")\n'
+    (project / "__main__.py").write_text(program)
+
     ran = run("policy", "--program", str(project), "--json")
 
     assert (ran.code, ran.json["violations"]) == (0, [])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi_policy
 
-from eks_gpushare.documents.reading import read_bytes
+from eks_gpushare.documents.reading import read_bytes, reason
 from eks_gpushare.findings.defects import in_one_line
 from eks_gpushare.program.policies.pack_files import PACK_FILE, language_of
 from eks_gpushare.program.running.endings import kept_alive
@@ -60,8 +60,13 @@ def load_pack(directory: Path) -> Pack:
     Raises:
         PackError: If there is none, or its program fails.
     """
-    if not directory.is_dir():
-        what = "is no directory" if directory.exists() else "is not there"
+    try:
+        is_folder, is_there = directory.is_dir(), directory.exists()
+    except OSError as error:  # such as a name that is too long
+        what = f"cannot be read: {reason(error)}"
+        raise PackError(f"The policy pack {str(directory)[:40]}... {what}.") from error
+    if not is_folder:
+        what = "is no directory" if is_there else "is not there"
         raise PackError(
             f"The policy pack {directory} {what}. Name the directory of a pack with --pack."
         )
