@@ -350,7 +350,7 @@ def test_a_project_file_that_says_nothing_of_lint_may_be_broken(folder: Path) ->
 def test_a_file_that_is_no_text_is_told(folder: Path) -> None:
     (folder / NAME).write_bytes(b"ignore: [\xff]\n")
 
-    with pytest.raises(ConfigurationError, match="yaml: it is no UTF-8$"):
+    with pytest.raises(ConfigurationError, match=r"yaml: it is no UTF-8$"):
         configuration_in(folder / NAME)
 
 
