@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eks_gpushare.inventory.problem import Edit
+from eks_gpushare.lint import corrections
+from eks_gpushare.lint.corrections import corrected
 from eks_gpushare.lint.edits import applied, planned
 from eks_gpushare.lint.fixes import Fixed, fixed_files
 from eks_gpushare.lint.replacing import write
 from eks_gpushare.manifests.files import GivenFile
-from eks_gpushare.manifests.texts import read_texts
+from eks_gpushare.manifests.texts import read_texts, texts_within
 from eks_gpushare.manifests.yaml_text import YamlText
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from eks_gpushare.lint.edits import Planned
 
 
 def edited(text: str, edit: Edit) -> str:
@@ -86,6 +91,85 @@ def test_of_two_changes_that_overlap_the_first_is_made() -> None:
     assert applied("a: 1\n", wanted) == ("a: 2\n", wanted[:1])
     assert applied("a: 1\n", [wanted[0], wanted[0]]) == ("a: 2\n", wanted[:1])
     assert applied("a: 1\n", []) == ("a: 1\n", [])
+
+
+PIPED = "data:\n  a.yaml: |\n    x: 1\n    y: 1\n"
+JSONC = '// why\n{"x": 1, "y": 1}\n'
+
+
+def outline(text: str, name: str, *within: str) -> YamlText:
+    (document,) = read_texts(text, name).documents
+    if within:
+        inner = texts_within(document, ("data", *within))
+        assert inner is not None
+        (document,) = inner.documents
+    assert isinstance(document.text, YamlText)
+    return document.text
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wrong"),
+    [
+        ("a.yaml", "x: 1\ny: 1\n", "x: 2\ny: 2\n"),
+        ("a.yaml", "x: 1\ny: 1\n", "x: 2\ny: 1\ny: 1\n"),
+        ("a.yaml", "x: 1\ny: 1\n", "x: 2\ny: 1\n---\nz: 1\n"),
+        ("a.yaml", "x: 1\ny: 1\n", "x: 2\ny: [\n"),
+        ("a.json", '{"x": 1, "y": 1}', "x: 2\ny: 1\n"),
+        ("a.json", JSONC, JSONC.replace("1,", "2,").replace("why", "how")),
+        ("a.yaml", PIPED, PIPED.replace("1", "2")),
+        ("a.yaml", PIPED, PIPED.replace("x: 1", "x: 2") + "more: 1\n"),
+        ("a.yaml", PIPED, PIPED.replace("x: 1", "x: 2").replace(": |", ":")),
+    ],
+)
+def test_a_text_that_does_not_mean_the_edit_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch, name: str, text: str, wrong: str
+) -> None:
+    """Whatever goes wrong as edits are made, nobody gets a file that says something else."""
+    wanted = [
+        (outline(text, name, *(["a.yaml"] if text == PIPED else [])), [Edit("set", ("x",), 2)])
+    ]
+    right, count = corrected(text, name, wanted)
+    assert (right, count) == (text.replace("x: 1", "x: 2").replace('"x": 1', '"x": 2'), 1)
+
+    monkeypatch.setattr(corrections, "applied", lambda _, edits: (wrong, list(edits)))
+    assert corrected(text, name, wanted) == (text, 0)
+
+
+def test_what_is_certain_is_made_without_what_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "a: 1\nb: 1\nc: 1\n"
+    edits = [Edit("set", (key,), 2) for key in "abc"]
+
+    def breaking(text: str, wanted: Iterable[Planned]) -> tuple[str, list[Planned]]:
+        after, made = applied(text, wanted)
+        return (after.replace("b: 2", "b: 3"), made)
+
+    monkeypatch.setattr(corrections, "applied", breaking)
+    assert corrected(text, "a.yaml", [(outline(text, "a.yaml"), edits)]) == (
+        "a: 2\nb: 1\nc: 2\n",
+        2,
+    )
+
+
+def test_what_is_no_json_is_left() -> None:
+    assert corrected("a: 1\n", "a.json", []) == ("a: 1\n", 0)
+
+
+def test_a_text_within_a_text_within_a_file_is_changed() -> None:
+    text = "data:\n  a.yaml: |\n    data:\n      b.yaml: |\n        x: 1\n        z: 1\n"
+    (document,) = read_texts(text, "a.yaml").documents
+    for name in ("a.yaml", "b.yaml"):
+        within = texts_within(document, ("data", name))
+        assert within is not None
+        (document,) = within.documents
+    assert document.text is not None
+    wanted = [(document.text, [Edit("set", ("x",), 2), Edit("set", ("z",), 3)])]
+
+    after = text.replace("x: 1", "x: 2").replace("z: 1", "z: 3")
+    assert corrected(text, "a.yaml", wanted) == (after, 2)
+
+
+def test_a_key_may_be_a_number() -> None:
+    assert corrections.edited({1: ["a"]}, Edit("set", (1, 0), "b")) == {1: ["b"]}
 
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: b\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,16 @@ from eks_gpushare.lint.hcl.folders import Folders, ModuleFiles
 from eks_gpushare.lint.hcl.functions import FUNCTIONS
 from eks_gpushare.lint.hcl.modules import Instance
 from eks_gpushare.lint.hcl.syntax import parse
-from eks_gpushare.lint.hcl.values import OpenObject, plain
+from eks_gpushare.lint.hcl.values import (
+    HclList,
+    HclObject,
+    OpenObject,
+    Place,
+    Text,
+    files_in,
+    place_in,
+    plain,
+)
 
 KEPT = Path(__file__).parent / "data" / "terraform-values.json"
 CASES: list[dict[str, Any]] = json.loads(KEPT.read_text(encoding="utf-8"))
@@ -54,14 +64,14 @@ def evaluated(text: str, *names: str) -> list[Any]:
     return [plain(local.get(name)) for name in names]
 
 
-@pytest.fixture(scope="module")
+@cache
 def ours() -> list[Any]:
     return evaluated(configuration(), *(f"x{number}" for number, _ in enumerate(CASES)))
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=lambda n: CASES[n]["expression"][:40])
-def test_the_value_is_what_terraform_says(ours: list[Any], number: int) -> None:
-    assert ours[number] == CASES[number]["value"]
+def test_the_value_is_what_terraform_says(number: int) -> None:
+    assert ours()[number] == CASES[number]["value"]
 
 
 def test_what_is_kept_of_terraform_is_what_it_says_now(tmp_path: Path) -> None:
@@ -140,6 +150,37 @@ def test_what_follows_from_the_unknown(name: str, value: Any) -> None:
     assert found == value
 
 
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        *(("1 < 1", False), ("1 <= 1", True), ("1 <= 2", True), ("2 <= 1", False)),
+        *(("1 > 1", False), ("1 >= 1", True), ("1 >= 2", False), ("2 >= 1", True)),
+        *(("5 + 0", 5), ("5 / 1", 5), ("5 / 2", 2.5), ("5 / 0", UNKNOWN), ("5 % 0", UNKNOWN)),
+        *(("0.5 % 3", 0.5), ("-4 % 3", -1), ("0 % 3", 0), ('"4" * 2', 8), ('"a" + 1', UNKNOWN)),
+        *(("true == 1", False), ('"1" == 1', False), ("1 == 1", True), ('"a" != "b"', True)),
+        *(('var.it == "a"', UNKNOWN), ('"a-${var.it}" == "b"', UNKNOWN), ("-var.it", UNKNOWN)),
+        *(('!"false"', True), ('!"true"', False), ('["a"][-1]', UNKNOWN), ('["a"][0]', "a")),
+        *(("var.it + 1", UNKNOWN), ("1 + var.it", UNKNOWN), ("!var.it", UNKNOWN)),
+    ],
+)
+def test_an_operator_between_operands_that_are_known_or_not(expression: str, value: Any) -> None:
+    (found,) = evaluated(f'variable "it" {{}}\nlocals {{ x = {expression} }}', "x")
+
+    assert type(found) is type(value)
+    assert found == value
+
+
+def test_the_files_and_the_places_that_a_value_is_written_in() -> None:
+    here, there = Place("a.tf", 1, 1), Place("b.tf", 2, 1)
+    text = Text("x", encoded=HclList(["y"], [Place("c.tf", 1, 1)]), files=frozenset(("d.tpl",)))
+    value = HclObject({"k": HclList([text, 1, 2], [there, None])}, {"k": here})
+
+    assert files_in(value) == {"a.tf", "b.tf", "c.tf", "d.tpl"}
+    assert place_in(value, "k") == here
+    assert [place_in(value["k"], key) for key in (0, 1, 2, "k")] == [there, None, None, None]
+    assert place_in(["x"], 0) is None
+
+
 @pytest.mark.parametrize("name", ["merged_over", "merged_below", "key"])
 def test_an_object_that_may_have_more_keys_says_so(name: str) -> None:
     (found,) = evaluated(UNKNOWNS, name)
@@ -172,3 +213,32 @@ locals { x = var.groups }
         "gpu": {"size": 1, "taint": {"key": "k"}, "other": None},
         "cpu": {"size": 3, "taint": {"key": "t"}, "other": None},
     }
+
+
+def test_the_type_of_a_variable_of_which_not_all_is_known() -> None:
+    text = """\
+variable "it" {}
+variable "groups" {
+  type = list(object({
+    size  = optional(number, 3)
+    names = list(string)
+    zone  = string
+  }))
+}
+variable "sizes" {
+  type = map(object({ size = optional(number, 3) }))
+}
+"""
+    module = ModuleFiles("")
+    module.add("main.tf", parse("main.tf", text).body)
+    folders = Folders(lambda _: None, FILES.get, lambda _: sorted(FILES))
+    given = {
+        "groups": HclList([HclObject({"names": ["a"]}), OpenObject({"zone": "b"}), 5]),
+        "sizes": OpenObject({"a": HclObject()}),
+    }
+    var = Instance(module, folders, "", given, is_called=True).named("var")
+    groups, sizes = var.get("groups"), var.get("sizes")
+
+    assert groups == [{"names": ["a"], "size": 3, "zone": None}, {"zone": "b"}, 5]
+    assert [type(each) for each in groups] == [HclObject, OpenObject, int]
+    assert (type(sizes), sizes) == (OpenObject, {"a": {"size": 3}})

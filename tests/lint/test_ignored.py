@@ -32,7 +32,7 @@ FILES = (
     *("build/b.yaml", "a/build/b.yaml", "a/secret.yaml", "a/b.out.yaml", "a/c.out.yaml"),
     *("a/inner/good.yaml", "a/inner/bad.yaml", "deep/x.yaml", "deep/one/two/x.yaml"),
     "deep/y.yaml",
-    *("build/keep.out.yaml", "secret.yaml"),
+    *("build/keep.out.yaml", "rendered/keep.out.yaml", "secret.yaml"),
 )
 
 ASKED = ("check-ignore", "--no-index")

@@ -106,6 +106,26 @@ def test_paths_begin_in_its_folder(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert settings.declared().scopes(files) == {"prod": frozenset(("b/x.yaml", "../n-prod.yaml"))}
 
 
+def test_a_scope_is_of_files_that_have_its_configuration(folder: Path) -> None:
+    (folder / NAME).write_text("scopes: [{name: rest, paths: [.]}]\n")
+    (folder / "a" / NAME).write_text("scopes: [{name: own, paths: [b]}]\n")
+    settings = LintSettings()
+    files = ["x.yaml", "a/y.yaml", "a/b/z.yaml"]
+    assert not any(settings.leaves_out(file) for file in files)
+
+    assert settings.declared().scopes(files) == {
+        "rest": frozenset(("x.yaml",)),
+        "own": frozenset(("a/b/z.yaml",)),
+    }
+
+
+def test_what_is_missing_is_told_where_it_is_to_stand(folder: Path) -> None:
+    (folder / NAME).write_text("scopes:\n- name: a\n  paths: [a]\n- name: b\n")
+
+    with pytest.raises(ConfigurationError, match=rf"{NAME}:4: scopes\[1\]\.paths"):
+        configuration_in(folder / NAME)
+
+
 def test_each_file_has_the_configuration_that_is_nearest(
     folder: Path, linted: Callable[..., tuple[int, dict[str, list[str]]]]
 ) -> None:
@@ -319,6 +339,19 @@ def test_a_broken_project_file_is_told(folder: Path) -> None:
     (folder / "x.toml").write_text("a = 1\n")
     with pytest.raises(ConfigurationError, match=r"it has no table \[tool.gpushare-lint\]"):
         configuration_in(folder / "x.toml")
+
+
+def test_a_project_file_that_says_nothing_of_lint_may_be_broken(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text("[tool.ruff\n")
+
+    assert found_configuration(folder) is None
+
+
+def test_a_file_that_is_no_text_is_told(folder: Path) -> None:
+    (folder / NAME).write_bytes(b"ignore: [\xff]\n")
+
+    with pytest.raises(ConfigurationError, match=r"yaml: it is no UTF-8$"):
+        configuration_in(folder / NAME)
 
 
 def test_what_the_command_line_has_wrong_is_told_together(

@@ -19,6 +19,7 @@ from eks_gpushare.lint.migration.clusters import cluster_of, groups_of
 from eks_gpushare.lint.migration.migrate import Migration, migrate
 from eks_gpushare.lint.migration.moved import Moved
 from eks_gpushare.lint.migration.pools import free_name, pool_of, sizes
+from eks_gpushare.lint.migration.rest import leave_rest
 from eks_gpushare.lint.migration.shares import Shares
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.manifests.document import Document
@@ -57,6 +58,21 @@ def test_tags_and_zones_that_are_texts() -> None:
 
     assert moved.environment["tags"] == {"a": "b"}
     assert moved.environment["network"] == {"zones": ["x"]}
+
+
+def test_what_nothing_has_dealt_with_is_listed_where_it_stands() -> None:
+    groups: list[Any] = [{"name": "a", "efaEnabled": True, "labels": {}}, {"name": "b"}]
+    value = {"apiVersion": "eksctl.io/v1alpha5", "managedNodeGroups": groups, "iam": {"a": 1}}
+    document = Document("a.yaml", value, lambda _: Position(1, 1))
+    moved = Moved()
+    moved.known[id(value)] = {("managedNodeGroups", 0, "name")}
+    leave_rest(document, moved)
+
+    assert [each.what for each in moved.left] == [
+        "managedNodeGroups[0].efaEnabled",
+        "managedNodeGroups[1]",
+        "iam",
+    ]
 
 
 OWN = "The stack makes a network of its own; network: {existing: ...} takes one."

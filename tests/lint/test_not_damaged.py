@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from eks_gpushare.lint.fixes import Fixed, fixed_files
 from eks_gpushare.lint.made_by_tools import name_in_project, why_made
 from eks_gpushare.lint.replacing import write
 from eks_gpushare.manifests.files import GivenFile
-from eks_gpushare.manifests.json_text import syntax_of
+from eks_gpushare.manifests.json_text import comments_of, json_problem, syntax_of
+from eks_gpushare.manifests.texts import read_texts
 
 POD = {
     "apiVersion": "v1",
@@ -74,6 +76,18 @@ def test_what_is_named_json_and_is_none_is_told(text: str, says: str) -> None:
     assert report.findings[0].message.startswith(says)
     assert not report.readable
     assert fixed_files([GivenFile("a.json", text)]).fixed == ()
+
+
+def test_the_comments_of_json() -> None:
+    assert comments_of('// a\n{"b": "// no"} /* c */') == ["// a", "/* c */"]
+
+
+@pytest.mark.parametrize("text", ['\n{"a": NaN}', "[" * 100_000])
+def test_what_has_no_place_is_told_of_the_whole_file(text: str) -> None:
+    problem = json_problem(text)
+
+    assert problem is not None
+    assert (problem.line, problem.column) == (1, 1)
 
 
 def test_what_is_no_json_and_of_another_tool_is_a_note() -> None:
@@ -142,10 +156,34 @@ def test_what_a_file_is_written_in(name: str, text: str, syntax: str | None) -> 
         ("builds/a.yaml", "# the source\na: 1\n", None),
         ("a.json", "[1]", None),
         ("a.json", "{", None),
+        ("a.json", "[" * 100_000, None),
+        ("a.json", '{"lineage": "a", "serial": 1, /* b */ }', "is a state of Terraform"),
     ],
 )
 def test_what_a_tool_makes_is_known(name: str, text: str, why: str | None) -> None:
     assert why_made(name, text) == why
+
+
+_READ = {"metadata": {"name": "a", "uid": "b"}}
+
+
+@pytest.mark.parametrize(
+    ("value", "listed"),
+    [
+        (_READ, True),
+        ({"kind": "List", "items": [{}, _READ]}, True),
+        ({"kind": "PodList", "items": [_READ]}, True),
+        ({"kind": "List", "items": [{"kind": "PodList", "items": [_READ]}]}, True),
+        ({"kind": "List", "items": [{"metadata": {"name": "a"}}]}, False),
+        ({"kind": "List", "items": 3}, False),
+        ({"kind": "List"}, False),
+        ({"metadata": {"name": "a"}}, False),
+    ],
+)
+def test_what_was_read_from_a_cluster_is_no_source(value: dict[str, object], listed: bool) -> None:
+    documents = read_texts(json.dumps(value), "a.yaml").documents
+
+    assert why_made("a.yaml", "", documents) == ("is a listing of a cluster" if listed else None)
 
 
 def test_a_listing_of_a_cluster_is_not_written(capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,6 +255,32 @@ def test_a_read_only_file_is_refused_and_nothing_else_is_written() -> None:
         "a.yaml": "a: 1\n",
         "b.yaml": "a: 1\n",
     }
+
+
+def test_what_a_file_has_beside_its_text_stays() -> None:
+    file = Path("a.yaml")
+    file.write_text("a: 1\n")
+    file.chmod(0o640)
+    try:
+        os.setxattr(file, "user.origin", b"here")
+    except OSError:
+        pytest.skip("the file system keeps no attributes of users")
+    write([fixed("a.yaml")])
+
+    assert file.read_text() == "a: 2\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert os.getxattr(file, "user.origin") == b"here"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser gives files away")
+def test_the_owner_of_a_file_stays() -> None:
+    file = Path("a.yaml")
+    file.write_text("a: 1\n")
+    os.chown(file, 4711, 4712)
+    write([fixed("a.yaml")])
+
+    assert file.read_text() == "a: 2\n"
+    assert (file.stat().st_uid, file.stat().st_gid) == (4711, 4712)
 
 
 def test_the_file_behind_a_link_is_written_and_named() -> None:

@@ -17,7 +17,14 @@ import pytest
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
-from eks_gpushare.manifests.placeholders import GAP, is_placeholder, is_template, with_gaps
+from eks_gpushare.manifests.placeholders import (
+    GAP,
+    has_signs,
+    is_placeholder,
+    is_template,
+    with_gaps,
+    without_placeholders,
+)
 from eks_gpushare.manifests.shell.words import commands
 from eks_gpushare.manifests.texts import read_texts
 
@@ -109,6 +116,7 @@ def test_a_sign_is_unknown_where_a_value_stands(sign: str) -> None:
         ("a:\n  # your price, in dollars\nb: 1\n", {"a": UNKNOWN, "b": 1}),
         ("a:\n  # - key: nvidia.com/gpu\nb: 1\n", {"a": None, "b": 1}),  # for later
         ("a:\n# another matter\nb: 1\n", {"a": None, "b": 1}),
+        ("x:\n  a:\n  # another matter\n  b: 1\n", {"x": {"a": None, "b": 1}}),
         ("a:\nb: 1\n", {"a": None, "b": 1}),
         ("a: null  # none\nb: 1\n", {"a": None, "b": 1}),
         ("a:\n- # yours\nb: 1\n", {"a": [UNKNOWN], "b": 1}),
@@ -125,6 +133,53 @@ def test_what_a_template_decides_is_not_known() -> None:
 
     assert with_gaps(text) is None
     assert is_template(text, 2)
+
+
+LONG: Final = "x" * 256 * 1024
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "template"),
+    [
+        (["a: 1", "b: <name>: c"], 2, True),
+        (["a: 1", "b: <name>: c"], 1, False),
+        (["b: <name>", "a: 1: 2"], 2, False),
+        (["b: <name>", "a: 1"], 3, False),
+        (["{NAME}: x", "a: ["], 2, True),
+        (["{NAME}: x", *["a: 1"] * 2, "b: ["], 4, True),
+        (["{NAME}: x", *["a: 1"] * 3, "b: ["], 5, False),
+        ([f"b: <name>: {LONG}"], 1, False),
+        ([f"{{NAME}}: {LONG}", "a: ["], 2, False),
+        (["a: [", "{# a note #}"], 1, True),
+    ],
+)
+def test_a_text_is_a_template_by_its_signs_nearby(
+    lines: list[str], line: int, template: bool
+) -> None:
+    assert is_template("\n".join(lines), line) is template
+
+
+@pytest.mark.parametrize(
+    ("text", "signs"),
+    [
+        ("a = {{ b }}", True),
+        ("{# a note #}", True),
+        ("a = 1\n# b", False),
+        (f"a = {{{{ b }}}} # {LONG}", False),
+    ],
+)
+def test_a_text_has_signs_that_its_syntax_has_not(text: str, signs: bool) -> None:
+    assert has_signs(text) is signs
+
+
+def test_a_plain_value_without_what_is_yet_to_be_filled_in() -> None:
+    value = {"a": ["${X}", 1, {"b": "<name>"}], "c": "d", "e": None}
+
+    assert without_placeholders(value) == {
+        "a": [UNKNOWN, 1, {"b": UNKNOWN}],
+        "c": "d",
+        "e": None,
+    }
 
 
 def test_a_document_that_cannot_be_read_keeps_none_of_the_others_from_being_judged() -> None:

@@ -84,6 +84,73 @@ def test_a_server_is_split_over_what_it_gets(
     assert codes(pod(image, args, limits=limits)) == expected
 
 
+def beside(text: str, more: str) -> str:
+    """A pod with something more of its container."""
+    return text.replace("      resources", f"      {more}\n      resources")
+
+
+MEMORY = "memory: 8Gi"
+DISABLED = '{name: NCCL_SHM_DISABLE, value: "1"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (pod(env=cuda("1")), {"GPU1235"}),
+        (beside(pod(env=cuda("1")), "securityContext: {privileged: true}"), set()),
+        (pod(env='{name: OMP_NUM_THREADS, value: "8"}'), set()),
+        (pod("own/cuda:1", "vllm, serve, m", limits=TWO), {"GPU1236"}),
+        (pod("own/rocm:1", "vllm, serve, m", limits=TWO), set()),
+        (pod(VLLM, "--tensor-parallel-size=2", limits="nvidia.com/gpu: 1.5"), {"GPU1114"}),
+        (pod(VLLM, "--model, m", env="{name: A, value: b}", limits=MEMORY), {"GPU1238"}),
+        (beside(pod(VLLM, "m", limits=MEMORY), "securityContext: {privileged: true}"), set()),
+        (pod(VLLM, "m", limits=MEMORY) + "  volumes: [{name: d, hostPath: {path: /dev}}]\n", set()),
+        (pod(VLLM, "m", limits=MEMORY).replace("{limits: {memory: 8Gi}}", "{{ .a }}"), set()),
+        (beside(pod(VLLM, "--model, m", limits=TWO), "command: [/serve.sh]"), set()),
+        (pod(VLLM, "-tp, '2'", env=DISABLED, limits=TWO), set()),
+    ],
+)
+def test_what_else_a_container_has_counts(text: str, wrong: set[str]) -> None:
+    assert codes(text) == wrong
+
+
+def test_an_environment_that_names_devices_asks_for_some() -> None:
+    named = pod(VLLM, "m", env='{name: NVIDIA_VISIBLE_DEVICES, value: "all"}', limits=MEMORY)
+
+    assert "GPU1238" not in codes(named)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (pod(env=cuda("1")), "in a container that gets 1, which is device 0."),
+        (pod(env=cuda("2"), limits=TWO), "in a container that gets 2, which is device 0 to 1."),
+        (pod(VLLM, "--model, m", limits=TWO), "gives vLLM 2 GPUs, and it uses one."),
+        (pod(VLLM, "-tp, '2'"), "gives vLLM 1 GPU, and it is split over 2."),
+    ],
+)
+def test_how_many_a_container_gets_is_said(text: str, said: str) -> None:
+    assert any(each.message.endswith(said) for each in found_in({"a.yaml": text}))
+
+
+TRAINED = """apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: demo}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          containers:
+            - {name: pytorch, image: "IMAGE", args: [--model, m], resources: {limits: {LIMITS}}}
+"""
+
+
+def test_a_controller_may_tell_its_programs_more() -> None:
+    assert codes(TRAINED.replace("IMAGE", VLLM).replace("LIMITS", TWO)) == set()
+
+
 @pytest.mark.parametrize(
     "more",
     [
@@ -432,6 +499,30 @@ VIRTUAL = '{name: KUBERNETES_VIRTUAL_GPUS, value: "true"}'
 NAMES = "{name: NVIDIA_RESOURCE_NAMES, value: nvidia.com/gpu.shared}"
 
 
+KNOWN_BY = "{name: DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE, value: %s}"
+CONFIGURED = ("          env:", "          envFrom: [{configMapRef: {name: a}}]\n          env:")
+SHARING_OPERATOR = """\
+# Values of gpu-operator
+devicePlugin:
+  config:
+    create: true
+    name: shared
+    default: any
+    data:
+      any: |-
+        version: v1
+        sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+"""
+PARTLY = SHARED.replace("RENAMED", "false") + "    whole: |-\n      version: v1\n"
+OPERATOR = "# Values of gpu-operator\ndevicePlugin: {enabled: true}\ndcgmExporter: %s\n"
+ITS_CHART = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: dcgm, namespace: monitoring}
+spec: {chart: {spec: {chart: dcgm-exporter, version: 4.8.2}}, values: {extraEnv: %s}}
+"""
+
+
 def exporter(env: str = VIRTUAL, memory: str = "1Gi", mount: str = SOCKETS) -> str:
     return EXPORTER.replace("ENV", env).replace("MEMORY", memory).replace("MOUNT", mount)
 
@@ -448,10 +539,36 @@ def exporter(env: str = VIRTUAL, memory: str = "1Gi", mount: str = SOCKETS) -> s
         ((exporter(), SHARED.replace("RENAMED", "false")), set()),
         ((exporter(), SHARED.replace("RENAMED", "true")), {"GPU1245"}),
         ((exporter(f"{VIRTUAL}, {NAMES}"), SHARED.replace("RENAMED", "true")), set()),
+        ((exporter(env=""),), set()),
+        ((exporter(env=""), PARTLY), set()),
+        ((exporter(env="").replace(*CONFIGURED), SHARED.replace("RENAMED", "false")), set()),
+        ((SHARING_OPERATOR,), set()),
+        ((SHARING_OPERATOR + "dcgmExporter: {enabled: true}\n",), {"GPU1245"}),
+        ((exporter(env=KNOWN_BY % "uid"),), set()),
+        ((exporter(env=KNOWN_BY % "index"),), {"GPU1246"}),
+        ((exporter(mount="/other").replace("DCGM_EXPORTER_KUBERNETES", "OTHER"),), set()),
+        ((OPERATOR % "{}",), set()),
+        ((OPERATOR % "{{ .a }}",), set()),
+        ((OPERATOR % "{resources: {limits: {memory: 256Mi}}}",), {"GPU1247"}),
+        ((OPERATOR % f"{{env: [{KNOWN_BY % 'index'}]}}",), {"GPU1246"}),
+        ((ITS_CHART % f"[{KNOWN_BY % 'index'}]",), {"GPU1246"}),
+        ((ITS_CHART % '[{name: DCGM_EXPORTER_KUBERNETES, value: "true"}]',), set()),
     ],
 )
 def test_an_exporter_knows_shares_and_pods(texts: tuple[str, ...], wrong: set[str]) -> None:
     assert codes(*texts) & {"GPU1245", "GPU1246", "GPU1247"} == wrong
+
+
+def test_what_is_wrong_with_an_exporter_is_told_where_it_stands() -> None:
+    lines = EXPORTER.splitlines()
+    mounts = next(n for n, line in enumerate(lines, 1) if "volumeMounts" in line)
+    (found,) = found_in({"a.yaml": exporter(mount="/other")})
+    assert (found.code, found.line) == ("GPU1246", mounts)
+
+    env = next(n for n, line in enumerate(lines, 1) if "env" in line)
+    apart = exporter(env=f"\n            {KNOWN_BY % 'index'}")
+    (found,) = found_in({"a.yaml": apart})
+    assert (found.code, found.line) == ("GPU1246", env + 1)
 
 
 def shares(renamed: str = "false", refuses: str = "false") -> str:

@@ -121,6 +121,76 @@ def test_applications_of_a_cluster_take_in_what_they_name() -> None:
     }
 
 
+MAP = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: %s}
+data:
+  any: |
+    version: v1
+    sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("chart", "key"),
+    [
+        ("nvdp/nvidia-device-plugin", "config.name"),
+        ("nvidia/gpu-operator", "devicePlugin.config.name"),
+    ],
+)
+def test_a_release_takes_in_the_configmap_that_it_names(chart: str, key: str) -> None:
+    files = {
+        "a/up.sh": f"#!/bin/sh\nhelm install p {chart} --set {key}=shared\n",
+        "b/map.yaml": MAP % "shared",
+        "c/map.yaml": MAP % "another",
+        "d/pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: shared}\nspec: {}\n",
+        "e/map.yaml": MAP % "{a: b}",
+    }
+    alone = ("b/map.yaml", "c/map.yaml", "d/pod.yaml", "e/map.yaml")
+
+    assert of_texts(files) == {
+        "the folder a": ["a/up.sh", "b/map.yaml"],
+        **{f"the folder {posixpath.dirname(name)}": [name] for name in alone},
+    }
+
+
+def test_a_release_of_unknown_values_takes_nothing_in() -> None:
+    script = "helm install p nvdp/nvidia-device-plugin --set config.name=$NAME"
+    files = {"a/up.sh": f"#!/bin/sh\n{script}\n", "b/map.yaml": MAP % "$NAME"}
+
+    assert of_texts(files)["the folder a"] == ["a/up.sh"]
+
+
+@pytest.mark.parametrize(
+    "application",
+    [
+        FLUX % ("a", "./apps/base"),
+        (
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\n"
+            "spec: {source: {path: apps/base}}\n"
+        ),
+    ],
+)
+def test_a_base_that_an_application_names_is_built_by_itself_too(application: str) -> None:
+    """What an overlay mends is wrong where the base runs without it."""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: c\n"
+    asks = "    resources: {limits: {nvidia.com/gpu: %s}}\n"
+    files = {
+        "apps/base/kustomization.yaml": "resources: [a.yaml]\n",
+        "apps/base/a.yaml": f"{pod}    image: a:1\n{asks % '0.5'}",
+        "apps/prod/kustomization.yaml": "resources: [../base]\npatches: [{path: p.yaml}]\n",
+        "apps/prod/p.yaml": pod + asks % "1",
+    }
+
+    def wrong(more: dict[str, str]) -> list[str]:
+        reports = lint_files([GivenFile(*each) for each in {**files, **more}.items()])
+        return [report.file for report in reports if not report.ok]
+
+    assert wrong({}) == []
+    assert wrong({"clusters/prod/a.yaml": application}) == ["apps/base/a.yaml"]
+
+
 def test_the_folders_of_applications() -> None:
     reading = read_files([GivenFile("a.yaml", ARGO)])
 
@@ -205,6 +275,33 @@ def test_other_kinds_of_the_same_groups_name_no_folders() -> None:
     assert list(folders_named([flux, argo, *named])) == []
     right = [{**flux, "kind": "Kustomization"}, {**argo, "kind": "Application"}]
     assert list(folders_named(right)) == ["a", "a"]
+
+
+def test_what_lies_beside_a_root_of_terraform_is_of_it_and_no_longer_certain() -> None:
+    members = [Member(f) for f in ("main.tf", "x.yaml", "a/main.tf", "a/y.yaml", "b/main.tf")]
+    roots = {
+        ".": frozenset(("main.tf",)),
+        "a": frozenset(("a/main.tf",)),
+        "b": frozenset(("b/main.tf", "b/more.tf")),
+    }
+    scopes = scopes_of(members, {}, roots=roots)
+
+    assert {each.name: (each.files, each.declared) for each in scopes} == {
+        "the Terraform root .": ({"main.tf", "x.yaml"}, False),
+        "the Terraform root a": ({"a/main.tf", "a/y.yaml"}, False),
+        "the Terraform root b": (roots["b"], True),
+    }
+
+
+def test_what_helm_renders_is_of_one_cluster() -> None:
+    files = frozenset(("c/Chart.yaml", "c/values.yaml"))
+    *_, chart = scopes_of([], {}, charts={"c": files})
+
+    assert (chart.files, chart.is_certain) == (files, True)
+
+
+def test_values_that_are_nowhere_are_in_no_scope() -> None:
+    assert found({"up.sh": ((), ("values.yaml",))}) == {"the folder .": ["up.sh"]}
 
 
 def test_what_is_certain() -> None:

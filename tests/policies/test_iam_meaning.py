@@ -147,9 +147,65 @@ def test_a_condition_that_is_denied_holds_without_its_key() -> None:
     assert not may(ActionRequest("s3:GetObject", "*", {"aws:principaltag/team": ("ml",)}), given_)
 
 
+BOTH, ONE, OTHER, NONE = ("ml", "ops"), ("ml",), ("ops",), None
+SETS = {
+    "StringEquals": [BOTH, ONE],
+    "StringNotEquals": [OTHER, NONE],
+    "ForAnyValue:StringEquals": [BOTH, ONE],
+    "ForAnyValue:StringNotEquals": [BOTH, OTHER],
+    "ForAnyValue:StringEqualsIfExists": [BOTH, ONE, NONE],
+    "ForAllValues:StringEquals": [ONE, NONE],
+    "ForAllValues:StringNotEquals": [OTHER, NONE],
+}
+
+
+@pytest.mark.parametrize("operator", SETS)
+def test_a_condition_on_several_values_of_a_request(operator: str) -> None:
+    """By AWS's page on single-valued and multivalued context keys."""
+    met = [
+        values
+        for values in (BOTH, ONE, OTHER, NONE)
+        if _is_met(operator, "ml", *([] if values is None else values))
+    ]
+
+    assert met == SETS[operator]
+
+
+def _is_met(operator: str, wanted: Any, *values: str) -> bool:
+    told = {"Effect": "Allow", "Condition": {operator: {"aws:TagKeys": wanted}}}
+    (statement,) = statements({"Statement": told}) or ()
+    return statement.holds({"aws:tagkeys": values} if values else {})
+
+
+@pytest.mark.parametrize(
+    ("operator", "wanted", "met", "not_met"),
+    [
+        ("Bool", True, ["true"], ["false"]),
+        ("Bool", "False", ["false"], ["true"]),
+        ("Null", True, [], ["ml"]),
+        ("Null", "false", ["ml"], []),
+        ("StringEqualsIgnoreCase", "ML", ["ml"], ["ops"]),
+        ("IpAddress", ["office", "203.0.113.7/24"], ["203.0.113.9"], ["198.51.100.9"]),
+        ("IpAddress", "203.0.113.0/24", ["203.0.113.9"], ["unknown"]),
+        ("StringLike", "a${*}${?}c", ["a*?c"], ["abbc"]),
+        ("StringLike", "${$}{a}*", ["${a}b"], ["a"]),
+        ("StringLike", "home/${aws:username}", [], ["home/${aws:username}"]),
+    ],
+)
+def test_a_condition_is_met_by_what_it_is_for(
+    operator: str, wanted: Any, met: list[str], not_met: list[str]
+) -> None:
+    assert _is_met(operator, wanted, *met) is bool(met or operator == "Null")
+    assert not _is_met(operator, wanted, *not_met)
+
+
 @pytest.mark.parametrize(
     "document",
-    ["{", "[]", '{"Statement": [1]}', '{"Statement": {"Effect": "Maybe"}}', None, 3],
+    [
+        *("{", "[]", '{"Statement": [1]}', '{"Statement": {"Effect": "Maybe"}}', None, 3),
+        '{"Statement": {"Effect": "Allow", "Action": "*", "Condition": ["aws:SourceVpc"]}}',
+        '{"Statement": {"Effect": "Allow", "Action": "*", "Condition": {"StringLike": "a"}}}',
+    ],
 )
 def test_what_is_no_policy_has_no_statements(document: Any) -> None:
     assert not statements(document)

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
+from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies import POLICIES
+from gpushare_policies.reading.containers import Container
+from gpushare_policies.reading.node_images import works_on_nodes
 from gpushare_policies.rule import ResourcePolicy
 
 if TYPE_CHECKING:
@@ -214,6 +217,20 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
         {"seccompProfile": {"type": "Unconfined"}},
         "has the seccompProfile Unconfined",
     ),
+    (
+        "pods-confined",
+        DEPLOYMENT,
+        (*_APP, "securityContext"),
+        {"allowPrivilegeEscalation": True, "runAsUser": 0},
+        "runs as root and may raise its rights",
+    ),
+    (
+        "pods-confined",
+        DEPLOYMENT,
+        (*_APP, "ports"),
+        [{"containerPort": 80, "hostPort": 8080.0}],
+        "takes the port 8080 of its node",
+    ),
 ]
 
 RIGHT: list[tuple[str, str, Path, Any]] = [
@@ -234,6 +251,16 @@ RIGHT: list[tuple[str, str, Path, Any]] = [
         (*_APP, "securityContext", "capabilities"),
         {"add": ["IPC_LOCK", "NET_BIND_SERVICE"]},
     ),
+    *(
+        ("pods-confined", DEPLOYMENT, (*_APP, "securityContext"), context)
+        for context in (
+            {"allowPrivilegeEscalation": False, "runAsUser": 0},
+            {"allowPrivilegeEscalation": True, "runAsUser": 1},
+            {"allowPrivilegeEscalation": True},
+        )
+    ),
+    ("pods-confined", DEPLOYMENT, (*_APP, "ports"), [{"containerPort": 80, "hostPort": 0}]),
+    ("pods-confined", DEPLOYMENT, (*_APP, "ports"), [{"containerPort": 80, "hostPort": "80"}]),
     ("tenant-namespaces-enforce-pod-security", NAMESPACE, _ENFORCE, "restricted"),
     ("tenant-namespaces-enforce-pod-security", NAMESPACE, _LABELS, {"team": "ml"}),
     ("tenant-namespaces-enforce-pod-security", NAMESPACE, _LABELS, None),
@@ -342,6 +369,22 @@ def test_what_is_right_passes(
     assert found(rule, token, path, value) == []
 
 
+@pytest.mark.parametrize(("namespace", "wrong"), [("kube-system", False), ("models", True)])
+def test_pods_of_the_system_may_open_what_they_need(
+    valid: Callable[[str], dict[str, Any]],
+    violations: Callable[..., list[str]],
+    namespace: str,
+    wrong: bool,
+) -> None:
+    props = valid(DEPLOYMENT)
+    props["metadata"]["namespace"] = namespace
+    props["spec"]["template"]["spec"]["securityContext"] = {
+        "appArmorProfile": {"type": "Unconfined"}
+    }
+
+    assert bool(violations(RULES["pods-confined"], DEPLOYMENT, props)) is wrong
+
+
 def test_each_rule_on_objects_is_tried() -> None:
     named = {rule for rule, *_ in BROKEN}
     on_objects = {
@@ -442,6 +485,25 @@ def test_what_works_on_nodes_is_known(
         }
         found = violations(RULES["pods-not-privileged"], "kubernetes:apps/v1:DaemonSet", props)
         assert len(found) == count, image
+
+
+@pytest.mark.parametrize(
+    ("body", "known"),
+    [
+        ({}, True),
+        ({"command": ["/usr/bin/dcgm-exporter", "sh"]}, True),
+        ({"command": ["/bin/sh", "-c", "dcgm-exporter"]}, False),
+        ({"command": ["bash"]}, False),
+        ({"command": [UNKNOWN]}, False),
+        ({"command": UNKNOWN}, False),
+        ({"image": UNKNOWN}, False),
+        ({"image": "registry.example/driver:1"}, False),
+    ],
+)
+def test_a_shell_in_a_known_image_is_none_that_works_on_nodes(
+    body: dict[str, Any], known: bool
+) -> None:
+    assert works_on_nodes(Container("agent", {"image": KNOWN[1], **body})) is known
 
 
 def test_a_known_image_does_not_hide_a_strange_one_beside_it(

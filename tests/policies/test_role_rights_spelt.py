@@ -10,7 +10,7 @@ import pytest
 
 from gpushare_policies import POLICIES
 from gpushare_policies.reading.permissions import statements
-from gpushare_policies.reading.powers import beyond_nodes
+from gpushare_policies.reading.powers import beyond_nodes, owns_most
 from gpushare_policies.rules.nodes.node_role_rights import too_much
 from gpushare_policies.tokens import (
     ACCESS_ENTRY,
@@ -43,6 +43,10 @@ def _text(*statements: dict[str, Any]) -> str:
 
 def _allow(action: Any, resource: Any = "*", **more: Any) -> dict[str, Any]:
     return {"Effect": "Allow", "Action": action, "Resource": resource, **more}
+
+
+def _deny(resource: str) -> dict[str, Any]:
+    return {"Effect": "Deny", "Action": "*", "Resource": resource}
 
 
 def _role(trust: str, **more: Any) -> Made:
@@ -122,6 +126,16 @@ CASES: dict[str, tuple[str, list[Made], list[Made]]] = {
         "node-role-rights",
         _nodes(_allow("*", "arn:aws:*:*:*:*")),
         _nodes(_allow("*", "arn:aws:s3:::models/*")),
+    ),
+    "a part of the world": (
+        "node-role-rights",
+        _nodes(_allow("kms:Decrypt", "arn:aws:kms:eu-*:*:key/*")),
+        _nodes(_allow("kms:Decrypt", "arn:aws:kms:eu-*:*:key/one")),
+    ),
+    "a part of the world that is not denied": (
+        "node-role-rights",
+        _nodes(_allow("kms:Decrypt", "arn:aws:kms:*:*:key/*"), _deny("arn:aws:kms:us-east-1:*")),
+        _nodes(_allow("kms:Decrypt", "arn:aws:kms:*:*:key/*"), _deny("arn:aws:kms:*")),
     ),
     "every service by its name": (
         "node-role-rights",
@@ -277,6 +291,19 @@ def test_what_a_role_may_is_told_by_its_meaning(
 
     assert len(said(rule, wrong)) == 1
     assert said(rule, right) == []
+
+
+SERVICES = (
+    *("s3", "route53", "ec2", "dynamodb", "rds", "lambda", "kms", "secretsmanager", "sqs", "sns"),
+    *("cloudformation", "eks", "ecr", "logs", "elasticfilesystem", "ssm"),
+)
+
+
+@pytest.mark.parametrize(("count", "most"), [(11, False), (12, True)])
+def test_three_quarters_of_the_services_are_most_of_them(count: int, most: bool) -> None:
+    document = json.loads(_text(_allow([f"{service}:*" for service in SERVICES[:count]])))
+
+    assert owns_most(statements(document) or ()) is most
 
 
 NEEDED = (

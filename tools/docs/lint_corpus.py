@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from eks_gpushare.inventory.edges import EDGES
-from eks_gpushare.lint.dispatch import Reading
+from eks_gpushare.lint.reading import Reading
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.files import GivenFile
 

@@ -83,10 +83,15 @@ def _report(text: str) -> Report:
     return Report(link, about.strip(), sides["-"], sides["+"])
 
 
-@cache
 def outcomes(half: str) -> tuple[Outcome, ...]:
     """What lint makes of each report of a half."""
-    return tuple(map(outcome_of, reports(half)))
+    return tuple(outcome(half, number) for number, _ in enumerate(reports(half)))
+
+
+@cache
+def outcome(half: str, number: int) -> Outcome:
+    """What lint makes of a report of a half, by its number there."""
+    return outcome_of(reports(half)[number])
 
 
 def outcome_of(report: Report) -> Outcome:

@@ -181,7 +181,7 @@ def _rules() -> list[str]:
         left += [f"| `{name}` | {_code(each)} |" for each in missed]
     rows.append(f"| all | {sums['tried']} | {sums['excused'] or ''} | {len(left) or ''} |")
     untried = ", ".join(f"`{each}`" for each in NOT_TRIED)
-    rest = ["", f"Not in the table are modules that nobody has tried yet, of {untried}."]
+    rest = ["", f"Not in the table are modules that nobody has tried yet: {untried}."]
     return [
         _OF_RULES + "\n".join(rows),
         *(rest if NOT_TRIED else []),

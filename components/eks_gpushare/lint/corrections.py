@@ -46,7 +46,7 @@ def corrected(
     best = text
     for edit in edits[:_MOST_TRIED]:
         after, made = applied(text, (*kept, edit))
-        if len(made) > len(kept) and _holds(text, after, name, syntax, made):
+        if _holds(text, after, name, syntax, made):
             kept, best = made, after
     return best, len(kept)
 
@@ -94,7 +94,7 @@ def _holds(before: str, after: str, name: str, syntax: Syntax, made: Sequence[Pl
 def _is_meant(before: str, after: str, name: str, made: Sequence[Planned]) -> bool:
     """Whether each document has its own edits and no others, texts within it included."""
     was, now = read_texts(before, name), read_texts(after, name)
-    if now.problems or len(was.documents) != len(now.documents):
+    if now.problems:
         return False
     tops: dict[int, list[Planned]] = {}
     for planned_edit in made:

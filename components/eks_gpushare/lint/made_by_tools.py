@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.values import at
-from eks_gpushare.manifests.json_text import json_problem, strict_json, without_comments
+from eks_gpushare.manifests.json_text import strict_json, without_comments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,10 +83,9 @@ def name_in_project(name: str) -> str:
 
 
 def _said_in_json(text: str) -> str | None:
-    plain = text if json_problem(text) is None else without_comments(text)
     try:
-        value = strict_json(plain)
-    except ValueError:
+        value = strict_json(without_comments(text))
+    except (ValueError, RecursionError):
         return None
     keys = value.keys() if isinstance(value, dict) else set()
     if {"format_version", "terraform_version"} <= keys or "planned_values" in keys:
@@ -103,7 +102,7 @@ def _said_in_json(text: str) -> str | None:
 
 def _is_listed(value: Any) -> bool:
     """Whether an object was read from a cluster, which nobody keeps as a source."""
-    if at(value, "kind") == "List" or str(at(value, "kind")).endswith("List"):
+    if str(at(value, "kind")).endswith("List"):
         items = at(value, "items")
         return isinstance(items, list) and any(map(_is_listed, items))
     return any(at(value, "metadata", key) for key in ("uid", "resourceVersion", "managedFields"))

@@ -78,7 +78,7 @@ def all_of(namings: Iterable[Naming]) -> Naming:
 def _names(item: Item) -> Iterator[tuple[str, str]]:
     if isinstance(item, Release) and item.values is not UNKNOWN and item.chart in _CONFIGS:
         name = at(item.values, *_CONFIGS[item.chart])
-        if isinstance(name, str) and name:
+        if isinstance(name, str):
             yield "map", name
     if isinstance(item, Nodes) and item.provisioner == "karpenter":
         name = class_named(item)

@@ -87,7 +87,7 @@ def _staged(path: Path, content: bytes) -> _Staged:
             os.fsync(opened.fileno())
         _as_it_was(path, temporary)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        temporary.unlink()
         raise
     return _Staged(temporary, path)
 

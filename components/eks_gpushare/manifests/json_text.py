@@ -64,7 +64,7 @@ def without_comments(text: str) -> str:
 
 def comments_of(text: str) -> list[str]:
     """The comments of a text of JSON with comments."""
-    return [token[0] for token in _TOKEN.finditer(text) if token["comment"]]
+    return [token["comment"] for token in _TOKEN.finditer(text) if token["comment"]]
 
 
 def strict_json(text: str) -> Any:

@@ -174,7 +174,7 @@ def counts(ctx: Context) -> Iterator[Finding]:
                 message = f"The window has {window.replicas} pods, and replicas.max is {most}."
                 yield COUNTS.finding(here, message, "Give it less, or set replicas.max to more.")
         if not follows:
-            numbers = sorted({low, *(window.replicas for window in windows)} - {0})
+            numbers = sorted({low, *(window.replicas for window in windows)})
             yield from _close(at, numbers)
 
 

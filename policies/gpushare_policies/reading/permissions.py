@@ -140,7 +140,7 @@ def like(pattern: str, text: str, *, small: bool = False) -> bool:
     if small:
         pattern, text = pattern.lower(), text.lower()
     # Most patterns differ before their first wildcard, and need not be compiled.
-    start = re.split(r"[*?$]", pattern, maxsplit=1)[0]
+    start = re.split(r"[*?$]", pattern)[0]
     if not text.startswith(start):
         return False
     return start == pattern == text or _pattern(pattern).fullmatch(text) is not None
@@ -168,13 +168,15 @@ def _holds(operator: str, key: str, wanted: list[str], context: Context) -> bool
     name = rest.removesuffix("IfExists")
     values = context.get(key)
     if name == "Null":
-        return (values is None) is (wanted[:1] == ["true"])
-    if values is None:
-        return "Not" in name or rest != name or every == "ForAllValues"
-    test = _TESTS.get(name.replace("Not", "", 1), str.__eq__)
+        return str(values is None).lower() in map(str.lower, wanted)
     is_not = "Not" in name
-    met = [any(test(pattern, value) for pattern in wanted) is not is_not for value in values]
-    return all(met) if every == "ForAllValues" or (is_not and every != "ForAnyValue") else any(met)
+    # One that denies is to hold of every value, if nothing else is said, and so without any.
+    of_all = every == "ForAllValues" or (is_not and every != "ForAnyValue")
+    if values is None:
+        return of_all or rest != name
+    test = _TESTS.get(name.replace("Not", ""), str.__eq__)
+    met = (any(test(pattern, value) for pattern in wanted) is not is_not for value in values)
+    return all(met) if of_all else any(met)
 
 
 def _within(wanted: str, value: str) -> bool:

@@ -123,13 +123,12 @@ def _allowed(
 
 
 def _places(given: Iterable[PolicyStatement]) -> Iterator[tuple[str, str, str]]:
-    """Partition, region and account of resources, and just any for what they leave open."""
-    anywhere = ("aws", "us-east-1", "123456789012")
-    yield anywhere
+    """Partition, region and account of resources as they are written, and just any.
+
+    Where one is a pattern, it stands for itself: `eu-*` is of `eu-*`, and of all that is wider.
+    """
+    yield "aws", "us-east-1", "123456789012"
     for resource in dict.fromkeys(name for statement in given for name in statement.resources):
         if found := re.match(r"arn:([^:]*):[^:]*:([^:]*):([^:]*)", resource):
-            partition, region, account = (
-                default if not part or set(part) & {"*", "?", "$"} else part
-                for part, default in zip(found.groups(), anywhere, strict=True)
-            )
+            partition, region, account = found.groups()
             yield partition, region, account

@@ -28,6 +28,8 @@ _TIMES = 5
 """How many times what the tests take without it an inversion may take, before it hangs."""
 _NOTICED, _SURVIVED, _NOT_SWAPPED = 0, 7, 8
 _PACKAGES = ("gpushare_policies", "eks_gpushare")
+_ASKED_BY_TESTS = ("finding_examples", "lint_reports")
+"""They keep what was found in examples and reports, which several tests ask them for."""
 
 
 class Trial:
@@ -108,9 +110,9 @@ class Trial:
 
 
 def _modules_of(items: list[pytest.Item]) -> set[str]:
-    """The modules of tests, which keep what they asked the whole code as well."""
+    """The modules of tests and of what they ask, which keep answers of the whole code too."""
     modules = (getattr(item, "module", None) for item in items)
-    return {module.__name__ for module in modules if module is not None}
+    return {*_ASKED_BY_TESTS, *(module.__name__ for module in modules if module is not None)}
 
 
 def _fails(item: pytest.Item, following: pytest.Item | None) -> bool:

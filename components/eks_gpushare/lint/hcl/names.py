@@ -85,11 +85,10 @@ def no_mistake(value: Any) -> Any:
 
 
 def is_value(value: Any) -> bool:
-    """Whether something is a value, and no space of names."""
+    """Whether something is a value that is known, or a mistake, and no space of names."""
     return (
         value is None
         or value is MISTAKE
-        or value is UNKNOWN
         or isinstance(value, bool | int | float | str | dict | list)
     )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def negative(value: Any) -> Any:
     """`-x`."""
-    found = None if value is UNKNOWN else number(value)
+    found = number(value)
     return UNKNOWN if found is None else -found
 
 
@@ -41,7 +41,7 @@ def binary(sign: str, left: Any, right_of: Callable[[], Any]) -> Any:
         same = _equal(left, right)
         return same if sign == "==" else not same
     one, other = number(left), number(right)
-    if UNKNOWN in (left, right) or one is None or other is None:
+    if one is None or other is None:
         return UNKNOWN
     if sign in {"/", "%"} and other == 0:
         return UNKNOWN
@@ -70,7 +70,8 @@ def _arithmetic(sign: str, one: Any, other: Any) -> Any:
     if sign == "%":
         made = abs(one) % abs(other)
         return made if one >= 0 else -made
-    made = {"+": one + other, "-": one - other, "*": one * other, "/": 0}[sign]
     if sign == "/":
         made = one / other
+    else:
+        made = {"+": one + other, "-": one - other, "*": one * other}[sign]
     return int(made) if isinstance(made, float) and made.is_integer() else made

@@ -62,7 +62,7 @@ def _object(value: dict[str, Any], node: Node, source: HclText, names: Names) ->
     for key, each in value.items():
         made.put(key, each, place_in(value, key))
     for elem in _elements(node):
-        key_node, type_node = [child for child in elem.children if child.type == "expression"][:2]
+        key_node, type_node = (child for child in elem.children if child.type == "expression")
         key = source.text(key_node).strip('"')
         if key in value and value[key] is not None:
             made[key] = _typed(value[key], type_node, source, names)

@@ -114,7 +114,7 @@ def _variables(exporter: _Exporter) -> dict[str, str]:
 def _shares(exporter: _Exporter, *, renamed: bool) -> Iterator[Problem]:
     variables = _variables(exporter)
     name = GPU + SHARED_SUFFIX
-    if exporter.container is not None and at(exporter.container, "envFrom"):
+    if at(exporter.container, "envFrom"):
         return
     if renamed and name not in variables.get(_NAMES, "").split(","):
         yield Problem(
