@@ -305,6 +305,27 @@ def _of_kubernetes() -> dict[str, dict[str, Any]]:
             "metadata": metadata,
             "spec": {"minReplicaCount": 0.0, "maxReplicaCount": 8.0},
         },
+        "kubernetes:keda.sh/v1:ScaledJob": {
+            "metadata": metadata,
+            "spec": {"maxReplicaCount": 8.0},
+        },
+        "kubernetes:storage.k8s.io/v1:StorageClass": {
+            "metadata": {"name": "fast"},
+            "provisioner": "ebs.csi.aws.com",
+            "parameters": {"type": "gp3", "encrypted": "true"},
+        },
+        "kubernetes:argoproj.io/v1:Application": {
+            "metadata": metadata,
+            "spec": {"source": {"chart": "app", "targetRevision": "1.2.3"}},
+        },
+        "kubernetes:argoproj.io/v1:ApplicationSet": {
+            "metadata": metadata,
+            "spec": {"template": {"spec": {"source": {"path": "apps", "targetRevision": "main"}}}},
+        },
+        "kubernetes:helm.toolkit.fluxcd.io/v1:HelmRelease": {
+            "metadata": metadata,
+            "spec": {"chart": {"spec": {"chart": "app", "version": "1.2.3"}}},
+        },
         "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass": {
             "metadata": {"name": "gpu"},
             "spec": {"amiSelectorTerms": [{"alias": "al2023@v20260930"}], "userData": "#!/bin/sh"},
