@@ -395,7 +395,8 @@ def valid() -> Callable[[str], dict[str, Any]]:
 def violations() -> Callable[..., list[str]]:
     """`violations(rule, token, props)` runs a resource rule and returns its messages.
 
-    The resource is called `gpu`, in the stack `prod` unless another is given.
+    The resource is called `gpu`, in the stack `prod` unless another is given; requests for Spot
+    are in `dev`, for nothing makes them right in production.
     """
 
     def run(
@@ -404,10 +405,11 @@ def violations() -> Callable[..., list[str]]:
         props: dict[str, Any],
         *,
         config: Mapping[str, Any] | None = None,
-        stack: str = "prod",
+        stack: str | None = None,
     ) -> list[str]:
         found: list[str] = []
-        urn = _urn(stack, token, "gpu")
+        usual = "dev" if token in (SPOT_INSTANCE, SPOT_FLEET) else "prod"
+        urn = _urn(stack or usual, token, "gpu")
 
         def report(message: str, where: str | None = None) -> None:
             assert where == urn

@@ -20,6 +20,8 @@ from gpushare_policies.tokens import (
     LAUNCH_TEMPLATE,
     NODE_GROUP,
     SCALING_GROUP,
+    SPOT_FLEET,
+    SPOT_INSTANCE,
 )
 from gpushare_policies.words import Fix
 
@@ -33,7 +35,8 @@ _FIX = Fix(
     "Set `pools.<pool>.capacityType: onDemand` in the stack file, or leave the key out.",
     "Set `capacityType: ON_DEMAND`, or remove `spotPrice`.",
     "Set `capacityType: ON_DEMAND`; remove `instanceMarketOptions` or `spotPrice`; set "
-    "`instancesDistribution.onDemandPercentageAboveBaseCapacity: 100`.",
+    "`instancesDistribution.onDemandPercentageAboveBaseCapacity: 100`; make an aws.ec2.Instance in "
+    "place of a Spot request.",
 )
 _TAKE_OUT = "Take `spot` out of the requirement `karpenter.sh/capacity-type`, or remove that."
 _POOL_FIX = Fix(_FIX.stack_file, _TAKE_OUT, _TAKE_OUT)
@@ -43,6 +46,8 @@ _CAPACITY = "karpenter.sh/capacity-type"
 
 def _is_spot(args: ResourceValidationArgs) -> bool:
     props = args.props
+    if args.resource_type in (SPOT_INSTANCE, SPOT_FLEET):
+        return True
     if args.resource_type == NODE_GROUP:
         return str(read(props, "capacityType") or "").upper() == "SPOT"
     if args.resource_type == LAUNCH_CONFIGURATION:
@@ -120,6 +125,8 @@ SPOT_NOT_IN_PRODUCTION = ResourcePolicy(
                 LAUNCH_TEMPLATE,
                 INSTANCE,
                 LAUNCH_CONFIGURATION,
+                SPOT_INSTANCE,
+                SPOT_FLEET,
             ),
             _spot,
         ),
