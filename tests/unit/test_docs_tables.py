@@ -23,10 +23,11 @@ from eks_gpushare.sharing.karpenter.purchase import bought
 
 if TYPE_CHECKING:
     from eks_gpushare.args import Sharing, Workload
+    from eks_gpushare.args.autoscaling import Window
 
 ROOT = Path(__file__).parents[2]
 QUEUE = "arn:aws:sqs:us-west-2:111122223333:jobs"
-WINDOW = {"start": "0 8 * * 1-5", "end": "0 18 * * 1-5"}
+WINDOW: Window = {"start": "0 8 * * 1-5", "end": "0 18 * * 1-5"}
 WORKSPACE = "arn:aws:aps:us-west-2:111122223333:workspace/ws-1a2b"
 POLICY = "arn:aws:iam::aws:policy/POLICY"
 _RELEASE = re.compile(r"\d\.\d+\.\d+-(\d{8})")

@@ -404,7 +404,12 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
     ),
     ("GPU830", stack(image=f"model@sha256:{'0' * 64}"), []),
     ("GPU830", stack(image=f"model:latest@sha256:{'0' * 64}"), []),
-    ("GPU830", stack(image="model:latest-cuda12"), []),
+    (
+        "GPU830",
+        stack(image="model:latest-cuda12"),
+        [("image", "model:latest-cuda12 is pulled by latest-cuda12.")],
+    ),
+    ("GPU830", stack(image="model:2.1-cuda12"), []),
     # Use
     (
         "GPU832",

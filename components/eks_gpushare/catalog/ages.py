@@ -82,6 +82,13 @@ _TABLES = (
     ),
     Dated(
         "table",
+        "releases in which charts read a value",
+        "data/chart-ages.json",
+        date(2026, 11, 25),
+        "the tags of NVIDIA/k8s-device-plugin and NVIDIA/gpu-operator",
+    ),
+    Dated(
+        "table",
         "fields of kubelet",
         "data/kubelet.json",
         date(2026, 11, 22),

@@ -123,10 +123,10 @@ def _print(
     elif name == "json":
         print_json(document())
     else:
-        from eks_gpushare import __version__
+        from eks_gpushare.cli.version import installed_version
         from eks_gpushare.reports.formats import formatted
 
-        sys.stdout.write(formatted(reports(), name, __version__))
+        sys.stdout.write(formatted(reports(), name, installed_version() or ""))
 
 
 def _write(file: Path, text: str) -> bool:

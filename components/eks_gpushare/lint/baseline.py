@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MOST: Final = 64 * 1024 * 1024
 _VERSION: Final = 1
 _UNREADABLE: Final = "GPU1000"
-_CODE: Final = re.compile(r"GPU\d{3,4}( .*)?", re.DOTALL)
+_CODE: Final = re.compile(r"GPU[0-9]{3,4}( .*)?", re.DOTALL)
 _CONFLICT: Final = re.compile(r"^(<{7}|={7}|>{7})", re.MULTILINE)
 
 

@@ -12,8 +12,8 @@ from eks_gpushare.lint.rules.files import UNREADABLE
 
 ALWAYS: Final = UNREADABLE.id
 """What is told whatever is chosen: of a file that cannot be read nothing else is known."""
-_BEGINNING: Final = re.compile(r"GPU\d{0,3}\*")
-_CODE: Final = re.compile(r"GPU\d")
+_BEGINNING: Final = re.compile(r"GPU[0-9]{0,3}\*")
+_CODE: Final = re.compile(r"GPU[0-9]")
 
 
 class UnknownCodeError(ValueError):

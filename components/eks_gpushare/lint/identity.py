@@ -15,31 +15,34 @@ from eks_gpushare.inventory.values import at
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eks_gpushare.findings.finding import FieldPath
-    from eks_gpushare.lint.report import Placed
+    from eks_gpushare.findings.finding import FieldPath, Finding, Position
+    from eks_gpushare.manifests.document import Document
 
 _LONGEST: Final = 120
 """Characters of a line that are kept."""
-_VARIES: Final = re.compile(r'"[^"]*"|\S*\d\S*')
+_VARIES: Final = re.compile(r'"[^"]*"|\S*[0-9]\S*')
 """What differs between findings of one cause: what was given, numbers, names with numbers."""
 
 
-def identity(placed: Placed, lines: Sequence[str]) -> str:
+def identity(
+    finding: Finding, position: Position | None, document: Document | None, lines: Sequence[str]
+) -> str:
     """What a finding is known by within its file, its code left out.
 
     Args:
-        placed: The finding, with its document.
+        finding: The finding.
+        position: Where it stands.
+        document: Its document.
         lines: Those of the file.
     """
-    finding, document = placed.finding, placed.document
     value = document.value if document is not None else None
     about = object_of(value)
     path = finding.at
     if document is not None and path[: len(document.at)] == document.at:
         path = path[len(document.at) :]
     by_line = finding.path.startswith("line ") or (not about and not path)
-    if by_line and placed.position is not None and placed.position.line <= len(lines):
-        line = " ".join(lines[placed.position.line - 1].split())
+    if by_line and position is not None and position.line <= len(lines):
+        line = " ".join(lines[position.line - 1].split())
         return f"{about} {line[:_LONGEST]}".strip()
     return f"{about} {_named(value, path)}".strip()
 
@@ -57,14 +60,14 @@ def object_of(value: Any) -> str:
     return f"{kind} {f'{space}/' if isinstance(space, str) else ''}{name}".rstrip()
 
 
-def cause(placed: Placed) -> str:
+def cause(finding: Finding, document: Document | None) -> str:
     """What findings of one cause have in common: code and message, less the object's own names."""
-    message = placed.finding.message
-    if placed.document is not None:
-        name = at(placed.document.value, "metadata", "name")
+    message = finding.message
+    if document is not None:
+        name = at(document.value, "metadata", "name")
         if isinstance(name, str) and name:
             message = message.replace(name, "*")
-    return f"{placed.finding.code} {_VARIES.sub('*', message)}"
+    return f"{finding.code} {_VARIES.sub('*', message)}"
 
 
 def _named(value: Any, path: FieldPath) -> str:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 _CHART: Final = "Chart.yaml"
 _LONGEST: Final = 1024
 """Longest text that may be the path of a file."""
-_RELATIVE: Final = re.compile(r'"(?:\$\{path\.module\}/)?(\.{0,2}/?[\w.-]+/[\w./-]*|\.{1,2}/?)"')
+_RELATIVE: Final = re.compile(
+    r'"(?:\$\{path\.module\}/)?(\.{0,2}/?[A-Za-z0-9_.-]+/[A-Za-z0-9_./-]*|\.{1,2}/?)"'
+)
 """A path in a configuration of Terraform: `source = "../modules/eks"`."""
 
 

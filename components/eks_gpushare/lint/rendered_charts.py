@@ -138,7 +138,7 @@ def _is_within(folder: str, folders: Iterable[str]) -> bool:
 def _is_own(given: Mapping[str, str], chart: str) -> bool:
     """Whether there is something to render: templates, and no library of them."""
     above = f"{chart}/templates/" if chart else "templates/"
-    kind = re.search(r"^type:\s*(\w+)", given[posixpath.join(chart, CHART)], re.MULTILINE)
+    kind = re.search(r"^type:\s*([A-Za-z0-9_]+)", given[posixpath.join(chart, CHART)], re.MULTILINE)
     has = any(name.startswith(above) for name in given) or Path(above).is_dir()
     return has and not (kind and kind[1] == _LIBRARY)
 
@@ -340,7 +340,7 @@ class _Lines:
         keys = []
         for line in lines:
             plain = line.strip()
-            found = re.match(r"(- )?[\w./\"'-]+:", plain)
+            found = re.match(r"(- )?[A-Za-z0-9_./\"'-]+:", plain)
             keys.append(found[0] if found else plain)
         return keys
 

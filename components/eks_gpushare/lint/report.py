@@ -40,8 +40,11 @@ class Placed(NamedTuple):
         Args:
             lines: Those of the file.
         """
-        known_by = sys.intern(identity(self, lines))
-        return Placed(self.finding, self.position, None, (), known_by, sys.intern(cause(self)))
+        known_by = identity(self.finding, self.position, self.document, lines)
+        alike = cause(self.finding, self.document)
+        return Placed(
+            self.finding, self.position, None, (), sys.intern(known_by), sys.intern(alike)
+        )
 
     def as_json(self) -> dict[str, Any]:
         """As `lint --json` prints it."""

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Position
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
-    from eks_gpushare.manifests.texts import Texts
     from eks_gpushare.manifests.yaml_text import YamlText
 
 
@@ -21,8 +20,8 @@ class Origin(Protocol):
     def where(self, path: FieldPath) -> tuple[str, Position]:
         """The file and the place of what stands at a path, or of its nearest ancestor."""
 
-    def texts(self, path: FieldPath) -> Texts | None:
-        """The documents of a text that stands at a path; None where there is none."""
+    def texts(self, path: FieldPath) -> Any:
+        """The `Texts` of what stands at a path; None where there is none."""
 
     def first_line(self, path: FieldPath) -> Position | None:
         """Where the first line of a text is written; None where its lines are not known."""

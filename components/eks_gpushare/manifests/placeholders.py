@@ -21,15 +21,15 @@ _ANYWHERE: Final = re.compile(
     | \$\{[A-Za-z_][^{}\n]{0,200}\}         # ${X}, ${X:-1}, ${var.x}
     | \{%.{0,200}?%\} | %\{.{0,200}?\} | <%.{0,200}?%>  # Jinja, Terraform, ERB
     | \[\[.{0,200}?\]\] | \#\{[^{}\n]{1,200}\}    # other delimiters; ${{ }} of Azure's
-    | @@\w[\w.-]*@@ | %%\w[\w.-]*%%
-    | (?<![\w@])@[A-Z][A-Z0-9_]+@     # of autoconf and sed
-    | (?<!\w)__[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*__(?!\w)
+    | @@[A-Za-z0-9_][A-Za-z0-9_.-]*@@ | %%[A-Za-z0-9_][A-Za-z0-9_.-]*%%
+    | (?<![A-Za-z0-9_@])@[A-Z][A-Z0-9_]+@     # of autoconf and sed
+    | (?<![A-Za-z0-9_])__[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*__(?![A-Za-z0-9_])
     | <[A-Za-z$][^<>\n]{0,200}>             # <name of the node>
     """,
     re.VERBOSE,
 )
 _IN_A_WORD: Final = re.compile(
-    r"\$[A-Za-z_]\w*|\$\([A-Za-z_][\w.]*\)|(?<![\w{$])\{[A-Za-z_][\w.-]*\}|%[A-Z][A-Z0-9_]*%"
+    r"\$[A-Za-z_][A-Za-z0-9_]*|\$\([A-Za-z_][A-Za-z0-9_.]*\)|(?<![A-Za-z0-9_{$])\{[A-Za-z_][A-Za-z0-9_.-]*\}|%[A-Z][A-Z0-9_]*%"
 )
 """Of shells, kustomize and batch files. A sentence or a command has them too, and is kept."""
 _WHOLE: Final = re.compile(
@@ -37,7 +37,7 @@ _WHOLE: Final = re.compile(
     \.{2,} | … | \?+ | \*{2,} | [xX]{3,} | -{2,} | _{2,}
     | %[sdv]
     | \S+(?:[ ]\|[ ]\S+)+             # spot | on-demand
-    | [\w./-]+(?:\|[\w./-]+)+
+    | [A-Za-z0-9_./-]+(?:\|[A-Za-z0-9_./-]+)+
     | (?i:todo|tbd|fixme|changeme|replaceme|placeholder|n/a)
     | \S*\.\.\.                       # ami-0123..., Provisioner ...
     | \S+[ ](?:\.\.\.|…)
@@ -56,7 +56,7 @@ _WORDS: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_ALONE: Final = re.compile(r"\{{1,2}[ ]?[A-Za-z_.][\w.-]*[ ]?\}{1,2}")
+_ALONE: Final = re.compile(r"\{{1,2}[ ]?[A-Za-z_.][A-Za-z0-9_.-]*[ ]?\}{1,2}")
 _SIGN: Final = re.compile(r"[{$<%@\[#\ue000]|__")
 """What each of those has one of that may stand anywhere, so that one look tells most texts."""
 _LONGEST_VALUE: Final = 4096
@@ -102,10 +102,11 @@ def is_word(text: str) -> bool:
 _UNREADABLE: Final = re.compile(
     r"""
     (?P<before>(?:^|(?<=[\s,\[]))[ ]{0,80}|(?<=[:=-][ ]))
-    (?P<sign>[\w./-]{0,80}
+    (?P<sign>[A-Za-z0-9_./-]{0,80}
       (?:\{\{[^\n]{0,200}?\}\} | \{%[^\n]{0,200}?%\} | %\{[^\n]{0,200}?\} | <%[^\n]{0,200}?%>
-      | \{[A-Za-z_][\w.-]{0,80}\} | \$\{[^{}\n]{1,200}\} | <[A-Za-z][^<>\n]{0,200}>
-      | @@\w[\w.-]*@@ | @\w[\w.-]*@ | %%\w[\w.-]*%% | %\w+% | %[sdv]\b)
+      | \{[A-Za-z_][A-Za-z0-9_.-]{0,80}\} | \$\{[^{}\n]{1,200}\} | <[A-Za-z][^<>\n]{0,200}>
+      | @@[A-Za-z0-9_][A-Za-z0-9_.-]*@@ | @[A-Za-z0-9_][A-Za-z0-9_.-]*@
+      | %%[A-Za-z0-9_][A-Za-z0-9_.-]*%% | %[A-Za-z0-9_]+% | %[sdv]\b)
     )
     (?P<rest>(?:[^\s,\]}\#:]|:(?=\S))*)
     """,
@@ -117,11 +118,12 @@ _LINE: Final = re.compile(
     re.MULTILINE,
 )
 _MARKS: Final = re.compile(
-    r"\{\{|\{%|%\{|<%|\$\{|\$[A-Z_]{2}|@@\w|@[A-Z][A-Z0-9_]+@|%[sdv]\b|%%?[A-Z]\w*%"
-    r"|(?<![\w$])\{[A-Za-z_][\w.-]*\}|<[A-Za-z][\w .-]*>"
+    r"\{\{|\{%|%\{|<%|\$\{|\$[A-Z_]{2}|@@[A-Za-z0-9_]|@[A-Z][A-Z0-9_]+@|%[sdv]\b|%%?[A-Z][A-Za-z0-9_]*%"
+    r"|(?<![A-Za-z0-9_$])\{[A-Za-z_][A-Za-z0-9_.-]*\}|<[A-Za-z][A-Za-z0-9_ .-]*>"
 )
 _NO_SCALAR: Final = re.compile(
-    r"(?:^\s*(?:- )?|:\s+)(?:%\{|%\w+%|%[sdv]\b|@@?[A-Za-z]\w*@|\{[A-Za-z_][\w.-]*\})"
+    r"(?:^\s*(?:- )?|:\s+)(?:%\{|%[A-Za-z0-9_]+%|%[sdv]\b|@@?[A-Za-z][A-Za-z0-9_]*@"
+    r"|\{[A-Za-z_][A-Za-z0-9_.-]*\})"
     r"|^\s*(?:- )?(?:\$\{|\$[A-Z]|<[A-Za-z%])"
 )
 """Signs that begin what YAML takes for something else, and notices only later."""
@@ -132,7 +134,7 @@ _NEAR: Final = 3
 
 
 _COMMENT: Final = re.compile(r"[ \t]*#[^\n]*|(?:[ \t]*\n)+(?P<indent>[ \t]+)#(?P<said>[^\n]*)")
-_YAML: Final = re.compile(r"[ \t]*(?:- |[\w./\"'-]+:(?:[ \t]|$))")
+_YAML: Final = re.compile(r"[ \t]*(?:- |[A-Za-z0-9_./\"'-]+:(?:[ \t]|$))")
 """What a comment has that keeps a part of the document for later."""
 
 

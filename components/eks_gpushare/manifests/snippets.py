@@ -12,7 +12,9 @@ from eks_gpushare.manifests.texts import Texts, read_texts, unreadable_character
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_VARIABLE: Final = re.compile(r"(?<!\\)\$(?:\{(?P<braced>[A-Za-z_]\w*)\}|(?P<bare>[A-Za-z_]\w*))")
+_VARIABLE: Final = re.compile(
+    r"(?<!\\)\$(?:\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}|(?P<bare>[A-Za-z_][A-Za-z0-9_]*))"
+)
 _RUN: Final = re.compile(r"(?<!\\)\$\([^()\n]*\)|(?<!\\)`[^`\n]*`")
 
 

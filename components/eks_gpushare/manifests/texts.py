@@ -36,8 +36,10 @@ _SKIPPED: Final = re.compile(r"^kind: *[\"']?CustomResourceDefinition\b", re.MUL
 _PAIR: Final = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 """A character beyond the first 65,536, as JSON writes it in two halves."""
 _HEAD: Final = {
-    "apiVersion": re.compile(r"^apiVersion:[ \t]*['\"]?([\w./-]+)['\"]?[ \t]*\r?$", re.MULTILINE),
-    "kind": re.compile(r"^kind:[ \t]*['\"]?(\w+)['\"]?[ \t]*\r?$", re.MULTILINE),
+    "apiVersion": re.compile(
+        r"^apiVersion:[ \t]*['\"]?([A-Za-z0-9_./-]+)['\"]?[ \t]*\r?$", re.MULTILINE
+    ),
+    "kind": re.compile(r"^kind:[ \t]*['\"]?([A-Za-z0-9_]+)['\"]?[ \t]*\r?$", re.MULTILINE),
     "name": re.compile(
         r"^metadata:[ \t]*\r?\n[ ]+name:[ \t]*([a-z0-9.-]+)[ \t]*\r?$", re.MULTILINE
     ),
@@ -125,7 +127,8 @@ def texts_within(document: Document, path: FieldPath) -> Texts | None:
     Of a literal block every line keeps its place; of other texts all is at their key.
     """
     if document.origin is not None:
-        return document.origin.texts(path)
+        inner: Texts | None = document.origin.texts(path)
+        return inner
     outer = document.text
     if outer is None or outer.root is None:
         return None

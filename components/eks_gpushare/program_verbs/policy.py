@@ -24,7 +24,6 @@ from eks_gpushare.program.policies.pack_files import (
     PackFolder,
     preset_file,
 )
-from eks_gpushare.program.recording import PROVIDER_TYPE_PREFIX, STACK_TYPE, ProgramError
 from eks_gpushare.program_verbs.aside import aside
 from eks_gpushare.program_verbs.policy_judge import PackJudge, PolicyUsageError, Verdict
 from eks_gpushare.program_verbs.policy_report import (
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.program.preview import Preview
-    from eks_gpushare.program.recording import Recording
+    from eks_gpushare.program.recording import ProgramError, Recording
     from eks_gpushare.reports.report import Report
 
 
@@ -162,6 +161,7 @@ def _checked(stack: str, options: argparse.Namespace) -> Preview | None:
 def _of_stack(previewed: Preview, judge: PackJudge) -> Verdict | None:
     from eks_gpushare.program.policies.stack_lines import stack_lines
     from eks_gpushare.program.policies.stack_silences import stack_silences
+    from eks_gpushare.program.recording import ProgramError
 
     recording = previewed.recording
     if recording is None or recording.error is not None:
@@ -180,6 +180,8 @@ def _of_stack(previewed: Preview, judge: PackJudge) -> Verdict | None:
 
 
 def _has_resources(recording: Recording) -> bool:
+    from eks_gpushare.program.recording import PROVIDER_TYPE_PREFIX, STACK_TYPE
+
     return any(
         resource.type != STACK_TYPE and not resource.type.startswith(PROVIDER_TYPE_PREFIX)
         for resource in recording.resources

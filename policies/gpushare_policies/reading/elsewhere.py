@@ -38,9 +38,9 @@ _MAKERS = re.compile(
 """Types of CloudFormation that are, or may make, clusters and nodes."""
 _COMMANDS = re.compile(r"command:(?:local|remote):(?:Command|run|CopyToRemote)")
 _TOOLS = re.compile(
-    r"(?<![\w./-])(?:[\w./-]*/)?(?:eksctl|kubectl|helm|helmfile|kustomize|terraform|tofu|pulumi|cdk|"
+    r"(?<![A-Za-z0-9_./-])(?:[A-Za-z0-9_./-]*/)?(?:eksctl|kubectl|helm|helmfile|kustomize|terraform|tofu|pulumi|cdk|"
     r"argocd|flux|ansible(?:-playbook)?|aws\s+(?:\S+\s+)*?(?:eks|ec2|autoscaling|cloudformation|"
-    r"cloudcontrol|batch))(?![\w.-])|\.(?:sh|py|rb|js)\b|(?:curl|wget)\b.*\|\s*\w*sh\b|\bmake\b"
+    r"cloudcontrol|batch))(?![A-Za-z0-9_.-])|\.(?:sh|py|rb|js)\b|(?:curl|wget)\b.*\|\s*[A-Za-z0-9_]*sh\b|\bmake\b"
     r"|\bboto3\b|\bbase64\b|\beval\b"
 )
 """What in a command makes clusters, nodes or objects, or runs what cannot be seen."""

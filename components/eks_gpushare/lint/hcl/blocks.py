@@ -116,7 +116,7 @@ def references(body: Body) -> dict[str, Any]:
 
 
 _REFERENCE: Final = re.compile(
-    r"[A-Za-z_][\w-]*(?:\[[^\[\]]*\])?(?:\.[A-Za-z_][\w-]*(?:\[[^\[\]]*\])?)+"
+    r"[A-Za-z_][A-Za-z0-9_-]*(?:\[[^\[\]]*\])?(?:\.[A-Za-z_][A-Za-z0-9_-]*(?:\[[^\[\]]*\])?)+"
 )
 
 

@@ -130,7 +130,9 @@ def replaced(given: Any, old: str, new: str) -> Any:
     if UNKNOWN in (given, old, new):
         return UNKNOWN
     if len(old) > 1 and old.startswith("/") and old.endswith("/"):
-        return like(given, re.sub(old[1:-1], re.sub(r"\$\{?(\w+)\}?", r"\\g<\1>", new), given))
+        return like(
+            given, re.sub(old[1:-1], re.sub(r"\$\{?([A-Za-z0-9_]+)\}?", r"\\g<\1>", new), given)
+        )
     return like(given, given.replace(old, new))
 
 
@@ -139,7 +141,7 @@ def string_of(given: Any) -> Any:
     return given if given is None or isinstance(given, str) else written(given)
 
 
-_VERB: Final = re.compile(r"%(?:\[(\d+)\])?([-+# 0]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])")
+_VERB: Final = re.compile(r"%(?:\[([0-9]+)\])?([-+# 0]*)([0-9]+)?(?:\.([0-9]+))?([a-zA-Z%])")
 
 
 def formatted(pattern: str, *given: Any) -> Any:

@@ -193,7 +193,9 @@ _WHOLE: Final[Mapping[str, Callable[..., Any]]] = {
     "strrev": lambda given: given[::-1],
     "substr": texts.part_of,
     "sum": lambda given: sum(_numbers(given)),
-    "title": lambda given: re.sub(r"(?<!\w)\w", lambda found: found[0].upper(), given),
+    "title": lambda given: re.sub(
+        r"(?<![A-Za-z0-9_])[A-Za-z0-9_]", lambda found: found[0].upper(), given
+    ),
     "tobool": _to_bool,
     "tonumber": _to_number,
     "transpose": collections.transposed,

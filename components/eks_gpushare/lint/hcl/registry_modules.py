@@ -58,7 +58,7 @@ def made_by(call: MadeResource) -> Iterator[MadeResource]:
 
 
 def _major(version: str) -> int | None:
-    found = re.search(r"(\d+)(?:\.\d+)*", version.rpartition("ref=")[2])
+    found = re.search(r"([0-9]+)(?:\.[0-9]+)*", version.rpartition("ref=")[2])
     return int(found[1]) if found else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.hcl.values import GAP, Place, Text, files_in, truth, written
@@ -15,12 +15,21 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from eks_gpushare.lint.hcl.evaluating import Evaluation
     from eks_gpushare.lint.hcl.syntax import HclText
 
 _PARTS: Final = frozenset(("template_interpolation", "template_directive"))
 _MARKS: Final = ("_intro", "_start", "_end")
 """How kinds of nodes end that open, part and close what a directive spans."""
+
+
+class Evaluates(Protocol):
+    """Computes the expressions that stand in a template."""
+
+    def value(self, node: Node) -> Any:
+        """The value of an expression; `UNKNOWN` where it is not known."""
+
+    def rounds(self, intro: Node) -> Iterator[Evaluates] | None:
+        """An evaluation for each round of a `for`; None where they are not known."""
 
 
 class Piece(NamedTuple):
@@ -36,7 +45,7 @@ class Piece(NamedTuple):
 _UNKNOWN: Final = Piece("", None, UNKNOWN, is_value=True)
 
 
-def pieces_of(node: Node, source: HclText, evaluation: Evaluation) -> list[Piece]:
+def pieces_of(node: Node, source: HclText, evaluation: Evaluates) -> list[Piece]:
     """The parts of a template, with those of its directives."""
     children = list(node.children)
     if node.type == "quoted_template":
@@ -164,7 +173,7 @@ def _text(source: HclText, start: int, end: int) -> str:
 
 
 def _between(
-    nodes: Sequence[Node], start: int, end: int, literals: _Literals, evaluation: Evaluation
+    nodes: Sequence[Node], start: int, end: int, literals: _Literals, evaluation: Evaluates
 ) -> Iterator[Piece]:
     """The text from one place to another, with what interrupts it."""
     at = start
@@ -177,7 +186,7 @@ def _between(
     yield from literals.between(at, end)
 
 
-def _part(node: Node, literals: _Literals, evaluation: Evaluation) -> Iterator[Piece]:
+def _part(node: Node, literals: _Literals, evaluation: Evaluates) -> Iterator[Piece]:
     if node.type == "template_interpolation":
         inner = next((child for child in node.children if child.type == "expression"), None)
         value = UNKNOWN if inner is None else evaluation.value(inner)
@@ -201,7 +210,7 @@ def _part(node: Node, literals: _Literals, evaluation: Evaluation) -> Iterator[P
 
 
 def _if(
-    node: Node, sections: Sequence[tuple[Node, Node]], literals: _Literals, evaluation: Evaluation
+    node: Node, sections: Sequence[tuple[Node, Node]], literals: _Literals, evaluation: Evaluates
 ) -> Iterator[Piece]:
     asked = next((e for e in sections[0][0].children if e.type == "expression"), None)
     decided = truth(UNKNOWN if asked is None else evaluation.value(asked))

@@ -170,7 +170,7 @@ def written(value: Any) -> Any:
     return UNKNOWN
 
 
-_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
 def number(value: Any) -> Any:

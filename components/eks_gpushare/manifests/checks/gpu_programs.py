@@ -226,7 +226,7 @@ def _split_over(container: _Container, server: _Server) -> int | None:
     product, said = 1, False
     for flag in server.flags:
         for found in re.finditer(rf"(?:^|\s){flag}(?:=|\s+)(\S+)", container.line):
-            if not found[1].isdecimal():
+            if not (found[1].isascii() and found[1].isdecimal()):
                 return None
             product, said = product * int(found[1]), True
     if not said and (server.finds or not _is_whole(container, server)):

@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 _SCALERS: Final = ("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler")
 _TAKES_OVER: Final = "scaledobject.keda.sh/transfer-hpa-ownership"
-_OF_PODS: Final = re.compile(r"(?:vllm[:_]|sglang[:_]|tgi_|nv_|DCGM_FI_|container_)\w*")
+_OF_PODS: Final = re.compile(r"(?:vllm[:_]|sglang[:_]|tgi_|nv_|DCGM_FI_|container_)[A-Za-z0-9_]*")
 """Metrics of the servers themselves, of their containers, and of the GPUs that they hold."""
 _SELECTED: Final = re.compile(r"([A-Za-z_:][A-Za-z0-9_:]*)\s*[{\[]")
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 _UTILISATION: Final = re.compile(r"DCGM_FI_DEV_(?:GPU|MEM_COPY|ENC|DEC)_UTIL")
 _UNDERSCORE: Final = re.compile(
     r"\bvllm_((?:num_requests_(?:running|waiting|swapped)|(?:gpu|cpu|kv)_cache_usage_perc"
-    r"|(?:prompt|generation)_tokens_total|time_to_first_token_seconds\w*"
-    r"|e2e_request_latency_seconds\w*|request_\w+))"
+    r"|(?:prompt|generation)_tokens_total|time_to_first_token_seconds[A-Za-z0-9_]*"
+    r"|e2e_request_latency_seconds[A-Za-z0-9_]*|request_[A-Za-z0-9_]+))"
 )
 _RESOURCES: Final = ("cpu", "memory")
 _SURGE: Final = "25%"
@@ -225,7 +225,7 @@ def _of(given: Any, replicas: int, rounded: Any) -> int | None:
     value = str(text(_SURGE if given is None else given))
     percent = value.endswith("%")
     digits = value.removesuffix("%")
-    if not digits.isdecimal():
+    if not (digits.isascii() and digits.isdecimal()):
         return None
     return int(rounded(int(digits) * replicas / 100)) if percent else int(digits)
 

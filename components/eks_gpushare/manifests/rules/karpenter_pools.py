@@ -216,7 +216,11 @@ def _meant(key: Any, operator: Any, value: Any, names: Collection[str]) -> str:
     if key == _GPU_NAME and operator == "In" and isinstance(value, str):
         plain = given.lower().removeprefix("nvidia-").removeprefix("tesla-")
         return plain if plain in names and given != plain else ""
-    if key == _GPU_MEMORY and given.isdecimal() and 0 < int(given) < _LEAST_MIB:
+    if (
+        key == _GPU_MEMORY
+        and (given.isascii() and given.isdecimal())
+        and 0 < int(given) < _LEAST_MIB
+    ):
         return f"{int(given) * 1024}: the memory of a GPU is told in MiB"
     return ""
 
