@@ -305,6 +305,27 @@ def _of_kubernetes() -> dict[str, dict[str, Any]]:
             "metadata": metadata,
             "spec": {"minReplicaCount": 0.0, "maxReplicaCount": 8.0},
         },
+        "kubernetes:keda.sh/v1:ScaledJob": {
+            "metadata": metadata,
+            "spec": {"maxReplicaCount": 8.0},
+        },
+        "kubernetes:storage.k8s.io/v1:StorageClass": {
+            "metadata": {"name": "fast"},
+            "provisioner": "ebs.csi.aws.com",
+            "parameters": {"type": "gp3", "encrypted": "true"},
+        },
+        "kubernetes:argoproj.io/v1:Application": {
+            "metadata": metadata,
+            "spec": {"source": {"chart": "app", "targetRevision": "1.2.3"}},
+        },
+        "kubernetes:argoproj.io/v1:ApplicationSet": {
+            "metadata": metadata,
+            "spec": {"template": {"spec": {"source": {"path": "apps", "targetRevision": "main"}}}},
+        },
+        "kubernetes:helm.toolkit.fluxcd.io/v1:HelmRelease": {
+            "metadata": metadata,
+            "spec": {"chart": {"spec": {"chart": "app", "version": "1.2.3"}}},
+        },
         "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass": {
             "metadata": {"name": "gpu"},
             "spec": {"amiSelectorTerms": [{"alias": "al2023@v20260930"}], "userData": "#!/bin/sh"},
@@ -374,7 +395,8 @@ def valid() -> Callable[[str], dict[str, Any]]:
 def violations() -> Callable[..., list[str]]:
     """`violations(rule, token, props)` runs a resource rule and returns its messages.
 
-    The resource is called `gpu`, in the stack `prod` unless another is given.
+    The resource is called `gpu`, in the stack `prod` unless another is given; requests for Spot
+    are in `dev`, for nothing makes them right in production.
     """
 
     def run(
@@ -383,10 +405,11 @@ def violations() -> Callable[..., list[str]]:
         props: dict[str, Any],
         *,
         config: Mapping[str, Any] | None = None,
-        stack: str = "prod",
+        stack: str | None = None,
     ) -> list[str]:
         found: list[str] = []
-        urn = _urn(stack, token, "gpu")
+        usual = "dev" if token in (SPOT_INSTANCE, SPOT_FLEET) else "prod"
+        urn = _urn(stack or usual, token, "gpu")
 
         def report(message: str, where: str | None = None) -> None:
             assert where == urn

@@ -19,23 +19,28 @@ CASES: dict[str, dict[str, dict[str, Any]]] = yaml.safe_load(
 )
 
 
-def _resource(given: dict[str, Any], name: str) -> Resource:
+def _resource(given: dict[str, Any], name: str, stack: str) -> Resource:
     token = given.get("t") or f"kubernetes:{given['k']}"
     props = given.get("props")
     if props is None:
         props = {"metadata": {"name": "x", "namespace": "team"}, "spec": given["spec"]}
     types = f"{given['below']}${token}" if "below" in given else token
-    urn = f"urn:pulumi:dev::p::{types}::{name}"
+    urn = f"urn:pulumi:{stack}::p::{types}::{name}"
     return Resource(urn, token, name, inputs=props, outputs=props)
 
 
 def _said(given: dict[str, Any]) -> list[tuple[str, str]]:
     """Policies with the levels at which they say something of a stack of these."""
-    root = Resource(f"urn:pulumi:dev::p::{STACK_TYPE}::p-dev", STACK_TYPE, "p-dev", custom=False)
+    stack = given.get("stack", "dev")
+    called = f"p-{stack}"
+    root = Resource(
+        f"urn:pulumi:{stack}::p::{STACK_TYPE}::{called}", STACK_TYPE, called, custom=False
+    )
     resources = [
-        _resource(one, str(number)) for number, one in enumerate((*given.get("also", ()), given))
+        _resource(one, str(number), stack)
+        for number, one in enumerate((*given.get("also", ()), given))
     ]
-    found = run_pack(POLICIES, Recording("p", "dev", resources=[root, *resources]))
+    found = run_pack(POLICIES, Recording("p", stack, resources=[root, *resources]))
     return [(each.policy, each.level) for each in found]
 
 

@@ -30,6 +30,7 @@ class Pod:
     containers: tuple[Container, ...]
     unknown: tuple[str, ...]
     """Lists of containers that are not known."""
+    annotations: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def pods_of(each: KubernetesObject) -> Iterator[Pod]:
             for index, body in mappings(listed):
                 name = text(body.get("name"), str(index))
                 found.append(Container(str(index) if name is UNKNOWN else str(name), body))
-        yield Pod(spec, tuple(found), tuple(unknown))
+        yield Pod(spec, tuple(found), tuple(unknown), at(template.metadata, "annotations"))
 
 
 def unknown_of(pod: Pod) -> Iterator[Unjudged]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import yaml
+
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.plain import items
@@ -31,6 +33,8 @@ _WITH_IMAGE = (
     *("volumeMounts", "ports", "imagePullPolicy"),
 )
 _IN_PARTS = ("repository", "version", "tag")
+_IN_TEXT = ("podSpecPatch", "manifest")
+"""Where Argo Workflows has the patch of a pod, or an object that a step makes, as YAML or JSON."""
 _NEVER = ("status", "metadata", "openAPIV3Schema")
 
 
@@ -69,7 +73,7 @@ def pods_in(value: Any, path: FieldPath = ()) -> Iterator[FoundPod]:
         taken = False
     for key, inner in value.items():
         if key not in _NEVER and not (taken and key == "spec"):
-            yield from pods_in(inner, (*path, key))
+            yield from pods_in(_written(key, inner), (*path, key))
     if taken:
         # A workflow's spec is a pod's in part, and has the templates of its steps.
         yield from _below(spec, (*path, "spec"))
@@ -78,7 +82,17 @@ def pods_in(value: Any, path: FieldPath = ()) -> Iterator[FoundPod]:
 def _below(spec: Any, path: FieldPath) -> Iterator[FoundPod]:
     for key, inner in spec.items():
         if key not in (*_NEVER, *_LISTS, *_ONE, *_BESIDE, "volumes"):
-            yield from pods_in(inner, (*path, key))
+            yield from pods_in(_written(key, inner), (*path, key))
+
+
+def _written(key: str, given: Any) -> Any:
+    """What is written out in the text of a workflow; the text itself where it is something else."""
+    if key not in _IN_TEXT or not isinstance(given, str):
+        return given
+    try:
+        return yaml.safe_load(given)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return given  # a template, of which an expression makes an object later
 
 
 def _pod(given: Mapping[str, Any]) -> Mapping[str, Any] | None:

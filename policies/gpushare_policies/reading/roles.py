@@ -88,12 +88,12 @@ class StackRoles:
     def of_nodes(self) -> Iterator[PolicyResource]:
         """The roles of nodes: their policy, or what lets nodes join, tells.
 
-        A node group names them, or an access entry of a type for nodes, as Karpenter's need one.
+        A node group names them, a node class of Karpenter, or an access entry of a type for nodes.
         """
-        naming = [(one, key) for one in self.resources if (key := _naming_nodes(one))]
-        naming += [(profile, "role") for profile in self._profiles_of_nodes()]
-        named = {urn for one, key in naming for urn in used_by(one, key)}
-        called = {peek(one.props, key) for one, key in naming} - {None}
+        naming = [(one, path) for one in self.resources if (path := _naming_nodes(one))]
+        naming += [(profile, ("role",)) for profile in self._profiles_of_nodes()]
+        named = {urn for one, path in naming for urn in used_by(one, path[0])}
+        called = {peek(one.props, *path) for one, path in naming} - {None}
         for role in self.roles:
             if (
                 role.urn in named
@@ -243,13 +243,15 @@ def _joins(props: Any) -> bool:
     return False
 
 
-def _naming_nodes(resource: PolicyResource) -> str:
+def _naming_nodes(resource: PolicyResource) -> tuple[str, ...]:
     """The property by which a resource names the role of nodes; empty if it names none."""
     if resource.resource_type == NODE_GROUP:
-        return "nodeRoleArn"
+        return ("nodeRoleArn",)
+    if resource.resource_type == NODE_CLASS:
+        return "spec", "role"
     is_entry = resource.resource_type == ACCESS_ENTRY
     of_nodes = is_entry and str(peek(resource.props, "type")) in _ENTRIES
-    return "principalArn" if of_nodes else ""
+    return ("principalArn",) if of_nodes else ()
 
 
 def names_of(role: PolicyResource) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog import gpu_instance_types
@@ -73,6 +74,16 @@ INPUT_LABELS: Final = (
 """Labels of NVIDIA's that people set, and charts read; or how they begin."""
 _RESOURCE_LIKE = ("nvidia.com/gpu", "nvidia.com/gpu.shared")
 _CHOOSING = ("karpenter.k8s.aws/instance-", "eks.amazonaws.com/instance-")
+_OF_TYPES: Final = (
+    *("category", "family", "generation", "size", "hypervisor", "tenancy", "local-nvme"),
+    *("cpu", "cpu-manufacturer", "cpu-sustained-clock-speed-mhz", "memory", "capability-flex"),
+    *("ebs-bandwidth", "network-bandwidth", "encryption-in-transit-supported"),
+    *("gpu-name", "gpu-manufacturer", "gpu-count", "gpu-memory"),
+    *("accelerator-name", "accelerator-manufacturer", "accelerator-count"),
+)
+"""What follows the prefix of labels by which types are chosen: `WellKnownLabels` of
+`pkg/apis/v1/labels.go` of aws/karpenter-provider-aws. Later releases may add to them, so that only
+what is close to one of these is misspelt."""
 _MISPLACED = {
     Misplaced.STAYS: (
         "{key} is a taint of the pool too, which stays.",
@@ -250,6 +261,24 @@ def _requirement(
             f"{_INSTEAD} Of a product, karpenter.k8s.aws/instance-gpu-name In [a10g] says the "
             "same.",
         )
+    elif meant := _label_meant(key):
+        yield Problem(
+            UNSET_LABEL,
+            source,
+            (*place, "key"),
+            f"The requirement {key} {operator} chooses no instance type: no type has such a label.",
+            f"Write {meant}.",
+        )
+
+
+def _label_meant(key: str) -> str:
+    """The label of types that a misspelt one stands for; empty for labels that are not known."""
+    for prefix in _CHOOSING:
+        name = key.removeprefix(prefix)
+        if key.startswith(prefix) and name not in _OF_TYPES:
+            close = difflib.get_close_matches(name, _OF_TYPES, n=1, cutoff=0.85)
+            return f"{prefix}{close[0]}" if close else ""
+    return ""
 
 
 def resource_name(key: str) -> bool:

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _KEDA_DEFAULT = 100
-"""`maxReplicaCount` where a ScaledObject has none: https://keda.sh/docs/2.18/reference/scaledobject-spec/"""
+"""`maxReplicaCount` where a ScaledObject or a ScaledJob has none:
+https://keda.sh/docs/2.18/reference/scaledobject-spec/ and .../scaledjob-spec/"""
 
 MOST_REPLICAS = number(
     "mostReplicas", 100, "Most pods that an autoscaler may make of one workload.", minimum=1
 )
 
-_SET_MOST = "Set `maxReplicaCount` of the ScaledObject, or `maxReplicas` of the autoscaler."
+_SET_MOST = (
+    "Set `maxReplicaCount` of the ScaledObject or ScaledJob, or `maxReplicas` of the autoscaler."
+)
 _BOUND = Fix("Set `workloads.<workload>.replicas.max` in the stack file.", _SET_MOST, _SET_MOST)
 
 
@@ -76,6 +79,7 @@ AUTOSCALERS_BOUNDED = ResourcePolicy(
     checks=ObjectChecks(
         {
             Kind("keda.sh", "ScaledObject"): _scaled_object,
+            Kind("keda.sh", "ScaledJob"): _scaled_object,
             Kind("autoscaling", "HorizontalPodAutoscaler"): _autoscaler,
         }
     ),

@@ -50,7 +50,10 @@ _RIGHTS = Fix(
 )
 
 
-_ADMIN = re.compile(r".*:aws:policy/(job-function/)?AdministratorAccess(-[A-Za-z-]+)?")
+_ADMIN = re.compile(
+    r".*:aws:policy/(job-function/)?(AdministratorAccess(-[A-Za-z-]+)?|IAMFullAccess|PowerUserAccess)"
+)
+"""By the second its holder is an administrator; the third is every service but IAM."""
 _OF_THE_CLUSTER = frozenset(("eks.amazonaws.com", "pods.eks.amazonaws.com"))
 """Services that take roles for a cluster and for its pods."""
 _ATTACH = "Attach a policy that names what is needed."

@@ -25,7 +25,10 @@ _KEY = Fix(
 def _secrets(args: ResourceValidationArgs) -> Iterator[str]:
     name = name_of(args.urn)
     path = ("encryptionConfig", "provider", "keyArn")
-    if not given(args.props, *path) or peek(args.props, *path) == "":
+    key = str(peek(args.props, *path) or "")
+    # Keys of AWS itself have reserved names:
+    # https://docs.aws.amazon.com/kms/latest/developerguide/alias-about.html
+    if not given(args.props, *path) or peek(args.props, *path) == "" or ":alias/aws/" in key:
         yield (
             f"The secrets of {name} are encrypted with no KMS key of yours. They must be, so that "
             f"you decide who may decrypt. {_KEY.of(args.urn)}"

@@ -20,6 +20,8 @@ from gpushare_policies.tokens import (
     LAUNCH_TEMPLATE,
     NODE_GROUP,
     SCALING_GROUP,
+    SPOT_FLEET,
+    SPOT_INSTANCE,
 )
 from gpushare_policies.words import Fix
 
@@ -35,6 +37,9 @@ _FIX = Fix(
     "Set `capacityType: ON_DEMAND`; remove `instanceMarketOptions` or `spotPrice`; set "
     "`instancesDistribution.onDemandPercentageAboveBaseCapacity: 100`.",
 )
+_INSTANCE = "Make an aws.ec2.Instance or an Auto Scaling group in its place."
+_REQUEST_FIX = Fix(_FIX.stack_file, _INSTANCE, _INSTANCE)
+_REQUESTS = (SPOT_INSTANCE, SPOT_FLEET)
 _TAKE_OUT = "Take `spot` out of the requirement `karpenter.sh/capacity-type`, or remove that."
 _POOL_FIX = Fix(_FIX.stack_file, _TAKE_OUT, _TAKE_OUT)
 _ALL = 100
@@ -43,6 +48,8 @@ _CAPACITY = "karpenter.sh/capacity-type"
 
 def _is_spot(args: ResourceValidationArgs) -> bool:
     props = args.props
+    if args.resource_type in _REQUESTS:
+        return True
     if args.resource_type == NODE_GROUP:
         return str(read(props, "capacityType") or "").upper() == "SPOT"
     if args.resource_type == LAUNCH_CONFIGURATION:
@@ -64,7 +71,8 @@ def _is_spot(args: ResourceValidationArgs) -> bool:
 def _spot(args: ResourceValidationArgs) -> Iterator[str]:
     if is_among(STEADY_STACKS.of(args), args.urn) and _is_spot(args):
         kind = args.resource_type.rpartition(":")[2]
-        yield _said(f"The {kind} {args.name}", args, _FIX)
+        fix = _REQUEST_FIX if args.resource_type in _REQUESTS else _FIX
+        yield _said(f"The {kind} {args.name}", args, fix)
 
 
 def _said(opening: str, args: ResourceValidationArgs, fix: Fix) -> str:
@@ -120,6 +128,7 @@ SPOT_NOT_IN_PRODUCTION = ResourcePolicy(
                 LAUNCH_TEMPLATE,
                 INSTANCE,
                 LAUNCH_CONFIGURATION,
+                *_REQUESTS,
             ),
             _spot,
         ),

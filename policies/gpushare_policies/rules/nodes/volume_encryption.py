@@ -16,6 +16,7 @@ from gpushare_policies.reading.launches import Launch, launch_of, on_launches
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
+from gpushare_policies.reading.storage import STORAGE_CLASS, ebs_parameter, makes_ebs
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged, security_hub
 from gpushare_policies.tokens import ENCRYPTION_BY_DEFAULT, LAUNCH_TEMPLATE, NODE_GROUP, VOLUME
@@ -43,6 +44,12 @@ _OF_IMAGES = replace(
 )
 _SET_CLASS = "Set `spec.blockDeviceMappings[].ebs.encrypted: true` of the EC2NodeClass."
 _OF_CLASSES = Fix(ALWAYS, _SET_CLASS, _SET_CLASS)
+
+_SET_PARAMETER = (
+    'Set `parameters.encrypted: "true"` of the StorageClass; a class cannot be changed, so make '
+    "another beside it."
+)
+_OF_STORAGE = Fix(_SET_PARAMETER, _SET_PARAMETER, _SET_PARAMETER)
 
 
 def _fix(launch: Launch) -> Fix:
@@ -80,6 +87,19 @@ def _volume(args: ResourceValidationArgs) -> Iterator[str]:
         yield (
             f"The volume {args.name} has encrypted {format_value(encrypted)}. It must be true. "
             f"Set `encrypted: true`; an existing volume is encrypted by way of a snapshot."
+        )
+
+
+def _storage_class(subject: Subject) -> Iterator[str | Unjudged]:
+    encrypted = ebs_parameter(subject.object, "encrypted")
+    if encrypted is UNKNOWN:
+        yield Unjudged("parameters")
+    elif makes_ebs(subject.object) and str(encrypted).lower() != "true":
+        found = "no `encrypted`" if encrypted is None else f"encrypted {format_value(encrypted)}"
+        yield (
+            f"{subject.opening} has {found}, so that its volumes are encrypted only where the AWS "
+            f"account encrypts by default. They must be, whatever the account does. "
+            f"{_OF_STORAGE.of(subject.args.urn)}"
         )
 
 
@@ -170,12 +190,15 @@ _CONTROL = security_hub("EC2.7", "EBS volumes are encrypted by default.")
 VOLUMES_ENCRYPTED = ResourcePolicy(
     "volumes-encrypted",
     "EBS volumes must be encrypted.",
-    checks={
-        **on_launches(_volumes),
-        NODE_GROUP: _node_group,
-        VOLUME: _volume,
-        ENCRYPTION_BY_DEFAULT: _by_default,
-    },
+    checks=ObjectChecks(
+        {STORAGE_CLASS: _storage_class},
+        {
+            **on_launches(_volumes),
+            NODE_GROUP: _node_group,
+            VOLUME: _volume,
+            ENCRYPTION_BY_DEFAULT: _by_default,
+        },
+    ),
     unseen="launch templates of other stacks, and whether the account encrypts by default.",
     severity=Severity.HIGH,
     framework=_CONTROL,

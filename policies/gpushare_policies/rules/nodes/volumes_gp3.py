@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
+from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.props import read
 from gpushare_policies.reading.launches import launch_of, on_launches
-from gpushare_policies.rule import ResourcePolicy
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
+from gpushare_policies.reading.storage import STORAGE_CLASS, ebs_parameter
+from gpushare_policies.rule import ResourcePolicy, Unjudged
 from gpushare_policies.tokens import VOLUME
 from gpushare_policies.words import Fix
 
@@ -48,10 +51,18 @@ def _volume(args: ResourceValidationArgs) -> Iterator[str]:
         yield _message(args, f"The volume {args.name}", kind)
 
 
+def _class(subject: Subject) -> Iterator[str | Unjudged]:
+    kind = ebs_parameter(subject.object, "type")
+    if kind is UNKNOWN:
+        yield Unjudged("parameters")
+    elif str(kind).lower() in _SLOW:
+        yield _message(subject.args, f"A volume of {subject.title}", kind)
+
+
 VOLUMES_GP3 = ResourcePolicy(
     "volumes-gp3",
     "Volumes must be of a type of today.",
-    checks={**on_launches(_launched), VOLUME: _volume},
+    checks=ObjectChecks({STORAGE_CLASS: _class}, {**on_launches(_launched), VOLUME: _volume}),
     level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,
     fix=_FIX,

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import ResourceValidationArgs, Severity
 
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.props import format_value, given, read
-from gpushare_policies.rule import ResourcePolicy
+from gpushare_policies.reading.objects import Kind
+from gpushare_policies.reading.on_objects import ObjectChecks, Subject
+from gpushare_policies.reading.plain import mappings
+from gpushare_policies.rule import ResourcePolicy, Unjudged
 from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix
 
@@ -47,17 +53,60 @@ def _version(args: ResourceValidationArgs) -> Iterator[str]:
         return
     version = read(args.props, "version")
     if version is None or not _EXACT.fullmatch(str(version)):
-        yield (
-            f"The chart {read(args.props, 'chart')} of {args.name} has the version "
-            f"{format_value(version)}. It must be one exact version such as 0.20.0, no range, or "
-            f"the next run installs another chart. {_PINNED.of(args.urn)}"
-        )
+        yield _unpinned(str(read(args.props, "chart")), args.name, version, args.urn)
 
+
+def _application(subject: Subject) -> Iterator[str | Unjudged]:
+    """Of Argo CD, which takes a chart of a repository of charts, or a folder of Git."""
+    spec = at(subject.object.body, "spec")
+    for _, source in ((0, at(spec, "source")), *mappings(at(spec, "sources"))):
+        if at(source, "chart") is not None:
+            yield from _asked(subject, at(source, "chart"), at(source, "targetRevision"))
+
+
+def _application_set(subject: Subject) -> Iterator[str | Unjudged]:
+    template = at(subject.object.body, "spec", "template")
+    if isinstance(template, dict):
+        yield from _application(replace(subject, object=replace(subject.object, body=template)))
+
+
+def _helm_release(subject: Subject) -> Iterator[str | Unjudged]:
+    """Of Flux; a chart out of Git or of a bucket has the version that stands there."""
+    spec = at(subject.object.body, "spec", "chart", "spec")
+    if at(spec, "sourceRef", "kind") in (None, "HelmRepository") and at(spec, "chart") is not None:
+        yield from _asked(subject, at(spec, "chart"), at(spec, "version"))
+
+
+def _asked(subject: Subject, chart: Any, version: Any) -> Iterator[str | Unjudged]:
+    if UNKNOWN in (chart, version):
+        yield Unjudged("the version of a chart")
+    elif subject.object.patch or "{{" in str(version):
+        return  # the rest is in the cluster, or of a template's parameters
+    elif version is None or not _EXACT.fullmatch(str(version)):
+        yield _unpinned(str(chart), subject.title, version, subject.args.urn)
+
+
+def _unpinned(chart: str, where: str, version: object, urn: str) -> str:
+    return (
+        f"The chart {chart} of {where} has the version {format_value(version)}. It must be one "
+        f"exact version such as 0.20.0, no range, or the next run installs another chart. "
+        f"{_PINNED.of(urn)}"
+    )
+
+
+_ARGO = "argoproj.io"
 
 CHART_VERSIONS_PINNED = ResourcePolicy(
     "chart-versions-pinned",
     "Helm charts must be pinned to one exact version.",
-    checks={RELEASE: _version, CHART_V4: _version},
+    checks=ObjectChecks(
+        {
+            Kind(_ARGO, "Application"): _application,
+            Kind(_ARGO, "ApplicationSet"): _application_set,
+            Kind("helm.toolkit.fluxcd.io", "HelmRelease"): _helm_release,
+        },
+        {RELEASE: _version, CHART_V4: _version},
+    ),
     severity=Severity.MEDIUM,
     fix=_PINNED,
 )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pulumi_policy import PolicyComplianceFramework, Severity
+from pulumi_policy import PolicyComplianceFramework, ResourceValidationArgs, Severity
 
 from eks_gpushare.facts.images import moving_tag
 from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.charts import charts_of
 from gpushare_policies.reading.containers import Container, on_pods, pods_of, unknown_of
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.rule import ResourcePolicy, Setting, Unjudged, is_among
+from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
 
 DIGEST_STACKS: Setting[tuple[str, ...]] = Setting(
     "digestStacks",
@@ -61,10 +65,43 @@ def _image(subject: Subject, container: Container) -> Iterator[str | Unjudged]:
         )
 
 
+def _chart(args: ResourceValidationArgs) -> Iterator[str]:
+    """Tags that values give; a chart has its own where they give none."""
+    for chart in charts_of(args.props):
+        for path, image in _images_in(chart.values, chart.path):
+            tag = moving_tag(image)
+            if tag:
+                yield (
+                    f"`{'.'.join(map(str, path))}` of {args.name} names the image {image}, with "
+                    f"the tag {tag}. It must be one version, or the next pod runs another "
+                    f"program. {_PINNED.of(args.urn)}"
+                )
+
+
+def _images_in(values: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
+    """Images that stand in the values of a chart, as charts have them: whole, or in parts."""
+    if isinstance(values, list):
+        for index, inner in enumerate(values):
+            yield from _images_in(inner, (*path, index))
+    if not isinstance(values, dict):
+        return
+    tag = values.get("tag")
+    name = next((values[key] for key in ("repository", "name") if key in values), "")
+    in_parts = "repository" in values or (path and str(path[-1]).lower().endswith("image"))
+    by_digest = "@sha256:" in str(tag) or values.get("digest") or values.get("sha")
+    if isinstance(tag, str) and tag and in_parts and not by_digest:
+        yield path, f"{name or 'image'}:{tag}"
+    for key, inner in values.items():
+        if key == "image" and isinstance(inner, str):
+            yield (*path, key), inner
+        else:
+            yield from _images_in(inner, (*path, key))
+
+
 IMAGES_PINNED = ResourcePolicy(
     "images-pinned",
     "Containers must run images of one version.",
-    checks=ObjectChecks(on_pods(_images), theirs=_images),
+    checks=ObjectChecks(on_pods(_images), {RELEASE: _chart, CHART_V4: _chart}, theirs=_images),
     severity=Severity.MEDIUM,
     framework=PolicyComplianceFramework(
         "NSA/CISA Kubernetes Hardening Guidance", "1.2", "Pod security", "Images are known."

@@ -32,6 +32,8 @@ _MIGHTY = frozenset(
 https://kubernetes.io/docs/concepts/security/rbac-good-practices/ (2026-11-25)."""
 _TELLING = frozenset(("secrets", "pods/exec", "nodes/proxy"))
 """The same within one namespace."""
+_INSIDE = frozenset(("pods/exec", "pods/attach", "pods/ephemeralcontainers", "*/exec", "*/attach"))
+_HOOKS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 _RAISING = frozenset(("escalate", "bind", "impersonate"))
 _READS = frozenset(("get", "list", "watch"))
 
@@ -59,6 +61,8 @@ def _role(subject: Subject) -> Iterator[str | Unjudged]:
 def _wide(rule: Mapping[str, Any], *, everywhere: bool) -> Any:
     """What a rule allows that is too much; `UNKNOWN` where that may still turn out."""
     groups, resources, verbs = (rule.get(key) for key in ("apiGroups", "resources", "verbs"))
+    if _ALL in items(rule.get("nonResourceURLs")):
+        return "every path of the API server"
     everything, anyhow = _ALL in items(resources), _ALL in items(verbs)
     if (everything or anyhow) and _is_own(groups):
         return ""
@@ -87,15 +91,30 @@ def _raising(
     """Rights by which their owner gets others; empty if there are none."""
     if raising := sorted(_RAISING.intersection(verbs)):
         return f"{' and '.join(raising)} on {', '.join(named) or 'anything'}"
-    if any(name.startswith("nodes/proxy") for name in named):
+    if not {"nodes/proxy", "*/proxy"}.isdisjoint(named):
         return "nodes/proxy, by which commands run in every pod"
     reads = _READS.intersection(verbs)
     unnamed = not items(rule.get("resourceNames"))
     if everywhere and "secrets" in named and reads and unnamed:
         return f"{' and '.join(sorted(reads))} on the secrets of every namespace"
     made = {"create", _ALL}.intersection(verbs)
-    if made and "serviceaccounts/token" in named and unnamed:
+    if made and unnamed and not {"serviceaccounts/token", "*/token"}.isdisjoint(named):
         return "create on serviceaccounts/token, and so every service account"
+    return _of_all_namespaces(rule, named, verbs) if everywhere and unnamed else ""
+
+
+def _of_all_namespaces(rule: Mapping[str, Any], named: list[str], verbs: list[str]) -> str:
+    """Rights that reach the pods of every namespace, or what the cluster trusts."""
+    made = {"create", _ALL}.intersection(verbs)
+    # A WebSocket asks with GET: https://kubernetes.io/docs/concepts/security/rbac-good-practices/
+    if inside := sorted(_INSIDE.intersection(named)) if made or "get" in verbs else []:
+        return f"{' and '.join(inside)}, by which commands run in the pods of every namespace"
+    hooks = sorted(name for name in named if name in _HOOKS) if made else []
+    if hooks:
+        return f"create on {' and '.join(hooks)}, which see and change every request"
+    signs = sorted({"approve", "sign"}.intersection(verbs)) if "signers" in named else []
+    if signs and "certificates.k8s.io" in items(rule.get("apiGroups")):
+        return f"{' and '.join(signs)} on every signer, and so certificates of anybody"
     return ""
 
 

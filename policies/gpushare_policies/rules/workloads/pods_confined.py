@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _UNCONFINED = "Unconfined"
+_APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
+"""An annotation for each container, which the API server takes for the field that is not there:
+https://kubernetes.io/docs/tutorials/security/apparmor/"""
 _LEAVE_OUT = "Leave it out; a Service reaches the port of a pod."
 _CONFINED = Fix(_LEAVE_OUT, _LEAVE_OUT, _LEAVE_OUT)
 
@@ -36,6 +39,9 @@ def _pods(subject: Subject) -> Iterator[str | Unjudged]:
         for what in _opened(own) if strange else ():
             yield _said(subject, f"A pod of {subject.title}", what)
         for container in strange:
+            if _is_unconfined(at(pod.annotations, f"{_APPARMOR}{container.name}"), container):
+                who = f"The container {container.name} of {subject.title}"
+                yield _said(subject, who, f"has the AppArmor profile {_UNCONFINED.lower()}")
             for what in (*_opened(container.get("securityContext")), *_of(container, own)):
                 yield _said(subject, f"The container {container.name} of {subject.title}", what)
 
@@ -47,6 +53,11 @@ def _opened(context: Any) -> Iterator[str]:
             yield f"has the {key} {_UNCONFINED}"
     if at(context, "procMount") == "Unmasked":
         yield "has an unmasked /proc"
+
+
+def _is_unconfined(annotation: Any, container: Container) -> bool:
+    own = container.get("securityContext", "appArmorProfile")
+    return annotation == _UNCONFINED.lower() and own is None
 
 
 def _of(container: Container, of_pod: Any) -> Iterator[str]:

@@ -50,6 +50,9 @@ _VOLUMES = {
 """Kinds of volumes that reach what is their node's, other than paths of it."""
 _HOST_DRIVERS = ("hostpath.csi.k8s.io", "csi-hostpath")
 
+_CONFINED_TYPES = ("container_t", "container_init_t", "container_kvm_t", "container_engine_t")
+"""Types of SELinux that keep a container from its node, as in the level baseline."""
+
 IMAGES: Setting[tuple[str, ...]] = Setting(
     "images",
     (),
@@ -101,11 +104,21 @@ def _of_host(subject: Subject, pod: Pod) -> Iterator[str | Unjudged]:
             yield (f"A pod of {subject.title} has {key}, so that it {what}. It must not. {fix}")
     if at(pod.spec, "securityContext", "windowsOptions", "hostProcess") is True:
         yield f"A pod of {subject.title} runs as a process of its node. It must not. {fix}"
+    yield from _selinux(subject, "A pod", at(pod.spec, "securityContext"))
     volumes = at(pod.spec, "volumes")
     if volumes is UNKNOWN or UNKNOWN in items(volumes):
         yield Unjudged("volumes")
     for _, volume in mappings(volumes):
         yield from _volume(subject, volume)
+
+
+def _selinux(subject: Subject, who: str, context: Any) -> Iterator[str]:
+    kind = at(context, "seLinuxOptions", "type")
+    if isinstance(kind, str) and kind and kind not in _CONFINED_TYPES:
+        yield (
+            f"{who} of {subject.title} has the SELinux type {kind}, which does not keep it from "
+            f"its node. It must not. {_PRIVILEGED.of(subject.args.urn)}"
+        )
 
 
 def _volume(subject: Subject, volume: Mapping[str, Any]) -> Iterator[str | Unjudged]:
@@ -169,6 +182,7 @@ def _of_container(subject: Subject, container: Container) -> Iterator[str | Unju
             f"The container {container.name} of {subject.title} is privileged. It must not be: it "
             f"has every device and all rights of its node. {fix}"
         )
+    yield from _selinux(subject, f"The container {container.name}", context)
     yield from _capabilities(subject, container, at(context, "capabilities", "add"))
 
 
