@@ -13,13 +13,13 @@ from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
 from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
-    from eks_gpushare.inventory.items import Nodes
+    from eks_gpushare.inventory.items import NodeSet
 
 BY_HAND: dict[str, Any] = {"provisioner": "byHand", "instance_types": ()}
 NO_TYPE: dict[str, Any] = {"instance_types": ()}
 
 
-def kinds(*given: Nodes) -> tuple[NodeKind, ...]:
+def kinds(*given: NodeSet) -> tuple[NodeKind, ...]:
     return gpu_nodes(Inventory(given, complete=True), "")
 
 
@@ -52,7 +52,7 @@ def kinds(*given: Nodes) -> tuple[NodeKind, ...]:
         (nodes(instance_types=UNKNOWN, taints=[USUAL]), [None]),
     ],
 )
-def test_nodes_with_gpus_are_told_by_types_or_signs(given: Nodes, types: list[Any]) -> None:
+def test_nodes_with_gpus_are_told_by_types_or_signs(given: NodeSet, types: list[Any]) -> None:
     assert [each.type and each.type.name for each in kinds(given)] == types
 
 
@@ -81,7 +81,7 @@ OWN = {"own": 1, "later": UNKNOWN, "nvidia.com/gpu.count": "4"}
         (nodes(**BY_HAND, labels={GPU: "x"}), GPU, "x"),
     ],
 )
-def test_a_label_has_a_value(given: Nodes, key: str, value: Any) -> None:
+def test_a_label_has_a_value(given: NodeSet, key: str, value: Any) -> None:
     (found,) = kinds(given)
 
     assert found.label(key) == value
@@ -116,7 +116,7 @@ def test_labels_that_somebody_gives_by_hand_may_be_of_any_node() -> None:
     ],
 )
 def test_feature_discovery_writes_labels(
-    given: Nodes, key: str, once_found: Any, discovered: bool
+    given: NodeSet, key: str, once_found: Any, discovered: bool
 ) -> None:
     (found,) = kinds(given)
 
@@ -135,7 +135,7 @@ def test_feature_discovery_writes_labels(
         (nodes(ami="BOTTLEROCKET_x86_64_NVIDIA"), False, True),
     ],
 )
-def test_what_is_said_of_nodes(given: Nodes, partial: bool, serves: bool) -> None:
+def test_what_is_said_of_nodes(given: NodeSet, partial: bool, serves: bool) -> None:
     (found,) = kinds(given)
 
     assert (found.is_partial, found.serves_itself) == (partial, serves)

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import ConfigMap, Namespace, Nodes, NodeTaint, Provisioner
+from eks_gpushare.inventory.items import ConfigMap, Namespace, NodeSet, NodeTaint, Provisioner
 from eks_gpushare.inventory.label_index import LabelIndex
 from eks_gpushare.inventory.nodes import NodeKind
 from eks_gpushare.inventory.scheduling import landing
@@ -26,7 +26,7 @@ def _kind(dice: random.Random) -> NodeKind:
         labels = UNKNOWN
     taints = (NodeTaint("nvidia.com/gpu", "", "NoSchedule"),) if dice.random() < 0.5 else ()
     provisioner: Provisioner = dice.choice(("managed", "karpenter", "byHand"))
-    nodes = Nodes(
+    nodes = NodeSet(
         source=Source("the nodes"),
         name=dice.choice(VALUES),
         provisioner=provisioner,
@@ -82,7 +82,7 @@ def test_an_index_leaves_most_out() -> None:
     source = Source("the nodes")
     kinds = [
         NodeKind(
-            Nodes(source=source, name="n", provisioner="managed", labels={"pool": str(n)}), None
+            NodeSet(source=source, name="n", provisioner="managed", labels={"pool": str(n)}), None
         )
         for n in range(100)
     ]
@@ -104,4 +104,4 @@ def test_items_are_found_by_kind_and_cluster_in_their_order() -> None:
 
     assert [each.name for each in inventory.of(ConfigMap)] == ["0", "2", "4"]
     assert [each.name for each in inventory.of(ConfigMap, "a")] == ["0", "4"]
-    assert inventory.of(Nodes) == ()
+    assert inventory.of(NodeSet) == ()

@@ -13,7 +13,7 @@ import pytest
 from inventory_of import nodes
 
 from eks_gpushare.inventory.booted import booted
-from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.items import NodeSet, NodeTaint
 from eks_gpushare.inventory.mig_commands import devices_made
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import MOST_CHARACTERS, decoded, parts, registered, scripts
@@ -182,10 +182,10 @@ def test_commands_of_cloud_config_are_run_too() -> None:
     assert "cgi 0" not in scripts(SCRIPT)
 
 
-def of(provisioner: str = "karpenter", **fields: Any) -> Nodes:
+def of(provisioner: str = "karpenter", **fields: Any) -> NodeSet:
     """Nodes as they are once they have booted."""
     (made,) = booted([nodes(provisioner=provisioner, **fields)])
-    assert isinstance(made, Nodes)
+    assert isinstance(made, NodeSet)
     return made
 
 

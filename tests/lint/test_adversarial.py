@@ -10,7 +10,7 @@ from lint_corpus import found_in
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.registry import Edge
-from eks_gpushare.lint.dispatch import Reading
+from eks_gpushare.lint.reading import Reading
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.files import GivenFile
 

@@ -12,7 +12,7 @@ import pytest
 from eks_gpushare.cli import main
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import ConfigMap, Nodes, Overlay, Release, Workload
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Overlay, Release, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.against import judge_against
@@ -64,7 +64,7 @@ def codes(stack: str, *items: Workload) -> list[str]:
 def test_every_stack_is_a_side(path: Path) -> None:
     stack = read_stack(path)
     assert not stack.errors
-    pools = [each for each in stack.items if isinstance(each, Nodes)]
+    pools = [each for each in stack.items if isinstance(each, NodeSet)]
     assert [each.name for each in pools] == list(stack.environment.pools)  # type: ignore[union-attr]
     assert all(each.advertised and each.labels and each.ami for each in pools)
     for each in stack.items:
@@ -74,7 +74,7 @@ def test_every_stack_is_a_side(path: Path) -> None:
 
 def test_what_a_stack_has_beside_its_pools() -> None:
     kinds = {type(each) for each in stack_of("karpenter-time-slicing").items}
-    assert kinds == {Nodes, Overlay, ConfigMap, Release}
+    assert kinds == {NodeSet, Overlay, ConfigMap, Release}
     operator = [each for each in stack_of("gpu-operator").items if isinstance(each, Release)]
     assert [each.chart for each in operator] == ["gpu-operator"]
     maps = {

@@ -10,7 +10,7 @@ import yaml
 from inventory_of import pods as workload
 
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import ConfigMap, Nodes, Overlay, Release, Workload
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Overlay, Release, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.stack_side import (
@@ -142,7 +142,7 @@ def test_a_stack_is_what_its_file_says(path: Path) -> None:
     stack = read_stack(path)
     assert stack.environment is not None
     pools = stack.environment.pools
-    nodes = {each.name: each for each in stack.items if isinstance(each, Nodes)}
+    nodes = {each.name: each for each in stack.items if isinstance(each, NodeSet)}
     overlays = {each.source.path[1] for each in stack.items if isinstance(each, Overlay)}
 
     for name, pool in pools.items():
@@ -170,7 +170,7 @@ def test_a_stack_is_what_its_file_says(path: Path) -> None:
     ],
 )
 def test_only_cluster_autoscaler_is_told_by_tags(name: str, promised: dict[str, int]) -> None:
-    (nodes,) = (each for each in stack_of(name).items if isinstance(each, Nodes))
+    (nodes,) = (each for each in stack_of(name).items if isinstance(each, NodeSet))
 
     assert nodes.promised == promised
 
@@ -308,7 +308,7 @@ def test_layouts_are_there_where_something_reads_them(
 )  # fmt: skip
 def test_images_of_a_stack(tmp_path: Path, kind: str, more: dict[str, str], ami: str) -> None:
     stack = stack_with(tmp_path, {"gpu": slices(kind, 2, **more)})
-    (nodes,) = [each for each in stack.items if isinstance(each, Nodes)]
+    (nodes,) = [each for each in stack.items if isinstance(each, NodeSet)]
 
     assert nodes.ami == ami
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from foreign_reading import ids, items, placed, problems, read_text_with
 
-from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.items import NodeSet, NodeTaint
 from eks_gpushare.manifests.readers.bottlerocket import BottlerocketReader
 
 BOTTLEROCKET = BottlerocketReader()
@@ -43,7 +43,7 @@ def test_settings_become_nodes() -> None:
     reads = read_text_with(BOTTLEROCKET, TEXT, "user-data.toml")
 
     (nodes,) = items(reads)
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     assert nodes.labels == {"team": "ml"}
     assert nodes.taints == (NodeTaint("nvidia.com/gpu", "true", "NoSchedule"),)
     assert ids(reads) == []

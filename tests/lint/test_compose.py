@@ -8,7 +8,7 @@ import pytest
 from foreign_objects import PLAN
 from foreign_reading import ids, merged, problems, read_with
 
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.lint.readers.compose import ComposeReader
 
 COMPOSE = ComposeReader()
@@ -24,7 +24,7 @@ def test_a_plan_becomes_nodes() -> None:
     (read,) = read_with(COMPOSE, PLAN)
 
     (nodes,) = read.items
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     assert nodes.instance_types == ("p4d.24xlarge",)
     assert not read.judgements
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from foreign_reading import ids, items, placed, problems, read_text_with
 
-from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
 from eks_gpushare.lint.readers.markdown import MarkdownReader
 
 DOCUMENTATION = MarkdownReader()
@@ -100,7 +100,7 @@ def test_a_plan_that_lost_its_indentation() -> None:
     )
 
     (nodes,) = items(reads)
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     (problem,) = problems(reads)
     assert (problem.rule.id, placed(problem)) == ("GPU1074", (5, 1))
 

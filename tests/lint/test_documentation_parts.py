@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from foreign_reading import items, placed, problems, read_text_with
 
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.markdown import MarkdownReader, blocks
 from eks_gpushare.manifests.snippets import expanded, read_snippet
@@ -116,5 +116,5 @@ def test_a_label_in_a_fence_stands_at_its_line() -> None:
     text = "Do this:\n\n  ```console\n  $ kubectl label node n1 a=b\n  ```\n"
     reads = read_text_with(DOCUMENTATION, text)
 
-    assert [type(each) for each in items(reads)] == [Nodes]
+    assert [type(each) for each in items(reads)] == [NodeSet]
     assert [placed(each) for each in problems(reads)] == [(4, 27)]

@@ -8,7 +8,7 @@ import pytest
 from foreign_objects import CLUSTER, CONFIG
 from foreign_reading import ids, merged, placed, problems, read_with
 
-from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.items import NodeSet, NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.eksctl import EksctlReader
 
@@ -21,8 +21,8 @@ def test_node_groups_become_nodes() -> None:
     (read,) = read_with(EKSCTL, CLUSTER)
 
     managed, own = read.items
-    assert isinstance(managed, Nodes)
-    assert isinstance(own, Nodes)
+    assert isinstance(managed, NodeSet)
+    assert isinstance(own, NodeSet)
     assert managed.source.name == "the node group gpu"
     assert managed.instance_types == ("g5.xlarge", "g5.2xlarge")
     assert managed.promised == {"nvidia.com/gpu": "10"}
@@ -39,7 +39,7 @@ def test_types_that_a_selector_chooses_are_not_known() -> None:
     )
     (read,) = read_with(EKSCTL, given)
 
-    assert isinstance(read.items[0], Nodes)
+    assert isinstance(read.items[0], NodeSet)
     assert read.items[0].instance_types is UNKNOWN
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.inventory.items import Nodes, Release
+from eks_gpushare.inventory.items import NodeSet, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import lint_files, read_files
 from eks_gpushare.lint.terraform_roots import terraform_roots
@@ -53,8 +53,8 @@ def found(files: Mapping[str, str], *, severe: bool = True) -> list[tuple[str, s
     ]
 
 
-def nodes_of(files: Mapping[str, str]) -> list[Nodes]:
-    return [each for each in read_files(given(files)).items if isinstance(each, Nodes)]
+def nodes_of(files: Mapping[str, str]) -> list[NodeSet]:
+    return [each for each in read_files(given(files)).items if isinstance(each, NodeSet)]
 
 
 def releases_of(files: Mapping[str, str]) -> list[Release]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.inventory.items import Nodes, NodeTaint, Release
+from eks_gpushare.inventory.items import NodeSet, NodeTaint, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import lint_files, read_files
 from eks_gpushare.manifests.files import GivenFile
@@ -22,8 +22,8 @@ def items_of(text: str) -> list[Item]:
     return read_files([GivenFile("nowhere/main.tf", text)]).items
 
 
-def nodes_of(text: str) -> Nodes:
-    (nodes,) = (each for each in items_of(text) if isinstance(each, Nodes))
+def nodes_of(text: str) -> NodeSet:
+    (nodes,) = (each for each in items_of(text) if isinstance(each, NodeSet))
     return nodes
 
 
@@ -131,7 +131,7 @@ def test_groups_that_are_not_known_are_none(groups: str) -> None:
     inputs = f"  eks_managed_node_groups = {groups}"
     text = ADDONS % ("terraform-aws-modules/eks/aws", inputs)
 
-    assert [each for each in items_of(text) if isinstance(each, Nodes)] == []
+    assert [each for each in items_of(text) if isinstance(each, NodeSet)] == []
 
 
 def test_what_is_wrong_with_a_group_stands_at_its_line() -> None:

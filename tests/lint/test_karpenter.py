@@ -8,7 +8,7 @@ import pytest
 from foreign_objects import CLASS, OVERLAY, POOL
 from foreign_reading import ids, merged, problems, read_with
 
-from eks_gpushare.inventory.items import Nodes, NodeTaint, Overlay
+from eks_gpushare.inventory.items import NodeSet, NodeTaint, Overlay
 from eks_gpushare.inventory.problem import Edit, NotSeen
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.readers.karpenter import KarpenterReader
@@ -27,7 +27,7 @@ def test_a_pool_becomes_nodes() -> None:
     (read,) = read_with(KARPENTER, POOL)
 
     (nodes,) = read.items
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     assert nodes.source.name == "the NodePool gpu"
     assert nodes.provisioner == "karpenter"
     assert nodes.instance_types == ("g5.xlarge",)
@@ -81,7 +81,7 @@ def test_types_that_requirements_leave(
     (read,) = read_with(KARPENTER, merged(POOL, **{REQUIREMENTS: given}))
 
     (nodes,) = read.items
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     assert isinstance(nodes.instance_types, tuple)
     assert sorted(nodes.instance_types) == sorted(types)
 
@@ -93,7 +93,7 @@ def test_what_a_template_fills_in_is_not_known() -> None:
     (read,) = read_with(KARPENTER, pool)
 
     (nodes,) = read.items
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     assert nodes.instance_types is UNKNOWN
     alias = {**CLASS, "spec": {**CLASS["spec"], "amiSelectorTerms": [{"alias": UNKNOWN}]}}
     (unseen,) = read_with(KARPENTER, alias)[0].judgements

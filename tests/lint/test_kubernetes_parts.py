@@ -12,7 +12,7 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import (
     ConfigMap,
     DeviceClaim,
-    Nodes,
+    NodeSet,
     NodeTaint,
     Pointer,
     Quota,
@@ -251,7 +251,7 @@ TYPE = "node.kubernetes.io/instance-type"
 def test_the_type_of_a_node(labels: Any, types: Any) -> None:
     node = only("Node", metadata={"labels": labels})
 
-    assert isinstance(node, Nodes)
+    assert isinstance(node, NodeSet)
     assert (node.instance_types, node.least, node.most) == (types, 1, 1)
     assert node.labels == (labels or {})
 

@@ -9,7 +9,7 @@ import pytest
 from foreign_reading import ids, items, placed, problems, read_with
 
 from eks_gpushare.findings.finding import Position
-from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.items import NodeSet, NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.cloudformation import CloudFormationReader, plain
 from eks_gpushare.manifests.document import Document
@@ -30,12 +30,12 @@ def of(**resources: tuple[str, Any]) -> dict[str, Any]:
     }
 
 
-def nodes(kind: str, given: Any, data: Any = None) -> Nodes:
+def nodes(kind: str, given: Any, data: Any = None) -> NodeSet:
     resources = {"Gpu": (kind, given), "Other": (TEMPLATE, {"LaunchTemplateData": {}})}
     if data is not None:
         resources["Template"] = (TEMPLATE, {"LaunchTemplateData": data})
     (found,) = items(read_with(READER, of(**resources)))
-    assert isinstance(found, Nodes)
+    assert isinstance(found, NodeSet)
     return found
 
 
@@ -205,7 +205,7 @@ def test_a_template_alone_makes_no_nodes() -> None:
 OWNED = {"Key": "kubernetes.io/cluster/gpu", "Value": "owned", "PropagateAtLaunch": True}
 
 
-def scaling(**given: Any) -> Nodes:
+def scaling(**given: Any) -> NodeSet:
     return nodes(SCALING, {"Tags": [OWNED], **given}, DATA)
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.findings.rule import Rule
-from eks_gpushare.inventory.items import ConfigMap, Namespace, Nodes, NodeTaint, Quota, Workload
+from eks_gpushare.inventory.items import ConfigMap, Namespace, NodeSet, NodeTaint, Quota, Workload
 from eks_gpushare.inventory.problem import Judgement, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.dispatch import Reading
+from eks_gpushare.lint.reading import Reading
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def test_other_items() -> None:
     assert space.labels == {"a": "b"}
     assert isinstance(quota, Quota)
     assert quota.hard == {"nvidia.com/gpu": "4", "pods": 3}
-    assert isinstance(node, Nodes)
+    assert isinstance(node, NodeSet)
     assert node.instance_types == ("g5.xlarge",)
     assert node.taints == (NodeTaint("nvidia.com/gpu", "", "NoSchedule"),)
     assert isinstance(queue, Quota)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.lint.dispatch import lint_files, read_files
 from eks_gpushare.lint.same_nodes import together
 from eks_gpushare.manifests.files import GivenFile
@@ -106,7 +106,7 @@ metadata:
 """
     text = "---\n".join(each % (n, n, "gpu" if n < 999 else "cpu") for n in range(1000))
     reading = read_files([GivenFile("nodes.yaml", text)])
-    kept = [each for each in together(reading.items) if isinstance(each, Nodes)]
+    kept = [each for each in together(reading.items) if isinstance(each, NodeSet)]
 
     assert [(each.name, each.least, each.most) for each in kept] == [
         ("n0", 999, 999),

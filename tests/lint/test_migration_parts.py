@@ -13,7 +13,7 @@ from inventory_of import config_map, nodes, operator, plugin, pods
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import PART_OF_POD, Nodes, Release
+from eks_gpushare.inventory.items import PART_OF_POD, NodeSet, Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.migration.clusters import cluster_of, groups_of
 from eks_gpushare.lint.migration.migrate import Migration, migrate
@@ -125,7 +125,7 @@ def test_who_administers_a_cluster(principal: Any, policy: str, taken: bool) -> 
 def test_one_group_without_gpus_is_the_systems() -> None:
     moved = Moved()
     groups = [
-        Nodes(
+        NodeSet(
             source=source({}, f"the node group {kind}"),
             name=kind,
             instance_types=(kind,),
@@ -189,7 +189,7 @@ def test_sizes_of_a_group(least: Any, most: Any, expected: tuple[int, int, int])
     assert tuple(found.values()) == expected
 
 
-def pool(given: Nodes, *charts: Any) -> tuple[dict[str, Any], list[str]]:
+def pool(given: NodeSet, *charts: Any) -> tuple[dict[str, Any], list[str]]:
     moved = Moved()
     pool_of(given, Shares(Inventory(charts), moved), moved)
     (made,) = moved.pools.values()
@@ -230,7 +230,7 @@ def test_how_instances_are_bought(
 ) -> None:
     requirement = {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ways}
     value = {"spec": {"template": {"spec": {"requirements": [requirement]}}}}
-    given = Nodes(
+    given = NodeSet(
         source=source(value), name="gpu", instance_types=("g5.xlarge",), provisioner="karpenter"
     )
     made, told = pool(given)
@@ -244,7 +244,7 @@ def test_what_eksctl_says_of_a_group_alone() -> None:
     other = dict.fromkeys(value, False) | {"volumeSize": UNKNOWN}
 
     def of(value: dict[str, Any]) -> dict[str, Any]:
-        given = Nodes(
+        given = NodeSet(
             source=source(value), name="gpu", instance_types=("g5.xlarge",), provisioner="managed"
         )
         made, _ = pool(given)
@@ -385,7 +385,7 @@ def test_words_of_tags_stay_readable() -> None:
         "kind": "ClusterConfig",
         "metadata": {"name": "a", "region": "eu-west-1", "tags": {"team": "K\u00fcche"}},
     }
-    group = Nodes(
+    group = NodeSet(
         source=source(value), name="gpu", instance_types=("g5.xlarge",), provisioner="managed"
     )
 
@@ -402,7 +402,7 @@ def test_only_images_of_eks_get_its_release(family: str | None) -> None:
 
 def test_a_version_whose_images_are_not_known_gets_no_release() -> None:
     value = {"apiVersion": "eksctl.io/v1alpha5", "metadata": {"version": "1.99"}}
-    group = Nodes(
+    group = NodeSet(
         source=source(value), name="gpu", instance_types=("g5.xlarge",), provisioner="managed"
     )
 

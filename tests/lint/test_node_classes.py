@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.registry import Edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.dispatch import Reading
+from eks_gpushare.lint.reading import Reading
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ spec:
 """
 
 
-def nodes_of(*texts: str) -> Nodes:
+def nodes_of(*texts: str) -> NodeSet:
     seen: list[Inventory] = []
 
     def look(inventory: Inventory) -> Any:
@@ -46,7 +46,7 @@ def nodes_of(*texts: str) -> Nodes:
     for number, text in enumerate(texts):
         reading.add(GivenFile(f"{number}.yaml", text))
     reading.judge([Edge((), look)])
-    (found,) = seen[0].of(Nodes)
+    (found,) = seen[0].of(NodeSet)
     return found
 
 

@@ -11,7 +11,7 @@ import pytest
 from foreign_reading import ids, items, merged, placed, problems, read_text_with, read_with
 
 from eks_gpushare.findings.finding import Position
-from eks_gpushare.inventory.items import Nodes, Overlay
+from eks_gpushare.inventory.items import NodeSet, Overlay
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader
@@ -43,11 +43,11 @@ def test_what_a_cluster_config_is_called(name: Any, called: str) -> None:
     assert problem.source.name == called
 
 
-def group(**given: Any) -> Nodes:
+def group(**given: Any) -> NodeSet:
     value = {"apiVersion": "eksctl.io/v1alpha5", "nodeGroups": [{"name": "gpu", **given}]}
     (read,) = read_with(EKSCTL, value)
     (nodes,) = read.items
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     return nodes
 
 
@@ -130,10 +130,10 @@ def test_a_type_that_is_none_stands_at_its_key(given: str) -> None:
 POOL: dict[str, Any] = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool"}
 
 
-def pool(**changes: Any) -> Nodes:
+def pool(**changes: Any) -> NodeSet:
     (read,) = read_with(KARPENTER, merged_of(POOL, changes))
     (nodes,) = read.items
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     return nodes
 
 
@@ -245,7 +245,7 @@ def test_the_type_of_a_service_plan(gpu: dict[str, Any], types: Any) -> None:
     value = {"x-internal-integrations": {"multiTenantGpu": gpu}}
     (nodes,) = items(read_with(ComposeReader(), value))
 
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     assert nodes.instance_types == types
 
 

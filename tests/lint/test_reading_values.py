@@ -22,7 +22,7 @@ from eks_gpushare.stack_file.composer import MAX_DEPTH, find
 from eks_gpushare.stack_file.yaml_problems import StopReadingError
 
 if TYPE_CHECKING:
-    from eks_gpushare.inventory.items import Nodes
+    from eks_gpushare.inventory.items import NodeSet
 
 
 def problems(text: str) -> list[str]:
@@ -115,7 +115,7 @@ def test_an_ancestor_stands_for_what_is_not_there() -> None:
     assert find(root, ("x",)) == (None, 0)
 
 
-def node(kind: str = "Node", **more: Any) -> Nodes:
+def node(kind: str = "Node", **more: Any) -> NodeSet:
     document = Document("a.yaml", {"kind": kind}, lambda _: Position(1, 1))
     made = nodes(provisioner="byHand", least=1, most=1, **more)
     return replace(made, source=Source("the node", document))
@@ -141,7 +141,7 @@ def test_nodes_that_differ_in_nothing_are_counted() -> None:
         node(cluster="b"),
     ],
 )
-def test_what_may_differ_is_not(each: Nodes) -> None:
+def test_what_may_differ_is_not(each: NodeSet) -> None:
     several = together([each, node(), each])
 
     assert len(several) == (2 if each.cluster else 3)

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from foreign_reading import ids, items, placed, problems, read_text_with
 
-from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint, Release, Workload
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, NodeTaint, Release, Workload
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.shell.helm import chart_name
+from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.shell.set_values import put, settings
-from eks_gpushare.manifests.shell.words import GAP, commands
+from eks_gpushare.manifests.shell.words import commands
 
 SHELL = ShellReader()
 
@@ -198,7 +199,7 @@ def test_a_label_by_hand(command: str) -> None:
     reads = read_text_with(SHELL, command, "setup.sh")
 
     (nodes,) = items(reads)
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     assert (nodes.provisioner, nodes.name) == ("byHand", "n1")
     assert nodes.labels == {"eks-node": "gpu"}
     assert ids(reads) == ["GPU1062"]
@@ -238,7 +239,7 @@ def test_a_taint_by_hand() -> None:
     reads = read_text_with(SHELL, "kubectl taint nodes n1 nvidia.com/gpu=true:NoSchedule", "a.sh")
 
     (nodes,) = items(reads)
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     assert nodes.taints == (NodeTaint("nvidia.com/gpu", "true", "NoSchedule"),)
     assert ids(reads) == ["GPU1062"]
 
@@ -297,7 +298,7 @@ def test_a_taint_that_no_tool_takes(command: str, fix: str) -> None:
 def test_node_groups_of_command_lines(command: str, least: int, most: int) -> None:
     (nodes,) = said(command)
 
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     assert (nodes.name, nodes.provisioner) == ("gpu", "managed")
     assert nodes.instance_types == ("g5.xlarge",)
     assert nodes.labels == {"team": "ml"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from foreign_reading import ids, items, placed, problems, read_text_with
 
-from eks_gpushare.inventory.items import Nodes, NodeTaint, Release, Workload
+from eks_gpushare.inventory.items import NodeSet, NodeTaint, Release, Workload
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.shell.helm import chart_and_files, chart_name
@@ -217,7 +217,7 @@ def test_a_patch_is_for_the_operator_alone() -> None:
 def test_node_groups_by_name_and_types(command: str, name: Any, types: Any) -> None:
     (nodes,) = said(command)
 
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     assert (nodes.name, nodes.instance_types) == (name, types)
     called = "the node group" if name is UNKNOWN else f"the node group {name}"
     assert nodes.source.name == called

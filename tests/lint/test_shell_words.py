@@ -8,8 +8,9 @@ import pytest
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.shell.flags import sorted_words
+from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.shell.set_values import json_setting, literal_setting, put, settings
-from eks_gpushare.manifests.shell.words import GAP, commands
+from eks_gpushare.manifests.shell.words import commands
 
 if TYPE_CHECKING:
     from eks_gpushare.manifests.shell.words import Command

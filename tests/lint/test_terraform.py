@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from foreign_reading import ids, items, placed, problems
 
-from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint, Release, Workload
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, NodeTaint, Release, Workload
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.terraform import TerraformReader
@@ -64,7 +64,7 @@ def test_a_node_group(*, module: bool) -> None:
     reads = plan("aws_eks_node_group", GROUP, module=module)
 
     (nodes,) = items(reads)
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     assert nodes.source.name.endswith("aws_eks_node_group.it")
     assert (nodes.name, nodes.ami) == ("gpu", "AL2023_x86_64_NVIDIA")
     assert nodes.instance_types == ("g5.xlarge",)
@@ -78,7 +78,7 @@ def test_what_is_known_after_it_is_applied_is_not_known() -> None:
     values = {key: each for key, each in GROUP.items() if key != "labels"}
     (nodes,) = items(plan("aws_eks_node_group", values, {"labels": True, "instance_types": [True]}))
 
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     assert nodes.labels is UNKNOWN
     assert nodes.instance_types is UNKNOWN
 
@@ -196,5 +196,5 @@ def test_labels_of_nodes_by_hand() -> None:
     values = {"kind": "Node", "metadata": [{"name": "n"}], "labels": {"a": "b"}}
     (nodes,) = items(plan("kubernetes_labels", values))
 
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     assert (nodes.provisioner, nodes.labels) == ("byHand", {"a": "b"})

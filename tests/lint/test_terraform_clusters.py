@@ -10,7 +10,7 @@ import pytest
 from foreign_reading import problems
 
 from eks_gpushare.inventory.edges import EDGES
-from eks_gpushare.inventory.items import Nodes, Release
+from eks_gpushare.inventory.items import NodeSet, Release
 from eks_gpushare.inventory.problem import NotSeen
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.dispatch import lint_files, read_files
@@ -244,13 +244,13 @@ GROUP: dict[str, Any] = {
 }
 
 
-def nodes_of(*resources: tuple[str, dict[str, Any]], **more: Any) -> list[Nodes]:
+def nodes_of(*resources: tuple[str, dict[str, Any]], **more: Any) -> list[NodeSet]:
     reading = read_files([GivenFile("plan.json", plan(*resources, **more))])
     reading.judge(())
-    return [each for each in reading.items if isinstance(each, Nodes)]
+    return [each for each in reading.items if isinstance(each, NodeSet)]
 
 
-def of_group(**changes: Any) -> list[Nodes]:
+def of_group(**changes: Any) -> list[NodeSet]:
     group = ("aws_autoscaling_group.gpu", {**GROUP, **changes})
     return nodes_of(group, ("aws_launch_template.gpu", TEMPLATE))
 
@@ -497,7 +497,7 @@ TAINT_TAGS = "tags `k8s.io/cluster-autoscaler/node-template/taint/...`"
 )
 def test_what_an_autoscaler_is_to_be_told(user_data: Any, of: str | None, fix: str | None) -> None:
     source = Source("aws_autoscaling_group.gpu")
-    nodes = Nodes(
+    nodes = NodeSet(
         source=source, name="gpu", provisioner="selfManaged", least=0, user_data=user_data
     )
 

@@ -9,7 +9,7 @@ import pytest
 from foreign_reading import items
 
 from eks_gpushare.findings.finding import Position
-from eks_gpushare.inventory.items import Nodes, Release
+from eks_gpushare.inventory.items import NodeSet, Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.launch_templates import OF_OTHERS
 from eks_gpushare.lint.readers.terraform import TerraformReader
@@ -77,7 +77,7 @@ def test_modules_in_modules(depth: int) -> None:
     )
 
     (nodes,) = found.items
-    assert isinstance(nodes, Nodes)
+    assert isinstance(nodes, NodeSet)
     assert nodes.instance_types == ("g6.xlarge",)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from eks_gpushare.inventory.edges import EDGES
-from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.items import NodeSet, NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import read_files
 from eks_gpushare.manifests.files import GivenFile
@@ -44,7 +44,7 @@ def nodes_of(
     *references: str,
     module: bool = False,
     unknown: Any = None,
-) -> Nodes:
+) -> NodeSet:
     above = 'module.nodes["a"].' if module else ""
     resources = [
         *(resource("aws_launch_template", name, each, above) for name, each in templates.items()),
@@ -65,11 +65,11 @@ def nodes_of(
     }
     reading = read_files([GivenFile("plan.json", json.dumps(plan))])
     reading.judge(())
-    (found,) = [each for each in reading.items if isinstance(each, Nodes)]
+    (found,) = [each for each in reading.items if isinstance(each, NodeSet)]
     return found
 
 
-def is_that(found: Nodes) -> bool:
+def is_that(found: NodeSet) -> bool:
     return found.instance_types == ("g6.xlarge",) and found.user_data == CONFIG
 
 
@@ -120,7 +120,7 @@ def test_what_the_node_group_says_goes_first() -> None:
     plan = {"format_version": "1.2", "planned_values": {"root_module": {"resources": resources}}}
     reading = read_files([GivenFile("plan.json", json.dumps(plan))])
 
-    (found,) = [each for each in reading.items if isinstance(each, Nodes)]
+    (found,) = [each for each in reading.items if isinstance(each, NodeSet)]
     assert found.instance_types == ("g5.xlarge",)
     assert found.ami == "ami-1"
 

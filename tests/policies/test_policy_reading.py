@@ -10,7 +10,7 @@ from pulumi_policy import StackValidationArgs
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError, unknown_checking_proxy
 
 from eks_gpushare.facts.public_networks import reaches_everybody
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies import gpus
@@ -603,7 +603,7 @@ def _karpenter_nodes(resource: Make, name: Any, spec: dict[str, Any]) -> Any:
         resource(NODE_POOL, "pool", pool),
         resource(NODE_CLASS, "class", node_class),
     ]
-    (found,) = program_of(made).inventory.of(Nodes)
+    (found,) = program_of(made).inventory.of(NodeSet)
     return found
 
 
@@ -661,7 +661,7 @@ def test_texts_are_read_as_configurations_alone(resource: Make, text: Any, wrong
     found = program_of(made)
 
     assert bool(found.judgements()) is bool(wrong), found.judgements()
-    assert list(found.inventory.of(Nodes)) == []
+    assert list(found.inventory.of(NodeSet)) == []
 
 
 def test_a_launch_template_is_found_by_its_name_or_id(resource: Make) -> None:

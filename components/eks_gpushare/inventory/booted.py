@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import registered
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def booted(found: Iterable[Item]) -> Iterator[Item]:
     """The items, with nodes as they are once their kubelet has registered them."""
     for item in found:
-        yield _booted(item) if isinstance(item, Nodes) and item.user_data else item
+        yield _booted(item) if isinstance(item, NodeSet) and item.user_data else item
 
 
-def _booted(nodes: Nodes) -> Nodes:
+def _booted(nodes: NodeSet) -> NodeSet:
     more = registered(nodes.user_data)
     labels, taints, only = nodes.labels, nodes.taints, set(nodes.only_by_boot)
     if labels is not UNKNOWN and more.labels is not UNKNOWN:

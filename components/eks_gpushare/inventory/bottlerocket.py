@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eks_gpushare.catalog.mig import MigModel
-    from eks_gpushare.inventory.items import Nodes
+    from eks_gpushare.inventory.items import NodeSet
     from eks_gpushare.inventory.source import Maybe
 
 _DEFAULT_REPLICAS = 2
 
 
-def runs_bottlerocket(nodes: Nodes) -> bool:
+def runs_bottlerocket(nodes: NodeSet) -> bool:
     """Whether nodes run Bottlerocket, whose NVIDIA variants bring a device plugin."""
     return nodes.ami is not UNKNOWN and nodes.ami.lower().startswith("bottlerocket")
 
 
-def may_run_bottlerocket(nodes: Nodes) -> bool:
+def may_run_bottlerocket(nodes: NodeSet) -> bool:
     """Whether nodes whose AMI is not known may run it: their user data is none, or settings."""
     if nodes.ami is not UNKNOWN:
         return False
@@ -38,7 +38,7 @@ def may_run_bottlerocket(nodes: Nodes) -> bool:
     return data is UNKNOWN or not data.strip() or data.lstrip().startswith("[settings")
 
 
-def nvidia_settings(nodes: Nodes) -> Maybe[Mapping[str, Any]]:
+def nvidia_settings(nodes: NodeSet) -> Maybe[Mapping[str, Any]]:
     """What stands below `settings.kubelet-device-plugins.nvidia`."""
     return settings_in(nodes.user_data)
 
@@ -55,12 +55,12 @@ def settings_in(user_data: Maybe[str]) -> Maybe[Mapping[str, Any]]:
     return found if isinstance(found, dict) else {}
 
 
-def own_plugin(nodes: Nodes) -> bool:
+def own_plugin(nodes: NodeSet) -> bool:
     """Whether the device plugin of the operating system runs: it does unless it is switched off."""
     return runs_bottlerocket(nodes) and at(nvidia_settings(nodes), "enabled") is not False
 
 
-def own_config(nodes: Nodes) -> PluginConfig | None:
+def own_config(nodes: NodeSet) -> PluginConfig | None:
     """What that plugin goes by; None where it is not known.
 
     Defaults are the reverse of those of NVIDIA's own: shares are renamed, several are refused.
@@ -87,7 +87,7 @@ def config_of(settings: Mapping[str, Any]) -> PluginConfig:
     )
 
 
-def profile_of(nodes: Nodes, model: MigModel) -> tuple[str, int] | None:
+def profile_of(nodes: NodeSet, model: MigModel) -> tuple[str, int] | None:
     """The profile that MIG manager makes of each GPU of a model and how often; None if unknown."""
     settings, known = nvidia_settings(nodes), bottlerocket_mig_gpu(model.name)
     if settings is UNKNOWN or known is None:

@@ -88,7 +88,7 @@ class NodeLaunch(Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nodes(Named):
+class NodeSet(Named):
     """Nodes that one declaration makes or describes: a node group, a NodePool, labelled nodes."""
 
     provisioner: Provisioner
@@ -212,7 +212,7 @@ class Pointer(Namespaced):
 
 
 Item: TypeAlias = (
-    Nodes
+    NodeSet
     | NodeLaunch
     | Overlay
     | Release

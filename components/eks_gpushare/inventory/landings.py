@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.advertised import Offer
     from eks_gpushare.inventory.inventory import Inventory
-    from eks_gpushare.inventory.items import Nodes, Workload
+    from eks_gpushare.inventory.items import NodeSet, Workload
     from eks_gpushare.inventory.requests import Request
 
 _DECIDING = ("tolerations", "nodeSelector", "affinity")
@@ -55,7 +55,7 @@ class Having:
         return len({id(offer.kind.nodes) for offer in self.offers})
 
     @cached_property
-    def partly_known(self) -> tuple[Nodes, str] | None:
+    def partly_known(self) -> tuple[NodeSet, str] | None:
         """The first nodes of which the taints or the labels are not all known, and which."""
         for offer in self.offers:
             nodes = offer.kind.nodes
@@ -194,7 +194,7 @@ class Grounds:
             self._manners[id(offer)] = repr(told)
         return self._manners[id(offer)]
 
-    def is_seen(self, nodes: Nodes) -> bool:
+    def is_seen(self, nodes: NodeSet) -> bool:
         """Whether all labels and taints of a declaration are known."""
         if id(nodes) not in self._seen:
             self._seen[id(nodes)] = not has_unknown([nodes.labels, nodes.taints])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.inventory.bottlerocket import own_plugin
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.type_labels import AUTO_MODE, KARPENTER, facts_of
@@ -55,7 +55,7 @@ _OF_OTHERS = (
 class NodeKind:
     """Nodes of one declaration and of one instance type."""
 
-    nodes: Nodes
+    nodes: NodeSet
     type: InstanceType | None
     """None where it is not known which."""
     by_hand: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -129,7 +129,7 @@ class NodeKind:
         return found
 
 
-def without_operands(nodes: Nodes) -> bool | None:
+def without_operands(nodes: NodeSet) -> bool | None:
     """Whether a label keeps what the GPU Operator installs away; None where it is not known."""
     given = UNKNOWN if nodes.labels is UNKNOWN else text(nodes.labels.get(OPERANDS_LABEL))
     return None if given is UNKNOWN else bool(given == "false")
@@ -138,19 +138,19 @@ def without_operands(nodes: Nodes) -> bool | None:
 @kept
 def gpu_nodes(inventory: Inventory, cluster: str) -> tuple[NodeKind, ...]:
     """The nodes of a cluster that have GPUs of NVIDIA, by declaration and instance type."""
-    declared = inventory.of(Nodes, cluster)
+    declared = inventory.of(NodeSet, cluster)
     by_hand = _by_hand(declared)
     return tuple(
         NodeKind(nodes, found, by_hand) for nodes in declared for found in _gpu_types(nodes)
     )
 
 
-def has_gpus(nodes: Nodes) -> bool:
+def has_gpus(nodes: NodeSet) -> bool:
     """Whether some of its nodes have GPUs of NVIDIA, by their types, or by signs without them."""
     return bool(_gpu_types(nodes))
 
 
-def _by_hand(declared: Iterable[Nodes]) -> dict[str, frozenset[str]]:
+def _by_hand(declared: Iterable[NodeSet]) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for nodes in declared:
         is_partial = nodes.provisioner == "byHand" and not nodes.instance_types
@@ -160,7 +160,7 @@ def _by_hand(declared: Iterable[Nodes]) -> dict[str, frozenset[str]]:
     return found
 
 
-def _gpu_types(nodes: Nodes) -> tuple[InstanceType | None, ...]:
+def _gpu_types(nodes: NodeSet) -> tuple[InstanceType | None, ...]:
     """The types with GPUs, or one None where only signs tell that there are any."""
     if nodes.instance_types is UNKNOWN or not nodes.instance_types:
         return (None,) if _has_signs(nodes) else ()
@@ -175,7 +175,7 @@ def _gpu_types(nodes: Nodes) -> tuple[InstanceType | None, ...]:
     return tuple(found)
 
 
-def _has_signs(nodes: Nodes) -> bool:
+def _has_signs(nodes: NodeSet) -> bool:
     """Whether somebody who says no type has written what is meant for GPUs."""
     labels = {} if nodes.labels is UNKNOWN else nodes.labels
     taints = () if nodes.taints is UNKNOWN else nodes.taints

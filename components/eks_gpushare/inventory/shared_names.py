@@ -15,7 +15,7 @@ from eks_gpushare.documents.device_plugin import (
     plugin_config_of,
 )
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.items import Nodes, Release
+from eks_gpushare.inventory.items import NodeSet, Release
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes
 from eks_gpushare.inventory.plugin_configs import Configs, config_for, configs_of, written_config
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.inventory import Inventory
 
-_ANY = NodeKind(Nodes(source=Source("nodes"), name="", provisioner="managed"), None)
+_ANY = NodeKind(NodeSet(source=Source("nodes"), name="", provisioner="managed"), None)
 """Nodes without labels of their own."""
 
 

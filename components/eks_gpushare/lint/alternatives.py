@@ -16,7 +16,7 @@ from eks_gpushare.inventory.items import (
     ConfigMap,
     Namespace,
     NodeLaunch,
-    Nodes,
+    NodeSet,
     Release,
     Workload,
 )
@@ -154,13 +154,13 @@ def _headings(text: str) -> Iterable[tuple[int, int]]:
 
 
 def _makes_nodes(item: Item) -> bool:
-    return isinstance(item, Nodes) and item.provisioner != "byHand"
+    return isinstance(item, NodeSet) and item.provisioner != "byHand"
 
 
 def _keys(item: Item, in_section: bool) -> Iterator[Hashable]:  # noqa: FBT001  (a property)
-    if isinstance(item, Nodes) and not _makes_nodes(item):
+    if isinstance(item, NodeSet) and not _makes_nodes(item):
         return  # a step with nodes that are there
-    if in_section and isinstance(item, Nodes):
+    if in_section and isinstance(item, NodeSet):
         yield _NODES
     if in_section and isinstance(item, Release) and item.chart in {DEVICE_PLUGIN, OPERATOR}:
         yield "device plugin"
@@ -173,7 +173,7 @@ def _keys(item: Item, in_section: bool) -> Iterator[Hashable]:  # noqa: FBT001  
         if item.kind == PART_OF_POD:
             return
         yield item.kind, space, item.name
-    elif isinstance(item, Nodes):
+    elif isinstance(item, NodeSet):
         yield "Nodes", item.provisioner, item.name
     elif isinstance(item, ConfigMap):
         yield "ConfigMap", space, item.name

@@ -10,7 +10,7 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.plain import items, text
 
 if TYPE_CHECKING:
-    from eks_gpushare.inventory.items import NodeLaunch, Nodes
+    from eks_gpushare.inventory.items import NodeLaunch, NodeSet
     from eks_gpushare.inventory.source import Maybe
 
 
@@ -47,7 +47,7 @@ def overridden(listed: Any, key: str, requirements: str) -> Maybe[tuple[str, ...
     )
 
 
-def with_template(nodes: Nodes, template: LaunchTemplate) -> Nodes:
+def with_template(nodes: NodeSet, template: LaunchTemplate) -> NodeSet:
     """Nodes as they are with a launch template: the node group's own values go first.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.inventory.items import NodeLaunch, Nodes
+from eks_gpushare.inventory.items import NodeLaunch, NodeSet
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, text
 from eks_gpushare.manifests.document import Document
@@ -41,7 +41,7 @@ def with_classes(found: Iterable[Item], classes: Mapping[Any, Any]) -> Iterator[
     found = list(found)
     launches = {launch.name: launch for launch in found if isinstance(launch, NodeLaunch)}
     for item in found:
-        if isinstance(item, Nodes) and item.provisioner == "karpenter" and item.ami is UNKNOWN:
+        if isinstance(item, NodeSet) and item.provisioner == "karpenter" and item.ami is UNKNOWN:
             name = class_named(item)
             spec = classes.get(name)
             if name is not None and spec is not None:
@@ -51,7 +51,7 @@ def with_classes(found: Iterable[Item], classes: Mapping[Any, Any]) -> Iterator[
         yield item
 
 
-def class_named(nodes: Nodes) -> str | None:
+def class_named(nodes: NodeSet) -> str | None:
     """The name of the node class of a NodePool; None where it is not known."""
     document = nodes.source.document
     value = document.value if isinstance(document, Document) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.node_classes import class_named, class_of
@@ -80,7 +80,7 @@ def _names(item: Item) -> Iterator[tuple[str, str]]:
         name = at(item.values, *_CONFIGS[item.chart])
         if isinstance(name, str):
             yield "map", name
-    if isinstance(item, Nodes) and item.provisioner == "karpenter":
+    if isinstance(item, NodeSet) and item.provisioner == "karpenter":
         name = class_named(item)
         if name is not None:
             yield "class", name

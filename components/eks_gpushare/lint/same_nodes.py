@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 
@@ -33,14 +33,14 @@ def together(found: Iterable[Item]) -> list[Item]:
 
 def _counted(group: list[Item]) -> Item:
     first = group[0]
-    if isinstance(first, Nodes) and group[1:]:
+    if isinstance(first, NodeSet) and group[1:]:
         return replace(first, least=len(group), most=len(group))
     return first
 
 
 def _key(item: Item) -> str | None:
     """What is the same of nodes of one kind; None of all but single nodes that are known."""
-    if not isinstance(item, Nodes):
+    if not isinstance(item, NodeSet):
         return None
     if at(getattr(item.source.document, "value", None), "kind") != "Node":
         return None

@@ -14,7 +14,7 @@ from eks_gpushare.catalog import nvidia_ami, versions
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.finding import Position
-from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint, Overlay, Release
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, NodeTaint, Overlay, Release
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
@@ -148,13 +148,15 @@ def _document(report: StackReport) -> Document:
     return Document(stack_file.name, stack_file.environment, position, editable=False)
 
 
-def _nodes(plans: Mapping[str, PoolPlan], catalog: Catalog, document: Document) -> Iterator[Nodes]:
+def _nodes(
+    plans: Mapping[str, PoolPlan], catalog: Catalog, document: Document
+) -> Iterator[NodeSet]:
     from eks_gpushare.sharing.capacity import most_nodes
 
     for name, plan in plans.items():
         pool = plan.pool
         startup = {*map(_taint, _startup(plan))}
-        yield Nodes(
+        yield NodeSet(
             source=Source(f"pools.{name} of {document.file}", document, place_of(name)),
             name=name,
             provisioner=_PROVISIONERS[pool.provisioner],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.scaling_groups import makes_nodes, promised, tells_of_nodes
 from eks_gpushare.inventory.source import UNKNOWN
@@ -36,7 +36,7 @@ _GROUP: Final = "autoscaling_group_name"
 _MIXED: Final = ("mixed_instances_policy", 0, "launch_template", 0)
 
 
-def scaling_group(source: Source, given: Any, templates: Templates) -> Nodes | None:
+def scaling_group(source: Source, given: Any, templates: Templates) -> NodeSet | None:
     """The nodes of a group; None of one whose tags name no cluster.
 
     Args:
@@ -48,7 +48,7 @@ def scaling_group(source: Source, given: Any, templates: Templates) -> Nodes | N
     if not makes_nodes(tags):
         return None
     overrides = at(given, *_MIXED, "override")
-    nodes = Nodes(
+    nodes = NodeSet(
         source=source,
         name=text(at(given, "name") or at(given, "name_prefix")),
         provisioner="selfManaged",
@@ -63,7 +63,7 @@ def scaling_group(source: Source, given: Any, templates: Templates) -> Nodes | N
     return nodes if found is None else with_template(nodes, found)
 
 
-def from_zero(nodes: Nodes, given: Any) -> Iterator[Judgement]:
+def from_zero(nodes: NodeSet, given: Any) -> Iterator[Judgement]:
     """Whether Cluster Autoscaler is told what nodes of an empty group will register with.
 
     Args:
@@ -122,7 +122,7 @@ def with_tags(
         more = promised(pair for groups, pair in told if address in groups)
         if bare.count(address) > 1:  # which of them it is for is not told
             more = dict.fromkeys(more, UNKNOWN)
-        if more and isinstance(item, Nodes):
+        if more and isinstance(item, NodeSet):
             yield replace(item, promised={**mapping(item.promised), **more})
         else:
             yield item

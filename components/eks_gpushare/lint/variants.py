@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.helm import merge_values
-from eks_gpushare.inventory.items import Nodes, Release, Workload
+from eks_gpushare.inventory.items import NodeSet, Release, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 
@@ -69,7 +69,9 @@ def _is_one(one: Release, other: Release) -> bool:
 
 
 def _most(items: Sequence[Item]) -> int:
-    nodes, workloads = (sum(isinstance(item, kind) for item in items) for kind in (Nodes, Workload))
+    nodes, workloads = (
+        sum(isinstance(item, kind) for item in items) for kind in (NodeSet, Workload)
+    )
     return max(1, min(MOST, _EFFORT // (1 + nodes * workloads)))
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.catalog.instances import InstanceType
-    from eks_gpushare.inventory.items import Nodes
+    from eks_gpushare.inventory.items import NodeSet
     from eks_gpushare.inventory.problem import Judgement
 
 
@@ -23,7 +23,7 @@ def retired_words(found: InstanceType) -> tuple[str, str]:
     return f"EC2 offers {found.name} in no region any more.", instead
 
 
-def retired(nodes: Nodes, path: tuple[str | int, ...]) -> Iterator[Judgement]:
+def retired(nodes: NodeSet, path: tuple[str | int, ...]) -> Iterator[Judgement]:
     """What is to be said of types that are not to be had any more."""
     types = nodes.instance_types if isinstance(nodes.instance_types, tuple) else ()
     families = {name.partition(".")[0] for name in gpu_instance_types()}

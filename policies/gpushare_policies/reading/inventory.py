@@ -10,7 +10,7 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
@@ -157,7 +157,7 @@ class _Reader:
             return
         read = reader.read(document)
         for item in read.items:
-            if isinstance(item, Nodes) and item.provisioner == "karpenter":
+            if isinstance(item, NodeSet) and item.provisioner == "karpenter":
                 reference = at(document.value, "spec", "template", "spec", "nodeClassRef", "name")
                 self.class_of[len(self.found)] = (cluster, reference)
             self.found.append(replace(item, cluster=cluster))
@@ -182,7 +182,7 @@ class _Reader:
     def _with_class(self, number: int, cluster: str, name: Any) -> None:
         """Nodes of Karpenter run the image of their class."""
         nodes, body = self.found[number], self.classes.get((cluster, name))
-        if body is None or not isinstance(nodes, Nodes):
+        if body is None or not isinstance(nodes, NodeSet):
             return
         user_data = text(at(body, "spec", "userData"))
         self.found[number] = replace(nodes, ami=_image_of(body), user_data=user_data)

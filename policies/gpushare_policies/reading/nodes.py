@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.capacity import bought_as
-from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.items import NodeSet, NodeTaint
 from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import decoded
@@ -38,7 +38,7 @@ _EFFECTS = {
 }
 
 
-def nodes_of(resources: Sequence[PolicyResource], clusters: Mapping[str, str]) -> Iterator[Nodes]:
+def nodes_of(resources: Sequence[PolicyResource], clusters: Mapping[str, str]) -> Iterator[NodeSet]:
     """The node groups of a program; a component of `pulumi_eks` only if its own is not there."""
     above = {
         resource.parent.urn
@@ -69,14 +69,14 @@ def _get(props: Any, key: str) -> Any:
     return item_of(props, key) if any(key == known for known in props) else None
 
 
-def _managed(resource: PolicyResource, cluster: str) -> Nodes:
+def _managed(resource: PolicyResource, cluster: str) -> NodeSet:
     props, template = resource.props, _template(resource)
     scaling = _get(props, "scalingConfig")
     ami = text(_get(props, "amiType"))
     if ami in ("", "CUSTOM"):
         image = UNKNOWN if template is UNKNOWN else text(at(template, "imageId"))
         ami = image if image is UNKNOWN else image or ami
-    return Nodes(
+    return NodeSet(
         source=_source(resource),
         name=text(_get(props, "nodeGroupName"), name_of(resource.urn)),
         provisioner="managed",
@@ -93,7 +93,7 @@ def _managed(resource: PolicyResource, cluster: str) -> Nodes:
     )
 
 
-def _scaling(resource: PolicyResource, cluster: str) -> Nodes:
+def _scaling(resource: PolicyResource, cluster: str) -> NodeSet:
     """Of `pulumi_eks`, which makes user data of labels and taints; taints are by their key."""
     props = resource.props
     given = _get(props, "instanceType")
@@ -104,7 +104,7 @@ def _scaling(resource: PolicyResource, cluster: str) -> Nodes:
             for key, item in taints.items()
         ]
     tags = _get(props, "autoScalingGroupTags")
-    return Nodes(
+    return NodeSet(
         source=_source(resource),
         name=name_of(resource.urn),
         provisioner="selfManaged",
@@ -120,7 +120,7 @@ def _scaling(resource: PolicyResource, cluster: str) -> Nodes:
     )
 
 
-def _group(resource: PolicyResource, cluster: str) -> Nodes | None:
+def _group(resource: PolicyResource, cluster: str) -> NodeSet | None:
     """An Auto Scaling group whose tags are those of a cluster, but such as `pulumi_eks` makes."""
     if resource.parent is not None and resource.parent.resource_type in SCALING_GROUPS:
         return None
@@ -132,7 +132,7 @@ def _group(resource: PolicyResource, cluster: str) -> Nodes | None:
     mixed = at(_get(props, "mixedInstancesPolicy"), "launchTemplate", "overrides")
     template = _template(resource)
     types = [at(item, "instanceType") for item in items(mixed)]
-    return Nodes(
+    return NodeSet(
         source=_source(resource),
         name=text(_get(props, "name"), name_of(resource.urn)),
         provisioner="selfManaged",

@@ -10,7 +10,7 @@ from eks_gpushare.inventory.items import (
     ConfigMap,
     DeviceClaim,
     Namespace,
-    Nodes,
+    NodeSet,
     NodeTaint,
     Overlay,
     Quota,
@@ -33,13 +33,13 @@ PRESENT = {"nvidia.com/gpu.present": "true"}
 ANY_GPU_TAINT = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
 
 
-def nodes(*types: str, taints: Any = (), **more: Any) -> Nodes:
+def nodes(*types: str, taints: Any = (), **more: Any) -> NodeSet:
     """A managed node group called gpu, of one g5.xlarge unless other types are named."""
     name = more.pop("name", "gpu")
     more.setdefault("provisioner", "managed")
     if more["provisioner"] == "managed":
         more.setdefault("ami", "AmazonLinux2023")
-    return Nodes(
+    return NodeSet(
         source=Source(f"the node group {name}"),
         name=name,
         instance_types=more.pop("instance_types", types or ("g5.xlarge",)),

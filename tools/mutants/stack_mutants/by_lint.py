@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.lint.declared import Declared
-from eks_gpushare.lint.dispatch import Reading, lint_files, read_files
+from eks_gpushare.lint.dispatch import lint_files, read_files
+from eks_gpushare.lint.reading import Reading
 from eks_gpushare.lint.stack_side import read_stack
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.files import given_files

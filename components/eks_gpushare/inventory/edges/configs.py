@@ -15,7 +15,7 @@ from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_co
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import serving
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.items import ConfigMap, Nodes, Release, Workload
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release, Workload
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.plugin_configs import (
@@ -274,7 +274,7 @@ def _of_nodes(configs: Configs, kinds: Sequence[NodeKind]) -> Iterator[Judgement
             yield from _without_label(configs, nodes)
 
 
-def _without_label(configs: Configs, nodes: Nodes) -> Iterator[Problem]:
+def _without_label(configs: Configs, nodes: NodeSet) -> Iterator[Problem]:
     key = configs.key_without_label()
     documents = configs.documents
     if key is UNKNOWN or documents is UNKNOWN or not documents or key:

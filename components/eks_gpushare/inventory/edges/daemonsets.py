@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.findings.rule import Rule
     from eks_gpushare.inventory.inventory import Inventory
-    from eks_gpushare.inventory.items import Nodes, NodeTaint
+    from eks_gpushare.inventory.items import NodeSet, NodeTaint
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
 
@@ -169,7 +169,7 @@ def _after_discovery(
         yield NotSeen(KEPT_OUT, nodes.source, what)
 
 
-def _unknown(daemon: Daemon, nodes: Nodes) -> str:
+def _unknown(daemon: Daemon, nodes: NodeSet) -> str:
     if nodes.taints is UNKNOWN:
         return f"the taints of {nodes.source.name}"
     return f"the tolerations of {daemon.title}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.inventory.inventory import Inventory
-    from eks_gpushare.inventory.items import Nodes
+    from eks_gpushare.inventory.items import NodeSet
     from eks_gpushare.inventory.nodes import NodeKind
     from eks_gpushare.inventory.problem import Judgement
 
@@ -92,7 +92,7 @@ def drivers(inventory: Inventory) -> Iterator[Judgement]:
                 )
 
 
-def brings_driver(nodes: Nodes) -> bool | None:
+def brings_driver(nodes: NodeSet) -> bool | None:
     """Whether the AMI of nodes with GPUs has the driver; None where it is not known."""
     ami = nodes.ami
     if ami is UNKNOWN or ami.startswith("ami-") or ami.upper() == "CUSTOM":
@@ -115,7 +115,7 @@ def installs(release: Release, part: str) -> bool | None:
     return True if given is None else bool(switch(given))
 
 
-def _twice(release: Release, nodes: Nodes, brings: bool | None) -> Iterator[Judgement]:  # noqa: FBT001  (of the nodes)
+def _twice(release: Release, nodes: NodeSet, brings: bool | None) -> Iterator[Judgement]:  # noqa: FBT001  (of the nodes)
     parts = {part: installs(release, part) for part in _PARTS}
     if None in parts.values() and brings is not False:
         what = f"whether {release.source.name} installs drivers on {nodes.source.name}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.facts.images import moving_parameter
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.launches import NODE_ALONE, ROOMY_GIB, reaches_pods, takes_no_token
-from eks_gpushare.inventory.items import NodeLaunch, Nodes
+from eks_gpushare.inventory.items import NodeLaunch, NodeSet
 from eks_gpushare.inventory.matching import KEEPS_OFF
 from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.problem import NotSeen, Problem
@@ -37,7 +37,7 @@ _LOCAL = ("localStorage", "local-disks")
 
 def _launches(inventory: Inventory) -> tuple[NodeLaunch, ...]:
     """Each once, whoever is started from it."""
-    found = [*inventory.of(NodeLaunch), *(nodes.launch for nodes in inventory.of(Nodes))]
+    found = [*inventory.of(NodeLaunch), *(nodes.launch for nodes in inventory.of(NodeSet))]
     return tuple(
         {launch.source: launch for launch in found if isinstance(launch, NodeLaunch)}.values()
     )
@@ -141,7 +141,7 @@ def room(inventory: Inventory) -> Iterator[Judgement]:
                 )
 
 
-def _gpu_nodes(inventory: Inventory, *provisioners: str) -> tuple[Nodes, ...]:
+def _gpu_nodes(inventory: Inventory, *provisioners: str) -> tuple[NodeSet, ...]:
     """Each once, whatever types it has."""
     found = [
         kind.nodes

@@ -9,7 +9,7 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.configs import KEY_MISSING, MAP_MISSING, NO_YAML, not_yaml
-from eks_gpushare.inventory.items import ConfigMap, Nodes
+from eks_gpushare.inventory.items import ConfigMap, NodeSet
 from eks_gpushare.inventory.mig_states import (
     CONFIG_KEY,
     MIG_CONFIG_LABEL,
@@ -161,7 +161,7 @@ def _strategy(offer: Offer, title: str, place: FieldPath) -> Iterator[Problem]:
 def _by_hand(inventory: Inventory, cluster: str) -> Iterator[Problem]:
     """Labels that somebody gives to nodes one by one, where no node of the cluster can do it."""
     kinds = [node for node in gpu_nodes(inventory, cluster) if not node.is_partial]
-    for nodes in inventory.of(Nodes, cluster):
+    for nodes in inventory.of(NodeSet, cluster):
         named = _label(nodes)
         is_partial = nodes.provisioner == "byHand" and not nodes.instance_types
         if not is_partial or named in (None, UNKNOWN) or not kinds:
@@ -183,13 +183,13 @@ def _by_hand(inventory: Inventory, cluster: str) -> Iterator[Problem]:
             )
 
 
-def _label(nodes: Nodes) -> Any:
+def _label(nodes: NodeSet) -> Any:
     labels = nodes.labels
     found = UNKNOWN if labels is UNKNOWN else labels.get(MIG_CONFIG_LABEL)
     return found if found in (None, UNKNOWN) else str(text(found))
 
 
-def _labelled(nodes: Nodes, by_hand: Nodes) -> Nodes:
+def _labelled(nodes: NodeSet, by_hand: NodeSet) -> NodeSet:
     """Nodes as they are once somebody has labelled them."""
     from dataclasses import replace
 
@@ -212,7 +212,7 @@ def managers(inventory: Inventory) -> Iterator[Judgement]:
         plugins = [daemon for daemon in every if daemon.role == "plugin"]
         if not plugins and not inventory.complete:
             continue
-        for nodes in inventory.of(Nodes, cluster):
+        for nodes in inventory.of(NodeSet, cluster):
             named = _label(nodes)
             if named in (None, UNKNOWN, "all-disabled"):
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.facts.index import rule_of
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.nodes import CATALOG
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -26,7 +26,7 @@ _GROUPS = ("managed", "selfManaged")
 @edge(MIXED)
 def alike(inventory: Inventory) -> Iterator[Judgement]:
     """Of types that the catalog knows."""
-    for nodes in inventory.of(Nodes):
+    for nodes in inventory.of(NodeSet):
         if nodes.provisioner not in _GROUPS or nodes.instance_types is UNKNOWN:
             continue
         known = {

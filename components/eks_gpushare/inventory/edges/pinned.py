@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.facts.index import rule_of
-from eks_gpushare.inventory.items import PART_OF_POD, Nodes, Workload
+from eks_gpushare.inventory.items import PART_OF_POD, NodeSet, Workload
 from eks_gpushare.inventory.label_index import LabelIndex
 from eks_gpushare.inventory.nodes import NodeKind
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
@@ -34,7 +34,7 @@ def pinned(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         every = [
             NodeKind(nodes, None)
-            for nodes in inventory.of(Nodes, cluster)
+            for nodes in inventory.of(NodeSet, cluster)
             if nodes.provisioner not in ("byHand", "autoMode")
         ]
         there = _There(every, LabelIndex(every), _keys_of(every))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.inventory import Inventory
-    from eks_gpushare.inventory.items import Nodes
+    from eks_gpushare.inventory.items import NodeSet
     from eks_gpushare.inventory.problem import Judgement
 
 
@@ -123,7 +123,7 @@ def _pool(
             )
 
 
-def _known_types(nodes: Nodes) -> tuple[str, ...]:
+def _known_types(nodes: NodeSet) -> tuple[str, ...]:
     return nodes.instance_types if nodes.instance_types is not UNKNOWN else ()
 
 
@@ -292,7 +292,7 @@ def _group(group: Sequence[Offer]) -> Iterator[Judgement]:
         yield _left(nodes, whole[0])
 
 
-def _left(nodes: Nodes, of: InstanceType) -> Problem:
+def _left(nodes: NodeSet, of: InstanceType) -> Problem:
     """Tags go over what Cluster Autoscaler knows of the type, each resource by itself.
 
     `buildNodeFromTemplate` of `cloudprovider/aws/aws_manager.go`, read 2026-11-22.
@@ -307,7 +307,7 @@ def _left(nodes: Nodes, of: InstanceType) -> Problem:
     )
 
 
-def _tag(nodes: Nodes, name: str, least: int, told: Mapping[str, Any]) -> Iterator[Problem]:
+def _tag(nodes: NodeSet, name: str, least: int, told: Mapping[str, Any]) -> Iterator[Problem]:
     path = ("tags", name)
     if name not in told:
         if least:

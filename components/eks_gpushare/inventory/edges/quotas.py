@@ -9,7 +9,7 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.vcpus import Group
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
-from eks_gpushare.inventory.items import Nodes, Quota
+from eks_gpushare.inventory.items import NodeSet, Quota
 from eks_gpushare.inventory.nodes import CATALOG
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
@@ -119,10 +119,10 @@ def _together(
         )
 
 
-def vcpus(inventory: Inventory) -> Iterator[Group[Nodes] | NotSeen]:
+def vcpus(inventory: Inventory) -> Iterator[Group[NodeSet] | NotSeen]:
     """What EC2's quotas count of each declaration of nodes at its largest."""
     rule = rule_of("GPU801")
-    for nodes in inventory.of(Nodes):
+    for nodes in inventory.of(NodeSet):
         if nodes.provisioner in ("byHand", "autoMode"):
             continue
         title, types, ways = nodes.source.name, nodes.instance_types, nodes.bought_as
@@ -144,7 +144,7 @@ def vcpus(inventory: Inventory) -> Iterator[Group[Nodes] | NotSeen]:
             yield Group(nodes, most, there, ways)
 
 
-def _most_of(nodes: Nodes, instance_type: InstanceType) -> int | None:
+def _most_of(nodes: NodeSet, instance_type: InstanceType) -> int | None:
     """Most nodes of a type: as declared, or as many as the limits of a NodePool have room for."""
     if isinstance(nodes.most, int):
         return nodes.most

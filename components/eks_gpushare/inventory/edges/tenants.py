@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from eks_gpushare.inventory.inventory import Inventory
-    from eks_gpushare.inventory.items import Nodes
+    from eks_gpushare.inventory.items import NodeSet
     from eks_gpushare.inventory.problem import Judgement
 
 TENANT_LABEL = "eks-gpushare.io/tenant"
@@ -161,7 +161,7 @@ def _leaks(
             )
 
 
-def leaks(nodes: Nodes) -> bool | None:
+def leaks(nodes: NodeSet) -> bool | None:
     """Whether an unprivileged container gets the GPUs that a variable of its own names.
 
     The open default of NVIDIA's container toolkit holds on EKS's AL2023 AMIs; Bottlerocket's is

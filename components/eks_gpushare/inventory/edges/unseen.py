@@ -23,7 +23,7 @@ from eks_gpushare.inventory.edges.quotas import ABOVE_CAPACITY, QUOTA_NAME
 from eks_gpushare.inventory.edges.tenants import ISOLATED, ISOLATION_LABEL, SHARED_BY_TENANTS
 from eks_gpushare.inventory.items import (
     Namespace,
-    Nodes,
+    NodeSet,
     Overlay,
     Quota,
     Release,
@@ -157,7 +157,7 @@ def _of_types(inventory: Inventory, cluster: str, needed: tuple[Rule, ...]) -> I
     """Nodes of which it is not known whether they have GPUs at all."""
     judged = {id(offer.kind.nodes) for offer in offers(inventory, cluster).every}
     plugins = any(daemon.role == "plugin" for daemon in daemons(inventory, cluster))
-    for nodes in inventory.of(Nodes, cluster):
+    for nodes in inventory.of(NodeSet, cluster):
         if nodes.instance_types is not UNKNOWN or id(nodes) in judged:
             continue
         what = f"the instance types of {nodes.source.name}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.facts.index import rule_of
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
@@ -28,7 +28,7 @@ _ITS_OWN: Final = ("karpenter.sh/", "karpenter.k8s.aws/", "node.kubernetes.io/",
 @edge(UNTOLD_TAINT, UNTOLD_LABEL)
 def nodes_are_as_told(inventory: Inventory) -> Iterator[Judgement]:
     """Of Karpenter, which knows only what stands in its NodePool."""
-    for nodes in inventory.of(Nodes):
+    for nodes in inventory.of(NodeSet):
         if nodes.provisioner != "karpenter" or not nodes.only_by_boot:
             continue
         title = at_start(nodes.source.name)

@@ -14,7 +14,7 @@ from eks_gpushare.manifests.rules.eksctl import MANAGED, SELF_MANAGED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from eks_gpushare.inventory.items import Nodes
+    from eks_gpushare.inventory.items import NodeSet
     from eks_gpushare.inventory.source import Source
     from eks_gpushare.lint.migration.moved import Moved
 
@@ -131,7 +131,7 @@ def _admins(
             moved.leave(source, place, f"the access entry of {principal}", why)
 
 
-def groups_of(groups: Iterable[Nodes], moved: Moved) -> None:
+def groups_of(groups: Iterable[NodeSet], moved: Moved) -> None:
     """Say what of node groups was not taken over, and make one without GPUs the system's."""
     known = gpu_instance_types()
     for nodes in groups:
@@ -155,7 +155,7 @@ def groups_of(groups: Iterable[Nodes], moved: Moved) -> None:
                 moved.leave(nodes.source, (key,), f"{key} of {nodes.source.name}", why)
 
 
-def _tags(nodes: Nodes, tags: Mapping[str, Any], moved: Moved) -> None:
+def _tags(nodes: NodeSet, tags: Mapping[str, Any], moved: Moved) -> None:
     for tag in tags:
         if not tag.startswith("k8s.io/cluster-autoscaler/"):
             why = "Pools have the tags of the environment: set them in tags."

@@ -11,7 +11,7 @@ import yaml  # type: ignore[import-untyped,unused-ignore]  # its stubs are a sep
 from eks_gpushare.catalog import ami_release, gpu_instance_types
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import PART_OF_POD, Nodes, Overlay, Workload
+from eks_gpushare.inventory.items import PART_OF_POD, NodeSet, Overlay, Workload
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.migration.clusters import cluster_of, groups_of
@@ -87,8 +87,8 @@ def migrate(
 def _take(inventory: Inventory, shares: Shares, moved: Moved) -> None:
     """Pools and workloads of every item."""
     files: dict[int, Any] = {}
-    groups: list[Nodes] = []
-    for nodes in inventory.of(Nodes):
+    groups: list[NodeSet] = []
+    for nodes in inventory.of(NodeSet):
         document = nodes.source.document
         value = document.value if isinstance(document, Document) else None
         if str(at(value, "apiVersion")).startswith("eksctl.io/"):
@@ -116,7 +116,7 @@ def _take(inventory: Inventory, shares: Shares, moved: Moved) -> None:
 def _documents(inventory: Inventory) -> Iterator[Document]:
     """The documents that declare nodes, each once."""
     seen: set[tuple[str, int]] = set()
-    for nodes in inventory.of(Nodes):
+    for nodes in inventory.of(NodeSet):
         document = nodes.source.document
         if isinstance(document, Document) and (document.file, document.index) not in seen:
             seen.add((document.file, document.index))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from eks_gpushare.findings.finding import FieldPath
-    from eks_gpushare.inventory.items import Nodes, NodeTaint
+    from eks_gpushare.inventory.items import NodeSet, NodeTaint
     from eks_gpushare.lint.migration.moved import Moved
     from eks_gpushare.lint.migration.shares import Shares
 
@@ -37,7 +37,7 @@ _OF_NODE_POOL: Final = {
 """Fields of a NodePool that a pool has too, as they are."""
 
 
-def pool_of(nodes: Nodes, shares: Shares, moved: Moved) -> None:
+def pool_of(nodes: NodeSet, shares: Shares, moved: Moved) -> None:
     """Add the pool that nodes are, if they have GPUs."""
     types = nodes.instance_types
     if types is UNKNOWN:
@@ -90,7 +90,7 @@ def free_name(given: Any, moved: Moved) -> str:
     return name
 
 
-def sizes(nodes: Nodes) -> dict[str, int]:
+def sizes(nodes: NodeSet) -> dict[str, int]:
     """Least, desired and most nodes of a group."""
     least = nodes.least if isinstance(nodes.least, int) else 0
     most = nodes.most if isinstance(nodes.most, int) else max(least, 1)
@@ -101,7 +101,7 @@ def sizes(nodes: Nodes) -> dict[str, int]:
     return {"min": least, "desired": min(max(desired, least), most), "max": max(most, 1)}
 
 
-def _karpenter_nodes(nodes: Nodes, gpus: Iterable[str]) -> dict[str, int]:
+def _karpenter_nodes(nodes: NodeSet, gpus: Iterable[str]) -> dict[str, int]:
     """As many nodes as the limits allow of the largest type; of no limit, one to begin with."""
     if isinstance(nodes.most, int):
         return {"max": max(nodes.most, 1)}
@@ -116,7 +116,7 @@ def _karpenter_nodes(nodes: Nodes, gpus: Iterable[str]) -> dict[str, int]:
     return {"max": max(1, min(allowed, default=1))}
 
 
-def _from_document(nodes: Nodes, made: dict[str, Any], moved: Moved) -> None:
+def _from_document(nodes: NodeSet, made: dict[str, Any], moved: Moved) -> None:
     """What only the nodes' own document says: the disk, and how instances are bought."""
     document = nodes.source.document
     if not isinstance(document, Document):
@@ -146,7 +146,7 @@ def _from_document(nodes: Nodes, made: dict[str, Any], moved: Moved) -> None:
                 moved.leave(nodes.source, (), "capacity type reserved", why)
 
 
-def _of_eksctl(nodes: Nodes, given: Any, made: dict[str, Any], moved: Moved) -> None:
+def _of_eksctl(nodes: NodeSet, given: Any, made: dict[str, Any], moved: Moved) -> None:
     """What only a node group of eksctl says."""
     distribution = mapping(at(given, "instancesDistribution"))
     if distribution:
@@ -176,7 +176,7 @@ def _of_eksctl(nodes: Nodes, given: Any, made: dict[str, Any], moved: Moved) -> 
         moved.take(nodes.source, ("capacityReservation",), *([("instanceMarketOptions",)] * block))
 
 
-def _of_karpenter(nodes: Nodes, given: Any, made: dict[str, Any], moved: Moved) -> None:
+def _of_karpenter(nodes: NodeSet, given: Any, made: dict[str, Any], moved: Moved) -> None:
     """What only a NodePool says."""
     if not str(at(given, "apiVersion")).startswith("karpenter.sh/"):
         return
@@ -208,7 +208,7 @@ def _of_karpenter(nodes: Nodes, given: Any, made: dict[str, Any], moved: Moved) 
         moved.take(nodes.source, path)
 
 
-def _image(nodes: Nodes, made: dict[str, Any], moved: Moved) -> None:
+def _image(nodes: NodeSet, made: dict[str, Any], moved: Moved) -> None:
     ami = nodes.ami
     if ami is UNKNOWN or not ami:
         return
@@ -221,7 +221,7 @@ def _image(nodes: Nodes, made: dict[str, Any], moved: Moved) -> None:
         moved.leave(nodes.source, (), f"the image {ami}", why)
 
 
-def _labels(nodes: Nodes, moved: Moved) -> dict[str, str]:
+def _labels(nodes: NodeSet, moved: Moved) -> dict[str, str]:
     kept = {}
     for key, value in mapping(nodes.labels).items():
         if key in DERIVED_LABELS or key.startswith((*OWNED_PREFIXES, "nvidia.com/")):
@@ -236,7 +236,7 @@ def _labels(nodes: Nodes, moved: Moved) -> dict[str, str]:
     return kept
 
 
-def _taints(nodes: Nodes, made: dict[str, Any], moved: Moved) -> None:
+def _taints(nodes: NodeSet, made: dict[str, Any], moved: Moved) -> None:
     taints: tuple[NodeTaint, ...] = nodes.taints if isinstance(nodes.taints, tuple) else ()
     if nodes.taints is UNKNOWN:
         why = "They are not known; the pool gets the default, nvidia.com/gpu=true:NoSchedule."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.inventory.items import ConfigMap, Nodes, Release
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.plain import items, mapping, whole
@@ -38,7 +38,7 @@ class Shares:
             None,
         )
         """The chart that runs the device plugin; the last that is installed."""
-        by_hand = [nodes for nodes in inventory.of(Nodes) if nodes.provisioner == "byHand"]
+        by_hand = [nodes for nodes in inventory.of(NodeSet) if nodes.provisioner == "byHand"]
         self._by_hand = [nodes for nodes in by_hand if MIG_CONFIG in _known(nodes.labels)]
         self._data, self._default = self._config()
 
@@ -49,7 +49,7 @@ class Shares:
             return None
         return "gpuOperator" if self.release.chart == GPU_OPERATOR else "devicePlugin"
 
-    def of(self, nodes: Nodes) -> dict[str, Any]:
+    def of(self, nodes: NodeSet) -> dict[str, Any]:
         """The `sharing` of a pool."""
         labels = _known(nodes.labels)
         config = self._document(labels.get(CONFIG_LABEL))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.capacity import bought_as
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.launches import launch_of, with_disk
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
@@ -166,9 +166,9 @@ def _used(own: Any, templates: dict[str, LaunchTemplate]) -> LaunchTemplate | No
     return OF_OTHERS
 
 
-def _node_group(source: Source, name: str, given: Any) -> Nodes:
+def _node_group(source: Source, name: str, given: Any) -> NodeSet:
     tags = mapping(at(given, "Tags"))
-    return Nodes(
+    return NodeSet(
         source=source,
         name=text(at(given, "NodegroupName")) or name,
         provisioner="managed",
@@ -186,13 +186,13 @@ def _node_group(source: Source, name: str, given: Any) -> Nodes:
     )
 
 
-def _scaling_group(source: Source, name: str, given: Any) -> Nodes | None:
+def _scaling_group(source: Source, name: str, given: Any) -> NodeSet | None:
     """The nodes of an Auto Scaling group; None of one whose tags name no cluster."""
     tags = [(str(text(at(tag, "Key"))), at(tag, "Value")) for tag in items(at(given, "Tags"))]
     listed = at(given, "MixedInstancesPolicy", "LaunchTemplate", "Overrides")
     if not makes_nodes(tags):
         return None
-    return Nodes(
+    return NodeSet(
         source=source,
         name=text(at(given, "AutoScalingGroupName")) or name,
         provisioner="selfManaged",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import gpu_instance_types
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS, plan_rules
@@ -36,7 +36,7 @@ class ComposeReader:
         types: Maybe[tuple[str, ...]] = UNKNOWN if name is UNKNOWN else ()
         if isinstance(name, str):
             types = (name,)
-        nodes = Nodes(
+        nodes = NodeSet(
             source=Source("the nodes of the service plan", document, (INTEGRATIONS, GPU)),
             name=text(at(value, "x-omnistrate-service-plan", "name")),
             provisioner="managed",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.bottlerocket import bottlerocket_document
-from eks_gpushare.inventory.items import NodeLaunch, Nodes, NodeTaint, NodeVolume
+from eks_gpushare.inventory.items import NodeLaunch, NodeSet, NodeTaint, NodeVolume
 from eks_gpushare.inventory.launches import gib, switched
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source, Unknown
@@ -81,11 +81,11 @@ def _agents(document: Document) -> Iterator[Release]:
         yield from agents(Source(f"the add-on {name}", document, ("addons", index)), name, told)
 
 
-def _groups(document: Document) -> Iterator[Nodes]:
+def _groups(document: Document) -> Iterator[NodeSet]:
     for kind in (MANAGED, SELF_MANAGED):
         if at(document.value, kind) is UNKNOWN:
             source = Source("node groups that are not known", document, (kind,))
-            yield Nodes(
+            yield NodeSet(
                 source=source,
                 name=UNKNOWN,
                 provisioner="managed" if kind == MANAGED else "selfManaged",
@@ -99,13 +99,13 @@ def _groups(document: Document) -> Iterator[Nodes]:
                 yield _nodes(document, kind, index, group)
 
 
-def _nodes(document: Document, kind: str, index: int, group: dict[str, Any]) -> Nodes:
+def _nodes(document: Document, kind: str, index: int, group: dict[str, Any]) -> NodeSet:
     name = text(at(group, "name"))
     called = "" if name is UNKNOWN else f" {name}"
     wanted = whole(at(group, "desiredCapacity"))
     least, most = whole(at(group, "minSize")), whole(at(group, "maxSize"))
     tags = mapping(at(group, "tags"))
-    return Nodes(
+    return NodeSet(
         source=Source(f"the node group{called}", document, (kind, index)),
         name=name,
         provisioner="managed" if kind == MANAGED else "selfManaged",
@@ -188,6 +188,6 @@ def _as_text(settings: dict[str, Any]) -> Maybe[str]:
         return Unknown.UNKNOWN
 
 
-def _place_of_types(nodes: Nodes) -> tuple[str, ...]:
+def _place_of_types(nodes: NodeSet) -> tuple[str, ...]:
     given = at(nodes.source.document.value, *nodes.source.path)
     return ("instanceTypes",) if at(given, "instanceTypes") is not None else ("instanceType",)

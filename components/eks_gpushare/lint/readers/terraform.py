@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.capacity import bought_as
-from eks_gpushare.inventory.items import Nodes, Release
+from eks_gpushare.inventory.items import NodeSet, Release
 from eks_gpushare.inventory.launches import with_disk
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
@@ -127,7 +127,7 @@ def read_resources(
 
 def _nodes(
     source: Source, kind: Any, given: Any, templates: Templates
-) -> tuple[list[Nodes], list[Judgement]]:
+) -> tuple[list[NodeSet], list[Judgement]]:
     """A group of nodes, with what is wrong with it; nothing of other groups of instances."""
     if kind == terraform_groups.KIND:
         group = scaling_group(source, given, templates)
@@ -239,14 +239,14 @@ def _with_unknown(given: Any, unknown: Any) -> Any:
     return given
 
 
-def _node_group(source: Source, given: Any) -> Nodes:
+def _node_group(source: Source, given: Any) -> NodeSet:
     types = at(given, "instance_types")
     scaling = at(given, "scaling_config", 0)
     tags = mapping(at(given, "tags"))
     known: Maybe[tuple[str, ...]] = tuple(str(text(item)) for item in items(types))
     if types is UNKNOWN or UNKNOWN in items(types):
         known = UNKNOWN
-    return Nodes(
+    return NodeSet(
         source=source,
         name=text(at(given, "node_group_name") or at(given, "node_group_name_prefix")),
         provisioner="managed",
@@ -320,10 +320,10 @@ def _places(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]
         yield from _places(inner, (*path, key))
 
 
-def _by_hand(source: Source, given: Any) -> Iterator[Nodes]:
+def _by_hand(source: Source, given: Any) -> Iterator[NodeSet]:
     if at(given, "kind") not in {None, "Node"}:
         return
-    yield Nodes(
+    yield NodeSet(
         source=source,
         name=text(at(given, "metadata", 0, "name")),
         provisioner="byHand",

@@ -14,7 +14,7 @@ from eks_gpushare.manifests.rules.eksctl import AMAZON_LINUX_2
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.inventory.items import Nodes
+    from eks_gpushare.inventory.items import NodeSet
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Source
 
@@ -33,7 +33,7 @@ _OF_EKS: Final = {
 }
 
 
-def node_group_rules(nodes: Nodes, given: Any) -> Iterator[Judgement]:
+def node_group_rules(nodes: NodeSet, given: Any) -> Iterator[Judgement]:
     """What is wrong with the values of an `aws_eks_node_group`.
 
     Args:

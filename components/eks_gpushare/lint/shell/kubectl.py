@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.helm import merge_values
-from eks_gpushare.inventory.items import ConfigMap, Nodes, NodeTaint, Release, Workload
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, NodeTaint, Release, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.rules.shell import BAD_TAINT, BY_HAND
@@ -114,7 +114,7 @@ def _label(line: Line, at: Position, said: Said) -> None:
                 "Give it to the node group or the NodePool, as one of its labels.",
             )
         )
-    said.items.append(Nodes(source=source, name=name, provisioner="byHand", labels=labels))
+    said.items.append(NodeSet(source=source, name=name, provisioner="byHand", labels=labels))
 
 
 def _taint(line: Line, at: Position, said: Said) -> None:
@@ -149,7 +149,7 @@ def _taint(line: Line, at: Position, said: Said) -> None:
         )
     if taints:
         said.items.append(
-            Nodes(source=source, name=name, provisioner="byHand", taints=tuple(taints))
+            NodeSet(source=source, name=name, provisioner="byHand", taints=tuple(taints))
         )
 
 

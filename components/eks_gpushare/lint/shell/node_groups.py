@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.items import NodeSet, NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.launch_templates import OF_OTHERS, with_template
 from eks_gpushare.lint.shell.flags import sorted_words
@@ -68,7 +68,7 @@ def _eksctl(line: Line, at: Position, said: Said) -> None:
     managed = line.last("managed")
     family = line.last("node-ami-family")
     _take(
-        Nodes(
+        NodeSet(
             source=source,
             name=called,
             provisioner="selfManaged"
@@ -98,7 +98,7 @@ def _eksdemo(line: Line, at: Position, said: Said) -> None:
     if types is not None:
         places["instanceTypes",] = types.position
     _take(
-        Nodes(
+        NodeSet(
             source=said.source(_called(name), at, places),
             name=name,
             provisioner="managed",
@@ -135,7 +135,7 @@ def _aws(words: Sequence[Word], said: Said) -> None:
     listed = tuple(instance_type for word in types for instance_type in word.text.split(","))
     unknown = any(GAP in instance_type for instance_type in listed)
     ami = flags.get("ami-type", ())
-    nodes = Nodes(
+    nodes = NodeSet(
         source=said.source(_called(name), at, places),
         name=name,
         provisioner="managed",
@@ -151,7 +151,7 @@ def _aws(words: Sequence[Word], said: Said) -> None:
     _take(nodes, said)
 
 
-def _take(nodes: Nodes, said: Said) -> None:
+def _take(nodes: NodeSet, said: Said) -> None:
     said.items.append(nodes)
     said.judgements += retired(nodes, ("instanceTypes",))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.catalog.mig import mig_model, mig_models
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.mig_commands import CREATE
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.manifests.mig_devices import PROFILE, wrong_devices
@@ -47,7 +47,7 @@ def _boards(said: Said) -> Sequence[MigModel]:
     types = {
         name
         for item in said.items
-        if isinstance(item, Nodes) and isinstance(item.instance_types, tuple)
+        if isinstance(item, NodeSet) and isinstance(item.instance_types, tuple)
         for name in item.instance_types
     }
     known = (gpu_instance_types().get(name) for name in sorted(types))

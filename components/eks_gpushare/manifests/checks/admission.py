@@ -11,7 +11,7 @@ from eks_gpushare.inventory.edges.amounts import in_all
 from eks_gpushare.inventory.items import (
     PART_OF_POD,
     Namespace,
-    Nodes,
+    NodeSet,
     Pointer,
     Quota,
     Release,
@@ -141,7 +141,7 @@ def runtime_classes(inventory: Inventory) -> Iterator[Judgement]:
     """Of pods on EKS nodes that are declared here, with a device plugin that makes no class."""
     for cluster in inventory.clusters():
         releases = inventory.of(Release, cluster)
-        on_eks = any(each.provisioner != "byHand" for each in inventory.of(Nodes, cluster))
+        on_eks = any(each.provisioner != "byHand" for each in inventory.of(NodeSet, cluster))
         plugins = [each for each in daemons(inventory, cluster) if each.role == "plugin"]
         if not on_eks or not plugins or any(chart_of(e.chart) == OPERATOR_CHART for e in releases):
             continue
@@ -245,7 +245,7 @@ def plugins_elsewhere(inventory: Inventory) -> Iterator[Judgement]:
             NodeKind(
                 nodes, CATALOG.find(str(nodes.instance_types[0])) if nodes.instance_types else None
             )
-            for nodes in inventory.of(Nodes, cluster)
+            for nodes in inventory.of(NodeSet, cluster)
             if nodes.instance_types is not UNKNOWN and _has_none(nodes)
         ]
         for daemon in daemons(inventory, cluster):
@@ -265,7 +265,7 @@ def plugins_elsewhere(inventory: Inventory) -> Iterator[Judgement]:
                     break
 
 
-def _has_none(nodes: Nodes) -> bool:
+def _has_none(nodes: NodeSet) -> bool:
     """Whether nodes have no GPUs, by their types or by the categories of these."""
     if nodes.instance_types:
         known = [CATALOG.find(str(name)) for name in items(nodes.instance_types)]

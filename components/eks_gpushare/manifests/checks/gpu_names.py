@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.items import Nodes, Release, Workload
+from eks_gpushare.inventory.items import NodeSet, Release, Workload
 from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.plugin_configs import configs_of
 from eks_gpushare.inventory.problem import Edit, Problem
@@ -119,7 +119,7 @@ def resources_are_no_labels(inventory: Inventory) -> Iterator[Judgement]:
     Where nodes are given, pods that ask for GPUs are judged by what those have.
     """
     for cluster in inventory.clusters():
-        nodes = [nodes for nodes in inventory.of(Nodes, cluster) if not _never_made(nodes)]
+        nodes = [nodes for nodes in inventory.of(NodeSet, cluster) if not _never_made(nodes)]
         if any(node.labels is UNKNOWN for node in nodes):
             continue
         declared = any(node.provisioner != "byHand" for node in nodes)
@@ -152,7 +152,7 @@ def _is_tolerated(spec: Any, path: FieldPath, key: str) -> bool:
     )
 
 
-def _never_made(nodes: Nodes) -> bool:
+def _never_made(nodes: NodeSet) -> bool:
     """Whether it is of a kind that no version of Karpenter had, so that nothing makes its nodes."""
     value = getattr(nodes.source.document, "value", None)
     return isinstance(value, dict) and never_existed(value)

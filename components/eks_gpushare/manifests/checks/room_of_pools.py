@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.bottlerocket import runs_bottlerocket
 from eks_gpushare.inventory.edges.amounts import in_all
-from eks_gpushare.inventory.items import NodeLaunch, Nodes, Overlay, Workload
+from eks_gpushare.inventory.items import NodeLaunch, NodeSet, Overlay, Workload
 from eks_gpushare.inventory.matching import required_terms
 from eks_gpushare.inventory.nodes import CATALOG, NodeKind, gpu_nodes
 from eks_gpushare.inventory.problem import Problem
@@ -83,7 +83,7 @@ def volumes(inventory: Inventory) -> Iterator[Judgement]:
             yield from _small(nodes, launch)
 
 
-def _has_disks(nodes: Nodes, launch: NodeLaunch) -> bool:
+def _has_disks(nodes: NodeSet, launch: NodeLaunch) -> bool:
     """Whether images go to the disks of the instance, or it cannot be seen where they go."""
     document = launch.source.document
     spec = at(document.value, "spec") if isinstance(document, Document) else UNKNOWN
@@ -98,7 +98,7 @@ def _has_disks(nodes: Nodes, launch: NodeLaunch) -> bool:
     )
 
 
-def _small(nodes: Nodes, launch: NodeLaunch) -> Iterator[Problem]:
+def _small(nodes: NodeSet, launch: NodeLaunch) -> Iterator[Problem]:
     given = () if launch.volumes is UNKNOWN else launch.volumes
     by_itself = runs_bottlerocket(nodes)
     data = [each for each in given if each.device == _DATA] if by_itself else list(given)
@@ -171,7 +171,7 @@ def _place_of_storage(workload: Workload) -> tuple[str | int, ...]:
     return workload.spec_path
 
 
-def _volume(nodes: Nodes) -> Fraction | None:
+def _volume(nodes: NodeSet) -> Fraction | None:
     """The size of the one volume of nodes; None where it is not known, or there are others."""
     launch = nodes.launch
     if not isinstance(launch, NodeLaunch) or launch.volumes is UNKNOWN:
@@ -198,7 +198,7 @@ def pools(inventory: Inventory) -> Iterator[Judgement]:
     """NodePools by themselves."""
     for cluster in inventory.clusters():
         promised = bool(inventory.of(Overlay, cluster))
-        for nodes in inventory.of(Nodes, cluster):
+        for nodes in inventory.of(NodeSet, cluster):
             if nodes.provisioner != "karpenter" or not isinstance(nodes.source.document, Document):
                 continue
             yield from _limits(nodes, promised=promised)
@@ -206,7 +206,7 @@ def pools(inventory: Inventory) -> Iterator[Judgement]:
             yield from _image(nodes)
 
 
-def _limits(nodes: Nodes, *, promised: bool) -> Iterator[Problem]:
+def _limits(nodes: NodeSet, *, promised: bool) -> Iterator[Problem]:
     types = (
         [] if nodes.instance_types is UNKNOWN else [CATALOG.find(n) for n in nodes.instance_types]
     )
@@ -240,7 +240,7 @@ def _limits(nodes: Nodes, *, promised: bool) -> Iterator[Problem]:
             )
 
 
-def _mixed(nodes: Nodes) -> Iterator[Problem]:
+def _mixed(nodes: NodeSet) -> Iterator[Problem]:
     document = nodes.source.document
     spec = at(getattr(document, "value", None), "spec", "template", "spec")
     listed = at(spec, "requirements")
@@ -267,7 +267,7 @@ def _mixed(nodes: Nodes) -> Iterator[Problem]:
             )
 
 
-def _image(nodes: Nodes) -> Iterator[Problem]:
+def _image(nodes: NodeSet) -> Iterator[Problem]:
     named = None if nodes.ami is UNKNOWN else _NAMED_ARCH.search(nodes.ami)
     types = () if nodes.instance_types is UNKNOWN else nodes.instance_types
     arches = {each.arch for name in types if (each := CATALOG.find(name)) is not None}
@@ -288,7 +288,7 @@ def types(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         pools = [
             _Type(NodeKind(nodes, CATALOG.find(name)), name)
-            for nodes in inventory.of(Nodes, cluster)
+            for nodes in inventory.of(NodeSet, cluster)
             if nodes.provisioner in ("karpenter", "managed", "selfManaged")
             for name in _names(nodes)
         ]
@@ -316,7 +316,7 @@ class _Type(NamedTuple):
         return None if found is None else found.api_gpu_count
 
 
-def _names(nodes: Nodes) -> tuple[str, ...]:
+def _names(nodes: NodeSet) -> tuple[str, ...]:
     """Types of nodes, or what begins them where a family with AMD's GPUs is named alone."""
     if nodes.instance_types is UNKNOWN or nodes.instance_types:
         return () if nodes.instance_types is UNKNOWN else tuple(map(str, nodes.instance_types))
@@ -359,7 +359,7 @@ def _enough(
     )
 
 
-def _is_shared(nodes: Nodes) -> bool:
+def _is_shared(nodes: NodeSet) -> bool:
     """Whether something says that a node has more than its GPUs."""
     if UNKNOWN in (nodes.labels, nodes.promised, nodes.user_data):
         return True
@@ -375,7 +375,7 @@ def _claims(inventory: Inventory, workload: Workload, cluster: str) -> Iterator[
     selected = at(workload.spec, "nodeSelector", _POOL)
     if not items(at(workload.spec, "resourceClaims")) or not isinstance(selected, str):
         return
-    pool = next((e for e in inventory.of(Nodes, cluster) if e.name == selected), None)
+    pool = next((e for e in inventory.of(NodeSet, cluster) if e.name == selected), None)
     if pool is not None and pool.provisioner == "karpenter" and pool.least == 0:
         yield Problem(
             CLAIM_FOR_KARPENTER,

@@ -6,7 +6,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.findings.finding import Position
-from eks_gpushare.inventory.items import Nodes, NodeTaint
+from eks_gpushare.inventory.items import NodeSet, NodeTaint
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.inventory.values import at
@@ -65,7 +65,7 @@ def read_settings(file: str, text: str, line: int = 1, column: int = 1) -> Read:
     judgements += owned_labels(source, at(given, "node-labels"), (*_KUBERNETES, "node-labels"))
     if at(value, *NVIDIA) is None and not mapping(given):
         return Read(judgements=judgements)
-    nodes = Nodes(
+    nodes = NodeSet(
         source=source,
         name="",
         provisioner="selfManaged",

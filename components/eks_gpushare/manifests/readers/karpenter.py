@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.inventory.items import Nodes, Overlay
+from eks_gpushare.inventory.items import NodeSet, Overlay
 from eks_gpushare.inventory.launches import launch_of
 from eks_gpushare.inventory.nodes import has_gpus
 from eks_gpushare.inventory.source import UNKNOWN, Source
@@ -85,7 +85,7 @@ def _place_of_labels(value: Any) -> FieldPath:
     return ("spec", "template", "metadata", "labels") if inner else ("spec", "labels")
 
 
-def _nodes(source: Source, name: Maybe[str], value: Any, template: FieldPath) -> Nodes:
+def _nodes(source: Source, name: Maybe[str], value: Any, template: FieldPath) -> NodeSet:
     spec = at(value, "spec")
     own = at(spec, "template", "metadata", "labels")
     if own is None:
@@ -96,7 +96,7 @@ def _nodes(source: Source, name: Maybe[str], value: Any, template: FieldPath) ->
     replicas = whole(at(spec, "replicas"))
     automatic = at(spec, *template, "nodeClassRef", "group") == AUTO_MODE_GROUP
     limits = at(spec, "limits", "resources") or at(spec, "limits")
-    return Nodes(
+    return NodeSet(
         source=source,
         name=name,
         provisioner="autoMode" if automatic else "karpenter",

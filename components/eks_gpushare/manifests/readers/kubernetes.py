@@ -10,7 +10,7 @@ from eks_gpushare.inventory.items import (
     ConfigMap,
     DeviceClaim,
     Namespace,
-    Nodes,
+    NodeSet,
     Pointer,
     Quota,
     Workload,
@@ -247,13 +247,13 @@ def _sum(one: Any, other: Any) -> Any:
         return UNKNOWN
 
 
-def _node(value: Mapping[str, Any], whence: Source, name: Maybe[str]) -> Nodes:
+def _node(value: Mapping[str, Any], whence: Source, name: Maybe[str]) -> NodeSet:
     labels = _labels(value)
     types: Maybe[tuple[str, ...]] = ()
     if labels is not UNKNOWN:
         stated = labels.get("node.kubernetes.io/instance-type")
         types = UNKNOWN if stated is UNKNOWN else (stated,) if isinstance(stated, str) else ()
-    return Nodes(
+    return NodeSet(
         source=whence,
         name=name,
         provisioner="byHand",

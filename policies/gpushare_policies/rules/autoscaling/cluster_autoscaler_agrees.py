@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.catalog.chart_daemonsets import chart_of
-from eks_gpushare.inventory.items import Nodes, Release
+from eks_gpushare.inventory.items import NodeSet, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import peek
@@ -45,7 +45,7 @@ def _agreeing(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]
         urn = urn_of(release.source)
         groups = [
             nodes
-            for nodes in inventory.of(Nodes, release.cluster)
+            for nodes in inventory.of(NodeSet, release.cluster)
             if nodes.provisioner in {"managed", "selfManaged"}
         ]
         for said in (*_sizes(release, groups), *_image(release, versions)):
@@ -56,7 +56,7 @@ def _agreeing(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]
                 yield f"{message} {Fix(_STACK_FILE, fix, fix).of(urn)}", urn
 
 
-def _sizes(release: Release, groups: Sequence[Nodes]) -> Iterator[tuple[str, str] | Unjudged]:
+def _sizes(release: Release, groups: Sequence[NodeSet]) -> Iterator[tuple[str, str] | Unjudged]:
     listed = at(release.values, "autoscalingGroups")
     if listed is UNKNOWN:
         yield Unjudged(f"the groups of {release.source.name}")
@@ -84,7 +84,7 @@ def _sizes(release: Release, groups: Sequence[Nodes]) -> Iterator[tuple[str, str
                 )
 
 
-def _group(name: Any, groups: Sequence[Nodes]) -> Nodes | None:
+def _group(name: Any, groups: Sequence[NodeSet]) -> NodeSet | None:
     """The nodes of an Auto Scaling group, which EKS names `eks-<node group>-<id>`."""
     if name is UNKNOWN:
         return None

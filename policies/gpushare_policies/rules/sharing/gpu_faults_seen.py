@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
-from eks_gpushare.inventory.items import Nodes
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.matching import is_tolerated
 from eks_gpushare.inventory.node_agent import agents, engine_tolerations
 from eks_gpushare.inventory.nodes import gpu_nodes
@@ -46,7 +46,7 @@ def _seen(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     if not found:
         return
     inventory = program_of(args.resources).inventory
-    own = {nodes.cluster for nodes in inventory.of(Nodes)}
+    own = {nodes.cluster for nodes in inventory.of(NodeSet)}
     for agent in found:
         tolerations = _tolerations(agent)
         if has_unknown(tolerations):
