@@ -11,6 +11,7 @@ import pytest
 
 from eks_gpushare.inventory.items import NodeSet, Release
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint import terraform_roots as roots_of_terraform
 from eks_gpushare.lint.dispatch import lint_files, read_files
 from eks_gpushare.lint.terraform_roots import terraform_roots
 from eks_gpushare.manifests.files import GivenFile, given_files
@@ -591,3 +592,15 @@ def test_modules_that_call_each_other_end() -> None:
     }
 
     assert terraform_roots(given(files)).broken == []
+
+
+def test_without_its_parser_it_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(roots_of_terraform, "find_spec", lambda _: None)
+    reports = lint_files([GivenFile("b.tf", "locals {}\n"), GivenFile("a.tf", "locals {\n")])
+
+    told = {report.file: [found.message for found in report.findings] for report in reports}
+    assert told["b.tf"] == []
+    assert told["a.tf"] == [
+        "Terraform's own files are not read, since their parser is not installed."
+    ]
+    assert all(report.readable for report in reports)

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 _OWN = ("_eks_gpushare", "eks_gpushare", "eks-gpushare")
@@ -67,7 +68,8 @@ def keep(venv: Path, kept: Path, made_of: str) -> None:
         (new / "origin").write_bytes(os.fsencode(venv.resolve() / "bin"))
         (new / "key").write_text(made_of, encoding="utf-8")
         shutil.rmtree(kept, ignore_errors=True)
-        new.rename(kept)
+        with suppress(OSError):  # another has put its own there meanwhile
+            new.rename(kept)
     finally:
         shutil.rmtree(new, ignore_errors=True)
 

@@ -13,9 +13,7 @@ from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.scopes import folders_named
 from eks_gpushare.lint.terraform_roots import terraform_roots
-from eks_gpushare.lint.unread import (
-    not_rendered,
-)
+from eks_gpushare.lint.unread import NO_PARSER, not_rendered
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.readers.subcharts import subcharts
@@ -72,6 +70,8 @@ def read_files(
         reading.add_chart(chart)
     if reading.charted.without_helm:
         reading.file_named(reading.charted.without_helm).found.append(not_rendered(""))
+    if terraform.without_parser:
+        reading.file_named(terraform.without_parser).found.append(NO_PARSER)
     for name, fault in terraform.broken:
         reading.file_named(name).found.append(Placed(defect(fault), None))
     reading.judgements += map(unapplied, reading.kustomizations.unapplied)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -56,6 +57,8 @@ class TerraformRoots:
     """Root modules whose evaluation failed, each by a file of it: a defect."""
     further: list[GivenFile] = field(default_factory=list)
     """Files that they take in and that the call did not give."""
+    without_parser: str = ""
+    """A file that is not read, as none is, since the parser is not installed; empty where it is."""
 
     @property
     def contents(self) -> dict[str, frozenset[str]]:
@@ -87,6 +90,9 @@ def terraform_roots(files: Sequence[GivenFile]) -> TerraformRoots:
     own = [name for name in given if name.lower().endswith(ENDINGS)]
     made = TerraformRoots()
     if not own:
+        return made
+    if find_spec("tree_sitter_hcl") is None:
+        made.without_parser = min(own)
         return made
     reading = _Reading(given, made)
     folders = sorted({posixpath.dirname(name) for name in own})

@@ -38,6 +38,17 @@ _YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")
 NO_KIND = "It is of no kind that is read"
 
 
+NO_PARSER: Final = Placed(
+    NOT_READ.finding(
+        (),
+        "Terraform's own files are not read, since their parser is not installed.",
+        "pip install 'eks-gpushare-checks[terraform]', or give a plan: terraform show -json PLAN",
+    ),
+    None,
+)
+"""What is said once of a call."""
+
+
 def told(problem: YamlProblem, text: str) -> Placed:
     """What is said of a problem of a text of YAML.
 
