@@ -48,7 +48,7 @@ def register_cluster_autoscaler(
     Returns:
         Cluster Autoscaler, or nothing.
     """
-    scaled = {name: pool for name, pool in spec.pools.items() if scaled_by_it(pool)}
+    scaled = {called: pool for called, pool in spec.pools.items() if scaled_by_it(pool)}
     groups = {node._spec.pool: node for node in nodes if isinstance(node, GpuPool)}
     if not scaled or refs.cluster_name is None or refs.version is None:
         return []
@@ -60,7 +60,7 @@ def register_cluster_autoscaler(
             block,
             version=refs.version,
             pools=tuple(names),
-            nodes=tuple(_bounds(scaled[name]) for name in names),
+            nodes=tuple(_bounds(scaled[called]) for called in names),
             startup_taints=startup_taint_keys(scaled.values()),
             status_taints=status_taint_keys(scaled.values()),
             node_templates=tuple(groups[pool].node_template for pool in names),
@@ -71,8 +71,8 @@ def register_cluster_autoscaler(
         ),
         refs.cluster_name,
         Groups(
-            [groups[name].node_group_name for name in names],
-            [groups[name].scaling_group_name for name in names],
+            [groups[called].node_group_name for called in names],
+            [groups[called].scaling_group_name for called in names],
         ),
         pulumi.ResourceOptions.merge(
             opts, pulumi.ResourceOptions(providers=[refs.provider], depends_on=[*nodes])

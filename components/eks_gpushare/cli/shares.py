@@ -335,7 +335,7 @@ def _size_pool(
 ) -> _Sized:
     from eks_gpushare.sharing.sizing import size
 
-    types = [found for name in pool.instance_types if (found := catalog.find(name)) is not None]
+    types = [found for each in pool.instance_types if (found := catalog.find(each)) is not None]
     prices = [instance_type.price(region) if region else None for instance_type in types]
     known = [price for price in prices if price is not None]
     return _Sized(

@@ -167,7 +167,12 @@ def _part(head: str, lines: list[str], line: int) -> Iterator[UserDataContent]:
 def _by_content(given: str, line: int) -> Iterator[UserDataContent]:
     """Of a text without a type, by how it begins; a NodeConfig may follow on commands."""
     first = next(
-        (line for line in given.splitlines() if line.strip() and not line.startswith("#")), ""
+        (
+            written
+            for written in given.splitlines()
+            if written.strip() and not written.startswith("#")
+        ),
+        "",
     )
     if given.lstrip().startswith("#cloud-config"):
         yield UserDataContent("cloudConfig", given, line)

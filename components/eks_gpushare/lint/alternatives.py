@@ -78,7 +78,7 @@ def alternatives(items: Sequence[Item], texts: Mapping[str, str]) -> list[tuple[
 def _choices(place: _Place) -> list[list[Item]]:
     parts = list(place.below.values())
     is_one = _are_alternatives(parts)
-    choices = [_choices(place) for place in parts]
+    choices = [_choices(inner) for inner in parts]
     common = list(place.items)
     found: list[list[Item]] = []
     for one, own in zip(is_one, choices, strict=True):

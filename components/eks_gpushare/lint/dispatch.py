@@ -11,16 +11,15 @@ from eks_gpushare.lint.reading import Reading
 from eks_gpushare.lint.rendered_charts import rendered_charts
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.kustomize import unapplied
-from eks_gpushare.lint.scopes import folders_named
+from eks_gpushare.lint.scopes import folders_of_applications
 from eks_gpushare.lint.terraform_roots import terraform_roots
 from eks_gpushare.lint.unread import NO_PARSER, not_rendered
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.readers.subcharts import subcharts
-from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from eks_gpushare.lint.declared import Declared
     from eks_gpushare.lint.references import Naming
@@ -58,7 +57,7 @@ def read_files(
         terraform=terraform,
         charted=rendered_charts(files),
     )
-    kustomizations.build_in(_folders_of_applications(files))
+    kustomizations.build_in(folder for file in files for folder in folders_of_applications(file))
     for given in files:
         try:
             reading.add(given)
@@ -76,13 +75,6 @@ def read_files(
         reading.file_named(name).found.append(Placed(defect(fault), None))
     reading.judgements += map(unapplied, reading.kustomizations.unapplied)
     return reading
-
-
-def _folders_of_applications(files: Iterable[GivenFile]) -> Iterator[str]:
-    for file in files:
-        if "argoproj.io/" in file.text or "kustomize.toolkit.fluxcd.io/" in file.text:
-            documents = read_texts(file.text, file.name).documents
-            yield from folders_named(document.value for document in documents)
 
 
 def lint_files(
@@ -115,6 +107,7 @@ def judged_files(
     """
     reading = read_files(files, declared, everywhere)
     names = reading.naming()
+    reading.everywhere = everywhere or names
     if stack is not None:
         reading.hold_against(stack)
     # Of a stack with errors nothing is planned, so that everything would seem to be missing.

@@ -95,7 +95,7 @@ def _said_in_json(text: str) -> str | None:
     if {"deployment", "version"} <= keys:
         return "is an export of a stack"
     said = (value.get(key) for key in ("//", "_comment", "$comment", "_generated")) if keys else ()
-    if any(isinstance(text, str) and _SAYS_SO.search(text) for text in said):
+    if any(isinstance(word, str) and _SAYS_SO.search(word) for word in said):
         return "is generated, as it says"
     return None
 

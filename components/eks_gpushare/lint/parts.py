@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.lint.beside import values_named_by
-from eks_gpushare.lint.scopes import folders_named
+from eks_gpushare.lint.scopes import CHART, folders_above, folders_of_applications
 from eks_gpushare.manifests.kustomize import may_be_kustomization
 from eks_gpushare.manifests.texts import read_texts
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from eks_gpushare.manifests.files import GivenFile
 
-_CHART: Final = "Chart.yaml"
 _LONGEST: Final = 1024
 """Longest text that may be the path of a file."""
 _RELATIVE: Final = re.compile(
@@ -54,9 +53,8 @@ class Links:
             self._kustomizations.append(path)
             documents = read_texts(file.text, file.name).documents[:1]
             self._named[path] = [each for one in documents for each in _paths(path, one.value)]
-        if "argoproj.io/" in file.text or "kustomize.toolkit.fluxcd.io/" in file.text:
-            documents = read_texts(file.text, file.name).documents
-            self._of_applications[path] = list(folders_named(one.value for one in documents))
+        if folders := list(folders_of_applications(file)):
+            self._of_applications[path] = folders
         folder = posixpath.dirname(path)
         for each in values_named_by(file):
             paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
@@ -78,9 +76,9 @@ class Links:
         charts = {posixpath.dirname(each) for each in self._files if _is_chart(each)}
         below = _Below(self._folders)
         for folder, files in self._folders.items():
-            chart = next((each for each in _above(folder) if each in charts), None)
+            chart = next((each for each in folders_above(folder) if each in charts), None)
             if chart is not None:
-                joined.join((files[0], posixpath.join(chart, _CHART)))
+                joined.join((files[0], posixpath.join(chart, CHART)))
         for file, named in self._named.items():
             for path in named:
                 inside = [path] if path in self._files else self._folders.get(path, ())[:1]
@@ -139,12 +137,12 @@ class _Below:
         self._first: dict[str, list[str]] = {}
         """A file of each folder below, by the folder."""
         for folder, files in folders.items():
-            for each in _above(folder):
+            for each in folders_above(folder):
                 self._first.setdefault(each, []).append(files[0])
 
     def of_application(self, file: str, folder: str) -> Iterator[str]:
         """Files of the folder that an application names, from whichever folder above it on."""
-        for top in _above(posixpath.dirname(file)):
+        for top in folders_above(posixpath.dirname(file)):
             yield from self._first.get(posixpath.normpath(posixpath.join(top, folder)), ())
 
 
@@ -174,13 +172,5 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _above(folder: str) -> Iterator[str]:
-    """A folder and those above it, up to the one in which paths begin."""
-    while folder not in {"", "/"}:
-        yield folder
-        folder = posixpath.dirname(folder)
-    yield folder
-
-
 def _is_chart(file: str) -> bool:
-    return posixpath.basename(file) == _CHART
+    return posixpath.basename(file) == CHART

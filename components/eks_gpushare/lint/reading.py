@@ -189,7 +189,7 @@ class Reading:
         if self.documents > _MOST_DOCUMENTS:
             return False
         reader = self._reader(file, document, depth)
-        if reader is None or not reader.matches(document):
+        if reader is None:
             return False
         if class_of(document) is not None:
             self.classes.append(document)
@@ -201,7 +201,8 @@ class Reading:
         if not depth:
             name = posixpath.normpath(file.name)
             if (chart := self.charts.get(name)) is not None:
-                return ValuesOf(chart)
+                values = ValuesOf(chart)
+                return values if values.matches(document) else None
             reader = SubchartValuesReader(self.subcharts.get(posixpath.dirname(name), ()))
             if reader.matches(document):
                 return reader

@@ -10,7 +10,6 @@ import os
 import posixpath
 import re
 import shutil
-import subprocess
 import tempfile
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.values import at, items
+from eks_gpushare.lint.scopes import CHART
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.texts import read_texts
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.manifests.files import GivenFile
 
-CHART: Final = "Chart.yaml"
 _SECONDS: Final = 20
 """Longest that helm may take for one chart with one set of values."""
 _MOST_CHARTS: Final = 40
@@ -215,6 +214,8 @@ def _rendered(
     helm: str, chart: str, values: ChartValues, given: Mapping[str, str]
 ) -> RenderedChart:
     """A chart by a set of values, in a folder of its own that is gone afterwards."""
+    import subprocess
+
     with tempfile.TemporaryDirectory() as room:
         copy = Path(room, "chart")
         try:

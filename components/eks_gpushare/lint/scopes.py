@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.manifests.kustomize import tops_of
+from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from eks_gpushare.manifests.files import GivenFile
+
 _GUIDES: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")
-_CHART: Final = "Chart.yaml"
+CHART: Final = "Chart.yaml"
 _ARGO: Final = "argoproj.io/"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
 
@@ -115,6 +118,13 @@ def folders_named(values: Iterable[Any]) -> Iterator[str]:
                 yield posixpath.normpath(name.lstrip("/"))
 
 
+def folders_of_applications(file: GivenFile) -> Iterator[str]:
+    """Those that applications of Argo CD and kustomizations of Flux in a file name."""
+    if _ARGO in file.text or _FLUX in file.text:
+        documents = read_texts(file.text, file.name).documents
+        yield from folders_named(document.value for document in documents)
+
+
 class _Finder:
     """The work on one call's files."""
 
@@ -129,7 +139,7 @@ class _Finder:
         self._kustomizations = kustomizations
         self._tops = tops_of(kustomizations)
         self._folders = {
-            folder for file in self._members for folder in _above(posixpath.dirname(file))
+            folder for file in self._members for folder in folders_above(posixpath.dirname(file))
         }
         self._charts = {posixpath.dirname(f) for f in self._members if _is_chart(f)}
         self._units: dict[str, FileScope] = {}
@@ -191,7 +201,7 @@ class _Finder:
     def _group(self, file: str) -> tuple[str, str]:
         """The kind of unit that a file is of, and its folder."""
         folder = posixpath.dirname(file)
-        chart = next((each for each in _above(folder) if each in self._charts), None)
+        chart = next((each for each in folders_above(folder) if each in self._charts), None)
         if chart is not None:
             return "the chart", chart
         return "guides" if file.lower().endswith(_GUIDES) else "the folder", folder
@@ -250,9 +260,9 @@ class _Finder:
 
     def _in_folder(self, file: str, named: str) -> Iterator[str]:
         """The units of a folder that an application names, whose top is a folder above it."""
-        above = reversed(list(_above(posixpath.dirname(file))))
+        above = reversed(list(folders_above(posixpath.dirname(file))))
         tops = (posixpath.normpath(posixpath.join(folder, named)) for folder in above)
-        folder = next((folder for folder in tops if folder in self._folders), None)
+        folder = next((top for top in tops if top in self._folders), None)
         if folder is None:
             return
         built = next(
@@ -272,7 +282,7 @@ class _Finder:
 
     def _joined(self, key: str, reached: Iterable[str]) -> FileScope:
         unit = self._units[key]
-        others = [self._units[unit] for unit in sorted(reached) if unit != key]
+        others = [self._units[name] for name in sorted(reached) if name != key]
         if not others:
             return unit
         return FileScope(
@@ -294,7 +304,7 @@ def _reached(key: str, inner: Mapping[str, Sequence[str]]) -> set[str]:
     return found
 
 
-def _above(folder: str) -> Iterator[str]:
+def folders_above(folder: str) -> Iterator[str]:
     """A folder and those above it, up to the one in which paths begin."""
     while folder not in {"", "/"}:
         yield folder
@@ -303,4 +313,4 @@ def _above(folder: str) -> Iterator[str]:
 
 
 def _is_chart(file: str) -> bool:
-    return posixpath.basename(file) == _CHART
+    return posixpath.basename(file) == CHART

@@ -94,10 +94,14 @@ class LintSettings:
 
     def _read(self, file: Path | None) -> LintConfiguration:
         if file not in self._made:
-            from eks_gpushare.lint.configuration import configuration_in
             from eks_gpushare.lint.finding_files import LintConfiguration
 
-            made = LintConfiguration() if file is None else configuration_in(file)
+            if file is None:
+                made = LintConfiguration()
+            else:  # its models take longer to make than most calls need for the rest
+                from eks_gpushare.lint.configuration import configuration_in
+
+                made = configuration_in(file)
             asked = self._asked
             self._made[file] = replace(
                 made,

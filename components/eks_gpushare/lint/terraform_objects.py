@@ -91,5 +91,5 @@ def _value(value: Any) -> Any:
 
 def _camel(key: str) -> str:
     first, *rest = key.split("_")
-    word = first + "".join(word.title() for word in rest)
+    word = first + "".join(part.title() for part in rest)
     return {"hostPid": "hostPID", "hostIpc": "hostIPC"}.get(word, word)

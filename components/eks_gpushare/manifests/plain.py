@@ -86,7 +86,7 @@ def kubernetes_effect(effect: str) -> str | None:
     if effect in EFFECTS:
         return effect
     bare = effect.replace("_", "").replace("-", "").lower()
-    return next((effect for effect in EFFECTS if effect.lower() == bare), None)
+    return next((known for known in EFFECTS if known.lower() == bare), None)
 
 
 def no_strings(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, Any]]:

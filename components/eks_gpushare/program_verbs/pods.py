@@ -50,7 +50,7 @@ def pod_text(pools: Mapping[str, Any], name: str, resource: str | None = None) -
     """
     pod = pod_of(pools, name, resource)
     asked = next(iter(pod["spec"]["containers"][0]["resources"]["limits"]))
-    others = [resource for resource in _resources(pools[name]) if resource != asked]
+    others = [other for other in _resources(pools[name]) if other != asked]
     said = f"Pool {name}: one {asked}."
     if others:
         said += f" With --resource it asks for {' or '.join(others)}."

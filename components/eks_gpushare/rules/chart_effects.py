@@ -336,7 +336,7 @@ def idle_driver(ctx: Context) -> Iterator[Finding]:
     at: FieldPath = ("charts", key, "values")
     for part in ("driver", "toolkit"):
         given = chart.values.get(part)
-        rest = [key for key in given if key != "enabled"] if isinstance(given, dict) else []
+        rest = [inner for inner in given if inner != "enabled"] if isinstance(given, dict) else []
         if rest and isinstance(given, dict) and given.get("enabled") is not True:
             yield IDLE_DRIVER.finding(
                 (*at, part, str(rest[0])),

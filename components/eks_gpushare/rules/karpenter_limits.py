@@ -192,7 +192,7 @@ def unlimited(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         return
     nodes = promised_by_type(plan)
     given = (own.limits if own else None) or {}
-    if {name for node in nodes.values() for name in node} & given.keys():
+    if {resource for node in nodes.values() for resource in node} & given.keys():
         return  # which says how many shares there may be
     most = most_by_type(pool, nodes)
     more = {item: count for item, count in most.items() if count and count > pool.nodes.max}

@@ -156,7 +156,7 @@ def _is_number(least: int, most: int) -> Callable[[Any], bool]:
 
 def _are_lists(value: Any) -> bool:
     values = value if isinstance(value, list) else [value]
-    return bool(values) and all(value in _LISTS for value in values)
+    return bool(values) and all(item in _LISTS for item in values)
 
 
 _TABLES = ("time-slicing", "mps", "mig")

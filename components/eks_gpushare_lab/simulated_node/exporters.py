@@ -185,8 +185,8 @@ class Exporters:
     def _running(self, pod: Object) -> int:
         """Pods that run for the workload of a pod."""
         workload = workload_of(pod)
-        every = (pod for pod in self._watches.pods.all() if is_alive(pod))
-        return max(1, sum(workload_of(pod) == workload for pod in every))
+        every = (other for other in self._watches.pods.all() if is_alive(other))
+        return max(1, sum(workload_of(other) == workload for other in every))
 
     def _now(self, given: Object, key: str) -> float:
         """Percent of a load; its schedule began when its text was first seen."""

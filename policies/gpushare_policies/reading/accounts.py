@@ -25,7 +25,7 @@ def by_either_name(check: ObjectCheck) -> ObjectCheck:
     def look(subject: Subject) -> Iterator[str | Unjudged]:
         body = subject.object.body
         if isinstance(body.get("subjects"), list):
-            body = {**body, "subjects": [_account(subject) for subject in body["subjects"]]}
+            body = {**body, "subjects": [_account(bound) for bound in body["subjects"]]}
         yield from check(replace(subject, object=replace(subject.object, body=body)))
 
     return look

@@ -159,7 +159,7 @@ def _above(resource: PolicyResource) -> list[PolicyResource]:
     while parent is not None:
         found.append(parent)
         parent = parent.parent
-    return [used for resource in found for used in resource.dependencies]
+    return [used for below in found for used in below.dependencies]
 
 
 def _says(text: str, name: str) -> bool:

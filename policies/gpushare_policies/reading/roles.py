@@ -84,6 +84,8 @@ class StackRoles:
         self.inline = [one for one in resources if one.resource_type == ROLE_POLICY]
         self.roles = [one for one in resources if one.resource_type == ROLE]
         self.managed = [one for one in resources if one.resource_type == POLICY]
+        self._inline = [(one, used_by(one, "role"), named_by(one, "role")) for one in self.inline]
+        self._policies: dict[str, tuple[tuple[str, PolicyResource], ...]] = {}
 
     def of_nodes(self) -> Iterator[PolicyResource]:
         """The roles of nodes: their policy, or what lets nodes join, tells.
@@ -132,8 +134,9 @@ class StackRoles:
     def _documents(self, role: PolicyResource) -> Iterator[GrantedPolicy | Unjudged]:
         for inline in each(peek(role.props, "inlinePolicies")):
             yield from _document(_INLINE, inline, role, role, role)
-        for resource in self.inline:
-            if role.urn in used_by(resource, "role") or named_by(resource, "role") & names_of(role):
+        names = names_of(role)
+        for resource, used, named in self._inline:
+            if role.urn in used or named & names:
                 yield from _document(_INLINE, resource.props, resource, resource, role)
         for arn, attachment in self.policies(role):
             if ":aws:policy/" not in arn:
@@ -178,8 +181,13 @@ class StackRoles:
         key = "permissionsBoundary"
         return self.policies_called(peek(role.props, key), role, key)
 
-    def policies(self, role: PolicyResource) -> Iterator[tuple[str, PolicyResource]]:
+    def policies(self, role: PolicyResource) -> tuple[tuple[str, PolicyResource], ...]:
         """The managed policies of a role, with the resource that attaches each."""
+        if role.urn not in self._policies:
+            self._policies[role.urn] = tuple(self._attached(role))
+        return self._policies[role.urn]
+
+    def _attached(self, role: PolicyResource) -> Iterator[tuple[str, PolicyResource]]:
         for arn in each(peek(role.props, "managedPolicyArns")):
             yield str(arn), role
         names = names_of(role)

@@ -164,7 +164,7 @@ def _after_discovery(
         by_hand = "" if plugin.of_operator else f", or give the nodes the label {_LABEL}"
         yield _kept_out(KEPT_OUT, meant[0], kinds, why, by_hand)
     elif all(worker.taint or worker.unsure or worker.daemon.is_on is None for worker in meant):
-        worker = next(worker.daemon for worker in meant if worker.taint is None)
+        worker = next(candidate.daemon for candidate in meant if candidate.taint is None)
         what = _unknown(worker, nodes) if worker.is_on else f"whether {worker.title} is there"
         yield NotSeen(KEPT_OUT, nodes.source, what)
 

@@ -110,7 +110,7 @@ def memory_is_left(inventory: Inventory) -> Iterator[Judgement]:
 
 def _reserved(workload: Workload, shared: Mapping[str, int]) -> Problem | None:
     for where, container in containers(workload.spec):
-        parts = (at(container, "resources", part) for part in ("limits", "requests"))
+        parts = (at(container, "resources", key) for key in ("limits", "requests"))
         asked = {name for part in parts for name, _ in pairs(part)}
         shares = max((n for name, n in shared.items() if name in asked), default=1)
         program = _program(container)

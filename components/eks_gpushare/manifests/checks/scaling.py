@@ -170,19 +170,19 @@ def roll_outs(inventory: Inventory) -> Iterator[Judgement]:
     """Of Deployments whose pods, with one more, are more than all nodes can hold."""
     for cluster in inventory.clusters():
         if inventory.of(Overlay, cluster) or any(
-            each.config.sharing != "none" for each in sharings(inventory, cluster)
+            sharing.config.sharing != "none" for sharing in sharings(inventory, cluster)
         ):
             continue  # what a node has is more than its GPUs
         ground = grounds(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
-            if workload.kind != "Deployment" or {each.resource for each in requests} != {GPU}:
+            if workload.kind != "Deployment" or {r.resource for r in requests} != {GPU}:
                 continue
-            each, room = in_all(workload, GPU, requests), _room(ground.places(workload).seen)
+            gpus, room = in_all(workload, GPU, requests), _room(ground.places(workload).seen)
             replicas = workload.replicas
-            if not each or room is None or not isinstance(replicas, int) or replicas < 1:
+            if not gpus or room is None or not isinstance(replicas, int) or replicas < 1:
                 continue
-            if _must_surge(workload, replicas) and replicas * each <= room < (replicas + 1) * each:
-                yield _stuck(workload, replicas * each, room)
+            if _must_surge(workload, replicas) and replicas * gpus <= room < (replicas + 1) * gpus:
+                yield _stuck(workload, replicas * gpus, room)
 
 
 def _room(offers: Sequence[Offer]) -> int | None:
@@ -193,17 +193,17 @@ def _room(offers: Sequence[Offer]) -> int | None:
         by_nodes.setdefault(id(offer.kind.nodes), []).append(offer)
     for alike in by_nodes.values():
         nodes = alike[0].kind.nodes
-        counts = {each.kind.type.gpu_count if each.kind.type else 0 for each in alike}
-        if len(counts) != 1 or not (each := counts.pop()) or nodes.provisioner == "byHand":
+        counts = {offer.kind.type.gpu_count if offer.kind.type else 0 for offer in alike}
+        if len(counts) != 1 or not (gpus := counts.pop()) or nodes.provisioner == "byHand":
             return None
         if isinstance(nodes.most, int):
-            total += nodes.most * each
+            total += nodes.most * gpus
             continue
         limit = UNKNOWN if nodes.limits is UNKNOWN else nodes.limits.get(GPU)
         most = None if limit in (None, UNKNOWN) else quantity(str(text(limit)))
         if most is None:
             return None
-        total += floor(most / each) * each
+        total += floor(most / gpus) * gpus
     return total or None
 
 

@@ -199,7 +199,7 @@ class _Config:
         elif key in CHOICES:
             given = value if key == "deviceListStrategy" and isinstance(value, list) else [value]
             if key == "deviceListStrategy" and isinstance(value, str):
-                given = [name.strip() for name in value.split(",")]
+                given = [item.strip() for item in value.split(",")]
             for each in given:
                 if each is not UNKNOWN and each not in CHOICES[key]:
                     allowed = ", ".join(CHOICES[key])
@@ -377,7 +377,7 @@ def _known(key: str, keys: Sequence[str], *, exact: bool) -> str | None:
     if key in keys:
         return key
     lower = key.lower()
-    return None if exact else next((key for key in keys if key.lower() == lower), None)
+    return None if exact else next((known for known in keys if known.lower() == lower), None)
 
 
 def _field(value: Mapping[str, Any], name: str) -> _Given | None:

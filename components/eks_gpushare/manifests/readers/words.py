@@ -21,7 +21,7 @@ def plain(word: str) -> str:
 
 def close_to(word: str, words: Iterable[str]) -> str | None:
     """The word that was meant for certain, if there is one."""
-    by_plain = {plain(word): word for word in words}
+    by_plain = {plain(known): known for known in words}
     folded = plain(word)
     if folded in by_plain:
         return by_plain[folded]

@@ -146,8 +146,8 @@ def _held_up(
     ways = _values(spec).get(_CAPACITY_TYPE)
     says = _NO_ROOM.format(remove=remove) if ways == ["reserved"] else ""
     offered = [
-        {name for told in spec.values() for name, count in told.items() if str(count) != "0"}
-        for spec in (old, new)
+        {name for told in side.values() for name, count in told.items() if str(count) != "0"}
+        for side in (old, new)
     ]
     if gone := sorted(offered[0] - offered[1]):
         says += _NO_SHARES.format(gone=" or ".join(gone), remove=remove)

@@ -242,7 +242,7 @@ class _Fill:
         made = [self.scope.resource(urn) for urn in self.dependencies.get(top, ())]
         arns = [self.scope.role_arn(role) for role in made if role and role.type == _ROLE]
         anywhere = self.one("arn:{partition}:iam::{account}:role/")
-        named = [name if name.startswith("arn:") else f"{anywhere}{name}" for name in given]
+        named = [role if role.startswith("arn:") else f"{anywhere}{role}" for role in given]
         found = sorted({*named, *arns} if not arns else {*arns, *named})
         return found or [f"{anywhere}*"]
 

@@ -189,7 +189,7 @@ class _Classes(_Borrower):
                 for lender in namespace[_LENDERS]:
                     for word in words.intersection(lender.__dict__[_NAMES]) - namespace.keys():
                         namespace[word] = getattr(lender, word)
-            for each in [name for name in noted if name in wanted]:
+            for each in [wanted_name for wanted_name in noted if wanted_name in wanted]:
                 namespace[each] = noted[each].build(namespace)
                 del noted[each]
 

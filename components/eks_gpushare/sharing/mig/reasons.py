@@ -109,16 +109,16 @@ def nearest(model: MigModel, devices: Mapping[str, int]) -> list[dict[str, int]]
     sizes = _sizes(model, wanted)
     table = placement_table(model)
     some = islice(table.layouts({*plain, *wanted}), _MOST_COMPARED)
-    candidates = [devices for devices in (_as_many_as_fit(model, wanted), *some) if devices]
+    candidates = [candidate for candidate in (_as_many_as_fit(model, wanted), *some) if candidate]
 
     def distance(layout: dict[str, int]) -> tuple[int, int]:
         changed = sum(abs(layout.get(name, 0) - wanted.get(name, 0)) for name in {*layout, *wanted})
         return _apart(model, sizes, _sizes(model, layout)), changed
 
     nearest_first = sorted(candidates, key=distance)
-    return [devices for n, devices in enumerate(nearest_first) if devices not in nearest_first[:n]][
-        :_NEAREST
-    ]
+    return [
+        candidate for n, candidate in enumerate(nearest_first) if candidate not in nearest_first[:n]
+    ][:_NEAREST]
 
 
 def _as_many_as_fit(model: MigModel, wanted: Mapping[str, int]) -> dict[str, int]:

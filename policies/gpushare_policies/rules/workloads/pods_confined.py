@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import EnforcementLevel, Severity
 
-from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from gpushare_policies.reading.containers import Container, on_pods, pods_of, unknown_of
-from gpushare_policies.reading.node_images import works_on_nodes
+from gpushare_policies.reading.containers import Container, on_pods, unknown_of
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import mappings, text
+from gpushare_policies.reading.plain import mappings
 from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
-from gpushare_policies.rules.workloads.pods_not_privileged import IMAGES, NAMESPACES
+from gpushare_policies.rules.workloads.pods_not_privileged import (
+    IMAGES,
+    NAMESPACES,
+    pods_and_strangers,
+)
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -28,14 +30,9 @@ _CONFINED = Fix(_LEAVE_OUT, _LEAVE_OUT, _LEAVE_OUT)
 
 
 def _pods(subject: Subject) -> Iterator[str | Unjudged]:
-    namespace = subject.object.namespace
-    if namespace is not UNKNOWN and text(namespace) in NAMESPACES.of(subject.args):
-        return
-    mirrors = IMAGES.of(subject.args)
-    for pod in pods_of(subject.object):
+    for pod, strange in pods_and_strangers(subject):
         yield from unknown_of(pod)
         own = at(pod.spec, "securityContext")
-        strange = [found for found in pod.containers if not works_on_nodes(found, mirrors)]
         for what in _opened(own) if strange else ():
             yield _said(subject, f"A pod of {subject.title}", what)
         for container in strange:

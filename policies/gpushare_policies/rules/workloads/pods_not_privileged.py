@@ -80,14 +80,22 @@ _TAKE_AWAY = (
 _PRIVILEGED = Fix(_TAKE_AWAY, _TAKE_AWAY, _TAKE_AWAY)
 
 
-def _pods(subject: Subject) -> Iterator[str | Unjudged]:
+def pods_and_strangers(subject: Subject) -> Iterator[tuple[Pod, list[Container]]]:
+    """Each pod outside of the settings' namespaces, and its containers that do not work on nodes.
+
+    The policy that asks has the settings `NAMESPACES` and `IMAGES`.
+    """
     namespace = subject.object.namespace
     if namespace is not UNKNOWN and text(namespace) in NAMESPACES.of(subject.args):
         return
     mirrors = IMAGES.of(subject.args)
     for pod in pods_of(subject.object):
+        yield pod, [found for found in pod.containers if not works_on_nodes(found, mirrors)]
+
+
+def _pods(subject: Subject) -> Iterator[str | Unjudged]:
+    for pod, strange in pods_and_strangers(subject):
         yield from unknown_of(pod)
-        strange = [found for found in pod.containers if not works_on_nodes(found, mirrors)]
         if strange or not pod.containers:
             yield from _of_host(subject, pod)
         for container in strange:
