@@ -51,7 +51,9 @@ def test_the_same_as_json(run: Run, golden: Callable[[str, str], None], stack: s
     golden(f"preview/{stack}.json", json.dumps(told, indent=2) + "\n")
 
 
-@pytest.mark.parametrize("width", [80, 100, 120, 200])
+@pytest.mark.parametrize(
+    "width", [80, *(pytest.param(width, marks=pytest.mark.at_length) for width in (100, 120, 200))]
+)
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_number_is_there_at_every_width(
     run: Run, monkeypatch: pytest.MonkeyPatch, stack: str, width: int

@@ -200,7 +200,9 @@ SHELL = {
 
 
 @pytest.mark.parametrize(("redirected", "code"), SHELL.values(), ids=SHELL.keys())
-@pytest.mark.parametrize("words", ["check", "preview --json"])
+@pytest.mark.parametrize(
+    "words", ["check", pytest.param("preview --json", marks=pytest.mark.at_length)]
+)
 def test_streams_as_a_shell_leaves_them(words: str, redirected: str, code: int) -> None:
     line = f'exec "$0" -m eks_gpushare {words} "$1" {redirected}'
     done = subprocess.run(

@@ -140,6 +140,7 @@ def test_a_commit_passes_with_a_good_stack_file_and_fails_with_a_broken_one(comm
 
 
 @pytest.mark.slow
+@pytest.mark.at_length
 @pytest.mark.parametrize(("name", "code"), [("good", 0), ("bad", 1)])
 def test_a_commit_fails_with_a_manifest_that_is_wrong(commit: Any, name: str, code: int) -> None:
     example = ROOT / "examples" / "lint" / "GPU1020" / f"{name}.yaml"

@@ -25,7 +25,7 @@ ROOT: Final = Path(__file__).parents[2]
 NOT_HERE: Final = {
     "git clone https://github.com/eks-gpushare/eks-gpushare": "it is this folder",
     "cd eks-gpushare": "it is this folder",
-    "make demo": "the last thing that `.ci/run` does",
+    "make demo": "`.ci/run` does it beside the tests",
     "make venv": "the first thing that `.ci/run` does",
     "eks-gpushare lab run dev --apply workload.yaml": "tests/lab",
     "pulumi login": "an account, or a state as tests/engine have it",

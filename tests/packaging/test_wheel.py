@@ -494,6 +494,7 @@ def test_without_the_components_their_names_say_how_to_install_them(
     )
 
 
+@pytest.mark.at_length
 def test_the_components_come_and_go_beside_the_checks(
     wheels: dict[str, Path], tmp_path: Path, raw: Path
 ) -> None:

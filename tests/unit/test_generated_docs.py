@@ -43,6 +43,7 @@ def test_what_of_the_repository_comes_from_the_code_is_of_this_code() -> None:
     assert make_pages.outdated() == [], "run: python tools/docs/make_pages.py"
 
 
+@pytest.mark.at_length
 def test_the_same_pages_come_out_twice(made: dict[str, str]) -> None:
     again = make_pages.generated()
 

@@ -34,6 +34,9 @@ STACKS = {
     path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))["config"]
     for path in sorted((ROOT / "stacks").glob("Pulumi.*.yaml"))
 }
+AT_LENGTH = pytest.mark.at_length
+"""What is tried of every example and of most stacks at night alone: places repeat themselves."""
+OFTEN = {"Pulumi.karpenter-mig", "Pulumi.prod", "Pulumi.serve", "Pulumi.spot-fallback"}
 RARE = yaml.safe_load(Path(__file__).with_name("rare_keys.yaml").read_text(encoding="utf-8"))
 RULES = [rule.id for rule in all_rules()]
 CHOSEN = {
@@ -131,7 +134,9 @@ def told(lines: list[str]) -> str:
     return "\n".join(["", *lines])
 
 
-@pytest.mark.parametrize("name", STACKS)
+@pytest.mark.parametrize(
+    "name", [name if name in OFTEN else pytest.param(name, marks=AT_LENGTH) for name in STACKS]
+)
 def test_a_mistake_in_a_stack_file_is_one_error(name: str) -> None:
     given = STACKS[name][ENVIRONMENT_KEY]
     wrong = said_too_much(given, places(given))
@@ -172,7 +177,13 @@ def test_a_mistake_is_made_in_every_key_there_is() -> None:
     assert not there - made
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    "rule",
+    [
+        rule if number % 4 == 0 else pytest.param(rule, marks=AT_LENGTH)
+        for number, rule in enumerate(RULES)
+    ],
+)
 def test_a_mistake_in_what_a_rule_asks_for_is_one_error(rule: str) -> None:
     base, given = finding_examples.base(), example_given(rule)
     common = set(places(base)) if rule != RULES[0] else set()

@@ -67,20 +67,26 @@ SUITES: Final = (
         "labs that are killed, hung or large leave nothing; stacks together are as in processes of"
         " their own; costs of 500 stacks add up; a real pre-commit runs the hooks; pip and"
         " pulumi install as the pages say; AWS takes what every stack and variant asks of it, and"
-        " the policy of each allows that alone; no page hangs on the order of sets",
+        " the policy of each allows that alone; no page hangs on the order of sets; a mistake in any"
+        " example is one error; streams, tables and packages of every kind",
         (
             "-m",
             "at_length",
             "tests/aws",
             "tests/unit/test_generated_docs.py",
+            "tests/unit/test_one_mistake.py",
+            "tests/unit/test_program_lean_packages.py",
             "tests/lab/test_lab_lifecycle.py",
             "tests/lab/test_lab_scale.py",
             "tests/commands/test_preview_pods.py",
+            "tests/commands/test_preview_tables.py",
+            "tests/commands/test_streams.py",
             "tests/commands/test_several_stacks.py",
             "tests/components/test_costs_add_up.py",
             "tests/edits/test_every_key.py",
             "tests/packaging/test_hooks.py",
             "tests/packaging/test_install_page.py",
+            "tests/packaging/test_wheel.py",
         ),
         ("EKS_GPUSHARE_TEST_AT_LENGTH=1",),
         (*_LAB, *_ENGINE),
