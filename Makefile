@@ -9,7 +9,7 @@ ARGS ?=
 SUITES ?=
 TESTED ?=
 # Whole files go to one worker: the tests of a file may share a control plane. For one process: WORKERS=
-WORKERS ?= -n 4 --dist loadfile
+WORKERS ?= -n 3 --dist loadfile
 WORKLOAD := tensorflow-cifar10-deployment
 
 # Settings from outside that would put packages elsewhere than .venv, or mix others in.

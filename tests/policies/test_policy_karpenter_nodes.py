@@ -82,8 +82,10 @@ OF_BUDGETS: list[tuple[dict[str, Any], str]] = [
     ({"minAvailable": "100%"}, "has minAvailable 100%"),
     ({"maxUnavailable": 1.0}, ""),
     ({"maxUnavailable": "10%"}, ""),
-    ({"minAvailable": 1.0}, ""),
-    ({"minAvailable": "50%"}, ""),
+    ({"minAvailable": 1.0}, "has minAvailable 1 of one, so that none"),
+    ({"minAvailable": "51%"}, "has minAvailable 51% of one"),
+    ({"minAvailable": 2}, "has minAvailable 2 of one"),
+    ({"minAvailable": 0}, ""),
 ]
 
 
@@ -144,10 +146,27 @@ def test_a_larger_hop_limit_may_be_allowed(violations: Callable[..., list[str]])
 
 
 @pytest.mark.parametrize(("spec", "says"), OF_BUDGETS)
-def test_budgets(violations: Callable[..., list[str]], spec: dict[str, Any], says: str) -> None:
-    found = violations(_resource_rule("budgets-let-nodes-go"), BUDGET, {"spec": spec})
+def test_budgets(
+    resource: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+    spec: dict[str, Any],
+    says: str,
+) -> None:
+    labels = {"app": "model"}
+    made = resource(
+        "kubernetes:apps/v1:Deployment",
+        "model",
+        {
+            "metadata": {"name": "model"},
+            "spec": {"template": {"metadata": {"labels": labels}, "spec": {"containers": []}}},
+        },
+    )
+    spec = {"selector": {"matchLabels": labels}, **spec}
+    budget = resource(BUDGET, "model", {"metadata": {"name": "model"}, "spec": spec})
 
-    assert [says in each for each in found] == ([True] if says else [])
+    found = stack_violations(_stack_rule("budgets-let-nodes-go"), [made, budget])
+
+    assert [says in text for _, text in found] == ([True] if says else [])
 
 
 def _cluster(resource: Callable[..., PolicyResource], **props: Any) -> PolicyResource:

@@ -394,7 +394,7 @@ def test_each_rule_on_objects_is_tried() -> None:
     }
     elsewhere = {
         *("chart-versions-pinned", "no-human-in-masters", "time-slicing-replicas"),
-        *("budgets-let-nodes-go", "roles-not-for-everybody", "volumes-encrypted", "volumes-gp3"),
+        *("roles-not-for-everybody", "volumes-encrypted", "volumes-gp3"),
     }
 
     assert on_objects - named == elsewhere

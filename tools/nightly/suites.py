@@ -67,8 +67,8 @@ SUITES: Final = (
         "labs that are killed, hung or large leave nothing; stacks together are as in processes of"
         " their own; costs of 500 stacks add up; a real pre-commit runs the hooks; pip and"
         " pulumi install as the pages say; AWS takes what every stack and variant asks of it, and"
-        " the policy of each allows that alone; no page hangs on the order of sets; a mistake in any"
-        " example is one error; streams, tables and packages of every kind",
+        " the policy of each allows that alone; no page hangs on the order of sets; a mistake in"
+        " any example is one error; streams, tables and packages of every kind",
         (
             "-m",
             "at_length",

@@ -201,6 +201,10 @@ class DeviceClaim(Namespaced):
     spec: Maybe[Mapping[str, Any]] = field(default_factory=dict)
 
 
+SCALERS = ("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler")
+"""Kinds of pointers by which pods become more or fewer."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointer(Namespaced):
     """What names pods or their workload, or what these name: a scaler, a Service, a queue."""

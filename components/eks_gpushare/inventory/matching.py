@@ -13,7 +13,7 @@ from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, every, items, some, text
+from eks_gpushare.inventory.values import at, every, items, pairs, some, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -147,3 +147,26 @@ def _number(given: str) -> int | None:
     if not _DIGITS.fullmatch(given) or int(given) >= 2**63:
         return None
     return int(given)
+
+
+def selects(selector: Any, labels: Any) -> bool | None:
+    """As a label selector of Kubernetes: an empty one selects all pods, and none at all none.
+
+    Args:
+        selector: With `matchLabels` and `matchExpressions`.
+        labels: Those of the pods.
+    """
+    if selector is None:
+        return False
+    named, expressions = at(selector, "matchLabels"), at(selector, "matchExpressions")
+    if UNKNOWN in (selector, named, expressions):
+        return None
+    same = [{"key": key, "operator": "In", "values": [value]} for key, value in pairs(named)]
+    given = dict(pairs(labels))
+
+    def label(key: str) -> Any:
+        if labels is UNKNOWN:
+            return UNKNOWN
+        return text(given[key]) if key in given else None
+
+    return meets_requirements([*same, *items(expressions)], label)

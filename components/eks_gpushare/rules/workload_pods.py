@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.documents.image import reference_fault
 from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.facts.disruption_budgets import is_number_of_pods, lets_go
 from eks_gpushare.facts.images import moving_tag
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.shares import fit_before_shares
@@ -110,7 +111,6 @@ _BASELINE = (
 )
 _MILLIS = 1000
 _MIB = 2**20
-_HUNDRED = 100
 
 
 @check(Scope.WORKLOADS, BAD_NAME, NO_PORT)
@@ -302,30 +302,21 @@ def budgets(ctx: Context) -> Iterator[Finding]:
                 'Write a number from 0, or so many in a hundred like "25%".',
             )
             for key, value in given.items()
-            if not _is_count(value)
+            if not is_number_of_pods(value)
         ]
         yield from wrong
         if not wrong:
             yield from _stuck(at, workload, budget)
 
 
-def _is_count(value: int | str) -> bool:
-    if isinstance(value, int):
-        return value >= 0
-    matched = re.fullmatch(r"([0-9]{1,3})%", value)
-    return matched is not None and int(matched[1]) <= _HUNDRED
-
-
 def _stuck(at: FieldPath, workload: Workload, budget: PodBudget) -> Iterator[Finding]:
-    if budget.max_unavailable in {0, "0%"}:
+    if lets_go(None, None, budget.max_unavailable) is False:
         message = "No pod may be away."
         yield STUCK_BUDGET.finding((*at, "maxUnavailable"), message, "Set 1 or more.")
     least = budget.min_available
     scheduled = [window.replicas for window in workload.schedule or ()]
     pods = workload.replicas.min or min(scheduled, default=0)
-    # Of a number in a hundred, Kubernetes rounds up.
-    kept = -(-pods * int(least[:-1]) // _HUNDRED) if isinstance(least, str) else least or 0
-    if least is not None and kept >= pods:
+    if least is not None and lets_go(pods, least, None) is False:
         every = "the only pod" if pods == 1 else f"all {pods} pods"
         few = f"{pods} is what there may be" if is_set_by_keda(workload) else f"there are {pods}"
         message = f"minAvailable {least} keeps {every}: {few}."

@@ -160,7 +160,11 @@ GPU_CHARTS = (
 """Charts that only GPU nodes are for."""
 
 
-EMBEDDED = (("config", "map"), ("devicePlugin", "config", "data"))
+EMBEDDED = (
+    ("config", "map"),
+    ("devicePlugin", "config", "data"),
+    ("migManager", "config", "data"),
+)
 """Where nvidia-device-plugin and gpu-operator take whole configurations in their values."""
 
 

@@ -16,7 +16,7 @@ import yaml
 from pulumi_policy import PolicyResource
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.inventory.values import at, has_unknown, pairs
 from gpushare_policies.reading.objects import kind_of
 from gpushare_policies.reading.plain import at_top, plain, text
 from gpushare_policies.tokens import NODE_GROUP
@@ -37,6 +37,9 @@ _MAKERS = re.compile(
 )
 """Types of CloudFormation that are, or may make, clusters and nodes."""
 _COMMANDS = re.compile(r"command:(?:local|remote):(?:Command|run|CopyToRemote)")
+_BY_SSM = re.compile(
+    r"aws:ssm/(?:association:Association|document:Document|maintenanceWindowTask:MaintenanceWindowTask)"
+)
 _TOOLS = re.compile(
     r"(?<![A-Za-z0-9_./-])(?:[A-Za-z0-9_./-]*/)?(?:eksctl|kubectl|helm|helmfile|kustomize|terraform|tofu|pulumi|cdk|"
     r"argocd|flux|ansible(?:-playbook)?|aws\s+(?:\S+\s+)*?(?:eks|ec2|autoscaling|cloudformation|"
@@ -81,6 +84,8 @@ def made_elsewhere(token: str, props: Any) -> MadeElsewhere | None:
         return _of_cloud_control(at_top(props, "typeName"))
     if _COMMANDS.fullmatch(token):
         return _of_command(props)
+    if _BY_SSM.fullmatch(token):
+        return _of_ssm(props)
     return _by_token(token)
 
 
@@ -106,7 +111,9 @@ def _of_cloud_control(kind: Any) -> MadeElsewhere | None:
 def may_make(token: str) -> bool:
     """Whether resources of a type may make something out of sight."""
     by_properties = token in (*_STACKS, *_NATIVE_STACKS, _CLOUD_CONTROL)
-    return bool(by_properties or _COMMANDS.fullmatch(token) or _by_token(token))
+    return bool(
+        by_properties or _COMMANDS.fullmatch(token) or _BY_SSM.fullmatch(token) or _by_token(token)
+    )
 
 
 def _of_template(template: Any) -> MadeElsewhere | None:
@@ -129,6 +136,16 @@ def _of_command(props: Any) -> MadeElsewhere | None:
     words = " ".join(" ".join(map(str, v)) if isinstance(v, list) else str(v) for v in given if v)
     found = _TOOLS.search(words)
     return MadeElsewhere("a command", (found[0].strip(),)) if found else None
+
+
+def _of_ssm(props: Any) -> MadeElsewhere | None:
+    """What Systems Manager runs on machines: text of a document, or parameters of one of AWS's."""
+    given = [at_top(props, key) for key in ("content", "parameters", "taskInvocationParameters")]
+    if has_unknown(given):
+        return MadeElsewhere("a command of Systems Manager", unknown=True)
+    found = _TOOLS.search(json.dumps(given, default=str))
+    what = "a command of Systems Manager"
+    return MadeElsewhere(what, (found[0].strip(),)) if found else None
 
 
 def nodes_elsewhere(resource: PolicyResource) -> Iterator[PolicyResource]:

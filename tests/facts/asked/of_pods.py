@@ -96,6 +96,41 @@ def _image_of_program(image: str) -> Collection[str]:
     return policy("images-pinned", (DEPLOYMENT, _deployment("app", spec)))
 
 
+class Budget(NamedTuple):
+    """How many pods there are, and what a disruption budget says of them."""
+
+    pods: int
+    spec: dict[str, Any]
+
+
+def _budget(random: Random) -> Budget:
+    key = random.choice(("minAvailable", "minAvailable", "maxUnavailable"))
+    share = f"{random.choice((0, 1, 10, 33, 50, 51, 67, 99, 100))}%"
+    return Budget(random.randint(1, 5), {key: random.choice((random.randint(0, 5), share))})
+
+
+def _budget_of_stack(budget: Budget) -> Collection[str]:
+    own = {"replicas": {"min": budget.pods, "max": 5}, "disruptionBudget": budget.spec}
+    return stack({"workloads": {"app": {"image": "app:1", "pool": "gpu", **own}}})
+
+
+def _budget_objects(budget: Budget) -> tuple[dict[str, Any], dict[str, Any]]:
+    made = _deployment("app", _sharer(Meeting([], [])))
+    made["spec"]["replicas"] = budget.pods
+    return made, {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": made["metadata"],
+        "spec": {"selector": {"matchLabels": {"app": "app"}}, **budget.spec},
+    }
+
+
+def _budget_of_program(budget: Budget) -> Collection[str]:
+    made, own = _budget_objects(budget)
+    kind = "kubernetes:policy/v1:PodDisruptionBudget"
+    return policy("budgets-let-nodes-go", (DEPLOYMENT, made), (kind, own))
+
+
 class Meeting(NamedTuple):
     """Taints of nodes, and the pods that are to be on them."""
 
@@ -225,6 +260,15 @@ QUESTIONS = (
         fact_of("GPU830"),
         _image,
         {Front.STACK: _image_of_stack, Front.POLICY: _image_of_program},
+    ),
+    Question(
+        fact_of("GPU849"),
+        _budget,
+        {
+            Front.STACK: _budget_of_stack,
+            Front.FILES: lambda budget: files(*_budget_objects(budget)),
+            Front.POLICY: _budget_of_program,
+        },
     ),
     Question(
         fact_of("GPU1111"),

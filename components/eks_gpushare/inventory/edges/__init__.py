@@ -13,6 +13,7 @@ from eks_gpushare.inventory.edges import (
     claims,
     configs,
     daemonsets,
+    drains,
     drivers,
     engines,
     landing,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 EDGES: tuple[Edge, ...] = edges_in(
     *(daemonsets, landing, amounts, configs, mounts, mig, promises),
-    *(quotas, tenants, mps, drivers, engines, budgets, pointers, unseen, untold, claims),
+    *(quotas, tenants, mps, drivers, engines, budgets, pointers, drains, unseen, untold, claims),
     *(node_types, pinned, launches),
 )
 """Every check."""

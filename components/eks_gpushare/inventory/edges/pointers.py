@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.by_value import ByValue
-from eks_gpushare.inventory.items import PART_OF_POD, Pointer, Release, Workload
+from eks_gpushare.inventory.items import PART_OF_POD, SCALERS, Pointer, Release, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import containers
@@ -36,7 +36,6 @@ _OF_CONTROLLERS = frozenset(
 )
 """Labels that controllers of Kubernetes give pods; those of others have names of their own."""
 _OF_PEOPLE = "app.kubernetes.io/"
-_SCALERS = ("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = frozenset(
     ("and", "or", "not", "in", "let", "nil", "true", "false", "matches", "contains", "if", "else")
@@ -65,13 +64,13 @@ def pointers(inventory: Inventory) -> Iterator[Judgement]:
             if pointer.kind in _NAMED_BY_PODS:
                 continue
             if pointer.spec is UNKNOWN:
-                rule = NO_TARGET if pointer.kind in _SCALERS else NO_PODS
+                rule = NO_TARGET if pointer.kind in SCALERS else NO_PODS
                 yield NotSeen(rule, pointer.source, f"what {pointer.source.name} names")
                 continue
             # A chart of the namespace may make the pods, or the workload.
             of_charts = any(may_be_same(space, pointer.namespace) for space in spaces)
             may_be_more = not inventory.complete or of_charts
-            if pointer.kind in _SCALERS:
+            if pointer.kind in SCALERS:
                 yield from _target(pointer, workloads, may_be_more=may_be_more)
                 yield from _triggers(pointer)
             else:
@@ -252,8 +251,13 @@ def _pods(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> Iter
         near = [workload for workload in near if workload.name == pointer.name]
         if any(_is_labelled(workload, selector) for workload in near):
             return
-        if near or (here and not may_be_more):
-            yield _selects_none(pointer, path, selector, near)
+        elsewhere = [
+            workload
+            for workload in workloads.labelled.may_have(UNKNOWN)
+            if workload.labels is not UNKNOWN and _may_match(selector, workload)
+        ]
+        if near or ((here or elsewhere) and not may_be_more):
+            yield _selects_none(pointer, path, selector, near or elsewhere)
     elif of_service:
         yield from _ports(pointer, matched)
 
@@ -284,7 +288,9 @@ def _selects_none(
 ) -> Problem:
     wanted = ", ".join(f"{key}={text(value)}" for key, value in pairs(selector))
     but = ""
-    if near:
+    if near and near[0].namespace != pointer.namespace:
+        but = f" Those of {near[0].source.name} are in the namespace {near[0].namespace}."
+    elif near:
         have = ", ".join(f"{key}={text(value)}" for key, value in pairs(near[0].labels)) or "none"
         but = f" Those of {near[0].source.name} have {have}."
     return Problem(
@@ -293,7 +299,7 @@ def _selects_none(
         ("spec", *path),
         f"{at_start(pointer.source.name)} selects pods with {wanted}, and no workload of its "
         f"namespace has such.{but}",
-        "Select labels that the pods have.",
+        "Select labels that the pods have, in their namespace.",
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.edges.amounts import in_all
-from eks_gpushare.inventory.items import Overlay, Pointer, Workload
+from eks_gpushare.inventory.items import SCALERS, Overlay, Pointer, Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.requests import Request
 
-_SCALERS: Final = ("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler")
 _TAKES_OVER: Final = "scaledobject.keda.sh/transfer-hpa-ownership"
 _OF_PODS: Final = re.compile(r"(?:vllm[:_]|sglang[:_]|tgi_|nv_|DCGM_FI_|container_)[A-Za-z0-9_]*")
 """Metrics of the servers themselves, of their containers, and of the GPUs that they hold."""
@@ -59,7 +58,7 @@ def scalers(inventory: Inventory) -> Iterator[Judgement]:
         asking = list(gpu_workloads(inventory, cluster))
         said: dict[int, Pointer] = {}
         for pointer in inventory.of(Pointer, cluster):
-            if pointer.kind not in _SCALERS or pointer.spec is UNKNOWN:
+            if pointer.kind not in SCALERS or pointer.spec is UNKNOWN:
                 continue
             for workload, requests in asking:
                 if not _scales(pointer, workload):

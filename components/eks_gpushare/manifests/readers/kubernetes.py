@@ -7,6 +7,7 @@ import binascii
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import (
+    SCALERS,
     ConfigMap,
     DeviceClaim,
     Namespace,
@@ -40,8 +41,8 @@ _DOMAIN = "ComputeDomain"
 _CLAIMS = frozenset(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", _DOMAIN))
 _POINTERS = frozenset(
     (
-        *("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler", "Service"),
-        *("PodDisruptionBudget", "LocalQueue", "RuntimeClass"),
+        *SCALERS,
+        *("Service", "PodDisruptionBudget", "LocalQueue", "RuntimeClass"),
     )
 )
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())

@@ -13,6 +13,8 @@ from gpushare_policies.rule import ResourcePolicy, Setting, security_hub
 from gpushare_policies.tokens import (
     DEFAULT_SECURITY_GROUP,
     INGRESS_RULE,
+    PREFIX_LIST,
+    PREFIX_LIST_ENTRY,
     SECURITY_GROUP,
     SECURITY_GROUP_RULE,
 )
@@ -117,6 +119,17 @@ def _ingress(args: ResourceValidationArgs) -> Iterator[str]:
     yield from _judge(args, args.props)
 
 
+def _prefix_list(args: ResourceValidationArgs) -> Iterator[str]:
+    # By its id alone nobody sees what a security group that names it lets in.
+    entries = [*each(read(args.props, "entries")), args.props]
+    networks = [str(cidr) for entry in entries if (cidr := read(entry, "cidr"))]
+    if reaches_everybody(networks):
+        yield (
+            f"The prefix list {args.name} holds {', '.join(networks)}, {covered(networks)}: what "
+            f"names it is open to that. {_FIX.of(args.urn)}"
+        )
+
+
 SECURITY_GROUPS_NOT_OPEN = ResourcePolicy(
     "security-groups-not-open",
     "Security groups must not let the internet in, but on the ports of the web.",
@@ -125,8 +138,10 @@ SECURITY_GROUPS_NOT_OPEN = ResourcePolicy(
         DEFAULT_SECURITY_GROUP: _group,
         SECURITY_GROUP_RULE: _rule,
         INGRESS_RULE: _ingress,
+        PREFIX_LIST: _prefix_list,
+        PREFIX_LIST_ENTRY: _prefix_list,
     },
-    unseen="what stands in prefix lists, and groups of other stacks.",
+    unseen="prefix lists and groups of other stacks.",
     severity=Severity.HIGH,
     framework=security_hub(
         "EC2.18", "Security groups only allow unrestricted incoming traffic for authorized ports."

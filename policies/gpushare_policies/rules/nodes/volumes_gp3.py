@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 # gp3 has 3000 IOPS and 125 MiB/s at any size and costs a fifth less than gp2, which has 3 IOPS for
 # each GiB: https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html, read 2026-11-22.
-_SLOW = ("gp2", "standard", "sc1", "st1")
+# io2 costs what io1 does and lasts a hundred times longer, as the same page says.
+_OLD = ("gp2", "io1", "standard", "sc1", "st1")
 
 _FIX = Fix(
     "Nodes made from a stack file have gp3: remove what changes that, such as a transform.",
@@ -30,24 +31,26 @@ _FIX = Fix(
 
 
 def _message(args: ResourceValidationArgs, which: str, kind: object) -> str:
-    return (
-        f"{which} has the type {kind}. It must be gp3 (or io2), which is faster at the sizes that "
-        f"CUDA images need and costs less. {_FIX.of(args.urn)}"
+    why = (
+        "which is faster at the sizes that CUDA images need and costs less"
+        if str(kind).lower() != "io1"
+        else "which lasts longer at the price of io1"
     )
+    return f"{which} has the type {kind}. It must be gp3 (or io2), {why}. {_FIX.of(args.urn)}"
 
 
 def _launched(args: ResourceValidationArgs) -> Iterator[str]:
     for launch in launch_of(args):
         for volume in launch.volumes():
             kind = read(volume.ebs, "volumeType")
-            if kind in _SLOW:
+            if kind in _OLD:
                 which = f"The volume {volume.name} of the {launch.kind} {launch.name}"
                 yield _message(args, which, kind)
 
 
 def _volume(args: ResourceValidationArgs) -> Iterator[str]:
     kind = read(args.props, "type")
-    if kind in _SLOW:
+    if kind in _OLD:
         yield _message(args, f"The volume {args.name}", kind)
 
 
@@ -55,7 +58,7 @@ def _class(subject: Subject) -> Iterator[str | Unjudged]:
     kind = ebs_parameter(subject.object, "type")
     if kind is UNKNOWN:
         yield Unjudged("parameters")
-    elif str(kind).lower() in _SLOW:
+    elif str(kind).lower() in _OLD:
         yield _message(subject.args, f"A volume of {subject.title}", kind)
 
 

@@ -68,6 +68,18 @@ EDGES = (
         fix="Select labels that the pods have, and a port that one of their containers names.",
     ),
     edge_policy(
+        "budgets-let-nodes-go",
+        "Disruption budgets must let pods go one at a time, or nodes cannot be drained.",
+        applies_to=("kubernetes:policy/v1:PodDisruptionBudget", *kinds.WORKLOADS),
+        severity=Severity.MEDIUM,
+        stack_file=(
+            "The budgets of a stack file's workloads let one pod go: remove what changes that, "
+            "such as a transform."
+        ),
+        fix="Set `maxUnavailable: 1`, and no `minAvailable`.",
+        likely=("GPU1195",),
+    ),
+    edge_policy(
         "kubernetes-objects-valid",
         "Pods and quotas must have fields, values and tolerations that Kubernetes takes, in a "
         "version that it serves.",

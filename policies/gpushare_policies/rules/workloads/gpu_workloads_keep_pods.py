@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
 from eks_gpushare.inventory.by_value import ByValue
-from eks_gpushare.inventory.matching import meets_requirements
+from eks_gpushare.inventory.matching import selects
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, every, has_unknown, items, pairs, some, text
+from eks_gpushare.inventory.values import at, every, has_unknown, pairs, some, text
 from eks_gpushare.inventory.wording import at_start
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.containers import gpu_amounts, pods_of
@@ -98,27 +98,9 @@ def _is_for(budget: PlacedObject, workload: PlacedObject) -> bool | None:
         (
             budget.cluster == workload.cluster,
             None if UNKNOWN in spaces else budget.namespace == workload.namespace,
-            _selects(at(budget.object.body, "spec", "selector"), labels),
+            selects(at(budget.object.body, "spec", "selector"), labels),
         )
     )
-
-
-def _selects(selector: Any, labels: Any) -> bool | None:
-    """As a label selector of Kubernetes: an empty one selects all pods, and none at all none."""
-    if selector is None:
-        return False
-    named, expressions = at(selector, "matchLabels"), at(selector, "matchExpressions")
-    if UNKNOWN in (named, expressions):
-        return None
-    same = [{"key": key, "operator": "In", "values": [value]} for key, value in pairs(named)]
-    given = dict(pairs(labels))
-
-    def label(key: str) -> Any:
-        if labels is UNKNOWN:
-            return UNKNOWN
-        return text(given[key]) if key in given else None
-
-    return meets_requirements([*same, *items(expressions)], label)
 
 
 GPU_WORKLOADS_KEEP_PODS = StackPolicy(

@@ -9,6 +9,7 @@ from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.props import is_true
 from gpushare_policies.reading.charts import charts_of
 from gpushare_policies.reading.containers import Container, Pod, on_pods, pods_of, unknown_of
 from gpushare_policies.reading.node_images import works_on_nodes
@@ -108,7 +109,7 @@ def _of_host(subject: Subject, pod: Pod) -> Iterator[str | Unjudged]:
         value = at(pod.spec, key)
         if value is UNKNOWN:
             yield Unjudged(key)
-        elif value is True:
+        elif is_true(value):
             yield (f"A pod of {subject.title} has {key}, so that it {what}. It must not. {fix}")
     if at(pod.spec, "securityContext", "windowsOptions", "hostProcess") is True:
         yield f"A pod of {subject.title} runs as a process of its node. It must not. {fix}"
