@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,19 @@ def test_the_action_installs_the_commit_that_it_is_of() -> None:
     up = install["env"]["SOURCE"].removeprefix("${{ github.action_path }}/")
 
     assert (ACTION.parent / up).resolve() == ROOT
-    assert '"$SOURCE"' in install["run"]
+    assert '"${SOURCE}[terraform]"' in install["run"]
+
+
+def test_all_of_them_bring_what_reads_files_of_terraform() -> None:
+    """Without it such files are a note, and nothing in them is found."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (extra,) = project["optional-dependencies"]
+    (template,) = document(TEMPLATE)["eks-gpushare-lint"]["before_script"]
+    hooks = document(ROOT / ".pre-commit-hooks.yaml")
+
+    assert extra == "terraform"
+    assert f'"{project["name"]}[{extra}]==$EKS_GPUSHARE_VERSION"' in template
+    assert [hook["additional_dependencies"] for hook in hooks] == [[f".[{extra}]"]] * len(hooks)
 
 
 @pytest.mark.parametrize("file", [ACTION, TEMPLATE], ids=lambda file: file.stem)

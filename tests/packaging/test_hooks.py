@@ -22,6 +22,21 @@ MANIFEST = yaml.safe_load(HOOKS.read_text(encoding="utf-8"))
 STACK = ROOT / "stacks" / "Pulumi.time-slicing.yaml"
 RELEASED = (".pre-commit-hooks.yaml", "LICENSE", "components", "pyproject.toml")
 """What of the repository the hooks are made of."""
+NODES = """\
+resource "kubernetes_pod" "model" {
+  metadata {
+    name = "model"
+  }
+  spec {
+    container {
+      name = "main"
+      resources {
+        limits = { "nvidia.com/gpu" = "0.5" }
+      }
+    }
+  }
+}
+"""
 HEAVY = ("pulumi", "pulumi_aws", "grpc", "rich")
 
 
@@ -148,6 +163,15 @@ def test_a_commit_fails_with_a_manifest_that_is_wrong(commit: Any, name: str, co
 
     assert done.returncode == code, done.stdout + done.stderr
     assert ("GPU1020" in done.stdout) == bool(code)
+
+
+@pytest.mark.slow
+@pytest.mark.at_length
+def test_a_commit_fails_with_a_root_of_terraform_that_is_wrong(commit: Any) -> None:
+    done = commit("nodes.tf", NODES)
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "GPU1114" in done.stdout
 
 
 @pytest.mark.slow
