@@ -12,6 +12,7 @@ from eks_gpushare.findings.silenced import today
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.lint.against import judge_against
+from eks_gpushare.lint.dumps import without_what_controllers_made
 from eks_gpushare.lint.file_in_reading import FileInReading
 from eks_gpushare.lint.judging import Scoped, in_all_builds
 from eks_gpushare.lint.node_classes import class_of
@@ -268,6 +269,7 @@ class Reading:
         """Look for what does not agree."""
         parts = [release for release in self.items if self._is_part(release)]
         items = [item for item in self.items if not self._is_part(item)]
+        items = without_what_controllers_made(items)
         found = [*self.judgements, *values_of_files(parts)]
         texts = {file.name: file.text for file in self.files.values()}
         scoped = Scoped(items, self.classes, texts, edges, complete=complete)
