@@ -52,27 +52,9 @@ UNKNOWN_CHART = Rule(
     "version of NVIDIA's charts it is an error: their DaemonSets may be others.",
     _CHART,
 )
-NOT_REACHED = Rule(
-    "GPU911",
-    "error",
-    "A DaemonSet that a pool needs runs on all its nodes.",
-    "A DaemonSet that matches no node wants zero pods, and that is no error to anybody.",
-    "https://github.com/NVIDIA/k8s-device-plugin/issues/1085",
-)
-NOT_RUNNING = Rule(
-    "GPU912",
-    "error",
-    "The containers of NVIDIA's DaemonSets run.",
-    "A device plugin that stops and starts again advertises nothing, or what it had read before.",
-    _CONFIG,
-)
-DIFFERS = Rule(
-    "GPU913",
-    "error",
-    "Every node advertises what its pool declares.",
-    "Pods that were planned to fit stay pending, or share what was meant to be whole.",
-    _PLUGIN,
-)
+NOT_REACHED = rule_of("GPU911")
+NOT_RUNNING = rule_of("GPU912")
+DIFFERS = rule_of("GPU913")
 NOT_REFERRED_TO = Rule(
     "GPU914",
     "warning",
@@ -80,13 +62,7 @@ NOT_REFERRED_TO = Rule(
     "Nothing looks for it by its content: only the name in the release's values counts.",
     "https://github.com/NVIDIA/k8s-device-plugin/issues/1433",
 )
-NOT_CREATED = Rule(
-    "GPU921",
-    "error",
-    "Controllers can create the pods of a workload.",
-    "Quota and admission refuse pods, not Deployments: the workload looks fine and has no pods.",
-    "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/",
-)
+NOT_CREATED = rule_of("GPU921")
 NOT_ADMITTED = rule_of("GPU922")
 MPS_OTHER_USER = rule_of("GPU953")
 NOT_ADVERTISED = rule_of("GPU923")
@@ -134,14 +110,7 @@ MIG_BOOT_FAILED = Rule(
     "A node without its layout joins with a taint that no device plugin tolerates.",
     "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html",
 )
-MIG_MANAGER_FAILED = Rule(
-    "GPU935",
-    "error",
-    "MIG manager makes the layout that a node's label names.",
-    "It fails for a layout that does not fit, a name that is not there, GPUs in use, and on Ampere "
-    "without WITH_REBOOT; it does not try again.",
-    _MIG_MANAGER,
-)
+MIG_MANAGER_FAILED = rule_of("GPU935")
 MIG_MANAGER_WAITS = Rule(
     "GPU936",
     "error",
@@ -241,20 +210,8 @@ HALF_EMPTY = Rule(
     "They are paid for and half empty, and an autoscaler does not correct that by itself.",
     _OVERLAY,
 )
-LIMIT_REACHED = Rule(
-    "GPU967",
-    "warning",
-    "A pool may have as many nodes as its pods need.",
-    "The autoscaler adds no node above the limit, and says little or nothing of it.",
-    _LIMITS,
-)
-NOT_LAUNCHED = Rule(
-    "GPU968",
-    "error",
-    "An autoscaler launches a node for pods that wait for shares of its pool.",
-    "It sees no node that would help them, and they wait for ever.",
-    _AUTOSCALER,
-)
+LIMIT_REACHED = rule_of("GPU967")
+NOT_LAUNCHED = rule_of("GPU968")
 NOT_IDLE = Rule(
     "GPU969",
     "error",

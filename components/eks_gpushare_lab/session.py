@@ -8,20 +8,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from eks_gpushare.live.pods import PENDING, RUNNING, STARTING, PodOwner
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.controllers.by_use import ByUse
 from eks_gpushare_lab.install.installer import Installer
 from eks_gpushare_lab.install.launched import nodes_now
 from eks_gpushare_lab.observing.autoscalers import PATIENCE_SECONDS
-from eks_gpushare_lab.observing.observer import (
-    PENDING,
-    RUNNING,
-    STARTING,
-    Observer,
-    PodOwner,
-    workload_of,
-)
+from eks_gpushare_lab.observing.observer import Observer, workload_of
 from eks_gpushare_lab.observing.obstacles import on_its_node, references, waits_for_devices
 from eks_gpushare_lab.observing.scaling import Scaling
 from eks_gpushare_lab.observing.watches import Watches

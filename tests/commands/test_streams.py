@@ -39,6 +39,7 @@ COMMANDS = {
     "shares": ["shares", "g5.xlarge", "--gpu-memory", "3GiB"],
     "lint": ["lint", MANIFEST],
     "lint --json": ["lint", "--json", MANIFEST],
+    "verify": ["verify", "--from", str(ROOT / "examples" / "verify" / "cluster.json")],
     "schema": ["schema"],
     "findings": ["findings"],
     "findings one": ["findings", "GPU201"],

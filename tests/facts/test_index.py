@@ -14,6 +14,7 @@ from eks_gpushare.facts.fact import Fact, Front, front_of
 from eks_gpushare.facts.index import every_fact, facts_of, is_worth_refusing, names_of
 from eks_gpushare.findings.rule import rules_in
 from eks_gpushare.lint.all_rules import lint_rules
+from eks_gpushare.live import rules as live
 from eks_gpushare.rules import all_rules
 from eks_gpushare_lab import rules as lab
 from gpushare_policies import POLICIES
@@ -27,6 +28,7 @@ SAID = {
     Front.STACK: {rule.id: rule for rule in all_rules()},
     Front.FILES: {rule.id: rule for rule in lint_rules()},
     Front.LAB: {rule.id: rule for rule in rules_in(lab)},
+    Front.LIVE: {rule.id: rule for rule in rules_in(live)},
 }
 LEVELS = {rule.name: rule.enforcement_level for rule in POLICIES}
 LEAST = 0.75
@@ -37,6 +39,9 @@ APART = {
     "GPU1021 GPU914": "the plugin stops at it, or nothing reads it",
     "GPU1056 GPU830": "of nodes, or of containers",
     "GPU1150 GPU923": "of quotas, or of pods",
+    "GPU1310 GPU945": "what nodes need, or what somebody applies",
+    "GPU1350 GPU841": "for pods, or for warm room",
+    "GPU1351 GPU964": "it sees no pool, or takes nodes that are not there for room",
     "GPU1202 GPU836": "on none of the types, or not on all of them",
     "GPU841 GPU967": "for warm room, or for pods",
 }

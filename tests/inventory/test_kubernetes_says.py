@@ -18,7 +18,7 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.matching import is_tolerated
 from eks_gpushare.inventory.scheduling import landing
-from eks_gpushare_lab.observing.placement import mismatches, untolerated
+from eks_gpushare.live.placement import mismatches, untolerated
 
 ANSWERS = Path(__file__).parents[1] / "golden" / "kubernetes" / "answers.json"
 GIVEN: dict[str, Any] = json.loads(ANSWERS.read_text(encoding="utf-8"))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from eks_gpushare.live.pods import PodOwner
 from eks_gpushare_lab.controllers import keda
 from eks_gpushare_lab.controllers.scaled_objects import is_by_gpu, patience, target_of
 from eks_gpushare_lab.controllers.shorter_times import VARIABLE, faster
 from eks_gpushare_lab.errors import LabError
 from eks_gpushare_lab.install.charts import render
 from eks_gpushare_lab.install.release import DeclaredRelease
-from eks_gpushare_lab.observing.observer import PodOwner
 from eks_gpushare_lab.simulated_node.allocation import Device, Holding
 from eks_gpushare_lab.simulated_node.dcgm_exporter import Options, unseen
 

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from eks_gpushare.findings.rule import rules_in
+from eks_gpushare.live import placement
+from eks_gpushare.live.amounts import quantity
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.client import ApiResource
 from eks_gpushare_lab.install import manifests
@@ -18,8 +20,6 @@ from eks_gpushare_lab.install.charts import render
 from eks_gpushare_lab.install.dropped_keys import dropped, looks_like_one
 from eks_gpushare_lab.install.helm_record import record_of, values_in
 from eks_gpushare_lab.install.release import ChartError, DeclaredRelease, known_versions
-from eks_gpushare_lab.observing import placement
-from eks_gpushare_lab.observing.amounts import quantity
 
 Values = Any
 

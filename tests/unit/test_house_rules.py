@@ -50,6 +50,7 @@ LAYERS = (
     ("stack_file",),
     ("manifests",),
     ("lint", "scaffold"),
+    ("live",),
     ("cli",),
     ("args", "kubernetes_provider"),
     ("inputs",),

@@ -31,6 +31,7 @@ _VERBS = {
     "preview": "show what a stack would create, advertise and cost",
     "lint": "find sharing defects in manifests, values and configurations of any kind",
     "policy": "run the policy pack over a stack",
+    "verify": "say whether a running cluster is what its stack declares, and if not, why",
     "iam": "print the least IAM policy that deploys a stack",
     "mig": "list the MIG layouts that fit on a GPU, or say why one does not",
     "shares": "say how many pods may share a GPU, by what one pod takes",

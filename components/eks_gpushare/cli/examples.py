@@ -15,6 +15,7 @@ _EXIT: Final = {
     "preview": f"0 no errors; 1 errors, or a program that stopped; {_FILES}",
     "policy": f"0 no mandatory violation; 1 one, or a stack that cannot be planned; {_FILES}",
     "iam": f"0 the whole policy; 1 a stack that cannot be planned, or actions unknown; {_FILES}",
+    "verify": f"0 as declared; 1 errors; {_FILES}, or a cluster that cannot be read",
     "mig": f"0 it fits; 1 it does not, or there is no MIG; {_FILES}",
     "mig profiles": f"0 listed; 1 there is no MIG; {_FILES}",
     "mig layouts": f"0 listed; 1 there is no MIG; {_FILES}",
@@ -42,6 +43,10 @@ EXAMPLES: Final = {
     ),
     "policy": ("policy time-slicing", "policy --output sarif=policy.sarif time-slicing"),
     "iam": ("iam time-slicing --account 111122223333",),
+    "verify": (
+        "verify --from examples/verify/cluster.json time-slicing",
+        "verify --rbac",
+    ),
     "mig": ("mig check p4d.24xlarge all-balanced",),
     "mig profiles": ("mig profiles p5.48xlarge",),
     "mig layouts": ("mig layouts p4d.24xlarge --maximal",),

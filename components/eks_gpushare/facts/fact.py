@@ -20,9 +20,11 @@ class Front(StrEnum):
     STACK = "stack"
     """`check`, `preview` and the components, of a stack file: GPU001 to GPU899."""
     FILES = "files"
-    """`lint`, of files of others: GPU1000 and above."""
+    """`lint`, of files of others: GPU1000 to GPU1299."""
     LAB = "lab"
     """The lab, of what it ran: GPU900 to GPU999."""
+    LIVE = "live"
+    """`verify`, of a running cluster: GPU1300 and above."""
     POLICY = "policy"
     """The policy pack, of resources; the name is that of the policy."""
 
@@ -32,10 +34,11 @@ def front_of(name: str) -> Front:
     if not name.startswith("GPU"):
         return Front.POLICY
     number = int(name.removeprefix("GPU"))
-    return Front.STACK if number < _LAB else Front.LAB if number < _FILES else Front.FILES
+    return next(front for least, front in _FROM if number >= least)
 
 
-_LAB, _FILES = 900, 1000
+_FROM = ((1300, Front.LIVE), (1000, Front.FILES), (900, Front.LAB), (0, Front.STACK))
+"""The least number of each, the greatest first."""
 
 
 class Differs(NamedTuple):

@@ -55,11 +55,12 @@ SUBJECTS: Final = (
 """Every code stays on its page: which it is depends on the number alone."""
 _DIGITS_OF_FILES: Final = 4
 """Of codes about files of others; their subjects are told by three."""
-_LAB: Final = "lab.html#findings-of-the-lab"
+_TABLES: Final = {False: "lab.html#findings-of-the-lab", True: "verify.html#findings-of-verify"}
+"""Where those are that a page of their own has in a table: of the lab, and of a live cluster."""
 
 
 def subject_of(code: str) -> SubjectPage | None:
-    """The subject of a code; None of those of the lab, which its own page has."""
+    """The subject of a code; None of those that the pages of the lab and of `verify` have."""
     number = code.removeprefix("GPU")
     of_files = len(number) == _DIGITS_OF_FILES
     for subject in SUBJECTS:
@@ -78,7 +79,9 @@ def is_security(code: str) -> bool:
 def page_of(code: str) -> str:
     """The address of a finding's explanation."""
     subject = subject_of(code)
-    return f"{SITE}/{f'findings/{subject.slug}.html#{code.lower()}' if subject else _LAB}"
+    if subject is not None:
+        return f"{SITE}/findings/{subject.slug}.html#{code.lower()}"
+    return f"{SITE}/{_TABLES[len(code) == len('GPU1300')]}"
 
 
 def policy_page(theme: str, name: str) -> str:

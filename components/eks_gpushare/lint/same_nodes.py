@@ -24,11 +24,16 @@ _OWN: Final = (
 
 def together(found: Iterable[Item]) -> list[Item]:
     """The items, with as many nodes as there are of each kind counted on the first."""
+    return [_counted(group) for group in alike(found)]
+
+
+def alike(found: Iterable[Item]) -> list[list[Item]]:
+    """The items, nodes that are of one kind together and each other item by itself."""
     groups: dict[str | int, list[Item]] = {}
     for number, item in enumerate(found):
         key = _key(item)
         groups.setdefault(number if key is None else key, []).append(item)
-    return [_counted(group) for group in groups.values()]
+    return list(groups.values())
 
 
 def _counted(group: list[Item]) -> Item:

@@ -16,12 +16,12 @@ from eks_gpushare.inventory.matching import (
     meets_expression,
     required_terms,
 )
-from eks_gpushare_lab.observing.amounts import quantity
+from eks_gpushare.live.amounts import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from eks_gpushare_lab.client import Object
+    from eks_gpushare.live.pods import Object
 
 
 def taints_of(node: Object) -> list[NodeTaint]:

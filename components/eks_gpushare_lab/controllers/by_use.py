@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.live.pods import PodOwner
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.control_plane.state import Lab
     from eks_gpushare_lab.controllers.scaling_by_use import ScalingByUse
     from eks_gpushare_lab.install.release import DeclaredRelease
-    from eks_gpushare_lab.observing.observer import PodOwner
     from eks_gpushare_lab.observing.watches import Watches
     from eks_gpushare_lab.simulated_node.config_file import Configuration
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.live.pods import PodOwner
 from eks_gpushare_lab.controllers.shorter_times import seconds_in
-from eks_gpushare_lab.observing.observer import PodOwner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

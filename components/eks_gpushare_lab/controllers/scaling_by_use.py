@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from eks_gpushare.live.pods import PodOwner
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.binaries import build, cleaning, versions
 from eks_gpushare_lab.client import ApiError
@@ -25,7 +26,7 @@ from eks_gpushare_lab.controllers.scaled_objects import (
 from eks_gpushare_lab.controllers.shorter_times import VARIABLE, compressed
 from eks_gpushare_lab.host.folders import make_private
 from eks_gpushare_lab.host.ports import reserved
-from eks_gpushare_lab.observing.observer import PodOwner, workload_of
+from eks_gpushare_lab.observing.observer import workload_of
 from eks_gpushare_lab.simulated_node.exporters import Exporters
 from eks_gpushare_lab.simulated_node.pods import is_alive
 

@@ -12,10 +12,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from eks_gpushare.live.placement import allocatable, requested
+from eks_gpushare.live.pods import RUNNING, condition, state_of
 from eks_gpushare.sharing.labels import POOL_LABEL
 from eks_gpushare_lab.observing.declared_pools import pool_of
-from eks_gpushare_lab.observing.observer import RUNNING, condition, state_of, workload_of
-from eks_gpushare_lab.observing.placement import allocatable, requested
+from eks_gpushare_lab.observing.observer import workload_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

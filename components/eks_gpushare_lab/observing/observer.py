@@ -5,10 +5,20 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from eks_gpushare_lab.observing.amounts import quantity
-from eks_gpushare_lab.observing.placement import mismatches, untolerated
+from eks_gpushare.live.placement import mismatches, untolerated
+from eks_gpushare.live.pods import (
+    PENDING,
+    REFUSED,
+    RUNNING,
+    STARTING,
+    SUCCEEDED,
+    PodOwner,
+    condition,
+    owner_of,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,63 +26,16 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.observing.watches import Watches
 
-RUNNING, PENDING, STARTING, FAILED, SUCCEEDED = "running", "pending", "starting", "failed", "done"
-"""States of a pod: `pending` has no node, `starting` has one and is not ready."""
-
-REFUSED = "UnexpectedAdmissionError"
-"""Reason of a pod that the kubelet of its node has refused."""
-
-
 CRON_JOB = "lab.eks-gpushare/cron-job"
 """Annotation of pods that the lab has started to try a CronJob: its name."""
 
 
-class PodOwner(NamedTuple):
-    """What makes pods, or a pod that nothing made."""
-
-    namespace: str
-    """Its namespace."""
-    kind: str
-    """Deployment, StatefulSet, DaemonSet, Job, CronJob, ReplicaSet or Pod."""
-    name: str
-    """Its name."""
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
-
-
 def workload_of(pod: Object) -> PodOwner:
-    """What made a pod."""
-    metadata = pod["metadata"]
-    namespace = metadata["namespace"]
-    owner = next((o for o in metadata.get("ownerReferences") or () if o.get("controller")), None)
-    if owner is None:
-        return PodOwner(namespace, "Pod", metadata["name"])
-    template = (metadata.get("labels") or {}).get("pod-template-hash")
-    if owner["kind"] == "ReplicaSet" and template:
-        return PodOwner(namespace, "Deployment", owner["name"].removesuffix(f"-{template}"))
-    tried = (metadata.get("annotations") or {}).get(CRON_JOB)
-    if owner["kind"] == "Job" and tried:
-        return PodOwner(namespace, "CronJob", tried)
-    return PodOwner(namespace, owner["kind"], owner["name"])
-
-
-def state_of(pod: Object) -> str:
-    """State of a pod."""
-    status = pod["status"]
-    phase = status.get("phase")
-    if phase == "Running":
-        conditions = status.get("conditions") or ()
-        ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
-        return RUNNING if ready else STARTING
-    if phase in {"Succeeded", "Failed"}:
-        return SUCCEEDED if phase == "Succeeded" else FAILED
-    return STARTING if pod["spec"].get("nodeName") else PENDING
-
-
-def condition(pod: Object, kind: str) -> Object | None:
-    """A condition of a pod, or None."""
-    return next((c for c in pod["status"].get("conditions") or () if c["type"] == kind), None)
+    """What made a pod, the CronJob of one that the lab has started to try it."""
+    made_by, tried = owner_of(pod), (pod["metadata"].get("annotations") or {}).get(CRON_JOB)
+    if made_by.kind == "Job" and tried:
+        return PodOwner(made_by.namespace, "CronJob", tried)
+    return made_by
 
 
 class Observer:
@@ -240,21 +203,6 @@ class Observer:
             self._seen.pop(uid, None)
         else:
             self._seen[uid] = signature
-
-
-def used_by_node(pods: list[Object]) -> dict[str, Counter[str]]:
-    """What the pods on each node have asked for, by node and NVIDIA resource."""
-    found: dict[str, Counter[str]] = {}
-    for pod in pods:
-        node = pod["spec"].get("nodeName")
-        if not node or pod["status"].get("phase") in {"Succeeded", "Failed"}:
-            continue
-        for container in pod["spec"]["containers"]:
-            limits = (container.get("resources") or {}).get("limits") or {}
-            for name, amount in limits.items():
-                if name.startswith("nvidia.com/"):
-                    found.setdefault(node, Counter())[name] += int(quantity(amount))
-    return found
 
 
 def _without_times(signature: tuple[str, bool, Object | None] | None) -> object:

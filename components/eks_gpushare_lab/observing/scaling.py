@@ -8,12 +8,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import Catalog
+from eks_gpushare.live.placement import requested
 from eks_gpushare.sharing.nodes import allocatable
 from eks_gpushare_lab.observing.autoscalers import Autoscalers
 from eks_gpushare_lab.observing.node_history import NodeHistory, asks_for, waiting_for
 from eks_gpushare_lab.observing.observer import workload_of
 from eks_gpushare_lab.observing.packing import least_nodes
-from eks_gpushare_lab.observing.placement import requested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from eks_gpushare.live.pods import PodOwner
 from eks_gpushare_lab.observing import observer
-from eks_gpushare_lab.observing.observer import PodOwner
 
 if TYPE_CHECKING:
     from eks_gpushare_lab.client import Object

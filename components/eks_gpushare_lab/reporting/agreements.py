@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from eks_gpushare.findings.finding import FieldPath, Finding
+    from eks_gpushare.live.pods import PodOwner
     from eks_gpushare_lab.client import Object
     from eks_gpushare_lab.observing.declared_pools import DeclaredPool
     from eks_gpushare_lab.observing.node_history import NodeRecord
-    from eks_gpushare_lab.observing.observer import PodOwner
     from eks_gpushare_lab.session import Session
 
 _NAMES_SHOWN = 3

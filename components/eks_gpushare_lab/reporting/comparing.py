@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.live.placement import allocatable
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.install.dropped_keys import dropped, looks_like_one
-from eks_gpushare_lab.observing.placement import allocatable
 from eks_gpushare_lab.reporting.daemonset_coverage import why_not
 from eks_gpushare_lab.reporting.machines import broken_machine
 from eks_gpushare_lab.simulated_node import efa

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import Catalog
+from eks_gpushare.live.placement import mismatches, untolerated
+from eks_gpushare.live.pods import RUNNING, state_of
 from eks_gpushare_lab import rules
-from eks_gpushare_lab.observing.observer import RUNNING, state_of, workload_of
-from eks_gpushare_lab.observing.placement import mismatches, untolerated
+from eks_gpushare_lab.observing.observer import workload_of
 from eks_gpushare_lab.reporting.machines import serves_itself
 from eks_gpushare_lab.simulated_node import efa
 from eks_gpushare_lab.simulated_node.pods import (

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.live.pods import PodOwner
     from eks_gpushare_lab.observing.declared_pools import DeclaredPool
-    from eks_gpushare_lab.observing.observer import PodOwner
     from eks_gpushare_lab.session import Session
 
 LONGEST_SECONDS = 900.0

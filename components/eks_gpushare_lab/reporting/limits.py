@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from eks_gpushare_lab.observing.amounts import quantity
+from eks_gpushare.live.amounts import quantity
 from eks_gpushare_lab.observing.autoscalers import KARPENTER as KARPENTER_SAYS
 from eks_gpushare_lab.observing.declared_pools import KARPENTER
 from eks_gpushare_lab.observing.scaling import room_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.live.placement import taints_of
 from eks_gpushare.sharing.node_monitoring import REMOTE_ENGINE
 from eks_gpushare_lab import rules
-from eks_gpushare_lab.observing.placement import taints_of
 from eks_gpushare_lab.simulated_node.boot import CONSOLE, built_in, is_bottlerocket
 from eks_gpushare_lab.simulated_node.gpus import annotation
 from eks_gpushare_lab.simulated_node.mig_boot import tells_kubelet

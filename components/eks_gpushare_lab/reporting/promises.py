@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.inventory.matching import meets_requirements
 from eks_gpushare.inventory.source import Unknown
+from eks_gpushare.live.amounts import quantity
 from eks_gpushare_lab import rules
-from eks_gpushare_lab.observing.amounts import quantity
 from eks_gpushare_lab.observing.autoscalers import condition_of
 from eks_gpushare_lab.observing.declared_pools import KARPENTER, NODE_POOL
 from eks_gpushare_lab.observing.node_history import GPU_PREFIX, INSTANCE_TYPE

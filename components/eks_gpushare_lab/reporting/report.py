@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.findings.finding import Finding, has_errors
+from eks_gpushare.live.pods import PodOwner, used_by_node
 from eks_gpushare_lab import rules
-from eks_gpushare_lab.observing.observer import PodOwner, used_by_node
 from eks_gpushare_lab.observing.workloads import JOBS
 from eks_gpushare_lab.reporting.agreements import agreement_findings, expected_nodes
 from eks_gpushare_lab.reporting.comparing import (

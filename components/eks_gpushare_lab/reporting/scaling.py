@@ -8,8 +8,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import Catalog
+from eks_gpushare.live.pods import used_by_node
 from eks_gpushare_lab.observing.node_history import GPU_PREFIX
-from eks_gpushare_lab.observing.observer import used_by_node
 from eks_gpushare_lab.reporting.autoscaler_words import why_not
 from eks_gpushare_lab.reporting.comparing import advertised_by
 

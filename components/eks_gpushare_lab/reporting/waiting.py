@@ -7,22 +7,17 @@ from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from eks_gpushare_lab import rules
-from eks_gpushare_lab.observing.observer import (
-    PENDING,
-    REFUSED,
-    condition,
-    state_of,
-    workload_of,
-)
-from eks_gpushare_lab.observing.obstacles import before_a_node
-from eks_gpushare_lab.observing.placement import (
+from eks_gpushare.live.placement import (
     allocatable,
     mismatches,
     requested,
     shortages,
     untolerated,
 )
+from eks_gpushare.live.pods import PENDING, REFUSED, condition, state_of
+from eks_gpushare_lab import rules
+from eks_gpushare_lab.observing.observer import workload_of
+from eks_gpushare_lab.observing.obstacles import before_a_node
 from eks_gpushare_lab.observing.workloads import JOBS, SCALABLE, outcomes
 from eks_gpushare_lab.reporting.autoscaler_words import words_about
 from eks_gpushare_lab.simulated_node.mps_server import CLIENT, WAITS, annotation, sets_no_user
@@ -31,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.live.pods import PodOwner
     from eks_gpushare_lab.client import Object
-    from eks_gpushare_lab.observing.observer import PodOwner
     from eks_gpushare_lab.observing.obstacles import Obstacle
     from eks_gpushare_lab.session import Session
 

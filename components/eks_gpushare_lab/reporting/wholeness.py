@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.live.pods import PodOwner
     from eks_gpushare_lab.client import Object
-    from eks_gpushare_lab.observing.observer import PodOwner
     from eks_gpushare_lab.session import Session
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.live.amounts import quantity
 from eks_gpushare_lab.control_plane.names import ADMITTED
-from eks_gpushare_lab.observing.amounts import quantity
 from eks_gpushare_lab.simulated_node.advertising import SHARED
 
 if TYPE_CHECKING:

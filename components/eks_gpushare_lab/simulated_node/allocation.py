@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare_lab.observing.amounts import quantity
+from eks_gpushare.live.amounts import quantity
 from eks_gpushare_lab.simulated_node.advertising import GPU, PREFIX, SHARED, resource
 
 if TYPE_CHECKING:

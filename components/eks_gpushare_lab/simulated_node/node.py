@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare_lab.observing.amounts import quantity
+from eks_gpushare.live.amounts import quantity
 from eks_gpushare_lab.simulated_node import advertising, discovery, efa, gpus, operator
 from eks_gpushare_lab.simulated_node.advertising import DevicesError
 from eks_gpushare_lab.simulated_node.boot import built_in

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from eks_gpushare.live.pods import REFUSED
 from eks_gpushare_lab.control_plane.names import ADMITTED
-from eks_gpushare_lab.observing.observer import REFUSED
 from eks_gpushare_lab.simulated_node.mps_server import CLIENT, WAITS
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare_lab.observing.amounts import quantity
+from eks_gpushare.live.amounts import quantity
 from eks_gpushare_lab.simulated_node.hardware import INSTANCE_TYPE
 from eks_gpushare_lab.simulated_node.mig_manager import STATE, SUCCESS
 from eks_gpushare_lab.simulated_node.operator import MIG_CONFIG

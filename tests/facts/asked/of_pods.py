@@ -10,7 +10,7 @@ from question import Question
 
 from eks_gpushare.facts.fact import Front
 from eks_gpushare.facts.index import fact_of
-from eks_gpushare_lab.observing.placement import untolerated
+from eks_gpushare.live.placement import untolerated
 from eks_gpushare_lab.simulated_node.mps_server import MpsServer
 
 if TYPE_CHECKING:

@@ -42,6 +42,7 @@ EMPTIED = (
     "/api/v1/resourcequotas",
     "/api/v1/persistentvolumeclaims",
     "/apis/scheduling.k8s.io/v1/priorityclasses",
+    "/apis/policy/v1/poddisruptionbudgets",
     "/api/v1/configmaps",
     (EVENTS := "/api/v1/events"),
 )

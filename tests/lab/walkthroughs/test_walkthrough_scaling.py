@@ -16,6 +16,7 @@ import pytest
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.config.workloads import Workload
+from eks_gpushare.live.pods import PodOwner
 from eks_gpushare.sharing.keda import PrometheusServer
 from eks_gpushare.sharing.plan import plan_pool
 from eks_gpushare.sharing.scaled_object import scaled_object
@@ -23,7 +24,6 @@ from eks_gpushare.sharing.workloads import placement
 from eks_gpushare_lab.client import Client
 from eks_gpushare_lab.controllers.shorter_times import VARIABLE as VARIABLE_OF_LAB
 from eks_gpushare_lab.install.manifests import Manifest
-from eks_gpushare_lab.observing.observer import PodOwner
 from eks_gpushare_lab.session import Session
 from eks_gpushare_lab.simulated_node.exporters import SERIES
 from eks_gpushare_lab.simulated_node.load import GPU_DEMAND

@@ -1,0 +1,191 @@
+"""`eks-gpushare verify [STACK]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli.outputs import (
+    OutputUsageError,
+    add_output_argument,
+    outputs_of,
+    write_outputs,
+)
+
+if TYPE_CHECKING:
+    from eks_gpushare.findings.finding import Severity
+    from eks_gpushare.lint.stack_side import Stack
+    from eks_gpushare.live.objects import ClusterObjects
+    from eks_gpushare.live.verdict import ClusterVerdict
+    from eks_gpushare.reports.report import Report
+
+_ROLE = "eks-gpushare-verify"
+_PAUSE = 5.0
+"""Seconds between two looks of `--wait`."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `verify`."""
+    parser.add_argument(
+        "stack",
+        nargs="?",
+        metavar="STACK",
+        help="name of a stack, or its file: what the cluster should be; without one, what is "
+        "wrong with it whatever it should be",
+    )
+    parser.add_argument("--kubeconfig", metavar="FILE", help="as kubectl takes it")
+    parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig")
+    parser.add_argument(
+        "--from",
+        dest="dumps",
+        metavar="FILE",
+        action="append",
+        help="read what kubectl get -o yaml printed, in place of a cluster; may be given several "
+        "times, and - is standard input",
+    )
+    parser.add_argument("--namespace", "-n", metavar="NS", help="speak of pods of this one only")
+    parser.add_argument("--pool", metavar="NAME", help="speak of nodes of this pool only")
+    parser.add_argument(
+        "--pod", metavar="NS/NAME", help="say of one pod why it does not run, and nothing else"
+    )
+    parser.add_argument(
+        "--wait",
+        metavar="SECONDS",
+        type=_seconds,
+        default=0.0,
+        help="look again for so long until all is as declared, such as after pulumi up",
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=("error", "warning"),
+        default="error",
+        help="the least severity that ends with 1 (default: error)",
+    )
+    parser.add_argument(
+        "--rbac", action="store_true", help="print the ClusterRole that verify needs, and end"
+    )
+    parser.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only")
+    add_output_argument(parser)
+
+
+def _seconds(given: str) -> float:
+    if not given.isascii() or not given.isdecimal():
+        raise argparse.ArgumentTypeError(f"{given!r} is no number of seconds such as 600")
+    return float(given)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Look at the cluster and print what is wrong."""
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    if options.rbac:
+        return _print_role()
+    try:
+        outputs = outputs_of(options)
+    except OutputUsageError as error:
+        return _cannot(str(error))
+    if options.dumps and (options.kubeconfig or options.context or options.wait):
+        return _cannot("--from reads files: --kubeconfig, --context and --wait are for a cluster")
+    from eks_gpushare.lint.stack_side import StackUnusableError
+    from eks_gpushare.live.connection import CannotLookError
+
+    try:
+        stack = _stack(options.stack) if options.stack else None
+        verdict = _verdict(options, stack)
+    except (CannotLookError, StackUnusableError) as error:
+        return _cannot(str(error))
+    from eks_gpushare.cli.verify_text import print_verdict
+
+    written = write_outputs(
+        outputs,
+        text=lambda: print_verdict(verdict, quiet=options.quiet),
+        document=verdict.as_json,
+        reports=lambda: [_report(verdict, quiet=options.quiet)],
+    )
+    if not written:
+        return WRONG_USAGE
+    return FINE if verdict.ok(options.fail_on) else FOUND
+
+
+def _print_role() -> int:
+    from eks_gpushare.live.kinds import cluster_role
+
+    sys.stdout.write(json.dumps(cluster_role(_ROLE), indent=2) + "\n")
+    return FINE
+
+
+def _cannot(message: str) -> int:
+    from eks_gpushare.findings.text import printable
+
+    print(f"eks-gpushare: {printable(message)}", file=sys.stderr)
+    return WRONG_USAGE
+
+
+def _stack(given: str) -> Stack:
+    """The stack.
+
+    Raises:
+        StackUnusableError: If it cannot be used, or has errors, so that nothing is declared.
+    """
+    from eks_gpushare.lint.stack_side import StackUnusableError, read_stack, stack_file_of
+
+    stack = read_stack(stack_file_of(given))
+    if stack.errors:
+        raise StackUnusableError(
+            f"{stack.name} has errors, so nothing is known of its pools: run eks-gpushare check "
+            f"{stack.name}. The first is: {stack.errors[0].message}"
+        )
+    return stack
+
+
+def _verdict(options: argparse.Namespace, stack: Stack | None) -> ClusterVerdict:
+    from eks_gpushare.live.one_pod import of_pod
+    from eks_gpushare.live.verdict import verdict_of
+
+    def judged(objects: ClusterObjects) -> ClusterVerdict:
+        found = verdict_of(objects, stack, namespace=options.namespace, pool=options.pool)
+        return found if options.pod is None else of_pod(found, objects, options.pod)
+
+    if options.dumps:
+        from eks_gpushare.live.dumps import read_dumps
+
+        return judged(read_dumps(options.dumps))
+    from eks_gpushare.live.connection import CannotLookError, api_server
+    from eks_gpushare.live.listing import read_cluster
+
+    until = time.monotonic() + options.wait
+    fails_on: Severity = options.fail_on
+    with api_server(options.kubeconfig, options.context) as server:
+        while True:
+            left = until - time.monotonic()
+            try:
+                verdict = judged(read_cluster(server))
+            except CannotLookError:
+                if left <= 0:
+                    raise
+            else:
+                if left <= 0 or (verdict.ok(fails_on) and not verdict.joining):
+                    return verdict
+            time.sleep(min(_PAUSE, max(left, 0.0)))
+
+
+def _report(verdict: ClusterVerdict, *, quiet: bool) -> Report:
+    from eks_gpushare.findings.rule import rules_in
+    from eks_gpushare.lint.all_rules import lint_rules
+    from eks_gpushare.live import rules
+    from eks_gpushare.reports.findings import Located, report_of
+    from eks_gpushare.rules import defect_rules
+
+    every = {rule.id: rule for rule in (*lint_rules(), *rules_in(rules), *defect_rules())}
+    subject = verdict.stack or verdict.whence
+    found = [
+        Located(cause.fault.finding, subject)
+        for cause in verdict.causes
+        if not quiet or cause.fault.finding.severity != "info"
+    ]
+    notes = [f"{kind}: {why}" for kind, why in verdict.unknown.items()]
+    return report_of("verify", [subject], found, every, notes=notes)

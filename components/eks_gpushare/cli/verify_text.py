@@ -1,0 +1,124 @@
+"""What `verify` found, for people: a line where all is well, else a table and a block per cause."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+from eks_gpushare.findings.text import counted, line_width, printable, severity_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare.live.faults import Cause, ClusterFault
+    from eks_gpushare.live.verdict import ClusterVerdict, PoolRow
+
+_MOST_FOLLOWING = 8
+_HEAD = ("pool", "nodes", "resource", "declared", "advertised", "used", "waiting")
+
+
+def print_verdict(verdict: ClusterVerdict, *, quiet: bool = False) -> None:
+    """Print it.
+
+    Args:
+        verdict: What was found.
+        quiet: Whether to leave out what is only worth knowing.
+    """
+    out = sys.stdout
+    shown = [c for c in verdict.causes if not quiet or c.fault.finding.severity != "info"]
+    subject = printable(verdict.stack or verdict.whence)
+    findings = [cause.fault.finding for cause in shown]
+    if verdict.said:
+        out.write(f"{printable(verdict.said)}\n")
+    elif not shown or all(finding.severity == "info" for finding in findings):
+        said = "as declared" if verdict.stack else "nothing is wrong"
+        out.write(f"{subject}: {said}, {_in_short(verdict.pools)}\n")
+    else:
+        wrong = "not as declared" if verdict.stack else "something is wrong"
+        out.write(f"{subject}: {'ok' if verdict.ok() else wrong}{counted(findings)}\n")
+        out.writelines(f"{line}\n" for line in _table(verdict.pools))
+    for cause in shown:
+        _print_cause(cause)
+    for kind, why in verdict.unknown.items():
+        out.write(f"  unknown {kind}: {printable(why)}\n")
+    if verdict.joining:
+        count = len(verdict.joining)
+        out.write(f"  joining: {count} node{'' if count == 1 else 's'}, not judged yet\n")
+
+
+def _in_short(rows: Sequence[PoolRow]) -> str:
+    nodes = sum({row.pool: row.nodes for row in rows}.values())
+    pools = len({row.pool for row in rows})
+    advertised: dict[str, int] = {}
+    used: dict[str, int] = {}
+    for row in rows:
+        if row.resource:
+            advertised[row.resource] = advertised.get(row.resource, 0) + row.advertised
+            used[row.resource] = used.get(row.resource, 0) + row.used
+    shares = ", ".join(
+        f"{used[name]} of {count} {name} used" for name, count in advertised.items() if count
+    )
+    text = f"{pools} pool{'' if pools == 1 else 's'}, {nodes} node{'' if nodes == 1 else 's'}"
+    return f"{text}, {shares}" if shares else text
+
+
+def _table(rows: Sequence[PoolRow]) -> Iterator[str]:
+    cells = [_HEAD, *(_cells(row) for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(_HEAD))]
+    for row in cells:
+        yield (
+            "  "
+            + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        )
+
+
+def _cells(row: PoolRow) -> tuple[str, ...]:
+    nodes = f"{row.ready} of {row.nodes} ready"
+    if row.nodes_declared is not None and row.nodes < row.nodes_declared:
+        nodes = f"{row.nodes} of {row.nodes_declared}, {row.ready} ready"
+    declared = "-" if row.declared is None else str(row.declared)
+    return (
+        printable(row.pool),
+        nodes,
+        row.resource or "-",
+        declared,
+        str(row.advertised),
+        str(row.used),
+        str(row.waiting),
+    )
+
+
+def _print_cause(cause: Cause) -> None:
+    out, finding = sys.stdout, cause.fault.finding
+    width = line_width(out)
+    out.write(f"{severity_of(finding, out)} {finding.code} {printable(finding.path)}\n")
+    out.write(_filled("", finding.message, width))
+    for evidence in cause.fault.evidence:
+        out.write(_filled("evidence", evidence, width))
+    for number, line in enumerate(_following(cause.follows)):
+        out.write(_filled("" if number else "follows", line, width, indent=14))
+    out.write(_filled("fix", finding.fix, width))
+
+
+def _following(follows: Sequence[ClusterFault]) -> Iterator[str]:
+    for fault in follows[:_MOST_FOLLOWING]:
+        yield f"{fault.finding.code} {fault.finding.message}"
+    if len(follows) > _MOST_FOLLOWING:
+        yield f"and {len(follows) - _MOST_FOLLOWING} more"
+
+
+def _filled(title: str, text: str, width: int, *, indent: int = 0) -> str:
+    first = f"    {title:<10}" if title or indent else "    "
+    rest = " " * (len(first) if title or indent else 4)
+    return (
+        textwrap.fill(
+            printable(text),
+            width,
+            initial_indent=first,
+            subsequent_indent=rest,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        + "\n"
+    )

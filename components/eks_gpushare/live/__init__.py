@@ -1,0 +1,1 @@
+"""A running cluster: what it says of itself, and whether that is what a stack declares."""

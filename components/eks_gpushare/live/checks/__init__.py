@@ -1,0 +1,1 @@
+"""Checks of a running cluster, a module for each link of the chain from node to pod."""

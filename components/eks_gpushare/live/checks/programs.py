@@ -1,0 +1,181 @@
+"""Whether NVIDIA's programs are on the nodes, and run there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from eks_gpushare.inventory.daemons import TITLES, role_of
+from eks_gpushare.inventory.nodes import without_operands
+from eks_gpushare.inventory.values import at, items
+from eks_gpushare.live import rules
+from eks_gpushare.live.faults import Link, NodeFault
+from eks_gpushare.live.objects import name_of, namespace_of
+from eks_gpushare.live.placement import mismatches, untolerated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from eks_gpushare.catalog.chart_daemonsets import Role
+    from eks_gpushare.inventory.nodes import NodeKind
+    from eks_gpushare.live.nodes import LiveNode
+    from eks_gpushare.live.objects import ClusterObjects
+    from eks_gpushare.live.pods import Object
+
+_HARM: Final[Mapping[Role, str]] = {
+    "plugin": "nothing advertises its GPUs",
+    "discovery": "nothing labels it by its GPUs",
+    "mps": "no pod gets a share of MPS",
+    "migManager": "nothing cuts its GPUs",
+}
+"""What comes of it, by role, of those without which something is missing."""
+_STARTING: Final = frozenset(("ContainerCreating", "PodInitializing"))
+
+
+class NodePrograms(NamedTuple):
+    """NVIDIA's DaemonSets and their pods."""
+
+    sets: Mapping[str, Sequence[Object]]
+    """DaemonSets by role."""
+    on: Mapping[tuple[str, str], Sequence[Object]]
+    """Pods of a role on a node, by the node's name and the role."""
+
+    def served(self) -> frozenset[str]:
+        """Names of nodes on which a device plugin is ready."""
+        return frozenset(
+            node
+            for (node, role), pods in self.on.items()
+            if role == "plugin" and any(map(_is_ready, pods))
+        )
+
+
+def programs_of(objects: ClusterObjects) -> NodePrograms:
+    """NVIDIA's programs in a cluster."""
+    sets: dict[str, list[Object]] = defaultdict(list)
+    for daemon_set in objects.of("DaemonSet"):
+        role = role_of(at(daemon_set, "spec", "template", "spec"))
+        if role is not None:
+            sets[role].append(daemon_set)
+    on: dict[tuple[str, str], list[Object]] = defaultdict(list)
+    for pod in objects.of("Pod"):
+        owner = next(iter(items(at(pod, "metadata", "ownerReferences"))), None)
+        if at(owner, "kind") != "DaemonSet" or at(pod, "metadata", "deletionTimestamp"):
+            continue
+        role = role_of(at(pod, "spec"))
+        if role is not None:
+            on[str(at(pod, "spec", "nodeName") or ""), role].append(pod)
+    return NodePrograms(sets, on)
+
+
+def program_faults(
+    objects: ClusterObjects,
+    nodes: Iterable[LiveNode],
+    programs: NodePrograms,
+    kinds: Mapping[str, NodeKind],
+) -> Iterator[NodeFault]:
+    """Nodes without a program that they need, or with one that does not run.
+
+    Args:
+        objects: The cluster.
+        nodes: Its nodes with GPUs.
+        programs: What runs there.
+        kinds: How the inventory has the nodes, by their names.
+    """
+    if {"DaemonSet", "Pod"} & set(objects.unread):
+        return
+    for node in nodes:
+        kind = kinds.get(node.name)
+        if node.is_leaving or not node.is_ready or (kind is not None and kind.serves_itself):
+            continue
+        yield from _without_plugin(node, programs, kind)
+        for role in _HARM:
+            yield from _not_running(objects, node, role, programs)
+
+
+def _without_plugin(
+    node: LiveNode, programs: NodePrograms, kind: NodeKind | None
+) -> Iterator[NodeFault]:
+    """Of all programs the plugin alone has to be on every node."""
+    if programs.on.get((node.name, "plugin")) or node.is_joining:
+        return
+    if kind is not None and without_operands(kind.nodes):
+        return
+    sets = programs.sets.get("plugin", ())
+    if not sets:
+        yield NodeFault(
+            rules.NOT_REACHED,
+            Link.PROGRAMS,
+            node,
+            f"no DaemonSet runs a device plugin, so {_HARM['plugin']}.",
+            "Install NVIDIA's chart nvidia-device-plugin, or the GPU Operator.",
+        )
+        return
+    nearest = min(sets, key=lambda one: len(_why_not(one, node)))
+    why = _why_not(nearest, node)
+    called = f"{namespace_of(nearest)}/{name_of(nearest)}"
+    reasons = "; ".join(why) or "its controller has made no pod for it"
+    yield NodeFault(
+        rules.NOT_REACHED,
+        Link.PROGRAMS,
+        node,
+        f"no pod of {TITLES['plugin']} ({called}) is on it, so {_HARM['plugin']}: {reasons}.",
+        "Let the DaemonSet's tolerations, node selector and affinity match the node."
+        if why
+        else f"See kubectl describe daemonset -n {namespace_of(nearest)} {name_of(nearest)}.",
+    )
+
+
+def _why_not(daemon_set: Object, node: LiveNode) -> list[str]:
+    spec = at(daemon_set, "spec", "template", "spec") or {}
+    found = [f"it does not tolerate the taint {taint}" for taint in untolerated(spec, node.object)]
+    return [*found, *mismatches(spec, node.object)]
+
+
+def _not_running(
+    objects: ClusterObjects, node: LiveNode, role: Role, programs: NodePrograms
+) -> Iterator[NodeFault]:
+    for pod in programs.on.get((node.name, role), ()):
+        if _is_ready(pod):
+            continue
+        age = objects.seconds_since(at(pod, "metadata", "creationTimestamp"))
+        reason, message = waiting_for(pod)
+        if reason in {"", *_STARTING} and (age is None or age < _START_SECONDS):
+            continue
+        called = f"{namespace_of(pod)}/{name_of(pod)}"
+        said = f": {message.rstrip('.')}" if message else ""
+        owner = items(at(pod, "metadata", "ownerReferences"))[0]
+        yield NodeFault(
+            rules.NOT_RUNNING,
+            Link.PROGRAMS,
+            node,
+            f"{TITLES[role]} of {namespace_of(pod)}/{owner['name']} is "
+            f"{reason or str(at(pod, 'status', 'phase'))}{said}, so {_HARM[role]}.",
+            f"See kubectl logs -n {namespace_of(pod)} {name_of(pod)} --all-containers --previous.",
+            f"pod {called}",
+        )
+
+
+_START_SECONDS: Final = 300.0
+"""How long a pod may take to start: images of NVIDIA's have half a gigabyte."""
+
+
+def _is_ready(pod: Object) -> bool:
+    return any(
+        at(condition, "type") == "Ready" and at(condition, "status") == "True"
+        for condition in items(at(pod, "status", "conditions"))
+    )
+
+
+def waiting_for(pod: Object) -> tuple[str, str]:
+    """Reason and message of the first container that waits or has failed; empty without one."""
+    for part in ("initContainerStatuses", "containerStatuses"):
+        for status in items(at(pod, "status", part)):
+            waits = at(status, "state", "waiting")
+            if waits is not None:
+                last = at(status, "lastState", "terminated", "message")
+                message = str(at(waits, "message") or last or "")
+                return str(at(waits, "reason") or "waiting"), message
+            ended = at(status, "state", "terminated")
+            if ended is not None and at(ended, "exitCode"):
+                return str(at(ended, "reason") or "Error"), str(at(ended, "message") or "")
+    return "", ""

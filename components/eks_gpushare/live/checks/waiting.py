@@ -1,0 +1,339 @@
+"""Pods that ask for GPUs and do not run: for what they wait, and who refused them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from eks_gpushare.inventory.advertised import is_gpu_resource
+from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
+from eks_gpushare.inventory.values import at, items
+from eks_gpushare.live import rules
+from eks_gpushare.live.checks.shares import counts_text
+from eks_gpushare.live.faults import ClusterFault, Link
+from eks_gpushare.live.nodes import counted_names
+from eks_gpushare.live.objects import name_of, namespace_of
+from eks_gpushare.live.placement import mismatches, requested, shortages, untolerated
+from eks_gpushare.live.pods import FAILED, PENDING, REFUSED, condition, owner_of, state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from decimal import Decimal
+
+    from eks_gpushare.findings.rule import Rule
+    from eks_gpushare.inventory.advertised import Offer
+    from eks_gpushare.live.nodes import LiveNode
+    from eks_gpushare.live.objects import ClusterObjects
+    from eks_gpushare.live.pods import Object, PodOwner
+
+_JUST_NOW: Final = 30.0
+"""Seconds that a pod may wait before it is said to."""
+_LAUNCH_SECONDS: Final = 600.0
+"""How long a node may take until pods run on it that wait for one, GPU driver and images too."""
+_REPLICAS: Final = frozenset(("Deployment", "ReplicaSet"))
+_FAILURE: Final = "ReplicaFailure"
+
+
+@dataclass(slots=True)
+class Waiting:
+    """Pods of one workload that wait for the same."""
+
+    owner: PodOwner
+    asked: Mapping[str, int]
+    """GPU resources of one pod."""
+    pods: list[Object] = field(default_factory=list)
+
+
+class LaunchablePool(NamedTuple):
+    """Nodes of a pool that an autoscaler adds for pods that wait."""
+
+    pool: str
+    offer: Offer
+    """What one of them would have."""
+    left: int | None
+    """How many more there may be; None where nothing says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What the nodes of a cluster have left for a pod."""
+
+    nodes: Sequence[LiveNode]
+    used: Mapping[str, Mapping[str, Decimal]]
+    """By node and resource, of all pods that are on it."""
+    declared: Mapping[str, Mapping[str, str]]
+    """Labels that a node's pool declares, by the node."""
+    launches: Sequence[LaunchablePool] = ()
+    """Nodes that an autoscaler may add."""
+
+    def launched_for(self, waiting: Waiting) -> list[LaunchablePool]:
+        """Pools of which an autoscaler may launch a node for a pod."""
+        spec = with_extended_tolerations(waiting.pods[0]["spec"])
+        return [
+            launch
+            for launch in self.launches
+            if all(launch.offer.has(resource) is not False for resource in waiting.asked)
+            and landing(
+                spec, launch.offer.kind.nodes.taints, launch.offer.kind.label_once_found
+            ).lands
+            is not False
+        ]
+
+    def candidates(self, spec: Object) -> list[LiveNode]:
+        """Nodes that a pod wants by their labels, as they are or as their pool declares them."""
+        return [node for node in self.nodes if not mismatches(spec, self._as_declared(node))]
+
+    def _as_declared(self, node: LiveNode) -> Object:
+        labels = {**node.labels, **self.declared.get(node.name, {})}
+        return {**node.object, "metadata": {**node.object["metadata"], "labels": labels}}
+
+
+def asked_of(spec: Object) -> dict[str, int]:
+    """GPU resources that a pod asks for."""
+    return {name: int(count) for name, count in requested(spec).items() if is_gpu_resource(name)}
+
+
+def used_of_all(objects: ClusterObjects) -> dict[str, dict[str, Decimal]]:
+    """What the pods on each node take of it."""
+    found: dict[str, dict[str, Decimal]] = {}
+    for pod in objects.of("Pod"):
+        node = at(pod, "spec", "nodeName")
+        if not node or at(pod, "status", "phase") in {"Succeeded", "Failed"}:
+            continue
+        taken = found.setdefault(str(node), {})
+        for name, amount in requested(pod["spec"]).items():
+            taken[name] = taken.get(name, amount - amount) + amount
+    return found
+
+
+def waiting_of(objects: ClusterObjects, namespace: str | None) -> list[Waiting]:
+    """Pods that ask for GPUs and have no node yet, by what made them."""
+    found: dict[tuple[PodOwner, str], Waiting] = {}
+    for pod in objects.of("Pod"):
+        if state_of(pod) != PENDING or at(pod, "metadata", "deletionTimestamp"):
+            continue
+        if namespace is not None and namespace_of(pod) != namespace:
+            continue
+        asked = asked_of(pod["spec"])
+        age = objects.seconds_since(at(pod, "metadata", "creationTimestamp"))
+        if not asked or (age is not None and age < _JUST_NOW):
+            continue
+        owner = owner_of(pod)
+        key = owner, counts_text(asked)
+        found.setdefault(key, Waiting(owner, asked)).pods.append(pod)
+    return list(found.values())
+
+
+def waiting_faults(
+    objects: ClusterObjects, room: Room, namespace: str | None = None
+) -> Iterator[ClusterFault]:
+    """Why pods wait: at a gate, for a share, or for a node that there is not.
+
+    Args:
+        objects: The cluster.
+        room: What its nodes have left.
+        namespace: Of whose pods to speak. Default: all.
+    """
+    for waiting in waiting_of(objects, namespace):
+        launches = room.launched_for(waiting)
+        found = _why(waiting, room)
+        if launches and found.finding.code != rules.GATED.id:
+            ages = (
+                objects.seconds_since(at(pod, "metadata", "creationTimestamp"))
+                for pod in waiting.pods
+            )
+            yield from _not_launched(waiting, launches, max(filter(None, ages), default=None))
+        else:
+            yield found
+
+
+def pool_mark(pool: str) -> str:
+    """What stands among a fault's nodes for those of a pool that are not there."""
+    return f"pools.{pool}"
+
+
+def _not_launched(
+    waiting: Waiting, launches: Sequence[LaunchablePool], age: float | None
+) -> Iterator[ClusterFault]:
+    """What is wrong where a node should come and does not."""
+    pools = tuple(dict.fromkeys(launch.pool for launch in launches))
+    about = [pool_mark(pool) for pool in pools]
+    asked = counts_text(waiting.asked)
+    named = ", ".join(pools)
+    if all(launch.left is not None and launch.left <= 0 for launch in launches):
+        said = f"for {asked}, and {named} has all nodes that it may have"
+        fix = "Raise nodes.max or the NodePool's limits, or run fewer pods."
+        yield _fault(waiting, about, rules.LIMIT_REACHED, said, fix)
+    elif age is None or age >= _LAUNCH_SECONDS:
+        minutes = "" if age is None else f" for {age / 60:.0f} minutes"
+        said = f"for {asked}{minutes}, and no node of {named} has come"
+        fix = (
+            "See the events of the pods and of the NodeClaims: kubectl get events -A "
+            "--field-selector type=Warning; capacity, quota and limits are told there."
+        )
+        yield _fault(waiting, about, rules.NOT_LAUNCHED, said, fix)
+
+
+def _why(waiting: Waiting, room: Room) -> ClusterFault:
+    pod = waiting.pods[0]
+    scheduled = condition(pod, "PodScheduled")
+    gates = items(at(pod, "spec", "schedulingGates"))
+    if gates:
+        names = ", ".join(str(at(gate, "name")) for gate in gates)
+        return _fault(
+            waiting,
+            (),
+            rules.GATED,
+            f"at the gate {names}",
+            "See what put the gate there, such as kubectl get workloads -n "
+            f"{waiting.owner.namespace} for Kueue.",
+        )
+    spec = pod["spec"]
+    candidates = room.candidates(spec)
+    about = tuple(node.name for node in candidates)
+    evidence = (f"its scheduler says: {at(scheduled, 'message')}",) if scheduled else ()
+    kept_off = {node.name: untolerated(spec, node.object) for node in candidates}
+    open_to = [node for node in candidates if not kept_off[node.name]]
+    whole = [node for node in open_to if _has_all(node.advertised, waiting.asked)]
+    if whole and any(node.is_ready and not node.is_cordoned for node in whole):
+        return _for_room(waiting, about, whole, room, evidence)
+    said = _why_never(spec, waiting, candidates, open_to, room)
+    fix = "Correct what the pods ask for, or the node that they are meant for."
+    return _fault(waiting, about, rules.NEVER_LANDS, said, fix, evidence)
+
+
+def _has_all(has: Mapping[str, int], asked: Mapping[str, int]) -> bool:
+    return all(has.get(name, 0) >= count for name, count in asked.items())
+
+
+def _for_room(
+    waiting: Waiting,
+    about: tuple[str, ...],
+    nodes: Sequence[LiveNode],
+    room: Room,
+    evidence: tuple[str, ...],
+) -> ClusterFault:
+    spec = waiting.pods[0]["spec"]
+    lacking = Counter(
+        name
+        for node in nodes
+        for name, _ in shortages(spec, node.object, room.used.get(node.name, {}))
+    )
+    resource = next((name for name in lacking if is_gpu_resource(name)), None)
+    if resource is None:
+        names = ", ".join(lacking) or "what the scheduler says"
+        return _fault(
+            waiting,
+            about,
+            rules.SHARES_TAKEN,
+            f"for {names} on {counted_names(node.name for node in nodes)}",
+            "Request less of it, or use larger instances.",
+            evidence,
+        )
+    total = sum(node.advertised.get(resource, 0) for node in nodes)
+    taken = sum(node.used.get(resource, 0) for node in nodes)
+    return _fault(
+        waiting,
+        about,
+        rules.SHARES_TAKEN,
+        f"for {resource}, of which {taken} of {total} are taken on "
+        f"{counted_names(node.name for node in nodes)}",
+        "Wait for pods to end, run fewer, or let the pool have more nodes.",
+        evidence,
+    )
+
+
+def _why_never(
+    spec: Object,
+    waiting: Waiting,
+    candidates: Sequence[LiveNode],
+    open_to: Sequence[LiveNode],
+    room: Room,
+) -> str:
+    asked = counts_text(waiting.asked)
+    if not room.nodes:
+        return f"for {asked}, and no node has a GPU"
+    if not candidates:
+        why = mismatches(spec, room.nodes[0].object)
+        return f"for {asked}, and no node with GPUs is wanted: {'; '.join(why)}"
+    if not open_to:
+        first = candidates[0]
+        taints = ", ".join(untolerated(spec, first.object))
+        return (
+            f"for {asked}; {counted_names(node.name for node in candidates)} "
+            f"ha{'s' if len(candidates) == 1 else 've'} taints that they do not tolerate: {taints}"
+        )
+    best = max(open_to, key=lambda node: sum(node.advertised.values()))
+    if not _has_all(best.advertised, waiting.asked):
+        return f"for {asked}, and {best.name} advertises {counts_text(best.advertised)}"
+    state = "cordoned" if best.is_cordoned else "not ready"
+    return f"for {asked}, and {counted_names(node.name for node in open_to)} is {state}"
+
+
+def _fault(
+    waiting: Waiting,
+    nodes: Iterable[str],
+    rule: Rule,
+    said: str,
+    fix: str,
+    evidence: tuple[str, ...] = (),
+) -> ClusterFault:
+    count = len(waiting.pods)
+    first = waiting.pods[0]
+    called = f"{waiting.owner.kind} {waiting.owner}"
+    waits = f"{_pods(count)} wait{'s' * (count == 1)}"
+    pods = "it waits" if waiting.owner.kind == "Pod" else waits
+    finding = rule.finding(
+        ("pods", f"{namespace_of(first)}/{name_of(first)}"), f"{called}: {pods} {said}.", fix
+    )
+    return ClusterFault(finding, Link.PODS, frozenset(nodes), waiting.owner, evidence)
+
+
+def _pods(count: int) -> str:
+    return f"{count} pod{'' if count == 1 else 's'}"
+
+
+def refused_faults(objects: ClusterObjects, namespace: str | None = None) -> Iterator[ClusterFault]:
+    """Pods that a kubelet has refused, by what made them."""
+    groups: dict[tuple[PodOwner, str], list[Object]] = defaultdict(list)
+    for pod in objects.of("Pod"):
+        reason = str(at(pod, "status", "reason") or "")
+        is_refused = reason == REFUSED or reason.startswith("OutOf")
+        if state_of(pod) != FAILED or not is_refused or not asked_of(pod["spec"]):
+            continue
+        if namespace is None or namespace_of(pod) == namespace:
+            groups[owner_of(pod), reason].append(pod)
+    for (owner, reason), pods in groups.items():
+        first = pods[0]
+        nodes = {str(at(pod, "spec", "nodeName") or "") for pod in pods}
+        finding = rules.REFUSED_BY_KUBELET.finding(
+            ("pods", f"{namespace_of(first)}/{name_of(first)}"),
+            f"{owner.kind} {owner}: the kubelet of {counted_names(nodes)} refused "
+            f"{_pods(len(pods))}: {reason}.",
+            f"Delete them once the cause is mended: kubectl delete pods -n {owner.namespace} "
+            "--field-selector=status.phase=Failed.",
+        )
+        said = str(at(first, "status", "message") or "")
+        yield ClusterFault(finding, Link.PODS, frozenset(nodes), evidence=(said,) if said else ())
+
+
+def not_created_faults(
+    objects: ClusterObjects, namespace: str | None = None
+) -> Iterator[ClusterFault]:
+    """Workloads for GPUs whose pods cannot be made: a quota, an admission policy."""
+    for given in (each for kind in _REPLICAS for each in objects.of(kind)):
+        failed = condition(given, _FAILURE) if given.get("status") else None
+        spec = at(given, "spec", "template", "spec")
+        if failed is None or at(failed, "status") != "True" or not spec or not asked_of(spec):
+            continue
+        if namespace is not None and namespace_of(given) != namespace:
+            continue
+        called = f"{given['kind']} {namespace_of(given)}/{name_of(given)}"
+        finding = rules.NOT_CREATED.finding(
+            ("workloads", f"{namespace_of(given)}/{name_of(given)}"),
+            f"{called}: its pods cannot be created: {str(at(failed, 'message')).rstrip('.')}.",
+            "Raise the quota or run fewer pods, or correct what the policy refuses.",
+        )
+        evidence = f"status.conditions {_FAILURE} since {at(failed, 'lastTransitionTime')}"
+        yield ClusterFault(finding, Link.PODS, evidence=(evidence,), is_cause_only=True)

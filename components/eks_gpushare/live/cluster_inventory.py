@@ -1,0 +1,229 @@
+"""A running cluster as an inventory, which the checks judge that programs and files are judged by.
+
+Objects go through the readers of `lint`. A pod that something made is not read for itself: what is
+wrong with it stands in what makes it. What nodes advertise is left out, so that a check speaks of
+what is configured; `live.checks` holds what is there against it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.findings.defects import defect
+from eks_gpushare.findings.finding import Position
+from eks_gpushare.inventory.daemons import role_of
+from eks_gpushare.inventory.edges import EDGES
+from eks_gpushare.inventory.inventory import Inventory
+from eks_gpushare.inventory.items import NodeSet, Workload
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.values import at, items
+from eks_gpushare.lint.readers.every import DOCUMENT_READERS
+from eks_gpushare.lint.same_nodes import alike
+from eks_gpushare.live.checks.machines import taint_evidence
+from eks_gpushare.live.faults import ClusterFault, Link
+from eks_gpushare.live.objects import name_of, namespace_of
+from eks_gpushare.live.pods import PodOwner
+from eks_gpushare.manifests.document import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath, Finding
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.live.nodes import LiveNode
+    from eks_gpushare.live.objects import ClusterObjects
+    from eks_gpushare.live.pods import Object
+
+_MADE: Final = frozenset(("Pod", "Job", "ReplicaSet"))
+"""Kinds that are not read where a controller made them."""
+_OF_NODES: Final = frozenset(
+    ("Node", "NodePool", "EC2NodeClass", "NodeOverlay", "ConfigMap", "ClusterPolicy", "Config")
+)
+"""Kinds whose faults are of nodes; of others it is pods that go wrong."""
+_OVER: Final = frozenset(("Succeeded", "Failed"))
+_MOST_WITHIN: Final = 4
+_LINKS: Final[Mapping[str, Link]] = {
+    "landing": Link.PLACEMENT,
+    "daemonsets": Link.PLACEMENT,
+    "configs": Link.CONFIGURATION,
+    "mounts": Link.CONFIGURATION,
+    "untold": Link.CONFIGURATION,
+    "mig": Link.MIG,
+    "mps": Link.PROGRAMS,
+    "engines": Link.PROGRAMS,
+    "drivers": Link.PROGRAMS,
+}
+"""Which link a check of the inventory is about, by its module; others are about pods."""
+
+
+@dataclass(slots=True)
+class ReadCluster:
+    """The inventory of a cluster, and which nodes an item stands for."""
+
+    inventory: Inventory
+    judgements: list[Judgement] = field(default_factory=list)
+    """What is wrong within single objects."""
+    nodes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names of all nodes that are like one that is in the inventory, by its name."""
+
+
+def read(
+    objects: ClusterObjects, most: Mapping[str, int | None], to_come: Iterable[Item] = ()
+) -> ReadCluster:
+    """A cluster's inventory.
+
+    Args:
+        objects: What was read of it.
+        most: How many nodes a pool may have, by the name of a node; None where nothing says.
+        to_come: Nodes that are declared, and of which none is there yet.
+    """
+    found: list[Item] = [*to_come]
+    judgements: list[Judgement] = []
+    for given in objects.all():
+        if _is_of_others(given):
+            continue
+        _read(_document(given), found, judgements, 0)
+    kept: list[Item] = []
+    nodes: dict[str, tuple[str, ...]] = {}
+    for group in alike(found):
+        first = group[0]
+        if isinstance(first, NodeSet) and _is_node(first):
+            names = tuple(str(item.name) for item in group)
+            nodes[names[0]] = names
+            first = replace(first, least=len(group), most=most.get(names[0]))
+        kept.append(first)
+    complete = not objects.unread
+    return ReadCluster(Inventory(tuple(kept), complete), judgements, nodes)
+
+
+def _is_of_others(given: Object) -> bool:
+    """Whether it is judged with what made it, or has ended."""
+    kind = given.get("kind")
+    if kind not in _MADE:
+        return False
+    made = any(
+        at(owner, "controller") is True for owner in items(at(given, "metadata", "ownerReferences"))
+    )
+    return made or (kind == "Pod" and at(given, "status", "phase") in _OVER)
+
+
+def _document(given: Object) -> Document:
+    return Document(place_of(given), given, _nowhere, editable=False)
+
+
+def place_of(given: Object) -> str:
+    """An object's namespace and name."""
+    space = namespace_of(given)
+    return f"{space}/{name_of(given)}" if space else name_of(given)
+
+
+def _nowhere(_: FieldPath) -> Position:
+    """An object of a cluster has no lines."""
+    return Position(1, 1)
+
+
+def _read(document: Document, found: list[Item], judgements: list[Judgement], depth: int) -> None:
+    reader = next((reader for reader in DOCUMENT_READERS if reader.matches(document)), None)
+    if reader is None:
+        return
+    read_of = reader.read(document)
+    found += read_of.items
+    judgements += read_of.judgements
+    for inner in read_of.inner if depth < _MOST_WITHIN else ():
+        _read(inner, found, judgements, depth + 1)
+
+
+def _is_node(item: NodeSet) -> bool:
+    return bool(at(getattr(item.source.document, "value", None), "kind") == "Node")
+
+
+def inventory_faults(cluster: ReadCluster, nodes: Iterable[LiveNode]) -> Iterator[ClusterFault]:
+    """What the checks of inventories find in a cluster, errors and warnings."""
+    by_name = {node.name: node for node in nodes}
+    for judgement in cluster.judgements:
+        yield from _faults(judgement, Link.CONFIGURATION, cluster, by_name)
+    for edge in EDGES:
+        link = _LINKS.get(edge.look.__module__.rpartition(".")[2], Link.PODS)
+        try:
+            judged = list(edge.look(cluster.inventory))
+        except Exception as error:  # noqa: BLE001  (all others are looked for)
+            yield ClusterFault(defect(error, edge.rules), Link.PODS, is_cause_only=True)
+            continue
+        for judgement in judged:
+            yield from _faults(judgement, link, cluster, by_name)
+
+
+def _faults(
+    judgement: Judgement, link: Link, cluster: ReadCluster, nodes: Mapping[str, LiveNode]
+) -> Iterator[ClusterFault]:
+    if not isinstance(judgement, Problem):
+        return
+    document = judgement.source.document
+    if not isinstance(document, Document):
+        return
+    path = (*document.at, *judgement.source.path, *judgement.path)
+    finding = judgement.rule.finding(
+        (*_called(document), *path),
+        judgement.message,
+        judgement.fix,
+        judgement.severity,
+    )
+    if finding.severity == "info":
+        return
+    link = link if _is_of_nodes(document) else Link.PODS
+    owner = _owner(document) if link is Link.PODS else None
+    touched = _nodes(document, finding, cluster)
+    # What is said of no node in particular may be of each.
+    about = frozenset(touched or (nodes if owner is None else ()))
+    evidence = tuple(_who_tainted(finding, nodes, about)) if link is Link.PLACEMENT else ()
+    yield ClusterFault(finding, link, about, owner, evidence, is_cause_only=link is Link.PODS)
+
+
+def _who_tainted(
+    finding: Finding, nodes: Mapping[str, LiveNode], about: frozenset[str]
+) -> Iterator[str]:
+    """Where the taints stand that a finding speaks of, on one of its nodes, and who wrote them."""
+    node = nodes.get(min(about, default=""))
+    if node is None:
+        return
+    for taint in node.taints:
+        if str(taint) in finding.message.split():
+            yield f"node {node.name} {taint_evidence(node, taint)}"
+
+
+def _called(document: Document) -> tuple[str, ...]:
+    """Kind and name of the object that a document is, or is a part of."""
+    kind = at(document.value, "kind")
+    return (kind, document.file) if isinstance(kind, str) else (document.file,)
+
+
+def _is_of_nodes(document: Document) -> bool:
+    """Whether an object makes nodes what they are, and is not one of those who use them."""
+    value = document.value
+    kind = at(value, "kind")
+    if kind == "DaemonSet":
+        return role_of(at(value, "spec", "template", "spec")) is not None
+    return not isinstance(kind, str) or kind in _OF_NODES
+
+
+def _owner(document: Document) -> PodOwner | None:
+    value = document.value
+    if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+        return None
+    return PodOwner(namespace_of(value), value["kind"], name_of(value))
+
+
+def _nodes(document: Document, finding: Finding, cluster: ReadCluster) -> set[str]:
+    """The nodes that a finding speaks of: its own object, or those that its words name."""
+    value = document.value
+    if at(value, "kind") == "Node":
+        return set(cluster.nodes.get(name_of(value), (name_of(value),)))
+    words = {word.strip(".,:;()'\"") for word in finding.message.split()}
+    return {name for first, alike_ in cluster.nodes.items() if first in words for name in alike_}
+
+
+def daemon_sets(cluster: ReadCluster) -> tuple[Workload, ...]:
+    """The DaemonSets of a cluster."""
+    return tuple(item for item in cluster.inventory.of(Workload) if item.kind == "DaemonSet")

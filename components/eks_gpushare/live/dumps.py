@@ -1,0 +1,125 @@
+"""A cluster out of files: what `kubectl get -o yaml`, or `-o json`, printed of it."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from eks_gpushare.documents.reading import STDIN, read_bytes, reason
+from eks_gpushare.inventory.values import at
+from eks_gpushare.live.connection import CannotLookError, in_short
+from eks_gpushare.live.objects import ClusterObjects, newest_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare.live.pods import Object
+
+_MOST_BYTES: Final = 512 * 1024 * 1024
+_ENDINGS: Final = frozenset((".yaml", ".yml", ".json"))
+_HOW: Final = (
+    "Write a dump with kubectl get nodes,pods,configmaps,namespaces,resourcequotas,daemonsets,"
+    "deployments,statefulsets,jobs --all-namespaces --show-managed-fields -o yaml."
+)
+
+
+def read_dumps(files: Sequence[str]) -> ClusterObjects:
+    """The objects of files, as of the newest time that they tell of.
+
+    Args:
+        files: Files, folders, or `-`.
+
+    Raises:
+        CannotLookError: If one cannot be read, or they hold no node.
+    """
+    found: dict[str, dict[tuple[str, str], Object]] = {}
+    for name in _files(files):
+        for value in _documents(name):
+            for given in _objects(value):
+                _take(given, found)
+    by_kind = {kind: tuple(objects.values()) for kind, objects in found.items()}
+    whence = ", ".join(files)
+    if not by_kind.get("Node"):
+        raise CannotLookError(f"{whence}: no Node is in it. {_HOW}")
+    every = (given for objects in by_kind.values() for given in objects)
+    unread = {
+        kind: f"the dump has no {kind}, so it is not known {what}"
+        for kind, what in _EXPECTED.items()
+        if kind not in by_kind
+    }
+    return ClusterObjects(whence, newest_time(every) or datetime.now(tz=UTC), by_kind, unread)
+
+
+def _files(names: Sequence[str]) -> Iterator[str]:
+    """The files of folders, and what is named, each once."""
+    seen: dict[str, None] = {}
+    for name in names:
+        folder = Path(name)
+        if name == STDIN or not folder.is_dir():
+            seen[name] = None
+            continue
+        within = sorted(file for file in folder.rglob("*") if file.suffix in _ENDINGS)
+        if not within:
+            raise CannotLookError(f"{name} has no file of YAML or JSON in it. {_HOW}")
+        seen |= {str(file): None for file in within}
+    yield from seen
+
+
+def _documents(name: str) -> Iterator[Any]:
+    """The documents of a file, read by what is quickest: a dump may have a million lines."""
+    try:
+        text = read_bytes(name, _MOST_BYTES).decode("utf-8-sig")
+        if text.lstrip()[:1] in {"{", "["}:
+            yield json.loads(text)
+        else:
+            yield from yaml.load_all(text, Loader=_Loader)
+    except OSError as error:
+        raise CannotLookError(f"{name} cannot be read: {reason(error)}.") from None
+    except (ValueError, yaml.YAMLError) as error:
+        raise CannotLookError(
+            f"{name} cannot be read: {in_short(str(error))}. A dump that was cut off says nothing "
+            "for sure: write it again."
+        ) from None
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Values of JSON alone: a time stays the text that it is for Kubernetes."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _objects(value: Any) -> Iterator[Any]:
+    """The objects of a list, or the one that it is."""
+    kind = at(value, "kind")
+    listed = at(value, "items")
+    if not isinstance(kind, str) or not kind.endswith("List") or not isinstance(listed, list):
+        yield value
+        return
+    of = kind.removesuffix("List")
+    about = {"apiVersion": at(value, "apiVersion"), "kind": of} if of else {}
+    for given in listed:
+        yield {**about, **given} if isinstance(given, dict) else given
+
+
+_EXPECTED = {
+    "Pod": "which pods run, wait or were refused",
+    "DaemonSet": "whether a device plugin is there",
+    "ConfigMap": "what the device plugin reads",
+}
+"""Kinds that every cluster has, so that a dump without them was made without them."""
+
+
+def _take(value: Any, found: dict[str, dict[tuple[str, str], Object]]) -> None:
+    kind, name = at(value, "kind"), at(value, "metadata", "name")
+    if not isinstance(kind, str) or not isinstance(name, str):
+        return
+    namespace = str(at(value, "metadata", "namespace") or "")
+    found.setdefault(kind, {})[namespace, name] = value

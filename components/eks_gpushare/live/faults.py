@@ -1,0 +1,162 @@
+"""What is wrong with a running cluster: which link is broken, of which nodes or pods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.live.nodes import counted_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from eks_gpushare.findings.finding import Finding, Severity
+    from eks_gpushare.findings.rule import Rule
+    from eks_gpushare.live.nodes import LiveNode
+    from eks_gpushare.live.pods import PodOwner
+
+
+class Link(Enum):
+    """A link of the chain from a node to a pod on its share, in the order in which they break."""
+
+    NODE = "node"
+    """The machine: it is there, ready and sound."""
+    TAINTS = "taints"
+    """Its taints are those of its pool."""
+    LABELS = "labels"
+    """Its labels are those of its pool."""
+    PLACEMENT = "placement"
+    """DaemonSets may be on it."""
+    CONFIGURATION = "configuration"
+    """What they read is there, and is what was meant."""
+    MIG = "mig"
+    """Its GPUs are cut as was meant."""
+    PROGRAMS = "programs"
+    """The pods of the DaemonSets run."""
+    SHARES = "shares"
+    """It advertises what was meant."""
+    PODS = "pods"
+    """Pods get their shares."""
+
+
+_LEADS_TO: Final[Mapping[Link, frozenset[Link]]] = {
+    Link.NODE: frozenset({Link.PROGRAMS, Link.SHARES, Link.PODS}),
+    Link.TAINTS: frozenset({Link.PLACEMENT, Link.PROGRAMS, Link.PODS}),
+    Link.LABELS: frozenset(
+        {Link.PLACEMENT, Link.CONFIGURATION, Link.MIG, Link.PROGRAMS, Link.SHARES, Link.PODS}
+    ),
+    Link.PLACEMENT: frozenset({Link.CONFIGURATION, Link.PROGRAMS, Link.SHARES}),
+    Link.CONFIGURATION: frozenset({Link.PROGRAMS, Link.SHARES}),
+    Link.MIG: frozenset({Link.PROGRAMS, Link.SHARES}),
+    Link.PROGRAMS: frozenset({Link.SHARES}),
+    Link.SHARES: frozenset({Link.PODS}),
+    Link.PODS: frozenset(),
+}
+"""What breaks at once where a link is broken."""
+_ORDER: Final = {link: number for number, link in enumerate(Link)}
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFault:
+    """One thing that is wrong."""
+
+    finding: Finding
+    link: Link
+    nodes: frozenset[str] = frozenset()
+    """Nodes that it is about; of pods, those on which they would be."""
+    owner: PodOwner | None = None
+    """What makes the pods that it is about."""
+    evidence: tuple[str, ...] = ()
+    """What shows it: fields of objects, who wrote them and when."""
+    is_cause_only: bool = False
+    """Whether it never follows from something else."""
+
+    def leads_to(self, other: ClusterFault) -> bool:
+        """Whether another fault is what comes of this one."""
+        if other.is_cause_only or self is other:
+            return False
+        if self.is_cause_only and self.owner is not None:
+            return other.owner == self.owner and other.link is Link.PODS
+        if other.link is self.link:  # one taint keeps off several programs, of which one counts
+            return _is_worse(self, other) and self.nodes == other.nodes
+        if other.link not in _LEADS_TO[self.link]:
+            return False
+        if other.link is Link.PODS:
+            return bool(self.nodes & other.nodes)
+        return bool(other.nodes) and other.nodes <= self.nodes
+
+
+def _is_worse(one: ClusterFault, other: ClusterFault) -> bool:
+    severities = (one.finding.severity, other.finding.severity)
+    return one.link is Link.PLACEMENT and severities == ("error", "warning")
+
+
+@dataclass(slots=True)
+class Cause:
+    """A fault with what comes of it."""
+
+    fault: ClusterFault
+    follows: list[ClusterFault]
+
+
+def causes_of(faults: Iterable[ClusterFault]) -> list[Cause]:
+    """The faults that follow from no other, each with all that follows from it.
+
+    What may come of several is told below the first of these, in the order of the chain.
+    """
+    ordered = sorted(faults, key=lambda fault: _ORDER[fault.link])
+    above: dict[int, ClusterFault] = {}
+    for fault in ordered:
+        parent = next((other for other in ordered if other.leads_to(fault)), None)
+        if parent is not None and not _is_below(parent, fault, above):
+            above[id(fault)] = parent
+    causes = {id(fault): Cause(fault, []) for fault in ordered if id(fault) not in above}
+    for fault in ordered:
+        top = fault
+        while id(top) in above:
+            top = above[id(top)]
+        if top is not fault:
+            causes[id(top)].follows.append(fault)
+    return list(causes.values())
+
+
+def _is_below(fault: ClusterFault, other: ClusterFault, above: Mapping[int, ClusterFault]) -> bool:
+    while id(fault) in above:
+        fault = above[id(fault)]
+        if fault is other:
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFault:
+    """What is wrong with one node, in words that hold for others of its pool as well."""
+
+    rule: Rule
+    link: Link
+    node: LiveNode
+    what: str
+    """The message without the node's name."""
+    fix: str
+    """`{node}` stands for the node's name."""
+    evidence: str = ""
+    severity: Severity | None = None
+
+
+def folded(found: Iterable[NodeFault]) -> Iterator[ClusterFault]:
+    """Faults of nodes, those that say the same of several nodes of a pool as one."""
+    groups: dict[tuple[str, str, str], list[NodeFault]] = {}
+    for each in found:
+        groups.setdefault((each.rule.id, each.node.pool, each.what), []).append(each)
+    for group in groups.values():
+        first = group[0]
+        names = [each.node.name for each in group]
+        finding = first.rule.finding(
+            ("pools", first.node.pool, "nodes", first.node.name),
+            f"{counted_names(names)}: {first.what}",
+            first.fix.replace("{node}", first.node.name if len(names) == 1 else "NODE"),
+            first.severity,
+        )
+        evidence = tuple(dict.fromkeys(each.evidence for each in group if each.evidence))[:3]
+        yield ClusterFault(finding, first.link, frozenset(names), evidence=evidence)

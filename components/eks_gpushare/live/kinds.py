@@ -1,0 +1,80 @@
+"""The kinds of objects that are read of a cluster: with `get` and `list`, and no Secret among them.
+
+One list: the requests, the ClusterRole of `--rbac` and what is said of missing rights come from it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ListedKind(NamedTuple):
+    """A kind that is read."""
+
+    kind: str
+    group: str
+    """Empty for the core of Kubernetes."""
+    plural: str
+    for_: str
+    """What is not known without it."""
+    version: str = ""
+    """Where it is always served; empty of a custom resource, whose version the server says."""
+    selector: str = ""
+    """A field selector that leaves out what is of no use here."""
+
+    def path(self, version: str) -> str:
+        """Where an API server lists all of them."""
+        base = f"/apis/{self.group}/{version}" if self.group else f"/api/{version}"
+        return f"{base}/{self.plural}"
+
+
+LISTED = (
+    ListedKind("Node", "", "nodes", "which nodes there are and what they advertise", "v1"),
+    ListedKind("Pod", "", "pods", "which pods run, wait or were refused", "v1"),
+    ListedKind(
+        "ConfigMap",
+        "",
+        "configmaps",
+        "what the device plugin reads",
+        "v1",
+        "metadata.name!=kube-root-ca.crt",
+    ),
+    ListedKind("Namespace", "", "namespaces", "whose namespaces they are", "v1"),
+    ListedKind("ResourceQuota", "", "resourcequotas", "which quota refuses pods", "v1"),
+    ListedKind("DaemonSet", "apps", "daemonsets", "whether a device plugin is there", "v1"),
+    ListedKind("Deployment", "apps", "deployments", "what makes the pods", "v1"),
+    ListedKind("StatefulSet", "apps", "statefulsets", "what makes the pods", "v1"),
+    ListedKind("Job", "batch", "jobs", "what makes the pods", "v1"),
+    ListedKind("CronJob", "batch", "cronjobs", "what will make pods", "v1"),
+    ListedKind("PodDisruptionBudget", "policy", "poddisruptionbudgets", "what holds nodes", "v1"),
+    ListedKind("NodePool", "karpenter.sh", "nodepools", "what Karpenter may launch"),
+    ListedKind("NodeOverlay", "karpenter.sh", "nodeoverlays", "what Karpenter takes nodes for"),
+    ListedKind("EC2NodeClass", "karpenter.k8s.aws", "ec2nodeclasses", "what Karpenter launches"),
+    ListedKind("ScaledObject", "keda.sh", "scaledobjects", "what KEDA scales"),
+    ListedKind("ClusterQueue", "kueue.x-k8s.io", "clusterqueues", "what Kueue admits"),
+    ListedKind("LocalQueue", "kueue.x-k8s.io", "localqueues", "which queues there are"),
+)
+"""The custom ones are asked for only where the server has them."""
+
+NEEDED = ("Node", "Pod")
+"""Without these nothing can be said."""
+
+
+def cluster_role(name: str) -> dict[str, object]:
+    """A ClusterRole that allows exactly what is read.
+
+    Args:
+        name: Its name.
+    """
+    groups: dict[str, list[str]] = {}
+    for listed in LISTED:
+        groups.setdefault(listed.group, []).append(listed.plural)
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name},
+        "rules": [
+            {"apiGroups": [group], "resources": plurals, "verbs": ["get", "list"]}
+            for group, plurals in groups.items()
+        ],
+    }

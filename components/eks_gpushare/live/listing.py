@@ -1,0 +1,152 @@
+"""Lists of a cluster's objects: page by page, and no page again that has come."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from time import monotonic
+from time import sleep as pause
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.inventory.values import at, items
+from eks_gpushare.live.connection import CannotLookError, in_short
+from eks_gpushare.live.kinds import LISTED, NEEDED
+from eks_gpushare.live.objects import ClusterObjects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.live.connection import ApiResponse, Server
+    from eks_gpushare.live.kinds import ListedKind
+    from eks_gpushare.live.pods import Object
+
+PAGE: Final = 500
+"""Objects of one answer, as kubectl asks for."""
+_TRIES: Final = 4
+_LONGEST_WAIT: Final = 10.0
+_OK, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _GONE = 200, 401, 403, 404, 410
+_AGAIN: Final = frozenset((429, 503, 504))
+_DISCOVERY: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+_SLIM: Final = frozenset(("Pod", "Job", "Namespace"))
+"""Kinds of which it does not matter who wrote them."""
+
+
+class _NotListedError(Exception):
+    """One kind cannot be listed; the text says why."""
+
+
+def read_cluster(server: Server, *, most_seconds: float = 120.0) -> ClusterObjects:
+    """All that is looked at of a cluster.
+
+    Args:
+        server: Its API server.
+        most_seconds: After how long what is not read yet counts as unknown.
+
+    Raises:
+        CannotLookError: If it does not answer, or nodes and pods may not be read.
+    """
+    until = monotonic() + most_seconds
+    served = _served(server)
+    found: dict[str, tuple[Object, ...]] = {}
+    unread: dict[str, str] = {}
+    for listed in LISTED:
+        version = listed.version or served.get((listed.group, listed.plural), "")
+        if not version:
+            continue  # no such custom resource is here
+        try:
+            objects = tuple(_objects(server, listed, version, until))
+        except _NotListedError as error:
+            unread[listed.kind] = str(error)
+        else:
+            found[listed.kind] = objects
+    for kind in NEEDED:
+        if kind in unread:
+            raise CannotLookError(f"{server.whence}: {unread[kind]}")
+    return ClusterObjects(server.whence, datetime.now(tz=UTC), found, unread)
+
+
+def _served(server: Server) -> Mapping[tuple[str, str], str]:
+    """The preferred version of each resource of the API groups, in one answer."""
+    answer = _asked(server, "/apis", {}, _DISCOVERY)
+    if answer.status == _UNAUTHORIZED:
+        raise CannotLookError(
+            f"{server.whence} does not know who asks (401): the token is expired or of another "
+            f"cluster. Log in again, such as by aws eks update-kubeconfig. {_words(answer)}"
+        )
+    if answer.status != _OK:
+        raise CannotLookError(f"{server.whence} cannot be read: {_words(answer)}")
+    found: dict[tuple[str, str], str] = {}
+    for group in items(at(answer.body, "items")):
+        for version in items(at(group, "versions")):  # the preferred one comes first
+            for resource in items(at(version, "resources")):
+                key = (str(at(group, "metadata", "name")), str(at(resource, "resource")))
+                found.setdefault(key, str(at(version, "version")))
+    return found
+
+
+def _objects(server: Server, listed: ListedKind, version: str, until: float) -> Iterator[Object]:
+    for _ in range(_TRIES):
+        found: list[Object] = []
+        follows = ""
+        while True:
+            query = {"limit": str(PAGE)}
+            query |= {"fieldSelector": listed.selector} if listed.selector else {}
+            query |= {"continue": follows} if follows else {}
+            if monotonic() > until:
+                raise _NotListedError(f"{listed.plural} are not listed in time")
+            answer = _asked(server, listed.path(version), query)
+            if answer.status == _GONE:  # the list has become too old: from the start
+                break
+            if answer.status != _OK:
+                raise _NotListedError(_why_not(listed, answer))
+            found += items(at(answer.body, "items"))
+            follows = str(at(answer.body, "metadata", "continue") or "")
+            if not follows:
+                api = str(at(answer.body, "apiVersion") or version)
+                yield from (_whole(each, listed.kind, api) for each in found)
+                return
+    raise _NotListedError(f"the list of {listed.plural} was too old {_TRIES} times, before its end")
+
+
+def _whole(given: Any, kind: str, api: str) -> Object:
+    """An object with what only its list says, and without what is of no use."""
+    metadata = dict(given.get("metadata") or {})
+    if kind in _SLIM:
+        metadata.pop("managedFields", None)
+    return {"apiVersion": api, "kind": kind, **given, "metadata": metadata}
+
+
+def _why_not(listed: ListedKind, answer: ApiResponse) -> str:
+    if answer.status == _FORBIDDEN:
+        group = f" of {listed.group}" if listed.group else ""
+        return (
+            f"to list {listed.plural}{group} is not allowed, so it is not known "
+            f"{listed.for_}; eks-gpushare verify --rbac prints the rights"
+        )
+    return f"{listed.plural} cannot be listed: {_words(answer)}"
+
+
+def _asked(
+    server: Server, path: str, query: Mapping[str, str], accept: str = "application/json"
+) -> ApiResponse:
+    """An answer, waited for as long as the server is busy.
+
+    Raises:
+        CannotLookError: If nobody answers.
+    """
+    for attempt in range(_TRIES):
+        try:
+            answer = server.get(path, query, accept)
+        except OSError as error:
+            if attempt + 1 < _TRIES and isinstance(error, ConnectionError):
+                continue
+            why = "no answer in time" if isinstance(error, TimeoutError) else str(error)
+            raise CannotLookError(f"{server.whence} cannot be read: {why}.") from None
+        if answer.status not in _AGAIN or attempt + 1 == _TRIES:
+            return answer
+        pause(min(answer.retry_after or 2.0**attempt / 2, _LONGEST_WAIT))
+    raise AssertionError("the last try returns")
+
+
+def _words(answer: ApiResponse) -> str:
+    said = answer.body if isinstance(answer.body, str) else at(answer.body, "message")
+    return in_short(str(said or f"HTTP {answer.status}"))

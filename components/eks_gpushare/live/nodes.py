@@ -1,0 +1,182 @@
+"""Nodes with GPUs of a running cluster: whose they are, how they are, what they give out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.catalog import Catalog
+from eks_gpushare.inventory.advertised import is_gpu_resource
+from eks_gpushare.inventory.values import at, items
+from eks_gpushare.live.amounts import quantity
+from eks_gpushare.live.objects import name_of
+from eks_gpushare.live.placement import taints_of
+from eks_gpushare.live.pods import used_by_node
+from eks_gpushare.sharing.labels import CONFIG_LABEL, POOL_LABEL
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from eks_gpushare.catalog import InstanceType
+    from eks_gpushare.inventory.items import NodeTaint
+    from eks_gpushare.live.objects import ClusterObjects
+    from eks_gpushare.live.pods import Object
+
+TYPE_LABEL: Final = "node.kubernetes.io/instance-type"
+_POOL_LABELS: Final = (
+    POOL_LABEL,
+    *("karpenter.sh/nodepool", "eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name"),
+)
+"""By which nodes belong together, the surest first."""
+JOINING_SECONDS: Final = 180.0
+"""How long a node may take until its GPUs are advertised, which comes 60 to 90 s after it is ready:
+https://github.com/aws/karpenter-provider-aws/issues/3376."""
+_SIGNS: Final = ("nvidia.com/gpu.present", "nvidia.com/gpu.count")
+_CATALOG: Final = Catalog()
+
+
+@dataclass(frozen=True, slots=True)
+class LiveNode:
+    """A node with GPUs, as its cluster shows it."""
+
+    name: str
+    pool: str
+    """Of the stack, or NodePool or node group; its instance type where no label says more."""
+    type: InstanceType | None
+    """None where the catalog does not know it."""
+    type_name: str
+    labels: Mapping[str, str]
+    taints: Sequence[NodeTaint]
+    conditions: Mapping[str, Object]
+    """By type."""
+    advertised: Mapping[str, int]
+    """GPU resources that pods can ask for: what is allocatable of them, none of which is 0."""
+    capacity: Mapping[str, int]
+    """The same before devices that are unhealthy are taken off."""
+    used: Mapping[str, int]
+    """What the pods on it have asked for."""
+    age: float | None
+    """Seconds since it joined."""
+    object: Object = field(repr=False)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its kubelet says that it is."""
+        return str(at(self.conditions.get("Ready"), "status")) == "True"
+
+    @property
+    def is_cordoned(self) -> bool:
+        """Whether somebody has said that no more pods shall come."""
+        return at(self.object, "spec", "unschedulable") is True
+
+    @property
+    def is_joining(self) -> bool:
+        """Whether it is so young that nothing can be expected of it."""
+        return self.age is not None and self.age < JOINING_SECONDS
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether it is about to go."""
+        return at(self.object, "metadata", "deletionTimestamp") is not None
+
+
+def gpu_nodes_of(objects: ClusterObjects, pools: Collection[str] = ()) -> tuple[LiveNode, ...]:
+    """All nodes with GPUs of NVIDIA, by pool and name.
+
+    Args:
+        objects: The cluster.
+        pools: Those of a stack, whose nodes are known by other signs where they lost their label.
+    """
+    used = used_by_node(list(objects.of("Pod")))
+    found = (_live(objects, node, used, pools) for node in objects.of("Node"))
+    return tuple(sorted(filter(None, found), key=lambda node: (node.pool, node.name)))
+
+
+def _live(
+    objects: ClusterObjects,
+    node: Object,
+    used: Mapping[str, Counter[str]],
+    pools: Collection[str],
+) -> LiveNode | None:
+    labels: dict[str, str] = {
+        str(key): str(value) for key, value in (at(node, "metadata", "labels") or {}).items()
+    }
+    name, type_name = name_of(node), labels.get(TYPE_LABEL, "")
+    known = _CATALOG.find(type_name)
+    advertised, capacity = (_gpus(at(node, "status", part)) for part in ("allocatable", "capacity"))
+    if known is not None and not known.gpu_count:
+        return None
+    if known is None and not advertised and not capacity and not set(_SIGNS) & set(labels):
+        return None
+    pool = _pool(labels, pools) or type_name or name
+    conditions = {
+        str(at(condition, "type")): condition
+        for condition in items(at(node, "status", "conditions"))
+    }
+    return LiveNode(
+        name=name,
+        pool=pool,
+        type=known,
+        type_name=type_name,
+        labels=labels,
+        taints=taints_of(node),
+        conditions=conditions,
+        advertised=advertised,
+        capacity=capacity,
+        used={key: count for key, count in used.get(name, {}).items() if is_gpu_resource(key)},
+        age=objects.seconds_since(at(node, "metadata", "creationTimestamp")),
+        object=node,
+    )
+
+
+def _pool(labels: Mapping[str, str], pools: Collection[str]) -> str | None:
+    """The pool of a node, or what it belongs to by another label."""
+    own = labels.get(POOL_LABEL) or labels.get(CONFIG_LABEL, "")
+    group = labels.get("eks.amazonaws.com/nodegroup", "")
+    if own in pools:
+        return own
+    of_group = [pool for pool in pools if f"-{pool}-" in f"-{group}-"]
+    if of_group:  # a node group is called by stack and pool
+        return max(of_group, key=len)
+    return next((labels[key] for key in _POOL_LABELS if labels.get(key)), None)
+
+
+def _gpus(given: Any) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name, amount in (given or {}).items():
+        if is_gpu_resource(str(name)):
+            try:
+                count = int(quantity(amount))
+            except ValueError:
+                continue
+            if count:
+                found[str(name)] = count
+    return found
+
+
+def writer_of(given: Object, *path: str) -> str:
+    """Who wrote a field of an object, and when, by its managed fields; empty where none says.
+
+    Args:
+        given: The object.
+        path: Names of fields as `fieldsV1` has them, such as `f:spec`, `f:taints`.
+    """
+    newest: tuple[str, str] = ("", "")
+    for entry in items(at(given, "metadata", "managedFields")):
+        if at(entry, "fieldsV1", *path) is None:
+            continue
+        newest = max(newest, (str(at(entry, "time") or ""), str(at(entry, "manager") or "")))
+    time, manager = newest
+    return f"set by {manager}{f' at {time}' if time else ''}" if manager else ""
+
+
+def counted_names(nodes: Iterable[str]) -> str:
+    """Names as text: all of a few, else the first and how many more."""
+    names = sorted(nodes)
+    if len(names) <= _FEW:
+        return ", ".join(names)
+    return f"{names[0]} and {len(names) - 1} more"
+
+
+_FEW = 3

@@ -1,0 +1,77 @@
+"""What a pod's object tells: what made it, how far it is, and what it takes of its node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple, TypeAlias
+
+from eks_gpushare.live.amounts import quantity
+
+Object: TypeAlias = "dict[str, Any]"
+"""An object of Kubernetes as JSON data."""
+
+RUNNING, PENDING, STARTING, FAILED, SUCCEEDED = "running", "pending", "starting", "failed", "done"
+"""States of a pod: `pending` has no node, `starting` has one and is not ready."""
+
+REFUSED = "UnexpectedAdmissionError"
+"""Reason of a pod that the kubelet of its node has refused."""
+
+
+class PodOwner(NamedTuple):
+    """What makes pods, or a pod that nothing made."""
+
+    namespace: str
+    """Its namespace."""
+    kind: str
+    """Deployment, StatefulSet, DaemonSet, Job, CronJob, ReplicaSet or Pod."""
+    name: str
+    """Its name."""
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+def owner_of(pod: Object) -> PodOwner:
+    """What made a pod."""
+    metadata = pod["metadata"]
+    namespace = metadata["namespace"]
+    owner = next((o for o in metadata.get("ownerReferences") or () if o.get("controller")), None)
+    if owner is None:
+        return PodOwner(namespace, "Pod", metadata["name"])
+    template = (metadata.get("labels") or {}).get("pod-template-hash")
+    if owner["kind"] == "ReplicaSet" and template:
+        return PodOwner(namespace, "Deployment", owner["name"].removesuffix(f"-{template}"))
+    return PodOwner(namespace, owner["kind"], owner["name"])
+
+
+def state_of(pod: Object) -> str:
+    """State of a pod."""
+    status = pod["status"]
+    phase = status.get("phase")
+    if phase == "Running":
+        conditions = status.get("conditions") or ()
+        ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+        return RUNNING if ready else STARTING
+    if phase in {"Succeeded", "Failed"}:
+        return SUCCEEDED if phase == "Succeeded" else FAILED
+    return STARTING if pod["spec"].get("nodeName") else PENDING
+
+
+def condition(pod: Object, kind: str) -> Object | None:
+    """A condition of a pod, or None."""
+    return next((c for c in pod["status"].get("conditions") or () if c["type"] == kind), None)
+
+
+def used_by_node(pods: list[Object]) -> dict[str, Counter[str]]:
+    """What the pods on each node have asked for, by node and NVIDIA resource."""
+    found: dict[str, Counter[str]] = {}
+    for pod in pods:
+        node = pod["spec"].get("nodeName")
+        if not node or pod["status"].get("phase") in {"Succeeded", "Failed"}:
+            continue
+        for container in pod["spec"]["containers"]:
+            limits = (container.get("resources") or {}).get("limits") or {}
+            for name, amount in limits.items():
+                if name.startswith("nvidia.com/"):
+                    found.setdefault(node, Counter())[name] += int(quantity(amount))
+    return found

@@ -1,0 +1,154 @@
+"""The kinds of findings that only a running cluster has."""
+
+from __future__ import annotations
+
+from eks_gpushare.catalog.versions import device_plugin_source
+from eks_gpushare.facts.index import rule_of
+from eks_gpushare.findings.rule import Rule
+
+_NODES = "https://kubernetes.io/docs/reference/node/node-status/"
+_MONITORING = "https://docs.aws.amazon.com/eks/latest/userguide/node-health.html"
+_TAINTS = "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/"
+_LABELS = "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/"
+_SCHEDULER = "https://kubernetes.io/docs/concepts/scheduling-eviction/"
+_ALLOCATABLE = (
+    "https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/"
+)
+_CONFIGURATION = device_plugin_source("README.md#shared-access-to-gpus")
+
+NODES_MISSING = Rule(
+    "GPU1300",
+    "error",
+    "A pool has at least the nodes that it declares.",
+    "What its pods need is not there, be it for capacity, quota or a launch template that fails.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/troubleshooting.html",
+)
+NODE_NOT_READY = Rule(
+    "GPU1301",
+    "error",
+    "A node with GPUs is ready.",
+    "No pod comes to it, those on it are evicted, and it is paid for.",
+    _NODES,
+)
+HARDWARE_BROKEN = Rule(
+    "GPU1302",
+    "error",
+    "The node monitoring agent finds a node's accelerators sound.",
+    "Pods on a GPU with an error fail, also those of neighbours that share it.",
+    _MONITORING,
+)
+CORDONED = Rule(
+    "GPU1303",
+    "warning",
+    "A node with GPUs takes pods.",
+    "It is paid for and takes none as long as it is cordoned; nobody is told.",
+    "https://kubernetes.io/docs/concepts/architecture/nodes/#manual-node-administration",
+)
+STARTUP_TAINT_STAYS = Rule(
+    "GPU1304",
+    "error",
+    "The taints that a node starts with go once it is ready.",
+    "What should take them away has failed, and until then no pod lands.",
+    "https://karpenter.sh/docs/concepts/nodepools/#cilium-startup-taint",
+)
+LABELS_DIFFER = Rule(
+    "GPU1305",
+    "error",
+    "A node has the labels of its pool.",
+    "Pods select on them, and the device plugin takes its configuration by one.",
+    _LABELS,
+)
+TAINTS_DIFFER = Rule(
+    "GPU1306",
+    "error",
+    "A node has the taints of its pool and no others.",
+    "One too many keeps pods and DaemonSets off; one too few lets everybody's pods come.",
+    _TAINTS,
+)
+OTHER_TYPE = Rule(
+    "GPU1307",
+    "error",
+    "A node is of one of its pool's instance types.",
+    "It has other GPUs and another price than the stack says.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html",
+)
+NOT_REACHED = rule_of("GPU1310")
+NOT_RUNNING = rule_of("GPU1311")
+MIG_FAILED = rule_of("GPU1313")
+DIFFERS_FROM_DECLARED = rule_of("GPU1320")
+DIFFERS_FROM_CONFIGURED = Rule(
+    "GPU1321",
+    "error",
+    "A node advertises what its device plugin's configuration gives.",
+    "The plugin has read something else, such as the ConfigMap before it was changed: it looks "
+    "once, when it starts.",
+    _CONFIGURATION,
+)
+UNHEALTHY_DEVICES = Rule(
+    "GPU1322",
+    "error",
+    "All devices of a node are healthy.",
+    "The device plugin takes a device with an error back, and with it all its shares; pods that "
+    "have one keep it and fail.",
+    _ALLOCATABLE,
+)
+GPUS_MISSING = Rule(
+    "GPU1323",
+    "error",
+    "A node has all GPUs of its instance type.",
+    "One that fell off the bus is paid for, and so much fewer pods fit.",
+    "https://github.com/NVIDIA/aicr/issues/1858",
+)
+CONFIG_MAP_DIFFERS = Rule(
+    "GPU1330",
+    "error",
+    "The device plugin reads the configuration that the stack declares.",
+    "Nodes will advertise what somebody else wrote, at the latest when the plugin starts again.",
+    _CONFIGURATION,
+)
+CHART_DIFFERS = Rule(
+    "GPU1331",
+    "warning",
+    "The device plugin is of the chart's version that the stack declares.",
+    "Other versions have other settings and other faults than those that were checked.",
+    "https://helm.sh/docs/topics/charts/",
+)
+NEVER_LANDS = Rule(
+    "GPU1340",
+    "error",
+    "A pod that waits for a GPU can land on some node.",
+    "It waits for ever, whatever becomes free.",
+    _SCHEDULER,
+)
+SHARES_TAKEN = Rule(
+    "GPU1341",
+    "warning",
+    "There is a share for every pod that asks for one.",
+    "Pods wait until others end; that may be meant, and then it takes time, not a repair.",
+    _SCHEDULER,
+)
+REFUSED_BY_KUBELET = Rule(
+    "GPU1342",
+    "warning",
+    "No kubelet refuses a pod that was placed on its node.",
+    "The scheduler had counted what is no longer there. Such pods stay as they are, and their "
+    "controllers make new ones that are refused too.",
+    _ALLOCATABLE,
+)
+NOT_CREATED = rule_of("GPU1343")
+GATED = Rule(
+    "GPU1344",
+    "warning",
+    "A pod that asks for a GPU is let to the scheduler.",
+    "Whoever put the gate there, such as Kueue, has not opened it.",
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/",
+)
+IDLE = Rule(
+    "GPU1345",
+    "info",
+    "A node with GPUs has pods that use them.",
+    "It is paid for as if it had.",
+    "https://aws.amazon.com/ec2/pricing/on-demand/",
+)
+LIMIT_REACHED = rule_of("GPU1350")
+NOT_LAUNCHED = rule_of("GPU1351")

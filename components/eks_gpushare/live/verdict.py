@@ -1,0 +1,349 @@
+"""Whether a cluster is as its stack declares it, and if not, what the causes are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.findings.finding import is_at_least
+from eks_gpushare.inventory.advertised import is_gpu_resource, offers
+from eks_gpushare.inventory.inventory import Inventory
+from eks_gpushare.inventory.items import NodeSet
+from eks_gpushare.live import rules
+from eks_gpushare.live.checks.machines import machine_faults
+from eks_gpushare.live.checks.programs import program_faults, programs_of
+from eks_gpushare.live.checks.shares import share_faults
+from eks_gpushare.live.checks.waiting import (
+    LaunchablePool,
+    Room,
+    not_created_faults,
+    refused_faults,
+    used_of_all,
+    waiting_faults,
+    waiting_of,
+)
+from eks_gpushare.live.cluster_inventory import inventory_faults, read
+from eks_gpushare.live.connection import CannotLookError
+from eks_gpushare.live.drift import chart_drift, configuration_drift, missing_nodes, node_drift
+from eks_gpushare.live.faults import Cause, ClusterFault, Link, causes_of, folded
+from eks_gpushare.live.nodes import gpu_nodes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from eks_gpushare.findings.finding import Severity
+    from eks_gpushare.inventory.nodes import NodeKind
+    from eks_gpushare.lint.stack_side import Stack
+    from eks_gpushare.live.cluster_inventory import ReadCluster
+    from eks_gpushare.live.nodes import LiveNode
+    from eks_gpushare.live.objects import ClusterObjects
+
+_IDLE_SECONDS: Final = 15 * 60.0
+_REGION_LABEL: Final = "topology.kubernetes.io/region"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRow:
+    """A pool and one resource of it, as a row of the table."""
+
+    pool: str
+    resource: str
+    nodes_declared: int | None
+    """Fewest that there should be; None without a stack."""
+    nodes: int
+    ready: int
+    declared: int | None
+    """Shares that the stack says its nodes advertise; None without a stack."""
+    advertised: int
+    used: int
+    waiting: int
+    """Pods that wait for the resource."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As `verify --json` prints it."""
+        return {
+            "pool": self.pool,
+            "resource": self.resource,
+            "nodes": {"declared": self.nodes_declared, "there": self.nodes, "ready": self.ready},
+            "declared": self.declared,
+            "advertised": self.advertised,
+            "used": self.used,
+            "waiting": self.waiting,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterVerdict:
+    """What was seen of a cluster."""
+
+    whence: str
+    stack: str
+    """Its file; empty without one."""
+    pools: tuple[PoolRow, ...]
+    causes: tuple[Cause, ...]
+    unknown: Mapping[str, str]
+    """Kinds of objects that could not be read, with why."""
+    joining: tuple[str, ...]
+    """Nodes that are too young to be judged."""
+    said: str = ""
+    """The answer to a question about one pod, where nothing is wrong with it."""
+
+    def ok(self, fails_on: Severity = "error") -> bool:
+        """Whether no cause is as bad as a severity."""
+        return not any(is_at_least(c.fault.finding.severity, fails_on) for c in self.causes)
+
+    def as_json(self) -> dict[str, Any]:
+        """As `verify --json` prints it."""
+        return {
+            "cluster": self.whence,
+            "stack": self.stack or None,
+            "ok": self.ok(),
+            "pools": [row.as_json() for row in self.pools],
+            "findings": [_cause_json(cause) for cause in self.causes],
+            "unknown": [{"kind": kind, "why": why} for kind, why in self.unknown.items()],
+            "joining": list(self.joining),
+        }
+
+
+def _cause_json(cause: Cause) -> dict[str, Any]:
+    return {
+        **_fault_json(cause.fault),
+        "follows": [_fault_json(fault) for fault in cause.follows],
+    }
+
+
+def _fault_json(fault: ClusterFault) -> dict[str, Any]:
+    return {
+        **fault.finding.as_json(),
+        "nodes": sorted(fault.nodes),
+        "evidence": list(fault.evidence),
+    }
+
+
+def verdict_of(
+    objects: ClusterObjects,
+    stack: Stack | None = None,
+    *,
+    namespace: str | None = None,
+    pool: str | None = None,
+) -> ClusterVerdict:
+    """What is wrong with a cluster.
+
+    Args:
+        objects: What was read of it.
+        stack: What it should be. Default: only what is wrong whatever it should be.
+        namespace: Of whose pods to speak. Default: all.
+        pool: Of whose nodes to speak. Default: all.
+
+    Raises:
+        CannotLookError: If nothing of the stack is in the cluster.
+    """
+    plans = stack.plans if stack is not None else {}
+    nodes = gpu_nodes_of(objects, plans)
+    if stack is not None:
+        _same_cluster(objects, stack, nodes)
+    # Of nodes that nothing declares it is not known how many there may be.
+    most = {node.name: _most(plans, node.pool) for node in nodes}
+    there = {node.pool for node in nodes}
+    to_come = [
+        item
+        for item in (stack.items if stack is not None else ())
+        if isinstance(item, NodeSet) and item.name not in there
+    ]
+    cluster = read(objects, most, to_come)
+    chosen = [node for node in nodes if pool is None or node.pool == pool]
+    if pool is not None and not chosen and pool not in plans:
+        known = ", ".join(dict.fromkeys(node.pool for node in nodes)) or "none"
+        raise CannotLookError(f"{objects.whence} has no pool {pool}; its pools are {known}.")
+    faults = [*_faults(objects, chosen, cluster, stack, namespace)]
+    causes = causes_of(_once(faults))
+    causes.sort(key=_rank)
+    return ClusterVerdict(
+        objects.whence,
+        stack.name if stack is not None else "",
+        tuple(_rows(objects, chosen, stack, pool)),
+        tuple(causes),
+        objects.unread,
+        tuple(node.name for node in chosen if node.is_joining),
+    )
+
+
+def _rank(cause: Cause) -> tuple[int, int]:
+    severities = ("error", "warning", "info")
+    return severities.index(cause.fault.finding.severity), -len(cause.follows)
+
+
+def _once(faults: Sequence[ClusterFault]) -> Iterator[ClusterFault]:
+    """The faults, each once: what is wrong with a config is found at each place that reads it."""
+    seen: set[tuple[str, str]] = set()
+    for fault in faults:
+        key = fault.finding.code, fault.finding.message
+        if key not in seen:
+            seen.add(key)
+            yield fault
+
+
+def _most(plans: Mapping[str, Any], pool: str) -> int | None:
+    from eks_gpushare.sharing.capacity import most_nodes
+
+    plan = plans.get(pool)
+    return None if plan is None else most_nodes(plan)
+
+
+def _same_cluster(objects: ClusterObjects, stack: Stack, nodes: Sequence[LiveNode]) -> None:
+    """Refuse to compare a stack with a cluster that has nothing of it.
+
+    Raises:
+        CannotLookError: If that is so.
+    """
+    pools = {node.pool for node in nodes}
+    if not stack.plans or pools & set(stack.plans):
+        return
+    keys = {key for given in objects.of("ConfigMap") for key in (given.get("data") or {})}
+    if keys & set(stack.plans):
+        return
+    there = ", ".join(sorted(pools)) or "none with GPUs"
+    raise CannotLookError(
+        f"Nothing of {stack.name} is in {objects.whence}: its pools are "
+        f"{', '.join(stack.plans)}, and those of the cluster {there}. It is another cluster, or "
+        "the stack was never applied. Name the right one with --context."
+    )
+
+
+def _faults(
+    objects: ClusterObjects,
+    nodes: Sequence[LiveNode],
+    cluster: ReadCluster,
+    stack: Stack | None,
+    namespace: str | None,
+) -> Iterator[ClusterFault]:
+    plans = stack.plans if stack is not None else {}
+    kinds = _kinds(cluster)
+    offered = {
+        name: offer
+        for offer in offers(cluster.inventory, "").every
+        for name in cluster.nodes.get(str(offer.kind.nodes.name), ())
+    }
+    declared = {
+        node.name: _gpus_of(plans[node.pool].per_node.get(node.type_name, {}))
+        for node in nodes
+        if node.pool in plans and node.type_name in plans[node.pool].per_node
+    }
+    yield from folded(machine_faults(nodes))
+    if stack is not None:
+        yield from missing_nodes(nodes, plans)
+        yield from folded(node_drift(nodes, plans))
+        yield from configuration_drift(objects, cluster, stack, nodes)
+        yield from chart_drift(objects, stack)
+    yield from inventory_faults(cluster, nodes)
+    programs = programs_of(objects)
+    yield from folded(program_faults(objects, nodes, programs, kinds))
+    # Those of an operating system's own plugin have no pod that could be looked for.
+    served = {node for node, kind in kinds.items() if kind.serves_itself} | programs.served()
+    yield from folded(share_faults(nodes, declared, offered, served))
+    labels = {node.name: dict(plans[node.pool].labels) for node in nodes if node.pool in plans}
+    launches = tuple(_launches(cluster, stack, nodes))
+    room = Room(nodes, used_of_all(objects), labels, launches)
+    yield from waiting_faults(objects, room, namespace)
+    yield from refused_faults(objects, namespace)
+    yield from not_created_faults(objects, namespace)
+    yield from _idle(nodes)
+
+
+def _launches(
+    cluster: ReadCluster, stack: Stack | None, nodes: Sequence[LiveNode]
+) -> Iterator[LaunchablePool]:
+    """Nodes that autoscalers may add: of the stack's pools, else of the NodePools."""
+    if stack is None:
+        for offer in offers(cluster.inventory, "").every:
+            if offer.kind.nodes.provisioner in {"karpenter", "autoMode"}:
+                yield LaunchablePool(str(offer.kind.nodes.name), offer, None)
+        return
+    for offer in offers(Inventory(stack.items), "").every:
+        name = str(offer.kind.nodes.name)
+        plan = stack.plans.get(name)
+        if plan is None or plan.scaling is None:
+            continue
+        most, there = _most(stack.plans, name), sum(node.pool == name for node in nodes)
+        yield LaunchablePool(name, offer, None if most is None else most - there)
+
+
+def _gpus_of(counts: Mapping[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if is_gpu_resource(name) and count}
+
+
+def _kinds(cluster: ReadCluster) -> dict[str, NodeKind]:
+    """How the inventory has each node with GPUs."""
+    from eks_gpushare.inventory.nodes import gpu_nodes
+
+    return {
+        name: kind
+        for kind in gpu_nodes(cluster.inventory, "")
+        for name in cluster.nodes.get(str(kind.nodes.name), ())
+    }
+
+
+def _idle(nodes: Sequence[LiveNode]) -> Iterator[ClusterFault]:
+    """Nodes on which nobody uses a GPU, by pool, with what they cost."""
+    pools: dict[str, list[LiveNode]] = {}
+    for node in nodes:
+        is_old = node.age is None or node.age > _IDLE_SECONDS
+        if node.is_ready and is_old and not node.used and not node.is_leaving:
+            pools.setdefault(node.pool, []).append(node)
+    for name, idle in pools.items():
+        count = len(idle)
+        finding = rules.IDLE.finding(
+            ("pools", name),
+            f"{name}: {count} node{'' if count == 1 else 's'} of {idle[0].type_name} "
+            f"ha{'s' if count == 1 else 've'} no pod that uses a GPU{_price(idle)}.",
+            "Let an autoscaler take them away, or declare fewer.",
+        )
+        yield ClusterFault(finding, Link.PODS, is_cause_only=True)
+
+
+def _price(nodes: Sequence[LiveNode]) -> str:
+    """What nodes cost by the hour, by AWS's list; empty where it is not known."""
+    prices = [
+        None if node.type is None else node.type.price(node.labels.get(_REGION_LABEL, ""))
+        for node in nodes
+    ]
+    known = [price for price in prices if price is not None]
+    return f", at {sum(known):.2f} USD an hour by list" if len(known) == len(prices) else ""
+
+
+def _rows(
+    objects: ClusterObjects, nodes: Sequence[LiveNode], stack: Stack | None, pool: str | None
+) -> Iterator[PoolRow]:
+    plans = stack.plans if stack is not None else {}
+    names = list(dict.fromkeys([*plans, *(node.pool for node in nodes)]))
+    waiting: dict[str, int] = {}
+    for found in waiting_of(objects, None):
+        for resource in found.asked:
+            waiting[resource] = waiting.get(resource, 0) + len(found.pods)
+    for name in names:
+        if pool is not None and name != pool:
+            continue
+        of_pool = [node for node in nodes if node.pool == name]
+        plan = plans.get(name)
+        declared: dict[str, int] = {}
+        for node in of_pool:
+            counts = plan.per_node.get(node.type_name, {}) if plan is not None else {}
+            for resource, count in _gpus_of(counts).items():
+                declared[resource] = declared.get(resource, 0) + count
+        advertised = {key for node in of_pool for key in node.advertised}
+        of_plan = _gpus_of(plan.at(1)) if plan is not None else {}
+        least = None
+        if plan is not None:
+            least = plan.scaling.least if plan.scaling is not None else plan.sizes.min
+        for resource in sorted({*declared, *advertised, *of_plan}) or [""]:
+            yield PoolRow(
+                pool=name,
+                resource=resource,
+                nodes_declared=least,
+                nodes=len(of_pool),
+                ready=sum(node.is_ready for node in of_pool),
+                declared=None if plan is None else declared.get(resource, 0),
+                advertised=sum(node.advertised.get(resource, 0) for node in of_pool),
+                used=sum(node.used.get(resource, 0) for node in of_pool),
+                waiting=waiting.get(resource, 0),
+            )

@@ -1,0 +1,570 @@
+"""Faults of a cluster: each is named alone, with what follows below it, and not once it is mended.
+
+The cluster is what an API server with NVIDIA's DaemonSets printed of the stack `time-slicing`.
+Here is what no lab does by itself: machines that break, kubelets that refuse, drivers that fail.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eks_gpushare.lint.stack_side import read_stack
+from eks_gpushare.live.connection import CannotLookError
+from eks_gpushare.live.objects import ClusterObjects
+from eks_gpushare.live.one_pod import of_pod
+from eks_gpushare.live.verdict import verdict_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eks_gpushare.live.verdict import ClusterVerdict
+
+ROOT = Path(__file__).parents[2]
+STACK = read_stack(ROOT / "stacks" / "Pulumi.time-slicing.yaml")
+HEALTHY = json.loads((ROOT / "examples" / "verify" / "cluster.json").read_text())["items"]
+GPU = "nvidia.com/gpu"
+NOW = datetime(2026, 11, 26, 18, 2, 7, tzinfo=UTC)
+"""An hour after the cluster was made."""
+
+Object = dict[str, Any]
+Cluster = list[Object]
+
+
+def get(cluster: Cluster, kind: str, name: str) -> Object:
+    return next(
+        each for each in cluster if each["kind"] == kind and each["metadata"]["name"] == name
+    )
+
+
+def gpu_node(cluster: Cluster) -> Object:
+    return get(cluster, "Node", "gpu-0")
+
+
+def plugin(cluster: Cluster) -> Object:
+    return get(cluster, "DaemonSet", "nvidia-device-plugin")
+
+
+def plugin_pod(cluster: Cluster) -> Object:
+    return get(cluster, "Pod", "nvidia-device-plugin-rc76m")
+
+
+def config_map(cluster: Cluster) -> Object:
+    return next(each for each in cluster if each["kind"] == "ConfigMap")
+
+
+def objects_of(cluster: Cluster, **unread: str) -> ClusterObjects:
+    kinds: dict[str, list[Object]] = {}
+    for each in cluster:
+        kinds.setdefault(each["kind"], []).append(each)
+    by_kind = {kind: tuple(found) for kind, found in kinds.items() if kind not in unread}
+    return ClusterObjects("a cluster", NOW, by_kind, unread)
+
+
+def verdict(cluster: Cluster, *, with_stack: bool = True, **only: str) -> ClusterVerdict:
+    return verdict_of(objects_of(cluster), STACK if with_stack else None, **only)
+
+
+def worse(found: ClusterVerdict) -> list[tuple[str, str]]:
+    return [
+        (cause.fault.finding.code, cause.fault.finding.message)
+        for cause in found.causes
+        if cause.fault.finding.severity != "info"
+    ]
+
+
+def codes(found: ClusterVerdict) -> list[str]:
+    return [code for code, _ in worse(found)]
+
+
+def following(found: ClusterVerdict) -> set[str]:
+    return {fault.finding.code for cause in found.causes for fault in cause.follows}
+
+
+def condition(cluster: Cluster, kind: str, status: str, **more: str) -> None:
+    listed = gpu_node(cluster)["status"]["conditions"]
+    listed[:] = [each for each in listed if each["type"] != kind]
+    listed.append({"type": kind, "status": status, **more})
+
+
+def labels(cluster: Cluster, **given: str | None) -> None:
+    found = gpu_node(cluster)["metadata"]["labels"]
+    for key, value in given.items():
+        if value is None:
+            del found[key]
+        else:
+            found[key] = value
+
+
+def shares(cluster: Cluster, allocatable: int, capacity: int | None = None) -> None:
+    status = gpu_node(cluster)["status"]
+    status["allocatable"][GPU] = str(allocatable)
+    status["capacity"][GPU] = str(allocatable if capacity is None else capacity)
+
+
+def taint(cluster: Cluster, key: str, value: str = "", effect: str = "NoSchedule") -> None:
+    gpu_node(cluster)["spec"]["taints"].append({"key": key, "value": value, "effect": effect})
+
+
+def without(cluster: Cluster, *gone: Object) -> None:
+    cluster[:] = [each for each in cluster if all(each is not other for other in gone)]
+
+
+def waiting(cluster: Cluster, reason: str, message: str) -> None:
+    status = plugin_pod(cluster)["status"]
+    status["conditions"] = [{"type": "Ready", "status": "False"}]
+    status["containerStatuses"] = [
+        {
+            "name": "ctr",
+            "ready": False,
+            "state": {"waiting": {"reason": reason, "message": message}},
+        }
+    ]
+
+
+def pod(name: str, count: int = 1, resource: str = GPU, **more: Any) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "creationTimestamp": "2026-11-26T17:30:00Z",
+        },
+        "spec": {
+            "containers": [
+                {
+                    "name": "main",
+                    "image": "registry.example.com/main:1",
+                    "resources": {
+                        "limits": {resource: str(count)},
+                        "requests": {resource: str(count)},
+                    },
+                }
+            ],
+            "tolerations": [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}],
+            **more,
+        },
+        "status": {"phase": "Pending"},
+    }
+
+
+def running(name: str, count: int = 1) -> Object:
+    made = pod(name, nodeName="gpu-0")
+    made["metadata"]["ownerReferences"] = [
+        {"kind": "ReplicaSet", "name": f"{name}-1", "controller": True, "uid": "x"}
+    ]
+    made["spec"]["containers"] *= count
+    made["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    return made
+
+
+def refused(cluster: Cluster) -> None:
+    made = running("late")
+    made["status"] = {
+        "phase": "Failed",
+        "reason": "UnexpectedAdmissionError",
+        "message": "Allocate failed due to requested number of devices unavailable",
+    }
+    cluster.append(made)
+
+
+def deployment(name: str, message: str) -> Object:
+    spec = pod(name)["spec"]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "replicas": 3,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": spec},
+        },
+        "status": {
+            "conditions": [{"type": "ReplicaFailure", "status": "True", "message": message}]
+        },
+    }
+
+
+def second_plugin(cluster: Cluster) -> None:
+    made = copy.deepcopy(plugin(cluster))
+    made["metadata"].update(name="another-plugin", uid="another")
+    cluster.append(made)
+
+
+def another_map(cluster: Cluster) -> None:
+    data = config_map(cluster)["data"]
+    data["gpu"] = data["gpu"].replace("10", "4")
+    assert "4" in data["gpu"]
+    shares(cluster, 16)
+
+
+def lost_gpu(cluster: Cluster) -> None:
+    labels(cluster, **{"nvidia.com/gpu.count": "3"})
+    shares(cluster, 30)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A fault, and what is said of it."""
+
+    name: str
+    do: Callable[[Cluster], object]
+    code: str
+    follows: frozenset[str] = frozenset()
+    alone: str = ""
+    """The code without a stack, where it is another; `-` where nothing is wrong then."""
+
+
+def case(
+    name: str, do: Callable[[Cluster], object], code: str, *follows: str, alone: str = ""
+) -> Case:
+    return Case(name, do, code, frozenset(follows), alone)
+
+
+def gone_plugin(cluster: Cluster) -> None:
+    without(cluster, plugin(cluster), plugin_pod(cluster))
+    shares(cluster, 0, 40)
+
+
+def crash(cluster: Cluster) -> None:
+    waiting(cluster, "CrashLoopBackOff", "error: failed to initialize NVML: Driver Not Loaded")
+    shares(cluster, 0)
+
+
+def full(cluster: Cluster) -> None:
+    cluster.append(running("many", 40))
+    cluster.append(pod("one-more"))
+
+
+def broken_and_full(cluster: Cluster) -> None:
+    crash(cluster)
+    cluster.append(pod("one-more"))
+
+
+CASES = (
+    case(
+        "kubelet says no",
+        lambda c: condition(
+            c, "Ready", "False", reason="KubeletNotReady", message="container runtime is down"
+        ),
+        "GPU1301",
+    ),
+    case(
+        "kubelet is silent",
+        lambda c: condition(
+            c,
+            "Ready",
+            "Unknown",
+            reason="NodeStatusUnknown",
+            message="Kubelet stopped posting node status.",
+        ),
+        "GPU1301",
+    ),
+    case(
+        "XID 64",
+        lambda c: condition(
+            c,
+            "AcceleratedHardwareReady",
+            "False",
+            reason="NvidiaXID64Error",
+            message="row remapper failure",
+        ),
+        "GPU1302",
+    ),
+    case("cordoned", lambda c: gpu_node(c)["spec"].update(unschedulable=True), "GPU1303"),
+    case("MIG manager's taint", lambda c: taint(c, "eks-gpushare/mig-layout"), "GPU1304"),
+    case(
+        "cloud's taint",
+        lambda c: taint(c, "node.cloudprovider.kubernetes.io/uninitialized", "true"),
+        "GPU1304",
+    ),
+    case(
+        "a label of the pool's own",
+        lambda c: labels(c, **{"eks-node": "other"}),
+        "GPU1305",
+        alone="-",
+    ),
+    case(
+        "the pool's label", lambda c: labels(c, **{"eks-gpushare/pool": None}), "GPU1305", alone="-"
+    ),
+    case(
+        "another type",
+        lambda c: labels(c, **{"node.kubernetes.io/instance-type": "g5.12xlarge"}),
+        "GPU1307",
+        alone="-",
+    ),
+    case(
+        "a taint",
+        lambda c: taint(c, "dedicated", "x"),
+        "GPU1306",
+        "GPU1100",
+        "GPU1103",
+        alone="GPU1100",
+    ),
+    case("a taint too few", lambda c: gpu_node(c)["spec"].update(taints=[]), "GPU1306", alone="-"),
+    case("no plugin", gone_plugin, "GPU1102", "GPU1124", "GPU1310", "GPU1320"),
+    case("a plugin that stops", crash, "GPU1311", "GPU1320", alone="GPU1311"),
+    case(
+        "an image that is not there",
+        lambda c: waiting(c, "ImagePullBackOff", "not found"),
+        "GPU1311",
+    ),
+    case(
+        "a boot that failed",
+        lambda c: labels(c, **{"eks-gpushare/mig": "failed", "eks-gpushare/mig-reason": "in-use"}),
+        "GPU1313",
+    ),
+    case("stale shares", lambda c: shares(c, 30), "GPU1320", alone="GPU1321"),
+    case("sick devices", lambda c: shares(c, 30, 40), "GPU1322"),
+    case(
+        "3 of 4 GPUs",
+        lost_gpu,
+        "GPU1323",
+        "GPU1320",
+    ),
+    case(
+        "another configuration",
+        another_map,
+        "GPU1330",
+        "GPU1320",
+        alone="-",
+    ),
+    case(
+        "no key",
+        lambda c: config_map(c).update(data={"other": config_map(c)["data"]["gpu"]}),
+        "GPU1330",
+        alone="-",
+    ),
+    case(
+        "another chart",
+        lambda c: plugin(c)["metadata"]["labels"].update(
+            {"helm.sh/chart": "nvidia-device-plugin-0.17.4"}
+        ),
+        "GPU1331",
+        alone="-",
+    ),
+    case("two plugins", second_plugin, "GPU1185"),
+    case(
+        "nobody's resource",
+        lambda c: c.append(pod("odd", resource="nvidia.com/mig-1g.5gb")),
+        "GPU1110",
+        "GPU1340",
+    ),
+    case(
+        "nobody's node",
+        lambda c: c.append(pod("away", nodeSelector={"no": "where"})),
+        "GPU1112",
+        "GPU1340",
+    ),
+    case("all is taken", full, "GPU1341"),
+    case("refused by kubelet", refused, "GPU1342"),
+    case(
+        "refused by a quota",
+        lambda c: c.append(
+            deployment("notebooks", 'pods "notebooks-1" is forbidden: exceeded quota: gpus')
+        ),
+        "GPU1343",
+    ),
+    case(
+        "a gate",
+        lambda c: c.append(pod("queued", schedulingGates=[{"name": "kueue.x-k8s.io/admission"}])),
+        "GPU1344",
+    ),
+    case("no plugin and a pod", broken_and_full, "GPU1311", "GPU1320", "GPU1340"),
+)
+
+
+def test_a_healthy_cluster_is_as_declared() -> None:
+    found = verdict(HEALTHY)
+
+    assert worse(found) == []
+    assert worse(verdict(HEALTHY, with_stack=False)) == []
+    (row,) = found.pools
+    assert (row.pool, row.nodes, row.ready, row.declared, row.advertised) == ("gpu", 1, 1, 40, 40)
+
+
+@pytest.mark.parametrize("broken", CASES, ids=lambda each: each.name)
+def test_a_fault_is_named_alone(broken: Case) -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    broken.do(cluster)
+    found = verdict(cluster)
+    alone = verdict(cluster, with_stack=False)
+
+    assert codes(found) == [broken.code], worse(found)
+    assert following(found) >= broken.follows
+    expected = broken.alone or broken.code
+    assert codes(alone) == ([] if expected == "-" else [expected]), worse(alone)
+
+
+@pytest.mark.parametrize(
+    ("state", "severity"), [("failed", "error"), ("pending", "warning"), ("rebooting", "warning")]
+)
+def test_a_layout_that_mig_manager_does_not_make(state: str, severity: str) -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    manager = copy.deepcopy(plugin(cluster))
+    manager["metadata"].update(name="nvidia-mig-manager", uid="manager")
+    manager["spec"]["template"]["spec"]["containers"] = [
+        {"name": "manager", "image": "nvcr.io/nvidia/cloud-native/k8s-mig-manager:v0.15.0"}
+    ]
+    cluster.append(manager)
+    typed = {"node.kubernetes.io/instance-type": "p4d.24xlarge", "nvidia.com/gpu.count": "8"}
+    layout = {"nvidia.com/mig.config": "all-1g.5gb", "nvidia.com/mig.config.state": state}
+    labels(cluster, **typed, **layout)
+    shares(cluster, 0)
+    data = config_map(cluster)["data"]
+    data["gpu"] = data["gpu"].replace("migStrategy: none", "migStrategy: mixed")
+
+    (cause,) = [
+        each
+        for each in verdict(cluster, with_stack=False).causes
+        if each.fault.finding.severity != "info"
+    ]
+    assert (cause.fault.finding.code, cause.fault.finding.severity) == ("GPU1313", severity)
+    assert {each.finding.code for each in cause.follows} == {"GPU1321"}
+
+
+def test_a_young_node_is_joining() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    gpu_node(cluster)["metadata"]["creationTimestamp"] = "2026-11-26T18:01:00Z"
+    condition(cluster, "Ready", "False")
+    shares(cluster, 0)
+
+    found = verdict(cluster)
+    assert worse(found) == []
+    assert found.joining == ("gpu-0",)
+
+
+def test_nodes_that_are_alike_are_one_finding() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    shares(cluster, 30)
+    for number in range(1, 5):
+        made = copy.deepcopy(gpu_node(cluster))
+        made["metadata"].update(name=f"gpu-{number}", uid=str(number))
+        made["metadata"]["labels"]["kubernetes.io/hostname"] = f"gpu-{number}"
+        own = copy.deepcopy(plugin_pod(cluster))
+        own["metadata"].update(name=f"plugin-{number}", uid=f"plugin-{number}")
+        own["spec"]["nodeName"] = f"gpu-{number}"
+        cluster += [made, own]
+
+    (cause,) = [each for each in verdict(cluster).causes if each.fault.finding.severity != "info"]
+    assert cause.fault.finding.message.startswith(
+        "gpu-0 and 4 more: it advertises 30 nvidia.com/gpu"
+    )
+    assert len(cause.fault.nodes) == 5
+
+
+APART = [
+    each for each in CASES if each.code in {"GPU1303", "GPU1305", "GPU1331", "GPU1110", "GPU1343"}
+]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), list(combinations(APART, 2)), ids=lambda each: each.name.replace(" ", "-")
+)
+def test_of_two_faults_both_are_named(one: Case, other: Case) -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    one.do(cluster)
+    other.do(cluster)
+
+    assert set(codes(verdict(cluster))) == {one.code, other.code}
+
+
+def test_who_wrote_it_is_told() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    taint(cluster, "dedicated", "x")
+    gpu_node(cluster)["metadata"]["managedFields"] = [
+        {
+            "manager": "old",
+            "time": "2026-11-26T16:00:00Z",
+            "fieldsV1": {"f:spec": {"f:taints": {}}},
+        },
+        {
+            "manager": "kubectl-taint",
+            "time": "2026-11-26T17:50:00Z",
+            "fieldsV1": {"f:spec": {"f:taints": {}}},
+        },
+    ]
+
+    (cause,) = [each for each in verdict(cluster).causes if each.fault.finding.severity != "info"]
+    assert cause.fault.evidence == ("spec.taints[1] set by kubectl-taint at 2026-11-26T17:50:00Z",)
+
+
+@pytest.mark.parametrize(
+    ("added", "named", "said"),
+    [
+        (lambda c: c.append(running("notebook")), "default/notebook", "it runs on gpu-0"),
+        (
+            lambda c: c.append(pod("odd", resource="nvidia.com/mig-1g.5gb")),
+            "default/odd",
+            "GPU1110",
+        ),
+        (full, "one-more", "GPU1341"),
+        (broken_and_full, "default/one-more", "GPU1311"),
+        (
+            lambda c: c.append(pod("queued", schedulingGates=[{"name": "kueue"}])),
+            "queued",
+            "GPU1344",
+        ),
+        (lambda c: c.append(pod("cpu", resource="cpu")), "default/cpu", "nothing that is wrong"),
+    ],
+)
+def test_of_one_pod_it_is_said_why(
+    added: Callable[[Cluster], object], named: str, said: str
+) -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    added(cluster)
+    found = of_pod(verdict(cluster), objects_of(cluster), named)
+
+    assert said in found.said if not said.startswith("GPU") else codes(found) == [said]
+
+
+def test_a_pod_that_is_not_there_is_wrong_usage() -> None:
+    with pytest.raises(CannotLookError, match="There is no pod x in the namespace default"):
+        of_pod(verdict(HEALTHY), objects_of(HEALTHY), "x")
+
+
+def test_another_cluster_is_not_compared() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    labels(cluster, **{"eks-gpushare/pool": "a", "nvidia.com/device-plugin.config": "a"})
+    gpu_node(cluster)["metadata"]["labels"]["eks.amazonaws.com/nodegroup"] = "others"
+    config_map(cluster)["data"] = {}
+
+    with pytest.raises(CannotLookError, match="another cluster, or the stack was never applied"):
+        verdict(cluster)
+
+
+def test_no_such_pool_is_wrong_usage() -> None:
+    with pytest.raises(CannotLookError, match="has no pool x; its pools are gpu"):
+        verdict(HEALTHY, pool="x")
+
+
+def test_what_cannot_be_read_is_unknown_and_no_pass() -> None:
+    found = verdict_of(objects_of(HEALTHY, DaemonSet="not allowed"), STACK)
+
+    assert found.unknown == {"DaemonSet": "not allowed"}
+    assert found.as_json()["unknown"] == [{"kind": "DaemonSet", "why": "not allowed"}]
+    assert worse(found) == []  # that no plugin is there is not known
+
+
+def test_an_idle_node_is_told_with_its_price() -> None:
+    (cause,) = verdict(HEALTHY).causes
+
+    assert cause.fault.finding.code == "GPU1345"
+    assert "at 4.60 USD an hour by list" in cause.fault.finding.message
+
+
+def test_pods_wait_for_a_node_that_is_missed() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    without(cluster, gpu_node(cluster), plugin_pod(cluster))
+    cluster.append(pod("one", nodeSelector={"eks-gpushare/pool": "gpu"}))
+
+    found = verdict(cluster)
+    assert codes(found)[0] == "GPU1300"

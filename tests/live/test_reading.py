@@ -1,0 +1,554 @@
+"""What a cluster is read from: an API server that is busy, forgetful or strict, and dumps of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import ssl
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import yaml
+
+from eks_gpushare.cli import main
+from eks_gpushare.live import connection, listing
+from eks_gpushare.live.connection import ApiResponse, CannotLookError, api_server
+from eks_gpushare.live.dumps import read_dumps
+from eks_gpushare.live.kinds import LISTED, cluster_role
+from eks_gpushare.live.listing import PAGE, read_cluster
+from eks_gpushare_lab.control_plane.certificates import ServiceAuthority
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+NEEDS_KUBECTL = pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on PATH")
+DATA = Path(__file__).parents[2] / "examples" / "verify" / "cluster.json"
+HEALTHY = json.loads(DATA.read_text())["items"]
+GONE = {"kind": "Status", "code": 410, "message": "The provided continue parameter is too old"}
+FORBIDDEN = {"kind": "Status", "code": 403, "message": "pods is forbidden"}
+
+
+class FakeServer:
+    """An API server with the objects of the data, as busy as a test wants it."""
+
+    whence = "https://api.example.com"
+
+    def __init__(self, **more: list[dict[str, Any]]) -> None:
+        self.asked: list[str] = []
+        self.answers: dict[str, list[ApiResponse]] = {}
+        """Answers that come before its own, by path."""
+        self.groups: dict[str, dict[str, str]] = {"apps": {"daemonsets": "v1"}}
+        self._objects: dict[str, list[dict[str, Any]]] = {
+            f"{each['kind'].lower()}s": [] for each in HEALTHY
+        }
+        for each in HEALTHY:
+            self._objects[f"{each['kind'].lower()}s"].append(each)
+        self._objects |= more
+
+    def get(
+        self, path: str, query: Mapping[str, str] | None = None, accept: str = "application/json"
+    ) -> ApiResponse:
+        query = query or {}
+        self.asked.append(f"{path}?{query.get('continue', '')}".rstrip("?"))
+        before = self.answers.get(path)
+        if before:
+            return before.pop(0)
+        if path == "/apis":
+            assert "apidiscovery" in accept
+            return ApiResponse(200, {"items": [group_of(*each) for each in self.groups.items()]})
+        if "limit" not in query:  # such as whether it lives
+            return ApiResponse(200, {})
+        found = self._objects.get(path.rpartition("/")[2], [])
+        start, most = int(query.get("continue") or 0), int(query["limit"])
+        after = start + most
+        metadata = {"continue": str(after)} if after < len(found) else {}
+        return ApiResponse(
+            200, {"apiVersion": "v1", "metadata": metadata, "items": found[start:after]}
+        )
+
+
+def group_of(name: str, resources: Mapping[str, str]) -> dict[str, Any]:
+    versions = [
+        {"version": version, "resources": [{"resource": resource}]}
+        for resource, version in resources.items()
+    ]
+    return {"metadata": {"name": name}, "versions": versions}
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    waits: list[float] = []
+    monkeypatch.setattr(listing, "pause", waits.append)
+    return waits
+
+
+def test_a_small_cluster_takes_a_request_for_each_kind() -> None:
+    server = FakeServer()
+    found = read_cluster(server)
+
+    assert len(found.of("Node")) == 3
+    assert found.of("Pod")[0]["kind"] == "Pod"  # of a list, which says it once
+    assert not found.unread
+    assert len(server.asked) == 1 + sum(bool(listed.version) for listed in LISTED) <= 14
+
+
+def test_custom_resources_are_asked_for_where_they_are_served() -> None:
+    server = FakeServer(nodepools=[{"metadata": {"name": "gpus"}}])
+    server.groups["karpenter.sh"] = {"nodepools": "v1"}
+
+    assert read_cluster(server).of("NodePool")[0]["apiVersion"] == "v1"
+    assert "/apis/karpenter.sh/v1/nodepools" in server.asked
+
+
+def test_many_objects_come_page_by_page() -> None:
+    pods = [{"metadata": {"name": f"pod-{number}", "managedFields": []}} for number in range(1200)]
+    server = FakeServer(pods=pods)
+
+    found = read_cluster(server).of("Pod")
+    assert len(found) == 1200
+    assert "managedFields" not in found[0]["metadata"]
+    asked = [each for each in server.asked if each.startswith("/api/v1/pods")]
+    assert asked == ["/api/v1/pods", f"/api/v1/pods?{PAGE}", f"/api/v1/pods?{2 * PAGE}"]
+
+
+def test_a_list_that_became_too_old_is_read_again_from_its_start() -> None:
+    pods = [{"metadata": {"name": f"pod-{number}"}} for number in range(600)]
+    server = FakeServer(pods=pods)
+    page = {"apiVersion": "v1", "metadata": {"continue": "500"}, "items": pods[:500]}
+    server.answers["/api/v1/pods"] = [ApiResponse(200, page), ApiResponse(410, GONE)]
+
+    assert len(read_cluster(server).of("Pod")) == 600
+
+
+def test_a_list_that_is_always_too_old_is_unknown() -> None:
+    server = FakeServer()
+    server.answers["/api/v1/configmaps"] = [ApiResponse(410, GONE)] * 9
+
+    unread = read_cluster(server).unread
+    assert unread == {"ConfigMap": "the list of configmaps was too old 4 times, before its end"}
+
+
+def test_a_busy_server_is_asked_again_when_it_says(impatient: list[float]) -> None:
+    server = FakeServer()
+    server.answers["/api/v1/nodes"] = [ApiResponse(429, "", 3.0), ApiResponse(429, "", 99.0)]
+
+    assert read_cluster(server).of("Node")
+    assert impatient == [3.0, 10.0]
+
+
+def test_a_missing_right_is_unknown_with_the_verb() -> None:
+    server = FakeServer()
+    server.answers["/apis/apps/v1/daemonsets"] = [ApiResponse(403, FORBIDDEN)]
+
+    assert read_cluster(server).unread == {
+        "DaemonSet": "to list daemonsets of apps is not allowed, so it is not known whether a "
+        "device plugin is there; eks-gpushare verify --rbac prints the rights"
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "said"),
+    [
+        ("/api/v1/nodes", ApiResponse(403, FORBIDDEN), "to list nodes is not allowed"),
+        ("/api/v1/pods", ApiResponse(500, "etcd is away"), "pods cannot be listed: etcd is away"),
+        ("/apis", ApiResponse(401, {"message": "Unauthorized"}), "does not know who asks"),
+        (
+            "/apis",
+            ApiResponse(502, "getting credentials: exec: executable aws not found"),
+            "aws not f",
+        ),
+    ],
+)
+def test_without_nodes_and_pods_there_is_nothing_to_say(
+    path: str, answer: ApiResponse, said: str
+) -> None:
+    server = FakeServer()
+    server.answers[path] = [answer]
+
+    with pytest.raises(CannotLookError, match=said):
+        read_cluster(server)
+
+
+class Silent(FakeServer):
+    """One that does not answer."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__()
+        self._error = error
+
+    def get(self, path: str, query: object = None, accept: str = "") -> ApiResponse:
+        self.asked.append(f"{path}{query}{accept}")
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "tries"),
+    [
+        (TimeoutError("timed out"), "no answer in time", 1),
+        (ConnectionRefusedError(111, "Connection refused"), "Connection refused", 4),
+    ],
+)
+def test_nobody_answers(error: OSError, said: str, tries: int) -> None:
+    server = Silent(error)
+
+    with pytest.raises(CannotLookError, match=said):
+        read_cluster(server)
+    assert len(server.asked) == tries
+
+
+def test_the_role_is_what_is_read_and_no_more() -> None:
+    rules: Any = cluster_role("x")["rules"]
+
+    assert {verb for rule in rules for verb in rule["verbs"]} == {"get", "list"}
+    allowed = {
+        (group, each) for rule in rules for group in rule["apiGroups"] for each in rule["resources"]
+    }
+    assert allowed == {(listed.group, listed.plural) for listed in LISTED}
+    assert "secrets" not in {plural for _, plural in allowed}
+
+
+def written(folder: Path, name: str, text: str) -> str:
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def test_dumps_of_every_shape_are_the_same(tmp_path: Path) -> None:
+    one = written(tmp_path, "list.json", json.dumps({"kind": "List", "items": HEALTHY}))
+    several = written(tmp_path, "documents.yaml", yaml.safe_dump_all(HEALTHY))
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    for kind in {each["kind"] for each in HEALTHY}:
+        items = [
+            {k: v for k, v in each.items() if k != "kind"}
+            for each in HEALTHY
+            if each["kind"] == kind
+        ]
+        written(
+            raw,
+            f"{kind}.json",
+            json.dumps({"kind": f"{kind}List", "apiVersion": "v1", "items": items}),
+        )
+
+    found = [read_dumps([name]) for name in (one, several, str(raw))]
+    for kind in ("Node", "Pod", "DaemonSet", "ConfigMap"):
+        names = [sorted(each["metadata"]["name"] for each in dump.of(kind)) for dump in found]
+        assert names[0] == names[1] == names[2]
+    assert found[0].at == found[1].at == found[2].at
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (json.dumps({"kind": "List", "items": HEALTHY})[:-900], "A dump that was cut off"),
+        (yaml.safe_dump({"kind": "List", "items": HEALTHY})[:-33] + "\n  x: [", "was cut off"),
+        ("", "no Node is in it"),
+        ("kind: List\nitems: []\n", "kubectl get nodes,pods"),
+        ("- 1\n- 2\n", "no Node is in it"),
+    ],
+)
+def test_a_dump_that_is_none_is_said_to_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    assert main(["verify", "--from", written(tmp_path, "dump.yaml", text)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_dump_without_daemon_sets_says_what_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    items = [each for each in HEALTHY if each["kind"] in {"Node", "Pod"}]
+    file = written(tmp_path, "dump.json", json.dumps({"kind": "List", "items": items}))
+
+    assert main(["verify", "--from", file]) == 0
+    out = capsys.readouterr().out
+    assert "unknown DaemonSet: the dump has no DaemonSet, so it is not known whether" in out
+
+
+def verified(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["verify", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_command_says_in_a_line_that_all_is_well(capsys: pytest.CaptureFixture[str]) -> None:
+    assert verified(capsys, "--quiet", "--from", str(DATA)) == (
+        0,
+        f"{DATA}: nothing is wrong, 1 pool, 1 node, 0 of 40 nvidia.com/gpu used\n",
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--from", "nowhere.yaml"), "nowhere.yaml cannot be read: no such file or directory."),
+        (("--from", str(DATA), "--wait", "5"), "--kubeconfig, --context and --wait are for a"),
+        (("--from", str(DATA), "nothing"), "nothing"),
+        (("--kubeconfig", "nowhere"), "There is no kubeconfig nowhere. Give --kubeconfig FILE."),
+        (("--wait", "soon"), "'soon' is no number of seconds such as 600"),
+        (("--from", str(DATA), "--pool", "x"), "has no pool x; its pools are gpu"),
+        (("--from", str(DATA), "--pod", "a/b"), "There is no pod b in the namespace a"),
+    ],
+)
+def test_wrong_usage_is_said_and_ends_with_2(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    code, out, err = verified(capsys, *words)
+
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_a_stack_with_errors_declares_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = written(tmp_path, "Pulumi.bad.yaml", "config:\n  eks-gpushare:environment: {pools: 1}\n")
+    code, _, err = verified(capsys, "--from", str(DATA), file)
+
+    assert code == 2
+    assert "has errors, so nothing is known of its pools: run eks-gpushare check" in err
+
+
+@pytest.mark.parametrize("form", ["json", "sarif", "junit", "github", "gitlab"])
+def test_it_is_written_in_every_format(capsys: pytest.CaptureFixture[str], form: str) -> None:
+    code, out, err = verified(capsys, "--from", str(DATA), "--output", form)
+
+    assert (code, err) == (0, "")
+    assert "GPU1345" in out
+
+
+def test_its_json_has_pools_causes_and_what_is_unknown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, out, _ = verified(capsys, "--json", "--from", str(DATA))
+    found = json.loads(out)
+
+    assert (found["ok"], found["stack"], found["unknown"], found["joining"]) == (True, None, [], [])
+    assert found["pools"] == [
+        {
+            "pool": "gpu",
+            "resource": "nvidia.com/gpu",
+            "nodes": {"declared": None, "there": 1, "ready": 1},
+            "declared": None,
+            "advertised": 40,
+            "used": 0,
+            "waiting": 0,
+        }
+    ]
+    assert set(found["findings"][0]) == {
+        *("code", "severity", "path", "message", "fix", "source"),
+        *("nodes", "evidence", "follows"),
+    }
+
+
+def test_its_role_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = verified(capsys, "--rbac")
+
+    assert code == 0
+    assert json.loads(out) == cluster_role("eks-gpushare-verify")
+
+
+class Handler(BaseHTTPRequestHandler):
+    """An API server for kubectl, which notes what is asked."""
+
+    protocol_version = "HTTP/1.1"
+    server: Asked
+
+    def do_GET(self) -> None:
+        self.server.asked.append(f"{self.command} {self.headers['Authorization']}")
+        path = urlsplit(self.path)
+        query = {key: value[0] for key, value in parse_qs(path.query).items()}
+        answer = FakeServer().get(path.path, query, self.headers["Accept"])
+        body = json.dumps(answer.body).encode()
+        self.send_response(answer.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_DELETE(self) -> None:
+        self.do_GET()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+class Asked(ThreadingHTTPServer):
+    """An API server on a port of this machine."""
+
+    daemon_threads = True
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[str] = []
+        """Method and credentials of each request."""
+        ServiceAuthority().write(folder, [])
+        self.authority = folder / "ca.crt"
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+        self.socket = context.wrap_socket(self.socket, server_side=True)
+        self.port = self.server_address[1]
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Asked]:
+    with Asked(tmp_path) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def kubeconfig(folder: Path, server: Asked, user: Mapping[str, Any]) -> str:
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "one",
+        "contexts": [
+            {"name": "one", "context": {"cluster": "one", "user": "one"}},
+            {"name": "away", "context": {"cluster": "away", "user": "one"}},
+        ],
+        "clusters": [
+            {
+                "name": name,
+                "cluster": {
+                    "server": f"https://127.0.0.1:{port}",
+                    "certificate-authority": str(server.authority),
+                },
+            }
+            for name, port in (("one", server.port), ("away", 1))
+        ],
+        "users": [{"name": "one", "user": user}],
+    }
+    return written(folder, "kubeconfig", yaml.safe_dump(config))
+
+
+def by_exec(folder: Path, version: str) -> dict[str, Any]:
+    """A login by a program, as AWS's is."""
+    credential = {
+        "apiVersion": f"client.authentication.k8s.io/{version}",
+        "kind": "ExecCredential",
+        "status": {"token": "of-a-program"},
+    }
+    program = written(folder, "login.py", f"print({json.dumps(json.dumps(credential))})")
+    login = {"command": sys.executable, "args": [program], "interactiveMode": "Never"}
+    return {"exec": {"apiVersion": credential["apiVersion"], **login}}
+
+
+@NEEDS_KUBECTL
+@pytest.mark.parametrize("version", ["v1beta1", "v1"])
+def test_a_login_by_a_program_is_kubectls_business(
+    tmp_path: Path, served: Asked, capsys: pytest.CaptureFixture[str], version: str
+) -> None:
+    config = kubeconfig(tmp_path, served, by_exec(tmp_path, version))
+    code, out, err = verified(capsys, "--quiet", "--kubeconfig", config)
+
+    assert (code, err) == (0, "")
+    assert out.endswith("nothing is wrong, 1 pool, 1 node, 0 of 40 nvidia.com/gpu used\n")
+    asked = served.asked
+    assert set(asked) == {"GET Bearer of-a-program"}
+
+
+@NEEDS_KUBECTL
+def test_nothing_that_writes_gets_through(tmp_path: Path, served: Asked) -> None:
+    config = kubeconfig(tmp_path, served, {"token": "x"})
+    with api_server(config) as server:
+        raw = server._connection  # type: ignore[attr-defined]  # noqa: SLF001
+        raw.request("DELETE", "/api/v1/nodes/gpu-0")
+        answer = raw.getresponse()
+        assert (answer.status, answer.read()) == (403, b"Forbidden\n")
+
+    assert "DELETE Bearer x" not in served.asked
+
+
+@NEEDS_KUBECTL
+@pytest.mark.parametrize(
+    ("user", "context", "said"),
+    [
+        ({"token": "x"}, "away", "connection refused"),
+        ({"token": "x"}, "other", 'context "other" does not exist'),
+        (
+            {
+                "exec": {
+                    "apiVersion": "client.authentication.k8s.io/v1",
+                    "command": "aws-of-nobody",
+                    "interactiveMode": "Never",
+                }
+            },
+            "one",
+            "executable aws-of-nobody not found",
+        ),
+    ],
+)
+def test_what_kubectl_cannot_do_is_said_in_its_words(
+    tmp_path: Path,
+    served: Asked,
+    capsys: pytest.CaptureFixture[str],
+    user: dict[str, Any],
+    context: str,
+    said: str,
+) -> None:
+    config = kubeconfig(tmp_path, served, user)
+    code, out, err = verified(capsys, "--kubeconfig", config, "--context", context)
+
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_without_kubectl_it_says_what_to_install(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code, _, err = verified(capsys, "--kubeconfig", written(tmp_path, "config", "{}"))
+
+    assert code == 2
+    assert "kubectl is not installed, by which clusters are read. Install it, or read a" in err
+
+
+def test_without_a_kubeconfig_it_says_how_to_get_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    code, _, err = verified(capsys)
+
+    assert code == 2
+    assert "Run aws eks update-kubeconfig --name CLUSTER, or read a dump with --from FILE." in err
+
+
+def test_within_a_pod_the_service_account_is_used(
+    tmp_path: Path,
+    served: Asked,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written(tmp_path, "token", "of-a-pod\n")
+    monkeypatch.setattr(connection, "_ACCOUNT", tmp_path)
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(served.port))
+    code, _, err = verified(capsys)
+
+    assert (code, err) == (0, "")
+    assert set(served.asked) == {"GET Bearer of-a-pod"}
+
+
+def test_a_pod_without_a_token_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_ACCOUNT", tmp_path)
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    code, _, err = verified(capsys)
+
+    assert code == 2
+    assert "automountServiceAccountToken: true" in err
