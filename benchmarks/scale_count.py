@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from eks_gpushare_lab.observing.observer import RUNNING, state_of
+from eks_gpushare.live.pods import RUNNING, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

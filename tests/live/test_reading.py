@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 NEEDS_KUBECTL = pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on PATH")
 DATA = Path(__file__).parents[2] / "examples" / "verify" / "cluster.json"
+STACK = str(Path(__file__).parents[2] / "stacks" / "Pulumi.time-slicing.yaml")
 HEALTHY = json.loads(DATA.read_text())["items"]
 GONE = {"kind": "Status", "code": 410, "message": "The provided continue parameter is too old"}
 FORBIDDEN = {"kind": "Status", "code": 403, "message": "pods is forbidden"}
@@ -288,9 +289,10 @@ def test_the_command_says_in_a_line_that_all_is_well(capsys: pytest.CaptureFixtu
     ("words", "said"),
     [
         (("--from", "nowhere.yaml"), "nowhere.yaml cannot be read: no such file or directory."),
-        (("--from", str(DATA), "--wait", "5"), "--kubeconfig, --context and --wait are for a"),
+        (("--from", str(DATA), "--wait", "5"), "--context, --wait and --watch are for a cluster"),
         (("--from", str(DATA), "nothing"), "nothing"),
         (("--kubeconfig", "nowhere"), "There is no kubeconfig nowhere. Give --kubeconfig FILE."),
+        (("--watch", "--json"), "--watch shows text"),
         (("--wait", "soon"), "'soon' is no number of seconds such as 600"),
         (("--from", str(DATA), "--pool", "x"), "has no pool x; its pools are gpu"),
         (("--from", str(DATA), "--pod", "a/b"), "There is no pod b in the namespace a"),
@@ -313,6 +315,23 @@ def test_a_stack_with_errors_declares_nothing(
 
     assert code == 2
     assert "has errors, so nothing is known of its pools: run eks-gpushare check" in err
+
+
+def test_it_is_written_as_metrics(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = verified(capsys, "--from", str(DATA), "--output", "prometheus", STACK)
+
+    assert code == 0
+    lines = [line for line in out.splitlines() if not line.startswith("#")]
+    assert lines == [
+        'gpushare_declared{pool="gpu",resource="nvidia.com/gpu"} 40',
+        'gpushare_advertised{pool="gpu",resource="nvidia.com/gpu"} 40',
+        'gpushare_used{pool="gpu",resource="nvidia.com/gpu"} 0',
+        'gpushare_waiting_pods{resource="nvidia.com/gpu"} 0',
+        'gpushare_check_failed{code="GPU1345",severity="info",pool="gpu"} 1',
+        "gpushare_verify_last_success_timestamp_seconds 1795716127",
+    ]
+    told = {line.split()[2] for line in out.splitlines() if line.startswith("# TYPE")}
+    assert told >= {line.split("{")[0].split()[0] for line in lines}
 
 
 @pytest.mark.parametrize("form", ["json", "sarif", "junit", "github", "gitlab"])
@@ -345,6 +364,7 @@ def test_its_json_has_pools_causes_and_what_is_unknown(
         *("code", "severity", "path", "message", "fix", "source"),
         *("nodes", "evidence", "follows"),
     }
+    assert found["at"] == "2026-11-26T18:02:07+00:00"
 
 
 def test_its_role_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

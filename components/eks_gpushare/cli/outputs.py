@@ -6,7 +6,9 @@ import argparse
 import io
 import sys
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.cli.streams import print_json
@@ -14,7 +16,7 @@ from eks_gpushare.cli.writing import write_files
 from eks_gpushare.reports.formats import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from eks_gpushare.reports.report import Report
 
@@ -33,24 +35,29 @@ class OutputUsageError(Exception):
     """The outputs that were asked for exclude each other; the text says why."""
 
 
-def add_output_argument(parser: argparse.ArgumentParser) -> None:
-    """The option of verbs that report findings."""
+def add_output_argument(parser: argparse.ArgumentParser, *own: str) -> None:
+    """The option of verbs that report findings.
+
+    Args:
+        parser: Of the verb.
+        own: Formats that it has beside those of all.
+    """
     parser.add_argument(
         "--output",
         metavar="FORMAT[=FILE]",
         action="append",
-        type=_output,
-        help="text, JSON, SARIF, JUnit, GitHub (annotations) or GitLab (code quality), in small or "
-        "capital letters; "
-        "may be given several times, all but one with a FILE (default: text)",
+        type=partial(_output, (*_FORMATS, *own)),
+        help=f"text, JSON, SARIF, JUnit, GitHub (annotations){',' if own else ' or'} GitLab (code "
+        f"quality){''.join(f' or {name.capitalize()}' for name in own)}, in small or capital "
+        "letters; may be given several times, all but one with a FILE (default: text)",
     )
 
 
-def _output(given: str) -> Output:
+def _output(known: Sequence[str], given: str) -> Output:
     written, equals, file = given.partition("=")
     name = written.lower()
-    if name not in _FORMATS:
-        raise argparse.ArgumentTypeError(f"{written!r} is none of {', '.join(_FORMATS)}")
+    if name not in known:
+        raise argparse.ArgumentTypeError(f"{written!r} is none of {', '.join(known)}")
     if equals and not file:
         raise argparse.ArgumentTypeError(f"{given!r} names no file")
     return Output(name, file)
@@ -88,6 +95,7 @@ def write_outputs(
     text: Callable[[], None],
     document: Callable[[], object],
     reports: Callable[[], Sequence[Report]],
+    own: Mapping[str, Callable[[], str]] = MappingProxyType({}),
 ) -> bool:
     """Write what was found in each format that was asked for, what goes into files first.
 
@@ -96,6 +104,7 @@ def write_outputs(
         text: Prints it for people.
         document: The verb's own JSON document.
         reports: The same for other formats, one or several beside each other.
+        own: Texts in formats that only this verb has.
 
     Returns:
         Whether everything was written; what was not is said on standard error.
@@ -105,10 +114,10 @@ def write_outputs(
         if output.file:
             captured = io.StringIO()
             with redirect_stdout(captured):
-                _print(output.format, text, document, reports)
+                _print(output.format, text, document, reports, own)
             written &= _write(Path(output.file), captured.getvalue())
         else:
-            _print(output.format, text, document, reports)
+            _print(output.format, text, document, reports, own)
     return written
 
 
@@ -117,9 +126,12 @@ def _print(
     text: Callable[[], None],
     document: Callable[[], object],
     reports: Callable[[], Sequence[Report]],
+    own: Mapping[str, Callable[[], str]],
 ) -> None:
     if name == "text":
         text()
+    elif name in own:
+        sys.stdout.write(own[name]())
     elif name == "json":
         print_json(document())
     else:

@@ -7,10 +7,11 @@ import json
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
 from eks_gpushare.cli.outputs import (
+    Output,
     OutputUsageError,
     add_output_argument,
     outputs_of,
@@ -18,6 +19,8 @@ from eks_gpushare.cli.outputs import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.live.objects import ClusterObjects
@@ -25,6 +28,11 @@ if TYPE_CHECKING:
     from eks_gpushare.reports.report import Report
 
 _ROLE = "eks-gpushare-verify"
+_PROMETHEUS = "prometheus"
+_OFTEN = 30.0
+"""Seconds between two looks of `--watch`: a list of a small cluster takes a third of one."""
+_CLEARED = "\x1b[H\x1b[2J"
+"""What makes a terminal empty."""
 _PAUSE = 5.0
 """Seconds between two looks of `--wait`."""
 
@@ -61,6 +69,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="look again for so long until all is as declared, such as after pulumi up",
     )
     parser.add_argument(
+        "--watch",
+        metavar="SECONDS",
+        type=_seconds,
+        nargs="?",
+        const=_OFTEN,
+        help="look again every so many seconds until it is interrupted, and show the last verdict "
+        f"(default: {_OFTEN:.0f})",
+    )
+    parser.add_argument(
         "--fail-on",
         choices=("error", "warning"),
         default="error",
@@ -70,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rbac", action="store_true", help="print the ClusterRole that verify needs, and end"
     )
     parser.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only")
-    add_output_argument(parser)
+    add_output_argument(parser, _PROMETHEUS)
 
 
 def _seconds(given: str) -> float:
@@ -86,15 +103,16 @@ def run(options: argparse.Namespace) -> int:
         return _print_role()
     try:
         outputs = outputs_of(options)
+        _refuse_what_contradicts(options, outputs)
     except OutputUsageError as error:
         return _cannot(str(error))
-    if options.dumps and (options.kubeconfig or options.context or options.wait):
-        return _cannot("--from reads files: --kubeconfig, --context and --wait are for a cluster")
     from eks_gpushare.lint.stack_side import StackUnusableError
     from eks_gpushare.live.connection import CannotLookError
 
     try:
         stack = _stack(options.stack) if options.stack else None
+        if options.watch is not None:
+            _watch(options, stack)
         verdict = _verdict(options, stack)
     except (CannotLookError, StackUnusableError) as error:
         return _cannot(str(error))
@@ -105,10 +123,33 @@ def run(options: argparse.Namespace) -> int:
         text=lambda: print_verdict(verdict, quiet=options.quiet),
         document=verdict.as_json,
         reports=lambda: [_report(verdict, quiet=options.quiet)],
+        own={_PROMETHEUS: lambda: _metrics(verdict)},
     )
     if not written:
         return WRONG_USAGE
     return FINE if verdict.ok(options.fail_on) else FOUND
+
+
+def _refuse_what_contradicts(options: argparse.Namespace, outputs: Sequence[Output]) -> None:
+    """Refuse options of which one is for a cluster and the other for a file, or for one look.
+
+    Raises:
+        OutputUsageError: If there are such.
+    """
+    of_cluster = ("kubeconfig", "context", "wait", "watch")
+    if options.dumps and any(getattr(options, name) for name in of_cluster):
+        given = "--kubeconfig, --context, --wait and --watch"
+        raise OutputUsageError(f"--from reads files: {given} are for a cluster")
+    if options.watch is not None and tuple(outputs) != (Output("text"),):
+        raise OutputUsageError(
+            "--watch shows text: another format is for a single look, such as by cron"
+        )
+
+
+def _metrics(verdict: ClusterVerdict) -> str:
+    from eks_gpushare.live.metrics import metrics
+
+    return metrics(verdict, verdict.at)
 
 
 def _print_role() -> int:
@@ -140,6 +181,27 @@ def _stack(given: str) -> Stack:
             f"{stack.name}. The first is: {stack.errors[0].message}"
         )
     return stack
+
+
+def _watch(options: argparse.Namespace, stack: Stack | None) -> NoReturn:
+    """Show one verdict after the other until somebody interrupts."""
+    from eks_gpushare.cli.verify_text import print_verdict
+    from eks_gpushare.live.connection import CannotLookError
+
+    while True:
+        found: ClusterVerdict | str
+        try:
+            found = _verdict(options, stack)
+        except CannotLookError as error:
+            found = str(error)
+        sys.stdout.write(_CLEARED if sys.stdout.isatty() else "")
+        if isinstance(found, str):
+            _cannot(found)
+        else:
+            sys.stdout.write(f"{found.at:%H:%M:%S} UTC\n")
+            print_verdict(found, quiet=options.quiet)
+        sys.stdout.flush()
+        time.sleep(options.watch)
 
 
 def _verdict(options: argparse.Namespace, stack: Stack | None) -> ClusterVerdict:

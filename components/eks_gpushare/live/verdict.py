@@ -30,6 +30,7 @@ from eks_gpushare.live.nodes import gpu_nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.nodes import NodeKind
@@ -77,6 +78,8 @@ class ClusterVerdict:
     """What was seen of a cluster."""
 
     whence: str
+    at: datetime
+    """When the cluster was read."""
     stack: str
     """Its file; empty without one."""
     pools: tuple[PoolRow, ...]
@@ -96,6 +99,7 @@ class ClusterVerdict:
         """As `verify --json` prints it."""
         return {
             "cluster": self.whence,
+            "at": self.at.isoformat(timespec="seconds"),
             "stack": self.stack or None,
             "ok": self.ok(),
             "pools": [row.as_json() for row in self.pools],
@@ -160,6 +164,7 @@ def verdict_of(
     causes.sort(key=_rank)
     return ClusterVerdict(
         objects.whence,
+        objects.at,
         stack.name if stack is not None else "",
         tuple(_rows(objects, chosen, stack, pool)),
         tuple(causes),
