@@ -8,7 +8,7 @@ what is configured; `live.checks` holds what is there against it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.findings.defects import defect
 from eks_gpushare.findings.finding import Position
@@ -22,9 +22,11 @@ from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.same_nodes import alike
 from eks_gpushare.live.checks.machines import taint_evidence
 from eks_gpushare.live.faults import ClusterFault, Link
+from eks_gpushare.live.nodes import is_leaving
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.pods import PodOwner
 from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -44,6 +46,8 @@ _OF_NODES: Final = frozenset(
 """Kinds whose faults are of nodes; of others it is pods that go wrong."""
 _OVER: Final = frozenset(("Succeeded", "Failed"))
 _MOST_WITHIN: Final = 4
+_SIGNS: Final = ("nvidia.com/", "migStrategy", "mig-configs", "sharing:")
+"""What the configurations have that are read of ConfigMaps, of which a cluster has many others."""
 _LINKS: Final[Mapping[str, Link]] = {
     "landing": Link.PLACEMENT,
     "daemonsets": Link.PLACEMENT,
@@ -99,8 +103,10 @@ def read(
 
 
 def _is_of_others(given: Object) -> bool:
-    """Whether it is judged with what made it, or has ended."""
+    """Whether it is judged with what made it, has ended, or is about to."""
     kind = given.get("kind")
+    if kind == "Node":
+        return is_leaving(given)
     if kind not in _MADE:
         return False
     made = any(
@@ -110,7 +116,32 @@ def _is_of_others(given: Object) -> bool:
 
 
 def _document(given: Object) -> Document:
-    return Document(place_of(given), given, _nowhere, editable=False)
+    name = place_of(given)
+    return Document(name, given, _nowhere, editable=False, origin=_LiveOrigin(name, given))
+
+
+@dataclass(frozen=True, slots=True)
+class _LiveOrigin:
+    """Texts within an object of a cluster, such as the configurations of a ConfigMap."""
+
+    name: str
+    value: Any
+
+    def where(self, path: FieldPath) -> tuple[str, Position]:
+        return self.name, _nowhere(path)
+
+    def texts(self, path: FieldPath) -> Any:
+        """The `Texts` at a path; None of those that are about something else, and may be large."""
+        given = at(self.value, *path)
+        if not isinstance(given, str) or not any(sign in given for sign in _SIGNS):
+            return None
+        return read_texts(given, self.name, place=lambda _: _nowhere(()))
+
+    def first_line(self, path: FieldPath) -> None:
+        """Of no text, as an object has no lines."""
+
+    def below(self, path: FieldPath) -> _LiveOrigin:
+        return _LiveOrigin(self.name, at(self.value, *path))
 
 
 def place_of(given: Object) -> str:
@@ -178,7 +209,10 @@ def _faults(
     # What is said of no node in particular may be of each.
     about = frozenset(touched or (nodes if owner is None else ()))
     evidence = tuple(_who_tainted(finding, nodes, about)) if link is Link.PLACEMENT else ()
-    yield ClusterFault(finding, link, about, owner, evidence, is_cause_only=link is Link.PODS)
+    said, name = judgement.message, judgement.source.name
+    gist = said.replace(f"{name[:1].upper()}{name[1:]}", "").replace(name, "")
+    is_cause = link is Link.PODS
+    yield ClusterFault(finding, link, about, owner, evidence, is_cause_only=is_cause, gist=gist)
 
 
 def _who_tainted(

@@ -15,7 +15,7 @@ from eks_gpushare.live.checks.machines import taint_evidence
 from eks_gpushare.live.checks.waiting import pool_mark
 from eks_gpushare.live.cluster_inventory import daemon_sets
 from eks_gpushare.live.faults import ClusterFault, Link, NodeFault
-from eks_gpushare.live.nodes import counted_names, writer_of
+from eks_gpushare.live.nodes import LEAVING, counted_names, writer_of
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.sharing.labels import CONFIG_LABEL, MIG_LABEL
 
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 _OF_KUBERNETES: Final = (
     *("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/"),
-    *("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"),
-    *("node.eks.amazonaws.com/", "eks.amazonaws.com/"),
+    *("node.eks.amazonaws.com/", "eks.amazonaws.com/", *LEAVING),
 )
 """Beginnings of taints that controllers put on nodes and take away again."""
 _PLUGIN_ROLES: Final = "plugin"
@@ -80,6 +79,7 @@ def _labels(node: LiveNode, plan: PoolPlan) -> Iterator[NodeFault]:
             f"metadata.labels {writer_of(node.object, 'f:metadata', 'f:labels', f'f:{key}')}"
             if has is not None
             else "metadata.labels",
+            names=(f"{key}={value}",),
         )
 
 
@@ -97,6 +97,7 @@ def _taints(node: LiveNode, plan: PoolPlan) -> Iterator[NodeFault]:
             f"it has the taint {taint}, which its pool does not declare.",
             f"kubectl taint node {{node}} {taint.key}{suffix}:{taint.effect}-",
             taint_evidence(node, taint),
+            names=(str(taint),),
         )
     for taint in sorted(declared - there):
         if not lasts(taint.key):
@@ -117,7 +118,9 @@ def missing_nodes(
 ) -> Iterator[ClusterFault]:
     """Pools that have fewer nodes than they always should."""
     for name, plan in plans.items():
-        there = [node for node in nodes if node.pool == name and not node.is_leaving]
+        there = [
+            node for node in nodes if node.pool == name
+        ]  # the next of one that goes is to come
         least = plan.scaling.least if plan.scaling is not None else plan.sizes.min
         if len(there) >= least:
             continue

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.live.nodes import counted_names
+from eks_gpushare.live.rules import CONFIG_MAP_DIFFERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -71,15 +72,26 @@ class ClusterFault:
     """What shows it: fields of objects, who wrote them and when."""
     is_cause_only: bool = False
     """Whether it never follows from something else."""
+    names: tuple[str, ...] = ()
+    """What is wrong, such as a taint, where a fault of workloads that follows from it names it."""
+    gist: str = ""
+    """Its words without the object's name: of those that say the same of several, one is told."""
 
     def leads_to(self, other: ClusterFault) -> bool:
-        """Whether another fault is what comes of this one."""
-        if other.is_cause_only or self is other:
-            return False
+        """Whether another fault, which is not before it in the chain, is what comes of this one."""
+        if self.gist and (self.finding.code, self.gist) == (other.finding.code, other.gist):
+            return True
+        if other.is_cause_only:
+            said = other.finding.message
+            return bool(self.nodes & other.nodes) and any(name in said for name in self.names)
         if self.is_cause_only and self.owner is not None:
             return other.owner == self.owner and other.link is Link.PODS
-        if other.link is self.link:  # one taint keeps off several programs, of which one counts
-            return _is_worse(self, other) and self.nodes == other.nodes
+        return self._breaks(other)
+
+    def _breaks(self, other: ClusterFault) -> bool:
+        """Whether its link is one that the other's hangs on, of the same nodes."""
+        if other.link is self.link:
+            return self.nodes == other.nodes and _is_worse(self, other)
         if other.link not in _LEADS_TO[self.link]:
             return False
         if other.link is Link.PODS:
@@ -88,6 +100,13 @@ class ClusterFault:
 
 
 def _is_worse(one: ClusterFault, other: ClusterFault) -> bool:
+    """Whether the one explains the other of the same link.
+
+    One taint keeps off several programs, of which the plugin counts. What is wrong with a
+    configuration that somebody changed comes of the change.
+    """
+    if one.link is Link.CONFIGURATION:
+        return one.finding.code == CONFIG_MAP_DIFFERS.id
     severities = (one.finding.severity, other.finding.severity)
     return one.link is Link.PLACEMENT and severities == ("error", "warning")
 
@@ -105,11 +124,11 @@ def causes_of(faults: Iterable[ClusterFault]) -> list[Cause]:
 
     What may come of several is told below the first of these, in the order of the chain.
     """
-    ordered = sorted(faults, key=lambda fault: _ORDER[fault.link])
+    ordered = sorted(faults, key=_place_in_chain)
     above: dict[int, ClusterFault] = {}
-    for fault in ordered:
-        parent = next((other for other in ordered if other.leads_to(fault)), None)
-        if parent is not None and not _is_below(parent, fault, above):
+    for number, fault in enumerate(ordered):
+        parent = next((other for other in ordered[:number] if other.leads_to(fault)), None)
+        if parent is not None:
             above[id(fault)] = parent
     causes = {id(fault): Cause(fault, []) for fault in ordered if id(fault) not in above}
     for fault in ordered:
@@ -121,12 +140,9 @@ def causes_of(faults: Iterable[ClusterFault]) -> list[Cause]:
     return list(causes.values())
 
 
-def _is_below(fault: ClusterFault, other: ClusterFault, above: Mapping[int, ClusterFault]) -> bool:
-    while id(fault) in above:
-        fault = above[id(fault)]
-        if fault is other:
-            return True
-    return False
+def _place_in_chain(fault: ClusterFault) -> tuple[int, bool, bool]:
+    """Where it is in the chain; what can be a cause is before what only follows."""
+    return _ORDER[fault.link], not fault.is_cause_only, fault.finding.severity != "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +158,8 @@ class NodeFault:
     """`{node}` stands for the node's name."""
     evidence: str = ""
     severity: Severity | None = None
+    names: tuple[str, ...] = ()
+    """What is wrong, as a fault of workloads that follows from it names it."""
 
 
 def folded(found: Iterable[NodeFault]) -> Iterator[ClusterFault]:
@@ -159,4 +177,6 @@ def folded(found: Iterable[NodeFault]) -> Iterator[ClusterFault]:
             first.severity,
         )
         evidence = tuple(dict.fromkeys(each.evidence for each in group if each.evidence))[:3]
-        yield ClusterFault(finding, first.link, frozenset(names), evidence=evidence)
+        yield ClusterFault(
+            finding, first.link, frozenset(names), evidence=evidence, names=first.names
+        )

@@ -29,6 +29,11 @@ _POOL_LABELS: Final = (
     *("karpenter.sh/nodepool", "eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name"),
 )
 """By which nodes belong together, the surest first."""
+LEAVING: Final = (
+    *("karpenter.sh/disrupted", "karpenter.sh/disruption"),
+    *("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"),
+)
+"""Keys of taints by which autoscalers mark nodes that they take away."""
 JOINING_SECONDS: Final = 180.0
 """How long a node may take until its GPUs are advertised, which comes 60 to 90 s after it is ready:
 https://github.com/aws/karpenter-provider-aws/issues/3376."""
@@ -78,7 +83,13 @@ class LiveNode:
     @property
     def is_leaving(self) -> bool:
         """Whether it is about to go."""
-        return at(self.object, "metadata", "deletionTimestamp") is not None
+        return is_leaving(self.object)
+
+
+def is_leaving(node: Object) -> bool:
+    """Whether a node is about to go, by its own mark or by that of an autoscaler."""
+    gone = at(node, "metadata", "deletionTimestamp") is not None
+    return gone or any(taint.key in LEAVING for taint in taints_of(node))
 
 
 def gpu_nodes_of(objects: ClusterObjects, pools: Collection[str] = ()) -> tuple[LiveNode, ...]:

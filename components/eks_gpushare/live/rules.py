@@ -143,6 +143,13 @@ GATED = Rule(
     "Whoever put the gate there, such as Kueue, has not opened it.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/",
 )
+HELD_BY_NOTHING = Rule(
+    "GPU1346",
+    "warning",
+    "A pod that has a share of a GPU runs.",
+    "Its containers do not start, or stop again and again, and nobody else gets the share.",
+    "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-states",
+)
 IDLE = Rule(
     "GPU1345",
     "info",

@@ -16,6 +16,7 @@ from eks_gpushare.live.checks.shares import share_faults
 from eks_gpushare.live.checks.waiting import (
     LaunchablePool,
     Room,
+    held_faults,
     not_created_faults,
     refused_faults,
     used_of_all,
@@ -252,6 +253,7 @@ def _faults(
     yield from waiting_faults(objects, room, namespace)
     yield from refused_faults(objects, namespace)
     yield from not_created_faults(objects, namespace)
+    yield from held_faults(objects, namespace)
     yield from _idle(nodes)
 
 

@@ -29,7 +29,10 @@ _HARM: Final[Mapping[Role, str]] = {
     "migManager": "nothing cuts its GPUs",
 }
 """What comes of it, by role, of those without which something is missing."""
-_STARTING: Final = frozenset(("ContainerCreating", "PodInitializing"))
+START_SECONDS: Final = 300.0
+"""How long a pod may take to start: images of NVIDIA's have half a gigabyte."""
+STARTING_REASONS: Final = frozenset(("ContainerCreating", "PodInitializing"))
+"""For which a container waits that is about to start."""
 
 
 class NodePrograms(NamedTuple):
@@ -139,7 +142,7 @@ def _not_running(
             continue
         age = objects.seconds_since(at(pod, "metadata", "creationTimestamp"))
         reason, message = waiting_for(pod)
-        if reason in {"", *_STARTING} and (age is None or age < _START_SECONDS):
+        if reason in {"", *STARTING_REASONS} and (age is None or age < START_SECONDS):
             continue
         called = f"{namespace_of(pod)}/{name_of(pod)}"
         said = f": {message.rstrip('.')}" if message else ""
@@ -153,10 +156,6 @@ def _not_running(
             f"See kubectl logs -n {namespace_of(pod)} {name_of(pod)} --all-containers --previous.",
             f"pod {called}",
         )
-
-
-_START_SECONDS: Final = 300.0
-"""How long a pod may take to start: images of NVIDIA's have half a gigabyte."""
 
 
 def _is_ready(pod: Object) -> bool:

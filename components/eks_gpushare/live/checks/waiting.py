@@ -10,12 +10,21 @@ from eks_gpushare.inventory.advertised import is_gpu_resource
 from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live import rules
+from eks_gpushare.live.checks.programs import START_SECONDS, STARTING_REASONS, waiting_for
 from eks_gpushare.live.checks.shares import counts_text
 from eks_gpushare.live.faults import ClusterFault, Link
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.placement import mismatches, requested, shortages, untolerated
-from eks_gpushare.live.pods import FAILED, PENDING, REFUSED, condition, owner_of, state_of
+from eks_gpushare.live.pods import (
+    FAILED,
+    PENDING,
+    REFUSED,
+    STARTING,
+    condition,
+    owner_of,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -316,6 +325,37 @@ def refused_faults(objects: ClusterObjects, namespace: str | None = None) -> Ite
         )
         said = str(at(first, "status", "message") or "")
         yield ClusterFault(finding, Link.PODS, frozenset(nodes), evidence=(said,) if said else ())
+
+
+def held_faults(objects: ClusterObjects, namespace: str | None = None) -> Iterator[ClusterFault]:
+    """Pods that have a share of a node and whose containers do not run, by what made them."""
+    groups: dict[tuple[PodOwner, str, str], list[Object]] = defaultdict(list)
+    for pod in objects.of("Pod"):
+        if at(pod, "metadata", "deletionTimestamp") or state_of(pod) != STARTING:
+            continue
+        if namespace is not None and namespace_of(pod) != namespace:
+            continue
+        reason, message = waiting_for(pod)
+        age = objects.seconds_since(at(pod, "metadata", "creationTimestamp"))
+        is_young = age is not None and age < START_SECONDS
+        if reason and not is_young and reason not in STARTING_REASONS and asked_of(pod["spec"]):
+            groups[owner_of(pod), reason, message].append(pod)
+    for (owner, reason, message), pods in groups.items():
+        first, count = pods[0], len(pods)
+        taken = Counter[str]()
+        for pod in pods:
+            taken.update(asked_of(pod["spec"]))
+        said = f": {message.rstrip('.')}" if message else ""
+        do, hold = ("does", "holds") if count == 1 else ("do", "hold")
+        finding = rules.HELD_BY_NOTHING.finding(
+            ("pods", f"{namespace_of(first)}/{name_of(first)}"),
+            f"{owner.kind} {owner}: {_pods(count)} {do} not run and {hold} {counts_text(taken)}: "
+            f"{reason}{said}.",
+            f"See kubectl describe pod -n {namespace_of(first)} {name_of(first)}, and let go of "
+            "the shares until it is mended.",
+        )
+        nodes = frozenset(str(at(pod, "spec", "nodeName")) for pod in pods)
+        yield ClusterFault(finding, Link.PODS, nodes, owner)
 
 
 def not_created_faults(
