@@ -40,8 +40,9 @@ SUITES: Final = (
     ),
     Suite(
         "edges",
-        "no check of inventories says more where less is known, whatever is changed",
-        ("tests/inventory/test_edges_hold.py",),
+        "no check of inventories says more where less is known, and `verify` answers, whatever is"
+        " changed",
+        ("tests/inventory/test_edges_hold.py", "tests/live/test_odd_objects.py"),
         ("EKS_GPUSHARE_TEST_CHANGES=1000",),
     ),
     Suite(

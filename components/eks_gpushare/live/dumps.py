@@ -13,6 +13,7 @@ from eks_gpushare.documents.reading import STDIN, read_bytes, reason
 from eks_gpushare.inventory.values import at
 from eks_gpushare.live.connection import CannotLookError, in_short
 from eks_gpushare.live.objects import ClusterObjects, newest_time
+from eks_gpushare.live.shapes import in_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,12 +42,16 @@ def read_dumps(files: Sequence[str]) -> ClusterObjects:
         for value in _documents(name):
             for given in _objects(value):
                 _take(given, found)
-    by_kind = {kind: tuple(objects.values()) for kind, objects in found.items()}
+    by_kind: dict[str, tuple[Object, ...]] = {}
+    unread: dict[str, str] = {}
+    for kind, objects in found.items():
+        by_kind[kind], odd = in_shape(kind, objects.values())
+        unread |= {kind: odd} if odd else {}
     whence = ", ".join(files)
     if not by_kind.get("Node"):
         raise CannotLookError(f"{whence}: no Node is in it. {_HOW}")
     every = (given for objects in by_kind.values() for given in objects)
-    unread = {
+    unread |= {
         kind: f"the dump has no {kind}, so it is not known {what}"
         for kind, what in _EXPECTED.items()
         if kind not in by_kind

@@ -11,6 +11,7 @@ from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live.connection import CannotLookError, in_short
 from eks_gpushare.live.kinds import LISTED, NEEDED
 from eks_gpushare.live.objects import ClusterObjects
+from eks_gpushare.live.shapes import in_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,13 +54,14 @@ def read_cluster(server: Server, *, most_seconds: float = 120.0) -> ClusterObjec
         if not version:
             continue  # no such custom resource is here
         try:
-            objects = tuple(_objects(server, listed, version, until))
+            objects = list(_objects(server, listed, version, until))
         except _NotListedError as error:
             unread[listed.kind] = str(error)
         else:
-            found[listed.kind] = objects
+            found[listed.kind], odd = in_shape(listed.kind, objects)
+            unread |= {listed.kind: odd} if odd else {}
     for kind in NEEDED:
-        if kind in unread:
+        if kind not in found:
             raise CannotLookError(f"{server.whence}: {unread[kind]}")
     return ClusterObjects(server.whence, datetime.now(tz=UTC), found, unread)
 
@@ -98,7 +100,7 @@ def _objects(server: Server, listed: ListedKind, version: str, until: float) -> 
                 break
             if answer.status != _OK:
                 raise _NotListedError(_why_not(listed, answer))
-            found += items(at(answer.body, "items"))
+            found += (each for each in items(at(answer.body, "items")) if isinstance(each, dict))
             follows = str(at(answer.body, "metadata", "continue") or "")
             if not follows:
                 api = str(at(answer.body, "apiVersion") or version)
