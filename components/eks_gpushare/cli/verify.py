@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="dumps",
         metavar="FILE",
         action="append",
-        help="read what kubectl get -o yaml printed, in place of a cluster; may be given several "
+        help="read what kubectl get -o json or -o yaml printed, in place of a cluster; may be given several "
         "times, and - is standard input",
     )
     parser.add_argument("--namespace", "-n", metavar="NS", help="speak of pods of this one only")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 
 from eks_gpushare.documents import quantity as quantities
 
 
+@lru_cache(maxsize=4096)  # ten thousand pods ask for a few amounts
 def quantity(given: str | float) -> Decimal:
     """A Kubernetes quantity as a number: 500m is 0.5, 2Gi is 2147483648.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from codecs import BOM_UTF8
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,8 +13,10 @@ import yaml
 from eks_gpushare.documents.reading import STDIN, read_bytes, reason
 from eks_gpushare.inventory.values import at
 from eks_gpushare.live.connection import CannotLookError, in_short
+from eks_gpushare.live.json_lists import read_json
 from eks_gpushare.live.objects import ClusterObjects, newest_time
 from eks_gpushare.live.shapes import in_shape
+from eks_gpushare.live.slim import slim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,10 +24,11 @@ if TYPE_CHECKING:
     from eks_gpushare.live.pods import Object
 
 _MOST_BYTES: Final = 512 * 1024 * 1024
+_CHUNK: Final = 1 << 20
 _ENDINGS: Final = frozenset((".yaml", ".yml", ".json"))
 _HOW: Final = (
     "Write a dump with kubectl get nodes,pods,configmaps,namespaces,resourcequotas,daemonsets,"
-    "deployments,statefulsets,jobs --all-namespaces --show-managed-fields -o yaml."
+    "deployments,statefulsets,jobs --all-namespaces --show-managed-fields -o json."
 )
 
 
@@ -77,11 +81,13 @@ def _files(names: Sequence[str]) -> Iterator[str]:
 def _documents(name: str) -> Iterator[Any]:
     """The documents of a file, read by what is quickest: a dump may have a million lines."""
     try:
-        text = read_bytes(name, _MOST_BYTES).decode("utf-8-sig")
-        if text.lstrip()[:1] in {"{", "["}:
-            yield json.loads(text)
+        chunks = _chunks(name)
+        first = next(chunks, b"")
+        every = chain((first,), chunks)
+        if first.removeprefix(BOM_UTF8).lstrip()[:1] in {b"{", b"["}:
+            yield read_json(every, slim)
         else:
-            yield from yaml.load_all(text, Loader=_Loader)
+            yield from yaml.load_all(b"".join(every).decode("utf-8-sig"), Loader=_Loader)
     except OSError as error:
         raise CannotLookError(f"{name} cannot be read: {reason(error)}.") from None
     except (ValueError, yaml.YAMLError) as error:
@@ -89,6 +95,20 @@ def _documents(name: str) -> Iterator[Any]:
             f"{name} cannot be read: {in_short(str(error))}. A dump that was cut off says nothing "
             "for sure: write it again."
         ) from None
+
+
+def _chunks(name: str) -> Iterator[bytes]:
+    """What a file holds; a large one bit by bit.
+
+    Raises:
+        OSError: If it cannot be read.
+    """
+    if name == STDIN or not Path(name).is_file():
+        yield read_bytes(name, _MOST_BYTES)
+        return
+    with Path(name).open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -127,4 +147,4 @@ def _take(value: Any, found: dict[str, dict[tuple[str, str], Object]]) -> None:
     if not isinstance(kind, str) or not isinstance(name, str):
         return
     namespace = str(at(value, "metadata", "namespace") or "")
-    found.setdefault(kind, {})[namespace, name] = value
+    found.setdefault(kind, {})[namespace, name] = slim(value)

@@ -83,7 +83,8 @@ class ClusterFault:
             return True
         if other.is_cause_only:
             said = other.finding.message
-            return bool(self.nodes & other.nodes) and any(name in said for name in self.names)
+            about = any(name in said for name in self.names)
+            return about and not self.nodes.isdisjoint(other.nodes)
         if self.is_cause_only and self.owner is not None:
             return other.owner == self.owner and other.link is Link.PODS
         return self._breaks(other)
@@ -91,11 +92,11 @@ class ClusterFault:
     def _breaks(self, other: ClusterFault) -> bool:
         """Whether its link is one that the other's hangs on, of the same nodes."""
         if other.link is self.link:
-            return self.nodes == other.nodes and _is_worse(self, other)
+            return _is_worse(self, other) and self.nodes == other.nodes
         if other.link not in _LEADS_TO[self.link]:
             return False
         if other.link is Link.PODS:
-            return bool(self.nodes & other.nodes)
+            return not self.nodes.isdisjoint(other.nodes)
         return bool(other.nodes) and other.nodes <= self.nodes
 
 

@@ -12,6 +12,7 @@ from eks_gpushare.live.connection import CannotLookError, in_short
 from eks_gpushare.live.kinds import LISTED, NEEDED
 from eks_gpushare.live.objects import ClusterObjects
 from eks_gpushare.live.shapes import in_shape
+from eks_gpushare.live.slim import slim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,8 +28,6 @@ _LONGEST_WAIT: Final = 10.0
 _OK, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _GONE = 200, 401, 403, 404, 410
 _AGAIN: Final = frozenset((429, 503, 504))
 _DISCOVERY: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-_SLIM: Final = frozenset(("Pod", "Job", "Namespace"))
-"""Kinds of which it does not matter who wrote them."""
 
 
 class _NotListedError(Exception):
@@ -100,21 +99,24 @@ def _objects(server: Server, listed: ListedKind, version: str, until: float) -> 
                 break
             if answer.status != _OK:
                 raise _NotListedError(_why_not(listed, answer))
-            found += (each for each in items(at(answer.body, "items")) if isinstance(each, dict))
+            api = str(at(answer.body, "apiVersion") or version)
+            found += (
+                _whole(each, listed.kind, api)
+                for each in items(at(answer.body, "items"))
+                if isinstance(each, dict)
+            )
             follows = str(at(answer.body, "metadata", "continue") or "")
             if not follows:
-                api = str(at(answer.body, "apiVersion") or version)
-                yield from (_whole(each, listed.kind, api) for each in found)
+                yield from found
                 return
     raise _NotListedError(f"the list of {listed.plural} was too old {_TRIES} times, before its end")
 
 
 def _whole(given: Any, kind: str, api: str) -> Object:
     """An object with what only its list says, and without what is of no use."""
-    metadata = dict(given.get("metadata") or {})
-    if kind in _SLIM:
-        metadata.pop("managedFields", None)
-    return {"apiVersion": api, "kind": kind, **given, "metadata": metadata}
+    metadata = given.get("metadata") or {}
+    whole: Object = slim({"apiVersion": api, "kind": kind, **given, "metadata": metadata})
+    return whole
 
 
 def _why_not(listed: ListedKind, answer: ApiResponse) -> str:

@@ -16,10 +16,10 @@ from eks_gpushare.live.checks.shares import share_faults
 from eks_gpushare.live.checks.waiting import (
     LaunchablePool,
     Room,
+    free_of_all,
     held_faults,
     not_created_faults,
     refused_faults,
-    used_of_all,
     waiting_faults,
     waiting_of,
 )
@@ -249,7 +249,7 @@ def _faults(
     yield from folded(share_faults(nodes, declared, offered, served))
     labels = {node.name: dict(plans[node.pool].labels) for node in nodes if node.pool in plans}
     launches = tuple(_launches(cluster, stack, nodes))
-    room = Room(nodes, used_of_all(objects), labels, launches)
+    room = Room(nodes, free_of_all(objects, nodes), labels, launches)
     yield from waiting_faults(objects, room, namespace)
     yield from refused_faults(objects, namespace)
     yield from not_created_faults(objects, namespace)

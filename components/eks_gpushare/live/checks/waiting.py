@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.inventory.advertised import is_gpu_resource
@@ -15,7 +16,7 @@ from eks_gpushare.live.checks.shares import counts_text
 from eks_gpushare.live.faults import ClusterFault, Link
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.objects import name_of, namespace_of
-from eks_gpushare.live.placement import mismatches, requested, shortages, untolerated
+from eks_gpushare.live.placement import allocatable, mismatches, requested, untolerated
 from eks_gpushare.live.pods import (
     FAILED,
     PENDING,
@@ -28,10 +29,10 @@ from eks_gpushare.live.pods import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from decimal import Decimal
 
     from eks_gpushare.findings.rule import Rule
     from eks_gpushare.inventory.advertised import Offer
+    from eks_gpushare.inventory.items import NodeTaint
     from eks_gpushare.live.nodes import LiveNode
     from eks_gpushare.live.objects import ClusterObjects
     from eks_gpushare.live.pods import Object, PodOwner
@@ -69,8 +70,8 @@ class Room:
     """What the nodes of a cluster have left for a pod."""
 
     nodes: Sequence[LiveNode]
-    used: Mapping[str, Mapping[str, Decimal]]
-    """By node and resource, of all pods that are on it."""
+    free: Mapping[str, Mapping[str, Decimal]]
+    """What no pod has taken, by node and resource."""
     declared: Mapping[str, Mapping[str, str]]
     """Labels that a node's pool declares, by the node."""
     launches: Sequence[LaunchablePool] = ()
@@ -103,16 +104,17 @@ def asked_of(spec: Object) -> dict[str, int]:
     return {name: int(count) for name, count in requested(spec).items() if is_gpu_resource(name)}
 
 
-def used_of_all(objects: ClusterObjects) -> dict[str, dict[str, Decimal]]:
-    """What the pods on each node take of it."""
-    found: dict[str, dict[str, Decimal]] = {}
+def free_of_all(
+    objects: ClusterObjects, nodes: Iterable[LiveNode]
+) -> dict[str, dict[str, Decimal]]:
+    """What the pods on each node leave of it."""
+    found = {node.name: allocatable(node.object) for node in nodes}
     for pod in objects.of("Pod"):
-        node = at(pod, "spec", "nodeName")
-        if not node or at(pod, "status", "phase") in {"Succeeded", "Failed"}:
+        free = found.get(at(pod, "spec", "nodeName") or "")
+        if free is None or at(pod, "status", "phase") in {"Succeeded", "Failed"}:
             continue
-        taken = found.setdefault(str(node), {})
         for name, amount in requested(pod["spec"]).items():
-            taken[name] = taken.get(name, amount - amount) + amount
+            free[name] = free.get(name, Decimal()) - amount
     return found
 
 
@@ -202,8 +204,11 @@ def _why(waiting: Waiting, room: Room) -> ClusterFault:
     candidates = room.candidates(spec)
     about = tuple(node.name for node in candidates)
     evidence = (f"its scheduler says: {at(scheduled, 'message')}",) if scheduled else ()
-    kept_off = {node.name: untolerated(spec, node.object) for node in candidates}
-    open_to = [node for node in candidates if not kept_off[node.name]]
+    kept_off: dict[tuple[NodeTaint, ...], list[str]] = {}
+    for node in candidates:  # a thousand nodes have a few sets of taints
+        if (taints := tuple(node.taints)) not in kept_off:
+            kept_off[taints] = untolerated(spec, node.object)
+    open_to = [node for node in candidates if not kept_off[tuple(node.taints)]]
     whole = [node for node in open_to if _has_all(node.advertised, waiting.asked)]
     if whole and any(node.is_ready and not node.is_cordoned for node in whole):
         return _for_room(waiting, about, whole, room, evidence)
@@ -223,11 +228,12 @@ def _for_room(
     room: Room,
     evidence: tuple[str, ...],
 ) -> ClusterFault:
-    spec = waiting.pods[0]["spec"]
+    wanted = requested(waiting.pods[0]["spec"])
     lacking = Counter(
         name
         for node in nodes
-        for name, _ in shortages(spec, node.object, room.used.get(node.name, {}))
+        for name, amount in wanted.items()
+        if amount > room.free[node.name].get(name, Decimal())
     )
     resource = next((name for name in lacking if is_gpu_resource(name)), None)
     if resource is None:
