@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import ssl
+import subprocess
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -572,3 +576,60 @@ def test_a_pod_without_a_token_is_told(
 
     assert code == 2
     assert "automountServiceAccountToken: true" in err
+
+
+@NEEDS_KUBECTL
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_kubectl_ends_with_it_however_it_is_ended(
+    tmp_path: Path, served: Asked, number: signal.Signals
+) -> None:
+    """A proxy that stays is a way to the cluster for whoever is this user."""
+    real = shutil.which("kubectl")
+    pid = tmp_path / "pid"
+    program = tmp_path / "bin" / "kubectl"
+    program.parent.mkdir()
+    program.write_text(
+        f'#!/bin/sh\ncase "$*" in *proxy*) echo $$ > {pid};; esac\nexec {real} "$@"\n'
+    )
+    program.chmod(0o755)
+    config = kubeconfig(tmp_path, served, {"token": "of-a-file"})
+    words = ["verify", "--kubeconfig", config, "--context", "away", "--wait", "60"]
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    with subprocess.Popen(
+        [sys.executable, "-m", "eks_gpushare", *words],
+        env={**os.environ, "PATH": path, "TMPDIR": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        until = time.monotonic() + 20
+        while not any(tmp_path.glob("gpushare-*/api")) and time.monotonic() < until:
+            time.sleep(0.01)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=20)
+
+    assert "Traceback" not in said
+    assert process.returncode == (130 if number is signal.SIGINT else 128 + number)
+    assert list(tmp_path.glob("gpushare-*")) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+
+
+@NEEDS_KUBECTL
+def test_a_proxy_that_ends_is_told(tmp_path: Path, served: Asked) -> None:
+    config = kubeconfig(tmp_path, served, {"token": "of-a-file"})
+    with api_server(config) as server:
+        read_cluster(server)
+        proxy = kubectl_children()[0]
+        os.kill(proxy, signal.SIGKILL)
+        os.waitpid(proxy, 0)
+
+        with pytest.raises(CannotLookError, match=r"kubectl proxy, by which it is read, has ended"):
+            read_cluster(server)
+
+
+def kubectl_children() -> list[int]:
+    """Programs called kubectl that this process has started."""
+    own = Path(f"/proc/{os.getpid()}/task/{threading.get_native_id()}/children").read_text()
+    return [
+        int(child) for child in own.split() if "kubectl" in Path(f"/proc/{child}/comm").read_text()
+    ]

@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="dumps",
         metavar="FILE",
         action="append",
-        help="read what kubectl get -o json or -o yaml printed, in place of a cluster; may be given several "
-        "times, and - is standard input",
+        help="read what kubectl get -o json (or yaml) printed, in place of a cluster; may be given "
+        "several times, and - is standard input",
     )
     parser.add_argument("--namespace", "-n", metavar="NS", help="speak of pods of this one only")
     parser.add_argument("--pool", metavar="NAME", help="speak of nodes of this pool only")
@@ -221,8 +221,9 @@ def _verdict(options: argparse.Namespace, stack: Stack | None) -> ClusterVerdict
 
     until = time.monotonic() + options.wait
     fails_on: Severity = options.fail_on
-    with api_server(options.kubeconfig, options.context) as server:
-        while True:
+    while True:
+        # Another kubectl each time: the last may have ended, or its login have expired.
+        with api_server(options.kubeconfig, options.context) as server:
             left = until - time.monotonic()
             try:
                 verdict = judged(read_cluster(server))
@@ -232,7 +233,7 @@ def _verdict(options: argparse.Namespace, stack: Stack | None) -> ClusterVerdict
             else:
                 if left <= 0 or (verdict.ok(fails_on) and not verdict.joining):
                     return verdict
-            time.sleep(min(_PAUSE, max(left, 0.0)))
+        time.sleep(min(_PAUSE, max(left, 0.0)))
 
 
 def _report(verdict: ClusterVerdict, *, quiet: bool) -> Report:

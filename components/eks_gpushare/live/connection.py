@@ -12,14 +12,16 @@ import http.client
 import json
 import os
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
 import tempfile
+import threading
 import time
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Protocol
 from urllib.parse import urlencode
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ _SECONDS: Final = 30.0
 _START_SECONDS: Final = 15.0
 _WRITES: Final = "^(POST|PUT|PATCH|DELETE)$"
 _MOST_WORDS: Final = 600
+_ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 class CannotLookError(Exception):
@@ -72,7 +75,10 @@ class _UnixConnection(http.client.HTTPConnection):
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
+        try:
+            self.sock.connect(self._path)
+        except (ConnectionRefusedError, FileNotFoundError):
+            raise OSError("kubectl proxy, by which it is read, has ended") from None
 
 
 class _HttpServer:
@@ -97,7 +103,7 @@ class _HttpServer:
             data = response.read()
         except http.client.HTTPException as error:
             self._connection.close()
-            raise OSError(f"the answer to {path} broke off: {error!r}") from None
+            raise ConnectionError(f"the answer to {path} broke off: {error!r}") from None
         except OSError:
             self._connection.close()
             raise
@@ -148,7 +154,10 @@ def api_server(kubeconfig: str | None = None, context: str | None = None) -> Ite
         )
     chosen = [f"--kubeconfig={kubeconfig}"] if kubeconfig else []
     chosen += [f"--context={context}"] if context else []
-    with tempfile.TemporaryDirectory(prefix="gpushare-") as folder:  # of mode 0700
+    with (
+        _ending_in_order(),
+        tempfile.TemporaryDirectory(prefix="gpushare-") as folder,  # of mode 0700
+    ):
         path = str(Path(folder) / "api")
         command = [
             *(kubectl, *chosen, "proxy", f"--unix-socket={path}"),
@@ -167,6 +176,27 @@ def api_server(kubeconfig: str | None = None, context: str | None = None) -> Ite
                     yield _HttpServer(_address(kubectl, chosen), connection)
             finally:
                 proxy.terminate()
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """Let what ends this process from outside end kubectl too: its socket is a way to a cluster."""
+
+    def end(number: int, _frame: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # others take the signals, and end this thread
+        return
+    # What is ignored, such as by nohup, stays so.
+    ends = [each for each in _ENDS if signal.getsignal(each) is signal.SIG_DFL]
+    for number in ends:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in ends:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _has_kubeconfig() -> bool:
