@@ -34,6 +34,8 @@ GPU = "nvidia.com/gpu"
 NOW = datetime(2026, 11, 26, 18, 2, 7, tzinfo=UTC)
 """An hour after the cluster was made."""
 
+JUST_NOW, LONG_AGO = "2026-11-26T18:01:57Z", "2026-11-26T17:50:00Z"
+
 Object = dict[str, Any]
 Cluster = list[Object]
 
@@ -596,6 +598,75 @@ def test_what_is_usual_is_no_fault(added: Callable[[Cluster], object]) -> None:
 
     assert worse(verdict(cluster)) == []
     assert worse(verdict(cluster, with_stack=False)) == []
+
+
+def ended(cluster: Cluster, at: str) -> None:
+    """An update of the DaemonSet ends the plugin's pod, and the kubelet takes its shares away."""
+    plugin_pod(cluster)["metadata"]["deletionTimestamp"] = at
+    shares(cluster, 0, 40)
+
+
+def started(cluster: Cluster, at: str, *, ready: bool = False) -> None:
+    """The next pod of the plugin is there, and has not registered yet."""
+    made = plugin_pod(cluster)
+    made["metadata"]["creationTimestamp"] = at
+    ready_at = {"type": "Ready", "status": str(ready), "lastTransitionTime": at}
+    state = {"running": {}} if ready else {"waiting": {"reason": "ContainerCreating"}}
+    made["status"] = {
+        "phase": "Running" if ready else "Pending",
+        "conditions": [ready_at],
+        "containerStatuses": [{"name": "ctr", "ready": ready, "state": state}],
+    }
+    shares(cluster, 0, 40)
+
+
+def written_just_now(cluster: Cluster) -> None:
+    without(cluster, plugin_pod(cluster))
+    plugin(cluster)["metadata"]["generation"] = 2
+    plugin(cluster)["status"]["observedGeneration"] = 1
+
+
+@pytest.mark.parametrize(
+    ("do", "later"),
+    [
+        (lambda c: ended(c, "2026-11-26T18:01:57Z"), lambda c: ended(c, "2026-11-26T17:50:00Z")),
+        (
+            lambda c: started(c, "2026-11-26T18:01:57Z"),
+            lambda c: started(c, "2026-11-26T17:50:00Z"),
+        ),
+        (
+            lambda c: started(c, "2026-11-26T18:01:57Z", ready=True),
+            lambda c: started(c, "2026-11-26T17:50:00Z", ready=True),
+        ),
+        (written_just_now, lambda c: without(c, plugin_pod(c))),
+    ],
+)
+def test_a_plugin_that_is_updated_is_no_fault_unless_it_takes_too_long(
+    do: Callable[[Cluster], object], later: Callable[[Cluster], object]
+) -> None:
+    for change, wrong in ((do, False), (later, True)):
+        cluster = copy.deepcopy(HEALTHY)
+        cluster.append(pod("waits"))
+        change(cluster)
+        if change is do and plugin_pod_is_there(cluster):
+            assert verdict(cluster).joining == ("gpu-0",)
+        for with_stack in (True, False):
+            found = worse(verdict(cluster, with_stack=with_stack))
+            errors = [code for code, _ in found if code != "GPU1341"]
+            assert bool(errors) is wrong, found
+
+
+def plugin_pod_is_there(cluster: Cluster) -> bool:
+    return any(each["metadata"]["name"].startswith("nvidia-device-plugin-rc") for each in cluster)
+
+
+def test_pods_wait_for_a_node_that_joins() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    gpu_node(cluster)["metadata"]["creationTimestamp"] = "2026-11-26T18:01:00Z"
+    shares(cluster, 0)
+    cluster.append(pod("waits"))
+
+    assert worse(verdict(cluster)) == worse(verdict(cluster, with_stack=False)) == []
 
 
 def young() -> Object:

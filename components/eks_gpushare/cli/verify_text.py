@@ -44,7 +44,7 @@ def print_verdict(verdict: ClusterVerdict, *, quiet: bool = False) -> None:
         out.write(f"  unknown {kind}: {printable(why)}\n")
     if verdict.joining:
         count = len(verdict.joining)
-        out.write(f"  joining: {count} node{'' if count == 1 else 's'}, not judged yet\n")
+        out.write(f"  starting: {count} node{'' if count == 1 else 's'}, not judged yet\n")
 
 
 def _in_short(rows: Sequence[PoolRow]) -> str:

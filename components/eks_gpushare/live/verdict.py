@@ -30,12 +30,13 @@ from eks_gpushare.live.faults import Cause, ClusterFault, Link, causes_of, folde
 from eks_gpushare.live.nodes import gpu_nodes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.nodes import NodeKind
     from eks_gpushare.lint.stack_side import Stack
+    from eks_gpushare.live.checks.programs import NodePrograms
     from eks_gpushare.live.cluster_inventory import ReadCluster
     from eks_gpushare.live.nodes import LiveNode
     from eks_gpushare.live.objects import ClusterObjects
@@ -88,7 +89,7 @@ class ClusterVerdict:
     unknown: Mapping[str, str]
     """Kinds of objects that could not be read, with why."""
     joining: tuple[str, ...]
-    """Nodes that are too young to be judged."""
+    """Nodes that are too young to be judged, or whose device plugin has just been started."""
     said: str = ""
     """The answer to a question about one pod, where nothing is wrong with it."""
 
@@ -160,7 +161,9 @@ def verdict_of(
     if pool is not None and not chosen and pool not in plans:
         known = ", ".join(dict.fromkeys(node.pool for node in nodes)) or "none"
         raise CannotLookError(f"{objects.whence} has no pool {pool}; its pools are {known}.")
-    faults = [*_faults(objects, chosen, cluster, stack, namespace)]
+    programs = programs_of(objects)
+    settling = programs.settling(objects) | {node.name for node in nodes if node.is_joining}
+    faults = [*_faults(objects, chosen, cluster, stack, programs, settling, namespace)]
     causes = causes_of(_once(faults))
     causes.sort(key=_rank)
     return ClusterVerdict(
@@ -170,7 +173,7 @@ def verdict_of(
         tuple(_rows(objects, chosen, stack, pool)),
         tuple(causes),
         objects.unread,
-        tuple(node.name for node in chosen if node.is_joining),
+        tuple(node.name for node in chosen if node.name in settling),
     )
 
 
@@ -221,6 +224,8 @@ def _faults(
     nodes: Sequence[LiveNode],
     cluster: ReadCluster,
     stack: Stack | None,
+    programs: NodePrograms,
+    settling: Collection[str],
     namespace: str | None,
 ) -> Iterator[ClusterFault]:
     plans = stack.plans if stack is not None else {}
@@ -242,14 +247,13 @@ def _faults(
         yield from configuration_drift(objects, cluster, stack, nodes)
         yield from chart_drift(objects, stack)
     yield from inventory_faults(cluster, nodes)
-    programs = programs_of(objects)
     yield from folded(program_faults(objects, nodes, programs, kinds))
     # Those of an operating system's own plugin have no pod that could be looked for.
     served = {node for node, kind in kinds.items() if kind.serves_itself} | programs.served()
-    yield from folded(share_faults(nodes, declared, offered, served))
+    yield from folded(share_faults(nodes, declared, offered, served, settling))
     labels = {node.name: dict(plans[node.pool].labels) for node in nodes if node.pool in plans}
     launches = tuple(_launches(cluster, stack, nodes))
-    room = Room(nodes, free_of_all(objects, nodes), labels, launches)
+    room = Room(nodes, free_of_all(objects, nodes), labels, launches, settling)
     yield from waiting_faults(objects, room, namespace)
     yield from refused_faults(objects, namespace)
     yield from not_created_faults(objects, namespace)

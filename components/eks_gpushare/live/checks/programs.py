@@ -12,6 +12,7 @@ from eks_gpushare.live import rules
 from eks_gpushare.live.faults import Link, NodeFault
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.placement import mismatches, untolerated
+from eks_gpushare.live.pods import condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,6 +30,9 @@ _HARM: Final[Mapping[Role, str]] = {
     "migManager": "nothing cuts its GPUs",
 }
 """What comes of it, by role, of those without which something is missing."""
+_SETTLED_SECONDS: Final = 60.0
+"""After how long a kubelet has registered a plugin that is ready, or one that was ended is gone."""
+_GENERATION: Final = ("metadata", "generation")
 START_SECONDS: Final = 300.0
 """How long a pod may take to start: images of NVIDIA's have half a gigabyte."""
 STARTING_REASONS: Final = frozenset(("ContainerCreating", "PodInitializing"))
@@ -42,6 +46,8 @@ class NodePrograms(NamedTuple):
     """DaemonSets by role."""
     on: Mapping[tuple[str, str], Sequence[Object]]
     """Pods of a role on a node, by the node's name and the role."""
+    ending: frozenset[tuple[str, str]]
+    """Nodes and roles with a pod that is about to go, and whose next comes only then."""
 
     def served(self) -> frozenset[str]:
         """Names of nodes on which a device plugin is ready."""
@@ -50,6 +56,21 @@ class NodePrograms(NamedTuple):
             for (node, role), pods in self.on.items()
             if role == "plugin" and any(map(_is_ready, pods))
         )
+
+    def settling(self, objects: ClusterObjects) -> frozenset[str]:
+        """Names of nodes on which a device plugin is ended or started, as an update does it.
+
+        Their kubelet takes what they advertise away until the next one has registered.
+
+        Args:
+            objects: The cluster.
+        """
+        started = {
+            node
+            for (node, role), pods in self.on.items()
+            if role == "plugin" and any(_is_new(objects, pod) for pod in pods)
+        }
+        return frozenset(started | {node for node, role in self.ending if role == "plugin"})
 
 
 def programs_of(objects: ClusterObjects) -> NodePrograms:
@@ -60,14 +81,18 @@ def programs_of(objects: ClusterObjects) -> NodePrograms:
         if role is not None:
             sets[role].append(daemon_set)
     on: dict[tuple[str, str], list[Object]] = defaultdict(list)
+    ending: set[tuple[str, str]] = set()
     for pod in objects.of("Pod"):
         owner = next(iter(items(at(pod, "metadata", "ownerReferences"))), None)
-        if at(owner, "kind") != "DaemonSet" or at(pod, "metadata", "deletionTimestamp"):
+        role = role_of(at(pod, "spec")) if at(owner, "kind") == "DaemonSet" else None
+        if role is None:
             continue
-        role = role_of(at(pod, "spec"))
-        if role is not None:
-            on[str(at(pod, "spec", "nodeName") or ""), role].append(pod)
-    return NodePrograms(sets, on)
+        place = str(at(pod, "spec", "nodeName") or ""), role
+        if at(pod, "metadata", "deletionTimestamp") is None:
+            on[place].append(pod)
+        elif _is_within(objects, at(pod, "metadata", "deletionTimestamp"), _SETTLED_SECONDS):
+            ending.add(place)
+    return NodePrograms(sets, on, frozenset(ending))
 
 
 def program_faults(
@@ -99,7 +124,8 @@ def _without_plugin(
     node: LiveNode, programs: NodePrograms, kind: NodeKind | None
 ) -> Iterator[NodeFault]:
     """Of all programs the plugin alone has to be on every node."""
-    if programs.on.get((node.name, "plugin")) or node.is_joining:
+    place = node.name, "plugin"
+    if programs.on.get(place) or place in programs.ending or node.is_joining:
         return
     if kind is not None and without_operands(kind.nodes):
         return
@@ -115,6 +141,8 @@ def _without_plugin(
         return
     nearest = min(sets, key=lambda one: len(_why_not(one, node)))
     why = _why_not(nearest, node)
+    if not why and _is_changed_just_now(nearest):
+        return
     called = f"{namespace_of(nearest)}/{name_of(nearest)}"
     reasons = "; ".join(why) or "its controller has made no pod for it"
     yield NodeFault(
@@ -126,6 +154,12 @@ def _without_plugin(
         if why
         else f"See kubectl describe daemonset -n {namespace_of(nearest)} {name_of(nearest)}.",
     )
+
+
+def _is_changed_just_now(daemon_set: Object) -> bool:
+    """Whether its controller has not looked at it since it was written."""
+    seen, written = at(daemon_set, "status", "observedGeneration"), at(daemon_set, *_GENERATION)
+    return isinstance(seen, int) and isinstance(written, int) and seen < written
 
 
 def _why_not(daemon_set: Object, node: LiveNode) -> list[str]:
@@ -159,10 +193,22 @@ def _not_running(
 
 
 def _is_ready(pod: Object) -> bool:
-    return any(
-        at(condition, "type") == "Ready" and at(condition, "status") == "True"
-        for condition in items(at(pod, "status", "conditions"))
-    )
+    return bool(at(condition(pod, "Ready"), "status") == "True")
+
+
+def _is_new(objects: ClusterObjects, pod: Object) -> bool:
+    """Whether a pod is about to start, or has just become ready."""
+    if _is_ready(pod):
+        since = at(condition(pod, "Ready"), "lastTransitionTime")
+        made = at(pod, "metadata", "creationTimestamp")
+        return _is_within(objects, since or made, _SETTLED_SECONDS)
+    is_young = _is_within(objects, at(pod, "metadata", "creationTimestamp"), START_SECONDS)
+    return is_young and waiting_for(pod)[0] in {"", *STARTING_REASONS}
+
+
+def _is_within(objects: ClusterObjects, time: object, seconds: float) -> bool:
+    since = objects.seconds_since(time)
+    return since is not None and since < seconds
 
 
 def waiting_for(pod: Object) -> tuple[str, str]:

@@ -23,6 +23,7 @@ def share_faults(
     declared: Mapping[str, Mapping[str, int]],
     offered: Mapping[str, Offer],
     served: Collection[str],
+    settling: Collection[str] = (),
 ) -> Iterator[NodeFault]:
     """Nodes that advertise something else than they should.
 
@@ -31,11 +32,14 @@ def share_faults(
         declared: What the stack says that they advertise, by their names; none of other nodes.
         offered: What follows from what is configured, by their names.
         served: Names of those on which a device plugin is ready.
+        settling: Names of those on which one is about to be, so that nothing is known of shares.
     """
     for node in nodes:
         if node.is_leaving or not node.is_ready or node.is_joining:
             continue
         yield from _gpus_missing(node)
+        if node.name in settling:
+            continue
         # Without a plugin kubelet keeps the capacity for a while, and nothing is known of devices.
         lost = _unhealthy(node) if node.name in served else None
         if lost is not None:

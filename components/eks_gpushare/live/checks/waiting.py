@@ -28,7 +28,7 @@ from eks_gpushare.live.pods import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.rule import Rule
     from eks_gpushare.inventory.advertised import Offer
@@ -76,6 +76,8 @@ class Room:
     """Labels that a node's pool declares, by the node."""
     launches: Sequence[LaunchablePool] = ()
     """Nodes that an autoscaler may add."""
+    settling: Collection[str] = ()
+    """Names of those that are about to advertise what they will."""
 
     def launched_for(self, waiting: Waiting) -> list[LaunchablePool]:
         """Pools of which an autoscaler may launch a node for a pod."""
@@ -149,6 +151,8 @@ def waiting_faults(
     for waiting in waiting_of(objects, namespace):
         launches = room.launched_for(waiting)
         found = _why(waiting, room)
+        if found is None:
+            continue
         if launches and found.finding.code != rules.GATED.id:
             ages = (
                 objects.seconds_since(at(pod, "metadata", "creationTimestamp"))
@@ -186,7 +190,8 @@ def _not_launched(
         yield _fault(waiting, about, rules.NOT_LAUNCHED, said, fix)
 
 
-def _why(waiting: Waiting, room: Room) -> ClusterFault:
+def _why(waiting: Waiting, room: Room) -> ClusterFault | None:
+    """Why pods wait; None where it is for a node that is about to have what they ask for."""
     pod = waiting.pods[0]
     scheduled = condition(pod, "PodScheduled")
     gates = items(at(pod, "spec", "schedulingGates"))
@@ -212,6 +217,8 @@ def _why(waiting: Waiting, room: Room) -> ClusterFault:
     whole = [node for node in open_to if _has_all(node.advertised, waiting.asked)]
     if whole and any(node.is_ready and not node.is_cordoned for node in whole):
         return _for_room(waiting, about, whole, room, evidence)
+    if any(node.name in room.settling for node in open_to if node not in whole):
+        return None
     said = _why_never(spec, waiting, candidates, open_to, room)
     fix = "Correct what the pods ask for, or the node that they are meant for."
     return _fault(waiting, about, rules.NEVER_LANDS, said, fix, evidence)
