@@ -21,6 +21,8 @@ CLUSTER = Path(__file__).parents[1] / "examples" / "verify" / "cluster.json"
 POOLS, WORKLOADS, NAMESPACES = 8, 400, 200
 WAITS = 10
 """Every so many pods one waits."""
+GPUS = 4
+"""Of a node."""
 MOST_SECONDS, MOST_MB = 10, 400
 GPU = "nvidia.com/gpu"
 MADE = "2026-11-26T17:30:00Z"
@@ -38,7 +40,13 @@ def cluster_of(nodes: int, pods: int) -> list[Object]:
     """The objects of a cluster of so many nodes and, beside those of DaemonSets, pods."""
     small: list[Object] = json.loads(CLUSTER.read_text(encoding="utf-8"))["items"]
     found = [given for given in small if given["kind"] not in {"Node", "Pod"}]
+    # As many shares as all nodes have pods, so that the others wait for one.
+    replicas = max(2, pods * (WAITS - 1) // WAITS // nodes // GPUS)
+    data = next(given for given in found if given["kind"] == "ConfigMap")["data"]
+    data["gpu"] = data["gpu"].replace("replicas: 10", f"replicas: {replicas}")
     model = next(given for given in small if given["metadata"]["name"] == "gpu-0")
+    for amounts in (model["status"]["allocatable"], model["status"]["capacity"]):
+        amounts[GPU] = str(GPUS * replicas)
     operands = [given for given in small if given["kind"] == "Pod"]
     for number in range(nodes):
         node = copy.deepcopy(model)

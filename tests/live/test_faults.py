@@ -669,6 +669,106 @@ def test_pods_wait_for_a_node_that_joins() -> None:
     assert worse(verdict(cluster)) == worse(verdict(cluster, with_stack=False)) == []
 
 
+def crashing(number: int, message: str) -> Object:
+    """A pod that stops again and again; the kubelet says so with the pod's own name."""
+    made = running("chat")
+    made["metadata"]["name"] = f"chat-{number}"
+    loop = {"reason": "CrashLoopBackOff", "message": f"back-off 5m0s restarting chat-{number}"}
+    last = {"terminated": {"reason": "OOMKilled", "exitCode": 137, "message": message}}
+    status = {"name": "main", "state": {"waiting": loop}, "lastState": last}
+    made["status"] = {"phase": "Running", "containerStatuses": [status]}
+    return made
+
+
+def test_pods_of_one_workload_that_crash_are_one_finding() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    cluster += [crashing(number, "") for number in range(5)]
+
+    ((code, message),) = worse(verdict(cluster))
+    assert code == "GPU1346"
+    assert message == (
+        "ReplicaSet default/chat-1: 5 pods do not run and hold 5 nvidia.com/gpu: CrashLoopBackOff: "
+        "OOMKilled, exit code 137."
+    )
+
+
+def test_plugins_that_crash_on_several_nodes_are_one_finding() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    for number, name in enumerate(("gpu-0", "gpu-1")):
+        made = crashing(number, "no NVML")
+        node, old = copy.deepcopy(gpu_node(cluster)), copy.deepcopy(plugin_pod(cluster))
+        node["metadata"]["name"] = old["spec"]["nodeName"] = name
+        old["metadata"]["name"] = f"nvidia-device-plugin-{number}"
+        cluster += [node, {**old, "status": made["status"]}]
+    without(cluster, gpu_node(cluster), plugin_pod(cluster))
+
+    ((code, message),) = worse(verdict(cluster))
+    assert code == "GPU1311"
+    assert message.startswith("gpu-0, gpu-1: the device plugin of nvidia-device-plugin/")
+    assert "CrashLoopBackOff: OOMKilled, exit code 137: no NVML" in message
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"labels": {"eks.amazonaws.com/compute-type": "auto", "karpenter.sh/nodepool": "gpu"}},
+        {"nodeInfo": {"osImage": "Bottlerocket OS 1.65.0 (aws-k8s-1.35-nvidia)"}},
+    ],
+)
+def test_a_node_whose_system_brings_the_plugin_needs_no_daemon_set(more: Object) -> None:
+    """The NodePool is called as a pool of the stack, and is none of its."""
+    amounts = {GPU: "1"}
+    labels = {"node.kubernetes.io/instance-type": "g6.xlarge", **more.pop("labels", {})}
+    made = {
+        "kind": "Node",
+        "metadata": {"name": "own-0", "labels": labels},
+        "status": {
+            "allocatable": amounts,
+            "capacity": amounts,
+            "conditions": [{"type": "Ready", "status": "True"}],
+            **more,
+        },
+    }
+
+    assert worse(verdict([*copy.deepcopy(HEALTHY), made])) == []
+    assert worse(verdict([made], with_stack=False)) == []
+
+
+def test_pods_that_wait_for_something_else_are_none_of_ours() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    made = pod("one")
+    said = "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims."
+    made["status"]["conditions"] = [{"type": "PodScheduled", "status": "False", "message": said}]
+    cluster.append(made)
+
+    assert worse(verdict(cluster)) == []
+    assert said in of_pod(verdict(cluster), objects_of(cluster), "default/one").said
+
+
+def test_what_is_wrong_with_several_objects_is_told_of_each() -> None:
+    pools = []
+    for name in ("a", "b"):
+        wanted = {
+            "key": "node.kubernetes.io/instance-type",
+            "operator": "In",
+            "values": ["g5.xlarge"],
+        }
+        one = about("NodePool", "karpenter.sh/v1", template={"spec": {"requirements": [wanted]}})
+        one["metadata"] = {"name": name}
+        pools.append(one)
+    (cause,) = [
+        each
+        for each in verdict([*HEALTHY, *pools], with_stack=False).causes
+        if each.fault.finding.code == "GPU1078"
+    ]
+
+    told = [cause.fault.finding, *(fault.finding for fault in cause.follows)]
+    assert [finding.path.split(".")[:2] for finding in told] == [
+        ["NodePool", "a"],
+        ["NodePool", "b"],
+    ]
+
+
 def young() -> Object:
     made = pod("young")
     made["metadata"]["creationTimestamp"] = "2026-11-26T18:02:00Z"

@@ -84,7 +84,7 @@ def test_a_large_cluster_is_judged_in_a_moment(
     from verify_many_nodes import WORKLOADS, cluster_of
 
     file = tmp_path / "cluster.json"
-    file.write_text(json.dumps({"items": cluster_of(300, 2000), "kind": "List"}))
+    file.write_text(json.dumps({"items": cluster_of(300, 3000), "kind": "List"}))
     objects = read_dumps([str(file)])
     began = time.process_time()
     found = verdict_of(objects)

@@ -11,7 +11,7 @@ from eks_gpushare.findings.text import counted, line_width, printable, severity_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eks_gpushare.live.faults import Cause, ClusterFault
+    from eks_gpushare.live.faults import Cause
     from eks_gpushare.live.verdict import ClusterVerdict, PoolRow
 
 _MOST_FOLLOWING = 8
@@ -96,14 +96,17 @@ def _print_cause(cause: Cause) -> None:
     out.write(_filled("", finding.message, width))
     for evidence in cause.fault.evidence:
         out.write(_filled("evidence", evidence, width))
-    for number, line in enumerate(_following(cause.follows)):
+    for number, line in enumerate(_following(cause)):
         out.write(_filled("" if number else "follows", line, width, indent=14))
     out.write(_filled("fix", finding.fix, width))
 
 
-def _following(follows: Sequence[ClusterFault]) -> Iterator[str]:
+def _following(cause: Cause) -> Iterator[str]:
+    follows, first = cause.follows, cause.fault.finding
     for fault in follows[:_MOST_FOLLOWING]:
-        yield f"{fault.finding.code} {fault.finding.message}"
+        found = fault.finding
+        is_same = (found.code, found.message) == (first.code, first.message)
+        yield f"the same of {found.path}" if is_same else f"{found.code} {found.message}"
     if len(follows) > _MOST_FOLLOWING:
         yield f"and {len(follows) - _MOST_FOLLOWING} more"
 

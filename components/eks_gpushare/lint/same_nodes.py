@@ -52,4 +52,5 @@ def _key(item: Item) -> str | None:
     if item.labels is UNKNOWN or item.taints is UNKNOWN:
         return None
     labels = {key: str(each) for key, each in item.labels.items() if not key.startswith(_OWN)}
-    return json.dumps([sorted(labels.items()), sorted(map(str, item.taints)), item.cluster])
+    taints = sorted(map(str, item.taints))
+    return json.dumps([sorted(labels.items()), taints, item.cluster, str(item.ami)])

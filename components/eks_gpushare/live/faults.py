@@ -161,13 +161,15 @@ class NodeFault:
     severity: Severity | None = None
     names: tuple[str, ...] = ()
     """What is wrong, as a fault of workloads that follows from it names it."""
+    alike: str = ""
+    """What is the same of nodes with one fault. Default: all its words, which may name a pod."""
 
 
 def folded(found: Iterable[NodeFault]) -> Iterator[ClusterFault]:
     """Faults of nodes, those that say the same of several nodes of a pool as one."""
     groups: dict[tuple[str, str, str], list[NodeFault]] = {}
     for each in found:
-        groups.setdefault((each.rule.id, each.node.pool, each.what), []).append(each)
+        groups.setdefault((each.rule.id, each.node.pool, each.alike or each.what), []).append(each)
     for group in groups.values():
         first = group[0]
         names = [each.node.name for each in group]

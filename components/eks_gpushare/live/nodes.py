@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog import Catalog
@@ -16,12 +17,13 @@ from eks_gpushare.sharing.labels import CONFIG_LABEL, POOL_LABEL
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.inventory.items import NodeTaint
     from eks_gpushare.live.objects import ClusterObjects
     from eks_gpushare.live.pods import Object
+    from eks_gpushare.sharing.plan import PoolPlan
 
 TYPE_LABEL: Final = "node.kubernetes.io/instance-type"
 _POOL_LABELS: Final = (
@@ -39,6 +41,7 @@ JOINING_SECONDS: Final = 180.0
 https://github.com/aws/karpenter-provider-aws/issues/3376."""
 _SIGNS: Final = ("nvidia.com/gpu.present", "nvidia.com/gpu.count")
 _CATALOG: Final = Catalog()
+_NONE: Final[Mapping[str, PoolPlan]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,9 @@ def is_leaving(node: Object) -> bool:
     return gone or any(taint.key in LEAVING for taint in taints_of(node))
 
 
-def gpu_nodes_of(objects: ClusterObjects, pools: Collection[str] = ()) -> tuple[LiveNode, ...]:
+def gpu_nodes_of(
+    objects: ClusterObjects, pools: Mapping[str, PoolPlan] = _NONE
+) -> tuple[LiveNode, ...]:
     """All nodes with GPUs of NVIDIA, by pool and name.
 
     Args:
@@ -108,7 +113,7 @@ def _live(
     objects: ClusterObjects,
     node: Object,
     used: Mapping[str, Counter[str]],
-    pools: Collection[str],
+    pools: Mapping[str, PoolPlan],
 ) -> LiveNode | None:
     labels: dict[str, str] = {
         str(key): str(value) for key, value in (at(node, "metadata", "labels") or {}).items()
@@ -141,7 +146,7 @@ def _live(
     )
 
 
-def _pool(labels: Mapping[str, str], pools: Collection[str]) -> str | None:
+def _pool(labels: Mapping[str, str], pools: Mapping[str, PoolPlan]) -> str | None:
     """The pool of a node, or what it belongs to by another label."""
     own = labels.get(POOL_LABEL) or labels.get(CONFIG_LABEL, "")
     group = labels.get("eks.amazonaws.com/nodegroup", "")
@@ -150,7 +155,19 @@ def _pool(labels: Mapping[str, str], pools: Collection[str]) -> str | None:
     of_group = [pool for pool in pools if f"-{pool}-" in f"-{group}-"]
     if of_group:  # a node group is called by stack and pool
         return max(of_group, key=len)
-    return next((labels[key] for key in _POOL_LABELS if labels.get(key)), None)
+    key = next((key for key in _POOL_LABELS if labels.get(key)), None)
+    if key is None:
+        return None
+    name = labels[key]
+    # Somebody else's group may be called as a pool of the stack.
+    is_others = key != POOL_LABEL and name in pools and not _is_of(pools[name], key)
+    return f"{name} ({key})" if is_others else name
+
+
+def _is_of(plan: PoolPlan, key: str) -> bool:
+    """Whether nodes of a pool have a label, of Karpenter or of node groups."""
+    by = plan.pool.provisioner
+    return by == "existing" or (by == "karpenter") is key.startswith("karpenter.sh/")
 
 
 def _gpus(given: Any) -> dict[str, int]:

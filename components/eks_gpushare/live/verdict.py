@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from eks_gpushare.findings.finding import Severity
+    from eks_gpushare.findings.finding import FieldPath, Severity
     from eks_gpushare.inventory.nodes import NodeKind
     from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.live.checks.programs import NodePrograms
@@ -184,9 +184,11 @@ def _rank(cause: Cause) -> tuple[int, int]:
 
 def _once(faults: Sequence[ClusterFault]) -> Iterator[ClusterFault]:
     """The faults, each once: what is wrong with a config is found at each place that reads it."""
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, FieldPath]] = set()
     for fault in faults:
-        key = fault.finding.code, fault.finding.message
+        # Of the same words about several objects each is told, where the others follow the first.
+        place = fault.finding.at if fault.gist == fault.finding.message else ()
+        key = fault.finding.code, fault.finding.message, place
         if key not in seen:
             seen.add(key)
             yield fault

@@ -56,6 +56,7 @@ def _not_ready(node: LiveNode) -> NodeFault:
         "not come back.",
         f"status.conditions Ready is {status}"
         + (f" since {at(ready, 'lastTransitionTime')}" if at(ready, "lastTransitionTime") else ""),
+        alike=f"{status} {at(ready, 'reason')}",
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.daemons import TITLES, role_of
 from eks_gpushare.inventory.nodes import without_operands
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live import rules
+from eks_gpushare.live.connection import in_short
 from eks_gpushare.live.faults import Link, NodeFault
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.placement import mismatches, untolerated
@@ -32,6 +33,7 @@ _HARM: Final[Mapping[Role, str]] = {
 """What comes of it, by role, of those without which something is missing."""
 _SETTLED_SECONDS: Final = 60.0
 """After how long a kubelet has registered a plugin that is ready, or one that was ended is gone."""
+_LOOP: Final = "CrashLoopBackOff"
 _GENERATION: Final = ("metadata", "generation")
 START_SECONDS: Final = 300.0
 """How long a pod may take to start: images of NVIDIA's have half a gigabyte."""
@@ -189,6 +191,7 @@ def _not_running(
             f"{reason or str(at(pod, 'status', 'phase'))}{said}, so {_HARM[role]}.",
             f"See kubectl logs -n {namespace_of(pod)} {name_of(pod)} --all-containers --previous.",
             f"pod {called}",
+            alike=f"{role} {owner['name']} {reason}",
         )
 
 
@@ -216,11 +219,23 @@ def waiting_for(pod: Object) -> tuple[str, str]:
     for part in ("initContainerStatuses", "containerStatuses"):
         for status in items(at(pod, "status", part)):
             waits = at(status, "state", "waiting")
+            last = at(status, "lastState", "terminated")
             if waits is not None:
-                last = at(status, "lastState", "terminated", "message")
-                message = str(at(waits, "message") or last or "")
-                return str(at(waits, "reason") or "waiting"), message
+                reason = str(at(waits, "reason") or "waiting")
+                # Of a loop the kubelet says how long it pauses, and the pod's name.
+                message = "" if reason == _LOOP and last else str(at(waits, "message") or "")
+                return reason, message or _ended(last)
             ended = at(status, "state", "terminated")
             if ended is not None and at(ended, "exitCode"):
                 return str(at(ended, "reason") or "Error"), str(at(ended, "message") or "")
     return "", ""
+
+
+def _ended(last: Any) -> str:
+    """How a container ended, as its last state has it."""
+    if last is None:
+        return ""
+    reason, code = str(at(last, "reason") or "Error"), at(last, "exitCode")
+    message = in_short(str(at(last, "message") or ""))
+    told = reason if code is None or reason == "Completed" else f"{reason}, exit code {code}"
+    return f"{told}: {message}" if message else told

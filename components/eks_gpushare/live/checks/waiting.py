@@ -191,7 +191,7 @@ def _not_launched(
 
 
 def _why(waiting: Waiting, room: Room) -> ClusterFault | None:
-    """Why pods wait; None where it is for a node that is about to have what they ask for."""
+    """Why pods wait; None where it is for no share, or for a node that is about to have it."""
     pod = waiting.pods[0]
     scheduled = condition(pod, "PodScheduled")
     gates = items(at(pod, "spec", "schedulingGates"))
@@ -234,7 +234,7 @@ def _for_room(
     nodes: Sequence[LiveNode],
     room: Room,
     evidence: tuple[str, ...],
-) -> ClusterFault:
+) -> ClusterFault | None:
     wanted = requested(waiting.pods[0]["spec"])
     lacking = Counter(
         name
@@ -243,13 +243,14 @@ def _for_room(
         if amount > room.free[node.name].get(name, Decimal())
     )
     resource = next((name for name in lacking if is_gpu_resource(name)), None)
+    if not lacking:
+        return None  # but for a volume, its neighbours, or a scheduler of its own
     if resource is None:
-        names = ", ".join(lacking) or "what the scheduler says"
         return _fault(
             waiting,
             about,
             rules.SHARES_TAKEN,
-            f"for {names} on {counted_names(node.name for node in nodes)}",
+            f"for {', '.join(lacking)} on {counted_names(node.name for node in nodes)}",
             "Request less of it, or use larger instances.",
             evidence,
         )
@@ -342,7 +343,8 @@ def refused_faults(objects: ClusterObjects, namespace: str | None = None) -> Ite
 
 def held_faults(objects: ClusterObjects, namespace: str | None = None) -> Iterator[ClusterFault]:
     """Pods that have a share of a node and whose containers do not run, by what made them."""
-    groups: dict[tuple[PodOwner, str, str], list[Object]] = defaultdict(list)
+    groups: dict[tuple[PodOwner, str], list[Object]] = defaultdict(list)
+    messages: dict[tuple[PodOwner, str], str] = {}
     for pod in objects.of("Pod"):
         if at(pod, "metadata", "deletionTimestamp") or state_of(pod) != STARTING:
             continue
@@ -352,9 +354,10 @@ def held_faults(objects: ClusterObjects, namespace: str | None = None) -> Iterat
         age = objects.seconds_since(at(pod, "metadata", "creationTimestamp"))
         is_young = age is not None and age < START_SECONDS
         if reason and not is_young and reason not in STARTING_REASONS and asked_of(pod["spec"]):
-            groups[owner_of(pod), reason, message].append(pod)
-    for (owner, reason, message), pods in groups.items():
-        first, count = pods[0], len(pods)
+            groups[owner_of(pod), reason].append(pod)
+            messages.setdefault((owner_of(pod), reason), message)  # some name their pod
+    for (owner, reason), pods in groups.items():
+        first, count, message = pods[0], len(pods), messages[owner, reason]
         taken = Counter[str]()
         for pod in pods:
             taken.update(asked_of(pod["spec"]))

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.texts import Texts
 
+_COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
+"""Label of nodes that EKS itself manages, where it is `auto`."""
 _DOMAIN = "ComputeDomain"
 _CLAIMS = frozenset(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", _DOMAIN))
 _POINTERS = frozenset(
@@ -254,13 +256,19 @@ def _node(value: Mapping[str, Any], whence: Source, name: Maybe[str]) -> NodeSet
     if labels is not UNKNOWN:
         stated = labels.get("node.kubernetes.io/instance-type")
         types = UNKNOWN if stated is UNKNOWN else (stated,) if isinstance(stated, str) else ()
+    of_auto_mode = labels is not UNKNOWN and labels.get(_COMPUTE_TYPE) == "auto"
+    # Its image is known of a node that runs, and not how Bottlerocket was set up.
+    system = at(value, "status", "nodeInfo", "osImage")
+    is_bottlerocket = isinstance(system, str) and system.startswith("Bottlerocket")
     return NodeSet(
         source=whence,
         name=name,
-        provisioner="byHand",
+        provisioner="autoMode" if of_auto_mode else "byHand",
         instance_types=types,
         labels=labels,
         taints=taints(at(value, "spec", "taints")),
+        ami="bottlerocket" if is_bottlerocket else "",
+        user_data=UNKNOWN if is_bottlerocket else "",
         least=1,
         most=1,
     )
