@@ -720,8 +720,10 @@ def test_a_node_whose_system_brings_the_plugin_needs_no_daemon_set(more: Object)
     amounts = {GPU: "1"}
     labels = {"node.kubernetes.io/instance-type": "g6.xlarge", **more.pop("labels", {})}
     made = {
+        "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": "own-0", "labels": labels},
+        "spec": {},
         "status": {
             "allocatable": amounts,
             "capacity": amounts,

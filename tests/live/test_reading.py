@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
@@ -369,6 +370,61 @@ def test_its_json_has_pools_causes_and_what_is_unknown(
         *("nodes", "evidence", "follows"),
     }
     assert found["at"] == "2026-11-26T18:02:07+00:00"
+
+
+def tainted(tmp_path: Path, pods: int, deployments: int = 1) -> str:
+    """A dump of a cluster whose node somebody has tainted, so that pods wait."""
+    given = copy.deepcopy(HEALTHY)
+    node = next(each for each in given if each["metadata"]["name"] == "gpu-0")
+    node["spec"]["taints"].append({"key": "dedicated", "value": "x", "effect": "NoSchedule"})
+    entry = {"manager": "kubectl-taint", "time": "2026-11-26T17:50:07Z"}
+    node["metadata"]["managedFields"] = [{**entry, "fieldsV1": {"f:spec": {"f:taints": {}}}}]
+    for number in range(pods):
+        app = f"app-{number % deployments}"
+        owner = {"kind": "ReplicaSet", "name": f"{app}-7d", "controller": True}
+        metadata = {
+            "name": f"{app}-7d-{number}",
+            "namespace": "team",
+            "creationTimestamp": "2026-11-26T17:50:10Z",
+            "labels": {"pod-template-hash": "7d"},
+            "ownerReferences": [owner],
+        }
+        share = {"resources": {"limits": {"nvidia.com/gpu": "1"}}, "name": "x", "image": "x"}
+        spec = {"containers": [share], "tolerations": [{"key": "nvidia.com/gpu"}]}
+        given.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    return written(tmp_path, "cluster.json", json.dumps({"kind": "List", "items": given}))
+
+
+def test_consequences_are_short_and_times_are_ages(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = verified(capsys, STACK, "--quiet", "--from", tainted(tmp_path, 3))
+    told = " ".join(out.split())
+
+    assert code == 1
+    assert "set by kubectl-taint at 2026-11-26T17:50:07Z, 12 min ago" in told
+    assert "Deployment team/app-0: 3 pods wait for 1 nvidia.com/gpu each. fix" in told
+    assert "It must, or these nodes" not in told, "that is said where it is the cause"
+
+
+def test_of_many_causes_the_first_are_told_and_the_others_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = verified(capsys, "--quiet", "--from", tainted(tmp_path, 40, deployments=40))
+
+    assert out.count("\nerror GPU") == 20
+    assert "  and 21 more, which --json has: 21 GPU1340\n" in out
+
+
+def test_a_cluster_without_gpus_is_told_to_have_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [each for each in HEALTHY if each["metadata"]["name"].startswith("system-")]
+    file = written(tmp_path, "cluster.json", json.dumps({"kind": "List", "items": nodes}))
+
+    assert verified(capsys, "--from", file)[1].startswith(
+        f"{file}: nothing is wrong, no node has a GPU\n"
+    )
 
 
 def test_its_role_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

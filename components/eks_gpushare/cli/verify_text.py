@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from eks_gpushare.findings.text import counted, line_width, printable, severity_of
+from eks_gpushare.live.objects import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import datetime, timedelta
 
     from eks_gpushare.live.faults import Cause
     from eks_gpushare.live.verdict import ClusterVerdict, PoolRow
 
 _MOST_FOLLOWING = 8
+_MOST_CAUSES = 20
+"""Of several hundred nobody reads more, and the first are the worst."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_FIRST_SENTENCE = re.compile(r"^(.+?[^.]\.) [A-Z].*$", re.DOTALL)
 _HEAD = ("pool", "nodes", "resource", "declared", "advertised", "used", "waiting")
 
 
@@ -38,8 +46,10 @@ def print_verdict(verdict: ClusterVerdict, *, quiet: bool = False) -> None:
         wrong = "not as declared" if verdict.stack else "something is wrong"
         out.write(f"{subject}: {'ok' if verdict.ok() else wrong}{counted(findings)}\n")
         out.writelines(f"{line}\n" for line in _table(verdict.pools))
-    for cause in shown:
-        _print_cause(cause)
+    for cause in shown[:_MOST_CAUSES]:
+        _print_cause(cause, verdict.at)
+    if len(shown) > _MOST_CAUSES:
+        out.write(f"  and {len(shown) - _MOST_CAUSES} more, which --json has: {_codes(shown)}\n")
     for kind, why in verdict.unknown.items():
         out.write(f"  unknown {kind}: {printable(why)}\n")
     if verdict.joining:
@@ -48,6 +58,8 @@ def print_verdict(verdict: ClusterVerdict, *, quiet: bool = False) -> None:
 
 
 def _in_short(rows: Sequence[PoolRow]) -> str:
+    if not rows:
+        return "no node has a GPU"
     nodes = sum({row.pool: row.nodes for row in rows}.values())
     pools = len({row.pool for row in rows})
     advertised: dict[str, int] = {}
@@ -89,16 +101,41 @@ def _cells(row: PoolRow) -> tuple[str, ...]:
     )
 
 
-def _print_cause(cause: Cause) -> None:
+def _codes(shown: Sequence[Cause]) -> str:
+    """How often each kind is among those that are not printed."""
+    counts = Counter(cause.fault.finding.code for cause in shown[_MOST_CAUSES:])
+    return ", ".join(f"{count} {code}" for code, count in counts.most_common())
+
+
+def _print_cause(cause: Cause, now: datetime) -> None:
     out, finding = sys.stdout, cause.fault.finding
     width = line_width(out)
     out.write(f"{severity_of(finding, out)} {finding.code} {printable(finding.path)}\n")
     out.write(_filled("", finding.message, width))
     for evidence in cause.fault.evidence:
-        out.write(_filled("evidence", evidence, width))
+        out.write(_filled("evidence", _with_age(evidence, now), width))
     for number, line in enumerate(_following(cause)):
         out.write(_filled("" if number else "follows", line, width, indent=14))
     out.write(_filled("fix", finding.fix, width))
+
+
+def _with_age(evidence: str, now: datetime) -> str:
+    """What shows a fault, with how long ago each of its times was."""
+
+    def told(found: re.Match[str]) -> str:
+        then = moment(found.group())
+        return found.group() if then is None else f"{found.group()}, {_age(now - then)} ago"
+
+    return _TIME.sub(told, evidence)
+
+
+def _age(passed: timedelta) -> str:
+    seconds = max(passed.total_seconds(), 0.0)
+    for unit, of in (("day", 86_400), ("hour", 3600), ("min", 60)):
+        count = int(seconds // of)
+        if count:
+            return f"{count} {unit}{'s' if count > 1 and unit != 'min' else ''}"
+    return f"{seconds:.0f} s"
 
 
 def _following(cause: Cause) -> Iterator[str]:
@@ -106,7 +143,9 @@ def _following(cause: Cause) -> Iterator[str]:
     for fault in follows[:_MOST_FOLLOWING]:
         found = fault.finding
         is_same = (found.code, found.message) == (first.code, first.message)
-        yield f"the same of {found.path}" if is_same else f"{found.code} {found.message}"
+        # Of a consequence the first sentence is enough: the cause is what is to be mended.
+        said = fault.in_short or _FIRST_SENTENCE.sub(r"\1", found.message)
+        yield f"the same of {found.path}" if is_same else f"{found.code} {said}"
     if len(follows) > _MOST_FOLLOWING:
         yield f"and {len(follows) - _MOST_FOLLOWING} more"
 

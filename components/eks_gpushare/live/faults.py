@@ -74,6 +74,8 @@ class ClusterFault:
     """Whether it never follows from something else."""
     names: tuple[str, ...] = ()
     """What is wrong, such as a taint, where a fault of workloads that follows from it names it."""
+    in_short: str = ""
+    """How it is told where it follows from another. Default: its first sentence."""
     gist: str = ""
     """Its words without the object's name: of those that say the same of several, one is told."""
 
@@ -161,6 +163,8 @@ class NodeFault:
     severity: Severity | None = None
     names: tuple[str, ...] = ()
     """What is wrong, as a fault of workloads that follows from it names it."""
+    in_short: str = ""
+    """`what`, as it is told where it follows from another."""
     alike: str = ""
     """What is the same of nodes with one fault. Default: all its words, which may name a pod."""
 
@@ -181,5 +185,10 @@ def folded(found: Iterable[NodeFault]) -> Iterator[ClusterFault]:
         )
         evidence = tuple(dict.fromkeys(each.evidence for each in group if each.evidence))[:3]
         yield ClusterFault(
-            finding, first.link, frozenset(names), evidence=evidence, names=first.names
+            finding,
+            first.link,
+            frozenset(names),
+            evidence=evidence,
+            names=first.names,
+            in_short=f"{counted_names(names)}: {first.in_short}" if first.in_short else "",
         )

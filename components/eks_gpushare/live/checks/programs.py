@@ -155,6 +155,7 @@ def _without_plugin(
         "Let the DaemonSet's tolerations, node selector and affinity match the node."
         if why
         else f"See kubectl describe daemonset -n {namespace_of(nearest)} {name_of(nearest)}.",
+        in_short=f"no pod of {TITLES['plugin']} is on it.",
     )
 
 

@@ -129,7 +129,8 @@ def _differs(
         else "Restart the device plugin's pod on {node}: it reads its configuration when it starts."
     )
     rule = rules.DIFFERS_FROM_DECLARED if is_declared else rules.DIFFERS_FROM_CONFIGURED
-    yield NodeFault(rule, Link.SHARES, node, what, fix, evidence)
+    short = f"it advertises {counts_text(node.advertised)} instead of {counts_text(wanted)}."
+    yield NodeFault(rule, Link.SHARES, node, what, fix, evidence, in_short=short)
 
 
 def counts_text(counts: Mapping[str, int]) -> str:

@@ -310,7 +310,11 @@ def _fault(
     finding = rule.finding(
         ("pods", f"{namespace_of(first)}/{name_of(first)}"), f"{called}: {pods} {said}.", fix
     )
-    return ClusterFault(finding, Link.PODS, frozenset(nodes), waiting.owner, evidence)
+    asked = counts_text(waiting.asked)
+    short = f"{called}: {pods} for {asked}{' each' * (count > 1)}."
+    return ClusterFault(
+        finding, Link.PODS, frozenset(nodes), waiting.owner, evidence, in_short=short
+    )
 
 
 def _pods(count: int) -> str:
