@@ -171,3 +171,42 @@ def test_what_was_left_out_is_unknown_and_no_pass(
         "  unknown Pod: metadata.labels of nvidia-device-plugin-gpu-feature-discovery-wwgvl is "
         "not as Kubernetes writes it, and is left out\n" in capsys.readouterr().out
     )
+
+
+def nested(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.yaml", "kind: Node\nmetadata: {name: x}\nspec: &s {a: *s}\n", "it has aliases"),
+        ("a.yaml", "a: &a [1]\nb: [*a, *a]\nkind: Node\n", "it has aliases"),
+        ("a.json", nested(100_000), "it is nested too deeply"),
+        ("a.json", '{"items": [' + nested(100_000), "it is nested too deeply"),
+        ("a.yaml", f"kind: Node\nspec: {nested(100_000)}\n", "nested too deeply"),
+        ("a.yaml", "kind: Node\nspec:\n  " + "- " * 100_000 + "x", "nested too deeply"),
+    ],
+)
+def test_what_has_no_end_is_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, said: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(text)
+
+    assert main(["verify", "--from", str(file)]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("depth", [30, 300, 700, 950])
+def test_an_object_may_be_nested_deeply(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], depth: int
+) -> None:
+    given = copy.deepcopy(ITEMS)
+    for each in given:
+        each.setdefault("spec", {})["more"] = json.loads(nested(depth))
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps({"kind": "List", "items": given}))
+
+    assert main(["verify", "--from", str(file)]) in {0, 1, 2}
+    assert "defect" not in capsys.readouterr().err

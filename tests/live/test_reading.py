@@ -423,7 +423,7 @@ def test_a_cluster_without_gpus_is_told_to_have_none(
     file = written(tmp_path, "cluster.json", json.dumps({"kind": "List", "items": nodes}))
 
     assert verified(capsys, "--from", file)[1].startswith(
-        f"{file}: nothing is wrong, no node has a GPU\n"
+        f"{file}: nothing is wrong as far as is known, no node has a GPU\n"
     )
 
 

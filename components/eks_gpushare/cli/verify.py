@@ -205,6 +205,7 @@ def _watch(options: argparse.Namespace, stack: Stack | None) -> NoReturn:
 
 
 def _verdict(options: argparse.Namespace, stack: Stack | None) -> ClusterVerdict:
+    from eks_gpushare.live.connection import CannotLookError
     from eks_gpushare.live.one_pod import of_pod
     from eks_gpushare.live.verdict import verdict_of
 
@@ -215,8 +216,12 @@ def _verdict(options: argparse.Namespace, stack: Stack | None) -> ClusterVerdict
     if options.dumps:
         from eks_gpushare.live.dumps import read_dumps
 
-        return judged(read_dumps(options.dumps))
-    from eks_gpushare.live.connection import CannotLookError, api_server
+        try:
+            return judged(read_dumps(options.dumps))
+        except RecursionError:
+            named = ", ".join(options.dumps)
+            raise CannotLookError(f"{named} cannot be read: it is nested too deeply.") from None
+    from eks_gpushare.live.connection import api_server
     from eks_gpushare.live.listing import read_cluster
 
     until = time.monotonic() + options.wait

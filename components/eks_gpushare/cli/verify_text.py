@@ -41,6 +41,7 @@ def print_verdict(verdict: ClusterVerdict, *, quiet: bool = False) -> None:
         out.write(f"{printable(verdict.said)}\n")
     elif not shown or all(finding.severity == "info" for finding in findings):
         said = "as declared" if verdict.stack else "nothing is wrong"
+        said += " as far as is known" if verdict.unknown else ""
         out.write(f"{subject}: {said}, {_in_short(verdict.pools)}\n")
     else:
         wrong = "not as declared" if verdict.stack else "something is wrong"

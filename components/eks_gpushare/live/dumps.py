@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from codecs import BOM_UTF8
 from datetime import UTC, datetime
 from itertools import chain
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 _MOST_BYTES: Final = 512 * 1024 * 1024
 _CHUNK: Final = 1 << 20
+_DEEPEST: Final = 1000
+_INDENTED: Final = re.compile(r"^ *(?: {500}|(?:[-?:] +){100})", re.MULTILINE)
+"""Lines of which a thousand levels may be made without a bracket."""
 _ENDINGS: Final = frozenset((".yaml", ".yml", ".json"))
 _HOW: Final = (
     "Write a dump with kubectl get nodes,pods,configmaps,namespaces,resourcequotas,daemonsets,"
@@ -87,14 +91,58 @@ def _documents(name: str) -> Iterator[Any]:
         if first.removeprefix(BOM_UTF8).lstrip()[:1] in {b"{", b"["}:
             yield read_json(every, slim)
         else:
-            yield from yaml.load_all(b"".join(every).decode("utf-8-sig"), Loader=_Loader)
+            text = b"".join(every).decode("utf-8-sig")
+            _refuse_depth(text)
+            for value in yaml.load_all(text, Loader=_Loader):
+                _refuse_aliases(value, name)
+                yield value
     except OSError as error:
         raise CannotLookError(f"{name} cannot be read: {reason(error)}.") from None
+    except RecursionError:
+        raise CannotLookError(f"{name} cannot be read: it is nested too deeply.") from None
     except (ValueError, yaml.YAMLError) as error:
         raise CannotLookError(
             f"{name} cannot be read: {in_short(str(error))}. A dump that was cut off says nothing "
             "for sure: write it again."
         ) from None
+
+
+def _refuse_depth(text: str) -> None:
+    """Refuse what is nested so deeply that the loader, which is of C, would end the process.
+
+    Raises:
+        RecursionError: If it is.
+    """
+    if text.count("[") + text.count("{") < _DEEPEST and _INDENTED.search(text) is None:
+        return
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _DEEPEST:
+            raise RecursionError
+
+
+def _refuse_aliases(value: Any, name: str) -> None:
+    """Refuse what refers to itself, or to a part of itself many times over: no API server does.
+
+    Raises:
+        CannotLookError: If it does.
+    """
+    seen: set[int] = set()
+    left = [value]
+    while left:
+        given = left.pop()
+        if not isinstance(given, dict | list) or not given:
+            continue
+        if id(given) in seen:
+            raise CannotLookError(
+                f"{name} cannot be read: it has aliases, which kubectl never writes. {_HOW}"
+            )
+        seen.add(id(given))
+        left += given.values() if isinstance(given, dict) else given
 
 
 def _chunks(name: str) -> Iterator[bytes]:
