@@ -736,6 +736,48 @@ def test_a_node_whose_system_brings_the_plugin_needs_no_daemon_set(more: Object)
     assert worse(verdict([made], with_stack=False)) == []
 
 
+def test_devices_of_a_layout_that_nothing_here_makes_may_be_asked_for() -> None:
+    """Its boot has cut it, which no object shows; Karpenter has been told so by an overlay."""
+    cluster = copy.deepcopy(HEALTHY)
+    mig = "nvidia.com/mig-1g.5gb"
+    labels(
+        cluster,
+        **{
+            "node.kubernetes.io/instance-type": "p4d.24xlarge",
+            "nvidia.com/gpu.count": "8",
+            "karpenter.sh/nodepool": "instances",
+            f"{mig}.count": "56",
+        },
+    )
+    data = config_map(cluster)["data"]
+    data["gpu"] = "version: v1\nflags:\n  migStrategy: mixed\n"
+    amounts = {"cpu": "90", mig: "56"}
+    gpu_node(cluster)["status"].update(allocatable=amounts, capacity=amounts)
+    cluster.append(workload("model", resource=mig))
+
+    for made in (LONG_AGO, "2026-11-26T18:01:00Z"):
+        gpu_node(cluster)["metadata"]["creationTimestamp"] = made
+        assert worse(verdict(cluster, with_stack=False)) == []
+    asks_more = workload("other", resource="nvidia.com/mig-2g.10gb")
+    assert codes(verdict([*cluster, asks_more], with_stack=False)) == ["GPU1110"]
+
+
+def test_gpus_that_are_given_by_claims_need_no_plugin() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    gone_plugin(cluster)
+    gpu_node(cluster)["status"]["capacity"] = {"cpu": "48"}
+    for name in ("gpu-feature-discovery", "mps-control-daemon"):
+        without(cluster, get(cluster, "DaemonSet", f"nvidia-device-plugin-{name}"))
+    worker = "nvidia-device-plugin-node-feature-discovery-worker"
+    driver = copy.deepcopy(get(cluster, "DaemonSet", worker))
+    driver["metadata"]["name"] = "nvidia-dra-driver-gpu-kubelet-plugin"
+    image = "registry.k8s.io/dra-driver-nvidia/dra-driver-nvidia-gpu:v26.4.0"
+    driver["spec"]["template"]["spec"]["containers"] = [{"name": "gpus", "image": image}]
+    cluster.append(driver)
+
+    assert "GPU1310" not in codes(verdict(cluster, with_stack=False))
+
+
 def test_pods_that_wait_for_something_else_are_none_of_ours() -> None:
     cluster = copy.deepcopy(HEALTHY)
     made = pod("one")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.findings.defects import defect
 from eks_gpushare.findings.finding import Position
+from eks_gpushare.inventory.advertised import offers
 from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
@@ -22,7 +23,7 @@ from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.same_nodes import alike
 from eks_gpushare.live.checks.machines import taint_evidence
 from eks_gpushare.live.faults import ClusterFault, Link
-from eks_gpushare.live.nodes import is_leaving
+from eks_gpushare.live.nodes import NODEPOOL_LABEL, is_leaving
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.pods import PodOwner
 from eks_gpushare.manifests.document import Document
@@ -100,6 +101,43 @@ def read(
         kept.append(first)
     complete = not objects.unread
     return ReadCluster(Inventory(tuple(kept), complete), judgements, nodes)
+
+
+def with_unseen_layouts(cluster: ReadCluster, nodes: Iterable[LiveNode]) -> ReadCluster:
+    """A cluster whose nodes, and what launches them, give out what nodes do that somebody has cut.
+
+    Who has cut their GPUs is not among the objects, such as their boot. What would follow from the
+    configuration, whole GPUs, is not so, and everything that asks for devices would be wrong.
+
+    Args:
+        cluster: The cluster.
+        nodes: Its nodes with GPUs.
+    """
+    cut = [
+        node
+        for node in nodes
+        if node.may_be_cut and node.is_ready and (node.advertised or not node.is_joining)
+    ]
+    if not cut:
+        return cluster
+    facts: dict[int, dict[str, dict[str, int]]] = {}
+    for offer in offers(cluster.inventory, "").every:
+        item, kind = offer.kind.nodes, offer.kind.type
+        if offer.mig.by != "nobody" or kind is None or item.advertised is not None:
+            continue
+        names = cluster.nodes.get(str(item.name), ())
+        for node in cut:
+            is_its = node.name in names or node.labels.get(NODEPOOL_LABEL) == item.name
+            if is_its and node.type_name == kind.name:
+                facts.setdefault(id(item), {}).setdefault(kind.name, dict(node.advertised))
+    kept = tuple(
+        replace(item, advertised=facts[id(item)])
+        if isinstance(item, NodeSet) and id(item) in facts
+        else item
+        for item in cluster.inventory.items
+    )
+    inventory = replace(cluster.inventory, items=kept)
+    return replace(cluster, inventory=inventory)
 
 
 def _is_of_others(given: Object) -> bool:

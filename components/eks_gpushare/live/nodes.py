@@ -14,6 +14,7 @@ from eks_gpushare.live.objects import name_of
 from eks_gpushare.live.placement import taints_of
 from eks_gpushare.live.pods import used_by_node
 from eks_gpushare.sharing.labels import CONFIG_LABEL, POOL_LABEL
+from eks_gpushare.sharing.resources import MIG_PREFIX
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
     from eks_gpushare.sharing.plan import PoolPlan
 
 TYPE_LABEL: Final = "node.kubernetes.io/instance-type"
+NODEPOOL_LABEL: Final = "karpenter.sh/nodepool"
 _POOL_LABELS: Final = (
     POOL_LABEL,
-    *("karpenter.sh/nodepool", "eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name"),
+    *(NODEPOOL_LABEL, "eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name"),
 )
 """By which nodes belong together, the surest first."""
 LEAVING: Final = (
@@ -39,6 +41,7 @@ LEAVING: Final = (
 JOINING_SECONDS: Final = 180.0
 """How long a node may take until its GPUs are advertised, which comes 60 to 90 s after it is ready:
 https://github.com/aws/karpenter-provider-aws/issues/3376."""
+_MIG_SIGNS: Final = ("nvidia.com/mig-", "nvidia.com/mig.config", "eks-gpushare/mig")
 _SIGNS: Final = ("nvidia.com/gpu.present", "nvidia.com/gpu.count")
 _CATALOG: Final = Catalog()
 _NONE: Final[Mapping[str, PoolPlan]] = MappingProxyType({})
@@ -82,6 +85,12 @@ class LiveNode:
     def is_joining(self) -> bool:
         """Whether it is so young that nothing can be expected of it."""
         return self.age is not None and self.age < JOINING_SECONDS
+
+    @property
+    def may_be_cut(self) -> bool:
+        """Whether something on it tells of MIG, by whom ever its GPUs are cut."""
+        signs = [*self.labels, *self.advertised, *self.capacity]
+        return any(key.startswith((*_MIG_SIGNS, MIG_PREFIX)) for key in signs)
 
     @property
     def is_leaving(self) -> bool:

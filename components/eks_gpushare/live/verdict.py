@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.findings.finding import is_at_least
 from eks_gpushare.inventory.advertised import is_gpu_resource, offers
+from eks_gpushare.inventory.edges.daemonsets import given_by_claims
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.live import rules
@@ -23,7 +24,7 @@ from eks_gpushare.live.checks.waiting import (
     waiting_faults,
     waiting_of,
 )
-from eks_gpushare.live.cluster_inventory import inventory_faults, read
+from eks_gpushare.live.cluster_inventory import inventory_faults, read, with_unseen_layouts
 from eks_gpushare.live.connection import CannotLookError
 from eks_gpushare.live.drift import chart_drift, configuration_drift, missing_nodes, node_drift
 from eks_gpushare.live.faults import Cause, ClusterFault, Link, causes_of, folded
@@ -156,7 +157,7 @@ def verdict_of(
         for item in (stack.items if stack is not None else ())
         if isinstance(item, NodeSet) and item.name not in there
     ]
-    cluster = read(objects, most, to_come)
+    cluster = with_unseen_layouts(read(objects, most, to_come), nodes)
     chosen = [node for node in nodes if pool is None or node.pool == pool]
     if pool is not None and not chosen and pool not in plans:
         known = ", ".join(dict.fromkeys(node.pool for node in nodes)) or "none"
@@ -249,7 +250,8 @@ def _faults(
         yield from configuration_drift(objects, cluster, stack, nodes)
         yield from chart_drift(objects, stack)
     yield from inventory_faults(cluster, nodes)
-    yield from folded(program_faults(objects, nodes, programs, kinds))
+    by_claims = given_by_claims(cluster.inventory, "")
+    yield from folded(program_faults(objects, nodes, programs, kinds, by_claims=by_claims))
     # Those of an operating system's own plugin have no pod that could be looked for.
     served = {node for node, kind in kinds.items() if kind.serves_itself} | programs.served()
     yield from folded(share_faults(nodes, declared, offered, served, settling))

@@ -102,6 +102,8 @@ def program_faults(
     nodes: Iterable[LiveNode],
     programs: NodePrograms,
     kinds: Mapping[str, NodeKind],
+    *,
+    by_claims: bool = False,
 ) -> Iterator[NodeFault]:
     """Nodes without a program that they need, or with one that does not run.
 
@@ -110,6 +112,7 @@ def program_faults(
         nodes: Its nodes with GPUs.
         programs: What runs there.
         kinds: How the inventory has the nodes, by their names.
+        by_claims: Whether a driver hands GPUs out by claims, so that no plugin has to be there.
     """
     if {"DaemonSet", "Pod"} & set(objects.unread):
         return
@@ -117,7 +120,8 @@ def program_faults(
         kind = kinds.get(node.name)
         if node.is_leaving or not node.is_ready or (kind is not None and kind.serves_itself):
             continue
-        yield from _without_plugin(node, programs, kind)
+        if programs.sets.get("plugin") or not by_claims:
+            yield from _without_plugin(node, programs, kind)
         for role in _HARM:
             yield from _not_running(objects, node, role, programs)
 

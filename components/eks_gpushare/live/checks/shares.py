@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.live import rules
 from eks_gpushare.live.faults import Link, NodeFault
-from eks_gpushare.sharing.resources import MIG_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from eks_gpushare.live.nodes import LiveNode
 
 _COUNT = "nvidia.com/gpu.count"
-_MIG_SIGNS = ("nvidia.com/mig-", "nvidia.com/mig.config", "eks-gpushare/mig")
 
 
 def share_faults(
@@ -95,14 +93,9 @@ def _configured(node: LiveNode, offer: Offer | None) -> Mapping[str, int] | None
     """What follows for a node from the plugin's configuration; None where it is not known."""
     if offer is None or offer.resources is None or None in offer.resources.values():
         return None
-    if offer.mig.by == "nobody" and _may_be_cut(node):
+    if offer.mig.by == "nobody" and node.may_be_cut:
         return None  # by something that its objects do not show, such as its boot
     return {name: count for name, count in offer.resources.items() if count}
-
-
-def _may_be_cut(node: LiveNode) -> bool:
-    signs = [*node.labels, *node.advertised, *node.capacity]
-    return any(key.startswith((*_MIG_SIGNS, MIG_PREFIX)) for key in signs)
 
 
 def _differs(
