@@ -427,6 +427,21 @@ def test_a_cluster_without_gpus_is_told_to_have_none(
     )
 
 
+def test_of_dumps_that_overlap_the_newer_counts_in_any_order(tmp_path: Path) -> None:
+    files = []
+    for version, share in (("99", "30"), ("100", "40")):
+        given = copy.deepcopy(HEALTHY)
+        node = next(each for each in given if each["metadata"]["name"] == "gpu-0")
+        node["metadata"]["resourceVersion"] = version
+        node["status"]["allocatable"]["nvidia.com/gpu"] = share
+        text = json.dumps({"kind": "List", "items": given})
+        files.append(written(tmp_path, f"{version}.json", text))
+
+    for order in (files, files[::-1], [*files, *files]):
+        (node,) = (n for n in read_dumps(order).of("Node") if n["metadata"]["name"] == "gpu-0")
+        assert node["status"]["allocatable"]["nvidia.com/gpu"] == "40"
+
+
 def test_its_role_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = verified(capsys, "--rbac")
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _MOST_BYTES: Final = 512 * 1024 * 1024
 _CHUNK: Final = 1 << 20
+_LONGEST_VERSION: Final = 20
 _DEEPEST: Final = 1000
 _INDENTED: Final = re.compile(r"^ *(?: {500}|(?:[-?:] +){100})", re.MULTILINE)
 """Lines of which a thousand levels may be made without a bracket."""
@@ -195,4 +196,18 @@ def _take(value: Any, found: dict[str, dict[tuple[str, str], Object]]) -> None:
     if not isinstance(kind, str) or not isinstance(name, str):
         return
     namespace = str(at(value, "metadata", "namespace") or "")
-    found.setdefault(kind, {})[namespace, name] = slim(value)
+    of_kind = found.setdefault(kind, {})
+    before = of_kind.get((namespace, name))
+    # Of dumps that overlap the newer one counts, in whichever order they are given.
+    if before is None or _written(before) <= _written(value):
+        of_kind[namespace, name] = slim(value)
+
+
+def _written(given: Any) -> int:
+    """How late an object was written: a number that grows, by which versions may be compared.
+
+    https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions.
+    """
+    version = at(given, "metadata", "resourceVersion")
+    is_number = isinstance(version, str) and version.isascii() and version.isdecimal()
+    return int(version) if is_number and len(version) <= _LONGEST_VERSION else 0
