@@ -68,8 +68,10 @@ def objects_of(cluster: Cluster, **unread: str) -> ClusterObjects:
     return ClusterObjects("a cluster", NOW, by_kind, unread)
 
 
-def verdict(cluster: Cluster, *, with_stack: bool = True, **only: str) -> ClusterVerdict:
-    return verdict_of(objects_of(cluster), STACK if with_stack else None, **only)
+def verdict(
+    cluster: Cluster, *, with_stack: bool = True, pool: str | None = None
+) -> ClusterVerdict:
+    return verdict_of(objects_of(cluster), STACK if with_stack else None, pool=pool)
 
 
 def worse(found: ClusterVerdict) -> list[tuple[str, str]]:

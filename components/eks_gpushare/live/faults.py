@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.live.nodes import counted_names
-from eks_gpushare.live.rules import CONFIG_MAP_DIFFERS
+from eks_gpushare.live.rules import CONFIG_MAP_DIFFERS, NODE_GROUP_UNSOUND, NODES_MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -91,7 +91,7 @@ class ClusterFault:
     def _breaks(self, other: ClusterFault) -> bool:
         """Whether its link is one that the other's hangs on, of the same nodes."""
         if other.link is self.link:
-            return self.nodes == other.nodes and _is_worse(self, other)
+            return bool(other.nodes) and other.nodes <= self.nodes and _is_worse(self, other)
         if other.link not in _LEADS_TO[self.link]:
             return False
         if other.link is Link.PODS:
@@ -103,10 +103,13 @@ def _is_worse(one: ClusterFault, other: ClusterFault) -> bool:
     """Whether the one explains the other of the same link.
 
     One taint keeps off several programs, of which the plugin counts. What is wrong with a
-    configuration that somebody changed comes of the change.
+    configuration that somebody changed comes of the change. Nodes are missing for what EKS says.
     """
+    codes = one.finding.code, other.finding.code
     if one.link is Link.CONFIGURATION:
-        return one.finding.code == CONFIG_MAP_DIFFERS.id
+        return codes[0] == CONFIG_MAP_DIFFERS.id
+    if one.link is Link.NODE:
+        return codes == (NODE_GROUP_UNSOUND.id, NODES_MISSING.id)
     severities = (one.finding.severity, other.finding.severity)
     return one.link is Link.PLACEMENT and severities == ("error", "warning")
 

@@ -10,6 +10,7 @@ from eks_gpushare.inventory.advertised import is_gpu_resource, offers
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.live import rules
+from eks_gpushare.live.checks.aws_health import aws_faults
 from eks_gpushare.live.checks.machines import machine_faults
 from eks_gpushare.live.checks.programs import program_faults, programs_of
 from eks_gpushare.live.checks.shares import share_faults
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.nodes import NodeKind
     from eks_gpushare.lint.stack_side import Stack
+    from eks_gpushare.live.aws_side import AwsSide
     from eks_gpushare.live.cluster_inventory import ReadCluster
     from eks_gpushare.live.nodes import LiveNode
     from eks_gpushare.live.objects import ClusterObjects
@@ -129,6 +131,7 @@ def verdict_of(
     objects: ClusterObjects,
     stack: Stack | None = None,
     *,
+    aws: AwsSide | None = None,
     namespace: str | None = None,
     pool: str | None = None,
 ) -> ClusterVerdict:
@@ -137,6 +140,7 @@ def verdict_of(
     Args:
         objects: What was read of it.
         stack: What it should be. Default: only what is wrong whatever it should be.
+        aws: What AWS says of it. Default: AWS is not asked.
         namespace: Of whose pods to speak. Default: all.
         pool: Of whose nodes to speak. Default: all.
 
@@ -160,7 +164,8 @@ def verdict_of(
     if pool is not None and not chosen and pool not in plans:
         known = ", ".join(dict.fromkeys(node.pool for node in nodes)) or "none"
         raise CannotLookError(f"{objects.whence} has no pool {pool}; its pools are {known}.")
-    faults = [*_faults(objects, chosen, cluster, stack, namespace)]
+    of_aws = aws_faults(aws, chosen, plans) if aws is not None else ()
+    faults = [*of_aws, *_faults(objects, chosen, cluster, stack, namespace)]
     causes = causes_of(_once(faults))
     causes.sort(key=_rank)
     return ClusterVerdict(
@@ -169,7 +174,7 @@ def verdict_of(
         stack.name if stack is not None else "",
         tuple(_rows(objects, chosen, stack, pool)),
         tuple(causes),
-        objects.unread,
+        {**objects.unread, **(aws.unread if aws is not None else {})},
         tuple(node.name for node in chosen if node.is_joining),
     )
 
