@@ -159,6 +159,8 @@ IDLE = Rule(
 )
 LIMIT_REACHED = rule_of("GPU1350")
 NOT_LAUNCHED = rule_of("GPU1351")
+NEVER_INITIALISED = rule_of("GPU1352")
+NOT_SCALED = rule_of("GPU1353")
 NODE_GROUP_UNSOUND = Rule(
     "GPU1360",
     "error",

@@ -11,6 +11,7 @@ from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.live import rules
 from eks_gpushare.live.checks.aws_health import aws_faults
+from eks_gpushare.live.checks.controllers import node_claim_faults, scaled_object_faults
 from eks_gpushare.live.checks.machines import machine_faults
 from eks_gpushare.live.checks.programs import program_faults, programs_of
 from eks_gpushare.live.checks.shares import share_faults
@@ -240,6 +241,7 @@ def _faults(
         for node in nodes
         if node.pool in plans and node.type_name in plans[node.pool].per_node
     }
+    yield from node_claim_faults(objects)  # before the nodes that are missing for it
     yield from folded(machine_faults(nodes))
     if stack is not None:
         yield from missing_nodes(nodes, plans)
@@ -254,11 +256,17 @@ def _faults(
     yield from folded(share_faults(nodes, declared, offered, served))
     labels = {node.name: dict(plans[node.pool].labels) for node in nodes if node.pool in plans}
     launches = tuple(_launches(cluster, stack, nodes))
-    room = Room(nodes, used_of_all(objects), labels, launches)
+    queued = [
+        workload
+        for workload in objects.of("Workload")
+        if str(workload.get("apiVersion")).startswith("kueue.")
+    ]
+    room = Room(nodes, used_of_all(objects), labels, launches, queued)
     yield from waiting_faults(objects, room, namespace)
     yield from refused_faults(objects, namespace)
     yield from not_created_faults(objects, namespace)
     yield from held_faults(objects, namespace)
+    yield from scaled_object_faults(objects)
     yield from _idle(nodes)
 
 

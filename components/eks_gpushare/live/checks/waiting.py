@@ -75,6 +75,8 @@ class Room:
     """Labels that a node's pool declares, by the node."""
     launches: Sequence[LaunchablePool] = ()
     """Nodes that an autoscaler may add."""
+    queued: Sequence[Object] = ()
+    """Workloads of Kueue."""
 
     def launched_for(self, waiting: Waiting) -> list[LaunchablePool]:
         """Pools of which an autoscaler may launch a node for a pod."""
@@ -197,6 +199,7 @@ def _why(waiting: Waiting, room: Room) -> ClusterFault:
             f"at the gate {names}",
             "See what put the gate there, such as kubectl get workloads -n "
             f"{waiting.owner.namespace} for Kueue.",
+            tuple(_said_by_kueue(waiting, room.queued)),
         )
     spec = pod["spec"]
     candidates = room.candidates(spec)
@@ -210,6 +213,23 @@ def _why(waiting: Waiting, room: Room) -> ClusterFault:
     said = _why_never(spec, waiting, candidates, open_to, room)
     fix = "Correct what the pods ask for, or the node that they are meant for."
     return _fault(waiting, about, rules.NEVER_LANDS, said, fix, evidence)
+
+
+def _said_by_kueue(waiting: Waiting, queued: Sequence[Object]) -> Iterator[str]:
+    """What Kueue says of its Workload for pods or for what made them."""
+    made_by = {(waiting.owner.kind, waiting.owner.name)}
+    made_by |= {("Pod", name_of(pod)) for pod in waiting.pods}
+    for workload in queued:
+        owners = {
+            (at(owner, "kind"), at(owner, "name"))
+            for owner in items(at(workload, "metadata", "ownerReferences"))
+        }
+        if namespace_of(workload) != waiting.owner.namespace or not owners & made_by:
+            continue
+        reserved = condition(workload, "QuotaReserved") if workload.get("status") else None
+        if at(reserved, "message"):
+            yield f"Kueue says of the Workload {name_of(workload)}: {at(reserved, 'message')}"
+            return
 
 
 def _has_all(has: Mapping[str, int], asked: Mapping[str, int]) -> bool:
