@@ -172,9 +172,24 @@ class Promtool:
         """What it says of groups of rules, alerts too; `""` if it has nothing against them."""
         return self._run("check", "rules", "--lint-fatal", document=groups)
 
+    def refusal_of_metrics(self, text: str) -> str:
+        """What it says of metrics as an exporter writes them; `""` if it has nothing against."""
+        command = [str(self._program), "check", "metrics"]
+        done = subprocess.run(
+            command, input=text, capture_output=True, text=True, check=False, timeout=60
+        )
+        return done.stdout + done.stderr
+
     def failure(self, *tests: dict[str, Any]) -> str:
         """What is otherwise than unit tests of series and queries expect; `""` if nothing is."""
         return self._run("test", "rules", document={"tests": list(tests)})
+
+    def failure_of_alerts(self, groups: dict[str, Any], *tests: dict[str, Any]) -> str:
+        """The same of alerts."""
+        file = self._folder / "alerts.yaml"
+        file.write_text(json.dumps(groups), encoding="utf-8")
+        document = {"rule_files": [str(file)], "tests": list(tests)}
+        return self._run("test", "rules", document=document)
 
     def _run(self, *words: str, document: dict[str, Any]) -> str:
         file = self._folder / "given.yaml"

@@ -169,14 +169,7 @@ NODES_NOT_AS_EXPECTED = Rule(
     "That is what the run was made to find out.",
     _AUTOSCALER,
 )
-NEVER_INITIALISED = Rule(
-    "GPU961",
-    "error",
-    "Every node that Karpenter launches gets initialised.",
-    "It waits for every resource that a NodeOverlay promises. Until a node has it, Karpenter keeps "
-    "the node and never takes it away, empty as it is: it is billed for ever.",
-    _INITIALIZED,
-)
+NEVER_INITIALISED = rule_of("GPU961")
 RUNAWAY = Rule(
     "GPU962",
     "error",
@@ -233,13 +226,7 @@ FASTER_TIMES = Rule(
     "Nobody waits minutes for a pod more; the order of things is the same.",
     "https://keda.sh/docs/2.20/reference/scaledobject-spec/",
 )
-NOT_SCALED = Rule(
-    "GPU981",
-    "error",
-    "KEDA can work with every ScaledObject.",
-    "It leaves a workload at the pods that it has, and says why only in the object's status.",
-    "https://keda.sh/docs/2.20/concepts/troubleshooting/",
-)
+NOT_SCALED = rule_of("GPU981")
 USE_NOT_MEASURED = Rule(
     "GPU982",
     "error",

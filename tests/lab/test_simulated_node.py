@@ -34,6 +34,7 @@ ALLOWED = (
     "eks_gpushare_lab.control_plane.names",
     "eks_gpushare.documents.device_plugin",  # held against NVIDIA's own program
     "eks_gpushare.documents.go_yaml",
+    "eks_gpushare.documents.image",
     *("eks_gpushare.live.amounts", "eks_gpushare.live.pods"),  # objects of Kubernetes as they are
     "eks_gpushare.facts.mps",  # whom MPS serves is NVIDIA's, and asked by every front
 )

@@ -52,6 +52,17 @@ def test_one_command_makes_the_gate_green(capsys: pytest.CaptureFixture[str]) ->
     assert main(["lint", "-q", "--no-config", "a/x.yaml"]) == 1
 
 
+def test_a_baseline_of_another_name_is_no_finding_itself(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["lint", "--fail-on", "info", "--baseline", "known.json", "."]
+    assert main([*options, "--write-baseline"]) == 0
+    assert main(options) == 0
+
+    assert folder.joinpath("known.json").is_file()
+    assert "of no kind that is read" not in capsys.readouterr().out
+
+
 def test_what_is_new_is_found_and_what_is_mended_is_told(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -223,3 +223,19 @@ def test_the_command_writes_a_file_and_never_over_one(
     assert printed["written"] == str(target)
     assert [each["line"] for each in printed["notTaken"]] == [2, 2, 3]
     assert command.run(arguments(given)) == 2
+
+
+def test_what_git_ignores_is_read_where_somebody_wants_it(
+    arguments: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("made.yaml\n")
+    (tmp_path / "made.yaml").write_text((EXAMPLES / "cluster.yaml").read_text())
+    monkeypatch.chdir(tmp_path)
+
+    assert run(arguments([".", "--to-stack"])) != 0
+    assert run(arguments([".", "--to-stack", "--no-respect-gitignore"])) == 0
+    assert "pools:" in capsys.readouterr().out

@@ -70,8 +70,10 @@ def objects_of(cluster: Cluster, **unread: str) -> ClusterObjects:
     return ClusterObjects("a cluster", NOW, by_kind, unread)
 
 
-def verdict(cluster: Cluster, *, with_stack: bool = True, **only: str) -> ClusterVerdict:
-    return verdict_of(objects_of(cluster), STACK if with_stack else None, **only)
+def verdict(
+    cluster: Cluster, *, with_stack: bool = True, pool: str | None = None
+) -> ClusterVerdict:
+    return verdict_of(objects_of(cluster), STACK if with_stack else None, pool=pool)
 
 
 def worse(found: ClusterVerdict) -> list[tuple[str, str]]:
@@ -285,6 +287,29 @@ def much_memory(cluster: Cluster) -> None:
     made = pod("big")
     made["spec"]["containers"][0]["resources"]["requests"]["memory"] = "900Gi"
     cluster.append(made)
+
+
+def node_claim(pool: str, message: str = "") -> Object:
+    conditions = [{"type": "Launched", "status": "Unknown" if message else "True"}]
+    conditions[0] |= {"message": message}
+    metadata = {
+        "name": f"{pool}-x",
+        "labels": {"karpenter.sh/nodepool": pool},
+        "creationTimestamp": "2026-11-26T17:30:00Z",
+    }
+    status = {"conditions": conditions}
+    api = "karpenter.sh/v1"
+    return {"apiVersion": api, "kind": "NodeClaim", "metadata": metadata, "status": status}
+
+
+def not_scaled(cluster: Cluster) -> None:
+    cluster.append(workload("model"))
+    scaled = about(
+        "ScaledObject", "keda.sh/v1alpha1", scaleTargetRef={"name": "model"}, triggers=[]
+    )
+    message = "failed to ensure HPA is correctly created for ScaledObject"
+    scaled["status"] = {"conditions": [{"type": "Ready", "status": "False", "message": message}]}
+    cluster.append(scaled)
 
 
 @dataclass(frozen=True)
@@ -526,6 +551,10 @@ CASES = (
         lambda c: labels(c, **{"nvidia.com/mig.config": "all-1g.5gb"}),
         "GPU1130 GPU1132",
     ),
+    case(
+        "a node that never came", lambda c: c.append(node_claim("others", "no capacity")), "GPU1352"
+    ),
+    case("a scaler that KEDA cannot take", not_scaled, "GPU1353"),
 )
 
 
@@ -878,6 +907,31 @@ def test_of_two_faults_both_are_named(one: Case, other: Case) -> None:
     found = codes(verdict([*cluster, *on_another_node(there)]))
     assert set(found) == {one.code, other.code}
     assert len(found) == (1 if one.code == other.code and one.name == other.name else 2)
+
+
+def test_what_karpenter_says_is_why_nodes_are_missing() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    without(cluster, gpu_node(cluster), plugin_pod(cluster))
+    cluster.append(node_claim("gpu", "insufficient capacity for g6.12xlarge"))
+
+    found = verdict(cluster)
+    assert codes(found) == ["GPU1352"]
+    assert following(found) >= {"GPU1300"}
+
+
+def test_what_kueue_says_is_the_evidence_of_its_gate() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    cluster.append(pod("queued", schedulingGates=[{"name": "kueue.x-k8s.io/admission"}]))
+    said = about("Workload", "kueue.x-k8s.io/v1beta2")
+    said["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "queued"}]
+    message = "couldn't assign flavors: insufficient unused quota for nvidia.com/gpu"
+    said["status"] = {
+        "conditions": [{"type": "QuotaReserved", "status": "False", "message": message}]
+    }
+    cluster.append(said)
+
+    (cause,) = [each for each in verdict(cluster).causes if each.fault.finding.severity != "info"]
+    assert cause.fault.evidence == (f"Kueue says of the Workload one: {message}",)
 
 
 def test_who_wrote_it_is_told() -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import invert
 import pytest
@@ -15,6 +15,9 @@ from rule_mutants.conditions import inversions
 from rule_mutants.reasons import open_of, reasons
 from rule_mutants.result import NOT_TRIED, Result
 from rule_mutants.swapping import caches, forget, living, swap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ROOT = Path(__file__).parents[2]
 INVERT = ROOT / "tools" / "mutants" / "invert.py"
@@ -150,24 +153,27 @@ def test_living_functions_get_the_inverted_code(module: ModuleType, what: str, a
         return eval(asked, vars(module))  # noqa: S307  (our own text)
 
     assert answer() is True
+    functions, kept = living({file}), caches(("of_test",))  # a look at all that is in memory
     answers = []
     for each in inversions(MODULE, file):
         if each.what == what:
-            before = _codes(file)
+            before = _codes(functions)
             assert each.code is not None
-            assert swap(each.code, living({file}))
-            forget(caches(("of_test",)))
+            assert swap(each.code, functions)
+            forget(kept)
             answers.append(answer())
             for function, code in before:
                 function.__code__ = code
-            forget(caches(("of_test",)))
+            forget(kept)
 
     assert False in answers
     assert answer() is True
 
 
-def _codes(file: str) -> list[tuple[FunctionType, CodeType]]:
-    return [(each, each.__code__) for found in living({file}).values() for each in found]
+def _codes(
+    functions: Mapping[Any, list[FunctionType]],
+) -> list[tuple[FunctionType, CodeType]]:
+    return [(each, each.__code__) for found in functions.values() for each in found]
 
 
 def _command(folder: Path, *words: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from finding_examples import base, checked, stack_file_text
 
 from eks_gpushare.catalog import versions
 from eks_gpushare.documents.helm import merge_values
-from eks_gpushare.documents.image import reference_fault
+from eks_gpushare.documents.image import image_name, reference_fault
 
 PLUGIN, OPERATOR = "devicePlugin", "gpuOperator"
 NOT_NEW = dict.fromkeys(("name", "version", "admins"))
@@ -589,3 +589,16 @@ def test_the_operators_chart_refuses_the_nri_plugin_without_its_toolkit() -> Non
 
     assert refused["kind"] == "Refused"
     assert "NRI" in refused["why"]
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "k8s-device-plugin",
+        "nvcr.io/nvidia/k8s-device-plugin:v0.20.0",
+        "registry.example.com:5000/k8s-device-plugin",
+        f"localhost:5000/a/k8s-device-plugin:v1@sha256:{'0' * 64}",
+    ],
+)
+def test_an_image_is_called_by_the_last_part_of_its_repository(image: str) -> None:
+    assert image_name(image) == "k8s-device-plugin"

@@ -118,6 +118,7 @@ SUITES: Final = (
             "tests/lab/walkthroughs/test_walkthrough_scaling.py",
             "tests/lab/walkthroughs/test_walkthrough_omnistrate.py",
             "tests/unit/test_scaled_object_values.py",
+            "tests/live/test_metrics.py",
             "tests/unit/test_windows.py",
         ),
         ("EKS_GPUSHARE_TEST_SCALING=1",),

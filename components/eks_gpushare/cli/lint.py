@@ -131,6 +131,8 @@ def _lint(
     settings: LintSettings,
 ) -> int:
     file, known = lint_options.baseline_of(options, settings)
+    if file is not None:
+        settings.pass_over(file)
     writes = options.fix and not options.diff
     found = linted(options, stack, settings, corrects=options.fix or options.diff)
     if wants_text(options):

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     from eks_gpushare.lint.migration.migrate import migrate
     from eks_gpushare.manifests.files import given_files
 
-    reading = read_files(given_files(options.files))
+    reading = read_files(given_files(options.files, ignored=options.no_respect_gitignore))
     unread = [report for report in reading.reports() if not report.readable]
     for each in unread:
         for found in each.found:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.lint.stack_side import Stack
+    from eks_gpushare.live.aws_side import AwsSide
     from eks_gpushare.live.objects import ClusterObjects
     from eks_gpushare.live.verdict import ClusterVerdict
     from eks_gpushare.reports.report import Report
@@ -55,6 +56,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="read what kubectl get -o json (or yaml) printed, in place of a cluster; may be given "
         "several times, and - is standard input",
+    )
+    parser.add_argument(
+        "--aws",
+        action="store_true",
+        help="ask AWS too, for the health of node groups and add-ons, with the credentials of the "
+        "environment",
+    )
+    parser.add_argument(
+        "--cluster", metavar="NAME", help="name in EKS, for --aws (default: that of the stack)"
+    )
+    parser.add_argument(
+        "--region", metavar="REGION", help="for --aws (default: that of the stack, or AWS's own)"
     )
     parser.add_argument("--namespace", "-n", metavar="NS", help="speak of pods of this one only")
     parser.add_argument("--pool", metavar="NAME", help="speak of nodes of this pool only")
@@ -210,7 +223,8 @@ def _verdict(options: argparse.Namespace, stack: Stack | None) -> ClusterVerdict
     from eks_gpushare.live.verdict import verdict_of
 
     def judged(objects: ClusterObjects) -> ClusterVerdict:
-        found = verdict_of(objects, stack, namespace=options.namespace, pool=options.pool)
+        aws = _aws(options, stack) if options.aws else None
+        found = verdict_of(objects, stack, aws=aws, namespace=options.namespace, pool=options.pool)
         return found if options.pod is None else of_pod(found, objects, options.pod)
 
     if options.dumps:
@@ -239,6 +253,16 @@ def _verdict(options: argparse.Namespace, stack: Stack | None) -> ClusterVerdict
                 if left <= 0 or (verdict.ok(fails_on) and not verdict.joining):
                     return verdict
         time.sleep(min(_PAUSE, max(left, 0.0)))
+
+
+def _aws(options: argparse.Namespace, stack: Stack | None) -> AwsSide:
+    from eks_gpushare.live.aws_side import read_aws
+    from eks_gpushare.live.connection import CannotLookError
+
+    name = options.cluster or (stack.cluster if stack is not None else None)
+    if not name:
+        raise CannotLookError("--aws asks of a cluster by its name in EKS: give --cluster NAME.")
+    return read_aws(name, options.region or (stack.region if stack is not None else None))
 
 
 def _report(verdict: ClusterVerdict, *, quiet: bool) -> Report:

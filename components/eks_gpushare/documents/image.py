@@ -43,6 +43,11 @@ def repository_fault(repository: str) -> str | None:
     return next((fault for wrong, fault in faults if wrong), None)
 
 
+def image_name(image: str) -> str:
+    """What an image is called in its repository: without registry, folders, tag and digest."""
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+
+
 def tag_fault(tag: str) -> str | None:
     """Why a text is not a tag; None if it is."""
     if not tag.strip():

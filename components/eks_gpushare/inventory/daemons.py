@@ -13,6 +13,7 @@ from eks_gpushare.catalog.chart_daemonsets import (
     Role,
     chart_of,
 )
+from eks_gpushare.documents.image import image_name
 from eks_gpushare.inventory.items import Release, Workload
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.places import value_place
@@ -207,5 +208,5 @@ def _role(container: Any) -> Role | None:
 def _words(container: Any) -> list[str]:
     """The programs that a container names, and its image without registry and tag."""
     command = [str(text(part)) for key in ("command", "args") for part in items(at(container, key))]
-    image = str(text(at(container, "image"))).partition("@")[0].rpartition("/")[2]
-    return [*(part.rpartition("/")[2] for part in command), image.partition(":")[0]]
+    image = image_name(str(text(at(container, "image"))))
+    return [*(part.rpartition("/")[2] for part in command), image]

@@ -64,6 +64,11 @@ class LintSettings:
         self._made: dict[Path | None, LintConfiguration] = {}
         self._one = self._read(config) if config is not None else None
         self._by_folder: dict[str, LintConfiguration] = {}
+        self._passed_over: Path | None = None
+
+    def pass_over(self, file: Path) -> None:
+        """Leave out a file that this command writes itself: a baseline by whatever name."""
+        self._passed_over = file.absolute()
 
     def of(self, file: str) -> LintConfiguration:
         """The configuration of a file.
@@ -116,7 +121,9 @@ class LintSettings:
         """Whether a file is not read."""
         if file == STDIN:
             return False
-        if os.path.basename(file) in _OWN:  # noqa: PTH119  (once a file)
+        name = os.path.basename(file)  # noqa: PTH119  (once a file)
+        own = self._passed_over
+        if name in _OWN or (own is not None and name == own.name and Path(file).absolute() == own):
             return True
         made = self.of(file)
         if made.exclude and is_in_any(below(file, made.folder), made.exclude):

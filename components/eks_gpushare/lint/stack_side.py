@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import nvidia_ami, versions
 from eks_gpushare.config.additions import catalog_of
+from eks_gpushare.config.cluster import ClusterByName, NewCluster
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, NodeTaint, Overlay, Release
@@ -64,11 +65,22 @@ class Stack:
     """None where nothing could be planned."""
     items: tuple[Item, ...]
     """Its pools, charts and ConfigMaps."""
+    region: str | None = None
+    """Its AWS region, where the file names one."""
 
     @property
     def name(self) -> str:
         """How messages call it."""
         return self.document.file
+
+    @property
+    def cluster(self) -> str | None:
+        """The name of its cluster in EKS, where the file says it."""
+        given = self.environment.cluster if self.environment is not None else None
+        if isinstance(given, NewCluster):
+            return given.name
+        by_name = getattr(given, "existing", None)
+        return by_name.name if isinstance(by_name, ClusterByName) else None
 
 
 def stack_file_of(given: str, start: Path | None = None) -> Path:
@@ -123,7 +135,7 @@ def read_stack(path: Path) -> Stack:
         *_overlays(plans, catalog, document),
         *_charts(environment, catalog, document),
     )
-    return Stack(document, (), plans, environment, items)
+    return Stack(document, (), plans, environment, items, region)
 
 
 def place_of(name: str, *path: str | int) -> FieldPath:

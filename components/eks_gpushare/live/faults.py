@@ -7,7 +7,12 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.live.nodes import counted_names
-from eks_gpushare.live.rules import CONFIG_MAP_DIFFERS
+from eks_gpushare.live.rules import (
+    CONFIG_MAP_DIFFERS,
+    NEVER_INITIALISED,
+    NODE_GROUP_UNSOUND,
+    NODES_MISSING,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -55,6 +60,7 @@ _LEADS_TO: Final[Mapping[Link, frozenset[Link]]] = {
     Link.PODS: frozenset(),
 }
 """What breaks at once where a link is broken."""
+_WHY_NO_NODES: Final = frozenset((NODE_GROUP_UNSOUND.id, NEVER_INITIALISED.id))
 _ORDER: Final = {link: number for number, link in enumerate(Link)}
 
 
@@ -94,7 +100,7 @@ class ClusterFault:
     def _breaks(self, other: ClusterFault) -> bool:
         """Whether its link is one that the other's hangs on, of the same nodes."""
         if other.link is self.link:
-            return _is_worse(self, other) and self.nodes == other.nodes
+            return _is_worse(self, other) and bool(other.nodes) and other.nodes <= self.nodes
         if other.link not in _LEADS_TO[self.link]:
             return False
         if other.link is Link.PODS:
@@ -106,10 +112,14 @@ def _is_worse(one: ClusterFault, other: ClusterFault) -> bool:
     """Whether the one explains the other of the same link.
 
     One taint keeps off several programs, of which the plugin counts. What is wrong with a
-    configuration that somebody changed comes of the change.
+    configuration that somebody changed comes of the change. Nodes are missing for what EKS or
+    Karpenter says.
     """
+    codes = one.finding.code, other.finding.code
     if one.link is Link.CONFIGURATION:
-        return one.finding.code == CONFIG_MAP_DIFFERS.id
+        return codes[0] == CONFIG_MAP_DIFFERS.id
+    if one.link is Link.NODE:
+        return codes[0] in _WHY_NO_NODES and codes[1] == NODES_MISSING.id
     severities = (one.finding.severity, other.finding.severity)
     return one.link is Link.PLACEMENT and severities == ("error", "warning")
 

@@ -48,10 +48,12 @@ LISTED = (
     ListedKind("CronJob", "batch", "cronjobs", "what will make pods", "v1"),
     ListedKind("PodDisruptionBudget", "policy", "poddisruptionbudgets", "what holds nodes", "v1"),
     ListedKind("NodePool", "karpenter.sh", "nodepools", "what Karpenter may launch"),
+    ListedKind("NodeClaim", "karpenter.sh", "nodeclaims", "which nodes Karpenter waits for"),
     ListedKind("NodeOverlay", "karpenter.sh", "nodeoverlays", "what Karpenter takes nodes for"),
     ListedKind("EC2NodeClass", "karpenter.k8s.aws", "ec2nodeclasses", "what Karpenter launches"),
     ListedKind("ScaledObject", "keda.sh", "scaledobjects", "what KEDA scales"),
     ListedKind("ClusterQueue", "kueue.x-k8s.io", "clusterqueues", "what Kueue admits"),
+    ListedKind("Workload", "kueue.x-k8s.io", "workloads", "for what Kueue holds pods back"),
     ListedKind("LocalQueue", "kueue.x-k8s.io", "localqueues", "which queues there are"),
 )
 """The custom ones are asked for only where the server has them."""

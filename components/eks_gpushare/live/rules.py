@@ -159,3 +159,27 @@ IDLE = Rule(
 )
 LIMIT_REACHED = rule_of("GPU1350")
 NOT_LAUNCHED = rule_of("GPU1351")
+NEVER_INITIALISED = rule_of("GPU1352")
+NOT_SCALED = rule_of("GPU1353")
+NODE_GROUP_UNSOUND = Rule(
+    "GPU1360",
+    "error",
+    "EKS finds every node group sound.",
+    "It starts no node, or the nodes that it starts do not join; AWS says why, and the cluster "
+    "does not.",
+    "https://docs.aws.amazon.com/eks/latest/APIReference/API_Issue.html",
+)
+ADDON_UNSOUND = Rule(
+    "GPU1361",
+    "warning",
+    "EKS finds every add-on sound.",
+    "It is not installed as it was asked for.",
+    "https://docs.aws.amazon.com/eks/latest/APIReference/API_AddonIssue.html",
+)
+FEW_ADDRESSES = Rule(
+    "GPU1362",
+    "warning",
+    "A node group has a subnet with free addresses.",
+    "The next node gets no address, or its pods get none.",
+    "https://docs.aws.amazon.com/eks/latest/best-practices/subnets.html",
+)

@@ -11,15 +11,17 @@ from eks_gpushare.inventory.edges.daemonsets import given_by_claims
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.live import rules
+from eks_gpushare.live.checks.aws_health import aws_faults
+from eks_gpushare.live.checks.controllers import node_claim_faults, scaled_object_faults
 from eks_gpushare.live.checks.machines import machine_faults
 from eks_gpushare.live.checks.programs import program_faults, programs_of
 from eks_gpushare.live.checks.shares import share_faults
+from eks_gpushare.live.checks.uncreated import not_created_faults
 from eks_gpushare.live.checks.waiting import (
     LaunchablePool,
     Room,
     free_of_all,
     held_faults,
-    not_created_faults,
     refused_faults,
     waiting_faults,
     waiting_of,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Severity
     from eks_gpushare.inventory.nodes import NodeKind
     from eks_gpushare.lint.stack_side import Stack
+    from eks_gpushare.live.aws_side import AwsSide
     from eks_gpushare.live.checks.programs import NodePrograms
     from eks_gpushare.live.cluster_inventory import ReadCluster
     from eks_gpushare.live.nodes import LiveNode
@@ -131,6 +134,7 @@ def verdict_of(
     objects: ClusterObjects,
     stack: Stack | None = None,
     *,
+    aws: AwsSide | None = None,
     namespace: str | None = None,
     pool: str | None = None,
 ) -> ClusterVerdict:
@@ -139,6 +143,7 @@ def verdict_of(
     Args:
         objects: What was read of it.
         stack: What it should be. Default: only what is wrong whatever it should be.
+        aws: What AWS says of it. Default: AWS is not asked.
         namespace: Of whose pods to speak. Default: all.
         pool: Of whose nodes to speak. Default: all.
 
@@ -164,7 +169,9 @@ def verdict_of(
         raise CannotLookError(f"{objects.whence} has no pool {pool}; its pools are {known}.")
     programs = programs_of(objects)
     settling = programs.settling(objects) | {node.name for node in nodes if node.is_joining}
-    faults = [*_faults(objects, chosen, cluster, stack, programs, settling, namespace)]
+    of_aws = aws_faults(aws, chosen, plans) if aws is not None else ()
+    of_cluster = _faults(objects, chosen, cluster, stack, programs, settling, namespace)
+    faults = [*of_aws, *of_cluster]
     causes = causes_of(_once(faults))
     causes.sort(key=_rank)
     return ClusterVerdict(
@@ -173,7 +180,7 @@ def verdict_of(
         stack.name if stack is not None else "",
         tuple(_rows(objects, chosen, stack, pool)),
         tuple(causes),
-        objects.unread,
+        {**objects.unread, **(aws.unread if aws is not None else {})},
         tuple(node.name for node in chosen if node.name in settling),
     )
 
@@ -243,6 +250,7 @@ def _faults(
         for node in nodes
         if node.pool in plans and node.type_name in plans[node.pool].per_node
     }
+    yield from node_claim_faults(objects)  # before the nodes that are missing for it
     yield from folded(machine_faults(nodes))
     if stack is not None:
         yield from missing_nodes(nodes, plans)
@@ -257,11 +265,19 @@ def _faults(
     yield from folded(share_faults(nodes, declared, offered, served, settling))
     labels = {node.name: dict(plans[node.pool].labels) for node in nodes if node.pool in plans}
     launches = tuple(_launches(cluster, stack, nodes))
-    room = Room(nodes, free_of_all(objects, nodes), labels, launches, settling)
+    queued = [
+        workload
+        for workload in objects.of("Workload")
+        if str(workload.get("apiVersion")).startswith("kueue.")
+    ]
+    room = Room(
+        nodes, free_of_all(objects, nodes), labels, launches, settling=settling, queued=queued
+    )
     yield from waiting_faults(objects, room, namespace)
     yield from refused_faults(objects, namespace)
     yield from not_created_faults(objects, namespace)
     yield from held_faults(objects, namespace)
+    yield from scaled_object_faults(objects)
     yield from _idle(nodes)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.documents.image import image_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -140,7 +142,7 @@ def _is_gated(pod: Object) -> bool:
 
 def _command(container: dict[str, Any]) -> str:
     if not container.get("command"):  # the image's own: it is known by container or image
-        image = str(container.get("image") or "").rpartition("/")[2].partition(":")[0]
+        image = image_name(str(container.get("image") or ""))
         known = {EFA_PLUGIN: container["name"], EXPORTER: image}
         return next((program for program, name in known.items() if name == program), "")
     return str(container["command"][0]).rpartition("/")[2]

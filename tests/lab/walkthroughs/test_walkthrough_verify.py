@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[3]
 STACKS = sorted(file.name.split(".")[1] for file in (ROOT / "stacks").glob("Pulumi.*.yaml"))
 WITHOUT_KARPENTER = {"serve": ["GPU1300", "GPU1300"]}
 """Stacks whose nodes Karpenter adds, which does not run here: they are missed, and nothing else."""
-EACH_TIME = ("time-slicing", "multi-tenant")
+EACH_TIME = ("multi-tenant",)
 
 
 class LabServer:
@@ -158,7 +158,6 @@ FAULTS = (
         tainted,
         "GPU1306",
         {"GPU1100", "GPU1310", "GPU1320"},
-        always=True,
     ),
     Broken(
         "no taint",
@@ -198,7 +197,6 @@ FAULTS = (
         lambda client: of_plugin(client, tolerations=None),
         lambda client: of_plugin(client, tolerations=[{"operator": "Exists"}]),
         "GPU1100",  # the pod that is there stays: the taint is of new ones
-        always=True,
     ),
     Broken(
         "a plugin for other nodes",
@@ -207,7 +205,7 @@ FAULTS = (
         "GPU1102",
         {"GPU1310", "GPU1320"},
     ),
-    made("too many pods", pods("many", 41), "GPU1341", set(), always=True),
+    made("too many pods", pods("many", 41), "GPU1341", set()),
     made(
         "pods for a share that nobody has",
         pods("odd", 2, "nvidia.com/mig-9g.1gb"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.catalog.chart_daemonsets import PLUGIN_CHART
+from eks_gpushare.documents.image import image_name
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import may_run_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons, may_be_more
@@ -276,8 +277,7 @@ def given_by_claims(inventory: Inventory, cluster: str) -> bool:
         if text(release.chart) in _CLAIM_DRIVERS:
             return at(release.values, "resources", "gpus", "enabled") is not False
     return any(
-        str(at(container, "image")).partition("@")[0].rpartition("/")[2].partition(":")[0]
-        in _CLAIM_DRIVERS
+        image_name(str(at(container, "image"))) in _CLAIM_DRIVERS
         for workload in inventory.of(Workload, cluster)
         if workload.kind == "DaemonSet"
         for _, container in containers(workload.spec)

@@ -41,8 +41,6 @@ _JUST_NOW: Final = 30.0
 """Seconds that a pod may wait before it is said to."""
 _LAUNCH_SECONDS: Final = 600.0
 """How long a node may take until pods run on it that wait for one, GPU driver and images too."""
-_REPLICAS: Final = frozenset(("Deployment", "ReplicaSet"))
-_FAILURE: Final = "ReplicaFailure"
 
 
 @dataclass(slots=True)
@@ -78,6 +76,8 @@ class Room:
     """Nodes that an autoscaler may add."""
     settling: Collection[str] = ()
     """Names of those that are about to advertise what they will."""
+    queued: Sequence[Object] = ()
+    """Workloads of Kueue."""
 
     def launched_for(self, waiting: Waiting) -> list[LaunchablePool]:
         """Pools of which an autoscaler may launch a node for a pod."""
@@ -204,6 +204,7 @@ def _why(waiting: Waiting, room: Room) -> ClusterFault | None:
             f"at the gate {names}",
             "See what put the gate there, such as kubectl get workloads -n "
             f"{waiting.owner.namespace} for Kueue.",
+            tuple(_said_by_kueue(waiting, room.queued)),
         )
     spec = pod["spec"]
     candidates = room.candidates(spec)
@@ -222,6 +223,23 @@ def _why(waiting: Waiting, room: Room) -> ClusterFault | None:
     said = _why_never(spec, waiting, candidates, open_to, room)
     fix = "Correct what the pods ask for, or the node that they are meant for."
     return _fault(waiting, about, rules.NEVER_LANDS, said, fix, evidence)
+
+
+def _said_by_kueue(waiting: Waiting, queued: Sequence[Object]) -> Iterator[str]:
+    """What Kueue says of its Workload for pods or for what made them."""
+    made_by = {(waiting.owner.kind, waiting.owner.name)}
+    made_by |= {("Pod", name_of(pod)) for pod in waiting.pods}
+    for workload in queued:
+        owners = {
+            (at(owner, "kind"), at(owner, "name"))
+            for owner in items(at(workload, "metadata", "ownerReferences"))
+        }
+        if namespace_of(workload) != waiting.owner.namespace or not owners & made_by:
+            continue
+        reserved = condition(workload, "QuotaReserved") if workload.get("status") else None
+        if at(reserved, "message"):
+            yield f"Kueue says of the Workload {name_of(workload)}: {at(reserved, 'message')}"
+            return
 
 
 def _has_all(has: Mapping[str, int], asked: Mapping[str, int]) -> bool:
@@ -376,24 +394,3 @@ def held_faults(objects: ClusterObjects, namespace: str | None = None) -> Iterat
         )
         nodes = frozenset(str(at(pod, "spec", "nodeName")) for pod in pods)
         yield ClusterFault(finding, Link.PODS, nodes, owner)
-
-
-def not_created_faults(
-    objects: ClusterObjects, namespace: str | None = None
-) -> Iterator[ClusterFault]:
-    """Workloads for GPUs whose pods cannot be made: a quota, an admission policy."""
-    for given in (each for kind in _REPLICAS for each in objects.of(kind)):
-        failed = condition(given, _FAILURE) if given.get("status") else None
-        spec = at(given, "spec", "template", "spec")
-        if failed is None or at(failed, "status") != "True" or not spec or not asked_of(spec):
-            continue
-        if namespace is not None and namespace_of(given) != namespace:
-            continue
-        called = f"{given['kind']} {namespace_of(given)}/{name_of(given)}"
-        finding = rules.NOT_CREATED.finding(
-            ("workloads", f"{namespace_of(given)}/{name_of(given)}"),
-            f"{called}: its pods cannot be created: {str(at(failed, 'message')).rstrip('.')}.",
-            "Raise the quota or run fewer pods, or correct what the policy refuses.",
-        )
-        evidence = f"status.conditions {_FAILURE} since {at(failed, 'lastTransitionTime')}"
-        yield ClusterFault(finding, Link.PODS, evidence=(evidence,), is_cause_only=True)

@@ -1,0 +1,99 @@
+"""What Karpenter and KEDA say of their own objects: nodes that never come, workloads not scaled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.inventory.values import at, items
+from eks_gpushare.live import rules
+from eks_gpushare.live.checks.waiting import asked_of, pool_mark
+from eks_gpushare.live.faults import ClusterFault, Link
+from eks_gpushare.live.objects import name_of, namespace_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.live.objects import ClusterObjects
+    from eks_gpushare.live.pods import Object
+
+_STEPS: Final = ("Launched", "Registered", "Initialized")
+"""Conditions of a NodeClaim in the order in which they become true."""
+_LAUNCH_SECONDS: Final = 15 * 60.0
+"""After which Karpenter gives up a node that has not registered."""
+_PER_POOL: Final = 3
+
+
+def node_claim_faults(objects: ClusterObjects) -> Iterator[ClusterFault]:
+    """NodeClaims of which no node has come within a quarter of an hour, by NodePool and reason."""
+    groups: dict[tuple[str, str, str], list[Object]] = {}
+    for claim in objects.of("NodeClaim"):
+        age = objects.seconds_since(at(claim, "metadata", "creationTimestamp"))
+        is_young = age is not None and age < _LAUNCH_SECONDS
+        if is_young or at(claim, "metadata", "deletionTimestamp") is not None:
+            continue
+        lacking = next((step for step in _STEPS if not _is_true(claim, step)), None)
+        if lacking is not None:
+            pool = str(at(claim, "metadata", "labels", "karpenter.sh/nodepool") or "")
+            said = _message(claim, lacking)
+            groups.setdefault((pool, lacking, said), []).append(claim)
+    for (pool, lacking, said), claims in groups.items():
+        names = [name_of(claim) for claim in claims]
+        count = len(names)
+        which = f"{count} NodeClaim{'' if count == 1 else 's'}"
+        are = "is" if count == 1 else "are"
+        finding = rules.NEVER_INITIALISED.finding(
+            ("nodePools", pool),
+            f"{which} of the NodePool {pool} {are} not {lacking}{f': {said}' if said else ''}.",
+            f"See kubectl describe nodeclaim {names[0]}. Capacity and rights keep it from being "
+            "launched, its role or network from registering, and a resource that the node never "
+            "advertises from being initialised.",
+        )
+        nodes = {str(at(claim, "status", "nodeName") or "") for claim in claims} - {""}
+        about = frozenset({pool_mark(pool), *nodes})
+        evidence = tuple(f"nodeclaim {name}" for name in names[:_PER_POOL])
+        yield ClusterFault(finding, Link.NODE, about, evidence=evidence)
+
+
+def _is_true(given: Object, kind: str) -> bool:
+    return any(
+        at(condition, "type") == kind and at(condition, "status") == "True"
+        for condition in items(at(given, "status", "conditions"))
+    )
+
+
+def _message(given: Object, kind: str) -> str:
+    for condition in items(at(given, "status", "conditions")):
+        if at(condition, "type") == kind:
+            said = str(at(condition, "message") or at(condition, "reason") or "")
+            return said.rstrip(".")
+    return ""
+
+
+def scaled_object_faults(objects: ClusterObjects) -> Iterator[ClusterFault]:
+    """ScaledObjects of workloads for GPUs that KEDA cannot work with."""
+    for scaled in objects.of("ScaledObject"):
+        reason = _message(scaled, "Ready")
+        states = [
+            str(at(condition, "status"))
+            for condition in items(at(scaled, "status", "conditions"))
+            if at(condition, "type") == "Ready"
+        ]
+        if states != ["False"] or not _is_of_gpus(objects, scaled):
+            continue
+        called = f"{namespace_of(scaled)}/{name_of(scaled)}"
+        finding = rules.NOT_SCALED.finding(
+            ("scaledObjects", called),
+            f"KEDA cannot work with the ScaledObject {called}: {reason}.",
+            f"See kubectl describe scaledobject -n {namespace_of(scaled)} {name_of(scaled)}.",
+        )
+        yield ClusterFault(finding, Link.PODS, is_cause_only=True)
+
+
+def _is_of_gpus(objects: ClusterObjects, scaled: Object) -> bool:
+    target = at(scaled, "spec", "scaleTargetRef")
+    kind, name = str(at(target, "kind") or "Deployment"), at(target, "name")
+    for workload in objects.of(kind):
+        if name_of(workload) == name and namespace_of(workload) == namespace_of(scaled):
+            spec = at(workload, "spec", "template", "spec")
+            return isinstance(spec, dict) and bool(asked_of(spec))
+    return False
