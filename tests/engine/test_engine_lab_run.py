@@ -180,16 +180,23 @@ def test_a_run_leaves_no_lab_no_process_and_no_login(
     assert not Path(environment["PULUMI_HOME"], "credentials.json").exists()
 
 
-def test_a_chart_that_is_not_there_is_a_finding(
+def errors_of(report: dict[str, Any]) -> list[tuple[str, str]]:
+    return [
+        (finding["code"], finding["message"])
+        for finding in report["findings"]
+        if finding["severity"] == "error"
+    ]
+
+
+def test_a_chart_that_is_not_there_is_told_before_the_engine_runs(
     environment: dict[str, str], time_slicing: StackFile, tmp_path: Path
 ) -> None:
     file = stack(tmp_path, time_slicing, str(tmp_path / "no-chart"))
-    code, report, _ = lab_run(environment, command(file))
+    code, report, told = lab_run(environment, command(file))
 
     assert code == 1
-    assert [each["code"] for each in report["findings"]] == ["GPU951"]
-    assert report["findings"][0]["path"] == 'engine["Release gpushare-device-plugin-release"]'
-    assert f"{tmp_path}/no-chart" in report["findings"][0]["message"]
+    assert errors_of(report) == [("GPU472", f"{tmp_path}/no-chart is not there.")]
+    assert "pulumi up" not in told
 
 
 def test_a_program_that_makes_something_in_aws_is_not_run_by_the_engine(
@@ -200,11 +207,16 @@ def test_a_program_that_makes_something_in_aws_is_not_run_by_the_engine(
     shutil.copy(ROOT / "Pulumi.yaml", program)
     text = (ROOT / "__main__.py").read_text(encoding="utf-8")
     (program / "__main__.py").write_text(text + BUCKET, encoding="utf-8")
-    file = stack(tmp_path, time_slicing, "chart")
+    chart = tmp_path / "chart"
+    chart.mkdir()
+    (chart / "Chart.yaml").write_text(
+        "apiVersion: v2\nname: nvidia-device-plugin\nversion: 0.20.0\n", encoding="utf-8"
+    )
+    file = stack(tmp_path, time_slicing, str(chart))
     code, report, told = lab_run(environment, command(file, program=program))
 
     assert code == 1
-    assert [(each["code"], each["message"]) for each in report["findings"]] == [
+    assert errors_of(report) == [
         (
             "GPU952",
             "The program makes aws:s3/bucket:Bucket too, which is nothing in Kubernetes.",
