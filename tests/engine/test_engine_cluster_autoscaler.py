@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tests.engine.conftest import Edit, Project, StackFile
 
-STACK = "cluster-autoscaler"
+STACK = "scaled-by-cluster-autoscaler"
 SCALED: dict[str, Any] = {"scaledBy": "autoscaler", "nodes": {"min": 0, "desired": 0, "max": 5}}
 RELEASE = "Release gpushare-cluster-autoscaler-release"
 

@@ -35,7 +35,7 @@ def _pool(**more: object) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def running(project: Project) -> StackFile:
-    """A stack of three pools, which is up: one with pinned zones, one without, one reserved."""
+    """A stack that is up: a pool with pinned zones, without, reserved, and one that is scaled."""
     bought = {"capacityType": "reserved", "reservation": {"id": "cr-0123456789abcdef0"}}
     environment = {
         "cluster": {"name": "demo", "version": "1.35", "deletionProtection": False},
@@ -43,6 +43,7 @@ def running(project: Project) -> StackFile:
         "pools": {
             "gpu": _pool(zones=ZONES),
             "anywhere": _pool(),
+            "scaled": _pool(scaledBy="autoscaler"),
             "reserved": _pool(zones=ZONES[:1], instanceTypes=["g6.xlarge"], **bought),
         },
         "tags": {"team": "ml"},
@@ -86,9 +87,11 @@ def test_sizes_update_the_node_group_in_place(changes: Changes) -> None:
 
 
 def test_a_desired_size_that_an_autoscaler_decides_changes_nothing(changes: Changes) -> None:
-    nodes = {"min": 1, "desired": 2, "max": 2}
+    assert changes("pools.scaled.nodes", {"min": 1, "desired": 2, "max": 2}) == {}
 
-    assert changes("pools.gpu", _pool(zones=ZONES, scaledBy="autoscaler", nodes=nodes)) == {}
+
+def test_an_autoscaler_is_told_of_a_pool_in_place(changes: Changes) -> None:
+    assert changes("pools.gpu.scaledBy", "autoscaler") == {"NodeGroup gpushare-gpu": "update"}
 
 
 def test_node_repair_updates_the_node_group_in_place(changes: Changes) -> None:
