@@ -25,7 +25,7 @@ PACK = Path(__file__).parents[2] / "policies"
 CONFIG = {"aws:region": "us-west-2"}
 ADVISORY = {"all": "advisory"}
 _MADE_UP = re.compile(r"-[0-9a-f]{10}\b")
-"""The end of a name that a provider makes up."""
+"""The end of a name that a provider makes up, which a preview of the engine may not know yet."""
 
 # One of each kind of resource that the rules look at, as careless as its SDK allows.
 CARELESS = """\
@@ -124,7 +124,7 @@ def test_both_say_the_same_of_the_stacks_of_this_repository(
     project.init("judged", time_slicing)
 
     engines, ours = (
-        {(*others, _MADE_UP.sub("-...", text)) for *others, text in verdicts}
+        {(*others, _MADE_UP.sub("", text)) for *others, text in verdicts}
         for verdicts in (_engines(project, "judged", {}).violations, _ours(project, "judged", {}))
     )
     assert engines == ours

@@ -89,7 +89,7 @@ def ours(project: Project, recording: Recording, levels: StackFile) -> set[Verdi
 def told(verdicts: Iterable[Verdict]) -> set[Verdict]:
     """Verdicts without the ends of names that a provider makes up, as each one does by itself."""
     made_up = re.compile(r"-[0-9a-f]{10}\b")
-    return {(*others, made_up.sub("-...", text)) for *others, text in verdicts}  # type: ignore[misc]
+    return {(*others, made_up.sub("", text)) for *others, text in verdicts}  # type: ignore[misc]
 
 
 def recorded(project: Project, stack: str, *, known: bool) -> Recording:
