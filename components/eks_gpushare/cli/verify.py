@@ -54,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="dumps",
         metavar="FILE",
         action="append",
-        help="read what kubectl get -o json (or yaml) printed, in place of a cluster; may be given "
-        "several times, and - is standard input",
+        help="read what `kubectl get --output yaml` printed, or JSON of it, in place of a cluster; "
+        "may be given several times, and - is standard input",
     )
     parser.add_argument(
         "--aws",

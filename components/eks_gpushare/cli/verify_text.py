@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_FOLLOWING = 8
 _MOST_CAUSES = 20
 """Of several hundred nobody reads more, and the first are the worst."""
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_TIME = re.compile(r"[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}(\.[0-9]+)?Z")
 _FIRST_SENTENCE = re.compile(r"^(.+?[^.]\.) [A-Z].*$", re.DOTALL)
 _HEAD = ("pool", "nodes", "resource", "declared", "advertised", "used", "waiting")
 

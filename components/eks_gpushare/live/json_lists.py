@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LONGEST: Final = 1 << 26
 """Of one object: etcd takes one or two MB, and what does not end by here has an error in it."""
 _HEAD: Final = re.compile(
-    r'\s*\{(?:\s*"\w+"\s*:\s*(?:"[^"\\]*"|\{[^{}]*\})\s*,)*\s*"items"\s*:\s*\['
+    r'\s*\{(?:\s*"[A-Za-z]+"\s*:\s*(?:"[^"\\]*"|\{[^{}]*\})\s*,)*\s*"items"\s*:\s*\['
 )
 """How a list begins, as kubectl and API servers write it: nothing nested is before its items."""
 _BETWEEN: Final = re.compile(r"[\s,]*")
