@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.live.test_faults import codes, following, worse
 
 from eks_gpushare.lint.stack_side import read_stack
 from eks_gpushare.live.connection import ApiResponse
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from eks_gpushare.live.objects import ClusterObjects
-    from eks_gpushare.live.verdict import ClusterVerdict
 
 pytestmark = pytest.mark.slow
 
@@ -62,22 +62,6 @@ def seen(walk: Walk, client: Client) -> Callable[[], ClusterObjects]:
         return replace(objects, at=objects.at + timedelta(hours=1))
 
     return read
-
-
-def worse(verdict: ClusterVerdict) -> list[tuple[str, str]]:
-    return [
-        (cause.fault.finding.code, cause.fault.finding.message)
-        for cause in verdict.causes
-        if cause.fault.finding.severity != "info"
-    ]
-
-
-def codes(verdict: ClusterVerdict) -> list[str]:
-    return [code for code, _ in worse(verdict)]
-
-
-def following(verdict: ClusterVerdict) -> set[str]:
-    return {fault.finding.code for cause in verdict.causes for fault in cause.follows}
 
 
 NODE = "/api/v1/nodes/gpu-0"
