@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 from tests.live.test_faults import codes, following, worse
 
 from eks_gpushare.lint.stack_side import read_stack
@@ -248,3 +249,22 @@ def test_a_fault_is_named_alone_and_gone_when_it_is_undone(
     assert codes(found) == [broken.code], worse(found)
     assert following(found) >= broken.follows
     assert worse(verdict_of(seen(), declared)) == []
+
+
+def test_the_api_server_takes_its_cron_job_and_pod_security_its_pod(
+    walk: Walk, client: Client
+) -> None:
+    text = (ROOT / "examples" / "verify" / "cronjob.yaml").read_text(encoding="utf-8")
+    given = {each["kind"]: each for each in yaml.safe_load_all(text)}
+    for each in given.values():
+        client.apply(each)
+    spec = given["CronJob"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    path = "/api/v1/namespaces/gpushare-verify/pods"
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "tried"}, "spec": spec}
+    rooted = {**spec, "securityContext": {}}
+    assert walk is not None
+
+    answer = client.request("POST", path, query={"dryRun": "All"}, body=pod)
+    assert answer.warnings == ()
+    with pytest.raises(ApiError, match="violates PodSecurity"):
+        client.request("POST", path, query={"dryRun": "All"}, body={**pod, "spec": rooted})
