@@ -13,7 +13,7 @@ import pytest
 from eks_gpushare.lint import streaming
 from eks_gpushare.lint.declared import Declared
 from eks_gpushare.lint.dispatch import judged_files
-from eks_gpushare.lint.parts import Joined
+from eks_gpushare.lint.parts import Joined, Links
 from eks_gpushare.lint.streaming import Files, judged_in_parts
 from eks_gpushare.manifests.files import GivenFile, given_files
 
@@ -149,6 +149,28 @@ def test_what_is_joined_with_joined_is_so_too() -> None:
     joined.join("da")
 
     assert joined.groups() == [["a", "b", "c", "d"], ["e"], ["f"]]
+
+
+def parts_of(files: dict[str, str]) -> list[list[str]]:
+    links = Links()
+    for name, text in files.items():
+        links.look_at(GivenFile(name, text))
+    return links.parts({})
+
+
+def test_an_application_goes_with_the_kustomization_that_it_names() -> None:
+    """Wherever the top of the repository is in which the application means it."""
+    built, other = "clone/overlays/gpu/kustomization.yaml", "clone/base/kustomization.yaml"
+    files = {"app.yaml": APPLICATION % "overlays/gpu", built: "namespace: x\n", other: ""}
+
+    assert parts_of(files) == [["app.yaml", built], [other]]
+
+
+def test_a_configuration_of_terraform_goes_with_its_modules() -> None:
+    call = 'module "eks" {\n  source = "../modules/eks"\n}\n'
+    files = {"live/main.tf": call, "modules/eks/main.tf": "", "notes/a.yaml": f"a: |\n  {call}"}
+
+    assert parts_of(files) == [["live/main.tf", "modules/eks/main.tf"], ["notes/a.yaml"]]
 
 
 MEASURED = """

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from lint_corpus import found_in
 
+from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.manifests.files import GivenFile
+
 POD = """\
 apiVersion: v1
 kind: Pod
@@ -457,12 +460,31 @@ def test_jupyterhub_reads_what_it_is_told(key: str, option: str, wrong: bool) ->
     assert ("GPU1261" in codes(text)) == wrong
 
 
+@pytest.mark.parametrize(
+    ("written", "renamed"),
+    [
+        ("node_selector: {workload: gpu}", ["nodeSelector"]),
+        ("node_selector: {workload: gpu}, nodeSelector: {}", []),
+        ("resources: {limits: {nvidia.com/gpu: 1}}", []),
+    ],
+)
+def test_what_has_the_same_shape_under_its_name_is_renamed(
+    written: str, renamed: list[str]
+) -> None:
+    (report,) = lint_files([GivenFile("values.yaml", f"singleuser: {{{written}}}\n")])
+    (found,) = (each for each in report.found if each.finding.code == "GPU1261")
+
+    assert [edit.value for edit in found.edits] == renamed
+
+
 def test_names_of_notebooks_resources_are_known() -> None:
     text = HUB.replace("KEY", "extraResource").replace("OPTION", "tolerations")
+    old = text.replace("nvidia.com/gpu: 1", "alpha.kubernetes.io/nvidia-gpu: 1")
+    (report,) = lint_files([GivenFile("values.yaml", old)])
 
-    assert "GPU1204" in codes(
-        text.replace("nvidia.com/gpu: 1", "alpha.kubernetes.io/nvidia-gpu: 1")
-    )
+    (found,) = (each for each in report.found if each.finding.code == "GPU1204")
+    assert found.position is not None
+    assert found.position.line == 2
 
 
 EXPORTER = """\
@@ -591,6 +613,10 @@ def test_a_configuration_alone_says_what_pods_get(
 ) -> None:
     """No nodes are among the files; what there are of them, the one configuration is for."""
     assert codes(values, pod(limits=limits)) == wrong
+
+
+def test_a_key_that_is_null_is_no_configuration() -> None:
+    assert "GPU1204" in codes(shares() + "    other:\n", pod(limits="nvidia.com/gpu.shared: 1"))
 
 
 def test_several_configurations_leave_it_to_the_labels_of_nodes() -> None:
