@@ -281,10 +281,11 @@ def test_metrics_are_ones_that_are_there() -> None:
     assert "GPU1241" in codes(deployment("nvidia.com/mig-1g.5gb"), of_gpu)
     assert "GPU1241" not in codes(deployment(), of_gpu)
     found = found_in({"a.yaml": f"{deployment()}---\n{scaled('sum(vllm_num_requests_running)')}"})
-    assert [each.message for each in found if each.code == "GPU1242"] == [
+    (message,) = (each.message for each in found if each.code == "GPU1242")
+    assert message == (
         "The query of trigger 0 of the ScaledObject app is for vllm_num_requests_running, and "
         "vLLM's metric is vllm:num_requests_running."
-    ]
+    )
     assert "GPU1242" not in codes(deployment(), scaled('sum(my_vllm_queue{a="b"})'))
 
 
