@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.facts.index import names_of
 from eks_gpushare.findings.pages import subject_of
-from gpushare_policies.presets import PRESETS
+from gpushare_policies.presets import presets
 from gpushare_policies.registry import THEMES
 from gpushare_policies.rule import AnyRule, ResourcePolicy
 
@@ -49,11 +49,12 @@ def _theme(name: str) -> str:
 
 
 def _table(theme: str, rules: tuple[AnyRule, ...]) -> Iterator[str]:
-    yield f"| rule | what | {' | '.join(PRESETS)} | severity |"
+    of_presets = presets()
+    yield f"| rule | what | {' | '.join(of_presets)} | severity |"
     yield "|---|---|---|---|---|---|"
     for rule in rules:
         link = f"[{rule.name}]({_file(theme)}#{rule.name})"
-        levels = " | ".join(preset[rule.name] for preset in PRESETS.values())
+        levels = " | ".join(preset[rule.name] for preset in of_presets.values())
         yield f"| {link} | {rule.description} | {levels} | {_severity(rule)} |"
     yield ""
 

@@ -40,18 +40,18 @@ def _strict(rule: AnyRule) -> str:
     return _ADVISORY if rule is EXEMPTIONS_IN_FORCE else _MANDATORY  # which only lists
 
 
-PRESETS: Mapping[str, Mapping[str, str]] = {
-    name: {rule.name: level(rule) for rule in POLICIES}
-    for name, level in (
-        ("baseline", _baseline),
-        ("recommended", _recommended),
-        ("strict", _strict),
-    )
-}
-"""Level by rule. `baseline` fails for what is grave and what breaks, `recommended` as the rules
-themselves say, `strict` for everything."""
+def presets() -> Mapping[str, Mapping[str, str]]:
+    """Level by rule.
+
+    `baseline` fails for what is grave and what breaks, `recommended` as the rules themselves say,
+    `strict` for everything.
+    """
+    levels = (("baseline", _baseline), ("recommended", _recommended), ("strict", _strict))
+    return {name: {rule.name: level(rule) for rule in POLICIES} for name, level in levels}
 
 
 def files() -> Mapping[str, str]:
     """Each as the text of a file, by its name."""
-    return {f"{name}.json": f"{json.dumps(levels, indent=2)}\n" for name, levels in PRESETS.items()}
+    return {
+        f"{name}.json": f"{json.dumps(levels, indent=2)}\n" for name, levels in presets().items()
+    }

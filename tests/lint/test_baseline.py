@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.cli import main
-from eks_gpushare.lint.baseline import BaselineError, read_baseline
+from eks_gpushare.findings.finding import Finding
+from eks_gpushare.lint.baseline import Baseline, BaselineError, Looked, read_baseline
 from eks_gpushare.lint.finding_files import BASELINE
+from eks_gpushare.lint.report import FileReport, Placed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +38,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_one_command_makes_the_gate_green(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_command_makes_the_gate_green(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert main(["lint", "."]) == 2
     capsys.readouterr()
 
@@ -50,6 +54,8 @@ def test_one_command_makes_the_gate_green(capsys: pytest.CaptureFixture[str]) ->
     assert main(["lint", "-q", "a/x.yaml"]) == 0
     assert capsys.readouterr() == ("", "")
     assert main(["lint", "-q", "--no-config", "a/x.yaml"]) == 1
+    monkeypatch.chdir(folder / "a")
+    assert main(["lint", "-q", "x.yaml"]) == 0
 
 
 def test_a_baseline_of_another_name_is_no_finding_itself(
@@ -138,6 +144,7 @@ def test_it_is_sorted_with_an_entry_a_line(folder: Path) -> None:
 
     document: dict[str, Any] = json.loads(text)
     files = document["findings"]
+    assert text.startswith('{\n "version": 1,\n "findings": {\n  "a/x.yaml": {\n   "GPU1114 ')
     assert list(files) == ["a/x.yaml", "a/y.yaml", "broken.yaml", "z.yaml"]
     assert text.count("\n") == 5 + 3 * len(files)
     main(["lint", "--write-baseline", "."])
@@ -201,7 +208,7 @@ def test_notes_are_no_part_of_it_unless_they_fail(folder: Path) -> None:
             '{"version": 1, "findings": {"a": {"GPU1114": 0}}}',
             "a: 'GPU1114' is not a code with its place, and how often",
         ),
-        ('{"version": 1, "findings": {"a": ["GPU1114"]}}', "is not a code with its place"),
+        ('{"version": 1, "findings": {"a": "GPU1114"}}', "is not a code with its place"),
     ],
 )
 def test_one_that_cannot_be_used(
@@ -214,6 +221,35 @@ def test_one_that_cannot_be_used(
     assert says in str(error.value)
     assert main(["lint", "--baseline", "b.json", "z.yaml"]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_what_is_wrong_with_one_is_told_ten_times_at_most(folder: Path) -> None:
+    entries = {f"{number}": 1 for number in range(11)}
+    (folder / "b.json").write_text(json.dumps({"version": 1, "findings": {"a": entries}}))
+
+    with pytest.raises(BaselineError) as error:
+        read_baseline(folder / "b.json")
+    assert str(error.value).count("is not a code") == 10
+
+
+@pytest.mark.parametrize(
+    ("codes", "readable"),
+    [
+        (["GPU1000"], True),
+        (["GPU1000", "GPU1114"], True),
+        (["GPU1000", "GPU1000"], False),
+        (["GPU1114"], False),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_let_be_where_that_is_known(
+    codes: list[str], readable: bool
+) -> None:
+    found = tuple(Placed(Finding(each, "error", "", "", "", ""), None) for each in codes)
+    known = Baseline("", {"a.yaml": {"GPU1000": 1}})
+    report = FileReport("a.yaml", found=found, readable=False)
+
+    held = known.held([report], Looked(lambda _: True, lambda _: False))
+    assert [each.readable for each in held.reports] == [readable]
 
 
 def test_one_that_is_not_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -160,13 +160,19 @@ def test_more_documents_than_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said("a.yaml", text) == [NO_KIND]
 
 
-def test_more_keys_and_values_than_are_read_are_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("names", "which"),
+    [("a", "This file"), ("ab", "This file and 1 other"), ("abc", "This file and 2 others")],
+)
+def test_more_keys_and_values_than_are_read_are_told_once(
+    names: str, which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reading, "_MOST_ITEMS", 3)
-    reports = lint_files(GivenFile(f"{name}.yaml", "[a, b, c, d, e]") for name in "abc")
+    reports = lint_files(GivenFile(f"{name}.yaml", "[a, b, c, d, e]") for name in names)
 
     told = [each.message for report in reports for each in report.findings]
     (said_once,) = told
-    assert said_once.startswith("This file and 2 others cannot be read: files that may belong ")
+    assert said_once.startswith(f"{which} cannot be read: files that may belong ")
     assert not any(report.readable for report in reports)
 
 

@@ -22,7 +22,7 @@ from eks_gpushare.lint.finding_files import (
     found_configuration,
 )
 from eks_gpushare.lint.report import FileReport, Placed
-from eks_gpushare.lint.settings import Asked, LintSettings
+from eks_gpushare.lint.settings import Asked, LintSettings, common_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,6 +152,37 @@ def test_what_is_excluded_is_not_read_even_if_it_is_named(
     assert linted("--exclude", "**/x.yaml", "a/y.yaml", ".") == (0, {})
 
 
+def test_what_is_left_out_is_so_by_the_configuration_or_the_call(folder: Path) -> None:
+    (folder / NAME).write_text("exclude: [old]\n")
+    settings = LintSettings(Asked(exclude=("made",)))
+    files = ["-", "x.yaml", "old/x.yaml", "made/x.yaml", NAME]
+
+    left_out = [file for file in files if settings.leaves_out(file)]
+    assert left_out == ["old/x.yaml", "made/x.yaml", NAME]
+
+
+@pytest.mark.parametrize(
+    ("asked", "codes"),
+    [
+        (Asked(), ["GPU1114", "GPU1210"]),
+        (Asked(select=frozenset({"GPU1114"})), ["GPU1114"]),
+        (Asked(ignore=frozenset({"GPU1114"})), ["GPU1210"]),
+        (Asked(security=False), ["GPU1114"]),
+    ],
+)
+def test_what_the_command_line_looks_for(asked: Asked, codes: list[str]) -> None:
+    settings = LintSettings(asked)
+
+    assert [code for code in ("GPU1114", "GPU1210") if settings.looks_for(code)] == codes
+
+
+def test_the_folder_of_a_call_is_that_of_all_it_names(folder: Path) -> None:
+    (folder / "a" / "x.yaml").write_text("")
+
+    assert common_folder(["a/x.yaml", "a/b"]) == str(folder / "a")
+    assert common_folder(["-"]) == str(folder)
+
+
 def test_codes_are_left_out_by_path(
     folder: Path, linted: Callable[..., tuple[int, dict[str, list[str]]]]
 ) -> None:
@@ -234,6 +265,8 @@ def test_the_set_for_any_object_is_off_but_for_objects_about_gpus(
     assert linted("--set", "kubernetes", "x.yaml") == (0, {"x.yaml": ["GPU1193 warning"]})
     assert linted("--select", "GPU1193", "x.yaml") == (0, {"x.yaml": ["GPU1193 warning"]})
     assert linted("y.yaml") == (0, {"y.yaml": ["GPU1193 warning"]})
+    (folder / "z.yaml").write_text(f"{POD.replace('0.5', '1')}---\n{SERVICE}")
+    assert linted("z.yaml") == (0, {"z.yaml": []})
     (folder / NAME).write_text("sets: [kubernetes]\n")
     assert linted("x.yaml") == (0, {"x.yaml": ["GPU1193 warning"]})
 
@@ -244,6 +277,15 @@ def test_a_severity_does_not_make_more_of_what_is_not_known(folder: Path) -> Non
     told = rule_of("GPU1110").finding((), "It cannot be decided.", "Give more.", "info")
     report = FileReport("x.yaml", found=(Placed(told, None),))
     assert settings.choose(report).findings == (told,)
+
+
+def test_a_severity_makes_more_of_what_is_known(folder: Path) -> None:
+    (folder / NAME).write_text("severities: {GPU1110: error, GPU1009: error}\n")
+    told = [rule_of(code).finding((), "Wrong.", "Mend it.") for code in ("GPU1009", "GPU1110")]
+    report = FileReport("x.yaml", found=tuple(Placed(each, None) for each in told))
+
+    found = LintSettings().choose(report).findings
+    assert [each.severity for each in found] == ["error", "error"]
 
 
 def test_every_name_of_a_fact_means_its_codes_of_lint() -> None:

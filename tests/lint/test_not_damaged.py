@@ -102,6 +102,15 @@ def test_what_is_no_json_and_of_another_tool_is_a_note() -> None:
     assert report.readable
 
 
+@pytest.mark.parametrize(("in_folder", "code"), [(True, "GPU1001"), (False, "GPU1000")])
+def test_what_is_no_yaml_and_of_another_tool_is_a_note_of_a_folder(
+    in_folder: bool, code: str
+) -> None:
+    (report,) = lint_files([GivenFile("a.yaml", "- [a", in_folder=in_folder)])
+
+    assert [each.code for each in report.findings] == [code]
+
+
 def test_a_template_of_json_is_one() -> None:
     (report,) = lint_files([GivenFile("a.json", '{"kind": {{ .Values.kind }}}')])
 

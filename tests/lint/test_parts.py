@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -13,11 +14,13 @@ import pytest
 from eks_gpushare.lint import streaming
 from eks_gpushare.lint.declared import Declared
 from eks_gpushare.lint.dispatch import judged_files
-from eks_gpushare.lint.parts import Joined
+from eks_gpushare.lint.parts import Joined, Links
 from eks_gpushare.lint.streaming import Files, judged_in_parts
 from eks_gpushare.manifests.files import GivenFile, given_files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eks_gpushare.lint.report import FileReport
 
 POOL = """\
@@ -142,6 +145,79 @@ def test_a_name_that_one_other_file_has_joins_two_parts(tmp_path: Path) -> None:
     assert sizes == [1, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("declared", "together", "sizes"),
+    [
+        (Declared(), False, [1, 1]),
+        (Declared(), True, [2]),
+        (Declared(together=True), False, [2]),
+    ],
+)
+def test_files_may_be_declared_to_be_one_part(
+    declared: Declared, together: bool, sizes: list[int], tmp_path: Path
+) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pod.yaml").write_text(POD % "gpu")
+
+    parts = judged_in_parts(
+        Files([str(tmp_path)]),
+        declared,
+        lambda some, everywhere: judged_files(some, None, None, everywhere),
+        together=together,
+    )
+    assert [len(part.files) for part in parts] == sizes
+
+
+@pytest.fixture
+def piped(tmp_path: Path) -> Iterator[None]:
+    """Standard input is a text of four characters, which can be read once."""
+    (tmp_path / "piped").write_text("a: 0")
+    before, given = os.dup(0), os.open(tmp_path / "piped", os.O_RDONLY)
+    os.dup2(given, 0)
+    yield
+    os.dup2(before, 0)
+    for opened in (before, given):
+        os.close(opened)
+
+
+@pytest.mark.usefixtures("piped")
+@pytest.mark.parametrize(("most", "is_held"), [(8, True), (7, False)])
+def test_texts_are_held_up_to_a_size_and_read_anew_beyond(
+    most: int, is_held: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "_KEPT", most)
+    monkeypatch.chdir(tmp_path)
+    Path("x.yaml").write_text("a: 1")
+    files = Files(["-", "x.yaml"])
+    Path("x.yaml").write_text("a: 2")
+
+    assert files.bytes == 8
+    assert [file.text for file in files.read(["-", "x.yaml"])] == [
+        "a: 0",
+        "a: 1" if is_held else "a: 2",
+    ]
+
+
+@pytest.mark.parametrize(("most", "times"), [(1_000_000, 0), (10, 2)])
+def test_cycles_are_collected_after_so_much_text(
+    most: int, times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collected: list[None] = []
+    monkeypatch.setattr(streaming, "_COLLECTED", most)
+    monkeypatch.setattr("gc.collect", lambda: collected.append(None))
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pod.yaml").write_text(POD % "gpu")
+
+    judged_in_parts(
+        Files([str(tmp_path)]),
+        Declared(),
+        lambda some, everywhere: judged_files(some, None, None, everywhere),
+    )
+    assert len(collected) == times
+
+
 def test_what_is_joined_with_joined_is_so_too() -> None:
     joined = Joined("abcdef")
     joined.join("ab")
@@ -149,6 +225,28 @@ def test_what_is_joined_with_joined_is_so_too() -> None:
     joined.join("da")
 
     assert joined.groups() == [["a", "b", "c", "d"], ["e"], ["f"]]
+
+
+def parts_of(files: dict[str, str]) -> list[list[str]]:
+    links = Links()
+    for name, text in files.items():
+        links.look_at(GivenFile(name, text))
+    return links.parts({})
+
+
+def test_an_application_goes_with_the_kustomization_that_it_names() -> None:
+    """Wherever the top of the repository is in which the application means it."""
+    built, other = "clone/overlays/gpu/kustomization.yaml", "clone/base/kustomization.yaml"
+    files = {"app.yaml": APPLICATION % "overlays/gpu", built: "namespace: x\n", other: ""}
+
+    assert parts_of(files) == [["app.yaml", built], [other]]
+
+
+def test_a_configuration_of_terraform_goes_with_its_modules() -> None:
+    call = 'module "eks" {\n  source = "../modules/eks"\n}\n'
+    files = {"live/main.tf": call, "modules/eks/main.tf": "", "notes/a.yaml": f"a: |\n  {call}"}
+
+    assert parts_of(files) == [["live/main.tf", "modules/eks/main.tf"], ["notes/a.yaml"]]
 
 
 MEASURED = """

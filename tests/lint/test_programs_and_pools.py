@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from lint_corpus import found_in
+
+from eks_gpushare.inventory.inventory import Inventory
+from eks_gpushare.lint.dispatch import lint_files, read_files
+from eks_gpushare.manifests.checks.scaling import roll_outs
+from eks_gpushare.manifests.files import GivenFile
 
 POD = """\
 apiVersion: v1
@@ -231,10 +238,25 @@ TAKES_OVER = 'scaledobject.keda.sh/transfer-hpa-ownership: "true"'
         ((deployment(), scaled(), scaled(name="other")), True),
         ((deployment(), scaled(annotations=TAKES_OVER), hpa()), False),
         ((deployment("cpu"), scaled(), hpa()), False),
+        ((deployment(), scaled(), hpa().replace("name: app}", "name: other}")), False),
     ],
 )
 def test_one_autoscaler_scales_a_workload(texts: tuple[str, ...], wrong: bool) -> None:
     assert ("GPU1239" in codes("---\n".join(texts))) == wrong
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (scaled(name="main"), "The ScaledObject main and another both scale the Deployment app."),
+        (hpa(), "The ScaledObject main and the HorizontalPodAutoscaler app both scale "),
+    ],
+)
+def test_both_autoscalers_are_named_where_names_differ(other: str, said: str) -> None:
+    found = found_in({"a.yaml": "---\n".join((deployment(), scaled(name="main"), other))})
+
+    (message,) = (each.message for each in found if each.code == "GPU1239")
+    assert message.startswith(said)
 
 
 @pytest.mark.parametrize(
@@ -247,6 +269,7 @@ def test_one_autoscaler_scales_a_workload(texts: tuple[str, ...], wrong: bool) -
         (scaled(QUEUED, least=0), False),
         (scaled("", least=0, kind="cpu"), True),
         (scaled("", least=0, kind="kafka"), False),
+        (scaled("vllm:num_requests_waiting", least=0, kind="datadog"), False),
     ],
 )
 def test_something_wakes_what_is_at_zero(scaler: str, wrong: bool) -> None:
@@ -257,7 +280,12 @@ def test_metrics_are_ones_that_are_there() -> None:
     of_gpu = scaled('avg(DCGM_FI_DEV_GPU_UTIL{a="b"})')
     assert "GPU1241" in codes(deployment("nvidia.com/mig-1g.5gb"), of_gpu)
     assert "GPU1241" not in codes(deployment(), of_gpu)
-    assert "GPU1242" in codes(deployment(), scaled('sum(vllm_num_requests_running{a="b"})'))
+    found = found_in({"a.yaml": f"{deployment()}---\n{scaled('sum(vllm_num_requests_running)')}"})
+    (message,) = (each.message for each in found if each.code == "GPU1242")
+    assert message == (
+        "The query of trigger 0 of the ScaledObject app is for vllm_num_requests_running, and "
+        "vLLM's metric is vllm:num_requests_running."
+    )
     assert "GPU1242" not in codes(deployment(), scaled('sum(my_vllm_queue{a="b"})'))
 
 
@@ -285,6 +313,7 @@ def nodes(most: int, instance_type: str = "g5.xlarge") -> str:
         (4, 4, "rollingUpdate: {maxUnavailable: 0}", True),
         (3, 3, "rollingUpdate: {maxSurge: 100%, maxUnavailable: 0}", True),
         (1, 2, "", False),  # which never fitted
+        (1, 1, "rollingUpdate: {maxUnavailable: some}", False),  # which the API refuses
     ],
 )
 def test_a_roll_out_has_a_gpu_to_begin_with(
@@ -296,6 +325,18 @@ def test_a_roll_out_has_a_gpu_to_begin_with(
     found = codes(nodes(most), deployment(replicas=replicas, strategy=strategy))
 
     assert ("GPU1243" in found) == wrong
+
+
+def test_how_a_deployment_rolls_out_is_not_known_without_its_document() -> None:
+    texts = nodes(1), deployment()
+    whole = read_files([GivenFile(f"{n}.yaml", text) for n, text in enumerate(texts)]).items
+    apart = [replace(each, source=replace(each.source, document=None)) for each in whole]
+
+    assert [len(list(roll_outs.look(Inventory(items)))) for items in (whole, apart)] == [1, 0]
+
+
+def test_nodes_of_an_unknown_type_may_have_room() -> None:
+    assert "GPU1243" not in codes(nodes(1, "g99.xlarge"), deployment())
 
 
 POOL = """\
@@ -457,12 +498,31 @@ def test_jupyterhub_reads_what_it_is_told(key: str, option: str, wrong: bool) ->
     assert ("GPU1261" in codes(text)) == wrong
 
 
+@pytest.mark.parametrize(
+    ("written", "renamed"),
+    [
+        ("node_selector: {workload: gpu}", ["nodeSelector"]),
+        ("node_selector: {workload: gpu}, nodeSelector: {}", []),
+        ("resources: {limits: {nvidia.com/gpu: 1}}", []),
+    ],
+)
+def test_what_has_the_same_shape_under_its_name_is_renamed(
+    written: str, renamed: list[str]
+) -> None:
+    (report,) = lint_files([GivenFile("values.yaml", f"singleuser: {{{written}}}\n")])
+    (found,) = (each for each in report.found if each.finding.code == "GPU1261")
+
+    assert [edit.value for edit in found.edits] == renamed
+
+
 def test_names_of_notebooks_resources_are_known() -> None:
     text = HUB.replace("KEY", "extraResource").replace("OPTION", "tolerations")
+    old = text.replace("nvidia.com/gpu: 1", "alpha.kubernetes.io/nvidia-gpu: 1")
+    (report,) = lint_files([GivenFile("values.yaml", old)])
 
-    assert "GPU1204" in codes(
-        text.replace("nvidia.com/gpu: 1", "alpha.kubernetes.io/nvidia-gpu: 1")
-    )
+    (found,) = (each for each in report.found if each.finding.code == "GPU1204")
+    assert found.position is not None
+    assert found.position.line == 2
 
 
 EXPORTER = """\
@@ -591,6 +651,10 @@ def test_a_configuration_alone_says_what_pods_get(
 ) -> None:
     """No nodes are among the files; what there are of them, the one configuration is for."""
     assert codes(values, pod(limits=limits)) == wrong
+
+
+def test_a_key_that_is_null_is_no_configuration() -> None:
+    assert "GPU1204" in codes(shares() + "    other:\n", pod(limits="nvidia.com/gpu.shared: 1"))
 
 
 def test_several_configurations_leave_it_to_the_labels_of_nodes() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -11,6 +11,9 @@ import yaml
 from eks_gpushare.program.policies.analyzer import run_pack
 from eks_gpushare.program.recording import STACK_TYPE, Recording, Resource
 from gpushare_policies import POLICIES
+
+if TYPE_CHECKING:
+    from eks_gpushare.program.policies.analyzer import Violation
 
 pytestmark = pytest.mark.sdk_internals
 
@@ -29,8 +32,8 @@ def _resource(given: dict[str, Any], name: str, stack: str) -> Resource:
     return Resource(urn, token, name, inputs=props, outputs=props)
 
 
-def _said(given: dict[str, Any]) -> list[tuple[str, str]]:
-    """Policies with the levels at which they say something of a stack of these."""
+def _found(given: dict[str, Any]) -> list[Violation]:
+    """What policies say of a stack of these."""
     stack = given.get("stack", "dev")
     called = f"p-{stack}"
     root = Resource(
@@ -40,8 +43,12 @@ def _said(given: dict[str, Any]) -> list[tuple[str, str]]:
         _resource(one, str(number), stack)
         for number, one in enumerate((*given.get("also", ()), given))
     ]
-    found = run_pack(POLICIES, Recording("p", stack, resources=[root, *resources]))
-    return [(each.policy, each.level) for each in found]
+    return run_pack(POLICIES, Recording("p", stack, resources=[root, *resources]))
+
+
+def _said(given: dict[str, Any]) -> list[tuple[str, str]]:
+    """Policies with the levels at which they say something of it."""
+    return [(each.policy, each.level) for each in _found(given)]
 
 
 def _named(side: str) -> list[Any]:
@@ -55,6 +62,21 @@ def _named(side: str) -> list[Any]:
 @pytest.mark.parametrize(("rule", "given"), _named("wrong"))
 def test_a_way_around_a_rule_is_seen(rule: str, given: dict[str, Any]) -> None:
     assert rule in {policy for policy, _ in _said(given)}
+
+
+@pytest.mark.parametrize(
+    ("name", "makes"),
+    [
+        ("cloud control", "0 makes AWS::EKS::Nodegroup by Cloud Control,"),
+        ("template elsewhere", "0 may make clusters and nodes by the template of a"),
+    ],
+)
+def test_what_is_made_out_of_sight_is_named_where_it_is_known(name: str, makes: str) -> None:
+    rule = "clusters-made-in-sight"
+    found = _found(CASES[rule]["wrong"][name])
+
+    (message,) = (each.message for each in found if each.policy == rule)
+    assert message.startswith(makes)
 
 
 @pytest.mark.parametrize(("rule", "given"), _named("right"))

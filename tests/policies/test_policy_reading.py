@@ -31,6 +31,7 @@ from gpushare_policies.reading.objects import (
 from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import count, items, plain, text
+from gpushare_policies.reading.pod_shapes import pods_in
 from gpushare_policies.rule import Unjudged
 from gpushare_policies.tokens import (
     AWS_CLUSTER,
@@ -449,6 +450,28 @@ def test_templates_are_found_in_kinds_of_others(group: str, spec: Any, paths: An
     found = pod_templates(KubernetesObject(Kind(group, "Own"), "v1", {"spec": spec}))
 
     assert [each.path for each in found] == [("spec", *path) for path in paths]
+
+
+@pytest.mark.parametrize(
+    ("value", "paths"),
+    [
+        ({"driver": {"image": "app:1", "env": []}}, [("driver",)]),
+        ({"driver": {"image": "app:1"}}, []),
+        ({"driver": {"env": []}}, []),
+        ({"driver": {"repository": "nvcr.io/nvidia", "image": "driver", "env": []}}, []),
+        ({"driver": {"securityContext": {"privileged": True}}}, [("driver",)]),
+        ({"driver": {"securityContext": {"runAsUser": 0}}}, []),
+        ({"containers": [{"port": 1}]}, []),
+        ({"containers": [{"image": "app:1"}]}, [()]),
+        (
+            {"spec": {"hostNetwork": True, "steps": [{"container": {"image": "app:1"}}]}},
+            [(), ("spec", "steps", 0)],
+        ),
+        ({"spec": {"script": {"image": "a"}, "sidecars": [{"image": "a", "env": []}]}}, [()]),
+    ],
+)
+def test_pods_are_known_by_their_shape(value: Any, paths: Any) -> None:
+    assert [each.path for each in pods_in(value)] == paths
 
 
 @pytest.mark.parametrize(

@@ -46,20 +46,12 @@ class Gone(NamedTuple):
     """How often less."""
 
 
-def _is_for_any(code: str) -> bool:  # noqa: ARG001
-    return True
-
-
-def _is_no_file(file: Path) -> bool:  # noqa: ARG001
-    return False
-
-
 class Looked(NamedTuple):
-    """What a call looked for and where, as far as that is not everything everywhere."""
+    """What a call looked for and where."""
 
-    for_code: Callable[[str], bool] = _is_for_any
+    for_code: Callable[[str], bool]
     """Whether it looked for a code."""
-    left_out: Callable[[Path], bool] = _is_no_file
+    left_out: Callable[[Path], bool]
     """Whether it leaves a file out."""
 
 
@@ -78,7 +70,7 @@ class Baseline(NamedTuple):
     entries: Mapping[str, Mapping[str, int]]
     """How often each is known, by its file and by code, object and place."""
 
-    def held(self, reports: Sequence[FileReport], asked: Looked | None = None) -> HeldAgainst:
+    def held(self, reports: Sequence[FileReport], asked: Looked) -> HeldAgainst:
         """What is new in files, what is known, and what is gone.
 
         What a finding follows from may stand in another file. So entries are only told as gone
@@ -86,7 +78,7 @@ class Baseline(NamedTuple):
 
         Args:
             reports: The files that were looked at, with findings that know their identity.
-            asked: What was not looked for. Default: everything was.
+            asked: What was looked for, and where.
         """
         found: list[FileReport] = []
         left = {path: Counter(entries) for path, entries in self.entries.items()}
@@ -100,7 +92,6 @@ class Baseline(NamedTuple):
                 here[entry] -= is_known
                 (known if is_known else new).append(placed)
             found.append(_with(report, new, known))
-        asked = asked or Looked()
         gone = [
             Gone(path, entry, count)
             for path, entries in left.items()
@@ -121,7 +112,7 @@ class Baseline(NamedTuple):
         """The path of a file as the baseline has it."""
         return file if file == STDIN else below(file, self.folder)
 
-    def renewed(self, reports: Sequence[FileReport], asked: Looked | None = None) -> Baseline:
+    def renewed(self, reports: Sequence[FileReport], asked: Looked) -> Baseline:
         """The same with what is found now, and without what is gone.
 
         Notes are not taken in, since they fail nothing, unless somebody wants them to. Where not
@@ -129,9 +120,8 @@ class Baseline(NamedTuple):
 
         Args:
             reports: The files that were looked at.
-            asked: What was not looked for. Default: everything was.
+            asked: What was looked for, and where.
         """
-        asked = asked or Looked()
         made: dict[str, Counter[str]] = {}
         for report in reports:
             least: Severity = "info" if report.fails_on == "info" else "warning"
@@ -161,7 +151,7 @@ class Baseline(NamedTuple):
             path: dict(sorted(entries.items())) for path, entries in sorted(self.entries.items())
         }
         document = {"version": _VERSION, "findings": files}
-        return json.dumps(document, indent=1, ensure_ascii=True) + "\n"
+        return json.dumps(document, indent=1) + "\n"
 
 
 def _with(report: FileReport, new: list[Placed], known: list[Placed]) -> FileReport:
@@ -194,7 +184,7 @@ def read_baseline(file: Path) -> Baseline:
         why = reason(error) if isinstance(error, OSError) else "it is no UTF-8"
         raise BaselineError(f"{file}: {why}; --write-baseline makes one") from None
     if (found := _CONFLICT.search(text)) is not None:
-        line = text.count("\n", 0, found.start()) + 1
+        line = text[: found.start()].count("\n") + 1
         why = "a merge has left a conflict; take either side, and run --write-baseline"
         raise BaselineError(f"{file}:{line}: {why}")
     try:

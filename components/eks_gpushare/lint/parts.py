@@ -51,7 +51,7 @@ class Links:
         self._folders.setdefault(posixpath.dirname(path), []).append(path)
         if may_be_kustomization(path, file.text):
             self._kustomizations.append(path)
-            documents = read_texts(file.text, file.name).documents[:1]
+            documents = read_texts(file.text, file.name).documents
             self._named[path] = [each for one in documents for each in _paths(path, one.value)]
         if folders := list(folders_of_applications(file)):
             self._of_applications[path] = folders
@@ -81,8 +81,8 @@ class Links:
                 joined.join((files[0], posixpath.join(chart, CHART)))
         for file, named in self._named.items():
             for path in named:
-                inside = [path] if path in self._files else self._folders.get(path, ())[:1]
-                joined.join((file, *inside))
+                inside = path if path in self._files else self._folders.get(path, [path])[0]
+                joined.join((file, inside))
         beside: dict[str, str] = {}
         for file, named in self._read_beside.items():
             for path in named:
@@ -162,7 +162,7 @@ def _paths(kustomization: str, value: Any) -> Iterator[str]:
 
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
-        if value and len(value) <= _LONGEST:
+        if len(value) <= _LONGEST:
             yield value
     elif isinstance(value, dict):
         for inner in value.values():

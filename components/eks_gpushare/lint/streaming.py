@@ -126,7 +126,7 @@ def judged_in_parts(
         if read > _COLLECTED:
             read = 0
             gc.collect()
-    return _again(files, parts, judge) if len(parts) > 1 else parts
+    return _again(files, parts, judge)
 
 
 def _judged(

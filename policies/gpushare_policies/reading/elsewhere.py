@@ -196,7 +196,7 @@ def _native_type(token: str) -> str:
     _, _, rest = token.partition(":")
     module, _, kind = rest.partition(":")
     service = next((name for name in _SERVICES if name.lower() == module), module.upper())
-    return f"AWS::{service}::{kind.rpartition(':')[2] or kind}"
+    return f"AWS::{service}::{kind}"
 
 
 _SERVICES = ("AutoScaling", "CloudFormation", "ServiceCatalog", "Batch")
@@ -239,7 +239,7 @@ def _known(given: Any) -> Any:
         return [_known(item) for item in given]
     if not isinstance(given, dict):
         return given
-    if len(given) == 1 and (key := next(iter(given))) and _is_function(text(key)):
+    if len(given) == 1 and _is_function(text(next(iter(given)))):
         return UNKNOWN
     return {key: _known(item) for key, item in given.items()}
 

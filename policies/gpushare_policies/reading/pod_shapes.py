@@ -116,10 +116,8 @@ def _is_container_list(given: Any) -> bool:
     )
 
 
-def _is_container(given: Any) -> bool:
+def _is_container(given: Mapping[str, Any]) -> bool:
     """Whether a mapping is a container by itself, as the driver of a Spark application is."""
-    if not isinstance(given, dict):
-        return False
     context = given.get("securityContext")
     if isinstance(context, dict) and any(key in context for key in _CONTAINER_ALONE):
         return True

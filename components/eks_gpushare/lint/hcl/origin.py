@@ -57,7 +57,7 @@ class HclOrigin:
             found = place if at is None else at(inner.line, inner.column)
             return Position(found.line, found.column)
 
-        read = read_texts(str(value), file, place=position, editable=False)
+        read = read_texts(str(value), file, place=position)
         documents = tuple(replace(document, build=self.build) for document in read.documents)
         return read._replace(documents=documents)
 

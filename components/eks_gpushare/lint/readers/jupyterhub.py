@@ -14,14 +14,13 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.lint.readers.pod_parts import PodPartsReader
 from eks_gpushare.lint.rules.jupyterhub import UNREAD
-from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.readers.values import mappings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.findings.finding import FieldPath
-    from eks_gpushare.manifests.document import Document
+    from eks_gpushare.manifests.document import Document, Read
 
 _OF_CHART: Final = {
     "resources": "extraResource",
@@ -76,7 +75,7 @@ class JupyterHubReader:
             problems += _unread(source, path, override, _OF_SPAWNER)
             asked.append(((*path, "extra_resource_limits"), at(override, "extra_resource_limits")))
         made = [_notebook(source, path, limits) for path, limits in asked if pairs(limits)]
-        parts = _PARTS.read(document) if _PARTS.matches(document) else Read()
+        parts = _PARTS.read(document)
         return parts._replace(
             items=[*parts.items, *made], judgements=[*parts.judgements, *problems]
         )

@@ -58,7 +58,7 @@ def scalers(inventory: Inventory) -> Iterator[Judgement]:
         asking = list(gpu_workloads(inventory, cluster))
         said: dict[int, Pointer] = {}
         for pointer in inventory.of(Pointer, cluster):
-            if pointer.kind not in SCALERS or pointer.spec is UNKNOWN:
+            if pointer.kind not in SCALERS:
                 continue
             for workload, requests in asking:
                 if not _scales(pointer, workload):
@@ -146,8 +146,6 @@ def _metrics(pointer: Pointer, requests: Sequence[Request]) -> Iterator[Problem]
 
 def _goes_to_zero(pointer: Pointer) -> bool:
     least, idle = (at(pointer.spec, key) for key in ("minReplicaCount", "idleReplicaCount"))
-    if UNKNOWN in (least, idle) or pointer.kind != "ScaledObject":
-        return False
     return text(least if idle is None else idle) in ("", "0")
 
 
@@ -224,7 +222,7 @@ def _of(given: Any, replicas: int, rounded: Any) -> int | None:
     value = str(text(_SURGE if given is None else given))
     percent = value.endswith("%")
     digits = value.removesuffix("%")
-    if not (digits.isascii() and digits.isdecimal()):
+    if not digits.isdecimal():
         return None
     return int(rounded(int(digits) * replicas / 100)) if percent else int(digits)
 

@@ -60,7 +60,7 @@ def subcharts(files: Iterable[GivenFile]) -> dict[str, tuple[Subchart, ...]]:
     """The subcharts of each chart among some files, by its folder."""
     found: dict[str, tuple[Subchart, ...]] = {}
     for file in files:
-        if posixpath.basename(file.name) not in _NAMES or "dependencies" not in file.text:
+        if posixpath.basename(file.name) not in _NAMES:
             continue
         for document in read_texts(file.text, file.name).documents:
             listed = tuple(_listed(document))

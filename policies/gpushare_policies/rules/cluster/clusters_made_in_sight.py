@@ -42,7 +42,7 @@ class _Makers(Mapping[str, "Check"]):
     """The check, by every type that may make something elsewhere."""
 
     def __getitem__(self, token: str) -> Check:
-        if token in TOKENS or may_make(token):
+        if may_make(token):
             return _look
         raise KeyError(token)
 
