@@ -329,8 +329,9 @@ def test_a_roll_out_has_a_gpu_to_begin_with(
 
 def test_how_a_deployment_rolls_out_is_not_known_without_its_document() -> None:
     texts = nodes(1), deployment()
-    whole = read_files([GivenFile(f"{n}.yaml", text) for n, text in enumerate(texts)]).items
-    apart = [replace(each, source=replace(each.source, document=None)) for each in whole]
+    read = read_files([GivenFile(f"{n}.yaml", text) for n, text in enumerate(texts)])
+    whole = tuple(read.items)
+    apart = tuple(replace(each, source=replace(each.source, document=None)) for each in whole)
 
     assert [len(list(roll_outs.look(Inventory(items)))) for items in (whole, apart)] == [1, 0]
 

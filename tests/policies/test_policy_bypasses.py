@@ -13,7 +13,7 @@ from eks_gpushare.program.recording import STACK_TYPE, Recording, Resource
 from gpushare_policies import POLICIES
 
 if TYPE_CHECKING:
-    from eks_gpushare.program.policies.analyzer import Violation
+    from eks_gpushare.program.policies.violations import Violation
 
 pytestmark = pytest.mark.sdk_internals
 

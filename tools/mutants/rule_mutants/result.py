@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 NOT_TRIED: tuple[str, ...] = (
-    "components/eks_gpushare/inventory/shared_names.py",
     "components/eks_gpushare/lint/alternatives.py",
-    "components/eks_gpushare/lint/baseline.py",
     "components/eks_gpushare/lint/hcl/blocks.py",
     "components/eks_gpushare/lint/hcl/evaluating.py",
     "components/eks_gpushare/lint/hcl/folders.py",
@@ -15,28 +13,14 @@ NOT_TRIED: tuple[str, ...] = (
     "components/eks_gpushare/lint/hcl/function_texts.py",
     "components/eks_gpushare/lint/hcl/functions.py",
     "components/eks_gpushare/lint/hcl/modules.py",
-    "components/eks_gpushare/lint/hcl/origin.py",
     "components/eks_gpushare/lint/hcl/registry_modules.py",
     "components/eks_gpushare/lint/hcl/syntax.py",
     "components/eks_gpushare/lint/hcl/templates.py",
-    "components/eks_gpushare/lint/identity.py",
-    "components/eks_gpushare/lint/judging.py",
-    "components/eks_gpushare/lint/parts.py",
-    "components/eks_gpushare/lint/readers/jupyterhub.py",
     "components/eks_gpushare/lint/reading.py",
     "components/eks_gpushare/lint/rendered_charts.py",
-    "components/eks_gpushare/lint/settings.py",
-    "components/eks_gpushare/lint/streaming.py",
     "components/eks_gpushare/lint/terraform_roots.py",
-    "components/eks_gpushare/lint/unread.py",
     "components/eks_gpushare/manifests/checks/admission.py",
     "components/eks_gpushare/manifests/checks/room_of_pools.py",
-    "components/eks_gpushare/manifests/checks/scaling.py",
-    "components/eks_gpushare/manifests/readers/subcharts.py",
-    "policies/gpushare_policies/presets.py",
-    "policies/gpushare_policies/reading/elsewhere.py",
-    "policies/gpushare_policies/reading/pod_shapes.py",
-    "policies/gpushare_policies/rules/cluster/clusters_made_in_sight.py",
 )
 """Modules that nobody has tried yet."""
 
