@@ -47,6 +47,7 @@ _UNDERSCORE: Final = re.compile(
     r"|e2e_request_latency_seconds[A-Za-z0-9_]*|request_[A-Za-z0-9_]+))"
 )
 _RESOURCES: Final = ("cpu", "memory")
+_DIGITS: Final = re.compile("[0-9]+")
 _SURGE: Final = "25%"
 """What a Deployment has of both where nobody says."""
 
@@ -222,7 +223,7 @@ def _of(given: Any, replicas: int, rounded: Any) -> int | None:
     value = str(text(_SURGE if given is None else given))
     percent = value.endswith("%")
     digits = value.removesuffix("%")
-    if not digits.isdecimal():
+    if not _DIGITS.fullmatch(digits):
         return None
     return int(rounded(int(digits) * replicas / 100)) if percent else int(digits)
 
