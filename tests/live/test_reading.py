@@ -649,6 +649,15 @@ def test_a_pod_without_a_token_is_told(
     assert "automountServiceAccountToken: true" in err
 
 
+AS_A_TERMINAL_HAS_IT = """\
+import runpy, signal
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("eks_gpushare", run_name="__main__")
+"""
+"""The command, also where these tests run by nohup or behind others, which ignores signals."""
+
+
 @NEEDS_KUBECTL
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_kubectl_ends_with_it_however_it_is_ended(
@@ -667,7 +676,7 @@ def test_kubectl_ends_with_it_however_it_is_ended(
     words = ["verify", "--kubeconfig", config, "--context", "away", "--wait", "60"]
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     with subprocess.Popen(
-        [sys.executable, "-m", "eks_gpushare", *words],
+        [sys.executable, "-c", AS_A_TERMINAL_HAS_IT, *words],
         env={**os.environ, "PATH": path, "TMPDIR": str(tmp_path)},
         stderr=subprocess.PIPE,
         text=True,
