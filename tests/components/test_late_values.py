@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from datetime import date
 from enum import Enum
@@ -41,6 +42,7 @@ CLUSTER: dict[str, Any] = {
 KARPENTER: dict[str, Any] = {**POOL, "pool": "gpu", "version": "1.35", "nodes": {"max": 2}}
 KEY = "arn:aws:kms:us-west-2:111122223333:key/0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f"
 ROLE = "arn:aws:iam::111122223333:role/Platform"
+NUMBERS = itertools.count()
 
 
 @pytest.fixture(autouse=True)
@@ -55,12 +57,12 @@ def event_loop_of_outputs() -> Iterator[None]:
 
 def late(value: object, *, known: bool = True) -> pulumi.Output[Any]:
     """An output as of another resource: in a preview it may be unknown."""
-    future: Any = pulumi.Output.from_input(value)
     if known:
         return pulumi.Output.from_input(value)
     from pulumi_aws.ssm import Parameter
 
-    made = Parameter(f"late-{id(future)}", type="String", value="x")
+    # A number of its own: the id of an object is another's as soon as it is gone.
+    made = Parameter(f"late-{next(NUMBERS)}", type="String", value="x")
     output: pulumi.Output[Any] = made.arn.apply(lambda _: value)
     return output
 
