@@ -84,6 +84,11 @@ BROKEN = [
     ("apps/v1", "apps/v1beta1", "GPU1007"),
     ('{name: WORKERS, value: "4"}', "{name: NVIDIA_VISIBLE_DEVICES, value: all}", "GPU1009"),
     ('{name: WORKERS, value: "4"}', '{name: NVIDIA_VISIBLE_DEVICES, value: "0"}', "GPU1009"),
+    (
+        '{name: WORKERS, value: "4"}',
+        "{name: NVIDIA_VISIBLE_DEVICES, valueFrom: {secretKeyRef: {name: hub, key: gpus}}}",
+        "GPU1009",
+    ),
     ("replicas: 2", "replicas: 2\n  replicas: 3", "GPU1002"),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,7 @@ from inventory_of import (
 
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.inventory.inventory import Inventory
+from eks_gpushare.inventory.items import SecretKeys
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.checks import gpu_names, room, thin_shares
@@ -331,6 +333,44 @@ def test_devices_by_hand_are_found(spec: Any) -> None:
 )
 def test_programs_that_may_see_all_are_not(spec: Any) -> None:
     assert looked(checks.devices_are_given, pod(spec)) == []
+
+
+HIDDEN = "The Deployment app takes NVIDIA_VISIBLE_DEVICES out of a Secret."
+BY_KEY = {"secretKeyRef": {"name": "hub", "key": "gpus"}}
+WITH_ALL = [{"configMapRef": {"name": "a"}}, {"prefix": "NVIDIA_", "secretRef": {"name": "hub"}}]
+
+
+def secret(keys: Any, name: str = "hub", namespace: str = "gpu") -> SecretKeys:
+    return SecretKeys(source=pod({}).source, name=name, namespace=namespace, keys=keys)
+
+
+def test_devices_out_of_a_secret_are_found() -> None:
+    """Its value is not to be read, and a variable that names no device needs no hiding."""
+    by_key = container(env=[{"name": "NVIDIA_VISIBLE_DEVICES", "valueFrom": BY_KEY}])
+    (found,) = looked(checks.devices_are_given, pod(by_key))
+    assert (found.message, found.path[-3:]) == (HIDDEN, ("env", 0, "valueFrom"))
+
+    with_all = replace(pod(container(envFrom=WITH_ALL)), namespace="gpu")
+    given = secret(frozenset(("TOKEN", "VISIBLE_DEVICES")))
+    (found,) = looked(checks.devices_are_given, with_all, given)
+    assert (found.message, found.path[-2:]) == (HIDDEN, ("envFrom", 1))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        secret(frozenset(("TOKEN",))),
+        secret(frozenset(("NVIDIA_VISIBLE_DEVICES",))),
+        secret(UNKNOWN),
+        secret(frozenset(("VISIBLE_DEVICES",)), name="other"),
+        secret(frozenset(("VISIBLE_DEVICES",)), namespace="other"),
+    ],
+)
+def test_secrets_of_other_things_are_not(given: SecretKeys) -> None:
+    with_all = replace(pod(container(envFrom=WITH_ALL)), namespace="gpu")
+    other = container(env=[{"name": "TOKEN", "valueFrom": BY_KEY}])
+
+    assert looked(checks.devices_are_given, with_all, pod(other), given) == []
 
 
 # Names of GPUs.

@@ -179,7 +179,7 @@ def test_an_object_has_the_keys_of_kubernetes() -> None:
         "apiVersion": "apps/v1",
         "kind": "Deployment",
     }
-    assert object_of("kubernetes_secret", {}) is object_of("aws_instance", {}) is None
+    assert object_of("kubernetes_config", {}) is object_of("aws_instance", {}) is None
 
 
 @pytest.mark.parametrize("block", [[{"id": UNKNOWN}], [{"id": ""}], [{"name": UNKNOWN}], UNKNOWN])

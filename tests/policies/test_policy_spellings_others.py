@@ -95,6 +95,9 @@ def _stack(*more: Made, document: str = "", values: dict[str, Any] | None = None
     ]
 
 
+HUB = {"name": "hub"}
+
+
 def _object(api: str, kind: str, spec: dict[str, Any], namespace: str = "ml") -> Made:
     body = {"metadata": {"name": "one", "namespace": namespace}, "spec": spec}
     return Made(f"kubernetes:{api}:{kind}", "one", body)
@@ -212,6 +215,14 @@ def _variable(value: str, image: str = "nvcr.io/nvidia/pytorch:25.09-py3") -> Ma
     return _object("core/v1", "Pod", pod)
 
 
+def _hidden(key: str) -> list[Made]:
+    """Pods that take all variables of a Secret."""
+    main = {"name": "main", "image": "registry.example/app:1", "envFrom": [{"secretRef": HUB}]}
+    secret = {"metadata": {**HUB, "namespace": "ml"}, "stringData": {key: "all"}}
+    pod = _object("core/v1", "Pod", {"containers": [main]})
+    return _stack(pod, Made("kubernetes:core/v1:Secret", "hub", secret))
+
+
 _PROVIDER = "arn:aws:iam::111122223333:oidc-provider/oidc.eks.us-west-2.amazonaws.com/id/0"
 _ID = "oidc.eks.us-west-2.amazonaws.com/id/0"
 
@@ -280,6 +291,11 @@ PAIRS: dict[str, tuple[str, list[Made], list[Made]]] = {
         "visible-devices-leak-closed",
         _stack(_variable("all")),
         _stack(_variable("void")),
+    ),
+    "the variable out of a Secret": (
+        "visible-devices-leak-closed",
+        _hidden("NVIDIA_VISIBLE_DEVICES"),
+        _hidden("TOKEN"),
     ),
     "the variable of a program for nodes": (
         "visible-devices-leak-closed",

@@ -161,6 +161,14 @@ class ConfigMap(Namespaced):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecretKeys(Namespaced):
+    """A Secret, of which no value is kept."""
+
+    keys: Maybe[frozenset[str]] = frozenset()
+    """Of `data` and `stringData`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Workload(Namespaced):
     """A pod, or something that makes pods from a template."""
 
@@ -221,6 +229,7 @@ Item: TypeAlias = (
     | Overlay
     | Release
     | ConfigMap
+    | SecretKeys
     | Workload
     | Quota
     | Namespace

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "config_map": ("v1", "ConfigMap"),
+    "secret": ("v1", "Secret"),
     "pod": ("v1", "Pod"),
     "deployment": ("apps/v1", "Deployment"),
     "daemonset": ("apps/v1", "DaemonSet"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.findings.finding import dotted
-from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.items import SecretKeys, Workload
 from eks_gpushare.inventory.plugin_configs import find_map
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, may_be_same
 from eks_gpushare.manifests import pod_fields as fields
 from eks_gpushare.manifests.readers.values import mappings
 from eks_gpushare.manifests.readers.words import close_to, plain, shown
@@ -35,6 +35,7 @@ _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 _MOUNTED = "/var/run/nvidia-container-devices"
 """Where the container runtime looks for devices by the names of paths, if it is told to:
 https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html."""
+_HIDDEN = f"takes {_VISIBLE} out of a Secret"
 _NO_DEVICE = frozenset(("", "none", "void"))
 _NVIDIAS = ("nvcr.io/nvidia/", "nvidia/")
 _OF_NODES = ("k8s-", "k8s/", "gpu-", "dcgm", "driver", "cloud-native/", "container-toolkit", "mig-")
@@ -91,9 +92,9 @@ def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
                 if _may_see_all(container):
                     continue
                 path = (*workload.spec_path, part, index)
-                for place, value in _given_by_hand(inventory, workload, container):
+                for place, what in _given_by_hand(inventory, workload, container):
                     name = workload.source.name
-                    told = f"{name[:1].upper()}{name[1:]} sets {_VISIBLE} to {shown(value)}."
+                    told = f"{name[:1].upper()}{name[1:]} {what}."
                     fix = "Remove it, and ask for a GPU under resources.limits."
                     where = (*path, *place)
                     yield Problem(DEVICES_BY_HAND, workload.source, where, told, fix)
@@ -101,11 +102,23 @@ def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
 
 def _given_by_hand(
     inventory: Inventory, workload: Workload, container: Mapping[str, Any]
-) -> Iterator[tuple[FieldPath, Any]]:
-    """The devices that a container names by a variable, or by a path as of `volume-mounts`.
+) -> Iterator[tuple[FieldPath, str]]:
+    """Where a container names devices by a variable, or by a path as of `volume-mounts`, and how.
 
-    The variable may come out of a ConfigMap, by its key or with all others.
+    The variable may come out of a ConfigMap or a Secret, by its key or with all others. What a
+    Secret says is nobody's to read; whoever means no device has no need to hide it.
     """
+    yield from _by_key(inventory, workload, container)
+    yield from _with_all(inventory, workload, container)
+    for number, mount in mappings(container.get("volumeMounts")):
+        folder, _, device = str(mount.get("mountPath")).rstrip("/").partition(f"{_MOUNTED}/")
+        if not folder and device:
+            yield ("volumeMounts", number, "mountPath"), _sets(device)
+
+
+def _by_key(
+    inventory: Inventory, workload: Workload, container: Mapping[str, Any]
+) -> Iterator[tuple[FieldPath, str]]:
     for number, variable in mappings(container.get("env")):
         if variable.get("name") != _VISIBLE:
             continue
@@ -114,24 +127,42 @@ def _given_by_hand(
         if (reference := at(variable, "valueFrom", "configMapKeyRef")) is not None:
             place = ("env", number, "valueFrom")
             value = _of_map(inventory, workload, reference, at(reference, "key"))
-        if _gives(value):
-            yield place, value
+        if at(variable, "valueFrom", "secretKeyRef") is not None:
+            yield ("env", number, "valueFrom"), _HIDDEN
+        elif _gives(value):
+            yield place, _sets(value)
+
+
+def _with_all(
+    inventory: Inventory, workload: Workload, container: Mapping[str, Any]
+) -> Iterator[tuple[FieldPath, str]]:
     for number, source in mappings(container.get("envFrom")):
         prefix = str(source.get("prefix") or "")
         if _VISIBLE.startswith(prefix):
             key = _VISIBLE.removeprefix(prefix)
             value = _of_map(inventory, workload, source.get("configMapRef"), key)
             if _gives(value):
-                yield ("envFrom", number), value
-    for number, mount in mappings(container.get("volumeMounts")):
-        folder, _, device = str(mount.get("mountPath")).rstrip("/").partition(f"{_MOUNTED}/")
-        if not folder and device:
-            yield ("volumeMounts", number, "mountPath"), device
+                yield ("envFrom", number), _sets(value)
+            if _is_in_secret(inventory, workload, source.get("secretRef"), key):
+                yield ("envFrom", number), _HIDDEN
 
 
 def _of_map(inventory: Inventory, workload: Workload, reference: Any, key: Any) -> Any:
     config_map = find_map(inventory, workload, at(reference, "name"))
     return None if config_map is None else at(config_map.data, str(key))
+
+
+def _is_in_secret(inventory: Inventory, workload: Workload, reference: Any, key: str) -> bool:
+    return any(
+        secret.keys is not UNKNOWN and key in secret.keys
+        for secret in inventory.of(SecretKeys, workload.cluster)
+        if secret.name == at(reference, "name")
+        and may_be_same(secret.namespace, workload.namespace)
+    )
+
+
+def _sets(value: Any) -> str:
+    return f"sets {_VISIBLE} to {shown(value)}"
 
 
 def _gives(value: Any) -> bool:

@@ -14,6 +14,7 @@ from eks_gpushare.inventory.items import (
     NodeSet,
     Pointer,
     Quota,
+    SecretKeys,
     Workload,
 )
 from eks_gpushare.inventory.source import UNKNOWN, Source
@@ -48,6 +49,7 @@ _POINTERS = frozenset(
     )
 )
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
+_WITH_DATA = frozenset(("ConfigMap", "Secret"))
 _REQUESTS = "requests."
 _CHANNELS = ("channel", "resourceClaimTemplate", "name")
 _OF_DOMAIN = {
@@ -109,8 +111,8 @@ def _items(document: Document) -> Iterator[Item]:
     name = object_name(value)
     whence = source(document, name)
     space = namespace_of(value)
-    if kind == "ConfigMap":
-        yield ConfigMap(source=whence, name=name, namespace=space, data=_texts(value))
+    if kind in _WITH_DATA:
+        yield _with_data(kind, value, source=whence, name=name, namespace=space)
     elif kind == "Namespace":
         yield Namespace(source=whence, name=name, labels=_labels(value))
     elif kind == "ResourceQuota":
@@ -178,6 +180,15 @@ def _within(document: Document) -> Iterator[Document]:
         for inner in texts.documents if texts else ():
             if "values" in key.lower() or any(one.matches(inner) for one in _CONFIGURATIONS):
                 yield inner
+
+
+def _with_data(kind: str, value: Mapping[str, Any], **named: Any) -> ConfigMap | SecretKeys:
+    if kind == "ConfigMap":
+        return ConfigMap(data=_texts(value), **named)
+    parts = (mapping(value.get("data")), mapping(value.get("stringData")))
+    if UNKNOWN in parts:
+        return SecretKeys(keys=UNKNOWN, **named)
+    return SecretKeys(keys=frozenset(str(key) for part in parts for key, _ in pairs(part)), **named)
 
 
 def _texts_of(document: Document) -> Iterator[tuple[str, Texts | None]]:
