@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from eks_gpushare.karpenter_pool import KarpenterPool, KarpenterPoolArgs
     from eks_gpushare.keda import Keda, KedaArgs
     from eks_gpushare.network import Network, NetworkArgs
+    from eks_gpushare.share_verifier import ShareVerifier, ShareVerifierArgs
     from eks_gpushare.shared_workload import SharedWorkload, SharedWorkloadArgs
     from eks_gpushare.system_nodes import SystemNodes, SystemNodesArgs
 
@@ -56,6 +57,8 @@ __all__ = [
     "KedaArgs",
     "Network",
     "NetworkArgs",
+    "ShareVerifier",
+    "ShareVerifierArgs",
     "SharedWorkload",
     "SharedWorkloadArgs",
     "SystemNodes",
@@ -77,6 +80,7 @@ _MODULES = {
     "KarpenterPool": "karpenter_pool",
     "Keda": "keda",
     "Network": "network",
+    "ShareVerifier": "share_verifier",
     "SharedWorkload": "shared_workload",
     "SystemNodes": "system_nodes",
 }

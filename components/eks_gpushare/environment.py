@@ -43,6 +43,9 @@ class GpuSharingEnvironmentArgs(TypedDict):
     """Cluster Autoscaler. Default: not installed; pools with `scaled_by` autoscaler need one."""
     workloads: NotRequired[dict[str, plain.Workload]]
     """Programs on shares of the pools' GPUs, by name. Default: none."""
+    verifier: NotRequired[plain.VerifierBlock]
+    """What looks at the running cluster every few minutes, and says whether it is as declared
+    here. Default: nothing does."""
     keda: NotRequired[plain.KedaBlock]
     """KEDA, for workloads whose pods follow their use. Default: not installed."""
     charts: NotRequired[plain.Charts]
@@ -138,6 +141,11 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
 
             more = WorkloadParts(name, spec, refs, parts.roles, child)
             everything += more.register(self.plans, [*parts.foundation, *system], [*everything])
+        if spec.verifier is not None:
+            from eks_gpushare.environment_verifier import register_verifier
+
+            before = [*parts.foundation, *system]
+            everything.append(register_verifier(name, spec, spec.verifier, refs, before, child))
         if isinstance(spec.cluster, NewCluster):
             protected = spec.cluster.deletion_protection
             DeletionProtection(name, everything, enabled=protected, parent=self)

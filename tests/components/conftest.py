@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from eks_gpushare.program.values import to_json
 from eks_gpushare.rules import component_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from eks_gpushare.program.recording import Recording, Resource
     from eks_gpushare.program.run import Program
@@ -125,6 +126,16 @@ def a_day(monkeypatch: pytest.MonkeyPatch) -> None:
     """Versions run out of support: what is tested here must not change by that."""
     for module in (rules, component_rules):
         monkeypatch.setattr(module, "date", Today)
+
+
+@pytest.fixture
+def event_loop_of_outputs() -> Iterator[None]:
+    """Outputs that are made outside a program want a loop; a test before may have taken it away."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 @pytest.fixture(scope="session")
@@ -260,6 +271,13 @@ def cluster_autoscaler(record: Callable[..., Run]) -> Callable[..., Run]:
 def efa_device_plugin(record: Callable[..., Run]) -> Callable[..., Run]:
     """`efa_device_plugin(key=value)` runs EfaDevicePlugin alone, as above."""
     return _alone(record, "EfaDevicePlugin", {"pools": ["train"]}, provider=True)
+
+
+@pytest.fixture
+def share_verifier(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`share_verifier(key=value)` runs ShareVerifier alone, as above."""
+    least = {"image": "registry.example.com/eks-gpushare-verify:0.1.0"}
+    return _alone(record, "ShareVerifier", least, provider=True)
 
 
 @pytest.fixture

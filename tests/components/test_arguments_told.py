@@ -23,7 +23,7 @@ ARGS: dict[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def mocks() -> None:
+def mocks(event_loop_of_outputs: None) -> None:  # noqa: ARG001  (mocks want one too)
     pulumi.runtime.set_mocks(Mocks())
 
 

@@ -110,6 +110,7 @@ def everything() -> None:
             },
             "cluster_autoscaler": {"namespace": "scaling"},
             "keda": {"prometheus": {"workspace_arn": WORKSPACE, "exporter": "existing"}},
+            "verifier": {"image": "registry.example.com/verify:0.1.0", "interval_seconds": 60},
             "workloads": {
                 "chat": {
                     **of_a_workload("low"),
@@ -133,6 +134,7 @@ def everything() -> None:
             "cluster": {"name": "scaled", "version": newest()},
             "network": {"zones": ["us-west-2a", "us-west-2b"]},
             "karpenter": {"namespace": "karpenter"},
+            "verifier": {"image": "registry.example.com/verify:0.1.0"},
             "catalog": {"instance_types": {"p5e.48xlarge": {"price_usd_per_hour": 60.0}}},
             "pools": {
                 "pool": {
@@ -303,6 +305,7 @@ def test_readme_names_every_component() -> None:
         "KarpenterPool": "and its pools",
         "Keda": "KEDA",
         "Network": "Network",
+        "ShareVerifier": "share verifier",
         "SharedWorkload": "shared workloads",
         "SystemNodes": "system nodes",
     }

@@ -34,6 +34,7 @@ COMPONENTS = (
     *("karpenter", "karpenter_pool", "karpenter_parts"),
     *("cluster_autoscaler", "environment_autoscaler"),
     *("keda", "shared_workload", "workload_parts"),
+    *("share_verifier", "environment_verifier"),
     *("deletion_protection", "environment_parts", "environment"),
 )
 COMPONENT_FILES = [file for name in COMPONENTS if (file := PACKAGE / f"{name}.py").exists()]

@@ -26,6 +26,7 @@ from eks_gpushare.config.component_specs import (
     KedaSpec,
     NetworkSpec,
     SharedWorkloadSpec,
+    ShareVerifierSpec,
     SystemNodesSpec,
 )
 from eks_gpushare.config.project import ENVIRONMENT_KEY
@@ -123,6 +124,8 @@ def alone(given: dict[str, Any]) -> set[str]:
         args |= {"chart": charts["clusterAutoscaler"]} if "clusterAutoscaler" in charts else {}
         if args["version"] is not None:
             found |= read(ClusterAutoscalerSpec, component_rules.check_cluster_autoscaler, args)
+    if "verifier" in given:
+        found |= read(ShareVerifierSpec, component_rules.check_share_verifier, given["verifier"])
     return found | karpenter_alone(given, common) | of_workloads(given, shared)
 
 

@@ -15,6 +15,7 @@ from eks_gpushare.config import (
     pools,
     sharing,
     taints,
+    verifier,
     windows,
     workloads,
 )
@@ -35,6 +36,7 @@ COMPONENTS = [
     "KarpenterPool",
     "Keda",
     "Network",
+    "ShareVerifier",
     "SharedWorkload",
     "SystemNodes",
 ]
@@ -50,6 +52,7 @@ SPECS: dict[str, type[Model]] = {
     "KarpenterPool": component_specs.KarpenterPoolSpec,
     "Keda": component_specs.KedaSpec,
     "Network": component_specs.NetworkSpec,
+    "ShareVerifier": component_specs.ShareVerifierSpec,
     "SharedWorkload": component_specs.SharedWorkloadSpec,
     "SystemNodes": component_specs.SystemNodesSpec,
 }
@@ -104,6 +107,7 @@ BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.SystemBlock, (environment.SystemNodes,)),
     (args.Taint, (taints.Taint,)),
     (args.UserDataPart, (pools.UserDataPart,)),
+    (args.VerifierBlock, (verifier.Verifier,)),
     (args.Wake, (workloads.Wake,)),
     (args.ReplicaWindow, (windows.ReplicaWindow,)),
     (args.WarmRoom, (autoscaling.WarmRoom,)),

@@ -55,6 +55,7 @@ from eks_gpushare.args.workloads import (
     Replicas,
     ReplicaWindow,
     SecretKey,
+    VerifierBlock,
     Wake,
     Workload,
 )
@@ -101,6 +102,7 @@ __all__ = [
     "SystemBlock",
     "Taint",
     "UserDataPart",
+    "VerifierBlock",
     "Wake",
     "WarmRoom",
     "Window",

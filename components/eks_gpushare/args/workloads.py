@@ -180,6 +180,21 @@ class Prometheus(TypedDict):
     """`existing` where somebody else runs the DCGM exporter. Default: the GPU Operator's."""
 
 
+class VerifierBlock(TypedDict):
+    """`eks-gpushare verify` in the cluster, every few minutes."""
+
+    image: Input[str]
+    """Image with the command `eks-gpushare`, by tag or digest; docs/verify.md says how to build
+    one."""
+    interval_seconds: NotRequired[int]
+    """Seconds between two looks, 15 to 3600. From 300 on a CronJob looks, and it has to be a part
+    of an hour in whole minutes; below, a Deployment does, and serves metrics. Default: 300."""
+    namespace: NotRequired[str]
+    """Namespace, made by the component. Default: gpushare-verify."""
+    pushgateway: NotRequired[Input[str]]
+    """Address of a Pushgateway that the CronJob puts metrics into. Default: they are not kept."""
+
+
 class KedaBlock(TypedDict):
     """KEDA, which sets the number of pods of workloads."""
 

@@ -19,7 +19,7 @@ from eks_gpushare.cli.outputs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.lint.stack_side import Stack
@@ -32,8 +32,6 @@ _ROLE = "eks-gpushare-verify"
 _PROMETHEUS = "prometheus"
 _OFTEN = 30.0
 """Seconds between two looks of `--watch`: a list of a small cluster takes a third of one."""
-_CLEARED = "\x1b[H\x1b[2J"
-"""What makes a terminal empty."""
 _PAUSE = 5.0
 """Seconds between two looks of `--wait`."""
 
@@ -91,6 +89,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"(default: {_OFTEN:.0f})",
     )
     parser.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        type=_checked("listening"),
+        help="with --watch, serve the metrics of --output prometheus there under /metrics, and "
+        "/healthz; :9464 is all addresses",
+    )
+    parser.add_argument(
+        "--push",
+        metavar="URL",
+        type=_checked("gateway"),
+        help="put these metrics into a Pushgateway too",
+    )
+    parser.add_argument(
         "--fail-on",
         choices=("error", "warning"),
         default="error",
@@ -107,6 +118,18 @@ def _seconds(given: str) -> float:
     if not given.isascii() or not given.isdecimal():
         raise argparse.ArgumentTypeError(f"{given!r} is no number of seconds such as 600")
     return float(given)
+
+
+def _checked(reader: str) -> Callable[[str], str]:
+    """The text that was given, if the reader takes it; what reads is imported by who gives it."""
+
+    def read(given: str) -> str:
+        from eks_gpushare.cli import verify_watch
+
+        getattr(verify_watch, reader)(given)
+        return given
+
+    return read
 
 
 def run(options: argparse.Namespace) -> int:
@@ -138,6 +161,12 @@ def run(options: argparse.Namespace) -> int:
         reports=lambda: [_report(verdict, quiet=options.quiet)],
         own={_PROMETHEUS: lambda: _metrics(verdict)},
     )
+    if options.push is not None:
+        from eks_gpushare.cli.verify_watch import push
+
+        if (fault := push(_metrics(verdict), options.push)) is not None:
+            _cannot(fault)
+            written = False
     if not written:
         return WRONG_USAGE
     return FINE if verdict.ok(options.fail_on) else FOUND
@@ -153,10 +182,16 @@ def _refuse_what_contradicts(options: argparse.Namespace, outputs: Sequence[Outp
     if options.dumps and any(getattr(options, name) for name in of_cluster):
         given = "--kubeconfig, --context, --wait and --watch"
         raise OutputUsageError(f"--from reads files: {given} are for a cluster")
-    if options.watch is not None and tuple(outputs) != (Output("text"),):
+    if options.watch is None:
+        if options.listen is not None:
+            raise OutputUsageError("--listen serves what --watch sees: give --watch too")
+    elif tuple(outputs) not in {(Output("text"),), (Output("json"),)}:
         raise OutputUsageError(
-            "--watch shows text: another format is for a single look, such as by cron"
+            "--watch shows text, or JSON by the line: another format is for a single look, such as "
+            "by cron"
         )
+    elif options.push is not None:
+        raise OutputUsageError("--push is for a single look, such as by cron: serve by --listen")
 
 
 def _metrics(verdict: ClusterVerdict) -> str:
@@ -197,24 +232,23 @@ def _stack(given: str) -> Stack:
 
 
 def _watch(options: argparse.Namespace, stack: Stack | None) -> NoReturn:
-    """Show one verdict after the other until somebody interrupts."""
-    from eks_gpushare.cli.verify_text import print_verdict
-    from eks_gpushare.live.connection import CannotLookError
+    """Tell one verdict after the other until somebody interrupts.
 
-    while True:
-        found: ClusterVerdict | str
-        try:
-            found = _verdict(options, stack)
-        except CannotLookError as error:
-            found = str(error)
-        sys.stdout.write(_CLEARED if sys.stdout.isatty() else "")
-        if isinstance(found, str):
-            _cannot(found)
-        else:
-            sys.stdout.write(f"{found.at:%H:%M:%S} UTC\n")
-            print_verdict(found, quiet=options.quiet)
-        sys.stdout.flush()
-        time.sleep(options.watch)
+    Raises:
+        CannotLookError: If metrics cannot be served where they should be.
+    """
+    from eks_gpushare.cli.verify_text import print_verdict
+    from eks_gpushare.cli.verify_watch import WatchOptions, listening, watch
+
+    watch(
+        lambda: _verdict(options, stack),
+        WatchOptions(
+            options.watch,
+            lambda verdict: print_verdict(verdict, quiet=options.quiet),
+            as_json=outputs_of(options) == (Output("json"),),
+            listening=None if options.listen is None else listening(options.listen),
+        ),
+    )
 
 
 def _verdict(options: argparse.Namespace, stack: Stack | None) -> ClusterVerdict:

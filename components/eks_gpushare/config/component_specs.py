@@ -23,6 +23,7 @@ from eks_gpushare.config.pools import (
 )
 from eks_gpushare.config.sharing import Sharing
 from eks_gpushare.config.taints import DEFAULT_TAINT, Taint
+from eks_gpushare.config.verifier import Verifier
 from eks_gpushare.config.workloads import Keda, Prometheus, Workload
 
 
@@ -206,6 +207,10 @@ class KedaSpec(InAccount, Keda):
 
     chart: Chart = Chart.model_construct()
     """Version, mirror and values of the chart."""
+
+
+class ShareVerifierSpec(Verifier):
+    """What looks at the cluster."""
 
 
 class ClusterFacts(Model):

@@ -10,6 +10,7 @@ from eks_gpushare.config.cluster import Cluster
 from eks_gpushare.config.iam import Iam
 from eks_gpushare.config.network import Network, NewNetwork
 from eks_gpushare.config.pools import MaxUnavailable, NodeCounts, Pool, UserDataPart
+from eks_gpushare.config.verifier import Verifier
 from eks_gpushare.config.workloads import Keda, Workload
 
 
@@ -182,6 +183,9 @@ class Environment(Model):
     """Programs on shares of the pools' GPUs, by name. Default: none."""
     keda: Keda | None = None
     """KEDA, for workloads whose pods follow their use. Default: not installed."""
+    verifier: Verifier | None = None
+    """What looks at the running cluster every few minutes, and says whether it is as declared
+    here. Default: nothing does."""
     charts: Charts = Charts.model_construct()
     """Chart versions, mirrors and values."""
     catalog: CatalogAdditions = CatalogAdditions.model_construct()

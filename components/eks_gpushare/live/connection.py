@@ -155,7 +155,7 @@ def api_server(kubeconfig: str | None = None, context: str | None = None) -> Ite
     chosen = [f"--kubeconfig={kubeconfig}"] if kubeconfig else []
     chosen += [f"--context={context}"] if context else []
     with (
-        _ending_in_order(),
+        ending_in_order(),
         tempfile.TemporaryDirectory(prefix="gpushare-") as folder,  # of mode 0700
     ):
         path = str(Path(folder) / "api")
@@ -179,8 +179,11 @@ def api_server(kubeconfig: str | None = None, context: str | None = None) -> Ite
 
 
 @contextmanager
-def _ending_in_order() -> Iterator[None]:
-    """Let what ends this process from outside end kubectl too: its socket is a way to a cluster."""
+def ending_in_order() -> Iterator[None]:
+    """Let what ends this process from outside end what it has begun, such as kubectl.
+
+    Its socket is a way to a cluster.
+    """
 
     def end(number: int, _frame: object) -> NoReturn:
         raise SystemExit(128 + number)

@@ -133,7 +133,11 @@ def _pods(environment: Environment) -> bool:
 
 
 def _namespaces(environment: Environment) -> bool:
-    return environment.karpenter is not None or _pods(environment)
+    return environment.karpenter is not None or _verifier(environment) or _pods(environment)
+
+
+def _verifier(environment: Environment) -> bool:
+    return environment.verifier is not None
 
 
 def _any(_: Environment) -> bool:
@@ -196,6 +200,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "workload_pods": _pods,
     "keda": _workloads,
     "wake": _workloads,
+    "verifier": _verifier,
     "schedules": _pods,
     "freshness": _any,
 }

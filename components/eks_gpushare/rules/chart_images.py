@@ -9,8 +9,13 @@ from eks_gpushare.catalog import versions
 from eks_gpushare.catalog.kubernetes import eks_versions
 from eks_gpushare.config.base import TakesOutput, known_fields
 from eks_gpushare.documents.helm import value_at
-from eks_gpushare.documents.image import digest_fault, repository_fault, tag_fault
-from eks_gpushare.facts.images import MOVING_TAGS
+from eks_gpushare.documents.image import (
+    digest_fault,
+    reference_fault,
+    repository_fault,
+    tag_fault,
+)
+from eks_gpushare.facts.images import MOVING_TAGS, moving_tag
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.chart_values import installed
 from eks_gpushare.rules.registry import Scope, check
@@ -33,6 +38,13 @@ MOVING_IMAGE = Rule(
     "warning",
     "The tag of an image stays with one image.",
     "Nodes that pull it at different times run different programs.",
+    "https://kubernetes.io/docs/concepts/containers/images/",
+)
+FLOATING_IMAGE = Rule(
+    "GPU275",
+    "error",
+    "An image names a version.",
+    "What the pod runs would change whenever it is started anew.",
     "https://kubernetes.io/docs/concepts/containers/images/",
 )
 BAD_PULL_SECRET = Rule(
@@ -86,6 +98,22 @@ _OF_KEDA = {
 _OF_PLUGIN = ((("image",), _PLUGIN), (("nfd", "image"), _DISCOVERY))
 _OF_OPERATOR = ((("node-feature-discovery", "image"), _DISCOVERY),)
 """Images with a repository and a tag; the other parts of the operator have another form."""
+
+
+def image_findings(at: FieldPath, image: str, example: str) -> Iterator[Finding]:
+    """What is wrong with an image that a stack names for a program of this project.
+
+    Args:
+        at: Where it is named.
+        image: By tag, digest or both.
+        example: What it may be called in its registry.
+    """
+    fix = f"Write it like {_MIRROR}/{example}."
+    if fault := reference_fault(image.partition("@")[0]):
+        yield BAD_IMAGE.finding(at, f'"{image}" is not an image: {fault}.', fix)
+    elif moving_tag(image) is not None:
+        message = f'"{image}" has neither a digest nor the tag of a release.'
+        yield FLOATING_IMAGE.finding(at, message, fix)
 
 
 @check(Scope.CHARTS, BAD_IMAGE, MOVING_IMAGE, BAD_PULL_SECRET)

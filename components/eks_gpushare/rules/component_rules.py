@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         NetworkSpec,
         ServedPool,
         SharedWorkloadSpec,
+        ShareVerifierSpec,
         SystemNodesSpec,
     )
     from eks_gpushare.findings.finding import FieldPath, Finding
@@ -250,6 +251,13 @@ def check_keda(spec: KedaSpec, *, has_cluster: bool) -> Iterator[Finding]:
             f"Its operator gets a role for {what}, which is of one cluster.",
             "Give the name of the EKS cluster.",
         )
+
+
+def check_share_verifier(spec: ShareVerifierSpec) -> Iterator[Finding]:
+    """Findings about what looks at the cluster."""
+    ctx, found = _context(_environment(spec, verifier=spec))
+    yield from found
+    yield from _within(("verifier",), _run(ctx, Scope.VERIFIER))
 
 
 def _of_manager(

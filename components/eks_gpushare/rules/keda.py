@@ -11,6 +11,7 @@ from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.documents.helm import value_at
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
+from eks_gpushare.rules.names import own_namespace_fault
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.exporter import (
@@ -88,9 +89,8 @@ KEDA_NAMESPACE = Rule(
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
 )
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-_LONGEST, _LONGEST_SUBDOMAIN = 63, 253
+_LONGEST_SUBDOMAIN = 253
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 
 
@@ -337,19 +337,8 @@ def keda_namespace(ctx: Context) -> Iterator[Finding]:
     keda = _keda(ctx)
     if keda is None or not keda.install:
         return
-    given = keda.namespace
-    if given in {"default", "kube-system", "kube-public", "kube-node-lease"}:
-        message = f"{given} is not a namespace for KEDA."
-        yield KEDA_NAMESPACE.finding(
-            ("keda", "namespace"), message, "Use one of its own, such as keda."
-        )
-    elif not _LABEL.fullmatch(given) or len(given) > _LONGEST:
-        yield KEDA_NAMESPACE.finding(
-            ("keda", "namespace"),
-            f'"{given}" is not 1 to {_LONGEST} lower-case letters, digits and -, starting and '
-            "ending with a letter or digit.",
-            "Correct the name.",
-        )
+    if (fault := own_namespace_fault(keda.namespace, "KEDA", "keda")) is not None:
+        yield KEDA_NAMESPACE.finding(("keda", "namespace"), *fault)
 
 
 @check(Scope.ENVIRONMENT, KEDA_IDLE, IDLE_CHART)

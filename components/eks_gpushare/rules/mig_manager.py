@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.documents.image import reference_fault
-from eks_gpushare.facts.images import moving_tag
 from eks_gpushare.findings.rule import Rule
-from eks_gpushare.rules.chart_images import BAD_IMAGE
+from eks_gpushare.rules.chart_images import BAD_IMAGE, FLOATING_IMAGE, image_findings
 from eks_gpushare.rules.registry import Runs, Scope, check
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket
 from eks_gpushare.sharing.labels import MIG_LABEL
@@ -69,13 +67,6 @@ FOREIGN_NODES = Rule(
     "Without the taint, pods get whole GPUs that MIG manager is about to cut; without the "
     "controller, they never start.",
     "https://github.com/NVIDIA/gpu-operator/issues/2670",
-)
-FLOATING_IMAGE = Rule(
-    "GPU275",
-    "error",
-    "An image names a version.",
-    "What the pod runs would change whenever it is started anew.",
-    "https://kubernetes.io/docs/concepts/containers/images/",
 )
 IDLE_IMAGE = Rule(
     "GPU276",
@@ -192,19 +183,7 @@ def remover_image(ctx: Context) -> Iterator[Finding]:
     if image is None:
         return
     at = ("gpuStack", "migTaintRemoverImage")
-    fault = reference_fault(image.partition("@")[0])
-    if fault:
-        yield BAD_IMAGE.finding(
-            at,
-            f'"{image}" is not an image: {fault}.',
-            "Write it like registry.example.com/python:3.13.16-slim.",
-        )
-    elif moving_tag(image) is not None:
-        yield FLOATING_IMAGE.finding(
-            at,
-            f'"{image}" has neither a digest nor the tag of a release.',
-            "Write it like registry.example.com/python:3.13.16-slim.",
-        )
+    yield from image_findings(at, image, "python:3.13.16-slim")
     if not uses_mig_manager(ctx.environment.pools):
         yield IDLE_IMAGE.finding(
             at,

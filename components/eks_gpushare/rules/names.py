@@ -254,16 +254,21 @@ def namespace(ctx: Context) -> Iterator[Finding]:
     if given is None:
         return
     at = ("gpuStack", "namespace")
+    if (fault := own_namespace_fault(given, "the GPU stack", "nvidia-device-plugin")) is not None:
+        yield BAD_NAMESPACE.finding(at, *fault)
+
+
+def own_namespace_fault(given: str, whose: str, example: str) -> tuple[str, str] | None:
+    """What is wrong with a namespace that is made for one thing, and what to do; None if it is one.
+
+    Args:
+        given: Its name.
+        whose: What it is for.
+        example: What it may be called.
+    """
     if given in {"default", "kube-system", "kube-public", "kube-node-lease"}:
-        yield BAD_NAMESPACE.finding(
-            at,
-            f"{given} is not a namespace for the GPU stack.",
-            "Use one of its own, such as nvidia-device-plugin.",
-        )
-    elif not _DNS_LABEL.fullmatch(given) or len(given) > _LONGEST_NAME:
-        yield BAD_NAMESPACE.finding(
-            at,
-            f'"{given}" is not 1 to 63 lower-case letters, digits and -, starting and ending with '
-            "a letter or digit.",
-            "Correct the name.",
-        )
+        return f"{given} is not a namespace for {whose}.", f"Use one of its own, such as {example}."
+    if not _DNS_LABEL.fullmatch(given) or len(given) > _LONGEST_NAME:
+        what = "lower-case letters, digits and -, starting and ending with a letter or digit"
+        return f'"{given}" is not 1 to {_LONGEST_NAME} {what}.', "Correct the name."
+    return None

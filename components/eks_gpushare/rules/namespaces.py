@@ -53,6 +53,8 @@ def _made(environment: Environment) -> Iterator[tuple[FieldPath | None, str, str
         yield ("karpenter", "namespace"), karpenter.namespace, "Karpenter"
     if environment.keda is not None and environment.keda.install:
         yield ("keda", "namespace"), environment.keda.namespace, "KEDA"
+    if environment.verifier is not None:
+        yield ("verifier", "namespace"), environment.verifier.namespace, "what looks at the cluster"
     autoscaler = environment.cluster_autoscaler
     if autoscaler is not None and autoscaler.namespace not in _THERE:
         yield None, autoscaler.namespace, "Cluster Autoscaler"

@@ -39,6 +39,8 @@ class Scope(Enum):
     """Workloads: `SharedWorkload`."""
     KEDA = auto()
     """KEDA: `Keda`."""
+    VERIFIER = auto()
+    """What looks at the cluster: `ShareVerifier`."""
     TAGS = auto()
     """AWS tags and IAM roles: every component that makes something in AWS."""
 

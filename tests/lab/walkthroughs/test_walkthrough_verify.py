@@ -11,10 +11,12 @@ import pytest
 import yaml
 from tests.live.test_faults import codes, following, worse
 
+from eks_gpushare.config.verifier import Verifier
 from eks_gpushare.lint.stack_side import read_stack
 from eks_gpushare.live.connection import ApiResponse
 from eks_gpushare.live.listing import read_cluster
 from eks_gpushare.live.verdict import verdict_of
+from eks_gpushare.sharing import verifier as planned
 from eks_gpushare_lab.client import ApiError
 
 if TYPE_CHECKING:
@@ -268,3 +270,35 @@ def test_the_api_server_takes_its_cron_job_and_pod_security_its_pod(
     assert answer.warnings == ()
     with pytest.raises(ApiError, match="violates PodSecurity"):
         client.request("POST", path, query={"dryRun": "All"}, body={**pod, "spec": rooted})
+
+
+@pytest.mark.parametrize("seconds", [300, 60])
+def test_the_api_server_takes_what_the_component_makes(
+    walk: Walk, client: Client, seconds: int
+) -> None:
+    """Documents of the planner itself, with which the component's registrations agree."""
+    image = "registry.example.com/verify:0.1.0"
+    block = Verifier.model_validate({"image": image, "intervalSeconds": seconds})
+    made = planned.cron_job if planned.is_cron_job(block) else planned.deployment
+    spec = made(block, planned.OBJECT_NAME, "stack")
+    kind, api = ("CronJob", "batch/v1") if planned.is_cron_job(block) else ("Deployment", "apps/v1")
+    space = f"verifying-{seconds}"
+    around = {"name": planned.OBJECT_NAME, "namespace": space, "labels": dict(planned.LABELS)}
+    named = {"name": space, "labels": dict(planned.NAMESPACE_LABELS)}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": named}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": around, "spec": planned.service()}
+    assert walk is not None
+
+    client.apply(namespace)
+    client.apply({"apiVersion": api, "kind": kind, "metadata": around, "spec": spec})
+    client.apply(service)
+
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": around}
+    client.request("POST", f"/api/v1/namespaces/{space}/serviceaccounts", body=account)
+    template = spec.get("jobTemplate", {"spec": spec})["spec"]["template"]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "tried"}}
+    path = f"/api/v1/namespaces/{space}/pods"
+    answer = client.request(
+        "POST", path, query={"dryRun": "All"}, body={**pod, "spec": template["spec"]}
+    )
+    assert answer.warnings == ()

@@ -30,6 +30,9 @@ _SAYS: Mapping[str, str] = {
     "eks-gpushare:index:EfaDevicePlugin": (
         "AWS's device plugin is removed; running pods keep their interfaces, new ones get none"
     ),
+    "eks-gpushare:index:ShareVerifier": (
+        "nothing looks at the cluster any more; what looks at its metrics finds them old"
+    ),
     _NAMESPACE: "the namespace goes, and with it everything in it",
     ADDON: "EKS removes the add-on, and whatever it runs on the nodes",
 }

@@ -28,6 +28,7 @@ _BLOCKS: Mapping[str, str] = {
     "Karpenter": "karpenter",
     "ClusterAutoscaler": "clusterAutoscaler",
     "Keda": "keda",
+    "ShareVerifier": "verifier",
 }
 """Components by their names to the block of the environment that they are made from."""
 _NAMED: Mapping[str, tuple[str, str]] = {

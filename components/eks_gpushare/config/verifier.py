@@ -1,0 +1,22 @@
+"""Whatever looks at the running cluster every few minutes."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from eks_gpushare.config.base import Model, TextInput
+
+
+class Verifier(Model):
+    """`eks-gpushare verify` in the cluster, every few minutes."""
+
+    image: TextInput
+    """Image with the command `eks-gpushare`, by tag or digest; docs/verify.md says how to build
+    one."""
+    interval_seconds: int = Field(default=300, ge=15, le=3600)
+    """Seconds between two looks, 15 to 3600. From 300 on a CronJob looks, and it has to be a part
+    of an hour in whole minutes; below, a Deployment does, and serves metrics."""
+    namespace: str = "gpushare-verify"
+    """Namespace, made by the stack."""
+    pushgateway: TextInput | None = None
+    """Address of a Pushgateway that the CronJob puts metrics into. Default: they are not kept."""

@@ -1,0 +1,62 @@
+"""Rules about what looks at the running cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.documents.addresses import is_plain_address
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.chart_images import BAD_IMAGE, FLOATING_IMAGE, image_findings
+from eks_gpushare.rules.names import own_namespace_fault
+from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.sharing.verifier import PORT, is_cron_job, is_regular
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.rules.context import Context
+
+VERIFIER = Rule(
+    "GPU860",
+    "error",
+    "What looks at the cluster does so at regular times, and tells somebody who is there.",
+    "Minutes of a CronJob are counted from each full hour anew, a push to no address fails each "
+    "Job, and the stack makes and takes away the namespace.",
+    "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/",
+)
+
+_BLOCK = "verifier"
+
+
+@check(Scope.VERIFIER, VERIFIER, BAD_IMAGE, FLOATING_IMAGE)
+def verifier(ctx: Context) -> Iterator[Finding]:
+    given = ctx.environment.verifier
+    if given is None:
+        return
+    if isinstance(given.image, str):
+        example = "eks-gpushare-verify:0.1.0"
+        yield from image_findings((_BLOCK, "image"), given.image, example)
+    seconds, gateway = given.interval_seconds, given.pushgateway
+    if is_cron_job(given) and not is_regular(seconds):
+        yield VERIFIER.finding(
+            (_BLOCK, "intervalSeconds"),
+            f"{seconds} seconds are no part of an hour in whole minutes.",
+            "Use 300, 360, 600, 720, 900, 1200, 1800 or 3600, or less than 300 for a Deployment.",
+        )
+    at = (_BLOCK, "pushgateway")
+    if gateway is not None and not is_cron_job(given):
+        yield VERIFIER.finding(
+            at,
+            f"Every {seconds} seconds a Deployment looks, whose metrics are served and not pushed.",
+            f"Remove the key and have port {PORT} scraped, or set intervalSeconds: 300.",
+        )
+    elif isinstance(gateway, str) and not is_plain_address(gateway):
+        yield VERIFIER.finding(
+            at,
+            f'"{gateway}" is not the address of a Pushgateway, without a name or password in it.',
+            "Write it like http://pushgateway.monitoring.svc:9091.",
+        )
+    fault = own_namespace_fault(given.namespace, "what looks at the cluster", "gpushare-verify")
+    if fault is not None:
+        yield VERIFIER.finding((_BLOCK, "namespace"), *fault)

@@ -1,0 +1,186 @@
+"""What looks at a cluster: its objects, its rights, and what it is told is declared."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pulumi
+import pytest
+from tests.components.conftest import ROOT
+
+from eks_gpushare.lint.stack_side import read_stack
+from eks_gpushare.live.kinds import cluster_role
+from eks_gpushare.program.values import to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.components.conftest import Run
+
+IMAGE = "registry.example.com/eks-gpushare-verify:0.1.0"
+POOL = {"instance_types": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 2}}
+ROLE = "arn:aws:iam::111122223333:role/Nodes"
+ENVIRONMENT = "eks-gpushare:index:GpuSharingEnvironment"
+GATEWAY = "http://pushgateway.monitoring.svc:9091"
+
+
+def pod_of(run: Run) -> dict[str, Any]:
+    made = run.all("CronJob") or run.all("Deployment")
+    spec: dict[str, Any] = to_json(made[0].inputs)["spec"]
+    return dict(spec.get("jobTemplate", {"spec": spec})["spec"]["template"]["spec"])
+
+
+def args_of(run: Run) -> list[str]:
+    (container,) = pod_of(run)["containers"]
+    return list(container["args"])
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("cron-job", {"stack": "config: {}\n", "pushgateway": GATEWAY}),
+        ("deployment", {"interval_seconds": 60, "namespace": "watching"}),
+    ],
+)
+def test_what_is_registered(
+    share_verifier: Callable[..., Run],
+    golden: Callable[[str, str], None],
+    name: str,
+    given: dict[str, Any],
+) -> None:
+    run = share_verifier(**given)
+
+    made = [
+        {"urn": each.urn.split("::", 2)[2], "inputs": to_json(each.inputs)}
+        for each in run.recording.resources
+        if "ShareVerifier" in each.urn
+    ]
+    golden(f"components/share-verifier-{name}.json", json.dumps(made, indent=2) + "\n")
+
+
+def test_it_may_do_what_the_command_says_it_needs(share_verifier: Callable[..., Run]) -> None:
+    rules = share_verifier().inputs("ClusterRole")["rules"]
+
+    assert rules == cluster_role("")["rules"]
+    assert {verb for rule in rules for verb in rule["verbs"]} == {"get", "list"}
+    assert "secrets" not in {name for rule in rules for name in rule["resources"]}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "times"), [(300, "*/5 * * * *"), (1800, "*/30 * * * *"), (3600, "0 * * * *")]
+)
+def test_a_cron_job_looks_as_often_as_it_is_told(
+    share_verifier: Callable[..., Run], seconds: int, times: str
+) -> None:
+    spec = share_verifier(interval_seconds=seconds).inputs("CronJob")["spec"]
+
+    assert spec["schedule"] == times
+    assert spec["jobTemplate"]["spec"]["activeDeadlineSeconds"] < seconds
+
+
+def test_without_a_stack_it_looks_for_faults_alone(share_verifier: Callable[..., Run]) -> None:
+    run = share_verifier()
+
+    assert args_of(run) == ["verify", "--json"]
+    assert run.all("ConfigMap") == []
+    assert [volume["name"] for volume in pod_of(run)["volumes"]] == ["tmp"]
+
+
+def test_an_image_and_a_stack_may_be_known_later(
+    record: Callable[..., Run],
+) -> None:
+    def program() -> None:
+        import pulumi_kubernetes
+
+        from eks_gpushare import ShareVerifier
+
+        provider = pulumi_kubernetes.Provider("cluster", kubeconfig="{}")
+        late = pulumi.Output.from_input(IMAGE)
+        ShareVerifier(
+            "demo",
+            {"image": late, "stack": pulumi.Output.from_input("config: {}\n")},
+            pulumi.ResourceOptions(providers=[provider]),
+        )
+
+    run = record(program)
+
+    assert pod_of(run)["containers"][0]["image"] == IMAGE
+    assert run.inputs("ConfigMap")["data"] == {"Pulumi.stack.yaml": "config: {}\n"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"image": None}, "image: image is required here."),
+        ({"image": "registry.example.com/verify"}, "has neither a digest nor the tag of a release"),
+        ({"image": "Registry/Verify:1.0"}, "is not an image"),
+        ({"interval_seconds": 420}, "420 seconds are no part of an hour in whole minutes"),
+        ({"interval_seconds": 10}, "interval_seconds"),
+        (
+            {"interval_seconds": 60, "pushgateway": GATEWAY},
+            "pushgateway: Every 60 seconds a Deployment looks",
+        ),
+        ({"pushgateway": "gateway:9091"}, "is not the address of a Pushgateway"),
+        ({"namespace": "kube-system"}, "kube-system is not a namespace for what looks"),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    share_verifier: Callable[..., Run], given: dict[str, Any], message: str
+) -> None:
+    assert message in share_verifier(fails=True, **given).error
+
+
+def test_a_stack_is_told_to_what_looks_at_it(
+    run_stack: Callable[..., Run], stack: str, tmp_path: Path
+) -> None:
+    """In the pod there is that file and nothing beside it: no project, no kubeconfig, no chart."""
+
+    def with_it(environment: dict[str, Any]) -> None:
+        environment["verifier"] = {"image": IMAGE}
+
+    run = run_stack(stack, edit=with_it)
+    data = run.inputs("ConfigMap", f"{run.recording.of_type(ENVIRONMENT)[0].name}-verifier-stack")
+    file = tmp_path / "Pulumi.stack.yaml"
+    file.write_text(data["data"]["Pulumi.stack.yaml"], encoding="utf-8")
+
+    told = read_stack(file)
+    own = read_stack(ROOT / "stacks" / f"Pulumi.{stack}.yaml")
+    assert told.errors == ()
+    assert {n: plan.as_json() for n, plan in told.plans.items()} == {
+        n: plan.as_json() for n, plan in own.plans.items()
+    }
+    assert len(told.items) == len(own.items)
+    assert told.region == own.region
+
+
+def test_what_is_secret_or_of_the_account_is_told_to_nobody(
+    record: Callable[..., Run],
+) -> None:
+    def program() -> None:
+        from eks_gpushare import GpuSharingEnvironment
+
+        pool: Any = {**POOL, "node_role": ROLE}
+        values = {"podAnnotations": {"token": pulumi.Output.secret("hush"), "a": "b"}}
+        GpuSharingEnvironment(
+            "demo",
+            {
+                "region": "us-west-2",
+                "cluster": {"name": "demo", "version": "1.35"},
+                "network": {"zones": ["us-west-2a", "us-west-2b"]},
+                "pools": {"gpu": pool},
+                "charts": {"device_plugin": {"values": values}},
+                "verifier": {"image": IMAGE, "interval_seconds": 60},
+                "tags": {"owner": "ml"},
+            },
+        )
+
+    run = record(program)
+
+    text = run.inputs("ConfigMap", "demo-verifier-stack")["data"]["Pulumi.stack.yaml"]
+    told = json.loads(text)["config"]["eks-gpushare:environment"]
+    assert "hush" not in text
+    assert told["charts"]["devicePlugin"]["values"] == {"podAnnotations": {"a": "b"}}
+    assert {"tags", "iam", "network", "verifier"}.isdisjoint(told)
+    assert run.all("Deployment")[0].name == "demo-verifier-verify"
