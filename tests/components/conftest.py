@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from eks_gpushare.program.values import to_json
 from eks_gpushare.rules import component_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from eks_gpushare.program.recording import Recording, Resource
     from eks_gpushare.program.run import Program
@@ -126,16 +125,6 @@ def a_day(monkeypatch: pytest.MonkeyPatch) -> None:
     """Versions run out of support: what is tested here must not change by that."""
     for module in (rules, component_rules):
         monkeypatch.setattr(module, "date", Today)
-
-
-@pytest.fixture
-def event_loop_of_outputs() -> Iterator[None]:
-    """Outputs that are made outside a program want a loop; a test before may have taken it away."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield
-    asyncio.set_event_loop(None)
-    loop.close()
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 import pulumi
@@ -23,7 +24,12 @@ ARGS: dict[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def mocks(event_loop_of_outputs: None) -> None:  # noqa: ARG001  (mocks want one too)
+def mocks() -> None:
+    """Mocks want a loop, which a test before may have taken away; what they begin stays in it."""
+    try:
+        asyncio.get_event_loop_policy().get_event_loop()
+    except RuntimeError:
+        asyncio.set_event_loop(asyncio.new_event_loop())
     pulumi.runtime.set_mocks(Mocks())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from datetime import date
@@ -20,7 +21,7 @@ from eks_gpushare.sharing.resources import mig_strategy
 from eks_gpushare.stack_file.check import check_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tests.components.conftest import Run
 
@@ -44,7 +45,14 @@ ROLE = "arn:aws:iam::111122223333:role/Platform"
 NUMBERS = itertools.count()
 
 
-pytestmark = pytest.mark.usefixtures("event_loop_of_outputs")
+@pytest.fixture(autouse=True)
+def event_loop_of_outputs() -> Iterator[None]:
+    """Outputs that are made outside a program want a loop; a test before may have taken it away."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 def late(value: object, *, known: bool = True) -> pulumi.Output[Any]:

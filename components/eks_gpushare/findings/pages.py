@@ -33,7 +33,9 @@ SUBJECTS: Final = (
     SubjectPage("karpenter", "Karpenter", ("74", "75", "76", "77")),
     SubjectPage("cluster-autoscaler", "Cluster Autoscaler", ("78", "79")),
     SubjectPage("edits", "Quotas, costs and edits", ("80", "81")),
-    SubjectPage("workloads", "Workloads, warm room, KEDA and verifier", ("82", "83", "84", "85", "86")),
+    SubjectPage(
+        "workloads", "Workloads, warm room, KEDA, verifier", ("82", "83", "84", "85", "86")
+    ),
     SubjectPage("objects", "Files and single objects", ("100", "101")),
     SubjectPage("device-plugin", "Configurations of the device plugin", ("102",)),
     SubjectPage("mig-files", "MIG layouts and values of charts", ("103", "104")),
