@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _FORMATS = ("text", "json", *FORMATS)
 
 
+HTML = "html"
+"""The format of pages, which go into files alone."""
+
+
 class Output(NamedTuple):
     """One of the formats that were asked for."""
 
@@ -84,6 +88,17 @@ def outputs_of(options: argparse.Namespace) -> tuple[Output, ...]:
     return chosen
 
 
+def html_output(file: str | None) -> tuple[Output, ...]:
+    """The page of an option `--html FILE`, if it is given.
+
+    Raises:
+        OutputUsageError: If it names no file.
+    """
+    if file == "":
+        raise OutputUsageError("--html names no file")
+    return () if file is None else (Output(HTML, file),)
+
+
 def wants_text(options: argparse.Namespace) -> bool:
     """Whether standard output is for people, so that what is said beside may go there."""
     return any(output == Output("text") for output in outputs_of(options))
@@ -115,7 +130,7 @@ def write_outputs(
             captured = io.StringIO()
             with redirect_stdout(captured):
                 _print(output.format, text, document, reports, own)
-            written &= _write(Path(output.file), captured.getvalue())
+            written &= write_output(output.file, captured.getvalue())
         else:
             _print(output.format, text, document, reports, own)
     return written
@@ -141,7 +156,17 @@ def _print(
         sys.stdout.write(formatted(reports(), name, installed_version() or ""))
 
 
-def _write(file: Path, text: str) -> bool:
+def write_output(name: str, text: str) -> bool:
+    """Write a file that was asked for.
+
+    Args:
+        name: Its path.
+        text: What it holds.
+
+    Returns:
+        Whether it was written; if not, it is said on standard error why.
+    """
+    file = Path(name)
     try:
         if file.exists() and not file.is_file():
             file.write_text(text, encoding="utf-8", errors="backslashreplace")  # /dev/stderr

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
 from eks_gpushare.cli.outputs import (
+    HTML,
     Output,
     OutputUsageError,
     add_output_argument,
+    html_output,
     outputs_of,
     write_outputs,
 )
@@ -110,6 +112,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rbac", action="store_true", help="print the ClusterRole that verify needs, and end"
     )
+    parser.add_argument(
+        "--html", metavar="FILE", help="write a page with a map of nodes, shares and pods too"
+    )
     parser.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only")
     add_output_argument(parser, _PROMETHEUS)
 
@@ -138,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
     if options.rbac:
         return _print_role()
     try:
-        outputs = outputs_of(options)
+        outputs = (*outputs_of(options), *html_output(options.html))
         _refuse_what_contradicts(options, outputs)
     except OutputUsageError as error:
         return _cannot(str(error))
@@ -159,7 +164,7 @@ def run(options: argparse.Namespace) -> int:
         text=lambda: print_verdict(verdict, quiet=options.quiet),
         document=verdict.as_json,
         reports=lambda: [_report(verdict, quiet=options.quiet)],
-        own={_PROMETHEUS: lambda: _metrics(verdict)},
+        own={_PROMETHEUS: lambda: _metrics(verdict), HTML: lambda: _page(verdict)},
     )
     if options.push is not None:
         from eks_gpushare.cli.verify_watch import push
@@ -198,6 +203,13 @@ def _metrics(verdict: ClusterVerdict) -> str:
     from eks_gpushare.live.metrics import metrics
 
     return metrics(verdict, verdict.at)
+
+
+def _page(verdict: ClusterVerdict) -> str:
+    from eks_gpushare.live.share_map import share_map_of
+    from eks_gpushare.reports.share_page import share_page
+
+    return share_page(share_map_of(verdict))
 
 
 def _print_role() -> int:

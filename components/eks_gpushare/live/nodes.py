@@ -12,18 +12,17 @@ from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live.amounts import quantity
 from eks_gpushare.live.objects import name_of
 from eks_gpushare.live.placement import taints_of
-from eks_gpushare.live.pods import used_by_node
+from eks_gpushare.live.pods import holders_by_node, used_of
 from eks_gpushare.sharing.labels import CONFIG_LABEL, POOL_LABEL
 from eks_gpushare.sharing.resources import MIG_PREFIX
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Iterable, Mapping, Sequence
 
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.inventory.items import NodeTaint
     from eks_gpushare.live.objects import ClusterObjects
-    from eks_gpushare.live.pods import Object
+    from eks_gpushare.live.pods import Object, ShareHolder
     from eks_gpushare.sharing.plan import PoolPlan
 
 TYPE_LABEL: Final = "node.kubernetes.io/instance-type"
@@ -67,6 +66,8 @@ class LiveNode:
     """The same before devices that are unhealthy are taken off."""
     used: Mapping[str, int]
     """What the pods on it have asked for."""
+    holders: Sequence[ShareHolder]
+    """The same by pod."""
     age: float | None
     """Seconds since it joined."""
     object: Object = field(repr=False)
@@ -113,15 +114,15 @@ def gpu_nodes_of(
         objects: The cluster.
         pools: Those of a stack, whose nodes are known by other signs where they lost their label.
     """
-    used = used_by_node(list(objects.of("Pod")))
-    found = (_live(objects, node, used, pools) for node in objects.of("Node"))
+    holders = holders_by_node(objects.of("Pod"))
+    found = (_live(objects, node, holders, pools) for node in objects.of("Node"))
     return tuple(sorted(filter(None, found), key=lambda node: (node.pool, node.name)))
 
 
 def _live(
     objects: ClusterObjects,
     node: Object,
-    used: Mapping[str, Counter[str]],
+    holders: Mapping[str, Sequence[ShareHolder]],
     pools: Mapping[str, PoolPlan],
 ) -> LiveNode | None:
     labels: dict[str, str] = {
@@ -139,6 +140,7 @@ def _live(
         str(at(condition, "type")): condition
         for condition in items(at(node, "status", "conditions"))
     }
+    held = tuple(one for one in holders.get(name, ()) if is_gpu_resource(one.resource))
     return LiveNode(
         name=name,
         pool=pool,
@@ -149,7 +151,8 @@ def _live(
         conditions=conditions,
         advertised=advertised,
         capacity=capacity,
-        used={key: count for key, count in used.get(name, {}).items() if is_gpu_resource(key)},
+        used=dict(used_of(held)),
+        holders=held,
         age=objects.seconds_since(at(node, "metadata", "creationTimestamp")),
         object=node,
     )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from eks_gpushare.live.amounts import quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Object: TypeAlias = "dict[str, Any]"
 """An object of Kubernetes as JSON data."""
@@ -62,16 +65,45 @@ def condition(pod: Object, kind: str) -> Object | None:
     return next((c for c in pod["status"].get("conditions") or () if c["type"] == kind), None)
 
 
-def used_by_node(pods: list[Object]) -> dict[str, Counter[str]]:
-    """What the pods on each node have asked for, by node and NVIDIA resource."""
-    found: dict[str, Counter[str]] = {}
+class ShareHolder(NamedTuple):
+    """A pod on a node, and what it has of one of NVIDIA's resources."""
+
+    owner: PodOwner
+    pod: str
+    """Its name."""
+    resource: str
+    shares: int
+
+
+def holders_by_node(pods: Iterable[Object]) -> dict[str, list[ShareHolder]]:
+    """What the pods on each node have asked for, by node."""
+    found: dict[str, list[ShareHolder]] = {}
     for pod in pods:
         node = pod["spec"].get("nodeName")
         if not node or pod["status"].get("phase") in {"Succeeded", "Failed"}:
             continue
+        asked: Counter[str] = Counter()
         for container in pod["spec"]["containers"]:
             limits = (container.get("resources") or {}).get("limits") or {}
             for name, amount in limits.items():
                 if name.startswith("nvidia.com/"):
-                    found.setdefault(node, Counter())[name] += int(quantity(amount))
+                    asked[name] += int(quantity(amount))
+        if asked:
+            owner, name = owner_of(pod), pod["metadata"]["name"]
+            found.setdefault(node, []).extend(
+                ShareHolder(owner, name, resource, count) for resource, count in asked.items()
+            )
     return found
+
+
+def used_by_node(pods: Iterable[Object]) -> dict[str, Counter[str]]:
+    """The same added up, by node and NVIDIA resource."""
+    return {node: used_of(holders) for node, holders in holders_by_node(pods).items()}
+
+
+def used_of(holders: Iterable[ShareHolder]) -> Counter[str]:
+    """What some pods have together, by resource."""
+    used: Counter[str] = Counter()
+    for holder in holders:
+        used[holder.resource] += holder.shares
+    return used

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.findings.finding import is_at_least
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from eks_gpushare.live.cluster_inventory import ReadCluster
     from eks_gpushare.live.nodes import LiveNode
     from eks_gpushare.live.objects import ClusterObjects
+    from eks_gpushare.sharing.plan import PoolPlan
 
 _IDLE_SECONDS: Final = 15 * 60.0
 _REGION_LABEL: Final = "topology.kubernetes.io/region"
@@ -94,6 +95,10 @@ class ClusterVerdict:
     """Kinds of objects that could not be read, with why."""
     joining: tuple[str, ...]
     """Nodes that are too young to be judged, or whose device plugin has just been started."""
+    nodes: tuple[LiveNode, ...] = ()
+    """The nodes with GPUs that it is about."""
+    declared: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """What the stack says that each of them advertises, by name and resource."""
     said: str = ""
     """The answer to a question about one pod, where nothing is wrong with it."""
 
@@ -182,6 +187,8 @@ def verdict_of(
         tuple(causes),
         {**objects.unread, **(aws.unread if aws is not None else {})},
         tuple(node.name for node in chosen if node.name in settling),
+        tuple(chosen),
+        _declared(chosen, plans),
     )
 
 
@@ -245,11 +252,7 @@ def _faults(
         for offer in offers(cluster.inventory, "").every
         for name in cluster.nodes.get(str(offer.kind.nodes.name), ())
     }
-    declared = {
-        node.name: _gpus_of(plans[node.pool].per_node.get(node.type_name, {}))
-        for node in nodes
-        if node.pool in plans and node.type_name in plans[node.pool].per_node
-    }
+    declared = _declared(nodes, plans)
     yield from node_claim_faults(objects)  # before the nodes that are missing for it
     yield from folded(machine_faults(nodes))
     if stack is not None:
@@ -297,6 +300,17 @@ def _launches(
             continue
         most, there = _most(stack.plans, name), sum(node.pool == name for node in nodes)
         yield LaunchablePool(name, offer, None if most is None else most - there)
+
+
+def _declared(
+    nodes: Sequence[LiveNode], plans: Mapping[str, PoolPlan]
+) -> dict[str, dict[str, int]]:
+    """What nodes of a stack's pools and types advertise by its plan, by name."""
+    return {
+        node.name: _gpus_of(plans[node.pool].per_node[node.type_name])
+        for node in nodes
+        if node.pool in plans and node.type_name in plans[node.pool].per_node
+    }
 
 
 def _gpus_of(counts: Mapping[str, int]) -> dict[str, int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli.outputs import write_output
 from eks_gpushare.cli.streams import print_json
 from eks_gpushare.program_verbs.aside import aside
 from eks_gpushare.program_verbs.purchases import (
@@ -47,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--quiet", "-q", action="store_true", help="pools, cost, errors and warnings only"
+    )
+    parser.add_argument(
+        "--html", metavar="FILE", help="write a page with a map of nodes and shares too"
     )
     parser.add_argument(
         "--manifests", metavar="DIR", help="write the Kubernetes objects as YAML files into DIR"
@@ -109,12 +113,16 @@ def run(options: argparse.Namespace) -> int:
     except PodsError as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
         return WRONG_USAGE
+    drawn = options.html is None or _write_page(previewed, options.html)
     written = previewed.ok and options.manifests
-    return _write_manifests(previewed, options) if written else _code(previewed)
+    code = _write_manifests(previewed, options) if written else _code(previewed)
+    return code if drawn else WRONG_USAGE
 
 
 def _without_meaning(options: argparse.Namespace) -> str:
     """What is said of options that mean nothing together; nothing where all do."""
+    if options.html == "":
+        return "--html names no file"
     if options.resource and not options.pod:
         return "--resource says what a pod asks for: give --pod too"
     idle = [f"--{name}" for name in _NOT_OF_A_POD if options.pod and getattr(options, name)]
@@ -143,9 +151,9 @@ def _purchases(previewed: Preview, options: argparse.Namespace) -> dict[str, Any
     return purchases(asked_pods(options.pods, previewed.pools), previewed.pools)
 
 
-_OF_ONE = ("before", "pod", "pods", "manifests")
+_OF_ONE = ("before", "pod", "pods", "html", "manifests")
 """Options whose files and names are of a single stack."""
-_NOT_OF_A_POD = ("before", "pods", "manifests")
+_NOT_OF_A_POD = ("before", "pods", "html", "manifests")
 """Options that say what is printed of a stack, or written, beside what `--pod` prints."""
 
 
@@ -219,6 +227,14 @@ def _print_pod(previewed: Preview, options: argparse.Namespace) -> int:
         print(f"eks-gpushare: {error}", file=sys.stderr)
         return WRONG_USAGE
     return FINE
+
+
+def _write_page(previewed: Preview, file: str) -> bool:
+    """Write the map of what will be; whether it was written."""
+    from eks_gpushare.program_verbs.share_map import share_map_of
+    from eks_gpushare.reports.share_page import share_page
+
+    return write_output(file, share_page(share_map_of(previewed)))
 
 
 def _write_manifests(previewed: Preview, options: argparse.Namespace) -> int:
