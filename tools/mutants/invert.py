@@ -41,7 +41,14 @@ ROOMS = {
         "components/eks_gpushare/rules",
         [
             f"tests/unit/test_{each}.py"
-            for each in ("rules_*", "given_*", "karpenter_*", "one_mistake", "finding_examples")
+            for each in (
+                "rules_*",
+                "given_*",
+                "karpenter_*",
+                "exporter_*",
+                "one_mistake",
+                "finding_examples",
+            )
         ],
     ),
 }

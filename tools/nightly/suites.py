@@ -46,6 +46,12 @@ SUITES: Final = (
         ("EKS_GPUSHARE_TEST_CHANGES=1000",),
     ),
     Suite(
+        "pages",
+        "a map of shares fits the window of a real browser",
+        ("tests/reports/test_share_page.py",),
+        programs=("chromium",),
+    ),
+    Suite(
         "facts",
         "all fronts of a fact come to one verdict, whatever the values",
         ("tests/facts/test_verdicts.py",),
