@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
@@ -907,6 +908,26 @@ def test_of_two_faults_both_are_named(one: Case, other: Case) -> None:
     found = codes(verdict([*cluster, *on_another_node(there)]))
     assert set(found) == {one.code, other.code}
     assert len(found) == (1 if one.code == other.code and one.name == other.name else 2)
+
+
+OF_ALL_NODES = {"GPU1102", "GPU1127", "GPU1185", "GPU1330", "GPU1341"}
+"""What is wrong with programs, configurations or room of every node may explain that of one."""
+OTHERS = [each for each in CASES if each not in OF_NODES]
+RANDOM_PAIRS = random.Random(25).sample([(a, b) for a in OF_NODES for b in OTHERS], 200)  # noqa: S311  (no secret)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), RANDOM_PAIRS, ids=lambda each: each.name.replace(" ", "-")
+)
+def test_of_two_faults_drawn_by_lot_both_are_named(one: Case, other: Case) -> None:
+    there, cluster = copy.deepcopy(HEALTHY), copy.deepcopy(HEALTHY)
+    one.do(there)
+    other.do(cluster)
+
+    found = verdict([*cluster, *on_another_node(there)])
+    causes, expected = set(codes(found)), {one.code, *other.code.split()}
+    assert causes | following(found) >= expected, worse(found)
+    assert causes == expected or (causes < expected and expected & OF_ALL_NODES), worse(found)
 
 
 def test_what_karpenter_says_is_why_nodes_are_missing() -> None:
