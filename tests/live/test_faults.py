@@ -516,6 +516,7 @@ CASES = (
         ),
         "GPU1191",
     ),
+    case("more shares than a node has", lambda c: c.append(pod("m", 50)), "GPU1113", "GPU1115"),
     case("two shares in a container", lambda c: c.append(workload("model", count=2)), "GPU1113"),
     case("no ConfigMap", lambda c: without(c, config_map(c)), "GPU1127", "GPU1127"),
     case("another ConfigMap's name", nobodys_map, "GPU1127"),
@@ -720,6 +721,19 @@ def test_pods_of_one_workload_that_crash_are_one_finding() -> None:
         "ReplicaSet default/chat-1: 5 pods do not run and hold 5 nvidia.com/gpu: CrashLoopBackOff: "
         "OOMKilled, exit code 137."
     )
+
+
+def test_workloads_that_wait_for_the_same_shares_are_one_finding() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    cluster += [running("many", 40), *(pod(name) for name in ("a", "b", "c"))]
+
+    (cause,) = verdict(cluster).causes
+    assert cause.fault.finding.code == "GPU1341"
+    assert [fault.in_short for fault in cause.follows] == [
+        f"Pod default/{name}: it waits for 1 nvidia.com/gpu." for name in ("b", "c")
+    ]
+    found = of_pod(verdict(cluster), objects_of(cluster), "default/c")
+    assert codes(found) == ["GPU1341"]
 
 
 def test_plugins_that_crash_on_several_nodes_are_one_finding() -> None:

@@ -276,6 +276,39 @@ def test_a_dump_without_daemon_sets_says_what_is_unknown(
     assert "unknown DaemonSet: the dump has no DaemonSet, so it is not known whether" in out
 
 
+@pytest.mark.parametrize(
+    ("kind", "label", "unknown"),
+    [
+        ("Node", "karpenter.sh/nodepool", "NodeClaim NodePool"),
+        ("Pod", "kueue.x-k8s.io/queue-name", "Workload"),
+    ],
+)
+def test_a_dump_without_custom_resources_says_what_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, label: str, unknown: str
+) -> None:
+    items = copy.deepcopy(HEALTHY)
+    given = next(each for each in items if each["kind"] == kind)
+    given["metadata"].setdefault("labels", {})[label] = "x"
+    file = written(tmp_path, "dump.json", json.dumps({"kind": "List", "items": items}))
+    _, out, _ = verified(capsys, "--json", "--from", file)
+
+    assert sorted(each["kind"] for each in json.loads(out)["unknown"]) == unknown.split()
+    listed = {"kind": "List", "items": [*items, *map(custom, unknown.split())]}
+    file = written(tmp_path, "dump.json", json.dumps(listed))
+    assert json.loads(verified(capsys, "--json", "--from", file)[1])["unknown"] == []
+
+
+def custom(kind: str) -> dict[str, Any]:
+    return {"apiVersion": "example.com/v1", "kind": kind, "metadata": {"name": "x"}}
+
+
+@pytest.mark.parametrize("given", ["", "a/", "/a", "a/b/c"])
+def test_what_names_no_pod_is_said_to(capsys: pytest.CaptureFixture[str], given: str) -> None:
+    assert main(["verify", "--pod", given]) == 2
+    said = "names no pod: write NAMESPACE/NAME, or NAME of one in default"
+    assert f"error: argument --pod: {given!r} {said}" in capsys.readouterr().err
+
+
 def verified(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     code = main(["verify", *words])
     captured = capsys.readouterr()
