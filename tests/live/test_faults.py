@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
@@ -515,6 +516,7 @@ CASES = (
         ),
         "GPU1191",
     ),
+    case("more shares than a node has", lambda c: c.append(pod("m", 50)), "GPU1113", "GPU1115"),
     case("two shares in a container", lambda c: c.append(workload("model", count=2)), "GPU1113"),
     case("no ConfigMap", lambda c: without(c, config_map(c)), "GPU1127", "GPU1127"),
     case("another ConfigMap's name", nobodys_map, "GPU1127"),
@@ -721,6 +723,19 @@ def test_pods_of_one_workload_that_crash_are_one_finding() -> None:
     )
 
 
+def test_workloads_that_wait_for_the_same_shares_are_one_finding() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    cluster += [running("many", 40), *(pod(name) for name in ("a", "b", "c"))]
+
+    (cause,) = verdict(cluster).causes
+    assert cause.fault.finding.code == "GPU1341"
+    assert [fault.in_short for fault in cause.follows] == [
+        f"Pod default/{name}: it waits for 1 nvidia.com/gpu." for name in ("b", "c")
+    ]
+    found = of_pod(verdict(cluster), objects_of(cluster), "default/c")
+    assert codes(found) == ["GPU1341"]
+
+
 def test_plugins_that_crash_on_several_nodes_are_one_finding() -> None:
     cluster = copy.deepcopy(HEALTHY)
     for number, name in enumerate(("gpu-0", "gpu-1")):
@@ -907,6 +922,26 @@ def test_of_two_faults_both_are_named(one: Case, other: Case) -> None:
     found = codes(verdict([*cluster, *on_another_node(there)]))
     assert set(found) == {one.code, other.code}
     assert len(found) == (1 if one.code == other.code and one.name == other.name else 2)
+
+
+OF_ALL_NODES = {"GPU1102", "GPU1127", "GPU1185", "GPU1330", "GPU1341"}
+"""What is wrong with programs, configurations or room of every node may explain that of one."""
+OTHERS = [each for each in CASES if each not in OF_NODES]
+RANDOM_PAIRS = random.Random(25).sample([(a, b) for a in OF_NODES for b in OTHERS], 200)  # noqa: S311  (no secret)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), RANDOM_PAIRS, ids=lambda each: each.name.replace(" ", "-")
+)
+def test_of_two_faults_drawn_by_lot_both_are_named(one: Case, other: Case) -> None:
+    there, cluster = copy.deepcopy(HEALTHY), copy.deepcopy(HEALTHY)
+    one.do(there)
+    other.do(cluster)
+
+    found = verdict([*cluster, *on_another_node(there)])
+    causes, expected = set(codes(found)), {one.code, *other.code.split()}
+    assert causes | following(found) >= expected, worse(found)
+    assert causes == expected or (causes < expected and expected & OF_ALL_NODES), worse(found)
 
 
 def test_what_karpenter_says_is_why_nodes_are_missing() -> None:

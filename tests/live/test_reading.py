@@ -276,6 +276,39 @@ def test_a_dump_without_daemon_sets_says_what_is_unknown(
     assert "unknown DaemonSet: the dump has no DaemonSet, so it is not known whether" in out
 
 
+@pytest.mark.parametrize(
+    ("kind", "label", "unknown"),
+    [
+        ("Node", "karpenter.sh/nodepool", "NodeClaim NodePool"),
+        ("Pod", "kueue.x-k8s.io/queue-name", "Workload"),
+    ],
+)
+def test_a_dump_without_custom_resources_says_what_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, label: str, unknown: str
+) -> None:
+    items = copy.deepcopy(HEALTHY)
+    given = next(each for each in items if each["kind"] == kind)
+    given["metadata"].setdefault("labels", {})[label] = "x"
+    file = written(tmp_path, "dump.json", json.dumps({"kind": "List", "items": items}))
+    _, out, _ = verified(capsys, "--json", "--from", file)
+
+    assert sorted(each["kind"] for each in json.loads(out)["unknown"]) == unknown.split()
+    listed = {"kind": "List", "items": [*items, *map(custom, unknown.split())]}
+    file = written(tmp_path, "dump.json", json.dumps(listed))
+    assert json.loads(verified(capsys, "--json", "--from", file)[1])["unknown"] == []
+
+
+def custom(kind: str) -> dict[str, Any]:
+    return {"apiVersion": "example.com/v1", "kind": kind, "metadata": {"name": "x"}}
+
+
+@pytest.mark.parametrize("given", ["", "a/", "/a", "a/b/c"])
+def test_what_names_no_pod_is_said_to(capsys: pytest.CaptureFixture[str], given: str) -> None:
+    assert main(["verify", "--pod", given]) == 2
+    said = "names no pod: write NAMESPACE/NAME, or NAME of one in default"
+    assert f"error: argument --pod: {given!r} {said}" in capsys.readouterr().err
+
+
 def verified(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     code = main(["verify", *words])
     captured = capsys.readouterr()
@@ -665,8 +698,11 @@ runpy.run_module("eks_gpushare", run_name="__main__")
 """The command, also where these tests run by nohup or behind others, which ignores signals."""
 
 
+ENDS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL)
+
+
 @NEEDS_KUBECTL
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("number", ENDS)
 def test_kubectl_ends_with_it_however_it_is_ended(
     tmp_path: Path, served: Asked, number: signal.Signals
 ) -> None:
@@ -695,10 +731,12 @@ def test_kubectl_ends_with_it_however_it_is_ended(
         _, said = process.communicate(timeout=20)
 
     assert "Traceback" not in said
-    assert process.returncode == (130 if number is signal.SIGINT else 128 + number)
-    assert list(tmp_path.glob("gpushare-*")) == []
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(pid.read_text()), 0)
+    if number is signal.SIGKILL:
+        assert process.returncode == -number
+    else:
+        assert process.returncode == (130 if number is signal.SIGINT else 128 + number)
+        assert list(tmp_path.glob("gpushare-*")) == []
+    assert ends(int(pid.read_text()))
 
 
 @NEEDS_KUBECTL
@@ -712,6 +750,20 @@ def test_a_proxy_that_ends_is_told(tmp_path: Path, served: Asked) -> None:
 
         with pytest.raises(CannotLookError, match=r"kubectl proxy, by which it is read, has ended"):
             read_cluster(server)
+
+
+def ends(process: int) -> bool:
+    """Whether a process ends soon, be it that nobody has asked for its exit code yet."""
+    stat = Path(f"/proc/{process}/stat")
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        try:
+            if stat.read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def kubectl_children() -> list[int]:

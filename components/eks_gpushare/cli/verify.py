@@ -34,6 +34,7 @@ _ROLE = "eks-gpushare-verify"
 _PROMETHEUS = "prometheus"
 _OFTEN = 30.0
 """Seconds between two looks of `--watch`: a list of a small cluster takes a third of one."""
+_PARTS_OF_POD = 2
 _PAUSE = 5.0
 """Seconds between two looks of `--wait`."""
 
@@ -72,7 +73,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--namespace", "-n", metavar="NS", help="speak of pods of this one only")
     parser.add_argument("--pool", metavar="NAME", help="speak of nodes of this pool only")
     parser.add_argument(
-        "--pod", metavar="NS/NAME", help="say of one pod why it does not run, and nothing else"
+        "--pod",
+        metavar="NS/NAME",
+        type=_pod,
+        help="say of one pod why it does not run, and nothing else",
     )
     parser.add_argument(
         "--wait",
@@ -123,6 +127,14 @@ def _seconds(given: str) -> float:
     if not given.isascii() or not given.isdecimal():
         raise argparse.ArgumentTypeError(f"{given!r} is no number of seconds such as 600")
     return float(given)
+
+
+def _pod(given: str) -> str:
+    parts = given.split("/")
+    if not all(parts) or len(parts) > _PARTS_OF_POD:
+        said = f"{given!r} names no pod: write NAMESPACE/NAME, or NAME of one in default"
+        raise argparse.ArgumentTypeError(said)
+    return given
 
 
 def _checked(reader: str) -> Callable[[str], str]:

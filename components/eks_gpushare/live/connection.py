@@ -16,6 +16,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -23,6 +24,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Protocol
 from urllib.parse import urlencode
+
+from eks_gpushare.live import die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -160,7 +163,7 @@ def api_server(kubeconfig: str | None = None, context: str | None = None) -> Ite
     ):
         path = str(Path(folder) / "api")
         command = [
-            *(kubectl, *chosen, "proxy", f"--unix-socket={path}"),
+            *(*_tied(), kubectl, *chosen, "proxy", f"--unix-socket={path}"),
             f"--reject-methods={_WRITES}",
         ]
         said = Path(folder) / "said"
@@ -176,6 +179,16 @@ def api_server(kubeconfig: str | None = None, context: str | None = None) -> Ite
                     yield _HttpServer(_address(kubectl, chosen), connection)
             finally:
                 proxy.terminate()
+
+
+def _tied() -> list[str]:
+    """What runs a program so that the kernel ends it with us, also where nothing else can.
+
+    What is killed ends nothing that it has begun. Only Linux has this.
+    """
+    if sys.platform != "linux":
+        return []
+    return [sys.executable, "-I", "-S", die_with_parent.__file__, str(os.getpid())]
 
 
 @contextmanager

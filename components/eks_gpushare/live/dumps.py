@@ -15,12 +15,14 @@ from eks_gpushare.documents.reading import STDIN, read_bytes, reason
 from eks_gpushare.inventory.values import at
 from eks_gpushare.live.connection import CannotLookError, in_short
 from eks_gpushare.live.json_lists import read_json
+from eks_gpushare.live.kinds import LISTED
+from eks_gpushare.live.nodes import NODEPOOL_LABEL
 from eks_gpushare.live.objects import ClusterObjects, newest_time
 from eks_gpushare.live.shapes import in_shape
 from eks_gpushare.live.slim import slim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.live.pods import Object
 
@@ -31,6 +33,11 @@ _DEEPEST: Final = 1000
 _INDENTED: Final = re.compile(r"^ *(?: {500}|(?:[-?:] +){100})", re.MULTILINE)
 """Lines of which a thousand levels may be made without a bracket."""
 _ENDINGS: Final = frozenset((".yaml", ".yml", ".json"))
+_LABELS: Final = ("metadata", "labels")
+_KUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+_OF_KARPENTER: Final = ("NodePool", "NodeClaim")
+_OF_KUEUE: Final = ("Workload",)
+"""Kinds that there are where nodes or pods tell of Karpenter or Kueue."""
 _HOW: Final = (
     "Write a dump with kubectl get nodes,pods,configmaps,namespaces,resourcequotas,daemonsets,"
     "deployments,statefulsets,jobs --all-namespaces --show-managed-fields -o json."
@@ -65,6 +72,7 @@ def read_dumps(files: Sequence[str]) -> ClusterObjects:
         for kind, what in _EXPECTED.items()
         if kind not in by_kind
     }
+    unread |= _custom_kinds_missing(by_kind)
     return ClusterObjects(whence, newest_time(every) or datetime.now(tz=UTC), by_kind, unread)
 
 
@@ -189,6 +197,19 @@ _EXPECTED = {
     "ConfigMap": "what the device plugin reads",
 }
 """Kinds that every cluster has, so that a dump without them was made without them."""
+
+
+def _custom_kinds_missing(by_kind: Mapping[str, Sequence[Object]]) -> dict[str, str]:
+    """Kinds of Karpenter and Kueue without which a dump was made, though both are there."""
+    of_karpenter = any(NODEPOOL_LABEL in (at(node, *_LABELS) or {}) for node in by_kind["Node"])
+    of_kueue = any(_KUEUE_LABEL in (at(pod, *_LABELS) or {}) for pod in by_kind.get("Pod", ()))
+    wanted = [*(_OF_KARPENTER if of_karpenter else ()), *(_OF_KUEUE if of_kueue else ())]
+    return {
+        listed.kind: f"the dump has no {listed.kind}, so it is not known {listed.for_}: "
+        f"ask for {listed.plural}.{listed.group} too"
+        for listed in LISTED
+        if listed.kind in wanted and listed.kind not in by_kind
+    }
 
 
 def _take(value: Any, found: dict[str, dict[tuple[str, str], Object]]) -> None:

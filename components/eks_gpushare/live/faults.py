@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from eks_gpushare.inventory.edges.amounts import SEVERAL_SHARES, TOO_MANY
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.rules import (
     CONFIG_MAP_DIFFERS,
@@ -90,12 +91,20 @@ class ClusterFault:
         if self.gist and (self.finding.code, self.gist) == (other.finding.code, other.gist):
             return True
         if other.is_cause_only:
+            if self._asks_for_too_much(other):
+                return True
             said = other.finding.message
             about = any(name in said for name in self.names)
             return about and not self.nodes.isdisjoint(other.nodes)
         if self.is_cause_only and self.owner is not None:
             return other.owner == self.owner and other.link is Link.PODS
         return self._breaks(other)
+
+    def _asks_for_too_much(self, other: ClusterFault) -> bool:
+        """Whether both say of one workload that a pod asks for more than it can get."""
+        codes = self.finding.code, other.finding.code
+        same = self.owner is not None and self.owner == other.owner
+        return same and codes == (SEVERAL_SHARES.id, TOO_MANY.id)
 
     def _breaks(self, other: ClusterFault) -> bool:
         """Whether its link is one that the other's hangs on, of the same nodes."""

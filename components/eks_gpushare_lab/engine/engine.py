@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.live import die_with_parent
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.engine.events import Events
 from eks_gpushare_lab.engine.guard import TIME_IS_OVER
@@ -110,9 +111,9 @@ class Engine:
         self, made: Workspace, command: Sequence[str], limit: float
     ) -> Iterator[subprocess.Popen[bytes]]:
         with made.output.open("wb") as output:
-            guard = [sys.executable, "-I", "-S", str(_GUARD), str(limit), str(self.tools.pulumi)]
+            guard = [sys.executable, "-I", "-S", str(_GUARD), die_with_parent.__file__]
             process = subprocess.Popen(  # noqa: S603  (the user's own `pulumi`)
-                [*guard, *command],
+                [*guard, str(limit), str(self.tools.pulumi), *command],
                 cwd=made.directory,
                 env=made.environment,
                 stdin=subprocess.PIPE,

@@ -1,13 +1,13 @@
 """Run a program so that nothing of it is left, however it or its caller ends.
 
-    python -I -S guard.py SECONDS PROGRAM [ARGUMENT...]
+    python -I -S guard.py DIE_WITH_PARENT SECONDS PROGRAM [ARGUMENT...]
 
 The Pulumi engine starts plugins in process groups of their own, which outlive it when it is killed.
 This process adopts whatever loses its parent below it, and kills all of it when the program has
 ended, when its time is over, when it is asked to stop, or when standard input ends, which it does
 with the caller. It asks nobody first: the state that the engine would save is thrown away as well.
 Exit code: that of the program, or 124 when its time was over. A script of its own that imports
-nothing of this package, like `die_with_parent.py`.
+nothing of this package, like the library's `die_with_parent.py`, whose path it is given.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ TIME_IS_OVER = 124
 _STOPPED = 130
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _TICK_SECONDS = 0.05
-_DIE_WITH_PARENT = Path(__file__).parents[1] / "host" / "die_with_parent.py"
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
 
@@ -39,10 +38,10 @@ def _on_signal(number: int, _: object) -> None:
 
 def main() -> int:
     """Run the program, then see to it that nothing is left."""
-    limit, *command = sys.argv[1:]
+    die_with_parent, limit, *command = sys.argv[1:]
     if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1)):
         sys.exit("the kernel does not hand orphans to this process: prctl failed")
-    tied = [sys.executable, "-I", "-S", str(_DIE_WITH_PARENT), str(os.getpid()), *command]
+    tied = [sys.executable, "-I", "-S", die_with_parent, str(os.getpid()), *command]
     try:
         for number in _SIGNALS:
             signal.signal(number, _on_signal)

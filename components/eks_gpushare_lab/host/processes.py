@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eks_gpushare.live import die_with_parent
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-_DIE_WITH_PARENT = Path(__file__).with_name("die_with_parent.py")
 
 
 def spawn(
@@ -37,7 +37,7 @@ def spawn(
 
     """
     return subprocess.Popen(  # noqa: S603  (what we built, or found by its version)
-        [sys.executable, "-I", "-S", _DIE_WITH_PARENT, str(os.getpid()), *command],
+        [sys.executable, "-I", "-S", die_with_parent.__file__, str(os.getpid()), *command],
         cwd=cwd,
         env=dict(environment),
         stdin=subprocess.DEVNULL,

@@ -5,7 +5,7 @@
 Each folder appears at its place, which is below /var/lib or is there already. /var/lib and /run are
 otherwise empty, for this program alone: nobody else sees the mounts, nor what is written there, and
 they go when it ends. A script of
-its own, as host/die_with_parent.py is; it imports nothing of this package.
+its own, as the library's live/die_with_parent.py is; it imports nothing of this package.
 """
 
 from __future__ import annotations

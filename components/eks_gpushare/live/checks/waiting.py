@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _JUST_NOW: Final = 30.0
 """Seconds that a pod may wait before it is said to."""
+_OF_SHARES: Final = (rules.SHARES_TAKEN, rules.LIMIT_REACHED, rules.NOT_LAUNCHED)
 _LAUNCH_SECONDS: Final = 600.0
 """How long a node may take until pods run on it that wait for one, GPU driver and images too."""
 
@@ -314,7 +315,7 @@ def _why_never(
 
 def _fault(
     waiting: Waiting,
-    nodes: Iterable[str],
+    nodes: Sequence[str],
     rule: Rule,
     said: str,
     fix: str,
@@ -330,8 +331,10 @@ def _fault(
     )
     asked = counts_text(waiting.asked)
     short = f"{called}: {pods} for {asked}{' each' * (count > 1)}."
+    # Of workloads that wait for the same shares one is told, and the others below it.
+    gist = f"{asked} {sorted(nodes)}" if rule in _OF_SHARES else ""
     return ClusterFault(
-        finding, Link.PODS, frozenset(nodes), waiting.owner, evidence, in_short=short
+        finding, Link.PODS, frozenset(nodes), waiting.owner, evidence, in_short=short, gist=gist
     )
 
 
