@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pytest
+import yaml
 from tests.components.conftest import ROOT
 
 from eks_gpushare.lint.stack_side import read_stack
@@ -66,6 +67,17 @@ def test_it_may_do_what_the_command_says_it_needs(share_verifier: Callable[..., 
     assert rules == cluster_role("")["rules"]
     assert {verb for rule in rules for verb in rule["verbs"]} == {"get", "list"}
     assert "secrets" not in {name for rule in rules for name in rule["resources"]}
+
+
+def test_the_example_without_pulumi_is_the_same(share_verifier: Callable[..., Run]) -> None:
+    run = share_verifier(preview=False, stack="config: {}\n")
+    text = (ROOT / "examples" / "verify" / "cronjob.yaml").read_text(encoding="utf-8")
+    example = {each["kind"]: each for each in yaml.safe_load_all(text)}
+
+    map_name = run.inputs("ConfigMap")["metadata"]["name"]
+    for kind in ("CronJob", "Namespace", "ServiceAccount", "ClusterRoleBinding"):
+        made = json.dumps(to_json(run.all(kind)[0].inputs)).replace(map_name, "stack")
+        assert json.loads(made) == example[kind]
 
 
 @pytest.mark.parametrize(
