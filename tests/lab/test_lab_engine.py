@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from eks_gpushare.live import die_with_parent
 from eks_gpushare.program.preview import preview
 from eks_gpushare.stack_file.check import check_stack_file
 from eks_gpushare.stack_file.file import stack_file_of
@@ -287,7 +288,8 @@ def test_the_command_ends_with_2_without_pulumi(on_path: Path, components: str) 
 
 
 def guarded(seconds: float, *words: str) -> subprocess.Popen[bytes]:
-    script = [sys.executable, "-I", "-S", str(Path(guard.__file__)), str(seconds), *words]
+    script = [sys.executable, "-I", "-S", str(Path(guard.__file__))]
+    script += [die_with_parent.__file__, str(seconds), *words]
     return subprocess.Popen(script, stdin=subprocess.PIPE)
 
 

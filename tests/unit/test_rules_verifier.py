@@ -79,3 +79,12 @@ def test_a_namespace_is_made_once() -> None:
 
     assert told("GPU735", namespace="nvidia-device-plugin") == [("verifier.namespace", message)]
     assert told("GPU735") == []
+
+
+def test_a_key_that_cannot_be_read_hides_nothing_of_the_others() -> None:
+    given = stack(image="a/b:latest", intervalSeconds=420, namespace="default", pushgatway="x")
+
+    assert [path for path, _ in findings(given, "GPU860")] == [
+        *("verifier.intervalSeconds", "verifier.namespace"),
+    ]
+    assert [path for path, _ in findings(given, "GPU275")] == ["verifier.image"]

@@ -29,34 +29,50 @@ VERIFIER = Rule(
 _BLOCK = "verifier"
 
 
-@check(Scope.VERIFIER, VERIFIER, BAD_IMAGE, FLOATING_IMAGE)
-def verifier(ctx: Context) -> Iterator[Finding]:
+@check(Scope.VERIFIER, BAD_IMAGE, FLOATING_IMAGE)
+def image(ctx: Context) -> Iterator[Finding]:
     given = ctx.environment.verifier
-    if given is None:
-        return
-    if isinstance(given.image, str):
-        example = "eks-gpushare-verify:0.1.0"
-        yield from image_findings((_BLOCK, "image"), given.image, example)
-    seconds, gateway = given.interval_seconds, given.pushgateway
-    if is_cron_job(given) and not is_regular(seconds):
+    if given is not None:
+        yield from image_findings((_BLOCK, "image"), given.image, "eks-gpushare-verify:0.1.0")
+
+
+@check(Scope.VERIFIER, VERIFIER)
+def times(ctx: Context) -> Iterator[Finding]:
+    given = ctx.environment.verifier
+    if given is not None and is_cron_job(given) and not is_regular(given.interval_seconds):
         yield VERIFIER.finding(
             (_BLOCK, "intervalSeconds"),
-            f"{seconds} seconds are no part of an hour in whole minutes.",
+            f"{given.interval_seconds} seconds are no part of an hour in whole minutes.",
             "Use 300, 360, 600, 720, 900, 1200, 1800 or 3600, or less than 300 for a Deployment.",
         )
-    at = (_BLOCK, "pushgateway")
-    if gateway is not None and not is_cron_job(given):
+
+
+@check(Scope.VERIFIER, VERIFIER)
+def pushgateway(ctx: Context) -> Iterator[Finding]:
+    given = ctx.environment.verifier
+    if given is None or given.pushgateway is None:
+        return
+    at, gateway = (_BLOCK, "pushgateway"), given.pushgateway
+    if not is_cron_job(given):
+        seconds = given.interval_seconds
         yield VERIFIER.finding(
             at,
             f"Every {seconds} seconds a Deployment looks, whose metrics are served and not pushed.",
             f"Remove the key and have port {PORT} scraped, or set intervalSeconds: 300.",
         )
-    elif isinstance(gateway, str) and not is_plain_address(gateway):
+    elif not is_plain_address(gateway):
         yield VERIFIER.finding(
             at,
             f'"{gateway}" is not the address of a Pushgateway, without a name or password in it.',
             "Write it like http://pushgateway.monitoring.svc:9091.",
         )
+
+
+@check(Scope.VERIFIER, VERIFIER)
+def namespace(ctx: Context) -> Iterator[Finding]:
+    given = ctx.environment.verifier
+    if given is None:
+        return
     fault = own_namespace_fault(given.namespace, "what looks at the cluster", "gpushare-verify")
     if fault is not None:
         yield VERIFIER.finding((_BLOCK, "namespace"), *fault)
