@@ -19,6 +19,7 @@ import pytest
 
 from eks_gpushare.lint.stack_side import read_stack
 from eks_gpushare.live.connection import CannotLookError
+from eks_gpushare.live.nodes import gpu_nodes_of
 from eks_gpushare.live.objects import ClusterObjects
 from eks_gpushare.live.one_pod import of_pod
 from eks_gpushare.live.verdict import verdict_of
@@ -734,6 +735,42 @@ def test_workloads_that_wait_for_the_same_shares_are_one_finding() -> None:
     ]
     found = of_pod(verdict(cluster), objects_of(cluster), "default/c")
     assert codes(found) == ["GPU1341"]
+
+
+def test_a_daemon_set_that_several_nodes_keep_off_is_one_finding() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    plugin_spec(cluster)["tolerations"] = []
+    other = on_another_node(copy.deepcopy(cluster))
+    other[0]["metadata"]["labels"]["node.kubernetes.io/instance-type"] = "g6e.12xlarge"
+
+    assert codes(verdict([*cluster, *other], with_stack=False)) == ["GPU1100"]
+
+
+def test_what_a_kubelet_refuses_comes_of_what_was_asked_for() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    cluster.append(workload("two", count=2))
+    refused(cluster)
+    labels_of_pod = {"pod-template-hash": "1"}
+    cluster[-1]["metadata"] |= {"name": "two-1-x", "labels": labels_of_pod}
+    cluster[-1]["metadata"]["ownerReferences"][0]["name"] = "two-1"
+    found = verdict(cluster)
+
+    assert codes(found) == ["GPU1113"]
+    assert following(found) == {"GPU1342"}
+
+
+def test_a_node_with_the_label_of_another_pool_is_of_its_node_group() -> None:
+    stack = read_stack(ROOT / "stacks" / "Pulumi.multi-tenant.yaml")
+    given = {
+        "eks-gpushare/pool": "whole",
+        "nvidia.com/device-plugin.config": "notebooks",
+        "eks.amazonaws.com/nodegroup": "gpushare-notebooks-d94b716",
+    }
+    cluster = copy.deepcopy(HEALTHY)
+    labels(cluster, **given)
+
+    (node,) = gpu_nodes_of(objects_of(cluster), stack.plans)
+    assert node.pool == "notebooks"
 
 
 def test_plugins_that_crash_on_several_nodes_are_one_finding() -> None:

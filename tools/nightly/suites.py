@@ -87,6 +87,8 @@ SUITES: Final = (
             "tests/lab/test_lab_scale.py",
             "tests/lab/walkthroughs/test_walkthrough_dump.py",
             "tests/lab/walkthroughs/test_walkthrough_verify.py",
+            "tests/lab/walkthroughs/test_walkthrough_verify_faults.py",
+            "tests/lab/walkthroughs/test_walkthrough_verify_rights.py",
             "tests/commands/test_preview_pods.py",
             "tests/commands/test_preview_tables.py",
             "tests/commands/test_streams.py",

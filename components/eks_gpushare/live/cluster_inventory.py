@@ -7,6 +7,7 @@ what is configured; `live.checks` holds what is there against it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from eks_gpushare.live.objects import ClusterObjects
     from eks_gpushare.live.pods import Object
 
+_NODE: Final = re.compile(r"\bthe Node [\w.-]*\w")
 _MADE: Final = frozenset(("Pod", "Job", "ReplicaSet"))
 """Kinds that are not read where a controller made them."""
 _OF_NODES: Final = frozenset(
@@ -249,6 +251,7 @@ def _faults(
     evidence = tuple(_who_tainted(finding, nodes, about)) if link is Link.PLACEMENT else ()
     said, name = judgement.message, judgement.source.name
     gist = said.replace(f"{name[:1].upper()}{name[1:]}", "").replace(name, "")
+    gist = _NODE.sub("", gist)  # what one DaemonSet does to several nodes is one fault
     is_cause = link is Link.PODS
     yield ClusterFault(finding, link, about, owner, evidence, is_cause_only=is_cause, gist=gist)
 

@@ -160,13 +160,15 @@ def _live(
 
 def _pool(labels: Mapping[str, str], pools: Mapping[str, PoolPlan]) -> str | None:
     """The pool of a node, or what it belongs to by another label."""
-    own = labels.get(POOL_LABEL) or labels.get(CONFIG_LABEL, "")
+    own, config = labels.get(POOL_LABEL), labels.get(CONFIG_LABEL)
     group = labels.get("eks.amazonaws.com/nodegroup", "")
-    if own in pools:
-        return own
-    of_group = [pool for pool in pools if f"-{pool}-" in f"-{group}-"]
-    if of_group:  # a node group is called by stack and pool
-        return max(of_group, key=len)
+    named = (pool for pool in pools if f"-{pool}-" in f"-{group}-")
+    of_group = max(named, key=len, default=None)  # a node group is called by stack and pool
+    if of_group is not None and of_group == config:
+        return of_group  # whatever somebody has written at the pool's label
+    of_labels = own or config
+    if of_labels in pools or of_group is not None:
+        return of_labels if of_labels in pools else of_group
     key = next((key for key in _POOL_LABELS if labels.get(key)), None)
     if key is None:
         return None

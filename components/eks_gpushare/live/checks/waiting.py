@@ -363,7 +363,8 @@ def refused_faults(objects: ClusterObjects, namespace: str | None = None) -> Ite
             "--field-selector=status.phase=Failed.",
         )
         said = str(at(first, "status", "message") or "")
-        yield ClusterFault(finding, Link.PODS, frozenset(nodes), evidence=(said,) if said else ())
+        evidence = (said,) if said else ()
+        yield ClusterFault(finding, Link.PODS, frozenset(nodes), owner, evidence)
 
 
 def held_faults(objects: ClusterObjects, namespace: str | None = None) -> Iterator[ClusterFault]:
