@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from eks_gpushare.live.objects import ClusterObjects
     from eks_gpushare.live.pods import Object
 
-_NODE: Final = re.compile(r"\bthe Node [\w.-]*\w")
+_NODE: Final = re.compile(r"\bthe Node [a-z0-9.-]*[a-z0-9]")
 _MADE: Final = frozenset(("Pod", "Job", "ReplicaSet"))
 """Kinds that are not read where a controller made them."""
 _OF_NODES: Final = frozenset(

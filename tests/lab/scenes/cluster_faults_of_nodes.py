@@ -62,7 +62,12 @@ def of_nodes() -> list[ClusterFault]:
         below = "" if machine is BOTTLEROCKET else "GPU1100"
         found.append(
             fault(
-                "a taint", machine, "GPU1306", tainted(machine, TAINT), follows=below, always=always
+                f"a taint beside {machine.resource}",
+                machine,
+                "GPU1306",
+                tainted(machine, TAINT),
+                follows=below,
+                always=always,
             )
         )
     no_execute = {**TAINT, "effect": "NoExecute"}
@@ -286,21 +291,21 @@ def of_programs() -> list[ClusterFault]:
             about="nvidia-device-plugin",
         ),
         fault(
-            "another configuration",
+            "another text in the ConfigMap",
             SLICED,
             "GPU1330",
             of_config(SLICED, "replicas: 10", "replicas: 4"),
             about="config",
         ),
         fault(
-            "another configuration",
+            "another text in the ConfigMap",
             MPS,
             "GPU1330",
             of_config(MPS, "replicas: 4", "replicas: 2"),
             about="config",
         ),
         fault(
-            "another configuration",
+            "another text in the ConfigMap",
             OPERATED,
             "GPU1330",
             of_config(OPERATED, "replicas: 4", "replicas: 2"),

@@ -36,7 +36,15 @@ def of_pods() -> list[ClusterFault]:
     for machine in (SLICED, MPS, MIXED, RENAMED, OPERATED, OPERATED_MIG, BOTTLEROCKET_ALL):
         spec = pod_spec(machine.resource, tolerations=machine.tolerations)
         many = workload("many", spec, machine.shares + 1)
-        found.append(fault("too many pods", machine, "GPU1341", there_is(many), about="many"))
+        found.append(
+            fault(
+                f"too many pods for {machine.resource}",
+                machine,
+                "GPU1341",
+                there_is(many),
+                about="many",
+            )
+        )
     for machine in (SLICED, MIXED, OPERATED):
         odd = pod_spec("nvidia.com/mig-9g.1gb")
         away = pod_spec(
