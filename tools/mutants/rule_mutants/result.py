@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 
 NOT_TRIED: tuple[str, ...] = (
     "components/eks_gpushare/lint/alternatives.py",
-    "components/eks_gpushare/lint/hcl/blocks.py",
     "components/eks_gpushare/lint/hcl/evaluating.py",
     "components/eks_gpushare/lint/hcl/folders.py",
     "components/eks_gpushare/lint/hcl/modules.py",
     "components/eks_gpushare/lint/hcl/registry_modules.py",
-    "components/eks_gpushare/lint/hcl/syntax.py",
     "components/eks_gpushare/lint/hcl/templates.py",
     "components/eks_gpushare/lint/reading.py",
     "components/eks_gpushare/lint/rendered_charts.py",
