@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 NOT_TRIED: tuple[str, ...] = (
     "components/eks_gpushare/lint/alternatives.py",
     "components/eks_gpushare/lint/hcl/evaluating.py",
-    "components/eks_gpushare/lint/hcl/folders.py",
     "components/eks_gpushare/lint/hcl/modules.py",
     "components/eks_gpushare/lint/hcl/registry_modules.py",
     "components/eks_gpushare/lint/hcl/templates.py",
