@@ -41,7 +41,9 @@ def test_where_a_text_cannot_be_read(
         ('{"a": {}}', None),
     ],
 )
-def test_where_json_cannot_be_read(read: Any, text: str, fault: tuple[int, int, str]) -> None:
+def test_where_json_cannot_be_read(
+    read: Any, text: str, fault: tuple[int, int, str] | None
+) -> None:
     name = "a.tf.json" if read is parse else "a.tfvars.json"
     faults = [(each.place.line, each.place.column, each.what) for each in read(name, text).faults]
 
