@@ -13,7 +13,7 @@ import pytest
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.hcl.folders import Folders, ModuleFiles
-from eks_gpushare.lint.hcl.functions import FUNCTIONS
+from eks_gpushare.lint.hcl.functions import FUNCTIONS, call
 from eks_gpushare.lint.hcl.modules import Instance
 from eks_gpushare.lint.hcl.syntax import parse
 from eks_gpushare.lint.hcl.values import (
@@ -168,6 +168,81 @@ def test_an_operator_between_operands_that_are_known_or_not(expression: str, val
 
     assert type(found) is type(value)
     assert found == value
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        *(('lookup({ a = 1 }, var.it, "d")', UNKNOWN), ('lookup(var.it, "a", "d")', UNKNOWN)),
+        ('lookup(merge({ a = 1 }, var.it), "b", "d")', UNKNOWN),
+        *(("length(merge({ a = 1 }, var.it))", UNKNOWN), ('length("a-${var.it}")', UNKNOWN)),
+        *(('element(["a", "b"], var.it)', UNKNOWN), ('element(["a", var.it], 0)', UNKNOWN)),
+        *(("element(var.it, 0)", UNKNOWN), ('zipmap(["a", var.it], [1, 2])', UNKNOWN)),
+        *(("zipmap(var.it, [1])", UNKNOWN), ('zipmap(["a"], var.it)', UNKNOWN)),
+        # Terraform refuses both: more than 1,024 values.
+        *(("range(1025)", UNKNOWN), ("range(1, 5, 0)", UNKNOWN)),
+        # Parts of a text that are not known leave open whether it is another.
+        *(('jsonencode({ a = 1 }) == "b"', False), ('jsonencode({ a = var.it }) == "b"', UNKNOWN)),
+        ("jsonencode(merge({ a = 1 }, var.it))", UNKNOWN),
+        *(('join("-", ["a"]) == "b"', False), ('join("-", ["a-${var.it}"]) == "b"', UNKNOWN)),
+        *(('join("-", [var.it]) == "b"', UNKNOWN), ('join("-", var.it)', UNKNOWN)),
+        *(('join("-", [null]) == "b"', UNKNOWN), ('join(var.it, ["a"])', UNKNOWN)),
+        *(
+            ('yamldecode("a: 1\\n---\\nb: 2")', UNKNOWN),
+            ('yamldecode("a: 1\\n---\\n- [")', UNKNOWN),
+        ),
+        *(('base64encode("a-${var.it}")', "a-${unknown}"), ("base64encode(var.it)", UNKNOWN)),
+        *(('indent(var.it, "a\\nb")', UNKNOWN), ("indent(2, var.it)", UNKNOWN)),
+        *(
+            ('upper("a-${var.it}")', UNKNOWN),
+            ("upper(var.it)", UNKNOWN),
+            ("sum([var.it])", UNKNOWN),
+        ),
+    ],
+)
+def test_what_functions_make_of_what_is_known_in_part(expression: str, value: Any) -> None:
+    (found,) = evaluated(f'variable "it" {{}}\nlocals {{ x = {expression} }}', "x")
+
+    assert type(found) is type(value)
+    assert found == value
+
+
+class _EveryFile:
+    """Files, of which every one is there."""
+
+    def read(self, path: str) -> tuple[str, str]:
+        return path, "text"
+
+    def matching(self, folder: str, pattern: str) -> list[str] | None:
+        return None if pattern == "far" else [f"{folder}/b", f"{folder}/a"]
+
+
+class _NoFile(_EveryFile):
+    def read(self, path: str) -> None:  # type: ignore[override]  # noqa: ARG002
+        return None
+
+
+_GAPS = Text("a-${unknown}", gaps=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "value"),
+    [
+        *(("file", ["a"], "text"), ("file", [UNKNOWN], UNKNOWN), ("file", [_GAPS], UNKNOWN)),
+        *(("fileexists", ["a"], True), ("fileexists", [UNKNOWN], UNKNOWN)),
+        *(("fileexists", [_GAPS], UNKNOWN), ("fileset", [_GAPS, "*"], UNKNOWN)),
+        *(("fileset", ["a", _GAPS], UNKNOWN), ("fileset", ["a", "far"], UNKNOWN)),
+        ("fileset", ["d", "*"], ["d/a", "d/b"]),
+    ],
+)
+def test_functions_of_files_whose_names_are_known_or_not(
+    name: str, given: list[Any], value: Any
+) -> None:
+    assert plain(call(name, given, _EveryFile())) == value
+
+
+def test_a_file_that_is_not_there_may_be_made_yet() -> None:
+    assert call("fileexists", ["a"], _NoFile()) is UNKNOWN
 
 
 def test_the_files_and_the_places_that_a_value_is_written_in() -> None:

@@ -37,6 +37,7 @@ ROOMS = {
     "inventory": ("components/eks_gpushare/inventory", ["tests/inventory"]),
     "manifests": ("components/eks_gpushare/manifests", ["tests/lint"]),
     "lint": ("components/eks_gpushare/lint", ["tests/lint"]),
+    "live": ("components/eks_gpushare/live", ["tests/live"]),
     "rules": (
         "components/eks_gpushare/rules",
         [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.hcl.operators import equal
 from eks_gpushare.lint.hcl.values import (
     HclList,
     HclObject,
@@ -19,8 +21,8 @@ from eks_gpushare.lint.hcl.values import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_MOST: Final = 2_000
-"""Most items that a function makes."""
+_MOST: Final = 1_024
+"""Most items that `range` makes, in Terraform too."""
 
 
 def merge(*given: Any) -> Any:
@@ -174,16 +176,15 @@ def numbers_in(*given: Any) -> Any:
         [number(each) for each in given] if len(given) > 1 else [0, number(given[0])]
     )
     by = step[0] if step else (1 if end >= start else -1)
-    made = HclList()
-    while (start < end if by > 0 else start > end) and len(made) < _MOST:
-        made.append(start)
-        start += by
-    return made
+    count = math.ceil((end - start) / by)
+    if count > _MOST:
+        raise ValueError(count)
+    return HclList(start + by * index for index in range(count))
 
 
 def holds_value(given: Any, value: Any) -> bool:
     """`contains`."""
-    return any(type(each) is type(value) and each == value for each in given) or value in given
+    return any(equal(each, value) for each in given)
 
 
 def transposed(given: Mapping[str, Any]) -> Any:

@@ -98,8 +98,6 @@ def base64_of(given: Any) -> Any:
 
 def indent(spaces: Any, given: Any) -> Any:
     """`indent`."""
-    if spaces is UNKNOWN or given is UNKNOWN:
-        return UNKNOWN
     return like(given, given.replace("\n", "\n" + " " * spaces))
 
 
@@ -116,10 +114,8 @@ def trimmed(given: Any) -> Any:
 def joined_by(by: Any, *lists: Any) -> Any:
     """`join`."""
     listed = list(chain.from_iterable(lists))
-    if by is UNKNOWN or UNKNOWN in lists:
-        return UNKNOWN
     texts = [written(item) for item in listed]
-    gaps = any(text is UNKNOWN or has_gaps(text) for text in texts)
+    gaps = UNKNOWN in texts or any(map(has_gaps, listed))
     first = next((item.at for item in listed if isinstance(item, Text) and item.at), None)
     whole = by.join(GAP if text is UNKNOWN else text for text in texts)
     return Text(whole, first, gaps=gaps, files=files_in(HclList(listed)))

@@ -38,7 +38,7 @@ def binary(sign: str, left: Any, right_of: Callable[[], Any]) -> Any:
     if sign in {"==", "!="}:
         if any(has_unknown(each) or has_gaps(each) for each in (left, right)):
             return UNKNOWN
-        same = _equal(left, right)
+        same = equal(left, right)
         return same if sign == "==" else not same
     one, other = number(left), number(right)
     if one is None or other is None:
@@ -56,7 +56,8 @@ def _logic(sign: str, left: Any, right: Any) -> Any:
     return UNKNOWN if None in (one, other) else not decides
 
 
-def _equal(one: Any, other: Any) -> bool:
+def equal(one: Any, other: Any) -> bool:
+    """Whether two values are one, of which a truth value is no number."""
     if isinstance(one, bool) != isinstance(other, bool):
         return False
     if isinstance(one, str) != isinstance(other, str):

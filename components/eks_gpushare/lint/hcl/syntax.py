@@ -233,7 +233,7 @@ def _of_json(file: str, text: str) -> ParsedHcl:
         value = json.loads(text)  # as `read_texts` takes its expressions for placeholders
     except ValueError:
         return ParsedHcl(body, tuple(faults) or (Fault(Place(file, 1, 1), "it is no JSON"),))
-    for document in texts.documents[:1]:
+    for document in texts.documents:
         if isinstance(value, dict):
             for kind, given in value.items():
                 body.blocks.extend(_json_blocks(document, kind, (kind,), given))
