@@ -21,8 +21,9 @@ from eks_gpushare.cli.outputs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from eks_gpushare.cli.verify_watch import Listening
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.live.aws_side import AwsSide
@@ -97,14 +98,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--listen",
         metavar="HOST:PORT",
-        type=_checked("listening"),
+        type=_listening,
         help="with --watch, serve the metrics of --output prometheus there under /metrics, and "
         "/healthz; :9464 is all addresses",
     )
     parser.add_argument(
         "--push",
         metavar="URL",
-        type=_checked("gateway"),
+        type=_gateway,
         help="put these metrics into a Pushgateway too",
     )
     parser.add_argument(
@@ -137,16 +138,16 @@ def _pod(given: str) -> str:
     return given
 
 
-def _checked(reader: str) -> Callable[[str], str]:
-    """The text that was given, if the reader takes it; what reads is imported by who gives it."""
+def _listening(given: str) -> Listening:
+    from eks_gpushare.cli.verify_watch import listening  # for whoever gives it
 
-    def read(given: str) -> str:
-        from eks_gpushare.cli import verify_watch
+    return listening(given)
 
-        getattr(verify_watch, reader)(given)
-        return given
 
-    return read
+def _gateway(given: str) -> str:
+    from eks_gpushare.cli.verify_watch import gateway  # for whoever gives it
+
+    return gateway(given)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -262,7 +263,7 @@ def _watch(options: argparse.Namespace, stack: Stack | None) -> NoReturn:
         CannotLookError: If metrics cannot be served where they should be.
     """
     from eks_gpushare.cli.verify_text import print_verdict
-    from eks_gpushare.cli.verify_watch import WatchOptions, listening, watch
+    from eks_gpushare.cli.verify_watch import WatchOptions, watch
 
     watch(
         lambda: _verdict(options, stack),
@@ -270,7 +271,7 @@ def _watch(options: argparse.Namespace, stack: Stack | None) -> NoReturn:
             options.watch,
             lambda verdict: print_verdict(verdict, quiet=options.quiet),
             as_json=outputs_of(options) == (Output("json"),),
-            listening=None if options.listen is None else listening(options.listen),
+            listening=options.listen,
         ),
     )
 
@@ -282,7 +283,8 @@ def _verdict(options: argparse.Namespace, stack: Stack | None) -> ClusterVerdict
 
     def judged(objects: ClusterObjects) -> ClusterVerdict:
         aws = _aws(options, stack) if options.aws else None
-        found = verdict_of(objects, stack, aws=aws, namespace=options.namespace, pool=options.pool)
+        about = {"namespace": options.namespace, "pool": options.pool}
+        found = verdict_of(objects, stack, aws=aws, **about, drawn=options.html is not None)
         return found if options.pod is None else of_pod(found, objects, options.pod)
 
     if options.dumps:

@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from urllib.parse import SplitResult
+
+
+def server_address(given: str) -> SplitResult | None:
+    """The parts of a text that is `http` or `https` and a host, with whatever more; else None."""
+    try:
+        parts = urlsplit(given)
+        right = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        return None
+    return parts if right and re.search(r"\s", given) is None else None
 
 
 def is_plain_address(given: str) -> bool:
@@ -11,10 +25,5 @@ def is_plain_address(given: str) -> bool:
 
     A name or password would stand in the open.
     """
-    try:
-        parts = urlsplit(given)
-        named = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:
-        return False
-    more = "@" in parts.netloc or parts.query or parts.fragment
-    return bool(named) and not more and re.search(r"\s", given) is None
+    parts = server_address(given)
+    return parts is not None and not ("@" in parts.netloc or parts.query or parts.fragment)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.edges.amounts import SEVERAL_SHARES, TOO_MANY
@@ -131,6 +132,12 @@ def _is_worse(one: ClusterFault, other: ClusterFault) -> bool:
         return codes[0] in _WHY_NO_NODES and codes[1] == NODES_MISSING.id
     severities = (one.finding.severity, other.finding.severity)
     return one.link is Link.PLACEMENT and severities == ("error", "warning")
+
+
+@lru_cache(maxsize=64)  # hundreds of workloads wait for the same shares of a thousand nodes
+def gist_of_shares(asked: str, nodes: frozenset[str]) -> str:
+    """The gist of workloads that wait for the same shares: one is told, the others below it."""
+    return f"{asked} {sorted(nodes)}"
 
 
 @dataclass(slots=True)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 TYPE_LABEL: Final = "node.kubernetes.io/instance-type"
 NODEPOOL_LABEL: Final = "karpenter.sh/nodepool"
+_REGION_LABEL: Final = "topology.kubernetes.io/region"
 _POOL_LABELS: Final = (
     POOL_LABEL,
     *(NODEPOOL_LABEL, "eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name"),
@@ -76,6 +77,12 @@ class LiveNode:
     def is_ready(self) -> bool:
         """Whether its kubelet says that it is."""
         return str(at(self.conditions.get("Ready"), "status")) == "True"
+
+    @property
+    def usd_per_hour(self) -> float | None:
+        """What it costs by AWS's list; None where that is not known."""
+        known = self.type
+        return None if known is None else known.price(self.labels.get(_REGION_LABEL, ""))
 
     @property
     def is_cordoned(self) -> bool:

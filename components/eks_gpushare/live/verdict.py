@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.findings.finding import is_at_least
@@ -28,6 +28,7 @@ from eks_gpushare.live.checks.waiting import (
 )
 from eks_gpushare.live.cluster_inventory import inventory_faults, read, with_unseen_layouts
 from eks_gpushare.live.connection import CannotLookError
+from eks_gpushare.live.drawn_nodes import drawn_pools
 from eks_gpushare.live.drift import chart_drift, configuration_drift, missing_nodes, node_drift
 from eks_gpushare.live.faults import Cause, ClusterFault, Link, causes_of, folded
 from eks_gpushare.live.nodes import gpu_nodes_of
@@ -44,10 +45,10 @@ if TYPE_CHECKING:
     from eks_gpushare.live.cluster_inventory import ReadCluster
     from eks_gpushare.live.nodes import LiveNode
     from eks_gpushare.live.objects import ClusterObjects
+    from eks_gpushare.reports.share_map import MapPool
     from eks_gpushare.sharing.plan import PoolPlan
 
 _IDLE_SECONDS: Final = 15 * 60.0
-_REGION_LABEL: Final = "topology.kubernetes.io/region"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +96,8 @@ class ClusterVerdict:
     """Kinds of objects that could not be read, with why."""
     joining: tuple[str, ...]
     """Nodes that are too young to be judged, or whose device plugin has just been started."""
-    nodes: tuple[LiveNode, ...] = ()
-    """The nodes with GPUs that it is about."""
-    declared: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """What the stack says that each of them advertises, by name and resource."""
+    drawn: tuple[MapPool, ...] = ()
+    """Its pools with their nodes and whose pods are on them, if that was asked for."""
     said: str = ""
     """The answer to a question about one pod, where nothing is wrong with it."""
 
@@ -142,6 +141,7 @@ def verdict_of(
     aws: AwsSide | None = None,
     namespace: str | None = None,
     pool: str | None = None,
+    drawn: bool = False,
 ) -> ClusterVerdict:
     """What is wrong with a cluster.
 
@@ -151,6 +151,7 @@ def verdict_of(
         aws: What AWS says of it. Default: AWS is not asked.
         namespace: Of whose pods to speak. Default: all.
         pool: Of whose nodes to speak. Default: all.
+        drawn: Whether to draw its nodes. Default: not, since that keeps names of all pods.
 
     Raises:
         CannotLookError: If nothing of the stack is in the cluster.
@@ -174,8 +175,10 @@ def verdict_of(
         raise CannotLookError(f"{objects.whence} has no pool {pool}; its pools are {known}.")
     programs = programs_of(objects)
     settling = programs.settling(objects) | {node.name for node in nodes if node.is_joining}
+    declared = _declared(chosen, plans)
+    rows = tuple(_rows(objects, chosen, stack, pool))
     of_aws = aws_faults(aws, chosen, plans) if aws is not None else ()
-    of_cluster = _faults(objects, chosen, cluster, stack, programs, settling, namespace)
+    of_cluster = _faults(objects, chosen, cluster, stack, declared, programs, settling, namespace)
     faults = [*of_aws, *of_cluster]
     causes = causes_of(_once(faults))
     causes.sort(key=_rank)
@@ -183,12 +186,13 @@ def verdict_of(
         objects.whence,
         objects.at,
         stack.name if stack is not None else "",
-        tuple(_rows(objects, chosen, stack, pool)),
+        rows,
         tuple(causes),
         {**objects.unread, **(aws.unread if aws is not None else {})},
         tuple(node.name for node in chosen if node.name in settling),
-        tuple(chosen),
-        _declared(chosen, plans),
+        tuple(drawn_pools(dict.fromkeys(row.pool for row in rows), chosen, declared))
+        if drawn
+        else (),
     )
 
 
@@ -241,6 +245,7 @@ def _faults(
     nodes: Sequence[LiveNode],
     cluster: ReadCluster,
     stack: Stack | None,
+    declared: Mapping[str, Mapping[str, int]],
     programs: NodePrograms,
     settling: Collection[str],
     namespace: str | None,
@@ -252,7 +257,6 @@ def _faults(
         for offer in offers(cluster.inventory, "").every
         for name in cluster.nodes.get(str(offer.kind.nodes.name), ())
     }
-    declared = _declared(nodes, plans)
     yield from node_claim_faults(objects)  # before the nodes that are missing for it
     yield from folded(machine_faults(nodes))
     if stack is not None:
@@ -348,10 +352,7 @@ def _idle(nodes: Sequence[LiveNode]) -> Iterator[ClusterFault]:
 
 def _price(nodes: Sequence[LiveNode]) -> str:
     """What nodes cost by the hour, by AWS's list; empty where it is not known."""
-    prices = [
-        None if node.type is None else node.type.price(node.labels.get(_REGION_LABEL, ""))
-        for node in nodes
-    ]
+    prices = [node.usd_per_hour for node in nodes]
     known = [price for price in prices if price is not None]
     return f", at {sum(known):.2f} USD an hour by list" if len(known) == len(prices) else ""
 

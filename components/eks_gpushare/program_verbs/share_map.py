@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.findings.pages import page_of
 from eks_gpushare.reports.share_map import (
     HeldShares,
-    MapCause,
     MapNode,
     MapPool,
     MapShares,
     ShareMap,
+    map_cause,
 )
 from eks_gpushare.sharing.workloads import pools_of
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.config.workloads import Workload
-    from eks_gpushare.findings.finding import Finding
     from eks_gpushare.program.preview import Preview
 
 
@@ -35,7 +33,7 @@ def share_map_of(previewed: Preview) -> ShareMap:
         "",
         "with the nodes that are kept when nobody asks for more" if previewed.ok else "refused",
         tuple(MapPool(name, tuple(each.drawn())) for name, each in nodes.items()),
-        tuple(_cause(finding) for finding in previewed.findings),
+        tuple(map(map_cause, previewed.findings)),
         notes,
     )
 
@@ -101,14 +99,3 @@ def _placed(nodes: Mapping[str, _Nodes], workloads: Mapping[str, Workload]) -> I
         )
         if placed < wanted:
             yield f"{owner}: {wanted - placed} of {wanted} pods find no share on the nodes kept"
-
-
-def _cause(finding: Finding) -> MapCause:
-    return MapCause(
-        finding.severity,
-        finding.code,
-        page_of(finding.code),
-        finding.path,
-        finding.message,
-        finding.fix,
-    )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from eks_gpushare.findings.pages import page_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from eks_gpushare.findings.finding import Severity
+    from eks_gpushare.findings.finding import Finding, Severity
 
 
 class HeldShares(NamedTuple):
@@ -106,6 +108,28 @@ class MapCause:
     fix: str
     evidence: tuple[str, ...] = ()
     follows: tuple[str, ...] = ()
+
+
+def map_cause(
+    finding: Finding, evidence: tuple[str, ...] = (), follows: tuple[str, ...] = ()
+) -> MapCause:
+    """A finding as the map has it.
+
+    Args:
+        finding: The finding.
+        evidence: What shows it.
+        follows: What comes of it.
+    """
+    return MapCause(
+        finding.severity,
+        finding.code,
+        page_of(finding.code),
+        finding.path,
+        finding.message,
+        finding.fix,
+        evidence,
+        follows,
+    )
 
 
 @dataclass(frozen=True, slots=True)

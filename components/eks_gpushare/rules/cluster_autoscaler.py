@@ -10,6 +10,7 @@ from eks_gpushare.config.base import known_fields
 from eks_gpushare.documents.duration import seconds
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
+from eks_gpushare.rules.names import namespace_name_fault
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.cluster_autoscaler import scaled_by_it
 from eks_gpushare.validation.shape import similar
@@ -94,7 +95,6 @@ _MEANT = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _HOURS = {"d": 24, "w": 168}
-_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 @check(Scope.CHARTS, NO_PRICES, BAD_PRIORITIES)
@@ -211,13 +211,8 @@ def autoscaler_namespace(ctx: Context) -> Iterator[Finding]:
             f"{given} is in every cluster, and cannot be made.",
             "Remove the key, or use a namespace of its own.",
         )
-    elif not _DNS_LABEL.fullmatch(given):
-        yield BAD_NAMESPACE.finding(
-            at,
-            f'"{given}" is not 1 to 63 lower-case letters, digits and -, starting and ending with '
-            "a letter or digit.",
-            "Correct the name.",
-        )
+    elif (fault := namespace_name_fault(given)) is not None:
+        yield BAD_NAMESPACE.finding(at, *fault)
     elif given in (others := _namespaces(ctx)):
         yield BAD_NAMESPACE.finding(
             at,

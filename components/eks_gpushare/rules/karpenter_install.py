@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import karpenter_releases as since
@@ -15,6 +14,7 @@ from eks_gpushare.config.component_specs import KarpenterSpec
 from eks_gpushare.config.environment import SystemNodes
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
+from eks_gpushare.rules.names import namespace_name_fault
 from eks_gpushare.rules.partitions import OTHER_PARTITION, partition_fault
 from eks_gpushare.rules.registry import Runs, Scope, check
 from eks_gpushare.sharing.nodes import sizes
@@ -92,8 +92,6 @@ POD_IDENTITY = Rule(
 )
 
 _OTHERS = ("kube-node-lease", "kube-public")
-_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_LONGEST_NAME = 63
 """https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names"""
 _INSTALLING = {
     "namespace": "namespace",
@@ -207,13 +205,8 @@ def karpenter_namespace(ctx: Context) -> Iterator[Finding]:
             f"{given} is Kubernetes's own, and nothing runs in it.",
             "Remove the key to get kube-system, or use one of its own, such as karpenter.",
         )
-    elif not _DNS_LABEL.fullmatch(given) or len(given) > _LONGEST_NAME:
-        yield BAD_KARPENTER_NAMESPACE.finding(
-            at,
-            f'"{given}" is not 1 to 63 lower-case letters, digits and -, starting and ending with '
-            "a letter or digit.",
-            "Correct the name.",
-        )
+    elif (fault := namespace_name_fault(given)) is not None:
+        yield BAD_KARPENTER_NAMESPACE.finding(at, *fault)
 
 
 @check(Scope.KARPENTER, OLD_KARPENTER, OTHER_DEFINITIONS)

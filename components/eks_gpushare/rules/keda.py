@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from eks_gpushare.catalog.arns import partition_of_arn, workspace_of
 from eks_gpushare.catalog.partitions import partition_of
+from eks_gpushare.documents.addresses import server_address
 from eks_gpushare.documents.helm import value_at
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
@@ -120,14 +120,9 @@ def prometheus(ctx: Context) -> Iterator[Finding]:
 
 
 def _url(at: FieldPath, url: str) -> Iterator[Finding]:
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host = port = None
-        parts = urlsplit("")
+    parts = server_address(url)
     example = "Write it like http://prometheus.monitoring.svc:9090."
-    if parts.scheme not in {"http", "https"} or not host or re.search(r"\s", url) or port == 0:
+    if parts is None:
         yield PROMETHEUS.finding(at, f'"{url}" is not the address of a server.', example)
     elif parts.username is not None or parts.password is not None:
         message = "The address has a name or password in it, and stands in the cluster in plain."
@@ -136,7 +131,7 @@ def _url(at: FieldPath, url: str) -> Iterator[Finding]:
     elif parts.query or parts.fragment or "/api/v1" in parts.path:
         message = "KEDA adds /api/v1/query to the address."
         yield PROMETHEUS.finding(at, message, f"Leave that and what is behind it out. {example}")
-    elif host.startswith("aps-workspaces."):
+    elif str(parts.hostname).startswith("aps-workspaces."):
         message = "The address is that of a workspace, which answers signed requests only."
         yield PROMETHEUS.finding(at, message, "Give workspaceArn in place of url.")
 

@@ -268,6 +268,11 @@ def own_namespace_fault(given: str, whose: str, example: str) -> tuple[str, str]
     """
     if given in {"default", "kube-system", "kube-public", "kube-node-lease"}:
         return f"{given} is not a namespace for {whose}.", f"Use one of its own, such as {example}."
+    return namespace_name_fault(given)
+
+
+def namespace_name_fault(given: str) -> tuple[str, str] | None:
+    """Why a text is not the name of a namespace, and what to do; None if it is one."""
     if not _DNS_LABEL.fullmatch(given) or len(given) > _LONGEST_NAME:
         what = "lower-case letters, digits and -, starting and ending with a letter or digit"
         return f'"{given}" is not 1 to {_LONGEST_NAME} {what}.', "Correct the name."

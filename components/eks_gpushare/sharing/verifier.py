@@ -126,10 +126,10 @@ def service() -> dict[str, Any]:
 
 def _pod(verifier: Verifier, account: Any, config_map: Any | None, more: list[str]) -> Any:
     declared = [] if config_map is None else [f"{_FOLDER}/{STACK_KEY}"]
-    mounts = [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108  (an emptyDir of the pod's own)
+    mounts: list[Any] = [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108  (an emptyDir of the pod's own)
     volumes: list[Any] = [{"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}}]
     if config_map is not None:
-        mounts.append({"name": "stack", "mountPath": _FOLDER, "readOnly": True})  # type: ignore[dict-item]
+        mounts.append({"name": "stack", "mountPath": _FOLDER, "readOnly": True})
         volumes.append({"name": "stack", "configMap": {"name": config_map}})
     return {
         "serviceAccountName": account,

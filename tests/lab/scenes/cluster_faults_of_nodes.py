@@ -108,19 +108,15 @@ def of_nodes() -> list[ClusterFault]:
             ),
         ]
     found += [
-        fault(
-            "no configuration",
-            SLICED,
-            "GPU1305",
-            labelled(SLICED, **{CONFIG_LABEL: None}),
-            follows="GPU1310 GPU1320",
-        ),
-        fault(
-            "no configuration",
-            RENAMED,
-            "GPU1305",
-            labelled(RENAMED, **{CONFIG_LABEL: None}),
-            follows="GPU1310 GPU1320",
+        *(
+            fault(
+                "no configuration",
+                machine,
+                "GPU1305",
+                labelled(machine, **{CONFIG_LABEL: None}),
+                follows="GPU1310 GPU1320",
+            )
+            for machine in (SLICED, RENAMED)
         ),
         fault(
             "another pool's configuration",
@@ -290,26 +286,15 @@ def of_programs() -> list[ClusterFault]:
             ),
             about="nvidia-device-plugin",
         ),
-        fault(
-            "another text in the ConfigMap",
-            SLICED,
-            "GPU1330",
-            of_config(SLICED, "replicas: 10", "replicas: 4"),
-            about="config",
-        ),
-        fault(
-            "another text in the ConfigMap",
-            MPS,
-            "GPU1330",
-            of_config(MPS, "replicas: 4", "replicas: 2"),
-            about="config",
-        ),
-        fault(
-            "another text in the ConfigMap",
-            OPERATED,
-            "GPU1330",
-            of_config(OPERATED, "replicas: 4", "replicas: 2"),
-            about="config",
+        *(
+            fault(
+                "another text in the ConfigMap",
+                machine,
+                "GPU1330",
+                of_config(machine, f"replicas: {old}", f"replicas: {new}"),
+                about="config",
+            )
+            for machine, old, new in ((SLICED, 10, 4), (MPS, 4, 2), (OPERATED, 4, 2))
         ),
         fault(
             "a key that nobody reads",
@@ -327,19 +312,15 @@ def of_programs() -> list[ClusterFault]:
             ),
             about="config",
         ),
-        fault(
-            "no ConfigMap",
-            SLICED,
-            "GPU1127",
-            replaced(config_map_of(SLICED), lambda _: None),
-            about="config",
-        ),
-        fault(
-            "no ConfigMap",
-            OPERATED,
-            "GPU1127",
-            replaced(config_map_of(OPERATED), lambda _: None),
-            about="config",
+        *(
+            fault(
+                "no ConfigMap",
+                machine,
+                "GPU1127",
+                replaced(config_map_of(machine), lambda _: None),
+                about="config",
+            )
+            for machine in (SLICED, OPERATED)
         ),
     ]
     return found

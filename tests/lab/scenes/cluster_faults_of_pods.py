@@ -91,19 +91,15 @@ def of_pods() -> list[ClusterFault]:
             )
         )
     found += [
-        fault(
-            "two shares in a container",
-            SLICED,
-            "GPU1113",
-            there_is(workload("two", pod_spec(count=2))),
-            about="two",
-        ),
-        fault(
-            "two shares in a container",
-            MPS,
-            "GPU1113",
-            there_is(workload("two", pod_spec(count=2))),
-            about="two",
+        *(
+            fault(
+                "two shares in a container",
+                machine,
+                "GPU1113",
+                there_is(workload("two", pod_spec(count=2))),
+                about="two",
+            )
+            for machine in (SLICED, MPS)
         ),
         fault(
             "more than there is",

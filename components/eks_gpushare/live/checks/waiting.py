@@ -13,7 +13,7 @@ from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live import rules
 from eks_gpushare.live.checks.programs import START_SECONDS, STARTING_REASONS, waiting_for
 from eks_gpushare.live.checks.shares import counts_text
-from eks_gpushare.live.faults import ClusterFault, Link
+from eks_gpushare.live.faults import ClusterFault, Link, gist_of_shares
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.placement import allocatable, mismatches, requested, untolerated
@@ -331,10 +331,10 @@ def _fault(
     )
     asked = counts_text(waiting.asked)
     short = f"{called}: {pods} for {asked}{' each' * (count > 1)}."
-    # Of workloads that wait for the same shares one is told, and the others below it.
-    gist = f"{asked} {sorted(nodes)}" if rule in _OF_SHARES else ""
+    about = frozenset(nodes)
+    gist = gist_of_shares(asked, about) if rule in _OF_SHARES else ""
     return ClusterFault(
-        finding, Link.PODS, frozenset(nodes), waiting.owner, evidence, in_short=short, gist=gist
+        finding, Link.PODS, about, waiting.owner, evidence, in_short=short, gist=gist
     )
 
 
