@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.client import Client
 
 
+KUEUE_GATE = {"name": "kueue.x-k8s.io/admission"}
+
+
 def of_pods() -> list[ClusterFault]:
     found = []
     for machine in (SLICED, MPS, MIXED, RENAMED, OPERATED, OPERATED_MIG, BOTTLEROCKET_ALL):
@@ -133,7 +136,7 @@ def of_pods() -> list[ClusterFault]:
                     "v1",
                     "Pod",
                     "queued",
-                    spec=pod_spec(schedulingGates=[{"name": "kueue.x-k8s.io/admission"}]),
+                    spec=pod_spec(schedulingGates=[KUEUE_GATE]),
                 )
             ),
             about="queued",
@@ -319,7 +322,7 @@ def of_custom_resources() -> list[ClusterFault]:
         "v1",
         "Pod",
         "queued",
-        spec=pod_spec(MIXED.resource, schedulingGates=[{"name": "kueue.x-k8s.io/admission"}]),
+        spec=pod_spec(MIXED.resource, tolerations=TOLERATES, schedulingGates=[KUEUE_GATE]),
     )
     return [
         fault(

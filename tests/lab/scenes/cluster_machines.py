@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cluster_breaking import GPU, ClusterFault, Machine, Object, config_map_of, patched, replaced
 
+from eks_gpushare_lab.control_plane.names import SIMULATED_NODE
+
 if TYPE_CHECKING:
     from cluster_breaking import Change
 
@@ -69,6 +71,12 @@ def condition(machine: Machine, kind: str, value: str, reason: str, message: str
     every = {"Ready": ready, kind: given}.values()
     times = {"lastHeartbeatTime": time, "lastTransitionTime": time}
     return status(machine, conditions=[{**each, **times} for each in every])
+
+
+def left_alone(machine: Machine) -> Change:
+    """A node without the mark by which its kubelet is simulated, so that its status stays."""
+    key, _ = SIMULATED_NODE
+    return patched(machine.path, {"metadata": {"annotations": {key: None}}})
 
 
 def of_plugin(machine: Machine, daemon_set: str = "", **spec: Any) -> Change:
