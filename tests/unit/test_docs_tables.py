@@ -46,7 +46,7 @@ def keys_of_a_stack_file() -> set[str]:
     found = set()
     for key, part in schema["properties"].items():
         models = [definitions[name] for name in re.findall(r"#/\$defs/(\w+)", json.dumps(part))]
-        if key in {"pools", "workloads"}:
+        if key in {"pools", "workloads", "tenants"}:
             (model,) = models
             found |= {f"{key}.*.{name}" for name in model["properties"]}
         elif models:
@@ -111,6 +111,13 @@ def everything() -> None:
             "cluster_autoscaler": {"namespace": "scaling"},
             "keda": {"prometheus": {"workspace_arn": WORKSPACE, "exporter": "existing"}},
             "verifier": {"image": "registry.example.com/verify:0.1.0", "interval_seconds": 60},
+            "tenants": {
+                "team": {
+                    "namespaces": ["team"],
+                    "pools": {"pool": {"guaranteed": {"shares": 1}}},
+                    "admins": ["arn:aws:iam::111122223333:role/Team"],
+                }
+            },
             "workloads": {
                 "chat": {
                     **of_a_workload("low"),
@@ -211,6 +218,7 @@ def placeholders(name: str) -> str:
         .replace("adot", "ADDON")
         .replace("p5e.48xlarge", "TYPE")
     )
+    found = found.replace("-team-", "-TENANT-").replace("-admin-Team", "-admin-PRINCIPAL")
     found = re.sub(r"-workload-chat(-2)?$", "-workload-WORKLOAD", found)
     return found.replace("-namespace-models", "-namespace-NAMESPACE").replace(
         "-warm-room-pool-", "-warm-room-POOL-"
@@ -308,6 +316,7 @@ def test_readme_names_every_component() -> None:
         "ShareVerifier": "share verifier",
         "SharedWorkload": "shared workloads",
         "SystemNodes": "system nodes",
+        "Tenants": "tenants",
     }
     components = {
         each.removesuffix("Args") for each in eks_gpushare.__all__ if each.endswith("Args")

@@ -44,6 +44,7 @@ from eks_gpushare.args.pools import (
     SharedMigDevices,
     Sharing,
 )
+from eks_gpushare.args.tenants import Tenant, TenantAmount, TenantCost, TenantPool
 from eks_gpushare.args.workloads import (
     Amounts,
     Idle,
@@ -101,6 +102,10 @@ __all__ = [
     "Sharing",
     "SystemBlock",
     "Taint",
+    "Tenant",
+    "TenantAmount",
+    "TenantCost",
+    "TenantPool",
     "UserDataPart",
     "VerifierBlock",
     "Wake",
