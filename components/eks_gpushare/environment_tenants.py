@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pulumi
 
 from eks_gpushare.aws.refs import ClusterRefs
+from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.component_specs import EnvironmentSpec, TenantsSpec
 from eks_gpushare.config.tenants import Tenant
 from eks_gpushare.tenants import Tenants
@@ -34,8 +35,15 @@ def register_tenants(
         pools=dict(spec.pools),
         catalog=spec.catalog,
         region=spec.region,
+        version=_version(spec),
         tags=dict(spec.tags),
     )
     return Tenants._from_spec(
         f"{name}-tenants", block, refs.cluster_name, pulumi.ResourceOptions.merge(opts, wired)
     )
+
+
+def _version(spec: EnvironmentSpec) -> str | None:
+    if isinstance(spec.cluster, NewCluster):
+        return spec.cluster.version
+    return None if spec.cluster_facts is None else spec.cluster_facts.version

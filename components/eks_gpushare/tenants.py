@@ -5,7 +5,13 @@ from typing import Any, NotRequired
 
 import pulumi
 from pulumi_aws.eks import AccessEntry
-from pulumi_kubernetes.core.v1 import Namespace, ResourceQuota
+from pulumi_kubernetes.admissionregistration.v1 import (
+    MutatingAdmissionPolicy,
+    MutatingAdmissionPolicyBinding,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+)
+from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, ResourceQuota
 from pulumi_kubernetes.networking.v1 import NetworkPolicy
 from pulumi_kubernetes.rbac.v1 import RoleBinding
 
@@ -20,6 +26,7 @@ from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_tenants
 from eks_gpushare.sharing import tenant_objects
 from eks_gpushare.sharing.plan import plan_pool
+from eks_gpushare.sharing.tenant_admission import POLICY_NAME
 from eks_gpushare.sharing.tenants import contracts, tenants_json
 
 _KINDS = {
@@ -29,6 +36,14 @@ _KINDS = {
     "admins": RoleBinding,
 }
 """Classes of what is in a tenant's namespace, by the last part of the logical name."""
+
+
+_POLICIES = {
+    "MutatingAdmissionPolicy": MutatingAdmissionPolicy,
+    "MutatingAdmissionPolicyBinding": MutatingAdmissionPolicyBinding,
+    "ValidatingAdmissionPolicy": ValidatingAdmissionPolicy,
+    "ValidatingAdmissionPolicyBinding": ValidatingAdmissionPolicyBinding,
+}
 
 
 class TenantsArgs(Tagged):
@@ -42,6 +57,9 @@ class TenantsArgs(Tagged):
     """Instance types, MIG profiles and layouts that this release does not know. Default: none."""
     region: NotRequired[str]
     """AWS region, for prices. Default: prices stay unknown."""
+    version: NotRequired[str]
+    """Kubernetes version, 1.30 or later. From 1.36 on pods need not say which pool they are for.
+    Default: that is not known."""
     cluster_name: NotRequired[pulumi.Input[str]]
     """EKS cluster; required with `admins`, for their access entries."""
 
@@ -51,7 +69,9 @@ class Tenants(pulumi.ComponentResource):
 
     A quota of the shares that it is sure of, and of 0 for every other resource of a GPU; a quota
     that keeps its pods below the system's; a NetworkPolicy, for which the cluster's network has to
-    enforce such; a role for its admins. A cluster has room for one.
+    enforce such; a role for its admins; and admission policies, which refuse pods that reach for
+    GPUs past the contract, by parameters in a namespace that no tenant may write. A cluster has
+    room for one.
     Needs a Kubernetes provider: `opts=ResourceOptions(providers=[cluster.provider])`.
     """
 
@@ -104,12 +124,32 @@ class Tenants(pulumi.ComponentResource):
                 guards = tenant_objects.guards(called, tenant, given, every, plans)
                 for kind, guard in guards.items():
                     _KINDS[kind](f"{role}-{kind}", **_fields(guard), opts=within)
+        before: list[pulumi.Resource] = []
+        for document in tenant_objects.admission(spec.tenants, every, plans, spec.version):
+            # Each rests on those before it: a binding without its policy or parameters refuses.
+            after = pulumi.ResourceOptions(parent=self, depends_on=before[:1])
+            before.append(_admission(name, document, after))
         if cluster_name is not None:
             _access_entries(name, spec, cluster_name, child)
         self.tenants = pulumi.Output.from_input(tenants_json(spec.tenants, every, plans))
         self.register_outputs({"tenants": self.tenants})
 
     _from_spec = FromSpec(_register)
+
+
+def _admission(
+    name: str, document: Mapping[str, Any], opts: pulumi.ResourceOptions
+) -> pulumi.Resource:
+    """An admission policy, a binding, or what they read."""
+    kind, called = document["kind"], document["metadata"]["name"]
+    if kind == "Namespace":
+        return Namespace(f"{name}-parameters", **_fields(document), opts=opts)
+    if kind == "ConfigMap":
+        return ConfigMap(f"{name}-parameters-{called}", **_fields(document), opts=opts)
+    part = called.removeprefix(POLICY_NAME)
+    role = "binding" if kind.endswith("Binding") else "policy"
+    given = {key: document[key] for key in ("metadata", "spec")}
+    return _POLICIES[kind](f"{name}-{role}{part}", **given, opts=opts)
 
 
 def _access_entries(

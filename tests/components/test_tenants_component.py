@@ -19,6 +19,11 @@ SHARED = {
     "nodes": {"min": 1, "desired": 1, "max": 1},
     "sharing": {"mode": "timeSlicing", "replicas": 8, "rename": True},
 }
+POLICIES = {
+    f"{kind}AdmissionPolicy{rest}"
+    for kind in ("Validating", "Mutating")
+    for rest in ("", "Binding")
+}
 ROLE = "arn:aws:iam::111122223333:role/Team"
 TEAM = {"namespaces": ["team"], "pools": {"gpu": {"guaranteed": {"shares": 4}}}}
 
@@ -101,3 +106,17 @@ def test_with_tenants_the_network_enforces_their_policies(environment: Callable[
     )
     assert options["configurationValues"] == {"enableNetworkPolicy": "true"}
     assert "configurationValues" not in plain
+
+
+def test_a_version_without_admission_policies_is_refused(record: Callable[..., Run]) -> None:
+    run = alone(record, fails=True, version="1.29")
+
+    assert "version: 1.29 is not a Kubernetes version" in str(run.recording.error)
+
+
+def test_a_tenant_without_admission_has_no_policies(record: Callable[..., Run]) -> None:
+    held = alone(record, version="1.36")
+    free = alone(record, version="1.36", tenants={"team": {**TEAM, "admission": False}})
+
+    assert {kind for kind in POLICIES if held.all(kind)} == POLICIES
+    assert not [kind for kind in POLICIES if free.all(kind)]

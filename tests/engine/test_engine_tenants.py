@@ -28,6 +28,7 @@ def test_they_are_made_changed_in_place_and_taken_away(
 
     smaller = {**team, "pools": {"gpu": {"guaranteed": {"shares": 2}}}}
     changed = project.up(STACK, edited(declared, "tenants", {"team": smaller})).changes
+    assert "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy" in made.types
     assert changed["ResourceQuota gpushare-tenants-team-quota"] == "update"
     assert not [what for what in changed.values() if "replaced" in what]
 

@@ -218,7 +218,7 @@ def placeholders(name: str) -> str:
         .replace("adot", "ADDON")
         .replace("p5e.48xlarge", "TYPE")
     )
-    found = found.replace("-team-", "-TENANT-").replace("-admin-Team", "-admin-PRINCIPAL")
+    found = re.sub(r"-team(-|$)", r"-TENANT\1", found).replace("-admin-Team", "-admin-PRINCIPAL")
     found = re.sub(r"-workload-chat(-2)?$", "-workload-WORKLOAD", found)
     return found.replace("-namespace-models", "-namespace-NAMESPACE").replace(
         "-warm-room-pool-", "-warm-room-POOL-"

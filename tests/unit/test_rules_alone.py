@@ -134,6 +134,7 @@ def of_the_whole_cluster(given: dict[str, Any], common: Mapping[str, Any]) -> se
     found: set[str] = set()
     if "tenants" in given:
         args = {"tenants": given["tenants"], "pools": given.get("pools", {})}
+        args |= {k: v for k, v in given.get("cluster", {}).items() if k == "version"}
         args |= {key: each for key, each in common.items() if key in {"catalog", "tags"}}
         check = partial(component_rules.check_tenants, has_cluster=True)
         found |= read(TenantsSpec, check, args)

@@ -45,5 +45,7 @@ class Tenant(TypedDict):
     admins: NotRequired[list[str]]
     """IAM roles and users by ARN who are admins of its namespace, and of nothing else. Default:
     nobody."""
+    admission: NotRequired[bool]
+    """Refuse pods of its namespace that reach for GPUs past the contract. Default: true."""
     cost: NotRequired[TenantCost]
     """Who pays for it. Default: nobody is named."""

@@ -22,9 +22,13 @@ _REFUSED = """What is refused in its namespace
   any other resource of a GPU, and claims on NVIDIA's device classes
   pods of the priorities of the system
   privileged pods, host paths and host networks (Pod Security, baseline)
-Where to look
+{admission}Where to look
   kubectl describe quota gpu-shares --namespace {namespace}
   kubectl get events --namespace {namespace} --field-selector reason=FailedCreate"""
+
+_ADMISSION = """  pods that select no pool of its own, or tolerate GPU nodes without a request
+  NVIDIA_VISIBLE_DEVICES, CUDA_MPS_* and devices of CDI, in env, annotations and mounts
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,13 +86,14 @@ def _page(known: Mapping[str, Any], stack: Stack, *, alone: bool) -> Iterator[st
     yield from tenant_lines(known, _WIDTH)
     if not alone:
         return
-    ((_, tenant),) = known.items()
+    ((name, tenant),) = known.items()
     yield ""
     yield "What its pods say"
     for pool, contract in tenant["pools"].items():
         for resource in contract["guaranteed"]:
             yield from _pod(stack.plans[pool], resource, tenant["namespaces"][0])
-    yield _REFUSED.format(namespace=tenant["namespaces"][0])
+    admission = _ADMISSION if stack.environment.tenants[name].admission else ""
+    yield _REFUSED.format(namespace=tenant["namespaces"][0], admission=admission)
 
 
 def _pod(plan: PoolPlan, resource: str, namespace: str) -> Iterator[str]:

@@ -223,6 +223,8 @@ class TenantsSpec(Tagged):
     """Instance types, MIG profiles and layouts that this release does not know."""
     region: str | None = None
     """AWS region, for prices."""
+    version: str | None = None
+    """Kubernetes version. Default: one with ValidatingAdmissionPolicies, and no later ones."""
 
 
 class ShareVerifierSpec(Verifier):

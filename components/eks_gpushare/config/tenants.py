@@ -50,5 +50,8 @@ class Tenant(Model):
     of a node share its kernel and driver."""
     admins: Items[str] = ()
     """IAM roles and users by ARN who are admins of its namespace, and of nothing else."""
+    admission: bool = True
+    """Refuse pods of its namespace that reach for GPUs past the contract: other pools, variables
+    and devices of NVIDIA's container runtime, tolerations of GPU nodes without a request."""
     cost: TenantCost | None = None
     """Who pays for it. Default: nobody is named."""

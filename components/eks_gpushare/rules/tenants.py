@@ -74,7 +74,6 @@ ADMIN = Rule(
 IN_CONTRACT = rule_of(
     "GPU877", not_alone="Workloads and tenants that stand alone know nothing of each other."
 )
-
 _RESERVED = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 

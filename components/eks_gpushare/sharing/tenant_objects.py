@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.catalog.kubernetes import minor_version
 from eks_gpushare.sharing.resources import GPU
+from eks_gpushare.sharing.tenant_admission import (
+    LEAST_VERSION,
+    AdmittedPool,
+    AdmittedTenant,
+    admission_objects,
+)
 from eks_gpushare.sharing.tenants import (
     COST_LABEL,
     ISOLATED,
@@ -170,3 +177,36 @@ def _object(api: str, kind: str, space: str, called: str, spec: Any) -> dict[str
         "metadata": {"name": called, "namespace": space, "labels": dict(PART_OF)},
         "spec": spec,
     }
+
+
+def admission(
+    tenants: Mapping[str, Tenant],
+    every: Sequence[PoolContract],
+    plans: Mapping[str, PoolPlan],
+    version: str | None,
+) -> list[dict[str, Any]]:
+    """The admission policies of tenants, with what each may, in the order to make them.
+
+    Args:
+        tenants: The tenants.
+        every: What they have of pools.
+        plans: The plans of all pools.
+        version: Kubernetes version of the cluster, 1.30 or later. Default: the least of these.
+    """
+    admitted = [
+        AdmittedTenant(
+            name,
+            {
+                contract.pool: AdmittedPool(
+                    tuple(contract.guaranteed), plans[contract.pool].pool.taints
+                )
+                for contract in every
+                if contract.tenant == name
+            },
+        )
+        for name, tenant in tenants.items()
+        if tenant.admission
+    ]
+    keys = {taint.key for plan in plans.values() for taint in plan.pool.taints}
+    known = minor_version(version) if version else LEAST_VERSION
+    return admission_objects(admitted, sorted(keys), known, TENANT_LABEL)
