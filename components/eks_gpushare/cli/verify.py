@@ -328,13 +328,16 @@ def _aws(options: argparse.Namespace, stack: Stack | None) -> AwsSide:
 
 
 def _report(verdict: ClusterVerdict, *, quiet: bool) -> Report:
+    from eks_gpushare.facts.vcpus import VCPU_QUOTA
     from eks_gpushare.findings.rule import rules_in
     from eks_gpushare.lint.all_rules import lint_rules
     from eks_gpushare.live import rules
     from eks_gpushare.reports.findings import Located, report_of
     from eks_gpushare.rules import defect_rules
 
-    every = {rule.id: rule for rule in (*lint_rules(), *rules_in(rules), *defect_rules())}
+    every = {
+        rule.id: rule for rule in (*lint_rules(), *rules_in(rules), VCPU_QUOTA, *defect_rules())
+    }
     subject = verdict.stack or verdict.whence
     found = [
         Located(cause.fault.finding, subject)

@@ -7,6 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.facts.vcpus import VCPU_QUOTA
 from eks_gpushare.inventory.edges.amounts import SEVERAL_SHARES, TOO_MANY
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.rules import (
@@ -14,7 +15,6 @@ from eks_gpushare.live.rules import (
     NEVER_INITIALISED,
     NODE_GROUP_UNSOUND,
     NODES_MISSING,
-    VCPU_QUOTA,
 )
 
 if TYPE_CHECKING:

@@ -184,7 +184,6 @@ ADDON_UNSOUND = Rule(
     "It is not installed as it was asked for.",
     "https://docs.aws.amazon.com/eks/latest/APIReference/API_AddonIssue.html",
 )
-VCPU_QUOTA = rule_of("GPU801")
 UPGRADE_HELD_UP = Rule(
     "GPU1363",
     "warning",

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.quotas import bucket
 from eks_gpushare.config.additions import catalog_of
-from eks_gpushare.facts.vcpus import Demand, Group, demands
+from eks_gpushare.facts.vcpus import VCPU_QUOTA, Demand, Group, demands
 from eks_gpushare.inventory.capacity import bought_as
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.live import rules
 from eks_gpushare.live.faults import ClusterFault, Link, pool_mark
 from eks_gpushare.live.nodes import CAPACITY_LABELS
 from eks_gpushare.sharing.capacity import most_nodes
@@ -73,7 +72,7 @@ def quota_faults(
         always = least[code].vcpus if code in least else 0
         used = sum(node.type.vcpus for node in nodes if node.type and _quota_of(node) == code)
         listed = ", ".join(f"{name} {vcpus}" for name, vcpus in demand.parts)
-        finding = rules.VCPU_QUOTA.finding(
+        finding = VCPU_QUOTA.finding(
             ("pools",),
             f'At their largest the pools take {demand.vcpus} vCPUs of the quota "{demand.name}" '
             f"({code}): {listed}. The account has {has:.0f}, of which nodes that are there take "
