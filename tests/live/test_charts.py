@@ -23,7 +23,7 @@ from eks_gpushare.live.placement import mismatches, untolerated
 from eks_gpushare.live.verdict import verdict_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tests.live.test_faults import Cluster, Object
 
@@ -83,6 +83,7 @@ CASES = {
     "compute domains": ChartCase(
         DRA, {"resources": {"gpus": {"enabled": False}}}, 40, {}, is_beside=True
     ),
+    "claims in place of shares": ChartCase(DRA, {"gpuResourcesEnabledOverride": True}, 0),
 }
 
 
@@ -95,9 +96,11 @@ def charts() -> Path:
     return Path(folder)
 
 
-def rendered(folder: Path, values: dict[str, Any]) -> Iterator[Object]:
+def rendered(
+    folder: Path, values: Mapping[str, Any], namespace: str = NAMESPACE
+) -> Iterator[Object]:
     """What of a chart's objects `verify` lists, as an API server has them."""
-    command = ["helm", "template", "x", str(folder), "--namespace", NAMESPACE, "--values", "-"]
+    command = ["helm", "template", "x", str(folder), "--namespace", namespace, "--values", "-"]
     command += ["--kube-version", "1.35.4", "--api-versions", "resource.k8s.io/v1"]
     made = subprocess.run(
         command, input=json.dumps(values), capture_output=True, check=True, text=True
@@ -107,7 +110,7 @@ def rendered(folder: Path, values: dict[str, Any]) -> Iterator[Object]:
         if each and each["kind"] in listed:
             if "hooks" in str(each["metadata"].get("annotations")):
                 continue  # such as what cleans up when the chart goes
-            metadata = {"namespace": NAMESPACE, "uid": str(number), **each["metadata"]}
+            metadata = {"namespace": namespace, "uid": str(number), **each["metadata"]}
             metadata["creationTimestamp"] = "2026-11-26T17:02:07Z"
             yield {**each, "metadata": metadata, "status": {}}
 
@@ -153,6 +156,11 @@ def cluster_with(case: ChartCase, folder: Path) -> Cluster:
         del amounts[GPU]
         amounts[case.resource] = str(case.shares)
     made = [*rendered(folder, case.values)]
+    return [*cluster, namespace, *made, *pods_of(made, cluster)]
+
+
+def pods_of(made: Sequence[Object], cluster: Cluster) -> Iterator[Object]:
+    """The pods of DaemonSets, each on the nodes where it may be, which their status counts."""
     nodes = [each for each in cluster if each["kind"] == "Node"]
     for owner in made:
         if owner["kind"] == "DaemonSet":
@@ -160,8 +168,7 @@ def cluster_with(case: ChartCase, folder: Path) -> Cluster:
             there = [n for n in nodes if not mismatches(spec, n) and not untolerated(spec, n)]
             keys = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady")
             owner["status"] = dict.fromkeys(keys, len(there))
-            cluster += (pod_of(owner, node) for node in there)
-    return [*cluster, namespace, *made]
+            yield from (pod_of(owner, node) for node in there)
 
 
 @pytest.mark.parametrize("name", CASES)
