@@ -111,7 +111,7 @@ def test_with_tenants_the_network_enforces_their_policies(environment: Callable[
 def test_a_version_without_admission_policies_is_refused(record: Callable[..., Run]) -> None:
     run = alone(record, fails=True, version="1.29")
 
-    assert "version: 1.29 is not a Kubernetes version" in str(run.recording.error)
+    assert "version: EKS no longer supports Kubernetes 1.29" in str(run.recording.error)
 
 
 def test_a_tenant_without_admission_has_no_policies(record: Callable[..., Run]) -> None:
