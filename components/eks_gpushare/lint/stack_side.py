@@ -129,7 +129,8 @@ def read_stack(path: Path) -> Stack:
     Raises:
         StackUnusableError: If it cannot be opened.
     """
-    report = check_file(path)
+    # What it will be does not depend on the files that it names, which a cluster does not have.
+    report = check_file(path, local_files=False)
     if report.stack_file is None:
         raise StackUnusableError(report.findings[0].message)
     document = _document(report)
