@@ -165,6 +165,7 @@ class Session:
         """
         objects = self.by_use.take([manifest.object for manifest in manifests])
         self.queueing.start_for(objects)
+        self.queueing.await_queues()
         manifests = [replace(m, object=o) for m, o in zip(manifests, objects, strict=True)]
         # So that none of their pods counts as running before it is known whose it is.
         self._coming |= {

@@ -245,6 +245,15 @@ def answers(client: Client, url: str) -> bool:
     return True
 
 
+def knows_queues(client: Client) -> bool:
+    """Whether it has looked at every queue of a namespace.
+
+    A workload that comes before the queue `default` of its namespace is known is in none, for good.
+    """
+    queues = client.list(f"/apis/{GROUP}/v1beta2/localqueues")[0]
+    return all(queue.get("status", {}).get("conditions") for queue in queues)
+
+
 def _service(setting: KueueSetting) -> str:
     return f"{setting.name}-webhook-service"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.client import ApiError
-from eks_gpushare_lab.controllers import kueue
 from eks_gpushare_lab.cloud.node_groups import SCALING_GROUP
+from eks_gpushare_lab.controllers import kueue
 
 if TYPE_CHECKING:
     from eks_gpushare_lab.client import Client, Object

@@ -84,6 +84,15 @@ class Queueing:
 
             processes.wait("Kueue", is_ready)
 
+    def await_queues(self) -> None:
+        """Wait until it knows the queues there are, if it runs.
+
+        Raises:
+            LabError: If it has ended.
+        """
+        if self._processes is not None:
+            self._processes.wait("queues", lambda: kueue.knows_queues(self._client))
+
     def check(self) -> None:
         """See that it runs, if it was started.
 

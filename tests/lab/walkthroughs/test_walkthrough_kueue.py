@@ -12,6 +12,7 @@ import yaml
 
 from eks_gpushare.config.taints import DEFAULT_TAINT
 from eks_gpushare.sharing.kueue import (
+    GPU_MEMORY,
     PoolShare,
     QuotaRange,
     kueue_objects,
@@ -118,8 +119,8 @@ _INFO = (
 class Scene:
     """Two tenants on a control plane of their own, with Kueue."""
 
-    def __init__(self, client: Client) -> None:
-        self.client = client
+    def __init__(self, client: Client, queueing: Queueing) -> None:
+        self.client, self.queueing = client, queueing
 
     def running(self, namespace: str) -> Counter[str]:
         """Devices of a namespace's pods that run."""
@@ -184,9 +185,8 @@ def scene(programs: Programs, lab_home: object) -> Iterator[Callable[..., Scene]
                 client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
             for obj in objects:
                 client.apply(obj)
-            found = Scene(client)
-            found.queueing = queueing  # type: ignore[attr-defined]
-            return found
+            queueing.await_queues()
+            return Scene(client, queueing)
 
         yield make
         for queueing in started:
@@ -211,4 +211,92 @@ def test_what_is_borrowed_is_given_back_when_it_is_asked_for(scene: Callable[...
     took = here.await_(lambda: here.running("team-vision") == wanted)
     print(f"vision has all 24 after {took:.1f} s; research {dict(here.running('team-research'))}")
     here.await_(lambda: here.gib("team-research") <= 80)
-    here.await_(lambda: here.running("team-vision") == wanted)
+    # What is left of it is no more than what it is sure of, slice by slice.
+    sure = {name: quota.guaranteed for name, quota in RESEARCH.resources.items()}
+    assert all(count <= sure[name] for name, count in here.running("team-research").items())
+    time.sleep(1)
+    assert here.running("team-vision") == wanted
+
+
+def by_gib(strategy: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """A tenant of two pools whose GPUs are counted in GiB, as a transformation has them."""
+    slices = PoolShare(
+        "research",
+        ("team-research",),
+        "balanced",
+        {POOL: "balanced"},
+        (DEFAULT_TAINT,),
+        {LARGE: QuotaRange(8, 8)},
+        maximum_gib=160,
+        gib={LARGE: 20},
+    )
+    sliced = slices._replace(
+        pool=TIME_SLICING,
+        node_selector={POOL: TIME_SLICING},
+        resources={SHARED: QuotaRange(40, 40)},
+        maximum_gib=160,
+        gib={SHARED: 4},
+    )
+    # The pool of time slicing comes first, so that a memory that both have is taken from it.
+    shares = [sliced, slices]
+    objects, configuration = kueue_objects(shares), manager_configuration(shares)
+    if strategy == "Replace":
+        for transformation in configuration["resources"]["transformations"]:
+            transformation["strategy"] = strategy
+        (queue,) = (obj for obj in objects if obj["kind"] == "ClusterQueue")
+        (group,) = queue["spec"]["resourceGroups"]
+        group["coveredResources"] = [GPU_MEMORY]
+        for flavor in group["flavors"]:
+            flavor["resources"] = [r for r in flavor["resources"] if r["name"] == GPU_MEMORY]
+    return objects, configuration
+
+
+@pytest.mark.parametrize(("strategy", "runs"), [("Replace", 0), ("Retain", 4)])
+def test_a_transformation_that_replaces_admits_to_a_pool_without_the_device(
+    scene: Callable[..., Scene], strategy: str, runs: int
+) -> None:
+    here = scene(*by_gib(strategy))
+    here.client.apply(deployment("team-research", "train", LARGE, 4))
+    here.await_(lambda: here.admitted("team-research") == 4)
+    time.sleep(4)
+    assert here.running("team-research") == ({LARGE: runs} if runs else {})
+    assert here.admitted("team-research") == 4
+
+
+def test_what_is_no_tenants_goes_on_while_kueue_is_stopped(scene: Callable[..., Scene]) -> None:
+    shares = [RESEARCH, VISION]
+    here = scene(kueue_objects(shares), manager_configuration(shares))
+    # CPU alone is not queued for; what the contract does not have is refused by waiting.
+    here.client.apply(deployment("team-vision", "web", "", 1))
+    here.client.apply(deployment("team-vision", "other", SHARED, 1))
+    pods = "/api/v1/namespaces/{}/pods"
+
+    def phases(namespace: str) -> list[str]:
+        return sorted(p["status"]["phase"] for p in here.client.list(pods.format(namespace))[0])
+
+    here.await_(lambda: phases("team-vision") == ["Pending", "Running"])
+    assert f"resource {SHARED} unavailable in ClusterQueue" in here.told()
+
+    here.queueing._processes.stop()  # type: ignore[union-attr]
+    here.client.apply(deployment("elsewhere", "web", "", 1))
+    here.await_(lambda: phases("elsewhere") == ["Running"])
+    with pytest.raises(ApiError, match=r'webhook "mdeployment\.kb\.io"'):
+        here.client.apply(deployment("team-vision", "later", "", 1))
+    kueue.let_go(here.client)
+    here.client.apply(deployment("team-vision", "later", "", 1))
+
+
+def test_who_has_priority_gets_more_of_what_is_free(scene: Callable[..., Scene]) -> None:
+    none = {name: QuotaRange(0, most) for name, most in BALANCED.items()}
+    low = RESEARCH._replace(resources=none, maximum_gib=None, priority="low")
+    high = VISION._replace(resources=none, priority="high")
+    shares = [low, high]
+    here = scene(kueue_objects(shares, {"balanced": BALANCED}), manager_configuration(shares))
+    here.client.apply(deployment("team-research", "small", SMALL, 16))
+    here.await_(lambda: here.running("team-research") == {SMALL: 16}, 20)
+    here.client.apply(deployment("team-vision", "small", SMALL, 16))
+    here.await_(lambda: here.running("team-vision")[SMALL] >= 11, 20)
+    time.sleep(2)
+    print(here.running("team-vision"), here.running("team-research"))
+    assert here.running("team-vision")[SMALL] in {12, 13}
+    assert here.running("team-research")[SMALL] == 16 - here.running("team-vision")[SMALL]
