@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import copy
 import json
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import urllib3
@@ -41,6 +42,7 @@ _WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 _KINDS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 _MARK = {"eks-gpushare-lab/kueue": "true"}
 _OK = 200
+_SECONDS = 10.0
 _MANAGED = "kueue.x-k8s.io/managed"  # finalizer of pods that it has queued
 # Kinds that the patches of config/components/crd/kustomization.yaml convert, of v0.16.2. Without
 # one of them the program waits for ever for its certificates.
@@ -277,14 +279,34 @@ def let_go(client: Client) -> None:
                 found = True
     if not found:
         return
+    for plural in _CONVERTED:  # nobody converts any more, and every version has these fields
+        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.{GROUP}"
+        client.patch(path, {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
+    deadline = time.monotonic() + _SECONDS
+    while True:
+        try:
+            _bare(client)
+        except ApiError:  # it takes a moment until they are served so
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return
+
+
+def _bare(client: Client) -> None:
+    """Take Kueue's finalizers away, from its own objects and from pods."""
     bare = {"metadata": {"finalizers": None}}
-    for resource in client.kinds():
-        if resource.base.startswith(f"/apis/{GROUP}/"):
-            for obj in client.list(resource.path())[0]:
-                metadata = obj["metadata"]
-                if metadata.get("finalizers"):
-                    client.patch(resource.path(metadata.get("namespace"), metadata["name"]), bare)
+    paths = {r.plural: r for r in client.kinds() if r.base.startswith(f"/apis/{GROUP}/")}
+    for plural, resource in paths.items():
+        for obj in client.list(f"/apis/{GROUP}/v1beta2/{plural}")[0]:
+            metadata = obj["metadata"]
+            if metadata.get("finalizers"):
+                path = resource.path(metadata.get("namespace"), metadata["name"])
+                client.patch(path.replace("/v1beta1/", "/v1beta2/"), bare)
     for pod in client.list("/api/v1/pods")[0]:
         metadata = pod["metadata"]
         if _MANAGED in (metadata.get("finalizers") or ()):
-            client.patch(f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}", bare)
+            client.patch(
+                f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}", bare
+            )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,16 +19,20 @@ from eks_gpushare.sharing.kueue import (
     kueue_objects,
     manager_configuration,
 )
-from eks_gpushare_lab.client import ApiError
+from eks_gpushare_lab.client import ApiError, Client
 from eks_gpushare_lab.control_plane.control_plane import ControlPlane
 from eks_gpushare_lab.controllers import kueue
 from eks_gpushare_lab.controllers.queueing import Queueing
+from eks_gpushare_lab.install.manifests import Manifest
+from eks_gpushare_lab.install.nodes import SIMULATED
 from eks_gpushare_lab.install.release import DeclaredRelease
+from eks_gpushare_lab.reporting.report import report_of
+from eks_gpushare_lab.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from eks_gpushare_lab.client import Client
+    from eks_gpushare_lab.install.desired_cluster import DesiredCluster
 
 pytestmark = pytest.mark.slow
 
@@ -95,25 +100,20 @@ def deployment(namespace: str, name: str, resource: str, replicas: int) -> dict[
 def node(name: str, resources: dict[str, int]) -> dict[str, Any]:
     counts = {"cpu": "96", "memory": "1152Gi", "pods": "737"}
     counts |= {resource: str(count) for resource, count in resources.items()}
-    conditions = [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]
+    info = ("machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "operatingSystem")
+    more = ("containerRuntimeVersion", "kubeProxyVersion", "architecture")
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": {POOL: name}},
-        "spec": {"taints": [{"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}]},
+        "metadata": {"name": name, "labels": {POOL: name}, "annotations": SIMULATED},
+        "spec": {"taints": [DEFAULT_TAINT.model_dump()] if resources else []},
         "status": {
             "capacity": counts,
             "allocatable": counts,
-            "conditions": conditions,
-            "nodeInfo": {"kubeletVersion": "v1.35.4"} | dict.fromkeys(_INFO, ""),
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+            "nodeInfo": {"kubeletVersion": "v1.35.4", **dict.fromkeys((*info, *more), "")},
         },
     }
-
-
-_INFO = (
-    *("machineID", "systemUUID", "bootID", "kernelVersion", "osImage"),
-    *("containerRuntimeVersion", "kubeProxyVersion", "operatingSystem", "architecture"),
-)
 
 
 class Scene:
@@ -128,7 +128,8 @@ class Scene:
         return Counter(
             name
             for pod in pods
-            if pod["status"].get("phase") == "Running" and not pod["metadata"].get("deletionTimestamp")
+            if pod["status"].get("phase") == "Running"
+            and not pod["metadata"].get("deletionTimestamp")
             for name in pod["spec"]["containers"][0]["resources"].get("limits", {})
         )
 
@@ -169,8 +170,6 @@ def scene(programs: Programs, lab_home: object) -> Iterator[Callable[..., Scene]
     started = []
     with ControlPlane() as up:
         lab = up.lab
-        from eks_gpushare_lab.client import Client
-
         client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
 
         def make(objects: list[dict[str, Any]], configuration: dict[str, Any]) -> Scene:
@@ -179,7 +178,11 @@ def scene(programs: Programs, lab_home: object) -> Iterator[Callable[..., Scene]
             begun = time.monotonic()
             queueing.start_for([], [release(configuration)])
             print(f"Kueue ready after {time.monotonic() - begun:.1f} s")
-            for name, counts in (("balanced", BALANCED), (TIME_SLICING, {SHARED: 40})):
+            for name, counts in (
+                ("balanced", BALANCED),
+                (TIME_SLICING, {SHARED: 40}),
+                ("system", {}),
+            ):
                 client.create(node(name, counts))
             for name in ("team-research", "team-vision", "elsewhere"):
                 client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -216,6 +219,51 @@ def test_what_is_borrowed_is_given_back_when_it_is_asked_for(scene: Callable[...
     assert all(count <= sure[name] for name, count in here.running("team-research").items())
     time.sleep(1)
     assert here.running("team-vision") == wanted
+
+
+def test_a_stack_with_its_release_is_laid_whole(
+    programs: Programs, lab_home: object, desired: Callable[[str], DesiredCluster]
+) -> None:
+    assert programs.paths
+    assert lab_home
+    wanted = desired("mig-balanced")
+    (pool,) = (pool for pool in wanted.pools if pool.is_gpu_pool)
+    assert next(iter(pool.declared.values())).items() >= BALANCED.items()
+    selector = {key: value for key, value in pool.labels.items() if key == POOL}
+    shares = [
+        share._replace(pool=pool.name, node_selector=selector) for share in (RESEARCH, VISION)
+    ]
+    names = [name for share in shares for name in share.namespaces]
+    spaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": n}} for n in names]
+    wanted = replace(
+        wanted,
+        objects=(*wanted.objects, *spaces, *kueue_objects(shares)),
+        releases=(*wanted.releases, release(manager_configuration(shares))),
+    )
+    vision = [
+        deployment("team-vision", name.rpartition(".")[2], name, count)
+        for name, count in ((SMALL, 12), (MIDDLE, 6), (LARGE, 6))
+    ]
+    more = deployment("team-vision", "more", SMALL, 17)
+    with ControlPlane() as up:
+        lab = up.lab
+        client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
+        with Session(client, lab) as session:
+            session.install(wanted)
+            assert session.settle()
+            session.apply([Manifest(f"vision {n}", obj) for n, obj in enumerate(vision)])
+            assert session.settle()
+            found = report_of(session, {}, []).as_json()
+            running = {w["name"]: w["running"] for w in found["workloads"]}
+            assert running == {"5gb": 12, "10gb": 6, "20gb": 6}, found
+            assert not [f for f in found["findings"] if f["severity"] == "error"], found
+            session.apply([Manifest("more", more)])
+            assert session.settle()
+            found = report_of(session, {}, []).as_json()
+            print([w for w in found["workloads"] if w["name"] == "more"])
+        # What is left waits for nobody: namespaces of tenants take pods without Kueue.
+        client.apply(deployment("team-vision", "later", "", 1))
+        client.close()
 
 
 def by_gib(strategy: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
