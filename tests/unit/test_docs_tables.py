@@ -304,6 +304,7 @@ def test_readme_names_every_component() -> None:
         "Karpenter": "Karpenter",
         "KarpenterPool": "and its pools",
         "Keda": "KEDA",
+        "Kueue": "Kueue",
         "Network": "Network",
         "ShareVerifier": "share verifier",
         "SharedWorkload": "shared workloads",

@@ -44,6 +44,7 @@ from eks_gpushare.args.pools import (
     SharedMigDevices,
     Sharing,
 )
+from eks_gpushare.args.queues import QueuedTenant, QueuePool, TenantQuota
 from eks_gpushare.args.workloads import (
     Amounts,
     Idle,
@@ -92,6 +93,8 @@ __all__ = [
     "PodResources",
     "Pool",
     "Prometheus",
+    "QueuePool",
+    "QueuedTenant",
     "ReplicaWindow",
     "Replicas",
     "Reservation",
@@ -101,6 +104,7 @@ __all__ = [
     "Sharing",
     "SystemBlock",
     "Taint",
+    "TenantQuota",
     "UserDataPart",
     "VerifierBlock",
     "Wake",

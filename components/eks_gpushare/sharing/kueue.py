@@ -18,19 +18,28 @@ charts/kueue/values.yaml of https://github.com/kubernetes-sigs/kueue at the vers
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import yaml
+
 from eks_gpushare.config.taints import tolerating
+from eks_gpushare.documents.helm import merge_values, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from eks_gpushare.config.queues import QueuedTenant, QueuePool
     from eks_gpushare.config.taints import Taint
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 """Of its kinds, since 0.16."""
 CONFIG_VERSION = "config.kueue.x-k8s.io/v1beta2"
 """Of its configuration."""
+CONFIGURATION = "controllerManagerConfigYaml"
+"""The value, below `managerConfig`, that has its configuration as one text."""
+FRAMEWORKS = ("pod", "deployment", "statefulset")
+"""Integrations without which a tenant's pods pass its queue by."""
 COHORT = "eks-gpushare"
 """The one cohort, within which tenants borrow."""
 LOCAL_QUEUE = "default"
@@ -231,3 +240,130 @@ def _total(counts: Mapping[str, int], memory: Mapping[str, int]) -> int:
 
 def _object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+_DEFAULTS: dict[str, Any] = {
+    "apiVersion": CONFIG_VERSION,
+    "kind": "Configuration",
+    "health": {"healthProbeBindAddress": ":8081"},
+    "metrics": {"bindAddress": ":8443"},
+    "webhook": {"port": 9443},
+    "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
+    "controller": {
+        "groupKindConcurrency": {
+            "Job.batch": 5,
+            "Pod": 5,
+            "Workload.kueue.x-k8s.io": 5,
+            "LocalQueue.kueue.x-k8s.io": 1,
+            "ClusterQueue.kueue.x-k8s.io": 1,
+            "ResourceFlavor.kueue.x-k8s.io": 1,
+        }
+    },
+    "clientConnection": {"qps": 50, "burst": 100},
+    "integrations": {
+        "frameworks": [
+            "batch/job",
+            "kubeflow.org/mpijob",
+            "ray.io/rayjob",
+            "ray.io/raycluster",
+            "jobset.x-k8s.io/jobset",
+            "trainer.kubeflow.org/trainjob",
+            "kubeflow.org/paddlejob",
+            "kubeflow.org/pytorchjob",
+            "kubeflow.org/tfjob",
+            "kubeflow.org/xgboostjob",
+            "kubeflow.org/jaxjob",
+            "workload.codeflare.dev/appwrapper",
+            *FRAMEWORKS,
+            "leaderworkerset.x-k8s.io/leaderworkerset",
+        ]
+    },
+}
+"""The chart's own configuration: its value is one text, which is replaced as a whole."""
+
+
+def kueue_values(
+    shares: Sequence[PoolShare], replicas: int, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Values of the chart.
+
+    Args:
+        shares: Of all tenants.
+        replicas: Copies of the controller.
+        given: The user's values, which go over the derived ones. A configuration among them goes
+            over the derived one key by key.
+    """
+    labels = {"app.kubernetes.io/name": "kueue", "control-plane": "controller-manager"}
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": labels},
+    }
+    # Tenants' pods are refused while no copy answers, so one stays when nodes are drained.
+    manager: dict[str, Any] = {"replicas": replicas}
+    if replicas > 1:
+        manager["podDisruptionBudget"] = {"enabled": True, "minAvailable": 1}
+        manager["topologySpreadConstraints"] = [spread]
+    configuration = merge_values(
+        {**_DEFAULTS, **manager_configuration(shares)}, given_configuration(given), keep_null=True
+    )
+    merged = merge_values({"controllerManager": manager}, given, keep_null=True)
+    # JSON is YAML, and the same text each time.
+    text = json.dumps(configuration, indent=2, sort_keys=True)
+    block = merged.get("managerConfig")
+    block = block if isinstance(block, dict) else {}
+    merged["managerConfig"] = {**block, CONFIGURATION: text}
+    return merged
+
+
+def given_configuration(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration among the user's values; empty where there is none that can be read."""
+    text = value_at(values, f"managerConfig.{CONFIGURATION}")
+    try:
+        found = yaml.safe_load(text) if isinstance(text, str) else None
+    except yaml.YAMLError:  # which the rules refuse
+        found = None
+    return found if isinstance(found, dict) else {}
+
+
+def pool_shares(
+    pools: Mapping[str, QueuePool], tenants: Mapping[str, QueuedTenant]
+) -> list[PoolShare]:
+    """What each tenant has of each pool, for blocks that the rules have accepted."""
+    return [
+        PoolShare(
+            name,
+            tuple(tenant.namespaces),
+            pool,
+            pools[pool].node_selector,
+            tuple(pools[pool].taints),
+            {
+                resource: QuotaRange(
+                    quota.guaranteed.get(resource, 0),
+                    quota.maximum.get(resource, quota.guaranteed.get(resource, 0)),
+                )
+                for resource in sorted({*quota.guaranteed, *quota.maximum})
+            },
+            tenant.priority,
+            quota.maximum_gib,
+            pools[pool].gib,
+        )
+        for name, tenant in tenants.items()
+        for pool, quota in tenant.pools.items()
+    ]
+
+
+def unguaranteed(
+    pools: Mapping[str, QueuePool], shares: Sequence[PoolShare]
+) -> dict[str, dict[str, int]]:
+    """By pool and resource, what of the pool no tenant is sure of."""
+    found: dict[str, dict[str, int]] = {}
+    for name, pool in pools.items():
+        own = [share for share in shares if share.pool == name]
+        for resource, count in pool.advertised.items():
+            sure = sum(s.resources[resource].guaranteed for s in own if resource in s.resources)
+            # Of a pool that nobody has there is no flavor.
+            if own and count > sure:
+                found.setdefault(name, {})[resource] = count - sure
+    return found

@@ -102,10 +102,15 @@ class Queueing:
         if self._processes is not None:
             self._processes.check()
 
-    def stop(self) -> None:
-        """End it, and take away what hangs without it."""
+    def end(self) -> None:
+        """End it, and leave what it did: its webhooks refuse what they select from here on."""
         if self._processes is not None:
             self._processes.stop()
             self._processes = None
+
+    def stop(self) -> None:
+        """End it, and take away what hangs without it."""
+        if self._processes is not None:
+            self.end()
             with suppress(ApiError, OSError):  # the lab may have gone before
                 kueue.let_go(self._client)
