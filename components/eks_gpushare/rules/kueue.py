@@ -13,7 +13,7 @@ from eks_gpushare.documents.helm import value_at
 from eks_gpushare.rules.chart_effects import HARMFUL_VALUE
 from eks_gpushare.rules.chart_sources import of_source
 from eks_gpushare.rules.chart_values import of_values
-from eks_gpushare.rules.namespaces import own_namespace_fault
+from eks_gpushare.rules.names import own_namespace_fault
 from eks_gpushare.sharing.kueue import (
     CONFIGURATION,
     FRAMEWORKS,
@@ -26,12 +26,13 @@ from eks_gpushare.sharing.kueue import (
 from eks_gpushare.validation import shape_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from eks_gpushare.config.queues import KueueSpec, QueuedTenant, QueuePool
+    from eks_gpushare.config.queues import KueueSpec, QueuedTenant, QueuePool, TenantQuota
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.sharing.kueue import PoolShare
 
+_wrong = shape_rules.NOT_ALLOWED.finding
 _KEEP = "Leave the key out: what tenants are sure of is derived."
 
 
@@ -41,7 +42,7 @@ def check_kueue(spec: KueueSpec) -> Iterator[Finding]:
     if "namespace" in known:
         fault = own_namespace_fault(known["namespace"], "Kueue", "kueue-system")
         if fault is not None:
-            yield shape_rules.NOT_ALLOWED.finding(("namespace",), *fault)
+            yield _wrong(("namespace",), *fault)
     shares: list[PoolShare] = []
     pools, tenants = known.get("pools"), known.get("tenants")
     if pools is not None and tenants is not None:
@@ -59,52 +60,68 @@ def check_kueue(spec: KueueSpec) -> Iterator[Finding]:
 def _contract(
     pools: Mapping[str, QueuePool], tenants: Mapping[str, QueuedTenant]
 ) -> Iterator[Finding]:
-    wrong = shape_rules.NOT_ALLOWED.finding
     owners: dict[str, str] = {}
-    sure: Counter[tuple[str, str]] = Counter()
     for name, tenant in tenants.items():
         at: FieldPath = ("tenants", name)
-        if not tenant.pools or not tenant.namespaces:
-            what = "pool" if tenant.namespaces else "namespace"
-            message = f"{name} has no {what}."
-            yield wrong((*at, f"{what}s"), message, f"Name one {what} at least.")
-        for index, namespace in enumerate(tenant.namespaces):
-            before = owners.setdefault(namespace, name)
-            if before != name or namespace in tenant.namespaces[:index]:
-                message = f"The namespace {namespace} is of {before} already."
-                fix = "Give each tenant namespaces of its own."
-                yield wrong((*at, "namespaces", index), message, fix)
+        yield from _namespaces(at, name, tenant, owners)
         for pool, quota in tenant.pools.items():
             place: FieldPath = (*at, "pools", pool)
-            if pool not in pools:
+            if pool in pools:
+                yield from _quota(place, pools[pool], quota)
+            else:
                 message = f"There is no pool {pool}; there are {', '.join(pools) or 'none'}."
-                yield wrong(place, message, "Name one of them.")
-                continue
-            for resource, count in quota.guaranteed.items():
-                sure[pool, resource] += count
-                most = quota.maximum.get(resource, count)
-                if count < 0 or most < count:
-                    message = f"{most} of {resource} at most are fewer than {count} guaranteed."
-                    fix = f"Write {max(count, 0)} or more."
-                    yield wrong((*place, "maximum", resource), message, fix)
-            if quota.maximum_gib is not None:
-                yield from _ceiling(place, pools[pool], quota.guaranteed, quota.maximum_gib)
+                yield _wrong(place, message, "Name one of them.")
+    shares = _known_shares(pools, tenants)
+    yield from _beyond(pools, shares)
+    if any(share.maximum_gib for share in shares):
+        yield from _unequal(shares)
+
+
+def _namespaces(
+    at: FieldPath, name: str, tenant: QueuedTenant, owners: dict[str, str]
+) -> Iterator[Finding]:
+    if not tenant.pools or not tenant.namespaces:
+        what = "pool" if tenant.namespaces else "namespace"
+        yield _wrong((*at, f"{what}s"), f"{name} has no {what}.", f"Name one {what} at least.")
+    for index, namespace in enumerate(tenant.namespaces):
+        before = owners.setdefault(namespace, name)
+        if before != name or namespace in tenant.namespaces[:index]:
+            message = f"The namespace {namespace} is of {before} already."
+            fix = "Give each tenant namespaces of its own."
+            yield _wrong((*at, "namespaces", index), message, fix)
+
+
+def _quota(at: FieldPath, pool: QueuePool, quota: TenantQuota) -> Iterator[Finding]:
+    for resource, count in quota.guaranteed.items():
+        most = quota.maximum.get(resource, count)
+        if count < 0 or most < count:
+            message = f"{most} of {resource} at most are fewer than {count} guaranteed."
+            fix = f"Write {max(count, 0)} or more."
+            yield _wrong((*at, "maximum", resource), message, fix)
+    if quota.maximum_gib is not None:
+        yield from _ceiling(at, pool, quota.guaranteed, quota.maximum_gib)
+
+
+def _beyond(pools: Mapping[str, QueuePool], shares: Iterable[PoolShare]) -> Iterator[Finding]:
+    sure: Counter[tuple[str, str]] = Counter()
+    for share in shares:
+        for resource, quota in share.resources.items():
+            sure[share.pool, resource] += quota.guaranteed
     for (pool, resource), count in sure.items():
         advertised = pools[pool].advertised
-        if advertised and count > advertised.get(resource, 0):
-            message = (
-                f"Tenants are guaranteed {count} of {resource}, and the pool has "
-                f"{advertised.get(resource, 0)}."
-            )
+        there = advertised.get(resource, 0)
+        if advertised and count > there:
+            message = f"Tenants are guaranteed {count} of {resource}, and the pool has {there}."
             fix = "Guarantee less, or have more nodes."
-            yield wrong(("pools", pool, "advertised", resource), message, fix)
-    if any(quota.maximum_gib for tenant in tenants.values() for quota in tenant.pools.values()):
-        used = [share for share in _known_shares(pools, tenants) if share.gib]
-        for resource, by_pool in unequal_memory(used).items():
-            said = " and ".join(f"{gib} in {pool}" for pool, gib in by_pool.items())
-            message = f"{resource} is not the same number of GiB everywhere: {said}."
-            fix = "Leave maximum_gib out and count devices; Kueue has one number for a resource."
-            yield wrong(("pools", next(iter(by_pool)), "gib", resource), message, fix)
+            yield _wrong(("pools", pool, "advertised", resource), message, fix)
+
+
+def _unequal(shares: Iterable[PoolShare]) -> Iterator[Finding]:
+    for resource, by_pool in unequal_memory(shares).items():
+        said = " and ".join(f"{gib} in {pool}" for pool, gib in by_pool.items())
+        message = f"{resource} is not the same number of GiB everywhere: {said}."
+        fix = "Leave maximum_gib out and count devices; Kueue has one number for a resource."
+        yield _wrong(("pools", next(iter(by_pool)), "gib", resource), message, fix)
 
 
 def _known_shares(
@@ -127,12 +144,10 @@ def _ceiling(
     if unknown:
         message = f"How many GiB {', '.join(unknown)} has is not said, so they count as none."
         fix = "Write it in gib of the pool."
-        yield shape_rules.NOT_ALLOWED.finding((*at, "maximum_gib"), message, fix)
+        yield _wrong((*at, "maximum_gib"), message, fix)
     elif most < sure:
         message = f"{most} GiB at most are fewer than the {sure} GiB that are guaranteed."
-        yield shape_rules.NOT_ALLOWED.finding(
-            (*at, "maximum_gib"), message, f"Write {sure} or more."
-        )
+        yield _wrong((*at, "maximum_gib"), message, f"Write {sure} or more.")
 
 
 def undone(
