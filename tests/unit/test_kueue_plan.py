@@ -128,8 +128,8 @@ def test_priorities_weigh_only_where_they_differ() -> None:
 
 def test_what_nobody_is_sure_of_is_the_cohorts() -> None:
     pools = {
-        "mig": QueuePool(node_selector=MIG.node_selector, advertised={SMALL: 16, LARGE: 4}),
-        "idle": QueuePool(node_selector={}, advertised={SHARED: 4}),
+        "mig": QueuePool(nodeSelector=MIG.node_selector, advertised={SMALL: 16, LARGE: 4}),
+        "idle": QueuePool(nodeSelector={}, advertised={SHARED: 4}),
     }
     shares = [MIG._replace(maximum_gib=120), VISION]
     free = unguaranteed(pools, shares)

@@ -27,8 +27,8 @@ def with_configuration(**given: Any) -> dict[str, Any]:
 def test_queues_come_after_kueue(kueue: Callable[..., Run]) -> None:
     run = kueue()
 
-    made = [each for each in run.urns if each[0].startswith("kubernetes:")]
-    assert [name for _, name in made] == [
+    made = [each.name for each in run.recording.resources if each.type.startswith("kubernetes:")]
+    assert made == [
         "demo-namespace",
         "demo-release",
         "demo-flavor-gpu",
