@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from eks_gpushare.karpenter import Karpenter, KarpenterArgs
     from eks_gpushare.karpenter_pool import KarpenterPool, KarpenterPoolArgs
     from eks_gpushare.keda import Keda, KedaArgs
+    from eks_gpushare.kueue import Kueue, KueueArgs
     from eks_gpushare.network import Network, NetworkArgs
     from eks_gpushare.share_verifier import ShareVerifier, ShareVerifierArgs
     from eks_gpushare.shared_workload import SharedWorkload, SharedWorkloadArgs
@@ -56,6 +57,8 @@ __all__ = [
     "KarpenterPoolArgs",
     "Keda",
     "KedaArgs",
+    "Kueue",
+    "KueueArgs",
     "Network",
     "NetworkArgs",
     "ShareVerifier",
@@ -82,6 +85,7 @@ _MODULES = {
     "Karpenter": "karpenter",
     "KarpenterPool": "karpenter_pool",
     "Keda": "keda",
+    "Kueue": "kueue",
     "Network": "network",
     "ShareVerifier": "share_verifier",
     "SharedWorkload": "shared_workload",

@@ -44,6 +44,7 @@ from eks_gpushare.args.pools import (
     SharedMigDevices,
     Sharing,
 )
+from eks_gpushare.args.queues import QueuedTenant, QueuePool, TenantQuota
 from eks_gpushare.args.tenants import Tenant, TenantAmount, TenantCost, TenantPool
 from eks_gpushare.args.workloads import (
     Amounts,
@@ -93,6 +94,8 @@ __all__ = [
     "PodResources",
     "Pool",
     "Prometheus",
+    "QueuePool",
+    "QueuedTenant",
     "ReplicaWindow",
     "Replicas",
     "Reservation",
@@ -106,6 +109,7 @@ __all__ = [
     "TenantAmount",
     "TenantCost",
     "TenantPool",
+    "TenantQuota",
     "UserDataPart",
     "VerifierBlock",
     "Wake",
