@@ -145,5 +145,5 @@ def _efa_only(data: Any) -> Maybe[int]:
         kind, card = _value(interface, "interfacetype"), _value(interface, "networkcardindex")
         if kind is UNKNOWN or card is UNKNOWN:
             return UNKNOWN
-        count += kind == "efa-only" and card in {None, 0, "0"}
+        count += int(kind == "efa-only" and card in {None, 0, "0"})
     return count
