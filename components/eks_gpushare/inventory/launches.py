@@ -145,5 +145,6 @@ def _efa_only(data: Any) -> Maybe[int]:
         kind, card = _value(interface, "interfacetype"), _value(interface, "networkcardindex")
         if kind is UNKNOWN or card is UNKNOWN:
             return UNKNOWN
-        count += int(kind == "efa-only" and card in {None, 0, "0"})
+        if kind == "efa-only" and card in {None, 0, "0"}:
+            count += 1
     return count
