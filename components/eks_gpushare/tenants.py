@@ -149,7 +149,8 @@ def _admission(
     part = called.removeprefix(POLICY_NAME)
     role = "binding" if kind.endswith("Binding") else "policy"
     given = {key: document[key] for key in ("metadata", "spec")}
-    return _POLICIES[kind](f"{name}-{role}{part}", **given, opts=opts)
+    made: pulumi.Resource = _POLICIES[kind](f"{name}-{role}{part}", **given, opts=opts)
+    return made
 
 
 def _access_entries(

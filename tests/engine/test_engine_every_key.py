@@ -110,7 +110,7 @@ def known(now: Any, was: Any) -> Any:
     group among them. Whether the one they are of is another one, its own step says, and
     `tests/edits` what follows.
     """
-    if now == UNKNOWN_SENTINEL:
+    if now is None or now == UNKNOWN_SENTINEL:  # the engine's events have null for it
         return was
     if isinstance(now, dict):
         before = was if isinstance(was, dict) else {}

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.catalog.mig import mig_models
-from eks_gpushare.config.environment import Environment
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.config.tenants import Tenant, TenantAmount
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
@@ -26,8 +25,6 @@ from eks_gpushare.sharing.tenants import (
     sure_nodes,
     tenants_json,
 )
-
-assert Environment
 
 SHARINGS: dict[str, dict[str, Any]] = {
     "p4d.24xlarge": {"mode": "mig", "layout": "all-balanced"},
@@ -200,7 +197,7 @@ def test_what_a_tenant_costs_is_its_part_of_the_nodes() -> None:
 
 
 def test_nodes_that_an_autoscaler_may_take_away_are_not_sure() -> None:
-    scaled = {"scaledBy": "autoscaler", "nodes": {"min": 0, "desired": 1, "max": 2}}
+    scaled: dict[str, Any] = {"scaledBy": "autoscaler", "nodes": {"min": 0, "desired": 1, "max": 2}}
 
     assert sure_nodes(plan()) == 1
     assert sure_nodes(plan(**scaled)) == 0

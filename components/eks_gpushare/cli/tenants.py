@@ -86,13 +86,13 @@ def _page(known: Mapping[str, Any], stack: Stack, *, alone: bool) -> Iterator[st
     yield from tenant_lines(known, _WIDTH)
     if not alone:
         return
-    ((name, tenant),) = known.items()
+    ((_, tenant),) = known.items()
     yield ""
     yield "What its pods say"
     for pool, contract in tenant["pools"].items():
         for resource in contract["guaranteed"]:
             yield from _pod(stack.plans[pool], resource, tenant["namespaces"][0])
-    admission = _ADMISSION if stack.environment.tenants[name].admission else ""
+    admission = _ADMISSION if tenant["admission"] else ""
     yield _REFUSED.format(namespace=tenant["namespaces"][0], admission=admission)
 
 

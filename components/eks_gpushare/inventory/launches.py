@@ -143,7 +143,8 @@ def _efa_only(data: Any) -> Maybe[int]:
     count = 0
     for _, interface in _each(data, "networkinterfaces"):
         kind, card = _value(interface, "interfacetype"), _value(interface, "networkcardindex")
-        if kind is UNKNOWN or card is UNKNOWN:
+        if any(each is UNKNOWN for each in (kind, card)):
             return UNKNOWN
-        count += kind == "efa-only" and card in {None, 0, "0"}
+        if kind == "efa-only" and card in {None, 0, "0"}:
+            count += 1
     return count

@@ -25,7 +25,7 @@ class _Asked(NamedTuple):
     """What a workload asks for of a resource, with all its pods."""
 
     called: str
-    count: int
+    shares: int
     workload: Workload | None
     """None of one that the stack itself makes."""
 
@@ -78,12 +78,12 @@ def _over(
 ) -> Iterator[Problem]:
     every = contracts(tenants, stack.plans)
     for (tenant, resource), listed in asked.items():
-        has, total = of_tenant(tenant, every).get(resource, 0), sum(each.count for each in listed)
-        of_files = [(each.count, each.workload) for each in listed if each.workload is not None]
+        has, total = of_tenant(tenant, every).get(resource, 0), sum(each.shares for each in listed)
+        of_files = [(each.shares, each.workload) for each in listed if each.workload is not None]
         if total <= has or not of_files:
             continue
         _, workload = max(of_files, key=lambda counted: counted[0])
-        each_one = ", ".join(f"{each.called} {each.count}" for each in listed)
+        each_one = ", ".join(f"{each.called} {each.shares}" for each in listed)
         # Pods of a Job are made again and again until the quota takes them.
         by_turns = workload.kind in {"Job", "CronJob"} and has > 0
         yield Problem(

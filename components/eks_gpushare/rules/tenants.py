@@ -220,13 +220,19 @@ def namespaces(ctx: Context) -> Iterator[Finding]:
                 "Name one namespace; for another make another tenant, with a contract of its own.",
             )
         for index, called in enumerate(tenant.namespaces):
-            fault = namespace_name_fault(called)
-            if fault is None and called in _RESERVED:
-                fault = f"{called} is Kubernetes' own."
-            if fault is None and (other := whose.setdefault(called, name)) != name:
-                fault = f"{called} is a namespace of {other}."
+            other = whose.setdefault(called, name)
+            if called in _RESERVED:
+                fault: tuple[str, str] | None = (f"{called} is Kubernetes' own.", _another(name))
+            elif other != name:
+                fault = f"{called} is a namespace of {other}.", _another(name)
+            else:
+                fault = namespace_name_fault(called)
             if fault is not None:
-                yield NAMESPACE.finding((*at, index), fault, f"Use another, such as {name}-gpu.")
+                yield NAMESPACE.finding((*at, index), *fault)
+
+
+def _another(tenant: str) -> str:
+    return f"Use another, such as {tenant}-gpu."
 
 
 @check(Scope.TENANTS, NAMESPACE)
@@ -243,7 +249,7 @@ def namespaces_of_stack(ctx: Context) -> Iterator[Finding]:
                 yield NAMESPACE.finding(
                     ("tenants", name, "namespaces", index),
                     f"{called} is the namespace of {who}.",
-                    f"Use another, such as {name}-gpu.",
+                    _another(name),
                 )
 
 

@@ -299,6 +299,7 @@ def tenants_json(
         found[name] = {
             "namespaces": list(tenant.namespaces),
             "isolation": tenant.isolation,
+            "admission": tenant.admission,
             "pools": {
                 contract.pool: {**contract.as_json(), "meets": met(contract, every, plans)}
                 for contract in own
