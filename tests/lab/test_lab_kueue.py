@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -11,6 +10,9 @@ import yaml
 from eks_gpushare_lab.controllers import kueue
 from eks_gpushare_lab.install.charts import render
 from eks_gpushare_lab.install.release import DeclaredRelease
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DEFAULTS = {
     "managerConfig": {"controllerManagerConfigYaml": "integrations: {frameworks: [pod]}\n"},
