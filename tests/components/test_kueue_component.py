@@ -146,6 +146,13 @@ OTHER = {"namespaces": ["team-research"], "pools": {"gpu": {"guaranteed": {SLICE
             {"tenants": tenants(), "pools": pools(advertised={SLICE: 3})},
             "Tenants are guaranteed 4 of nvidia.com/mig-1g.5gb, and the pool has 3.",
         ),
+        ({"tenants": tenants(guaranteed={SLICE: -1})}, "Write 0 or more."),
+        (
+            {"tenants": tenants(guaranteed={"x/y": 1}), "pools": pools(advertised={SLICE: 3})},
+            "Tenants are guaranteed 1 of x/y, and the pool has 0.",
+        ),
+        ({"tenants": tenants(), "pools": {"gpu": {}}}, "pools.gpu.node_selector"),
+        ({"pools": 3, "namespace": "kube-system"}, "kube-system is not a namespace for Kueue."),
         (
             {"tenants": tenants(maximum_gib=40)},
             "How many GiB nvidia.com/mig-1g.5gb has is not said",
@@ -175,3 +182,26 @@ def test_one_resource_is_one_number_of_gib(kueue: Callable[..., Run]) -> None:
     error = kueue(fails=True, **given).error
 
     assert "nvidia.com/gpu is not the same number of GiB everywhere: 40 in a and 80 in b." in error
+
+
+def test_what_just_fits_is_taken(kueue: Callable[..., Run]) -> None:
+    other = "nvidia.com/mig-2g.10gb"
+    given = {
+        "tenants": tenants(guaranteed={SLICE: 4, other: 0}, maximum={SLICE: 4}, maximum_gib=20),
+        "pools": pools(advertised={SLICE: 4}, gib={SLICE: 5, other: 10}),
+    }
+    assert kueue(**given).inputs("Release")
+
+
+def test_what_is_derived_may_be_written_out(kueue: Callable[..., Run]) -> None:
+    given = {"tenants": tenants(maximum_gib=40), "pools": pools(gib={SLICE: 5})}
+    values = kueue(**given).inputs("Release")["values"]
+    derived = json.loads(values["managerConfig"][CONFIGURATION])
+    more = {"input": "x/y", "strategy": "Retain", "outputs": {"z": 1}}
+    derived["resources"]["transformations"].append(more)
+    again = kueue(**given, **with_configuration(**derived)).inputs("Release")["values"]
+
+    assert json.loads(again["managerConfig"][CONFIGURATION]) == derived
+    derived["resources"]["transformations"] = [more]
+    error = kueue(fails=True, **given, **with_configuration(**derived)).error
+    assert f"Ceilings in GiB then count no {SLICE}." in error

@@ -140,12 +140,13 @@ def _ceiling(
     at: FieldPath, pool: QueuePool, guaranteed: Mapping[str, int], most: int
 ) -> Iterator[Finding]:
     unknown = sorted(name for name in guaranteed if name not in pool.gib)
-    sure = sum(count * pool.gib.get(name, 0) for name, count in guaranteed.items())
     if unknown:
         message = f"How many GiB {', '.join(unknown)} has is not said, so they count as none."
         fix = "Write it in gib of the pool."
         yield _wrong((*at, "maximum_gib"), message, fix)
-    elif most < sure:
+        return
+    sure = sum(count * pool.gib[name] for name, count in guaranteed.items())
+    if most < sure:
         message = f"{most} GiB at most are fewer than the {sure} GiB that are guaranteed."
         yield _wrong((*at, "maximum_gib"), message, f"Write {sure} or more.")
 
@@ -192,7 +193,7 @@ def _harm(
         message = "Pods that name no queue then run beside what their tenant is sure of."
         yield ("manageJobsWithoutQueueName",), message, _KEEP
     selector = "managedJobsNamespaceSelector"
-    if selector in given and (not shares or given[selector] != derived[selector]):
+    if selector in given and given[selector] != derived[selector]:
         message = (
             "Kueue then queues what is no tenant's, and while it is down all of that is refused; "
             "or a tenant passes its queue by."

@@ -1,4 +1,8 @@
-"""Tenants' queues by the real Kueue: what is sure, what is borrowed, and what comes back."""
+"""Tenants' queues by the real Kueue: what is sure, what is borrowed, and what comes back.
+
+All of them: EKS_GPUSHARE_TEST_AT_LENGTH=1 pytest tests/lab/walkthroughs/<this file>. Each has a
+control plane of its own, since Kueue's webhooks are for all of one.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare_lab.install.desired_cluster import DesiredCluster
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.at_length]
 
 Programs = Any
 
@@ -217,7 +221,6 @@ def test_what_is_borrowed_is_given_back_when_it_is_asked_for(scene: Callable[...
     assert here.running("team-vision") == wanted
 
 
-@pytest.mark.at_length
 def test_a_stack_with_its_release_is_laid_whole(
     programs: Programs, lab_home: object, desired: Callable[[str], DesiredCluster]
 ) -> None:
@@ -297,7 +300,6 @@ def by_gib(strategy: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     return objects, configuration
 
 
-@pytest.mark.at_length
 @pytest.mark.parametrize(("strategy", "runs"), [("Replace", 0), ("Retain", 4)])
 def test_a_transformation_that_replaces_admits_to_a_pool_without_the_device(
     scene: Callable[..., Scene], strategy: str, runs: int
@@ -310,7 +312,6 @@ def test_a_transformation_that_replaces_admits_to_a_pool_without_the_device(
     assert here.admitted("team-research") == 4
 
 
-@pytest.mark.at_length
 def test_what_is_no_tenants_goes_on_while_kueue_is_stopped(scene: Callable[..., Scene]) -> None:
     shares = [RESEARCH, VISION]
     here = scene(kueue_objects(shares), manager_configuration(shares))
@@ -334,7 +335,6 @@ def test_what_is_no_tenants_goes_on_while_kueue_is_stopped(scene: Callable[..., 
     here.client.apply(deployment("team-vision", "later", "", 1))
 
 
-@pytest.mark.at_length
 def test_who_has_priority_gets_more_of_what_is_free(scene: Callable[..., Scene]) -> None:
     none = {name: QuotaRange(0, most) for name, most in BALANCED.items()}
     low = RESEARCH._replace(resources=none, maximum_gib=None, priority="low")
