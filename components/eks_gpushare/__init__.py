@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from eks_gpushare.share_verifier import ShareVerifier, ShareVerifierArgs
     from eks_gpushare.shared_workload import SharedWorkload, SharedWorkloadArgs
     from eks_gpushare.system_nodes import SystemNodes, SystemNodesArgs
+    from eks_gpushare.tenants import Tenants, TenantsArgs
 
     __version__: str
 
@@ -66,6 +67,8 @@ __all__ = [
     "SharedWorkloadArgs",
     "SystemNodes",
     "SystemNodesArgs",
+    "Tenants",
+    "TenantsArgs",
     "__version__",
     "args",
     "testing",
@@ -87,6 +90,7 @@ _MODULES = {
     "ShareVerifier": "share_verifier",
     "SharedWorkload": "shared_workload",
     "SystemNodes": "system_nodes",
+    "Tenants": "tenants",
 }
 
 

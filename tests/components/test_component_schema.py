@@ -122,6 +122,9 @@ def test_registered_outputs_are_the_described_ones(
             "keda": {"prometheus": {"url": "http://prometheus:9090"}},
             "workloads": {"model": {"pool": "gpu", "image": "model:1", "port": 80}},
         }
+    if component in {"Tenants", "GpuSharingEnvironment"}:
+        contract = {"namespaces": ["team"], "pools": {"gpu": {"guaranteed": {"shares": 1}}}}
+        more["tenants"] = {"team": contract}
     if component == "ShareVerifier":
         more["verifier"] = {"image": "registry.example.com/verify:1.0"}
     given: dict[str, Any] = {"gpu_stack": {"manager": manager}, "pools": {"gpu": pool}, **more}

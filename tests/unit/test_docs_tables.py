@@ -46,7 +46,7 @@ def keys_of_a_stack_file() -> set[str]:
     found = set()
     for key, part in schema["properties"].items():
         models = [definitions[name] for name in re.findall(r"#/\$defs/(\w+)", json.dumps(part))]
-        if key in {"pools", "workloads"}:
+        if key in {"pools", "workloads", "tenants"}:
             (model,) = models
             found |= {f"{key}.*.{name}" for name in model["properties"]}
         elif models:
@@ -111,6 +111,13 @@ def everything() -> None:
             "cluster_autoscaler": {"namespace": "scaling"},
             "keda": {"prometheus": {"workspace_arn": WORKSPACE, "exporter": "existing"}},
             "verifier": {"image": "registry.example.com/verify:0.1.0", "interval_seconds": 60},
+            "tenants": {
+                "team": {
+                    "namespaces": ["team"],
+                    "pools": {"pool": {"guaranteed": {"shares": 1}}},
+                    "admins": ["arn:aws:iam::111122223333:role/Team"],
+                }
+            },
             "workloads": {
                 "chat": {
                     **of_a_workload("low"),
@@ -221,6 +228,7 @@ def placeholders(name: str) -> str:
         .replace("adot", "ADDON")
         .replace("p5e.48xlarge", "TYPE")
     )
+    found = re.sub(r"-team(-|$)", r"-TENANT\1", found).replace("-admin-Team", "-admin-PRINCIPAL")
     found = re.sub(r"-workload-chat(-2)?$", "-workload-WORKLOAD", found)
     found = re.sub(r"-a-(pool|tenant|namespace)", lambda match: f"-{match[1].upper()}", found)
     return found.replace("-namespace-models", "-namespace-NAMESPACE").replace(
@@ -320,6 +328,7 @@ def test_readme_names_every_component() -> None:
         "ShareVerifier": "share verifier",
         "SharedWorkload": "shared workloads",
         "SystemNodes": "system nodes",
+        "Tenants": "tenants",
     }
     components = {
         each.removesuffix("Args") for each in eks_gpushare.__all__ if each.endswith("Args")

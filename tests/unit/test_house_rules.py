@@ -35,6 +35,7 @@ COMPONENTS = (
     *("cluster_autoscaler", "environment_autoscaler"),
     *("keda", "kueue", "shared_workload", "workload_parts"),
     *("share_verifier", "environment_verifier"),
+    *("tenants", "environment_tenants"),
     *("deletion_protection", "environment_parts", "environment"),
 )
 COMPONENT_FILES = [file for name in COMPONENTS if (file := PACKAGE / f"{name}.py").exists()]

@@ -16,6 +16,7 @@ from eks_gpushare.config import (
     queues,
     sharing,
     taints,
+    tenants,
     verifier,
     windows,
     workloads,
@@ -41,6 +42,7 @@ COMPONENTS = [
     "ShareVerifier",
     "SharedWorkload",
     "SystemNodes",
+    "Tenants",
 ]
 SPECS: dict[str, type[Model]] = {
     "ClusterAutoscaler": component_specs.ClusterAutoscalerSpec,
@@ -58,6 +60,7 @@ SPECS: dict[str, type[Model]] = {
     "ShareVerifier": component_specs.ShareVerifierSpec,
     "SharedWorkload": component_specs.SharedWorkloadSpec,
     "SystemNodes": component_specs.SystemNodesSpec,
+    "Tenants": component_specs.TenantsSpec,
 }
 ELSEWHERE = {
     "SystemNodes": {"zones", "node_role"},
@@ -112,6 +115,10 @@ BLOCKS: list[tuple[type, tuple[type[Model], ...]]] = [
     (args.Sharing, (sharing.Exclusive, sharing.TimeSlicing, sharing.Mps, sharing.Mig)),
     (args.SystemBlock, (environment.SystemNodes,)),
     (args.Taint, (taints.Taint,)),
+    (args.Tenant, (tenants.Tenant,)),
+    (args.TenantAmount, (tenants.TenantAmount,)),
+    (args.TenantCost, (tenants.TenantCost,)),
+    (args.TenantPool, (tenants.TenantPool,)),
     (args.UserDataPart, (pools.UserDataPart,)),
     (args.VerifierBlock, (verifier.Verifier,)),
     (args.Wake, (workloads.Wake,)),

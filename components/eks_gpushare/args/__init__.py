@@ -45,6 +45,7 @@ from eks_gpushare.args.pools import (
     Sharing,
 )
 from eks_gpushare.args.queues import QueuedTenant, QueuePool, TenantQuota
+from eks_gpushare.args.tenants import Tenant, TenantAmount, TenantCost, TenantPool
 from eks_gpushare.args.workloads import (
     Amounts,
     Idle,
@@ -104,6 +105,10 @@ __all__ = [
     "Sharing",
     "SystemBlock",
     "Taint",
+    "Tenant",
+    "TenantAmount",
+    "TenantCost",
+    "TenantPool",
     "TenantQuota",
     "UserDataPart",
     "VerifierBlock",

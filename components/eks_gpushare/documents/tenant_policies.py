@@ -1,0 +1,91 @@
+"""The admission policies of tenants, out of `data/tenant-policies.yaml`.
+
+Conditions in capitals stand for expressions that are needed several times, since CEL has no
+functions of one's own. Sources: https://kubernetes.io/docs/reference/using-api/cel/; for variables
+and mounts `internal/config/image` of NVIDIA/nvidia-container-toolkit.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_FILE = Path(__file__).parent / "data" / "tenant-policies.yaml"
+
+_NAMES = (
+    "NVIDIA_VISIBLE_DEVICES",
+    "NVIDIA_MIG_CONFIG_DEVICES",
+    "NVIDIA_MIG_MONITOR_DEVICES",
+    "NVIDIA_IMEX_CHANNELS",
+)
+"""Variables by which the container toolkit gives devices."""
+_BEGINNING = "CUDA_MPS_"
+"""Of the variables that say which MPS server a program has, and how much of it."""
+
+_CLAIMS = {"resourceclaims": "object.spec", "resourceclaimtemplates": "object.spec.spec"}
+
+
+@cache
+def validating_policies() -> dict[str, dict[str, Any]]:
+    """The specs of the ValidatingAdmissionPolicies, by the part of the name that tells them apart.
+
+    Their parameters are a ConfigMap with the keys `tenant`, `poolLabel` and, each a list with
+    commas, `pools`, `resources`, `taintKeys` and `deviceClasses`.
+    """
+    import yaml
+
+    text = re.sub(
+        r"\b(NAME|PREFIX)\(((?:[^()]|\([^()]*\))*)\)", _condition, _FILE.read_text("utf-8")
+    )
+    data = yaml.safe_load(text)
+    specs = {part: _spec(data[part]) for part in ("pods", "variables")}
+    claims = yaml.safe_dump(data["claims"])
+    for resource, spec in _CLAIMS.items():
+        made = claims.replace("RESOURCE", resource).replace("SPEC", spec)
+        specs[resource.removeprefix("resource")] = _spec(yaml.safe_load(made))
+    return specs
+
+
+def _condition(found: re.Match[str]) -> str:
+    given = found[2]
+    if found[1] == "NAME":
+        return f"({given} in {list(_NAMES)} || {given}.startsWith('{_BEGINNING}'))"
+    halves = " || ".join(f"'{name}'.startsWith({given})" for name in (*_NAMES, _BEGINNING))
+    return f"({given} != '' && ({halves} || {given}.startsWith('{_BEGINNING}')))"
+
+
+def _spec(data: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "failurePolicy": "Fail",
+        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+        "matchConstraints": {"resourceRules": data["rules"]},
+        "matchConditions": data["matchConditions"],
+        "variables": [
+            {"name": name, "expression": expression}
+            for name, expression in data["variables"].items()
+        ],
+        "validations": [
+            {"expression": each["expression"], "messageExpression": each["message"]}
+            for each in data["validations"]
+        ],
+    }
+
+
+@cache
+def mutating_policy() -> dict[str, Any]:
+    """The spec of the MutatingAdmissionPolicy that lets pods find the pool of what they ask for.
+
+    Of the same ConfigMap it reads `poolOf`, entries `resource=pool` where one pool alone has the
+    resource, and `tolerations`, entries `pool=key:effect`.
+    """
+    import yaml
+
+    data = yaml.safe_load(_FILE.read_text("utf-8"))["placement"]
+    made = _spec({**data, "validations": []})
+    del made["validations"]
+    patches = [
+        {"patchType": "JSONPatch", "jsonPatch": {"expression": each}} for each in data["mutations"]
+    ]
+    return {**made, "reinvocationPolicy": "IfNeeded", "mutations": patches}

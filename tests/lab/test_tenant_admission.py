@@ -1,0 +1,501 @@
+"""Attempts to pass the admission of tenants, on a real API server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import tenant_scene as scene
+from tenant_scene import MIG, SHARE, affinity, beside, main, pod, said, to_pool
+
+from eks_gpushare.sharing.labels import POOL_LABEL
+from eks_gpushare.sharing.tenant_admission import PARAMETERS_NAMESPACE
+from eks_gpushare_lab.control_plane.control_plane import ControlPlane
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from eks_gpushare_lab.binaries.build import Programs
+
+pytestmark = pytest.mark.slow
+
+Call = Any
+Made = dict[str, Any]
+ALL = {"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}
+EVERYTHING = [{"operator": "Exists"}]
+OF_GPUS = [{"key": "nvidia.com/gpu", "operator": "Exists"}]
+FILE = [{"name": "x", "emptyDir": {}}]
+
+
+@pytest.fixture(scope="module")
+def own(call: Call) -> str:
+    """The namespace of the tenant a, with the policies on, once they are in force."""
+    space = scene.tenant_namespace(call, "team-a", "a")
+    scene.tenant_namespace(call, "team-b", "b")
+    scene.tenant_namespace(call, "of-nobody", None)
+    scene.make(call, scene.objects((1, 35)))
+    return space
+
+
+@pytest.fixture
+def held(own: str, call: Call, eventually: Callable[..., bool]) -> str:
+    wrong = pod(said(nodeName="gpu-0"))
+    assert eventually(lambda: call("POST", f"{own}/pods?dryRun=All", wrong)["_code"] == 422)
+    return own
+
+
+def mounted(path: str) -> Callable[[Made], object]:
+    mount = main(volumeMounts=[{"name": "x", "mountPath": path}])
+    return lambda made: (said(volumes=FILE)(made), mount(made))
+
+
+def annotated(**annotations: str) -> Callable[[Made], object]:
+    keys = {key.replace("__", "/"): value for key, value in annotations.items()}
+    return lambda made: made["metadata"].update(annotations=keys)
+
+
+def of_host(path: str) -> Callable[[Made], object]:
+    return said(volumes=[{"name": "x", "hostPath": {"path": path}}])
+
+
+def without_selector(made: Made) -> None:
+    del made["spec"]["nodeSelector"]
+
+
+def env_from(prefix: str) -> dict[str, Any]:
+    return {"envFrom": [{"prefix": prefix, "configMapRef": {"name": "x", "optional": True}}]}
+
+
+EXPRESSION = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}
+ATTEMPTS: dict[str, tuple[Made, str]] = {
+    "a resource of another tenant": (
+        pod(gpu="nvidia.com/gpu"),
+        f"tenant a: may not request nvidia.com/gpu; request one of {SHARE}, {MIG}",
+    ),
+    "one in an init container": (
+        pod(beside("initContainers", resources={"limits": {"nvidia.com/gpu": 1}})),
+        "may not request nvidia.com/gpu;",
+    ),
+    "one of a device class": (
+        pod(gpu="deviceclass.resource.kubernetes.io/gpu.nvidia.com"),
+        "may not request deviceclass.resource.kubernetes.io/gpu.nvidia.com;",
+    ),
+    "one beside its own": (
+        pod(main(resources={"limits": {SHARE: 1, "nvidia.com/mig-7g.40gb": 1}})),
+        "may not request nvidia.com/mig-7g.40gb;",
+    ),
+    "no pool": (pod(without_selector), "set eks-gpushare/pool to notebooks or training"),
+    "an empty selector": (pod(said(nodeSelector={POOL_LABEL: ""})), "has to select one of its"),
+    "another's pool": (
+        pod(said(nodeSelector={POOL_LABEL: "vision"})),
+        "tenant a: may not use the pool vision; in nodeSelector set",
+    ),
+    "another's pool without a GPU": (
+        pod(said(nodeSelector={POOL_LABEL: "vision"}), gpu=None),
+        "may not use the pool vision;",
+    ),
+    "preferred affinity": (
+        pod(
+            without_selector,
+            said(
+                affinity={
+                    "nodeAffinity": {
+                        "preferredDuringSchedulingIgnoredDuringExecution": [
+                            {"weight": 1, "preference": to_pool("notebooks")}
+                        ]
+                    }
+                }
+            ),
+        ),
+        "has to select one of its pools",
+    ),
+    "one term of affinity elsewhere": (
+        pod(without_selector, said(affinity=affinity(to_pool("notebooks"), EXPRESSION))),
+        "each term has to name such pools alone",
+    ),
+    "affinity to another's pool too": (
+        pod(without_selector, said(affinity=affinity(to_pool("notebooks", "vision")))),
+        "has to select one of its pools",
+    ),
+    "affinity to all but one pool": (
+        pod(without_selector, said(affinity=affinity(to_pool("training", operator="NotIn")))),
+        "has to select one of its pools",
+    ),
+    "affinity to any pool": (
+        pod(without_selector, said(affinity=affinity(to_pool(operator="Exists")))),
+        "has to select one of its pools",
+    ),
+    "nodeName": (pod(said(nodeName="gpu-0")), "nodeName passes the scheduler by"),
+    "nodeName without a GPU": (
+        pod(said(nodeName="gpu-0"), gpu=None),
+        "nodeName passes the scheduler by",
+    ),
+    "everything tolerated": (
+        pod(said(tolerations=EVERYTHING), gpu=None),
+        "without a GPU request no toleration of everything",
+    ),
+    "every taint of an effect tolerated": (
+        pod(said(tolerations=[{"operator": "Exists", "effect": "NoSchedule"}]), gpu=None),
+        "without a GPU request no toleration",
+    ),
+    "GPUs tolerated": (pod(said(tolerations=OF_GPUS), gpu=None), "take the toleration away"),
+    "a value of the taint tolerated": (
+        pod(said(tolerations=[{"key": "nvidia.com/gpu", "value": "true"}]), gpu=None),
+        "without a GPU request no toleration",
+    ),
+    "a pool's own taint tolerated": (
+        pod(said(tolerations=[{"key": "team", "operator": "Exists"}]), gpu=None),
+        "without a GPU request no toleration",
+    ),
+    "a request of 0": (
+        pod(main(resources={"limits": {SHARE: 0}}), said(tolerations=OF_GPUS)),
+        "without a GPU request no toleration",
+    ),
+    "a request of 0 of a name that is tolerated by itself": (
+        pod(main(resources={"limits": {"nvidia.com/gpu": 0}})),
+        "may not request nvidia.com/gpu;",
+    ),
+    "the variable": (pod(main(env=[ALL])), "are not allowed in env of main;"),
+    "the variable without a request": (pod(main(env=[ALL]), gpu=None), "in env of main"),
+    "the variable in an init container": (
+        pod(beside("initContainers", env=[ALL])),
+        "in env of beside",
+    ),
+    "the variable of a sidecar": (
+        pod(beside("initContainers", env=[ALL], restartPolicy="Always")),
+        "in env of beside",
+    ),
+    "the variable twice": (pod(main(env=[{**ALL, "value": "void"}, ALL])), "in env of main"),
+    "the variable by reference": (
+        pod(
+            main(
+                env=[{"name": "X", "value": "all"}, {"name": ALL["name"], "value": "$(X)"}],
+            )
+        ),
+        "in env of main",
+    ),
+    "the variable from an annotation": (
+        pod(
+            annotated(x="all"),
+            main(
+                env=[
+                    {
+                        "name": ALL["name"],
+                        "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['x']"}},
+                    }
+                ]
+            ),
+        ),
+        "in env of main",
+    ),
+    "an MPS server of another": (
+        pod(main(env=[{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": "/mps/nvidia.com/gpu/pipe"}])),
+        "in env of main",
+    ),
+    "IMEX channels": (
+        pod(main(env=[{"name": "NVIDIA_IMEX_CHANNELS", "value": "0"}])),
+        "in env of main",
+    ),
+    "half of the name as a prefix": (pod(main(**env_from("NVIDIA_"))), "envFrom.prefix of main"),
+    "all of it as a prefix of nothing": (
+        pod(beside("initContainers", **env_from("CUDA_MPS_PIPE"))),
+        "envFrom.prefix of beside",
+    ),
+    "a CDI annotation": (
+        pod(annotated(cdi__k8s_io="x", **{"cdi.k8s.io__x": "nvidia.com/gpu=all"})),
+        "annotations of cdi.k8s.io are not allowed",
+    ),
+    "one of NVIDIA's prefix": (
+        pod(annotated(**{"nvidia.cdi.k8s.io__x": "nvidia.com/gpu=all"}), gpu=None),
+        "annotations of cdi.k8s.io are not allowed",
+    ),
+    "a mount of a device": (
+        pod(mounted("/var/run/nvidia-container-devices/all")),
+        "below /var/run/nvidia-container-devices, as in main",
+    ),
+    "a mount of one by a detour": (
+        pod(mounted("/var//lib/.//../run/nvidia-container-devices/")),
+        "below /var/run/nvidia-container-devices",
+    ),
+    "a file of the host": (pod(of_host("/dev/null")), "hostPath is not allowed; use"),
+    "a device of the host without a GPU": (
+        pod(of_host("/dev/nvidia0"), gpu=None),
+        "hostPath is not allowed",
+    ),
+    "privileged": (
+        pod(main(securityContext={"privileged": True}), gpu=None),
+        "neither privileged nor the capability SYS_ADMIN is allowed, as in main",
+    ),
+    "the capability": (
+        pod(beside("initContainers", securityContext={"capabilities": {"add": ["SYS_ADMIN"]}})),
+        "as in beside",
+    ),
+    "all capabilities": (
+        pod(main(securityContext={"capabilities": {"add": ["all"]}})),
+        "neither privileged nor the capability",
+    ),
+    "a claim": (
+        pod(said(resourceClaims=[{"name": "x", "resourceClaimTemplateName": "x"}]), gpu=None),
+        "resourceClaims are not allowed; request one of",
+    ),
+}
+"""What a tenant might try, and what it is told."""
+
+TO_THE_API_SERVER: dict[str, tuple[Made, str]] = {
+    "a request without a limit": (
+        pod(main(resources={"requests": {"nvidia.com/gpu": "1"}}), gpu=None),
+        "Limit must be set for non overcommitable resources",
+    ),
+    "a GPU of the pod": (pod(said(resources={"limits": {"nvidia.com/gpu": "1"}})), "resources"),
+    "a debugging container at once": (
+        pod(beside("ephemeralContainers", env=[ALL])),
+        "ephemeralContainers",
+    ),
+}
+"""What the policies leave to the API server itself."""
+
+
+@pytest.mark.parametrize("attempt", [*ATTEMPTS, *TO_THE_API_SERVER])
+def test_no_pod_of_a_tenant_passes(attempt: str, held: str, call: Call) -> None:
+    wrong, why = {**ATTEMPTS, **TO_THE_API_SERVER}[attempt]
+    answer = call("POST", f"{held}/pods", wrong)
+
+    assert answer["_code"] in {403, 422}, answer
+    assert why in answer["message"]
+
+
+TOLERATED = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+PASSES: dict[str, Made] = {
+    "a share": pod(),
+    "a share with its toleration": pod(said(tolerations=TOLERATED)),
+    "everything tolerated with a share": pod(said(tolerations=EVERYTHING)),
+    "a MIG device of its other pool": pod(said(nodeSelector={POOL_LABEL: "training"}), gpu=MIG),
+    "a share by affinity": pod(
+        without_selector, said(affinity=affinity(to_pool("notebooks"), to_pool("training")))
+    ),
+    "a share of an init container": pod(
+        main(resources={}), beside("initContainers", resources={"limits": {SHARE: 1}})
+    ),
+    "a sidecar that says it needs no GPU": pod(
+        beside("initContainers", env=[{**ALL, "value": "void"}], restartPolicy="Always")
+    ),
+    "no GPU": pod(gpu=None),
+    "no GPU, and another taint tolerated": pod(
+        said(tolerations=[{"key": "spot", "operator": "Exists"}]), gpu=None
+    ),
+    "other variables": pod(
+        main(env=[{"name": "CUDA_VISIBLE_DEVICES", "value": "0"}], **env_from("MY_"))
+    ),
+    "a file of its own": pod(mounted("/var/run/devices")),
+    "no pool yet, held by a gate": pod(without_selector, said(schedulingGates=[{"name": "x/y"}])),
+}
+
+
+@pytest.mark.parametrize("case", PASSES)
+def test_what_a_tenant_may_passes(case: str, held: str, call: Call) -> None:
+    assert call("POST", f"{held}/pods", PASSES[case])["_code"] == 201
+
+
+def test_pods_of_other_namespaces_are_not_judged(held: str, call: Call) -> None:
+    assert held
+    for name in ("default", "of-nobody", "kube-system"):
+        path = f"/api/v1/namespaces/{name}/pods?dryRun=All"
+        for wrong, _ in ATTEMPTS.values():
+            answer = call("POST", path, wrong)
+            assert answer["_code"] == 201 or "Admission" not in answer["message"], answer
+
+
+def test_the_other_tenant_has_other_rights(held: str, call: Call) -> None:
+    assert held
+    path = "/api/v1/namespaces/team-b/pods"
+    its = pod(said(nodeSelector={POOL_LABEL: "vision"}), gpu="nvidia.com/gpu")
+    claim = said(resourceClaims=[{"name": "x", "resourceClaimTemplateName": "x"}])
+
+    assert call("POST", path, its)["_code"] == 201
+    assert call("POST", path, pod(claim, gpu=None))["_code"] == 201
+    assert "tenant b: may not request" in call("POST", path, pod())["message"]
+
+
+UPDATES: dict[str, tuple[Made, str]] = {
+    "everything tolerated": (
+        {"spec": {"tolerations": EVERYTHING}},
+        "without a GPU request no toleration",
+    ),
+    "a CDI annotation": (
+        {"metadata": {"annotations": {"cdi.k8s.io/x": "nvidia.com/gpu=0"}}},
+        "annotations of cdi.k8s.io",
+    ),
+}
+
+
+@pytest.mark.parametrize("attempt", UPDATES)
+def test_no_update_passes(attempt: str, held: str, call: Call) -> None:
+    name = call("POST", f"{held}/pods", pod(gpu=None))["metadata"]["name"]
+    given, why = UPDATES[attempt]
+    if tolerations := given.get("spec", {}).get("tolerations"):  # those that are there must stay
+        before = call("GET", f"{held}/pods/{name}")["spec"]["tolerations"]
+        given = {"spec": {"tolerations": [*before, *tolerations]}}
+    answer = call("PATCH", f"{held}/pods/{name}", given)
+
+    assert answer["_code"] == 422
+    assert why in answer["message"]
+
+
+def test_a_gate_is_taken_away_only_with_a_pool(held: str, call: Call) -> None:
+    waiting = call("POST", f"{held}/pods", PASSES["no pool yet, held by a gate"])
+    path = f"{held}/pods/{waiting['metadata']['name']}"
+    free: Made = {"spec": {"schedulingGates": None}}
+    refused = call("PATCH", path, free)
+    free["spec"]["nodeSelector"] = {POOL_LABEL: "vision"}
+    another = call("PATCH", path, free)
+    free["spec"]["nodeSelector"] = {POOL_LABEL: "notebooks"}
+
+    assert "has to select one of its pools" in refused["message"]
+    assert "may not use the pool vision" in another["message"]
+    assert call("PATCH", path, free)["_code"] == 200
+
+
+DEBUG: dict[str, Made] = {
+    "the variable": {"env": [ALL]},
+    "another's MPS": {"env": [{"name": "CUDA_MPS_LOG_DIRECTORY", "value": "/x"}]},
+    "half of the name": env_from("NVIDIA_VISIBLE_"),
+    "privileged": {"securityContext": {"privileged": True}},
+    "the capability": {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}},
+}
+
+
+@pytest.mark.parametrize("gpu", [SHARE, None])
+def test_no_debugging_container_passes(gpu: str | None, held: str, call: Call) -> None:
+    name = call("POST", f"{held}/pods", pod(gpu=gpu))["metadata"]["name"]
+    path = f"{held}/pods/{name}/ephemeralcontainers"
+
+    def debugged(**container: Any) -> Made:
+        one = {"name": "debug", "image": "app", **container}
+        answer: Made = call("PATCH", path, {"spec": {"ephemeralContainers": [one]}})
+        return answer
+
+    for container in DEBUG.values():
+        answer = debugged(**container)
+        assert answer["_code"] == 422, answer
+        assert "tenant a: " in answer["message"]
+        assert "debug" in answer["message"]
+    assert debugged()["_code"] == 200
+
+
+def test_a_pod_from_before_can_still_end(held: str, call: Call) -> None:
+    """Its finalizer is taken away by an update, and it breaks what holds now."""
+    path = scene.tenant_namespace(call, "later-a", None)
+    old = pod(main(env=[ALL]), lambda made: made["metadata"].update(finalizers=["x.example/y"]))
+    name = call("POST", f"{path}/pods", old)["metadata"]["name"]
+    call("PATCH", path, {"metadata": {"labels": {"eks-gpushare.io/tenant": "a"}}})
+    tried = call("PATCH", f"{path}/pods/{name}", {"metadata": {"annotations": {"a": "b"}}})
+
+    assert "in env of main" in tried["message"]
+    gone = call("PATCH", f"{path}/pods/{name}", {"metadata": {"finalizers": None}})
+    assert gone["_code"] == 200
+    assert held
+
+
+@pytest.mark.parametrize("kind", ["configmaps", "secrets"])
+def test_names_that_env_from_would_make_are_kept_out(kind: str, held: str, call: Call) -> None:
+    for key, field in ((ALL["name"], "data"), ("CUDA_MPS_PIPE_DIRECTORY", "stringData")):
+        given = {"data" if kind == "configmaps" else field: {key: "YWxs"}}
+        named = {"metadata": {"generateName": "x-"}, **given}
+        answer = call("POST", f"{held}/{kind}", named)
+        assert answer["_code"] == 422, answer
+        assert f"would make {key} of" in answer["message"]
+    harmless = {"metadata": {"generateName": "x-"}, "data": {"NVIDIA_DRIVER_CAPABILITIES": "YWxs"}}
+    assert call("POST", f"{held}/{kind}", harmless)["_code"] == 201
+    assert call("POST", f"/api/v1/namespaces/default/{kind}", named)["_code"] == 201
+
+
+CLASS = "gpu.nvidia.com"
+
+
+@pytest.mark.parametrize("kind", ["resourceclaims", "resourceclaimtemplates"])
+def test_claims_name_allowed_classes_alone(kind: str, held: str, call: Call) -> None:
+    def claimed(space: str, request: Made) -> Made:
+        spec: Made = {"devices": {"requests": [{"name": "x", **request}]}}
+        body = {"metadata": {"generateName": "x-"}, "spec": spec}
+        if kind == "resourceclaimtemplates":
+            body["spec"] = {"spec": spec}
+        answer: Made = call("POST", f"/apis/resource.k8s.io/v1/namespaces/{space}/{kind}", body)
+        return answer
+
+    first = {"firstAvailable": [{"name": "y", "deviceClassName": "mig.nvidia.com"}]}
+    exactly = {"exactly": {"deviceClassName": CLASS}}
+    for space, request, says in (
+        ("team-a", exactly, f"may be none, without adminAccess, and not {CLASS}"),
+        ("team-a", first, "and not x"),
+        ("team-b", first, f"may be {CLASS}, without adminAccess, and not x"),
+    ):
+        assert says in claimed(space, request)["message"]
+    assert claimed("team-b", exactly)["_code"] == 201
+    assert claimed("of-nobody", exactly)["_code"] == 201
+    assert held
+
+
+def test_nothing_of_the_policies_is_doubtful(held: str, call: Call, eventually: Any) -> None:
+    assert held
+    for policy in scene.objects((1, 35)):
+        if policy["kind"] != "ValidatingAdmissionPolicy":
+            continue
+        path = f"{scene.path_of(policy)}/{policy['metadata']['name']}"
+        assert eventually(lambda path=path: "typeChecking" in call("GET", path).get("status", {}))
+        assert call("GET", path)["status"]["typeChecking"] == {}
+
+
+def test_a_tenant_without_parameters_makes_no_pods(held: str, call: Call) -> None:
+    """As after someone has taken its ConfigMap away."""
+    assert held
+    path = f"/api/v1/namespaces/{PARAMETERS_NAMESPACE}/configmaps"
+    kept = call("GET", f"{path}/b")
+    call("DELETE", f"{path}/b")
+    try:
+        own = {"metadata": {"name": "b"}, "data": {**kept["data"], "resources": SHARE}}
+        call("POST", "/api/v1/namespaces/team-b/configmaps", own)
+        answer = call("POST", "/api/v1/namespaces/team-b/pods?dryRun=All", pod())
+        assert answer["_code"] in {403, 422}, answer
+    finally:
+        call("POST", path, {"metadata": {"name": "b"}, "data": kept["data"]})
+
+
+def test_later_servers_place_pods_by_themselves(
+    programs: Programs, lab_home: Path, eventually: Callable[..., bool]
+) -> None:
+    """By the v1beta1 of 1.35, behind its gate; 1.36 has the same as v1."""
+    from conftest import Client
+
+    assert programs.paths
+    assert lab_home.is_dir()
+    on = [
+        "--feature-gates=MutatingAdmissionPolicy=true",
+        "--runtime-config=admissionregistration.k8s.io/v1beta1=true",
+    ]
+    with ControlPlane(flags={"kube-apiserver": on}) as control_plane:
+        call = Client(control_plane.lab)
+        space = scene.tenant_namespace(call, "team-a", "a")
+        objects = scene.objects((1, 36))
+        for made in objects:
+            if made["kind"].startswith("Mutating"):
+                made["apiVersion"] = "admissionregistration.k8s.io/v1beta1"
+        scene.make(call, objects)
+        asks = pod(without_selector)
+        path = f"{space}/pods?dryRun=All"
+        assert eventually(lambda: "nodeSelector" in call("POST", path, asks).get("spec", {}))
+        found = call("POST", path, asks)["spec"]
+        other = call("POST", path, pod(said(nodeSelector={"zone": "a"}), gpu=MIG))["spec"]
+        chosen = call("POST", path, pod(said(nodeSelector={POOL_LABEL: "vision"})))
+        none = call("POST", path, pod(gpu=None))["spec"]
+        late = pod(without_selector, said(tolerations=EVERYTHING), gpu=None)
+
+        assert found["nodeSelector"] == {POOL_LABEL: "notebooks"}
+        tolerated = {(t.get("key"), t["operator"], t.get("effect")) for t in found["tolerations"]}
+        assert ("team", "Exists", "NoSchedule") in tolerated
+        assert ("nvidia.com/gpu", "Exists", "NoSchedule") in tolerated
+        assert other["nodeSelector"] == {"zone": "a", POOL_LABEL: "training"}
+        assert "may not use the pool vision" in chosen["message"]
+        assert "nodeSelector" not in none
+        assert {t["key"].partition("/")[0] for t in none["tolerations"]} == {"node.kubernetes.io"}
+        assert "no toleration of everything" in call("POST", path, late)["message"]
