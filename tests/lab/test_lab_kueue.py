@@ -92,7 +92,7 @@ def test_nothing_installs_it_and_it_runs_as_the_chart_would() -> None:
 
 
 def test_what_was_applied_stays_but_for_what_a_process_needs(tmp_path: Path) -> None:
-    given = {
+    given: dict[str, Any] = {
         "resources": {"excludeResourcePrefixes": ["cpu"]},
         "metrics": {"bindAddress": ":8443", "enableClusterQueueResources": True},
         "leaderElection": {"leaderElect": True},

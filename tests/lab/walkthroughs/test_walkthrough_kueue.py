@@ -348,3 +348,19 @@ def test_who_has_priority_gets_more_of_what_is_free(scene: Callable[..., Scene])
     time.sleep(2)
     assert here.running("team-vision")[SMALL] in {12, 13}
     assert here.running("team-research")[SMALL] == 16 - here.running("team-vision")[SMALL]
+
+
+def test_less_for_a_tenant_evicts_nobody_until_another_asks(scene: Callable[..., Scene]) -> None:
+    before = RESEARCH._replace(maximum_gib=None)
+    vision = VISION._replace(maximum_gib=None)
+    here = scene(kueue_objects([before, vision]), manager_configuration([before, vision]))
+    here.client.apply(deployment("team-research", "small", SMALL, 16))
+    here.await_(lambda: here.running("team-research") == {SMALL: 16}, 20)
+    less = before._replace(resources={**before.resources, SMALL: QuotaRange(2, 2)})
+    for obj in kueue_objects([less, vision]):
+        here.client.apply(obj)
+    time.sleep(3)
+    assert here.running("team-research") == {SMALL: 16}
+    here.client.apply(deployment("team-vision", "small", SMALL, 12))
+    here.await_(lambda: here.running("team-vision") == {SMALL: 12})
+    assert here.running("team-research")[SMALL] <= 4
