@@ -146,9 +146,9 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
             from eks_gpushare.environment_tenants import register_tenants
 
             after = [*parts.foundation, *system]
-            made = register_tenants(name, spec, spec.tenants, refs, after, child)
-            self.tenants = made.tenants
-            everything.append(made)
+            tenants, made = register_tenants(name, spec, spec.tenants, refs, after, child)
+            self.tenants = tenants.tenants
+            everything += made
         if _has_workloads(spec):
             from eks_gpushare.workload_parts import WorkloadParts
 

@@ -5,9 +5,14 @@ from collections.abc import Mapping
 import pulumi
 
 from eks_gpushare.aws.refs import ClusterRefs
+from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.component_specs import EnvironmentSpec, TenantsSpec
 from eks_gpushare.config.tenants import Tenant
+from eks_gpushare.kueue import Kueue
+from eks_gpushare.sharing.plan import plan_environment
+from eks_gpushare.sharing.tenant_queues import queues
+from eks_gpushare.sharing.tenants import contracts
 from eks_gpushare.tenants import Tenants
 
 
@@ -18,8 +23,8 @@ def register_tenants(
     refs: ClusterRefs,
     after: list[pulumi.Resource],
     opts: pulumi.ResourceOptions,
-) -> Tenants:
-    """Register the namespaces of tenants, and what is in them.
+) -> tuple[Tenants, list[pulumi.Resource]]:
+    """Register the namespaces of tenants, what is in them, and their queues.
 
     Args:
         name: Name of the environment.
@@ -28,6 +33,10 @@ def register_tenants(
         refs: Its cluster.
         after: What has to be there before.
         opts: Options that name the parent.
+
+    Returns:
+        The tenants, and all that has to be there before their pods: what was made before Kueue
+        knew its queue is in none, for good.
     """
     wired = pulumi.ResourceOptions(providers=[refs.provider], depends_on=after)
     block = TenantsSpec.model_construct(
@@ -38,9 +47,17 @@ def register_tenants(
         version=_version(spec),
         tags=dict(spec.tags),
     )
-    return Tenants._from_spec(
+    made = Tenants._from_spec(
         f"{name}-tenants", block, refs.cluster_name, pulumi.ResourceOptions.merge(opts, wired)
     )
+    catalog, _ = catalog_of(spec.catalog, spec.region)
+    plans = plan_environment(spec, catalog, spec.region)
+    queued = queues(tenants, contracts(tenants, plans), plans, spec.charts.kueue)
+    if queued is None:
+        return made, [made]
+    wired = pulumi.ResourceOptions(providers=[refs.provider], depends_on=[*after, made])
+    kueue = Kueue._from_spec(f"{name}-kueue", queued, pulumi.ResourceOptions.merge(opts, wired))
+    return made, [made, kueue]
 
 
 def _version(spec: EnvironmentSpec) -> str | None:

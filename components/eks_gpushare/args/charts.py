@@ -45,6 +45,8 @@ class Charts(TypedDict):
     """dcgm-exporter."""
     keda: NotRequired[Chart]
     """keda."""
+    kueue: NotRequired[Chart]
+    """kueue."""
 
 
 class GpuStack(TypedDict):

@@ -23,6 +23,8 @@ class TenantPool(TypedDict):
 
     guaranteed: TenantAmount
     """What it may take at any time, and nobody else."""
+    maximum: NotRequired[TenantAmount]
+    """What it may have at most, with what it borrows; with `queue` only. Default: as guaranteed."""
 
 
 class TenantCost(TypedDict):
@@ -36,7 +38,7 @@ class Tenant(TypedDict):
     """A team with a namespace of its own, and a contract of what it has of each pool."""
 
     namespaces: list[str]
-    """Its namespace, which the component makes."""
+    """Its namespaces, which the component makes: one, and more with `queue` only."""
     pools: dict[str, TenantPool]
     """What it has of each pool, by name; of all others it has nothing."""
     isolation: NotRequired[str]
@@ -45,6 +47,11 @@ class Tenant(TypedDict):
     admins: NotRequired[list[str]]
     """IAM roles and users by ARN who are admins of its namespace, and of nothing else. Default:
     nobody."""
+    queue: NotRequired[bool]
+    """Let Kueue admit its pods: the component `Kueue` has to be beside this one. Default: false; a
+    quota refuses what is too much."""
+    priority: NotRequired[str]
+    """With `queue`, how much of what is free it gets: low, normal or high. Default: normal."""
     admission: NotRequired[bool]
     """Refuse pods of its namespace that reach for GPUs past the contract. Default: true."""
     cost: NotRequired[TenantCost]

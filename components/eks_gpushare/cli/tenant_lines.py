@@ -29,6 +29,8 @@ def tenant_lines(tenants: Mapping[str, Any], width: int) -> Iterator[str]:
                 f"{count} {resource.removeprefix(PREFIX)}"
                 for resource, count in contract["guaranteed"].items()
             )
+            if contract["maximum"] != contract["guaranteed"]:
+                sure += f", at most {_most(contract)} with what others leave"
             met = ", ".join(contract["meets"]) or "no other tenant"
             said = (
                 f"{pool}: sure of {sure}; {_dollars(contract['usdPerHour'])}; on its GPUs or MIG "
@@ -36,6 +38,15 @@ def tenant_lines(tenants: Mapping[str, Any], width: int) -> Iterator[str]:
             yield from _wrapped(f"{said}devices it meets {met}", width, "    ")
             if contract["rounded"]:
                 yield from _wrapped(contract["rounded"], width, "      ")
+
+
+def _most(contract: Mapping[str, Any]) -> str:
+    if contract["maximumGiB"] is not None:
+        return f"{contract['maximumGiB']} GiB"
+    return ", ".join(
+        f"{count} {resource.removeprefix(PREFIX)}"
+        for resource, count in contract["maximum"].items()
+    )
 
 
 def _dollars(usd: float | None) -> str:

@@ -92,6 +92,8 @@ class Charts(Model):
     """dcgm-exporter. Default: as this release has it."""
     keda: Chart | None = None
     """keda. Default: as this release has it."""
+    kueue: Chart | None = None
+    """kueue. Default: as this release has it."""
 
 
 _MOST_MIB = 2**30

@@ -28,6 +28,9 @@ class TenantPool(Model):
 
     guaranteed: TenantAmount
     """What it may take at any time, and nobody else."""
+    maximum: TenantAmount | None = None
+    """What it may have at most, with what it borrows while others leave it; with `queue` only. GiB
+    of GPU memory are then of any mix of the pool's devices. Default: as `guaranteed`."""
 
 
 class TenantCost(Model):
@@ -41,7 +44,7 @@ class Tenant(Model):
     """A team with a namespace of its own, and a contract of what it has of each pool."""
 
     namespaces: Items[str]
-    """Its namespace, which the stack makes."""
+    """Its namespaces, which the stack makes: one, and more with `queue` only."""
     pools: dict[str, TenantPool]
     """What it has of each pool, by name; of all others it has nothing."""
     isolation: Literal["none", "memory", "fault"] = "none"
@@ -50,6 +53,12 @@ class Tenant(Model):
     of a node share its kernel and driver."""
     admins: Items[str] = ()
     """IAM roles and users by ARN who are admins of its namespace, and of nothing else."""
+    queue: bool = False
+    """Let Kueue, which the stack then installs, admit its pods: what is too much waits instead of
+    being refused, and it may borrow up to `maximum`. Default: a quota refuses what is too much."""
+    priority: Literal["low", "normal", "high"] = "normal"
+    """With `queue`, how much of what is free it gets while others borrow too: half as much as
+    normal, or twice as much."""
     admission: bool = True
     """Refuse pods of its namespace that reach for GPUs past the contract: other pools, variables
     and devices of NVIDIA's container runtime, tolerations of GPU nodes without a request."""

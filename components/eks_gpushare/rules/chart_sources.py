@@ -114,6 +114,7 @@ def charts(ctx: Context) -> Iterator[Finding]:
         ("karpenter_crd", "karpenterCrd", versions.KARPENTER_CRDS),
         ("cluster_autoscaler", "clusterAutoscaler", versions.CLUSTER_AUTOSCALER),
         ("keda", "keda", versions.KEDA),
+        ("kueue", "kueue", versions.KUEUE),
         ("efa_device_plugin", "efaDevicePlugin", versions.EFA_DEVICE_PLUGIN),
         ("dcgm_exporter", "dcgmExporter", versions.DCGM_EXPORTER),
     ):

@@ -38,6 +38,7 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 _OTHERS: Mapping[str, tuple[str, versions.HelmChart]] = {
     "cluster_autoscaler": ("clusterAutoscaler", versions.CLUSTER_AUTOSCALER),
     "keda": ("keda", versions.KEDA),
+    "kueue": ("kueue", versions.KUEUE),
     "dcgm_exporter": ("dcgmExporter", versions.DCGM_EXPORTER),
 }
 _MOST_OTHERS = 3

@@ -9,17 +9,30 @@ from eks_gpushare.config.cluster import ClusterByKubeconfig, ExistingCluster
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.isolation import keeps_apart
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.chart_effects import HARMFUL_VALUE
+from eks_gpushare.rules.kueue import undone
 from eks_gpushare.rules.names import namespace_name_fault, value_fault
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.capacity import most_pods
-from eks_gpushare.sharing.tenants import UNITS, AmountError, counted, sure_nodes, turns_of
+from eks_gpushare.sharing.kueue import pool_shares
+from eks_gpushare.sharing.tenant_queues import queues
+from eks_gpushare.sharing.tenants import (
+    UNITS,
+    AmountError,
+    borrowed,
+    contracts,
+    counted,
+    memory_gib,
+    sure_nodes,
+    turns_of,
+)
 from eks_gpushare.sharing.workloads import most_replicas, place_of_most, pools_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eks_gpushare.config.tenants import Tenant, TenantAmount
+    from eks_gpushare.config.tenants import Tenant, TenantAmount, TenantPool
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
     from eks_gpushare.sharing.plan import PoolPlan
@@ -74,6 +87,14 @@ ADMIN = Rule(
 IN_CONTRACT = rule_of(
     "GPU877", not_alone="Workloads and tenants that stand alone know nothing of each other."
 )
+MAXIMUM = Rule(
+    "GPU878",
+    "error",
+    "A tenant that may have more than it is sure of has a queue, and a pool that has so much.",
+    "A quota lends nothing: without a queue, what one tenant leaves is for nobody.",
+    "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#borrowinglimit",
+)
+
 _RESERVED = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
@@ -141,6 +162,56 @@ def _counted(given: TenantAmount, plan: PoolPlan) -> Mapping[str, int] | None:
         return counted(given, plan).counts
     except AmountError:
         return None
+
+
+@check(Scope.TENANTS, AMOUNT, MAXIMUM)
+def maxima(ctx: Context) -> Iterator[Finding]:
+    for pool, (plan, has) in _sure_of(ctx).items():
+        for name, sure in has.items():
+            tenant = _tenants(ctx)[name]
+            given, at = tenant.pools[pool], ("tenants", name, "pools", pool, "maximum")
+            if given.maximum is None:
+                continue
+            if _counted(given.maximum, plan) is None:
+                yield from _amount(ctx, at, pool, given.maximum)
+                continue
+            yield from _maximum(at, plan, sure, given, has_queue=tenant.queue)
+
+
+def _maximum(
+    at: FieldPath,
+    plan: PoolPlan,
+    sure: Mapping[str, int],
+    given: TenantPool,
+    *,
+    has_queue: bool,
+) -> Iterator[Finding]:
+    most, gib = borrowed(given, plan, sure)
+    if not has_queue:
+        message = "It may borrow, and a quota lends nothing."
+        yield MAXIMUM.finding(at, message, "Set queue: true for the tenant, or remove the key.")
+        return
+    memory = sum(count * (memory_gib(plan, name) or 0) for name, count in sure.items())
+    below = [name for name, count in sure.items() if most.get(name, 0) < count]
+    if below or (gib is not None and gib < memory):
+        said = f"{memory} GiB" if not below else f"{sure[below[0]]} of {below[0]}"
+        message = f"It is less than the {said} that are guaranteed."
+        yield MAXIMUM.finding(at, message, "Raise it, or remove it: it is then what is guaranteed.")
+    for name, count in most.items():
+        held = most_pods(plan, name)
+        if gib is None and held is not None and count > held:
+            message = f"It is {count} of {name}, and the pool has {held} at most."
+            yield MAXIMUM.finding(at, message, f"Lower it to {held}, or give the pool more nodes.")
+
+
+@check(Scope.TENANTS, HARMFUL_VALUE)
+def values_of_kueue(ctx: Context) -> Iterator[Finding]:
+    chart = ctx.environment.charts.kueue if _tenants(ctx) else None
+    if chart is not None:
+        plans = {pool: plan for pool, (plan, _) in _sure_of(ctx).items()}
+        spec = queues(_tenants(ctx), contracts(_tenants(ctx), plans), plans, chart)
+        shares = [] if spec is None else pool_shares(spec.pools, spec.tenants)
+        yield from undone(("charts", "kueue", "values"), chart.values, shares)
 
 
 @check(Scope.TENANTS, APART)
@@ -212,12 +283,12 @@ def namespaces(ctx: Context) -> Iterator[Finding]:
     whose: dict[str, str] = {}
     for name, tenant in _tenants(ctx).items():
         at: FieldPath = ("tenants", name, "namespaces")
-        if len(tenant.namespaces) != 1:
+        if len(tenant.namespaces) != 1 and not (tenant.queue and tenant.namespaces):
             count = len(tenant.namespaces)
             yield NAMESPACE.finding(
                 at,
                 f"{name} has {count} namespaces, and its contract is the quota of one.",
-                "Name one namespace; for another make another tenant, with a contract of its own.",
+                "Name one namespace; for more set queue: true, or make another tenant.",
             )
         for index, called in enumerate(tenant.namespaces):
             other = whose.setdefault(called, name)
@@ -298,7 +369,7 @@ def workloads(ctx: Context) -> Iterator[Finding]:
         if tenant is None or not pools:
             continue
         resource = workload.share or next(iter(sure[pools[0]][0].request))
-        has = max(sure[pool][1].get(tenant, {}).get(resource, 0) for pool in pools)
+        has = max(_most_of(ctx, tenant, pool, sure).get(resource, 0) for pool in pools)
         own = asked.setdefault((tenant, resource), {})
         own[called] = most_replicas(workload) * workload.shares
         if sum(own.values()) > has:
@@ -309,3 +380,18 @@ def workloads(ctx: Context) -> Iterator[Finding]:
                 f"{', '.join(pools)}.",
                 "Let them have fewer pods, or give the tenant more.",
             )
+
+
+def _most_of(
+    ctx: Context,
+    tenant: str,
+    pool: str,
+    sure: Mapping[str, tuple[PoolPlan, Mapping[str, Mapping[str, int]]]],
+) -> Mapping[str, int]:
+    plan, has = sure[pool]
+    if tenant not in has:
+        return {}
+    try:
+        return borrowed(_tenants(ctx)[tenant].pools[pool], plan, has[tenant])[0]
+    except AmountError:  # which another rule says
+        return has[tenant]

@@ -89,7 +89,10 @@ def namespace(called: str, name: str, tenant: Tenant) -> dict[str, Any]:
 
 
 def hard(
-    tenant: str, every: Iterable[PoolContract], plans: Mapping[str, PoolPlan]
+    name: str,
+    tenant: Tenant,
+    every: Iterable[PoolContract],
+    plans: Mapping[str, PoolPlan],
 ) -> dict[str, str]:
     """What the quota of a tenant's namespace allows of each resource of a GPU.
 
@@ -98,15 +101,18 @@ def hard(
     and counts nothing.
 
     Args:
-        tenant: Name of the tenant.
+        name: Name of the tenant.
+        tenant: The tenant.
         every: What tenants have of pools.
         plans: The plans of all pools.
     """
     names = dict.fromkeys(name for plan in plans.values() for name in (*kinds(plan), GPU))
-    has = of_tenant(tenant, every)
+    has = of_tenant(name, every)
+    # What a queue admits is not counted twice: a quota would refuse pods that are to wait.
+    counted = [resource for resource in sorted(names) if not (tenant.queue and resource in has)]
     return {
-        **{f"requests.{name}": str(has.get(name, 0)) for name in sorted(names)},
-        **{f"{name}.deviceclass.resource.k8s.io/devices": "0" for name in _DEVICE_CLASSES},
+        **{f"requests.{resource}": str(has.get(resource, 0)) for resource in counted},
+        **{f"{resource}.deviceclass.resource.k8s.io/devices": "0" for resource in _DEVICE_CLASSES},
     }
 
 
@@ -126,7 +132,7 @@ def guards(
         every: What tenants have of pools.
         plans: The plans of all pools.
     """
-    quota = {"hard": hard(name, every, plans)}
+    quota = {"hard": hard(name, tenant, every, plans)}
     above = {
         "hard": {"pods": "0"},
         "scopeSelector": {

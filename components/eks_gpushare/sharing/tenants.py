@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.config.tenants import Tenant, TenantAmount
+    from eks_gpushare.config.tenants import Tenant, TenantAmount, TenantPool
     from eks_gpushare.facts.isolation import Turns
     from eks_gpushare.sharing.plan import PoolPlan
 
@@ -66,6 +66,10 @@ class PoolContract(NamedTuple):
     pool: str
     guaranteed: Mapping[str, int]
     """Of each resource."""
+    maximum: Mapping[str, int]
+    """Of each resource, with what it borrows."""
+    maximum_gib: int | None
+    """GiB of GPU memory at most, of any mix; None where counts alone limit it."""
     rounded: str | None
     """What became more by being whole shares."""
     usd_per_hour: float | None
@@ -75,6 +79,8 @@ class PoolContract(NamedTuple):
         """It as `preview --json` and the stack's outputs show it."""
         return {
             "guaranteed": dict(self.guaranteed),
+            "maximum": dict(self.maximum),
+            "maximumGiB": self.maximum_gib,
             "rounded": self.rounded,
             "usdPerHour": self.usd_per_hour,
         }
@@ -237,10 +243,35 @@ def contracts(
     found = []
     for name, tenant in tenants.items():
         for pool, given in tenant.pools.items():
-            what = counted(given.guaranteed, plans[pool])
-            price = _price(what.counts, plans[pool])
-            found.append(PoolContract(name, pool, what.counts, what.rounded, price))
+            plan, what = plans[pool], counted(given.guaranteed, plans[pool])
+            most, gib = borrowed(given, plan, what.counts)
+            price = _price(what.counts, plan)
+            found.append(PoolContract(name, pool, what.counts, most, gib, what.rounded, price))
     return tuple(found)
+
+
+def borrowed(
+    given: TenantPool, plan: PoolPlan, sure: Mapping[str, int]
+) -> tuple[Mapping[str, int], int | None]:
+    """What a tenant has of a pool at most: shares of each resource, and GiB of any mix of them.
+
+    Args:
+        given: What it has of the pool.
+        plan: The pool.
+        sure: What is guaranteed, in shares.
+
+    Raises:
+        AmountError: If the pool's shares do not make it.
+    """
+    amount = given.maximum
+    if amount is None:
+        return sure, None
+    gib = amount.gpu_memory_gib
+    if gib is None:
+        return counted(amount, plan).counts, None
+    counted(amount, plan)  # which refuses what has no memory of its own
+    sizes = {name: memory_gib(plan, name) or 1 for name in kinds(plan)}
+    return {name: max(gib // size, sure.get(name, 0)) for name, size in sizes.items()}, gib
 
 
 def _price(counts: Mapping[str, int], plan: PoolPlan) -> float | None:
@@ -251,11 +282,11 @@ def _price(counts: Mapping[str, int], plan: PoolPlan) -> float | None:
 
 
 def of_tenant(tenant: str, every: Iterable[PoolContract]) -> dict[str, int]:
-    """What a tenant has of each resource, in all pools together."""
+    """What a tenant may have of each resource at most, in all pools together."""
     sums: dict[str, int] = {}
     for contract in every:
         if contract.tenant == tenant:
-            for name, count in contract.guaranteed.items():
+            for name, count in contract.maximum.items():
                 sums[name] = sums.get(name, 0) + count
     return sums
 
@@ -299,6 +330,7 @@ def tenants_json(
         found[name] = {
             "namespaces": list(tenant.namespaces),
             "isolation": tenant.isolation,
+            "queue": tenant.queue,
             "admission": tenant.admission,
             "pools": {
                 contract.pool: {**contract.as_json(), "meets": met(contract, every, plans)}
