@@ -154,12 +154,18 @@ def test_what_says_nothing_of_a_pod_is_refused_beside_it(run: Run, words: tuple[
 def test_a_smaller_contract_ends_no_pod_and_a_tenant_that_goes_takes_its_namespace(
     run: Run, tmp_path: Path
 ) -> None:
-    before = ROOT / "stacks" / "Pulumi.tenants.yaml"
-    text = before.read_text(encoding="utf-8").replace("{shares: 8}", "{shares: 6}")
-    declared = yaml.safe_load(text)
-    del declared["config"]["eks-gpushare:environment"]["tenants"]["vision"]
-    after = tmp_path / "Pulumi.after.yaml"
-    after.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    text = (ROOT / "stacks" / "Pulumi.tenants.yaml").read_text(encoding="utf-8")
+    files = []
+    for shares in (8, 6):
+        declared = yaml.safe_load(text.replace("{shares: 8}", f"{{shares: {shares}}}"))
+        tenants = declared["config"]["eks-gpushare:environment"]["tenants"]
+        tenants["research"] |= {"queue": False}
+        del tenants["research"]["pools"]["slices"]["maximum"]
+        if files:
+            del tenants["vision"]
+        files.append(tmp_path / f"Pulumi.{shares}.yaml")
+        files[-1].write_text(yaml.safe_dump(declared), encoding="utf-8")
+    before, after = files
 
     ran = run("preview", str(after), "--program", str(ROOT), "--before", str(before), "--json")
 
@@ -169,3 +175,4 @@ def test_a_smaller_contract_ends_no_pod_and_a_tenant_that_goes_takes_its_namespa
         in (said["gpushare-tenants-research-quota"])
     )
     assert "everything in it" in said["gpushare-tenants-vision-namespace"]
+    assert "gpushare-kueue" in said

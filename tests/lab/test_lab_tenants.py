@@ -47,7 +47,18 @@ def laid(call: Call) -> Iterator[Call]:
 
     stack = read_stack(STACK)
     assert stack.environment is not None
-    tenants = stack.environment.tenants or {}
+    tenants = {
+        name: tenant.model_copy(
+            update={
+                "queue": False,
+                "pools": {
+                    pool: given.model_copy(update={"maximum": None})
+                    for pool, given in tenant.pools.items()
+                },
+            }
+        )
+        for name, tenant in (stack.environment.tenants or {}).items()
+    }
     every = contracts(tenants, stack.plans)
     for name, tenant in tenants.items():
         (space,) = tenant.namespaces

@@ -45,9 +45,9 @@ def found(*items: Workload, stack: str = "tenants") -> list[Any]:
 @pytest.mark.parametrize(
     "workload",
     [
-        pods(2),
-        pods(3, "elsewhere"),
-        pods(3, UNKNOWN),
+        pods(6),
+        pods(9, "elsewhere"),
+        pods(9, UNKNOWN),
         pods(None, kind="DaemonSet"),
         pods(9, limits={"cpu": 1}),
         pods(6, "vision"),
@@ -58,7 +58,7 @@ def test_what_a_tenant_may(workload: Workload) -> None:
 
 
 def test_workloads_of_one_namespace_count_together() -> None:
-    (problem,) = found(pods(1, name="one"), pods(2, name="two"))
+    (problem,) = found(pods(3, name="one"), pods(4, name="two"))
 
     assert isinstance(problem, Problem)
     assert (problem.rule.id, problem.severity, problem.path) == (
@@ -68,13 +68,13 @@ def test_workloads_of_one_namespace_count_together() -> None:
     )
     assert problem.source.name == "the Deployment two"
     assert problem.message == (
-        f"3 of {DEVICES} are asked for in the namespace of research (the Deployment one 1, the "
-        "Deployment two 2), which is sure of 2."
+        f"7 of {DEVICES} are asked for in the namespace of research (the Deployment one 3, the "
+        "Deployment two 4), which may have 6."
     )
 
 
 def test_pods_of_a_job_come_one_after_the_other() -> None:
-    (problem,) = found(pods(3, kind="Job"))
+    (problem,) = found(pods(7, kind="Job"))
     (never,) = found(pods(1, kind="Job", limits={"nvidia.com/gpu": 1}))
 
     assert (problem.severity, problem.path) == ("warning", ("spec", "parallelism"))

@@ -116,6 +116,7 @@ def everything() -> None:
                     "namespaces": ["team"],
                     "pools": {"pool": {"guaranteed": {"shares": 1}}},
                     "admins": ["arn:aws:iam::111122223333:role/Team"],
+                    "queue": True,
                 }
             },
             "workloads": {
@@ -229,6 +230,9 @@ def placeholders(name: str) -> str:
         .replace("p5e.48xlarge", "TYPE")
     )
     found = re.sub(r"-team(-|$)", r"-TENANT\1", found).replace("-admin-Team", "-admin-PRINCIPAL")
+    found = found.replace("-flavor-pool", "-flavor-POOL").replace(
+        "-local-queue-TENANT-", "-local-queue-NAMESPACE-"
+    )
     found = re.sub(r"-workload-chat(-2)?$", "-workload-WORKLOAD", found)
     found = re.sub(r"-a-(pool|tenant|namespace)", lambda match: f"-{match[1].upper()}", found)
     return found.replace("-namespace-models", "-namespace-NAMESPACE").replace(

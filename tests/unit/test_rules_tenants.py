@@ -44,7 +44,7 @@ def paths(code: str, tenants: dict[str, Any], **more: Any) -> list[str]:
 
 
 def test_a_contract_without_fault() -> None:
-    for number in range(870, 878):
+    for number in range(870, 879):
         assert told(f"GPU{number}", {"a": tenant(4, admins=[ROLE])}) == []
 
 
@@ -230,3 +230,72 @@ def test_workloads_of_a_tenant_ask_for_its_shares_together() -> None:
             ),
         )
     ]
+
+
+def borrowing(maximum: dict[str, Any], **more: Any) -> dict[str, Any]:
+    part = {"guaranteed": {"shares": 2}, "maximum": maximum}
+    return {"a": {"namespaces": ["a"], "queue": True, "pools": {"gpu": part}, **more}}
+
+
+@pytest.mark.parametrize(
+    ("maximum", "message"),
+    [
+        ({"shares": 2}, ""),
+        ({"shares": 4}, ""),
+        ({"shares": 1}, "It is less than the 2 of nvidia.com/gpu.shared that are guaranteed."),
+        ({"shares": 5}, "It is 5 of nvidia.com/gpu.shared, and the pool has 4 at most."),
+    ],
+)
+def test_what_a_tenant_may_have_at_most(maximum: dict[str, Any], message: str) -> None:
+    wanted = [("tenants.a.pools.gpu.maximum", message)] if message else []
+
+    assert told("GPU878", borrowing(maximum)) == wanted
+
+
+def test_gib_at_most_are_of_any_mix() -> None:
+    layout = {**SLICES, "sharing": {"mode": "mig", "layout": "all-balanced"}}
+
+    def of(gib: int) -> dict[str, Any]:
+        part = {"guaranteed": {"gpuMemoryGiB": 80}, "maximum": {"gpuMemoryGiB": gib}}
+        return {"a": {"namespaces": ["a"], "queue": True, "pools": {"gpu": part}}}
+
+    assert told("GPU878", of(120), pools={"gpu": layout}) == []
+    assert told("GPU878", of(79), pools={"gpu": layout}) == [
+        ("tenants.a.pools.gpu.maximum", "It is less than the 80 GiB that are guaranteed.")
+    ]
+    assert paths("GPU870", borrowing({"gpuMemoryGiB": 9})) == [
+        "tenants.a.pools.gpu.maximum.gpuMemoryGiB"
+    ]
+
+
+def test_a_quota_lends_nothing() -> None:
+    message = "It may borrow, and a quota lends nothing."
+
+    assert told("GPU878", borrowing({"shares": 4}, queue=False)) == [
+        ("tenants.a.pools.gpu.maximum", message)
+    ]
+
+
+def test_a_tenant_with_a_queue_has_as_many_namespaces_as_it_likes() -> None:
+    assert paths("GPU875", borrowing({"shares": 4}, namespaces=["a", "b"])) == []
+    assert paths("GPU875", borrowing({"shares": 4}, namespaces=[])) == ["tenants.a.namespaces"]
+
+
+def test_values_of_kueue_s_chart_that_undo_the_contract() -> None:
+    undoing = "manageJobsWithoutQueueName: false"
+    charts = {"kueue": {"values": {"managerConfig": {"controllerManagerConfigYaml": undoing}}}}
+
+    ((path, message),) = told("GPU731", borrowing({"shares": 4}), charts=charts)
+    assert path.startswith("charts.kueue.values.managerConfig")
+    assert "beside what their tenant is sure of" in message
+
+
+def test_a_workload_may_have_what_its_tenant_borrows() -> None:
+    model = {"image": "registry.example/model:1.2", "pool": "gpu", "namespace": "a"}
+
+    def of(replicas: int) -> list[str]:
+        workloads = {"one": {**model, "replicas": {"min": replicas}}}
+        return paths("GPU877", borrowing({"shares": 3}), workloads=workloads)
+
+    assert of(3) == []
+    assert of(4) == ["workloads.one.replicas.min"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ from eks_gpushare.config.pools import Pool
 from eks_gpushare.config.tenants import Tenant, TenantAmount
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
 from eks_gpushare.sharing.tenant_objects import guards, hard
+from eks_gpushare.sharing.tenant_queues import queues
 from eks_gpushare.sharing.tenants import (
     AmountError,
     contracts,
@@ -151,7 +153,7 @@ def test_a_quota_names_the_contract_and_0_of_all_else() -> None:
     given = tenants(a={"pools": {"slices": {"guaranteed": {"gpus": 2}}}})
     every = contracts(given, plans)
 
-    assert hard("a", every, plans) == {
+    assert hard("a", given["a"], every, plans) == {
         "requests.nvidia.com/gpu": "0",
         "requests.nvidia.com/gpu.shared": "0",
         "requests.nvidia.com/mig-1g.5gb": "4",
@@ -201,3 +203,65 @@ def test_nodes_that_an_autoscaler_may_take_away_are_not_sure() -> None:
 
     assert sure_nodes(plan()) == 1
     assert sure_nodes(plan(**scaled)) == 0
+
+
+def queued(**more: Any) -> dict[str, Tenant]:
+    part = {"guaranteed": {"gpuMemoryGiB": 80}, "maximum": {"gpuMemoryGiB": 120}}
+    return tenants(
+        research={"queue": True, "pools": {"slices": part}, **more},
+        vision={"queue": True, "pools": {"slices": {"guaranteed": {"gpuMemoryGiB": 200}}}},
+        other={"pools": {"slices": {"guaranteed": {"sharesOf": {"mig-1g.5gb": 1}}}}},
+    )
+
+
+def test_a_queue_counts_devices_and_gib_of_any_mix_and_lends_what_nobody_is_sure_of() -> None:
+    one = plan(nodes={"min": 1, "desired": 1, "max": 1})
+    plans = {"slices": replace(one, name="slices")}
+    given = queued()
+    spec = queues(given, contracts(given, plans), plans)
+
+    assert spec is not None
+    assert set(spec.tenants) == {"research", "vision"}
+    quota = spec.tenants["research"].pools["slices"]
+    assert {name.rpartition("-")[2]: n for name, n in quota.maximum.items()} == {
+        "1g.5gb": 24,
+        "2g.10gb": 12,
+        "3g.20gb": 6,
+    }
+    assert quota.maximum_gib == 120
+    pool = spec.pools["slices"]
+    assert pool.advertised["nvidia.com/mig-1g.5gb"] == 16 - 1  # one is of a tenant without a queue
+    assert pool.gib["nvidia.com/mig-3g.20gb"] == 20
+    assert queues({}, (), plans) is None
+
+
+def test_a_quota_leaves_what_a_queue_counts() -> None:
+    plans = {"slices": plan()}
+    given = queued()
+    every = contracts(given, plans)
+
+    found = hard("research", given["research"], every, plans)
+    assert not [name for name in found if "/mig-" in name]
+
+
+def test_a_pool_without_a_limit_lends_nothing_that_may_come() -> None:
+    endless = plan_pool(
+        "notebooks",
+        Pool.model_validate(
+            {
+                "provisioner": "karpenter",
+                "instanceTypes": ["g6.12xlarge"],
+                "karpenter": {"limits": {"cpu": "1000"}},
+                "sharing": SHARINGS["g6.12xlarge"],
+            }
+        ),
+        Catalog(),
+        "us-east-1",
+    )
+    given = tenants(a={"queue": True, "pools": {"notebooks": {"guaranteed": {"shares": 4}}}})
+    plans = {"notebooks": endless}
+    spec = queues(given, contracts(given, plans), plans)
+
+    assert spec is not None
+    assert spec.pools["notebooks"].advertised == {}
+    assert spec.pools["notebooks"].gib == {}

@@ -91,7 +91,7 @@ def _over(
             workload.source,
             ("spec", "parallelism" if by_turns else "replicas"),
             f"{total} of {resource} are asked for in the namespace of {tenant} ({each_one}), which "
-            f"is sure of {has}.",
+            f"may have {has}.",
             f"Run fewer pods, or give {tenant} more of it in the stack file.",
             severity="warning" if by_turns else None,
         )

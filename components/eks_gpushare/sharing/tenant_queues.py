@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.config.environment import Chart
 from eks_gpushare.config.queues import KueueSpec, QueuedTenant, QueuePool, TenantQuota
 from eks_gpushare.sharing.capacity import most_pods
 from eks_gpushare.sharing.tenants import kinds, memory_gib, turns_of
@@ -11,7 +12,6 @@ from eks_gpushare.sharing.tenants import kinds, memory_gib, turns_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from eks_gpushare.config.environment import Chart
     from eks_gpushare.config.tenants import Tenant
     from eks_gpushare.sharing.plan import PoolPlan
     from eks_gpushare.sharing.tenants import PoolContract
@@ -55,7 +55,7 @@ def queues(
             )
             for name, tenant in queued.items()
         },
-        **({"chart": chart} if chart is not None else {}),
+        chart=chart or Chart.model_construct(),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.at_length]
 
 # What conftest.py offers.
 Walk = Any
