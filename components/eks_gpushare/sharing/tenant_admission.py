@@ -24,9 +24,10 @@ PARAMETERS_NAMESPACE: Final = "eks-gpushare-tenants"
 """Namespace of the ConfigMaps that say what each tenant may."""
 POLICY_NAME: Final = "eks-gpushare-tenants"
 """What the names of the policies and bindings begin with."""
+LEAST_VERSION: Final = (1, 30)
+"""The Kubernetes version that brought ValidatingAdmissionPolicies."""
 
 _API = "admissionregistration.k8s.io/v1"
-_VALIDATES = (1, 30)
 _MUTATES = (1, 36)
 
 
@@ -99,7 +100,7 @@ def admission_objects(
     version: tuple[int, int],
     label: str,
 ) -> list[dict[str, Any]]:
-    """The namespace of the parameters, policies, parameters and bindings, in the order to make them.
+    """Parameters in a namespace of theirs, policies and bindings, in the order to make them.
 
     Nothing without tenants.
 
@@ -114,7 +115,7 @@ def admission_objects(
     Raises:
         ValueError: Below 1.30, which has no such policies, or for a tenant without a pool.
     """
-    if version < _VALIDATES:
+    if version < LEAST_VERSION:
         raise ValueError(f"Kubernetes {version[0]}.{version[1]} has no ValidatingAdmissionPolicy")
     if not tenants:
         return []
