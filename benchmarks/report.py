@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
-_PLACES = {"times": 2, "s": 2, "ms": 1, "MB": 0, "exponent": 2}
-_SHOWN = {"times": "{} x", "exponent": "n^{}"}
+_PLACES = {"times": 2, "s": 2, "ms": 1, "MB": 0, "exponent": 2, "percent": 1}
+_SHOWN = {"times": "{} x", "exponent": "n^{}", "percent": "{} %"}
 _DISTRIBUTIONS = ("pulumi", "pulumi-aws", "pulumi-eks", "pulumi-kubernetes", "pydantic", "PyYAML")
 
 
@@ -30,7 +30,7 @@ class Figure:
     value: float
     """The number."""
     unit: str
-    """times, s, ms, MB or exponent."""
+    """times, s, ms, MB, exponent or percent."""
     limit: float | None = None
     """The most it may be; None where nothing is promised."""
 

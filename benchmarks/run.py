@@ -19,6 +19,7 @@ import subjects
 from peer import peer
 from policy import policy
 from report import as_json, as_text, write_markdown
+from verify_at_rest import verify_at_rest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,6 +84,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="measure CDK EKS Blueprints as well; DIR keeps its 520 MB for the next time",
     )
+    parser.add_argument(
+        "--lab", action="store_true", help="measure verify --watch of a lab as well, for minutes"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--markdown", action="store_true", help=f"write {PAGE.name} as well")
     parser.add_argument("--strict", action="store_true", help="exit 1 if a limit is exceeded")
@@ -109,6 +113,9 @@ def _measured(setting: subjects.Setting, options: argparse.Namespace) -> list[Fi
         print("measuring the peer", file=sys.stderr)
         cache = Path(options.peer or setting.scratch / "peer").resolve()
         figures += peer(setting, cache, subjects.STACK)
+    if options.lab:
+        print("measuring verify --watch", file=sys.stderr)
+        figures += verify_at_rest(setting)
     return figures
 
 

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from eks_gpushare.karpenter import Karpenter, KarpenterArgs
     from eks_gpushare.karpenter_pool import KarpenterPool, KarpenterPoolArgs
     from eks_gpushare.keda import Keda, KedaArgs
+    from eks_gpushare.kueue import Kueue, KueueArgs
     from eks_gpushare.network import Network, NetworkArgs
     from eks_gpushare.share_verifier import ShareVerifier, ShareVerifierArgs
     from eks_gpushare.shared_workload import SharedWorkload, SharedWorkloadArgs
     from eks_gpushare.system_nodes import SystemNodes, SystemNodesArgs
+    from eks_gpushare.tenants import Tenants, TenantsArgs
 
     __version__: str
 
@@ -55,6 +57,8 @@ __all__ = [
     "KarpenterPoolArgs",
     "Keda",
     "KedaArgs",
+    "Kueue",
+    "KueueArgs",
     "Network",
     "NetworkArgs",
     "ShareVerifier",
@@ -63,6 +67,8 @@ __all__ = [
     "SharedWorkloadArgs",
     "SystemNodes",
     "SystemNodesArgs",
+    "Tenants",
+    "TenantsArgs",
     "__version__",
     "args",
     "testing",
@@ -79,10 +85,12 @@ _MODULES = {
     "Karpenter": "karpenter",
     "KarpenterPool": "karpenter_pool",
     "Keda": "keda",
+    "Kueue": "kueue",
     "Network": "network",
     "ShareVerifier": "share_verifier",
     "SharedWorkload": "shared_workload",
     "SystemNodes": "system_nodes",
+    "Tenants": "tenants",
 }
 
 

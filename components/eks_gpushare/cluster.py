@@ -14,6 +14,7 @@ from eks_gpushare.args import Taint
 from eks_gpushare.args.account import TaggedInAccount
 from eks_gpushare.args.cluster import ClusterSettings
 from eks_gpushare.aws.addons import register_addons
+from eks_gpushare.aws.names import principal_name
 from eks_gpushare.aws.refs import NetworkRefs
 from eks_gpushare.aws.roles import Roles, roles_of
 from eks_gpushare.catalog.partitions import Partition
@@ -61,6 +62,9 @@ class EksClusterArgs(ClusterSettings, TaggedInAccount):
     itself. Default: EKS makes whoever creates the cluster an admin."""
     profile: NotRequired[str]
     """AWS profile of the provider's kubeconfig. Default: that of the environment."""
+    network_policies: NotRequired[bool]
+    """Whether the VPC CNI add-on enforces NetworkPolicies. Default: false; an environment with
+    tenants has it."""
 
 
 class EksCluster(pulumi.ComponentResource):
@@ -126,7 +130,13 @@ class EksCluster(pulumi.ComponentResource):
             opts,
         )
         roles = roles_of(spec)
-        addons = plan_addons(spec.addons, spec.version, spec.gpu_taints, spec.startup_taints or ())
+        addons = plan_addons(
+            spec.addons,
+            spec.version,
+            spec.gpu_taints,
+            spec.startup_taints or (),
+            network_policies=spec.network_policies is True,
+        )
         protected = pulumi.ResourceOptions(parent=self, protect=spec.deletion_protection or None)
         key, keys = _secrets_key(name, spec, tags, protected)
         logs = _logs(f"{name}-logs", spec, self)
@@ -277,14 +287,8 @@ def _access_entries(
 
 def _admins(spec: EksClusterSpec) -> dict[str, pulumi.Input[str]]:
     """Who gets cluster-admin, by the names of their access entries."""
-    named: dict[str, pulumi.Input[str]] = {_entry_name(arn): arn for arn in spec.admins}
+    named: dict[str, pulumi.Input[str]] = {principal_name(arn): arn for arn in spec.admins}
     return {**named, **(spec.named_admins or {})}
-
-
-def _entry_name(arn: str) -> str:
-    """A name for an access entry, of its own for every ARN: `111122223333-role/Platform`."""
-    account, _, principal = arn.split(":", 4)[4].partition(":")
-    return f"{account}-{principal}"
 
 
 def _options(addon: AddonPlan, version: str) -> Any:

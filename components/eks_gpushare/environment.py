@@ -41,6 +41,9 @@ class GpuSharingEnvironmentArgs(TypedDict):
     """Karpenter. Default: installed if a pool has `provisioner` karpenter."""
     cluster_autoscaler: NotRequired[plain.ClusterAutoscaler]
     """Cluster Autoscaler. Default: not installed; pools with `scaled_by` autoscaler need one."""
+    tenants: NotRequired[dict[str, plain.Tenant]]
+    """Teams by name, with what each has of the pools. Default: whoever may make pods may take any
+    share."""
     workloads: NotRequired[dict[str, plain.Workload]]
     """Programs on shares of the pools' GPUs, by name. Default: none."""
     verifier: NotRequired[plain.VerifierBlock]
@@ -87,6 +90,8 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
     """Kubeconfig of the cluster; a secret."""
     pools: pulumi.Output[dict[str, Any]]
     """Per pool what to request, select and tolerate, capacity, and price per share."""
+    tenants: pulumi.Output[dict[str, Any]]
+    """Per tenant its namespaces, quota, and what its shares cost; empty without tenants."""
     provider: Provider
     """Kubernetes provider for the cluster."""
 
@@ -136,6 +141,14 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
             scaled = karpenter.controller([*parts.foundation, *system])
             scaled += karpenter.pools(self.plans, [*scaled, *charts])
         everything = [*parts.foundation, *nodes, *charts, *scaled]
+        self.tenants = pulumi.Output.from_input({})
+        if spec.tenants:
+            from eks_gpushare.environment_tenants import register_tenants
+
+            after = [*parts.foundation, *system]
+            made = register_tenants(name, spec, spec.tenants, refs, after, child)
+            self.tenants = made.tenants
+            everything.append(made)
         if _has_workloads(spec):
             from eks_gpushare.workload_parts import WorkloadParts
 
@@ -155,13 +168,18 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         self.pools = pulumi.Output.from_input(
             {pool: _output(plan) for pool, plan in self.plans.items()}
         )
+        self._has_tenants = bool(spec.tenants)
         self.register_outputs(
             {
                 "clusterName": self.cluster_name,
                 "kubeconfig": self.kubeconfig,
                 "pools": self.pools,
+                **self._of_tenants(),
             }
         )
+
+    def _of_tenants(self) -> dict[str, pulumi.Output[Any]]:
+        return {"tenants": self.tenants} if self._has_tenants else {}
 
     def exports(self) -> dict[str, pulumi.Output[Any]]:
         """The outputs, by the names that a stack exports them under."""
@@ -169,6 +187,7 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
             "cluster": self.cluster_name,
             "kubeconfig": self.kubeconfig,
             "pools": self.pools,
+            **self._of_tenants(),
         }
 
 

@@ -66,7 +66,9 @@ class EnvironmentParts:
     def _new_cluster(self, spec: NewCluster) -> ClusterRefs:
         network, by_zone = self._network()
         taints, startup = _gpu_taints(self._spec.pools), _startup_taints(self._spec.pools)
-        waited_for = {"startup_taints": startup} if startup else {}
+        more: dict[str, Any] = {"startup_taints": startup} if startup else {}
+        if self._spec.tenants:
+            more["network_policies"] = True
         cluster = EksCluster._from_spec(
             f"{self._name}-cluster",
             converted(
@@ -77,7 +79,7 @@ class EnvironmentParts:
                 profile=self._spec.profile,
                 tags=self._tags,
                 **self.roles,
-                **waited_for,
+                **more,
             ),
             network,
             self._child,

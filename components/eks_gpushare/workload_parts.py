@@ -152,10 +152,13 @@ class WorkloadParts:
     ) -> list[pulumi.Resource]:
         workloads = self._spec.workloads or {}
         opts = self._options(after)
+        own = {
+            called for tenant in (self._spec.tenants or {}).values() for called in tenant.namespaces
+        }
         namespaces = dict.fromkeys(
             workload.namespace
             for workload in workloads.values()
-            if workload.create_namespace and workload.namespace != DEFAULT_NAMESPACE
+            if workload.create_namespace and workload.namespace not in {DEFAULT_NAMESPACE, *own}
         )
         # Baseline lets pods with GPUs be, and nothing of the node into them.
         labels = {"pod-security.kubernetes.io/enforce": "baseline", **PART_OF}

@@ -12,6 +12,7 @@ from eks_gpushare.live.pods import PENDING, RUNNING, STARTING, PodOwner
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.controllers.by_use import ByUse
+from eks_gpushare_lab.controllers.queueing import Queueing
 from eks_gpushare_lab.install.installer import Installer
 from eks_gpushare_lab.install.launched import nodes_now
 from eks_gpushare_lab.observing.autoscalers import PATIENCE_SECONDS
@@ -95,6 +96,8 @@ class Session:
         self._simulated = SimulatedNodes(client, self.watches)
         self.by_use = ByUse(client, lab, self.watches, self._simulated.configuration)
         """KEDA and Prometheus, if anything here is KEDA's."""
+        self.queueing = Queueing(client, lab)
+        """Kueue, if anything here is its own."""
 
     def __enter__(self) -> Self:
         self.watches.start()
@@ -106,6 +109,7 @@ class Session:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.queueing.stop()
         self.by_use.stop()
         self._simulated.stop()
         self.scaling.autoscalers.stop()
@@ -144,6 +148,7 @@ class Session:
         if up is None:
             objects = self.by_use.take(desired.objects, desired.releases)
             desired = replace(desired, objects=tuple(objects))
+            self.queueing.start_for(desired.objects, desired.releases)
         self.scaling.begin(desired.gpu_pools, (release.chart for release in desired.releases))
         self._installer.install(desired, up)
         if up is not None:
@@ -159,6 +164,8 @@ class Session:
             LabError: If a program that they need beside the control plane does not start.
         """
         objects = self.by_use.take([manifest.object for manifest in manifests])
+        self.queueing.start_for(objects)
+        self.queueing.await_queues()
         manifests = [replace(m, object=o) for m, o in zip(manifests, objects, strict=True)]
         # So that none of their pods counts as running before it is known whose it is.
         self._coming |= {
@@ -252,6 +259,7 @@ class Session:
     def _is_done(self, quiet: float) -> bool:
         if not self._simulated.idle:
             return False
+        self.queueing.check()
         if not self.by_use.is_quiet(quiet):
             return False
         coming = self.scaling.coming(quiet)

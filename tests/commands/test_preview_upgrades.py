@@ -149,3 +149,23 @@ def test_what_says_nothing_of_a_pod_is_refused_beside_it(run: Run, words: tuple[
 
     said = f"eks-gpushare: --pod prints a pod alone: leave {words[0]} away\n"
     assert (ran.code, ran.out, ran.err) == (2, "", said)
+
+
+def test_a_smaller_contract_ends_no_pod_and_a_tenant_that_goes_takes_its_namespace(
+    run: Run, tmp_path: Path
+) -> None:
+    before = ROOT / "stacks" / "Pulumi.tenants.yaml"
+    text = before.read_text(encoding="utf-8").replace("{shares: 8}", "{shares: 6}")
+    declared = yaml.safe_load(text)
+    del declared["config"]["eks-gpushare:environment"]["tenants"]["vision"]
+    after = tmp_path / "Pulumi.after.yaml"
+    after.write_text(yaml.safe_dump(declared), encoding="utf-8")
+
+    ran = run("preview", str(after), "--program", str(ROOT), "--before", str(before), "--json")
+
+    said = {edit["name"]: edit["message"] for edit in ran.json["edits"]}
+    assert (
+        "research may have 6 of requests.nvidia.com/gpu.shared in place of 8"
+        in (said["gpushare-tenants-research-quota"])
+    )
+    assert "everything in it" in said["gpushare-tenants-vision-namespace"]

@@ -311,6 +311,18 @@ def keda(record: Callable[..., Run]) -> Callable[..., Run]:
 
 
 @pytest.fixture
+def kueue(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`kueue(key=value)` runs Kueue alone, as above."""
+    slices = "nvidia.com/mig-1g.5gb"
+    quota = {"guaranteed": {slices: 4}, "maximum": {slices: 8}}
+    least = {
+        "pools": {"gpu": {"node_selector": {"eks-gpushare/pool": "gpu"}}},
+        "tenants": {"research": {"namespaces": ["team-research"], "pools": {"gpu": quota}}},
+    }
+    return _alone(record, "Kueue", least, provider=True)
+
+
+@pytest.fixture
 def shared_workload(record: Callable[..., Run]) -> Callable[..., Run]:
     """`shared_workload(key=value)` runs SharedWorkload alone, as above."""
     pool = {"name": "gpu", "instance_types": ["g6.2xlarge"], "sharing": {"mode": "exclusive"}}

@@ -101,7 +101,7 @@ def test_plain_arguments_are_required_where_the_model_requires_them(component: s
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_registered_outputs_are_the_described_ones(
-    component: str, environment: Callable[..., Run]
+    component: str, environment: Callable[..., Run], kueue: Callable[..., Run]
 ) -> None:
     kind = getattr(eks_gpushare, component)
     described = {camel(name) for name in kind.__annotations__ if name != "provider"}
@@ -122,9 +122,14 @@ def test_registered_outputs_are_the_described_ones(
             "keda": {"prometheus": {"url": "http://prometheus:9090"}},
             "workloads": {"model": {"pool": "gpu", "image": "model:1", "port": 80}},
         }
+    if component in {"Tenants", "GpuSharingEnvironment"}:
+        contract = {"namespaces": ["team"], "pools": {"gpu": {"guaranteed": {"shares": 1}}}}
+        more["tenants"] = {"team": contract}
     if component == "ShareVerifier":
         more["verifier"] = {"image": "registry.example.com/verify:1.0"}
-    made = environment(preview=False, gpu_stack={"manager": manager}, pools={"gpu": pool}, **more)
+    given: dict[str, Any] = {"gpu_stack": {"manager": manager}, "pools": {"gpu": pool}, **more}
+    alone = component == "Kueue"  # no part of an environment
+    made = kueue(preview=False) if alone else environment(preview=False, **given)
     found = made.all(component)
     assert {frozenset(each.outputs) for each in found} == {frozenset(described)}
 

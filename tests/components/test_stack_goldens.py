@@ -44,6 +44,7 @@ AGAINST = {
     "prod": "time-slicing",
     "serve": "karpenter-time-slicing",
     "spot-fallback": "karpenter-time-slicing",
+    "tenants": "time-slicing",
     "time-slicing-v100": "time-slicing",
 }
 """The stack that each other one is told by: one with each manager, and the nearer of the two."""

@@ -37,6 +37,7 @@ TEACHES = {
     "prod": {"GPU434"},  # its reservation stands for one of yours
     "serve": set(),
     "spot-fallback": set(),
+    "tenants": set(),
     "time-slicing": set(),
     "time-slicing-v100": {"GPU104"},  # p3 is retired
 }

@@ -24,6 +24,7 @@ PROVIDER = (
     'pulumi.ResourceOptions(providers=[__import__("pulumi_kubernetes").Provider("k", '
     'kubeconfig="{}")])'
 )
+TENANTS = '{"team": {"namespaces": ["team"], "pools": {"gpu": {"guaranteed": {"gpus": 1}}}}}'
 COMPONENTS = {
     "Network": 'Network("demo", {"zones": ["us-west-2a", "us-west-2b"], "flow_logs": True})',
     "EksCluster": f'EksCluster("demo", {CLUSTER})'
@@ -38,7 +39,8 @@ COMPONENTS = {
     "GpuOperator": f'GpuOperator("demo", {{"pools": {{"gpu": {POOL}}}}}, {PROVIDER})',
     "GpuSharingEnvironment": (
         f'GpuSharingEnvironment("demo", {{"cluster": {CLUSTER % ""}, "pools": {{"gpu": {POOL}}}, '
-        '"network": {"zones": ["us-west-2a", "us-west-2b"]}, "region": "us-west-2"})'
+        '"network": {"zones": ["us-west-2a", "us-west-2b"]}, "region": "us-west-2", '
+        f'"tenants": {TENANTS}}})'
     ),
 }
 LEAST = """

@@ -18,10 +18,11 @@ from inventory_of import (
 )
 
 from eks_gpushare.inventory.edges import engines
-from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.launches import launch_of
+from eks_gpushare.inventory.source import UNKNOWN, Source
 
 if TYPE_CHECKING:
-    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.items import Item, Provisioner
 
 ANY = [{"operator": "Exists"}]
 POOL = nodes(labels=PRESENT)
@@ -143,6 +144,31 @@ def test_no_more_shares_than_pods(replicas: int, found: list[str]) -> None:
     sliced = plugin({"config": {"map": {"default": {"sharing": shared}}}})
 
     assert codes(nodes("g4dn.xlarge", labels=PRESENT), sliced) == found
+
+
+@pytest.mark.parametrize("provisioner", ["managed", "karpenter"])
+@pytest.mark.parametrize(
+    ("interfaces", "replicas", "found"),
+    [
+        ([], 8, []),
+        ([{"networkCardIndex": 0, "interfaceType": "efa-only"}], 8, ["GPU1190"]),
+        ([{"network_card_index": 0, "interface_type": "efa-only"}], 8, ["GPU1190"]),
+        ([{"InterfaceType": "efa-only"}], 5, []),
+        ([{"InterfaceType": "efa-only"}], 6, ["GPU1190"]),
+        ([{"networkCardIndex": 1, "interfaceType": "efa-only"}], 8, []),
+        ([{"networkCardIndex": 0, "interfaceType": "interface"}], 8, []),
+        ([{"networkCardIndex": 0, "interfaceType": UNKNOWN}], 8, []),
+    ],
+)  # a p5.48xlarge has 8 GPUs, and 100 pods or 51 by Karpenter's ENILimitedPods
+def test_pods_lack_the_addresses_of_interfaces_for_efa_alone(
+    provisioner: Provisioner, interfaces: list[dict[str, Any]], replicas: int, found: list[str]
+) -> None:
+    launch = launch_of(Source("a"), "a", {"networkInterfaces": interfaces})
+    shared = {"timeSlicing": {"resources": [{"name": "nvidia.com/gpu", "replicas": replicas}]}}
+    sliced = plugin({"config": {"map": {"default": {"sharing": shared}}}})
+    pool = nodes("p5.48xlarge", labels=PRESENT, launch=launch, provisioner=provisioner)
+
+    assert [code for code in codes(pool, sliced) if code == "GPU1190"] == found
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from eks_gpushare.cli import main
 from eks_gpushare.inventory.edges import EDGES
@@ -303,3 +304,25 @@ def test_room_is_counted_beside_several_workloads_of_the_stack_itself() -> None:
 
     assert codes("serve", pods(shares, replicas=3)) == []
     assert codes("serve", pods(shares, replicas=4)) == ["GPU1203"]
+
+
+def test_files_that_a_stack_names_need_not_be_there(tmp_path: Path) -> None:
+    """In the cluster, where what looks at it has the stack's text alone."""
+    text = (ROOT / "stacks" / "Pulumi.time-slicing.yaml").read_text(encoding="utf-8")
+    declared = yaml.safe_load(text)
+    environment = declared["config"]["eks-gpushare:environment"]
+    for key in ("network", "system"):
+        environment.pop(key, None)
+    environment["cluster"] = {"existing": {"kubeconfig": "elsewhere/kubeconfig", "context": "a"}}
+    environment["charts"] = {"devicePlugin": {"path": "charts/nvidia-device-plugin"}}
+    for pool in environment["pools"].values():
+        given = {key: pool[key] for key in ("instanceTypes", "sharing")}
+        pool.clear()
+        pool.update({**given, "provisioner": "existing"})
+    file = tmp_path / "Pulumi.alone.yaml"
+    file.write_text(yaml.safe_dump(declared), encoding="utf-8")
+
+    alone = read_stack(file)
+
+    assert alone.errors == ()
+    assert list(alone.plans) == list(environment["pools"])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from terraform_locals import FILES, locals_of
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.hcl.folders import Folders, ModuleFiles
@@ -39,37 +40,32 @@ locals {
   o = [{ n = "a", e = true }, { n = "b", e = false }]
 }
 """
-FILES = {
-    "t.tpl": "Hi ${name}\n%{ for x in xs ~}\n- ${x}\n%{ endfor ~}\n"
-    "end %{ if b }yes%{ else }no%{ endif }\n$${lit}",
-    "f.txt": "line1\nline2\n",
-}
 
 
-def configuration() -> str:
+def configuration() -> dict[str, str]:
     """All cases as locals, and what they refer to."""
-    blocks = (
-        f"locals {{\n  x{number} = {case['expression']}\n}}\n" for number, case in enumerate(CASES)
-    )
-    return "".join((GIVEN, *blocks))
+    hcl = {f"x{n}": case["expression"] for n, case in enumerate(CASES) if "json" not in case}
+    of_json = {f"x{n}": case["json"] for n, case in enumerate(CASES) if "json" in case}
+    blocks = (f"locals {{\n  {name} = {text}\n}}\n" for name, text in hcl.items())
+    return {
+        "main.tf": "".join((GIVEN, *blocks)),
+        "more.tf.json": json.dumps({"locals": of_json}),
+    }
 
 
 def evaluated(text: str, *names: str) -> list[Any]:
     """The values of some locals."""
-    module = ModuleFiles("")
-    module.add("main.tf", parse("main.tf", text).body)
-    folders = Folders(lambda _: None, FILES.get, lambda _: sorted(FILES))
-    instance = Instance(module, folders, "", {}, is_called=True)
-    local = instance.named("local")
+    local = locals_of({"main.tf": text})
     return [plain(local.get(name)) for name in names]
 
 
 @cache
 def ours() -> list[Any]:
-    return evaluated(configuration(), *(f"x{number}" for number, _ in enumerate(CASES)))
+    local = locals_of(configuration())
+    return [plain(local.get(f"x{number}")) for number, _ in enumerate(CASES)]
 
 
-@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda n: CASES[n]["expression"][:40])
+@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda n: str(CASES[n])[16:56])
 def test_the_value_is_what_terraform_says(number: int) -> None:
     assert ours()[number] == CASES[number]["value"]
 
@@ -79,8 +75,7 @@ def test_what_is_kept_of_terraform_is_what_it_says_now(tmp_path: Path) -> None:
     terraform = shutil.which("terraform")
     if terraform is None:
         pytest.skip("terraform is not on PATH; what it said is kept in the file beside")
-    (tmp_path / "main.tf").write_text(configuration(), encoding="utf-8")
-    for name, text in FILES.items():
+    for name, text in {**configuration(), **FILES}.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     names = ", ".join(f"x{number} = local.x{number}" for number, _ in enumerate(CASES))
     asked = f"jsonencode({{ {names} }})\n"
@@ -119,6 +114,17 @@ locals {
   itself       = local.itself
   no_function  = uuid()
   wrong        = substr(1)
+  no_rounds    = { for one in var.it : one => 1 }
+  maybe_kept   = { for one in ["a", "b"] : one => 1 if one == "b" || var.it }
+  named_later  = { for one in ["a", "b"] : one == "b" ? "b" : var.it => 1 }
+  maybe_wrong  = try(var.it ? local.itself.x : {}.y, "b")
+  one_is_wrong = [{}.y, "a"]
+  no_template  = templatefile("only.tpl")
+  which_file   = templatefile(var.it, {})
+  what_file    = templatefile("none.tpl", {})
+  no_end       = templatefile("broken.tpl", {})
+  spread       = aws_instance.a[*].id
+  with_more    = templatefile("only.tpl", {}, {})
 }
 """
 
@@ -142,6 +148,12 @@ locals {
         ("itself", UNKNOWN),
         ("no_function", UNKNOWN),
         ("wrong", UNKNOWN),
+        *(("no_rounds", UNKNOWN), ("maybe_kept", {"b": 1}), ("named_later", {"b": 1})),
+        *(("maybe_wrong", UNKNOWN), ("one_is_wrong", [UNKNOWN, "a"])),
+        *(
+            (name, UNKNOWN)
+            for name in ("no_template", "which_file", "what_file", "with_more", "no_end", "spread")
+        ),
     ],
 )
 def test_what_follows_from_the_unknown(name: str, value: Any) -> None:
@@ -256,7 +268,9 @@ def test_the_files_and_the_places_that_a_value_is_written_in() -> None:
     assert place_in(["x"], 0) is None
 
 
-@pytest.mark.parametrize("name", ["merged_over", "merged_below", "key"])
+@pytest.mark.parametrize(
+    "name", ["merged_over", "merged_below", "key", "maybe_kept", "named_later"]
+)
 def test_an_object_that_may_have_more_keys_says_so(name: str) -> None:
     (found,) = evaluated(UNKNOWNS, name)
 

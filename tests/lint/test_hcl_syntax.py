@@ -58,14 +58,12 @@ def test_columns_are_counted_in_characters() -> None:
 
 def test_a_template_is_in_its_file_or_in_one_of_its_own() -> None:
     here = Place("a.tf", 3, 4)
-    inner, outer = template("${x}", here), template("${x}", here, lines_of="t.tpl")
+    inner, outer = template("${x}", here), template("${x}", "t.tpl")
     assert inner is not None
     assert outer is not None
-    assert inner.source is not None
-    assert outer.source is not None
 
-    assert (inner.source.file, inner.source.fixed) == ("a.tf", here)
-    assert (outer.source.file, outer.source.fixed) == ("t.tpl", None)
+    assert (inner[0].file, inner[0].fixed) == ("a.tf", here)
+    assert (outer[0].file, outer[0].fixed) == ("t.tpl", None)
 
 
 def test_files_of_terraform_are_told_by_their_names() -> None:

@@ -337,6 +337,10 @@ def gone_plugin(cluster: Cluster) -> None:
     shares(cluster, 0, 40)
 
 
+def kubelet(cluster: Cluster, version: str) -> None:
+    gpu_node(cluster)["status"]["nodeInfo"]["kubeletVersion"] = version
+
+
 def crash(cluster: Cluster) -> None:
     waiting(cluster, "CrashLoopBackOff", "error: failed to initialize NVML: Driver Not Loaded")
     shares(cluster, 0)
@@ -402,6 +406,12 @@ CASES = (
         "another type",
         lambda c: labels(c, **{"node.kubernetes.io/instance-type": "g5.12xlarge"}),
         "GPU1307",
+        alone="-",
+    ),
+    case(
+        "another release's kubelet",
+        lambda c: kubelet(c, "v1.35.4-eks-1a2b3c4"),
+        "GPU1308",
         alone="-",
     ),
     case(

@@ -39,6 +39,9 @@ GONE = {"kind": "Status", "code": 410, "message": "The provided continue paramet
 FORBIDDEN = {"kind": "Status", "code": 403, "message": "pods is forbidden"}
 
 
+VERSION = "v1.35.4-eks-1a2b3c4"
+
+
 class FakeServer:
     """An API server with the objects of the data, as busy as a test wants it."""
 
@@ -67,6 +70,8 @@ class FakeServer:
         if path == "/apis":
             assert "apidiscovery" in accept
             return ApiResponse(200, {"items": [group_of(*each) for each in self.groups.items()]})
+        if path == "/version":
+            return ApiResponse(200, {"major": "1", "minor": "35", "gitVersion": VERSION})
         if "limit" not in query:  # such as whether it lives
             return ApiResponse(200, {})
         found = self._objects.get(path.rpartition("/")[2], [])
@@ -100,7 +105,8 @@ def test_a_small_cluster_takes_a_request_for_each_kind() -> None:
     assert len(found.of("Node")) == 3
     assert found.of("Pod")[0]["kind"] == "Pod"  # of a list, which says it once
     assert not found.unread
-    assert len(server.asked) == 1 + sum(bool(listed.version) for listed in LISTED) <= 14
+    assert found.version == VERSION
+    assert len(server.asked) == 2 + sum(bool(listed.version) for listed in LISTED) <= 14
 
 
 def test_custom_resources_are_asked_for_where_they_are_served() -> None:

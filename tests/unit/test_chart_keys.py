@@ -1,8 +1,8 @@
 """The table of chart values, and the tool that makes it, on a small chart made here.
 
 With EKS_GPUSHARE_TEST_CHARTS naming a folder that has the charts in `gpu-operator`,
-`nvidia-device-plugin`, `aws-efa-k8s-device-plugin`, `dcgm-exporter`, `cluster-autoscaler` and
-`keda`, the whole table is made again and compared.
+`nvidia-device-plugin`, `aws-efa-k8s-device-plugin`, `dcgm-exporter`, `cluster-autoscaler`, `keda`
+and `kueue`, the whole table is made again and compared.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ CHARTS = {
     "dcgm-exporter": versions.DCGM_EXPORTER,
     "cluster-autoscaler": versions.CLUSTER_AUTOSCALER,
     "keda": versions.KEDA,
+    "kueue": versions.KUEUE,
 }
 """The charts by the option of the tool that names them."""
 HINTS: dict[str, Any] = {"byParts": {}, "unused": {}, "hints": {}}

@@ -22,7 +22,7 @@ from eks_gpushare.rules import edit_rules
 from eks_gpushare.sharing.karpenter.purchase import bought
 
 if TYPE_CHECKING:
-    from eks_gpushare.args import Sharing, Workload
+    from eks_gpushare.args import Sharing, TenantQuota, Workload
     from eks_gpushare.args.autoscaling import Window
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +46,7 @@ def keys_of_a_stack_file() -> set[str]:
     found = set()
     for key, part in schema["properties"].items():
         models = [definitions[name] for name in re.findall(r"#/\$defs/(\w+)", json.dumps(part))]
-        if key in {"pools", "workloads"}:
+        if key in {"pools", "workloads", "tenants"}:
             (model,) = models
             found |= {f"{key}.*.{name}" for name in model["properties"]}
         elif models:
@@ -80,7 +80,7 @@ def everything() -> None:
     import pulumi
     from pulumi_kubernetes import Provider
 
-    from eks_gpushare import EksCluster, GpuOperator, GpuSharingEnvironment
+    from eks_gpushare import EksCluster, GpuOperator, GpuSharingEnvironment, Kueue
 
     GpuSharingEnvironment(
         "NAME",
@@ -111,6 +111,13 @@ def everything() -> None:
             "cluster_autoscaler": {"namespace": "scaling"},
             "keda": {"prometheus": {"workspace_arn": WORKSPACE, "exporter": "existing"}},
             "verifier": {"image": "registry.example.com/verify:0.1.0", "interval_seconds": 60},
+            "tenants": {
+                "team": {
+                    "namespaces": ["team"],
+                    "pools": {"pool": {"guaranteed": {"shares": 1}}},
+                    "admins": ["arn:aws:iam::111122223333:role/Team"],
+                }
+            },
             "workloads": {
                 "chat": {
                     **of_a_workload("low"),
@@ -180,6 +187,16 @@ def everything() -> None:
         {"pools": {"a": {"instance_types": ["p4d.24xlarge"], "sharing": layout}}},
         pulumi.ResourceOptions(provider=Provider("cluster", kubeconfig="{}")),
     )
+    gpu = "nvidia.com/gpu"
+    quota: TenantQuota = {"guaranteed": {gpu: 1}}
+    Kueue(
+        "queues",
+        {
+            "pools": {"a-pool": {"node_selector": {"pool": "a"}, "advertised": {gpu: 2}}},
+            "tenants": {"a-tenant": {"namespaces": ["a-namespace"], "pools": {"a-pool": quota}}},
+        },
+        pulumi.ResourceOptions(provider=Provider("queued", kubeconfig="{}")),
+    )
 
 
 def of_a_workload(priority: str) -> Workload:
@@ -211,7 +228,9 @@ def placeholders(name: str) -> str:
         .replace("adot", "ADDON")
         .replace("p5e.48xlarge", "TYPE")
     )
+    found = re.sub(r"-team(-|$)", r"-TENANT\1", found).replace("-admin-Team", "-admin-PRINCIPAL")
     found = re.sub(r"-workload-chat(-2)?$", "-workload-WORKLOAD", found)
+    found = re.sub(r"-a-(pool|tenant|namespace)", lambda match: f"-{match[1].upper()}", found)
     return found.replace("-namespace-models", "-namespace-NAMESPACE").replace(
         "-warm-room-pool-", "-warm-room-POOL-"
     )
@@ -304,10 +323,12 @@ def test_readme_names_every_component() -> None:
         "Karpenter": "Karpenter",
         "KarpenterPool": "and its pools",
         "Keda": "KEDA",
+        "Kueue": "Kueue",
         "Network": "Network",
         "ShareVerifier": "share verifier",
         "SharedWorkload": "shared workloads",
         "SystemNodes": "system nodes",
+        "Tenants": "tenants",
     }
     components = {
         each.removesuffix("Args") for each in eks_gpushare.__all__ if each.endswith("Args")

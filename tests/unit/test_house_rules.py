@@ -33,8 +33,9 @@ COMPONENTS = (
     *("device_plugin", "efa_device_plugin", "gpu_operator", "gpu_manager"),
     *("karpenter", "karpenter_pool", "karpenter_parts"),
     *("cluster_autoscaler", "environment_autoscaler"),
-    *("keda", "shared_workload", "workload_parts"),
+    *("keda", "kueue", "shared_workload", "workload_parts"),
     *("share_verifier", "environment_verifier"),
+    *("tenants", "environment_tenants"),
     *("deletion_protection", "environment_parts", "environment"),
 )
 COMPONENT_FILES = [file for name in COMPONENTS if (file := PACKAGE / f"{name}.py").exists()]

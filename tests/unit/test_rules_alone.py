@@ -28,6 +28,7 @@ from eks_gpushare.config.component_specs import (
     SharedWorkloadSpec,
     ShareVerifierSpec,
     SystemNodesSpec,
+    TenantsSpec,
 )
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.documents.helm import merge_values
@@ -124,9 +125,22 @@ def alone(given: dict[str, Any]) -> set[str]:
         args |= {"chart": charts["clusterAutoscaler"]} if "clusterAutoscaler" in charts else {}
         if args["version"] is not None:
             found |= read(ClusterAutoscalerSpec, component_rules.check_cluster_autoscaler, args)
+    found |= of_the_whole_cluster(given, common)
+    return found | karpenter_alone(given, common) | of_workloads(given, shared)
+
+
+def of_the_whole_cluster(given: dict[str, Any], common: Mapping[str, Any]) -> set[str]:
+    """The same for tenants, and for what looks at the cluster."""
+    found: set[str] = set()
+    if "tenants" in given:
+        args = {"tenants": given["tenants"], "pools": given.get("pools", {})}
+        args |= {k: v for k, v in given.get("cluster", {}).items() if k == "version"}
+        args |= {key: each for key, each in common.items() if key in {"catalog", "tags"}}
+        check = partial(component_rules.check_tenants, has_cluster=True)
+        found |= read(TenantsSpec, check, args)
     if "verifier" in given:
         found |= read(ShareVerifierSpec, component_rules.check_share_verifier, given["verifier"])
-    return found | karpenter_alone(given, common) | of_workloads(given, shared)
+    return found
 
 
 def karpenter_alone(given: dict[str, Any], common: Mapping[str, Any]) -> set[str]:

@@ -160,7 +160,7 @@ def _charts() -> Iterator[str]:
     yield "## Charts\n"
     charts = (
         *(pins.DEVICE_PLUGIN, pins.GPU_OPERATOR, pins.EFA_DEVICE_PLUGIN),
-        *(pins.KARPENTER, pins.CLUSTER_AUTOSCALER, pins.KEDA),
+        *(pins.KARPENTER, pins.CLUSTER_AUTOSCALER, pins.KEDA, pins.KUEUE),
     )
     rows = [[f"`{chart.name}`", chart.version, chart.source] for chart in charts]
     yield _table(("chart", "version of this release", "seen in"), rows)

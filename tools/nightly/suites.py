@@ -149,6 +149,8 @@ SUITES: Final = (
             "tests/lab/test_lab_cluster_autoscaler.py",
             "tests/inventory/test_chart_daemonsets.py",
             "tests/lint/test_rendered_charts.py",
+            "tests/live/test_charts.py",
+            "tests/live/test_corpus_clusters.py",
             "tests/policies/test_policy_scheduling.py",
             "tests/unit/test_chart_keys.py",
             "tests/unit/test_cluster_autoscaler_plan.py",

@@ -44,6 +44,8 @@ from eks_gpushare.args.pools import (
     SharedMigDevices,
     Sharing,
 )
+from eks_gpushare.args.queues import QueuedTenant, QueuePool, TenantQuota
+from eks_gpushare.args.tenants import Tenant, TenantAmount, TenantCost, TenantPool
 from eks_gpushare.args.workloads import (
     Amounts,
     Idle,
@@ -92,6 +94,8 @@ __all__ = [
     "PodResources",
     "Pool",
     "Prometheus",
+    "QueuePool",
+    "QueuedTenant",
     "ReplicaWindow",
     "Replicas",
     "Reservation",
@@ -101,6 +105,11 @@ __all__ = [
     "Sharing",
     "SystemBlock",
     "Taint",
+    "Tenant",
+    "TenantAmount",
+    "TenantCost",
+    "TenantPool",
+    "TenantQuota",
     "UserDataPart",
     "VerifierBlock",
     "Wake",

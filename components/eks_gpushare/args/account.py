@@ -25,8 +25,12 @@ class InAccount(TypedDict):
     """AWS partition, such as aws-us-gov. Default: that of `aws:region`."""
 
 
-class TaggedInAccount(InAccount):
-    """The same, where all of it is tagged."""
+class Tagged(TypedDict):
+    """What is tagged in an AWS account."""
 
     tags: NotRequired[dict[str, Input[str]]]
     """Tags of everything in AWS. Default: none."""
+
+
+class TaggedInAccount(Tagged, InAccount):
+    """The same, where roles are made too."""

@@ -1,4 +1,4 @@
-"""Names in AWS that the provider makes of logical names, where those may be too long."""
+"""Names in AWS where logical ones are too long for it, and logical ones of what AWS names."""
 
 _HASH = len("-1234567")
 _AFTER_PREFIX = 26
@@ -15,3 +15,9 @@ def prefix_of(name: str, longest: int) -> str | None:
     if len(name) + _HASH <= longest:
         return None
     return f"{name[: longest - _AFTER_PREFIX - 1]}-"
+
+
+def principal_name(arn: str) -> str:
+    """A name for an access entry, of its own for every ARN: `111122223333-role/Platform`."""
+    account, _, principal = arn.split(":", 4)[4].partition(":")
+    return f"{account}-{principal}"

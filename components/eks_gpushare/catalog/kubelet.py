@@ -16,6 +16,10 @@ from eks_gpushare.catalog._data import load
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+OLDEST_KUBELET = 3
+"""Minor versions that a kubelet may be behind the API server; it may not be ahead:
+https://kubernetes.io/releases/version-skew-policy/#kubelet."""
+
 Kind = Literal[
     "text", "integer", "number", "boolean", "duration", "list", "texts", "booleans", "block"
 ]

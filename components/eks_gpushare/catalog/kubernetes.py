@@ -41,6 +41,19 @@ class EksVersion(NamedTuple):
     extended_until: date | None
 
 
+def minor_version(version: str) -> tuple[int, int]:
+    """The two numbers of a Kubernetes version, by which versions are compared.
+
+    Args:
+        version: Such as "1.35".
+
+    Raises:
+        ValueError: If it is none.
+    """
+    major, _, minor = version.partition(".")
+    return int(major), int(minor)
+
+
 @cache
 def eks_versions() -> Mapping[str, EksVersion]:
     """The versions that the table knows, oldest first."""

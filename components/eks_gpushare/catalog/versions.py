@@ -159,6 +159,14 @@ KEDA = HelmChart(
     read=date(2026, 11, 22),
 )
 
+KUEUE = HelmChart(
+    name="kueue",
+    version="0.16.2",
+    repository="oci://registry.k8s.io/kueue/charts/kueue",
+    source="kubernetes-sigs/kueue, charts/kueue/Chart.yaml at v0.16.2",
+    read=date(2026, 11, 27),
+)
+
 PRICES_SOURCE = "github.com/aws/karpenter-provider-aws v1.15.1, zz_generated.pricing_aws.go"
 PRICES_READ = date(2026, 7, 20)
 """Where the prices of instances in the tables of the catalog are from, and of when."""
@@ -196,6 +204,7 @@ CHARTS = (
     KARPENTER_CRDS,
     CLUSTER_AUTOSCALER,
     KEDA,
+    KUEUE,
 )
 """Every chart that is pinned here."""
 IMAGES = (PYTHON, PAUSE)

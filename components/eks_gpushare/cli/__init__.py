@@ -35,6 +35,7 @@ _VERBS = {
     "iam": "print the least IAM policy that deploys a stack",
     "mig": "list the MIG layouts that fit on a GPU, or say why one does not",
     "shares": "say how many pods may share a GPU, by what one pod takes",
+    "tenants": "say what each tenant of a stack is sure of, and what its pods have to say",
     "schema": "print the JSON Schema of the environment",
     "findings": "explain findings by their codes or policies, or list all there are",
     "completion": "print what completes the command in a shell",

@@ -62,8 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--aws",
         action="store_true",
-        help="ask AWS too, for the health of node groups and add-ons, with the credentials of the "
-        "environment",
+        help="ask AWS too, for the health of node groups and add-ons, insights and quotas, with "
+        "the credentials of the environment",
     )
     parser.add_argument(
         "--cluster", metavar="NAME", help="name in EKS, for --aws (default: that of the stack)"
@@ -317,22 +317,27 @@ def _verdict(options: argparse.Namespace, stack: Stack | None) -> ClusterVerdict
 
 def _aws(options: argparse.Namespace, stack: Stack | None) -> AwsSide:
     from eks_gpushare.live.aws_side import read_aws
+    from eks_gpushare.live.checks.vcpu_quotas import quota_demands
     from eks_gpushare.live.connection import CannotLookError
 
     name = options.cluster or (stack.cluster if stack is not None else None)
     if not name:
         raise CannotLookError("--aws asks of a cluster by its name in EKS: give --cluster NAME.")
-    return read_aws(name, options.region or (stack.region if stack is not None else None))
+    _, most = quota_demands(stack)
+    return read_aws(name, options.region or (stack.region if stack is not None else None), most)
 
 
 def _report(verdict: ClusterVerdict, *, quiet: bool) -> Report:
+    from eks_gpushare.facts.vcpus import VCPU_QUOTA
     from eks_gpushare.findings.rule import rules_in
     from eks_gpushare.lint.all_rules import lint_rules
     from eks_gpushare.live import rules
     from eks_gpushare.reports.findings import Located, report_of
     from eks_gpushare.rules import defect_rules
 
-    every = {rule.id: rule for rule in (*lint_rules(), *rules_in(rules), *defect_rules())}
+    every = {
+        rule.id: rule for rule in (*lint_rules(), *rules_in(rules), VCPU_QUOTA, *defect_rules())
+    }
     subject = verdict.stack or verdict.whence
     found = [
         Located(cause.fault.finding, subject)

@@ -53,9 +53,21 @@ def print_verdict(verdict: ClusterVerdict, *, quiet: bool = False) -> None:
         out.write(f"  and {len(shown) - _MOST_CAUSES} more, which --json has: {_codes(shown)}\n")
     for kind, why in verdict.unknown.items():
         out.write(f"  unknown {kind}: {printable(why)}\n")
+    if verdict.silenced:
+        out.write(_silenced(verdict))
     if verdict.joining:
         count = len(verdict.joining)
         out.write(f"  starting: {count} node{'' if count == 1 else 's'}, not judged yet\n")
+
+
+def _silenced(verdict: ClusterVerdict) -> str:
+    """What comments let be, by code."""
+    counts = Counter(silenced.cause.fault.finding.code for silenced in verdict.silenced)
+    count = len(verdict.silenced)
+    listed = ", ".join(f"{number} {code}" for code, number in sorted(counts.items()))
+    return (
+        f"  silenced: {count} cause{'' if count == 1 else 's'}, which the file lets be: {listed}\n"
+    )
 
 
 def _in_short(rows: Sequence[PoolRow]) -> str:

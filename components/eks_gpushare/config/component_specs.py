@@ -23,6 +23,7 @@ from eks_gpushare.config.pools import (
 )
 from eks_gpushare.config.sharing import Sharing
 from eks_gpushare.config.taints import DEFAULT_TAINT, Taint
+from eks_gpushare.config.tenants import Tenant
 from eks_gpushare.config.verifier import Verifier
 from eks_gpushare.config.workloads import Keda, Prometheus, Workload
 
@@ -63,6 +64,8 @@ class EksClusterSpec(InAccount, NewCluster):
     """AWS profile for the provider's kubeconfig."""
     startup_taints: Items[Taint] | None = None
     """Taints of nodes that those add-ons leave alone until it is gone."""
+    network_policies: bool | None = None
+    """Whether the VPC CNI add-on enforces NetworkPolicies."""
 
 
 class SystemNodesSpec(InAccount, SystemNodes):
@@ -207,6 +210,21 @@ class KedaSpec(InAccount, Keda):
 
     chart: Chart = Chart.model_construct()
     """Version, mirror and values of the chart."""
+
+
+class TenantsSpec(Tagged):
+    """Tenants, and the pools that they share."""
+
+    tenants: dict[str, Tenant]
+    """Tenants by name."""
+    pools: dict[str, Pool]
+    """All GPU pools of the cluster by name."""
+    catalog: CatalogAdditions = CatalogAdditions.model_construct()
+    """Instance types, MIG profiles and layouts that this release does not know."""
+    region: str | None = None
+    """AWS region, for prices."""
+    version: str | None = None
+    """Kubernetes version. Default: one with ValidatingAdmissionPolicies, and no later ones."""
 
 
 class ShareVerifierSpec(Verifier):

@@ -10,6 +10,7 @@ from eks_gpushare.config.cluster import Cluster
 from eks_gpushare.config.iam import Iam
 from eks_gpushare.config.network import Network, NewNetwork
 from eks_gpushare.config.pools import MaxUnavailable, NodeCounts, Pool, UserDataPart
+from eks_gpushare.config.tenants import Tenant
 from eks_gpushare.config.verifier import Verifier
 from eks_gpushare.config.workloads import Keda, Workload
 
@@ -179,6 +180,9 @@ class Environment(Model):
     """Karpenter. Default: installed if a pool has `provisioner: karpenter`."""
     cluster_autoscaler: ClusterAutoscaler | None = None
     """Cluster Autoscaler. Default: not installed; pools with `scaledBy: autoscaler` need one."""
+    tenants: dict[str, Tenant] | None = None
+    """Teams by name, with what each has of the pools. Default: whoever may make pods may take any
+    share."""
     workloads: dict[str, Workload] | None = None
     """Programs on shares of the pools' GPUs, by name. Default: none."""
     keda: Keda | None = None

@@ -22,6 +22,12 @@ def in_full(name: str) -> str:
     return f"{name} (also {', '.join(others)})" if others else name
 
 
+def only_a_cluster_says(name: str) -> bool:
+    """Whether `check` never finds what a name says, and `verify` may."""
+    fronts = {front_of(called) for called in names_of(name)}
+    return Front.LIVE in fronts and Front.STACK not in fronts
+
+
 def only_a_policy_says(name: str) -> bool:
     """Whether `check` never finds what a name says, and a policy may."""
     fronts = {front_of(called) for fact in facts_of(name) for called in fact.names}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from eks_gpushare.catalog.quotas import bucket
+from eks_gpushare.facts.index import rule_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from eks_gpushare.catalog.instances import InstanceType
     from eks_gpushare.catalog.quotas import Capacity
 
+VCPU_QUOTA = rule_of("GPU801")
 T = TypeVar("T")
 
 

@@ -85,6 +85,8 @@ class NodeLaunch(Named):
     """Whether machines get one whatever their subnet says; None leaves it to the subnet."""
     address_path: FieldPath = ()
     """Its place below the source's path."""
+    efa_only: Maybe[int] = 0
+    """Interfaces of the default network card that are for EFA alone, which pods lack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

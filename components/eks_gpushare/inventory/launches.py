@@ -46,6 +46,7 @@ def launch_of(source: Source, name: Maybe[str], data: Any) -> NodeLaunch:
         volumes=_volumes(data),
         public_address=address,
         address_path=at_address,
+        efa_only=_efa_only(data),
     )
 
 
@@ -135,3 +136,15 @@ def _address(data: Any) -> tuple[FieldPath, Maybe[bool | None]]:
         if given is not None:
             return (*above, *below), switched(given)
     return (), None
+
+
+def _efa_only(data: Any) -> Maybe[int]:
+    """Of the default network card, which is 0 and need not be named."""
+    count = 0
+    for _, interface in _each(data, "networkinterfaces"):
+        kind, card = _value(interface, "interfacetype"), _value(interface, "networkcardindex")
+        if any(each is UNKNOWN for each in (kind, card)):
+            return UNKNOWN
+        if kind == "efa-only" and card in {None, 0, "0"}:
+            count += 1
+    return count

@@ -19,6 +19,7 @@ from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.lint.contracts import judge_contracts
 from eks_gpushare.manifests.pod_demand import PodDemand, demand_of
 from eks_gpushare.manifests.rules.against import (
     STACK_WITH_ERRORS,
@@ -101,6 +102,7 @@ def judge_against(files: Inventory, stack: Stack) -> Iterator[Judgement]:
         if index not in said and workload.kind not in _BY_TURNS:
             wanted.append(_wanted(workload, workload.replicas, demand, places))
     yield from _too_much(wanted, stack)
+    yield from judge_contracts(files, stack)
 
 
 def _errors(stack: Stack) -> Problem:

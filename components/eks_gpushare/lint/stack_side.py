@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.catalog import nvidia_ami, versions
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.cluster import ClusterByName, NewCluster
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.finding import Position
+from eks_gpushare.findings.silenced import comments
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, NodeTaint, Overlay, Release
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.manifests.document import Document
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
     from eks_gpushare.config.environment import Environment
     from eks_gpushare.config.taints import Taint
     from eks_gpushare.findings.finding import FieldPath, Finding
+    from eks_gpushare.findings.silenced import Silence
     from eks_gpushare.inventory.items import Item, Provisioner
     from eks_gpushare.sharing.plan import PoolPlan
     from eks_gpushare.stack_file.check import StackReport
+    from eks_gpushare.stack_file.file import StackFile
 
 _PROVISIONERS: dict[str, Provisioner] = {
     "managedNodeGroup": "managed",
@@ -49,6 +52,14 @@ _MIG_MAP = "the stack's MIG layouts"
 
 class StackUnusableError(Exception):
     """There is no such stack, or its file cannot be opened; the text is the whole message."""
+
+
+class PoolSilence(NamedTuple):
+    """A comment of a stack's file that lets findings be."""
+
+    pool: str | None
+    """In whose block it stands; None of one elsewhere."""
+    silence: Silence
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,8 @@ class Stack:
     """Its pools, charts and ConfigMaps."""
     region: str | None = None
     """Its AWS region, where the file names one."""
+    silences: tuple[PoolSilence, ...] = ()
+    """Comments of its file that let findings be."""
 
     @property
     def name(self) -> str:
@@ -116,7 +129,8 @@ def read_stack(path: Path) -> Stack:
     Raises:
         StackUnusableError: If it cannot be opened.
     """
-    report = check_file(path)
+    # What it will be does not depend on the files that it names, which a cluster does not have.
+    report = check_file(path, local_files=False)
     if report.stack_file is None:
         raise StackUnusableError(report.findings[0].message)
     document = _document(report)
@@ -135,7 +149,20 @@ def read_stack(path: Path) -> Stack:
         *_overlays(plans, catalog, document),
         *_charts(environment, catalog, document),
     )
-    return Stack(document, (), plans, environment, items, region)
+    return Stack(
+        document, (), plans, environment, items, region, tuple(_silences(report.stack_file))
+    )
+
+
+def _silences(file: StackFile) -> Iterator[PoolSilence]:
+    from eks_gpushare.config.project import ENVIRONMENT_KEY
+
+    for silence in comments(file.text).silences:
+        match file.document.path_at(silence.line):
+            case ("config", key, "pools", str(pool), *_) if key == ENVIRONMENT_KEY:
+                yield PoolSilence(pool, silence)
+            case _:
+                yield PoolSilence(None, silence)
 
 
 def place_of(name: str, *path: str | int) -> FieldPath:

@@ -1,4 +1,4 @@
-"""What AWS says of a cluster's nodes: health of node groups and add-ons, and free addresses.
+"""What AWS says of a cluster: health of node groups and add-ons, insights, addresses and quotas.
 
 Read by boto3, which `eks-gpushare-checks[aws]` brings, and by describing calls alone. What may not
 be described is unknown, as of the cluster itself.
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.live.connection import CannotLookError, in_short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
 ACTIONS: Final = (
     *("eks:DescribeCluster", "eks:ListNodegroups", "eks:DescribeNodegroup"),
     *("eks:ListAddons", "eks:DescribeAddon", "ec2:DescribeSubnets"),
+    *("eks:ListInsights", "eks:DescribeInsight", "servicequotas:GetServiceQuota"),
 )
 """Actions of IAM that it takes, all of which read."""
 _DENIED: Final = frozenset(("AccessDenied", "AccessDeniedException", "UnauthorizedOperation"))
@@ -42,6 +43,8 @@ class ManagedNodeGroup(NamedTuple):
     """`ACTIVE`, `DEGRADED`, `CREATE_FAILED`, ..."""
     issues: tuple[Unsound, ...]
     subnets: tuple[str, ...]
+    release: str = ""
+    """Of its image, such as `1.35.8-20260930`; empty of an image of one's own."""
 
 
 class InstalledAddon(NamedTuple):
@@ -52,6 +55,20 @@ class InstalledAddon(NamedTuple):
     issues: tuple[Unsound, ...]
 
 
+class UpgradeInsight(NamedTuple):
+    """What EKS has found that stands in the way of an upgrade."""
+
+    name: str
+    status: str
+    """`WARNING` or `ERROR`."""
+    reason: str
+    version: str
+    """Of Kubernetes, to which the upgrade would be."""
+    recommendation: str
+    resources: tuple[str, ...]
+    """What it is about, as Kubernetes or AWS names it."""
+
+
 @dataclass(slots=True)
 class AwsSide:
     """What AWS says."""
@@ -60,16 +77,20 @@ class AwsSide:
     addons: list[InstalledAddon] = field(default_factory=list)
     free_addresses: dict[str, int] = field(default_factory=dict)
     """By subnet of a node group."""
+    insights: list[UpgradeInsight] = field(default_factory=list)
+    quotas: dict[str, float] = field(default_factory=dict)
+    """What the account has of EC2's quotas, by code."""
     unread: dict[str, str] = field(default_factory=dict)
     """What could not be asked, with why."""
 
 
-def read_aws(cluster: str, region: str | None) -> AwsSide:
+def read_aws(cluster: str, region: str | None, quotas: Collection[str] = ()) -> AwsSide:
     """What AWS says of a cluster, with the credentials that boto3 finds.
 
     Args:
         cluster: Its name in EKS.
         region: Its region. Default: that of the environment or the profile.
+        quotas: Codes of EC2's quotas to ask for.
 
     Raises:
         CannotLookError: If there are no credentials, no region or no such cluster.
@@ -99,6 +120,13 @@ def read_aws(cluster: str, region: str | None) -> AwsSide:
 
     ask("eks:DescribeNodegroup", lambda: found.groups.extend(_groups(eks, cluster)))
     ask("eks:DescribeAddon", lambda: found.addons.extend(_addons(eks, cluster)))
+    ask("eks:DescribeInsight", lambda: found.insights.extend(_insights(eks, cluster)))
+    if quotas:
+        service = session.client("service-quotas")
+        ask(
+            "servicequotas:GetServiceQuota",
+            lambda: found.quotas.update((code, _quota(service, code)) for code in sorted(quotas)),
+        )
     subnets = sorted({subnet for group in found.groups for subnet in group.subnets})
     if subnets:
         ask("ec2:DescribeSubnets", lambda: found.free_addresses.update(_free(ec2, subnets)))
@@ -110,7 +138,8 @@ def _groups(eks: Any, cluster: str) -> Iterator[ManagedNodeGroup]:
         for name in page["nodegroups"]:
             given = eks.describe_nodegroup(clusterName=cluster, nodegroupName=name)["nodegroup"]
             issues = tuple(_issues(given))
-            yield ManagedNodeGroup(name, given["status"], issues, tuple(given.get("subnets") or ()))
+            subnets, release = tuple(given.get("subnets") or ()), given.get("releaseVersion") or ""
+            yield ManagedNodeGroup(name, given["status"], issues, subnets, release)
 
 
 def _addons(eks: Any, cluster: str) -> Iterator[InstalledAddon]:
@@ -118,6 +147,31 @@ def _addons(eks: Any, cluster: str) -> Iterator[InstalledAddon]:
         for name in page["addons"]:
             given = eks.describe_addon(clusterName=cluster, addonName=name)["addon"]
             yield InstalledAddon(name, given["status"], tuple(_issues(given)))
+
+
+def _insights(eks: Any, cluster: str) -> Iterator[UpgradeInsight]:
+    wanted = {"categories": ["UPGRADE_READINESS"], "statuses": ["WARNING", "ERROR"]}
+    pages = eks.get_paginator("list_insights").paginate(clusterName=cluster, filter=wanted)
+    for summary in (each for page in pages for each in page["insights"]):
+        given = eks.describe_insight(clusterName=cluster, id=summary["id"])["insight"]
+        said = given.get("insightStatus") or {}
+        yield UpgradeInsight(
+            given.get("name", summary["id"]),
+            said.get("status", "WARNING"),
+            said.get("reason", ""),
+            given.get("kubernetesVersion", ""),
+            given.get("recommendation", ""),
+            tuple(
+                named
+                for each in given.get("resources") or ()
+                if (named := each.get("kubernetesResourceUri") or each.get("arn"))
+            ),
+        )
+
+
+def _quota(service: Any, code: str) -> float:
+    given = service.get_service_quota(ServiceCode="ec2", QuotaCode=code)
+    return float(given["Quota"]["Value"])
 
 
 def _issues(given: Any) -> Iterator[Unsound]:

@@ -12,9 +12,8 @@ from eks_gpushare.inventory.scheduling import lasts
 from eks_gpushare.inventory.values import at
 from eks_gpushare.live import rules
 from eks_gpushare.live.checks.machines import taint_evidence
-from eks_gpushare.live.checks.waiting import pool_mark
 from eks_gpushare.live.cluster_inventory import daemon_sets
-from eks_gpushare.live.faults import ClusterFault, Link, NodeFault
+from eks_gpushare.live.faults import ClusterFault, Link, NodeFault, pool_mark
 from eks_gpushare.live.nodes import LEAVING, counted_names, writer_of
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.sharing.labels import CONFIG_LABEL, MIG_LABEL

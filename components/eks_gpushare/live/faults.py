@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.facts.vcpus import VCPU_QUOTA
 from eks_gpushare.inventory.edges.amounts import SEVERAL_SHARES, TOO_MANY
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.rules import (
@@ -23,6 +24,16 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.rule import Rule
     from eks_gpushare.live.nodes import LiveNode
     from eks_gpushare.live.pods import PodOwner
+
+
+def pool_mark(pool: str) -> str:
+    """What stands among a fault's nodes for those of a pool that are not there."""
+    return f"{_MARK}{pool}"
+
+
+def pool_of_mark(mark: str) -> str:
+    """The pool that such a mark stands for."""
+    return mark.removeprefix(_MARK)
 
 
 class Link(Enum):
@@ -62,7 +73,8 @@ _LEADS_TO: Final[Mapping[Link, frozenset[Link]]] = {
     Link.PODS: frozenset(),
 }
 """What breaks at once where a link is broken."""
-_WHY_NO_NODES: Final = frozenset((NODE_GROUP_UNSOUND.id, NEVER_INITIALISED.id))
+_MARK: Final = "pools."
+_WHY_NO_NODES: Final = frozenset((NODE_GROUP_UNSOUND.id, NEVER_INITIALISED.id, VCPU_QUOTA.id))
 _ORDER: Final = {link: number for number, link in enumerate(Link)}
 
 
@@ -86,6 +98,14 @@ class ClusterFault:
     """How it is told where it follows from another. Default: its first sentence."""
     gist: str = ""
     """Its words without the object's name: of those that say the same of several, one is told."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As `verify --json` prints it."""
+        return {
+            **self.finding.as_json(),
+            "nodes": sorted(self.nodes),
+            "evidence": list(self.evidence),
+        }
 
     def leads_to(self, other: ClusterFault) -> bool:
         """Whether another fault, which is not before it in the chain, is what comes of this one."""
@@ -146,6 +166,10 @@ class Cause:
 
     fault: ClusterFault
     follows: list[ClusterFault]
+
+    def as_json(self) -> dict[str, Any]:
+        """As `verify --json` prints it."""
+        return {**self.fault.as_json(), "follows": [fault.as_json() for fault in self.follows]}
 
 
 def causes_of(faults: Iterable[ClusterFault]) -> list[Cause]:

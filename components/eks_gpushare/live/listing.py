@@ -62,7 +62,13 @@ def read_cluster(server: Server, *, most_seconds: float = 120.0) -> ClusterObjec
     for kind in NEEDED:
         if kind not in found:
             raise CannotLookError(f"{server.whence}: {unread[kind]}")
-    return ClusterObjects(server.whence, datetime.now(tz=UTC), found, unread)
+    return ClusterObjects(server.whence, datetime.now(tz=UTC), found, unread, _version(server))
+
+
+def _version(server: Server) -> str:
+    """What the API server says of itself; empty where it does not."""
+    answer = _asked(server, "/version", {})
+    return str(at(answer.body, "gitVersion") or "") if answer.status == _OK else ""
 
 
 def _served(server: Server) -> Mapping[tuple[str, str], str]:

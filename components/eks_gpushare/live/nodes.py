@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 
 TYPE_LABEL: Final = "node.kubernetes.io/instance-type"
 NODEPOOL_LABEL: Final = "karpenter.sh/nodepool"
+GROUP_LABEL: Final = "eks.amazonaws.com/nodegroup"
+CAPACITY_LABELS: Final = ("karpenter.sh/capacity-type", "eks.amazonaws.com/capacityType")
 _REGION_LABEL: Final = "topology.kubernetes.io/region"
 _POOL_LABELS: Final = (
     POOL_LABEL,
-    *(NODEPOOL_LABEL, "eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name"),
+    *(NODEPOOL_LABEL, GROUP_LABEL, "alpha.eksctl.io/nodegroup-name"),
 )
 """By which nodes belong together, the surest first."""
 LEAVING: Final = (
@@ -168,7 +170,7 @@ def _live(
 def _pool(labels: Mapping[str, str], pools: Mapping[str, PoolPlan]) -> str | None:
     """The pool of a node, or what it belongs to by another label."""
     own, config = labels.get(POOL_LABEL), labels.get(CONFIG_LABEL)
-    group = labels.get("eks.amazonaws.com/nodegroup", "")
+    group = labels.get(GROUP_LABEL, "")
     named = (pool for pool in pools if f"-{pool}-" in f"-{group}-")
     of_group = max(named, key=len, default=None)  # a node group is called by stack and pool
     if of_group is not None and of_group == config:

@@ -25,6 +25,8 @@ class ClusterObjects:
     by_kind: Mapping[str, tuple[Object, ...]]
     unread: Mapping[str, str] = field(default_factory=dict)
     """Kinds that could not be read, each with why. What they would show is unknown."""
+    version: str = ""
+    """Of the API server, such as `v1.35.4-eks-1a2b3c`; empty where it is not known."""
 
     def of(self, kind: str) -> tuple[Object, ...]:
         """All objects of a kind."""

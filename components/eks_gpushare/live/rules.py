@@ -72,6 +72,14 @@ OTHER_TYPE = Rule(
     "It has other GPUs and another price than the stack says.",
     "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html",
 )
+VERSION_DIFFERS = Rule(
+    "GPU1308",
+    "error",
+    "A node's kubelet goes with the API server, and its image is that of its pool.",
+    "No kubelet newer than the API server or more than three minor versions older is supported, "
+    "and EKS upgrades no control plane away from its nodes; one that is behind lacks fixes.",
+    "https://kubernetes.io/releases/version-skew-policy/#kubelet",
+)
 NOT_REACHED = rule_of("GPU1310")
 NOT_RUNNING = rule_of("GPU1311")
 MIG_FAILED = rule_of("GPU1313")
@@ -175,6 +183,14 @@ ADDON_UNSOUND = Rule(
     "EKS finds every add-on sound.",
     "It is not installed as it was asked for.",
     "https://docs.aws.amazon.com/eks/latest/APIReference/API_AddonIssue.html",
+)
+UPGRADE_HELD_UP = Rule(
+    "GPU1363",
+    "warning",
+    "Nothing that EKS has found stands in the way of an upgrade.",
+    "EKS refuses the upgrade, or something stops working after it; and a version that is not left "
+    "in time costs six times as much.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/cluster-insights.html",
 )
 FEW_ADDRESSES = Rule(
     "GPU1362",

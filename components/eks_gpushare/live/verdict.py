@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.findings.finding import is_at_least
 from eks_gpushare.inventory.advertised import is_gpu_resource, offers
 from eks_gpushare.inventory.edges.daemonsets import given_by_claims
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import NodeSet
-from eks_gpushare.live import rules
 from eks_gpushare.live.checks.aws_health import aws_faults
 from eks_gpushare.live.checks.controllers import node_claim_faults, scaled_object_faults
+from eks_gpushare.live.checks.idle import idle_faults
 from eks_gpushare.live.checks.machines import machine_faults
 from eks_gpushare.live.checks.programs import program_faults, programs_of
 from eks_gpushare.live.checks.shares import share_faults
 from eks_gpushare.live.checks.uncreated import not_created_faults
+from eks_gpushare.live.checks.vcpu_quotas import quota_demands
+from eks_gpushare.live.checks.versions import version_faults
 from eks_gpushare.live.checks.waiting import (
     LaunchablePool,
     Room,
@@ -30,8 +32,9 @@ from eks_gpushare.live.cluster_inventory import inventory_faults, read, with_uns
 from eks_gpushare.live.connection import CannotLookError
 from eks_gpushare.live.drawn_nodes import drawn_pools
 from eks_gpushare.live.drift import chart_drift, configuration_drift, missing_nodes, node_drift
-from eks_gpushare.live.faults import Cause, ClusterFault, Link, causes_of, folded
+from eks_gpushare.live.faults import Cause, ClusterFault, causes_of, folded
 from eks_gpushare.live.nodes import gpu_nodes_of
+from eks_gpushare.live.silencing import without_silenced
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -45,10 +48,9 @@ if TYPE_CHECKING:
     from eks_gpushare.live.cluster_inventory import ReadCluster
     from eks_gpushare.live.nodes import LiveNode
     from eks_gpushare.live.objects import ClusterObjects
+    from eks_gpushare.live.silencing import SilencedCause
     from eks_gpushare.reports.share_map import MapPool
     from eks_gpushare.sharing.plan import PoolPlan
-
-_IDLE_SECONDS: Final = 15 * 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,8 @@ class ClusterVerdict:
     """Nodes that are too young to be judged, or whose device plugin has just been started."""
     drawn: tuple[MapPool, ...] = ()
     """Its pools with their nodes and whose pods are on them, if that was asked for."""
+    silenced: tuple[SilencedCause, ...] = ()
+    """What comments of the stack's file let be, with all that follows from it."""
     said: str = ""
     """The answer to a question about one pod, where nothing is wrong with it."""
 
@@ -113,25 +117,11 @@ class ClusterVerdict:
             "stack": self.stack or None,
             "ok": self.ok(),
             "pools": [row.as_json() for row in self.pools],
-            "findings": [_cause_json(cause) for cause in self.causes],
+            "findings": [cause.as_json() for cause in self.causes],
+            "silenced": [silenced.as_json() for silenced in self.silenced],
             "unknown": [{"kind": kind, "why": why} for kind, why in self.unknown.items()],
             "joining": list(self.joining),
         }
-
-
-def _cause_json(cause: Cause) -> dict[str, Any]:
-    return {
-        **_fault_json(cause.fault),
-        "follows": [_fault_json(fault) for fault in cause.follows],
-    }
-
-
-def _fault_json(fault: ClusterFault) -> dict[str, Any]:
-    return {
-        **fault.finding.as_json(),
-        "nodes": sorted(fault.nodes),
-        "evidence": list(fault.evidence),
-    }
 
 
 def verdict_of(
@@ -177,11 +167,12 @@ def verdict_of(
     settling = programs.settling(objects) | {node.name for node in nodes if node.is_joining}
     declared = _declared(chosen, plans)
     rows = tuple(_rows(objects, chosen, stack, pool))
-    of_aws = aws_faults(aws, chosen, plans) if aws is not None else ()
+    of_aws = aws_faults(aws, chosen, plans, quota_demands(stack)) if aws is not None else ()
     of_cluster = _faults(objects, chosen, cluster, stack, declared, programs, settling, namespace)
     faults = [*of_aws, *of_cluster]
-    causes = causes_of(_once(faults))
-    causes.sort(key=_rank)
+    causes, silenced = without_silenced(
+        sorted(causes_of(_once(faults)), key=_rank), stack, nodes, objects.at.date()
+    )
     return ClusterVerdict(
         objects.whence,
         objects.at,
@@ -193,6 +184,7 @@ def verdict_of(
         tuple(drawn_pools(dict.fromkeys(row.pool for row in rows), chosen, declared))
         if drawn
         else (),
+        silenced,
     )
 
 
@@ -259,6 +251,7 @@ def _faults(
     }
     yield from node_claim_faults(objects)  # before the nodes that are missing for it
     yield from folded(machine_faults(nodes))
+    yield from version_faults(objects, stack, nodes)
     if stack is not None:
         yield from missing_nodes(nodes, plans)
         yield from folded(node_drift(nodes, plans))
@@ -285,7 +278,7 @@ def _faults(
     yield from not_created_faults(objects, namespace)
     yield from held_faults(objects, namespace)
     yield from scaled_object_faults(objects)
-    yield from _idle(nodes)
+    yield from idle_faults(nodes)
 
 
 def _launches(
@@ -330,31 +323,6 @@ def _kinds(cluster: ReadCluster) -> dict[str, NodeKind]:
         for kind in gpu_nodes(cluster.inventory, "")
         for name in cluster.nodes.get(str(kind.nodes.name), ())
     }
-
-
-def _idle(nodes: Sequence[LiveNode]) -> Iterator[ClusterFault]:
-    """Nodes on which nobody uses a GPU, by pool, with what they cost."""
-    pools: dict[str, list[LiveNode]] = {}
-    for node in nodes:
-        is_old = node.age is None or node.age > _IDLE_SECONDS
-        if node.is_ready and is_old and not node.used and not node.is_leaving:
-            pools.setdefault(node.pool, []).append(node)
-    for name, idle in pools.items():
-        count = len(idle)
-        finding = rules.IDLE.finding(
-            ("pools", name),
-            f"{name}: {count} node{'' if count == 1 else 's'} of {idle[0].type_name} "
-            f"ha{'s' if count == 1 else 've'} no pod that uses a GPU{_price(idle)}.",
-            "Let an autoscaler take them away, or declare fewer.",
-        )
-        yield ClusterFault(finding, Link.PODS, is_cause_only=True)
-
-
-def _price(nodes: Sequence[LiveNode]) -> str:
-    """What nodes cost by the hour, by AWS's list; empty where it is not known."""
-    prices = [node.usd_per_hour for node in nodes]
-    known = [price for price in prices if price is not None]
-    return f", at {sum(known):.2f} USD an hour by list" if len(known) == len(prices) else ""
 
 
 def _rows(

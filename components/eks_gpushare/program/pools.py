@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ENVIRONMENT_TYPE = "eks-gpushare:index:GpuSharingEnvironment"
 POOL_TYPE = "eks-gpushare:index:GpuPool"
 KARPENTER_POOL_TYPE = "eks-gpushare:index:KarpenterPool"
+TENANTS_TYPE = "eks-gpushare:index:Tenants"
 POOL_TYPES = (POOL_TYPE, KARPENTER_POOL_TYPE)
 
 _PLANNED = frozenset(
@@ -71,6 +72,14 @@ def pools_of(recording: Recording, region: str | None) -> dict[str, Any]:
         if planned is not None:
             name = pool.name if planned.name in found else planned.name
             found[name] = planned.as_json()
+    return found
+
+
+def tenants_of(recording: Recording) -> dict[str, Any]:
+    """Every tenant of a program as `preview --json` shows it, by name."""
+    found: dict[str, Any] = {}
+    for component in recording.of_type(TENANTS_TYPE):
+        found |= to_json(component.outputs.get("tenants", {}))
     return found
 
 

@@ -12,7 +12,7 @@ from eks_gpushare.documents.reading import reason
 from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.program.costs.change import CostChange
 from eks_gpushare.program.costs.stack import StackCost, cost_of
-from eks_gpushare.program.pools import pools_of
+from eks_gpushare.program.pools import pools_of, tenants_of
 from eks_gpushare.program.running.lean_packages import lean_packages
 from eks_gpushare.program.values import to_json
 from eks_gpushare.stack_file.check import StackReport, check_file, check_stack_file
@@ -77,6 +77,11 @@ class Preview:
         refused = any(edit.effect == "refused" for edit in self.edits or ())
         return ran and not refused and not has_errors(self.findings)
 
+    @property
+    def tenants(self) -> dict[str, Any]:
+        """The tenants that the program makes, by name."""
+        return tenants_of(self.recording) if self.recording is not None else {}
+
     def as_json(self) -> dict[str, Any]:
         """The preview as `preview --json` prints it."""
         recording = self.recording
@@ -90,6 +95,7 @@ class Preview:
             "findings": [finding.as_json() for finding in self.findings],
             "assumptions": list(recording.assumptions) if recording else [],
             "error": error.as_json() if error else None,
+            **({"tenants": self.tenants} if self.tenants else {}),
             **self._edits_as_json(),
         }
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from rich.console import Console
 from rich.text import Text
 
+from eks_gpushare.cli.tenant_lines import tenant_lines
 from eks_gpushare.findings.text import counted, print_findings
 from eks_gpushare.program_verbs.changes import change_lines
 from eks_gpushare.program_verbs.columns import wrapped
@@ -82,6 +83,8 @@ def _print_pools(previewed: Preview, width: int, *, quiet: bool) -> None:
         _titled(["Pods, to paste", *pods_text(pools).rstrip().split("\n")])
         if commands := list(node_commands(pools)):
             _titled(["Nodes that somebody else makes", *commands])
+    if previewed.tenants:
+        _titled(tenant_lines(previewed.tenants, width))
     if previewed.cost is not None:
         _titled(cost_lines(previewed.cost.as_json(), width))
 

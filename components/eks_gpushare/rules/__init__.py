@@ -140,6 +140,10 @@ def _verifier(environment: Environment) -> bool:
     return environment.verifier is not None
 
 
+def _tenants(environment: Environment) -> bool:
+    return bool(environment.tenants)
+
+
 def _any(_: Environment) -> bool:
     return True
 
@@ -200,6 +204,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "workload_pods": _pods,
     "keda": _workloads,
     "wake": _workloads,
+    "tenants": _tenants,
     "verifier": _verifier,
     "schedules": _pods,
     "freshness": _any,

@@ -119,10 +119,17 @@ def charts(ctx: Context) -> Iterator[Finding]:
     ):
         chart = given.get(name)
         if chart is not None:
-            yield from _of(("charts", key), chart, default)
+            yield from of_source(("charts", key), chart, default)
 
 
-def _of(at: FieldPath, chart: Chart, default: versions.HelmChart) -> Iterator[Finding]:
+def of_source(at: FieldPath, chart: Chart, default: versions.HelmChart) -> Iterator[Finding]:
+    """Findings about where one chart comes from.
+
+    Args:
+        at: Where it stands.
+        chart: What is changed about it.
+        default: The chart that this release of the package is for.
+    """
     if chart.version is not None and parse_version(chart.version) is None:
         yield FLOATING_CHART.finding(
             (*at, "version"),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog.chart_keys import ChartKeys, Place
     from eks_gpushare.config.environment import Chart, Environment
-    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
 _HELM = "https://helm.sh/docs/chart_template_guide/values_files/"
@@ -47,14 +47,14 @@ _MOST_OTHERS = 3
 @check(Scope.CHARTS, UNKNOWN_VALUE, IDLE_VALUE, UNCHECKED_VALUES)
 def values_read(ctx: Context) -> Iterator[Finding]:
     """For the chart that is installed."""
-    yield from _of_chart(*installed(ctx))
+    yield from _of_stack(*installed(ctx))
 
 
 @check(Scope.CHARTS, UNKNOWN_VALUE, IDLE_VALUE, UNCHECKED_VALUES)
 def other_values_read(ctx: Context) -> Iterator[Finding]:
     """For the charts beside it."""
     for chart in other_charts(ctx.environment):
-        yield from _of_chart(*chart)
+        yield from _of_stack(*chart)
 
 
 def other_charts(environment: Environment) -> Iterator[tuple[str, Chart, versions.HelmChart]]:
@@ -87,17 +87,21 @@ def known_keys(chart: Chart, default: versions.HelmChart) -> ChartKeys | None:
     return keys if known and chart.path is None else None
 
 
-def _of_chart(key: str, chart: Chart, default: versions.HelmChart) -> Iterator[Finding]:
-    """Findings on the values that a stack gives to one chart.
+def _of_stack(key: str, chart: Chart, default: versions.HelmChart) -> Iterator[Finding]:
+    return of_values(("charts", key), chart, default)
+
+
+def of_values(above: FieldPath, chart: Chart, default: versions.HelmChart) -> Iterator[Finding]:
+    """Findings on the values that are given to one chart.
 
     Args:
-        key: Key of the chart below `charts`.
-        chart: What the stack changes about it.
+        above: Where the chart stands.
+        chart: What is changed about it.
         default: The chart that this release of the package is for.
     """
     if not chart.values:
         return
-    at = ("charts", key, "values")
+    at = (*above, "values")
     keys = known_keys(chart, default)
     if keys is None:
         version = (chart.version or default.version).removeprefix("v")

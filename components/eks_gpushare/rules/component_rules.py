@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         SharedWorkloadSpec,
         ShareVerifierSpec,
         SystemNodesSpec,
+        TenantsSpec,
     )
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.registry import Check
@@ -253,6 +254,29 @@ def check_keda(spec: KedaSpec, *, has_cluster: bool) -> Iterator[Finding]:
         )
 
 
+def check_tenants(spec: TenantsSpec, *, has_cluster: bool) -> Iterator[Finding]:
+    """Findings about tenants and the pools that they share.
+
+    Args:
+        spec: The tenants.
+        has_cluster: Whether they are told the name of an EKS cluster.
+    """
+    known = known_fields(spec)
+    parts = {**_some(known, "tenants", "pools"), "cluster": _cluster_of(spec)}
+    ctx, found = _context(_environment(spec, **parts), known.get("region"))
+    yield from (*found, *_run(ctx, Scope.TAGS))
+    yield from _run(ctx, Scope.TENANTS)
+    yield from _within(("cluster",), _run(ctx, Scope.CLUSTER))
+    # What is merely worth knowing about a pool is said where its nodes are made.
+    yield from (finding for finding in _run_pools(ctx) if finding.severity == "error")
+    if not has_cluster and any(given.admins for given in known.get("tenants", {}).values()):
+        yield shape_rules.MISSING_KEY.finding(
+            ("cluster_name",),
+            "Admins get access entries, which are of one cluster.",
+            "Give the name of the EKS cluster.",
+        )
+
+
 def check_share_verifier(spec: ShareVerifierSpec) -> Iterator[Finding]:
     """Findings about what looks at the cluster."""
     ctx, found = _context(_environment(spec, verifier=spec))
@@ -296,7 +320,7 @@ def _some(known: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _cluster_of(
-    spec: GpuPoolSpec | KarpenterPoolSpec | SystemNodesSpec | ClusterAutoscalerSpec,
+    spec: GpuPoolSpec | KarpenterPoolSpec | SystemNodesSpec | ClusterAutoscalerSpec | TenantsSpec,
 ) -> NewCluster:
     """The cluster of nodes: of it they know the version, if that."""
     version = known_fields(spec).get("version")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog.kubernetes import minor_version
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.network import ExistingNetwork, NewNetwork
 from eks_gpushare.findings.rule import Rule
@@ -162,7 +163,7 @@ def _images(before: Environment, after: Environment) -> Iterator[Finding]:
     old, new = before.cluster, after.cluster
     if not (isinstance(old, NewCluster) and isinstance(new, NewCluster)):
         return
-    if old.name != new.name or _numbers(old.version) >= _numbers(new.version):
+    if old.name != new.name or minor_version(old.version) >= minor_version(new.version):
         return
     for name, pool in after.pools.items():
         earlier = before.pools.get(name)
@@ -223,7 +224,7 @@ def _key(arn: str | None) -> str:
 
 
 def _version(old: NewCluster, new: NewCluster) -> Iterator[Finding]:
-    was, now = (_numbers(cluster.version) for cluster in (old, new))
+    was, now = (minor_version(cluster.version) for cluster in (old, new))
     at = ("cluster", "version")
     if now < was:
         message = f"The cluster is at {old.version}, and {new.version} is earlier."
@@ -238,11 +239,6 @@ def _version(old: NewCluster, new: NewCluster) -> Iterator[Finding]:
         message = f"From {old.version} to {new.version} the cluster would skip {between}."
         fix = f'Set "{was[0]}.{was[1] + 1}" first, with every amiVersion, and run pulumi up.'
         yield ONE_MINOR_UP.finding(at, message, fix)
-
-
-def _numbers(version: str) -> tuple[int, int]:
-    major, _, minor = version.partition(".")  # both are numbers: EKS has the version
-    return int(major), int(minor)
 
 
 def _network(old: Network, new: Network) -> Iterator[Finding]:

@@ -39,6 +39,8 @@ class Scope(Enum):
     """Workloads: `SharedWorkload`."""
     KEDA = auto()
     """KEDA: `Keda`."""
+    TENANTS = auto()
+    """Tenants and their contracts: `Tenants`."""
     VERIFIER = auto()
     """What looks at the cluster: `ShareVerifier`."""
     TAGS = auto()

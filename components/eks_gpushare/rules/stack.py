@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.config.network import ExistingNetwork
-from eks_gpushare.facts.index import rule_of
-from eks_gpushare.facts.vcpus import Group, demands
+from eks_gpushare.facts.vcpus import VCPU_QUOTA, Group, demands
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.nodes import sizes
@@ -40,7 +39,6 @@ ANY_SUBNET = Rule(
     "gateway, and another one that somebody adds replaces the pool.",
     "https://docs.aws.amazon.com/eks/latest/best-practices/subnets.html",
 )
-VCPU_DEMAND = rule_of("GPU801")
 NO_PRICE = Rule(
     "GPU802",
     "info",
@@ -79,11 +77,11 @@ def any_subnet(ctx: Context) -> Iterator[Finding]:
             )
 
 
-@check(Scope.ENVIRONMENT, VCPU_DEMAND)
+@check(Scope.ENVIRONMENT, VCPU_QUOTA)
 def vcpu_demand(ctx: Context) -> Iterator[Finding]:
     for code, demand in demands(_groups(ctx)).items():
         listed = ", ".join(f"{name} {vcpus}" for name, vcpus in demand.parts)
-        yield VCPU_DEMAND.finding(
+        yield VCPU_QUOTA.finding(
             ("pools",),
             f'At their largest the pools take {demand.vcpus} vCPUs of the quota "{demand.name}" '
             f"({code}): {listed}.",

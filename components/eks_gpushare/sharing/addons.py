@@ -60,6 +60,8 @@ def plan_addons(
     version: str,
     gpu_taints: Sequence[Taint],
     startup_taints: Sequence[Taint] = (),
+    *,
+    network_policies: bool = False,
 ) -> dict[str, AddonPlan]:
     """The add-ons of a cluster by the name EKS has for them, those of `eks.Cluster` too.
 
@@ -68,6 +70,8 @@ def plan_addons(
         version: Kubernetes version of the cluster.
         gpu_taints: Taints that GPU nodes keep, which the node monitoring agent has to tolerate.
         startup_taints: Taints that they lose once their GPUs are ready, which it must not.
+        network_policies: Whether vpc-cni enforces NetworkPolicies, which else do nothing
+            (https://docs.aws.amazon.com/eks/latest/userguide/cni-network-policy-configure.html).
     """
     roles = dict(_ROLES)
     if addons.ebs_csi:
@@ -78,6 +82,8 @@ def plan_addons(
     own_values = {MONITORING: node_monitoring_values(gpu_taints, startup_taints)}
     if addons.prefix_delegation:
         own_values[VPC_CNI] = {"env": dict(PREFIX_ENVIRONMENT)}
+    if network_policies:
+        own_values[VPC_CNI] = {**own_values.get(VPC_CNI, {}), "enableNetworkPolicy": "true"}
     plans = {}
     for name, role in roles.items():
         said = addons.by_name.get(name)

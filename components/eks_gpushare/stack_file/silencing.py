@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.facts.index import names_of
-from eks_gpushare.facts.names import in_full, is_meant, only_a_policy_says
+from eks_gpushare.facts.names import in_full, is_meant, only_a_cluster_says, only_a_policy_says
 from eks_gpushare.findings.silenced import FAULTY_SILENCE, Comments, about_comments, comments
 
 if TYPE_CHECKING:
@@ -74,14 +74,19 @@ def silenced(report: StackReport, today: date) -> SilencedReport:
             kept.append(finding)
         else:
             away.append(LetBe(finding, line, holding))
-    policies = {one for one in given.silences if any(map(only_a_policy_says, one.names))}
-    said = [_at(*comment) for comment in about_comments(given, met, today, policies)]
+    others = {one for one in given.silences if any(map(_is_of_others, one.names))}
+    said = [_at(*comment) for comment in about_comments(given, met, today, others)]
     said += [_at(_of_error(codes), one.place) for one, codes in refused.items()]
     # Their places are those of the file, not of its environment.
     stack_file = file._replace(findings=(*file.findings, *said))
     found = report._replace(findings=(*kept, *said), stack_file=stack_file)
     in_order = sorted(found.findings, key=lambda finding: found.line_of(finding) or 0)
     return SilencedReport(found._replace(findings=tuple(in_order)), tuple(away))
+
+
+def _is_of_others(name: str) -> bool:
+    """Whether a policy or `verify` finds what a name says, and `check` never does."""
+    return only_a_policy_says(name) or only_a_cluster_says(name)
 
 
 def _of_error(codes: list[str]) -> Finding:

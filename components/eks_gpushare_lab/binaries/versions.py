@@ -239,6 +239,41 @@ def keda_crds() -> Tool:
 
 
 @cache
+def kueue() -> Tool:
+    """Kueue's controller, its webhooks among it."""
+    module = "sigs.k8s.io/kueue"
+    version = required_version(MODULES / "kueue", module)
+    return Tool(
+        "kueue",
+        version,
+        MODULES / "kueue",
+        module,
+        (GoCommand("kueue", f"{module}/cmd/kueue"),),
+        stamps=(f"{module}/pkg/version.GitVersion={version}",),
+        seconds=263,
+        packages=1400,
+    )
+
+
+@cache
+def kueue_manifests() -> Tool:
+    """Kueue's kinds, webhooks and the default values of its chart, from its module."""
+    tool = kueue()
+    kinds = (
+        *("admissionchecks", "clusterqueues", "cohorts", "localqueues", "multikueueclusters"),
+        *("multikueueconfigs", "provisioningrequestconfigs", "resourceflavors", "topologies"),
+        *("workloadpriorityclasses", "workloads"),
+    )
+    parts = "config/components"
+    files = (
+        *(f"{parts}/crd/bases/kueue.x-k8s.io_{kind}.yaml" for kind in kinds),
+        f"{parts}/webhook/manifests.yaml",
+        "charts/kueue/values.yaml",
+    )
+    return Tool("kueue-manifests", tool.version, tool.folder, tool.module, files=files, seconds=1)
+
+
+@cache
 def prometheus() -> Tool:
     """Prometheus without its pages, and with targets from files and addresses only."""
     return _of_prometheus("prometheus", seconds=100, packages=1024)
@@ -277,7 +312,8 @@ def tools() -> tuple[Tool, ...]:
 def on_demand() -> tuple[Tool, ...]:
     """What only some stacks need: nothing of it is built before one of them is run."""
     scaling = (karpenter(), karpenter_crds(), cluster_autoscaler())
-    return *scaling, keda(), keda_crds(), prometheus(), promtool()
+    queues = (kueue(), kueue_manifests())
+    return *scaling, keda(), keda_crds(), prometheus(), promtool(), *queues
 
 
 def every_tool() -> tuple[Tool, ...]:

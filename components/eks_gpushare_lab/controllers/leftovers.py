@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.cloud.node_groups import SCALING_GROUP
+from eks_gpushare_lab.controllers import kueue
 
 if TYPE_CHECKING:
     from eks_gpushare_lab.client import Client, Object
@@ -25,6 +26,7 @@ _STATUS = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
 
 def remove(client: Client) -> None:
     """Remove what controllers have left, before anything is installed."""
+    kueue.let_go(client)
     _remove_groups_nodes(client)
     try:
         client.list(_CLAIMS)

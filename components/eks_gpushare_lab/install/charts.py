@@ -33,7 +33,7 @@ _MAKERS = {
     _EFA: efa_plugin_chart.render,
     EXPORTER: exporter_chart.render,
 }
-_PROGRAMS = ("karpenter", "karpenter-crd", "cluster-autoscaler", "keda")
+_PROGRAMS = ("karpenter", "karpenter-crd", "cluster-autoscaler", "keda", "kueue")
 """Charts of which nothing is rendered: their programs run beside the control plane, and of their
 modules are the definitions."""
 _KEYS = {

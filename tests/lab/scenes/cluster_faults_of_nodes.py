@@ -32,6 +32,7 @@ from cluster_machines import (
     left_alone,
     of_config,
     of_plugin,
+    status,
     tainted,
 )
 
@@ -163,6 +164,27 @@ def of_nodes() -> list[ClusterFault]:
             MIXED,
             "GPU1302",
             condition(MIXED, "AcceleratedHardwareReady", "False", "NvidiaXID79Error", "bus"),
+            is_of_status=True,
+        ),
+        *(
+            fault(
+                f"a kubelet of {version}",
+                machine,
+                "GPU1308",
+                status(machine, nodeInfo={"kubeletVersion": f"v{version}-eks-1a2b3c4"}),
+                is_of_status=True,
+                always=machine is SLICED and version == "1.31.14",
+            )
+            for machine, version in (
+                *((SLICED, version) for version in ("1.31.14", "1.36.0", "1.34.9", "1.35.4")),
+                *((MPS, "1.31.14"), (MIXED, "1.36.0"), (OPERATED, "1.35.4")),
+            )
+        ),
+        fault(
+            "an older Bottlerocket",
+            BOTTLEROCKET,
+            "GPU1308",
+            status(BOTTLEROCKET, nodeInfo={"osImage": "Bottlerocket OS 1.64.0 (aws-k8s-1.35)"}),
             is_of_status=True,
         ),
         fault(

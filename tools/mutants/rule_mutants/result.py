@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 
 NOT_TRIED: tuple[str, ...] = (
     "components/eks_gpushare/lint/alternatives.py",
-    "components/eks_gpushare/lint/hcl/evaluating.py",
     "components/eks_gpushare/lint/hcl/modules.py",
     "components/eks_gpushare/lint/hcl/registry_modules.py",
-    "components/eks_gpushare/lint/hcl/templates.py",
     "components/eks_gpushare/lint/reading.py",
     "components/eks_gpushare/lint/rendered_charts.py",
     "components/eks_gpushare/lint/terraform_roots.py",

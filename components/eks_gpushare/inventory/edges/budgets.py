@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.shares import SYSTEM_PODS, are_more_than_pods, most_pods
 from eks_gpushare.inventory.advertised import Offer, offers
+from eks_gpushare.inventory.items import NodeLaunch
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 
@@ -36,14 +37,20 @@ def _pods(offer: Offer) -> Iterator[Problem]:
     if instance_type is None or offer.resources is None:
         return
     shares = sum(count or 0 for name, count in offer.resources.items() if offer.is_shared(name))
-    most = most_pods(instance_type, by_karpenter=nodes.provisioner == "karpenter")
+    taken = nodes.launch.efa_only if isinstance(nodes.launch, NodeLaunch) else 0
+    most = most_pods(
+        instance_type,
+        by_karpenter=nodes.provisioner == "karpenter",
+        taken_interfaces=taken if isinstance(taken, int) else 0,
+    )
     if are_more_than_pods(shares, most):
+        how = "beside its interfaces for EFA" if taken else "by default"
         yield Problem(
             UNREACHABLE,
             nodes.source,
             (),
             f"A node of {nodes.source.name} advertises {shares} shares, and a "
-            f"{instance_type.name} runs {most} pods by default, about {SYSTEM_PODS} of them the "
+            f"{instance_type.name} runs {most} pods {how}, about {SYSTEM_PODS} of them the "
             "system's.",
             f"Lower `replicas` so that there are {(most or 0) - SYSTEM_PODS} at most, or let the "
             "nodes run more pods by prefix delegation.",

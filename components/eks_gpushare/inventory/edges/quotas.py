@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import rule_of
-from eks_gpushare.facts.vcpus import Group
+from eks_gpushare.facts.vcpus import VCPU_QUOTA, Group
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
 from eks_gpushare.inventory.items import NodeSet, Quota
 from eks_gpushare.inventory.nodes import CATALOG
@@ -121,19 +121,18 @@ def _together(
 
 def vcpus(inventory: Inventory) -> Iterator[Group[NodeSet] | NotSeen]:
     """What EC2's quotas count of each declaration of nodes at its largest."""
-    rule = rule_of("GPU801")
     for nodes in inventory.of(NodeSet):
         if nodes.provisioner in ("byHand", "autoMode"):
             continue
         title, types, ways = nodes.source.name, nodes.instance_types, nodes.bought_as
         if types is UNKNOWN or ways is UNKNOWN or UNKNOWN in (nodes.most, nodes.limits):
             what = "types" if types is UNKNOWN else "number"
-            yield NotSeen(rule, nodes.source, f"the {what} of {title}")
+            yield NotSeen(VCPU_QUOTA, nodes.source, f"the {what} of {title}")
             continue
         known = {name: CATALOG.find(str(name)) for name in types}
         for name, found in known.items():
             if found is None:
-                yield NotSeen(rule, nodes.source, f"the vCPUs of {name} of {title}")
+                yield NotSeen(VCPU_QUOTA, nodes.source, f"the vCPUs of {name} of {title}")
         most = {
             found.name: count
             for found in known.values()

@@ -1,7 +1,8 @@
 """Tenants that are to be kept apart, and the GPUs that they would share.
 
 A namespace belongs to a tenant by its label `eks-gpushare.io/tenant`, and is to share no GPU with
-another by the label `eks-gpushare.io/isolation=isolated`.
+another by the label `eks-gpushare.io/isolation=isolated`; with `memory` it may where the way of
+sharing gives each its own.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.facts.index import rule_of
+from eks_gpushare.facts.isolation import keeps_apart
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.bottlerocket import runs_bottlerocket
 from eks_gpushare.inventory.items import Namespace, Workload
@@ -20,20 +22,15 @@ from eks_gpushare.inventory.requests import Request, gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.sharing.tenants import ISOLATED, ISOLATION_LABEL, TENANT_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from eks_gpushare.facts.isolation import Isolation
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import NodeSet
     from eks_gpushare.inventory.problem import Judgement
-
-TENANT_LABEL = "eks-gpushare.io/tenant"
-"""Names the tenant that a namespace belongs to."""
-ISOLATION_LABEL = "eks-gpushare.io/isolation"
-"""Says how far a tenant is to be kept apart."""
-ISOLATED = "isolated"
-"""Its value for tenants that share no GPU with others."""
 
 SHARED_BY_TENANTS = rule_of("GPU1160")
 LEAK = rule_of("GPU1161")
@@ -52,7 +49,7 @@ class _Stay(NamedTuple):
     """A tenant's workload on nodes."""
 
     tenant: str
-    isolated: bool
+    isolation: Isolation
     workload: Workload
     offer: Offer
 
@@ -84,15 +81,20 @@ def _space(workload: Workload) -> str:
     return "" if workload.namespace is UNKNOWN else workload.namespace
 
 
-def _tenant(space: Namespace | None) -> tuple[str, bool] | None:
-    """The tenant of a namespace, and whether it is to be kept apart."""
+def _tenant(space: Namespace | None) -> tuple[str, Isolation] | None:
+    """The tenant of a namespace, and how far it is to be kept apart."""
     if space is None or space.labels is UNKNOWN:
         return None
     named = text(space.labels.get(TENANT_LABEL))
     isolation = text(space.labels.get(ISOLATION_LABEL))
     if named is UNKNOWN or not (named or isolation == ISOLATED):
         return None
-    return str(named or space.name), isolation == ISOLATED
+    kept: Isolation = "none"
+    if isolation == ISOLATED:
+        kept = "fault"
+    elif isolation == "memory":
+        kept = "memory"
+    return str(named or space.name), kept
 
 
 def _shares(offer: Offer, requests: Sequence[Request]) -> bool:
@@ -109,18 +111,20 @@ def _judged(stays: Sequence[_Stay]) -> Iterator[Problem]:
         nodes = stay.offer.kind.nodes
         once = (id(stay.workload), id(nodes))
         others = (found for tenant, found in first[id(nodes)].items() if tenant != stay.tenant)
-        other = next(others, None) if stay.isolated and once not in said else None
+        by_mps = stay.offer.config is not None and stay.offer.config.sharing == "mps"
+        is_kept = keeps_apart(stay.isolation, "mps" if by_mps else "timeSlicing")
+        other = None if is_kept or once in said else next(others, None)
         if other is None:
             continue
         said.add(once)
-        config = stay.offer.config
-        how = "by MPS" if config and config.sharing == "mps" else "by time slicing"
+        how = "by MPS" if by_mps else "by time slicing"
+        marked = ISOLATED if stay.isolation == "fault" else stay.isolation
         yield Problem(
             SHARED_BY_TENANTS,
             stay.workload.source,
             stay.workload.spec_path,
             f"{at_start(stay.workload.source.name)} of the tenant {stay.tenant}, which is "
-            f"marked {ISOLATED}, and {other.workload.source.name} of the tenant "
+            f"marked {marked}, and {other.workload.source.name} of the tenant "
             f"{other.tenant} may share a GPU {how} on {nodes.source.name}.",
             "Give each tenant a pool of its own by taints and node selectors, or MIG devices.",
         )
@@ -136,7 +140,7 @@ def _leaks(
     isolated: set[int] = set()
     for stay in stays:
         by_nodes.setdefault(id(stay.offer.kind.nodes), set()).add(stay.tenant)
-        if stay.isolated:
+        if stay.isolation == "fault":
             isolated.add(id(stay.offer.kind.nodes))
     seen: set[int] = set()
     for offer in every:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
@@ -20,8 +21,8 @@ from eks_gpushare.lint.hcl.names import (
     parted,
 )
 from eks_gpushare.lint.hcl.operators import binary, negative, opposite
-from eks_gpushare.lint.hcl.syntax import template
-from eks_gpushare.lint.hcl.templates import joined, pieces_of, unescaped, unescaped_heredoc
+from eks_gpushare.lint.hcl.syntax import json_place, template
+from eks_gpushare.lint.hcl.templates import text_of, unescaped
 from eks_gpushare.lint.hcl.values import (
     HclList,
     HclObject,
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.lint.hcl.syntax import Expression, HclText
+    from eks_gpushare.manifests.document import Document
 
 _MOST_DEPTH: Final = 120
 _MOST_ROUNDS: Final = 2_000
@@ -55,53 +58,39 @@ def value_of(expression: Expression, names: Names) -> Any:
         names: What it may refer to.
     """
     if expression.node is not None and expression.source is not None:
-        try:
-            value = Evaluation(expression.source, names).value(expression.node)
-        except RecursionError:
-            return UNKNOWN
-        return UNKNOWN if value is MISTAKE else value
-    return _of_json(expression, expression.given, expression.path, names)
+        return _computed(expression.source, expression.node, names)
+    document, given = expression.document, expression.given
+    return given if document is None else _of_json(document, given, expression.path, names)
 
 
-def _of_json(expression: Expression, given: Any, path: tuple[str | int, ...], names: Names) -> Any:
-    document = expression.document
-    where = document.position(path) if document is not None else None
-    place = (
-        expression.place
-        if where is None
-        else Place(expression.place.file, where.line, where.column)
-    )
+def _of_json(document: Document, given: Any, path: FieldPath, names: Names) -> Any:
     if isinstance(given, dict):
         made = HclObject()
         for key, each in given.items():
-            value = _of_json(expression, each, (*path, key), names)
-            if "${" in key:
-                key = _of_json(expression, key, (*path, key), names)  # noqa: PLW2901
-            if key is UNKNOWN:
+            where = (*path, key)
+            named = written(_of_json(document, key, where, names))
+            if named is UNKNOWN:
                 return UNKNOWN
-            at = document.position((*path, key)) if document is not None else None
-            made.put(str(key), value, place if at is None else Place(place.file, *at))
+            value = _of_json(document, each, where, names)
+            made.put(named, value, json_place(document, where))
         return made
     if isinstance(given, list):
         listed = HclList()
         for index, each in enumerate(given):
-            at = document.position((*path, index)) if document is not None else None
-            value = _of_json(expression, each, (*path, index), names)
-            listed.put(value, place if at is None else Place(place.file, *at))
+            where = (*path, index)
+            listed.put(_of_json(document, each, where, names), json_place(document, where))
         return listed
     if isinstance(given, str) and ("${" in given or "%{" in given):
-        read = template(given, place)
-        if read is None:
-            return UNKNOWN
-        value = value_of(read, names)
-        return value.removesuffix("\n") if type(value) is str else _without_end(value)
+        read = template(given, json_place(document, path))
+        return UNKNOWN if read is None else _computed(*read, names)
     return given
 
 
-def _without_end(value: Any) -> Any:
-    if isinstance(value, Text) and value.endswith("\n"):
-        return value.like(value[:-1])
-    return value
+def _computed(source: HclText, node: Node, names: Names) -> Any:
+    try:
+        return no_mistake(Evaluation(source, names).value(node))
+    except RecursionError:
+        return UNKNOWN
 
 
 class Evaluation:
@@ -112,8 +101,12 @@ class Evaluation:
         names: What they may refer to.
     """
 
-    def __init__(self, source: HclText, names: Names, depth: int = 0) -> None:
+    def __init__(
+        self, source: HclText, names: Names, depth: int = 0, mistakes: list[object] | None = None
+    ) -> None:
         self._source, self._names, self._depth = source, names, depth
+        self._mistakes = [] if mistakes is None else mistakes
+        """What Terraform refuses in it, which `try` takes the next for."""
 
     def value(self, node: Node) -> Any:
         """The value of a node."""
@@ -146,20 +139,23 @@ class Evaluation:
             elif node.type == "index":
                 value = got(value, self._key(node))
             elif node.type == "splat":
-                inner = node.children[0]
-                rest = [*inner.children[1:], *nodes[index + 1 :]]
-                return self._splat(value, rest)
+                return self._splat(value, node.children[0], nodes[index + 1 :])
             else:
                 return UNKNOWN
+        if value is MISTAKE:
+            self._mistakes.append(value)
         return value if is_value(value) else UNKNOWN
 
-    def _splat(self, value: Any, rest: Sequence[Node]) -> Any:
-        if value is UNKNOWN or not is_value(value):
-            return UNKNOWN
-        if value is None:
-            return HclList()
-        several = list(value) if isinstance(value, list) else [value]
-        return HclList((self._followed(each, rest) for each in several), [])
+    def _splat(self, value: Any, splat: Node, behind: Sequence[Node]) -> Any:
+        if value is MISTAKE or not is_value(value):
+            return self._followed(value, ())
+        rest = [*splat.children[1:], *behind]
+        # What follows `.*` is of each as far as it is attributes, what follows `[*]` all.
+        count = sum(1 for _ in takewhile(lambda each: each.type == "get_attr", rest))
+        own = rest if splat.type == "full_splat" else rest[:count]
+        several = [] if value is None else value if isinstance(value, list) else [value]
+        made = HclList(no_mistake(self._followed(each, own)) for each in several)
+        return self._followed(made, rest[len(own) :])
 
     def _key(self, node: Node) -> Any:
         inner = node.children[0]
@@ -199,7 +195,9 @@ class Evaluation:
             return UNKNOWN
         if decided is not None:
             return self._operands(parts[1 if decided else 2])
-        one, other = self._operands(parts[1]), self._operands(parts[2])
+        before = len(self._mistakes)
+        one, other = no_mistake(self._operands(parts[1])), self._operands(parts[2])
+        del self._mistakes[before:]  # it may be the other that is chosen
         return one if not has_unknown(one) and are_same(one, other) else UNKNOWN
 
     def _unary_operation(self, node: Node) -> Any:
@@ -246,8 +244,10 @@ class Evaluation:
 
     def _object_key(self, node: Node) -> Any:
         children = node.children
-        if len(children) == 1 and children[0].type == "variable_expr":
-            return self._source.text(children[0])
+        if self._source.text(node) in {"null", "true", "false"} or (
+            len(children) == 1 and children[0].type == "variable_expr"
+        ):
+            return self._source.text(node)
         value = self.value(node)
         if isinstance(value, Text) and value.gaps:
             return UNKNOWN
@@ -264,7 +264,7 @@ class Evaluation:
             if kept is UNKNOWN:
                 return UNKNOWN
             if kept:
-                made.put(inner.value(body), self._source.place(body))
+                made.put(no_mistake(inner.value(body)), self._source.place(body))
         return made
 
     def _for_object_expr(self, node: Node) -> Any:
@@ -282,7 +282,7 @@ class Evaluation:
                 continue
             if not kept:
                 continue
-            value, place = inner.value(parts[1]), self._source.place(parts[1])
+            value, place = no_mistake(inner.value(parts[1])), self._source.place(parts[1])
             if grouped:
                 made.setdefault(key, HclList()).put(value, place)
             else:
@@ -300,9 +300,7 @@ class Evaluation:
 
     def _rounds(self, node: Node) -> Iterator[Evaluation] | None:
         intro = next((child for child in node.children if child.type == "for_intro"), None)
-        if intro is None:
-            return None
-        return self.rounds(intro)
+        return None if intro is None else self.rounds(intro)
 
     def rounds(self, intro: Node) -> Iterator[Evaluation] | None:
         """An evaluation for each round of a `for`; None where they are not known."""
@@ -317,8 +315,9 @@ class Evaluation:
         return (self._with(own, key, value) for key, value in pairs)
 
     def _with(self, own: Sequence[str], key: Any, value: Any) -> Evaluation:
-        named = dict(zip(own[-2:], (key, value), strict=False)) if len(own) > 1 else {own[0]: value}
-        return Evaluation(self._source, Within(self._names, named), self._depth + 1)
+        named = dict(zip(own, (key, value), strict=False)) if len(own) > 1 else {own[0]: value}
+        inner = Within(self._names, named)
+        return Evaluation(self._source, inner, self._depth + 1, self._mistakes)
 
     # --- functions and templates -----------------------------------------------------------
 
@@ -346,11 +345,14 @@ class Evaluation:
     def _tried(self, name: str, parts: Sequence[Node]) -> Any:
         """The first that is no mistake. What is not known may be one."""
         for part in parts:
+            before = len(self._mistakes)
             value = self.value(part)
+            if len(self._mistakes) > before:
+                del self._mistakes[before:]
+                continue
             if value is UNKNOWN:
                 return UNKNOWN
-            if value is not MISTAKE:
-                return value if name == "try" else True
+            return value if name == "try" else True
         return UNKNOWN if name == "try" else False
 
     def _template_file(self, given: Sequence[Any]) -> Any:
@@ -360,27 +362,25 @@ class Evaluation:
         if found is None:
             return UNKNOWN
         name, text = found
-        read = template(text, Place(name, 1, 1), lines_of=name)
-        if read is None or read.node is None or read.source is None:
-            return UNKNOWN
+        read = template(text, name)
         own = given[1] if isinstance(given[1], dict) else {}
         names = OfTemplate(self._names.files, own)
-        if self._depth > _MOST_DEPTH:
+        if read is None or self._depth > _MOST_DEPTH:
             return UNKNOWN
-        made = Evaluation(read.source, names, self._depth + 1).value(read.node)
+        source, inner = read
+        made = Evaluation(source, names, self._depth + 1, self._mistakes).value(inner)
         if isinstance(made, str):
             at = made.at if isinstance(made, Text) else None
             gaps, files = has_gaps(made), files_in(made) | {name}
             made = Text(
                 made, at or (lambda line, column: Place(name, line, column)), gaps=gaps, files=files
             )
-        return made if text.endswith("\n") else _without_end(made)
+        return made
 
     def _quoted_template(self, node: Node) -> Any:
-        return joined(pieces_of(node, self._source, self), unescaped)
+        return text_of(node, self._source, self)
 
-    def _heredoc_template(self, node: Node) -> Any:
-        return joined(pieces_of(node, self._source, self), unescaped_heredoc)
+    _heredoc_template = _quoted_template
 
 
 _OPERATORS: Final = frozenset(

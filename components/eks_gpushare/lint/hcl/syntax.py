@@ -36,6 +36,8 @@ class HclText(NamedTuple):
     content: bytes
     lines_before: int = 0
     """Lines that stand before it in what was parsed and not in the file."""
+    is_template: bool = False
+    """Whether it is one template, whose last line does not end."""
     fixed: Place | None = None
     """The one place of everything in it, where its lines are not those of a file."""
 
@@ -154,24 +156,24 @@ def _part(source: HclText, start: int, end: int) -> HclText:
     )
 
 
-def template(text: str, place: Place, *, lines_of: str = "") -> Expression | None:
+def template(text: str, where: Place | str) -> tuple[HclText, Node] | None:
     """A text with `${}` and `%{}` as an expression; None if it cannot be read.
 
     Args:
         text: The text.
-        place: Where it stands.
-        lines_of: The file that its lines are those of. Default: all is at `place`.
+        where: The one place of all of it, or the file that its lines are those of.
     """
     end = "E_O_T"
     while end in text:
         end += "_"
     content = f"x = <<{end}\n{text}\n{end}\n".encode("utf-8", "surrogatepass")
-    source = HclText(lines_of or place.file, content, 1, None if lines_of else place)
+    file, fixed = (where, None) if isinstance(where, str) else (where.file, where)
+    source = HclText(file, content, 1, is_template=True, fixed=fixed)
     root = _parser().parse(content).root_node
-    if root.has_error:
-        return None
     found = _file_body(root, source).attributes.get("x")
-    return None if found is None else Expression(place, source, found.node)
+    if root.has_error or found is None or found.node is None:
+        return None
+    return source, found.node
 
 
 def _file_body(root: Node, source: HclText) -> Body:
@@ -244,7 +246,9 @@ def _json_blocks(
     document: Document, kind: str, path: tuple[str | int, ...], given: Any
 ) -> Iterator[HclBlock]:
     for labels, place, inner in _labelled(given, _LABELS.get(kind, 0), path):
-        yield HclBlock(kind, labels, _json_body(document, place, inner), _at(document, place))
+        yield HclBlock(
+            kind, labels, _json_body(document, place, inner), json_place(document, place)
+        )
 
 
 def _labelled(
@@ -266,13 +270,14 @@ def _json_body(document: Document, path: tuple[str | int, ...], given: dict[str,
         if key == "dynamic":
             continue
         where = (*path, key)
-        place = _at(document, where)
+        place = json_place(document, where)
         body.attributes[key] = Expression(place, None, None, each, document, where)
         body.keys[key] = place
     return body
 
 
-def _at(document: Document, path: tuple[str | int, ...]) -> Place:
+def json_place(document: Document, path: tuple[str | int, ...]) -> Place:
+    """Where something stands in JSON."""
     found = document.position(path)
     return Place(document.file, found.line, found.column)
 

@@ -11,7 +11,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.hcl.values import GAP, Place, Text, files_in, truth, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tree_sitter import Node
 
@@ -50,15 +50,14 @@ def pieces_of(node: Node, source: HclText, evaluation: Evaluates) -> list[Piece]
     children = list(node.children)
     if node.type == "quoted_template":
         start, end = children[0].end_byte, children[-1].start_byte
-        if not any(child.type in _PARTS for child in children):
-            return [_piece(source, start, _text(source, start, end))] if end > start else []
         literals = _Literals(children, source, start, end, flush=False)
         return list(_between(children, start, end, literals, evaluation))
     named = [child for child in children if child.type == "heredoc_identifier"]
     if len(named) != 2:  # noqa: PLR2004  (the one that opens and the one that closes)
         return [_UNKNOWN]
     start = source.content.find(b"\n", named[0].end_byte) + 1
-    end = max(start, source.content.rfind(b"\n", 0, named[1].start_byte) + 1)
+    last = source.content.rfind(b"\n", start - 1, named[1].start_byte)
+    end = max(start, last if source.is_template else last + 1)
     flush = source.text(children[0]).strip() == "<<-"
     literals = _Literals(children, source, start, end, flush=flush)
     return list(_between(children, start, end, literals, evaluation))
@@ -168,10 +167,6 @@ def _piece(source: HclText, start: int, text: str, away: int = 0) -> Piece:
     return Piece(text, Place(source.file, line, column + away))
 
 
-def _text(source: HclText, start: int, end: int) -> str:
-    return source.content[start:end].decode(errors="replace")
-
-
 def _between(
     nodes: Sequence[Node], start: int, end: int, literals: _Literals, evaluation: Evaluates
 ) -> Iterator[Piece]:
@@ -192,12 +187,19 @@ def _part(node: Node, literals: _Literals, evaluation: Evaluates) -> Iterator[Pi
         value = UNKNOWN if inner is None else evaluation.value(inner)
         yield Piece("", None, value, is_value=True)
         return
-    directive = node.children[0]
+    for each in _directed(node.children[0], literals, evaluation):
+        # Only what stands in a text alone is more than text.
+        yield each._replace(value=written(each.value)) if each.is_value else each
+
+
+def _directed(directive: Node, literals: _Literals, evaluation: Evaluates) -> Iterator[Piece]:
     marks = [child for child in directive.children if child.type.endswith(_MARKS)]
     sections = list(pairwise(marks))
-    if directive.type == "template_if" and sections:
+    if not sections:
+        yield _UNKNOWN
+    elif directive.type == "template_if":
         yield from _if(directive, sections, literals, evaluation)
-    elif directive.type == "template_for" and sections:
+    else:
         rounds = evaluation.rounds(marks[0])
         if rounds is None:
             yield _UNKNOWN
@@ -205,8 +207,6 @@ def _part(node: Node, literals: _Literals, evaluation: Evaluates) -> Iterator[Pi
         start, end = marks[0].end_byte, marks[-1].start_byte
         for each in rounds:
             yield from _between(directive.children, start, end, literals, each)
-    else:
-        yield _UNKNOWN
 
 
 def _if(
@@ -225,23 +225,16 @@ def _if(
 def _trims(node: Node) -> tuple[bool, bool]:
     """Whether a mark takes away white space before it and behind it."""
     markers = [child for child in node.children if child.type == "strip_marker"]
-    middle = (node.start_byte + node.end_byte) // 2
     return (
         any(marker.start_byte == node.start_byte + 2 for marker in markers),
-        any(
-            marker.end_byte == node.end_byte - 1 and marker.start_byte >= middle
-            for marker in markers
-        ),
+        any(marker.end_byte == node.end_byte - 1 for marker in markers),
     )
 
 
-def joined(pieces: Sequence[Piece], unescape: Callable[[str], str]) -> Any:
-    """The text that pieces make; a single value is that value.
-
-    Args:
-        pieces: The pieces.
-        unescape: Takes away what escapes characters in literal text.
-    """
+def text_of(node: Node, source: HclText, evaluation: Evaluates) -> Any:
+    """The text that a template makes; of a single value that value."""
+    pieces = pieces_of(node, source, evaluation)
+    escapes = _ESCAPED if node.type == "quoted_template" else _ESCAPED_IN_HEREDOC
     if len(pieces) == 1 and pieces[0].is_value:
         return pieces[0].value
     if not pieces:
@@ -259,7 +252,7 @@ def joined(pieces: Sequence[Piece], unescape: Callable[[str], str]) -> Any:
             text = GAP if text is UNKNOWN else text
             before = place
         else:
-            text = unescape(piece.text)
+            text = escapes.sub(_meant, piece.text)
             before = place = piece.place
         starts.append(length)
         places.append(before)
@@ -270,45 +263,46 @@ def joined(pieces: Sequence[Piece], unescape: Callable[[str], str]) -> Any:
     for index, character in enumerate(whole):
         if character == "\n":
             line_starts.append(index + 1)
-    fallback = next((each for each in places if each is not None), None)
+    fallback = source.fixed or next((each for each in places if each is not None), None)
+    files = frozenset[str]().union(*(files_in(piece.value) for piece in pieces))
+    if fallback is None:
+        return Text(whole, gaps=gaps, files=files)
 
     def at(line: int, column: int) -> Place:
         offset = line_starts[min(line, len(line_starts)) - 1] + column - 1
-        number = max(0, bisect_right(starts, offset) - 1)
+        number = bisect_right(starts, offset) - 1
         found = places[number] or fallback
-        if found is None:
-            return Place("", 1, 1)
-        if pieces[number].is_value:
+        if pieces[number].is_value or source.fixed is not None:
             return found
-        below = parts[number][: max(0, offset - starts[number])]
-        lines = below.count("\n")
-        first = found.column if not lines else 1
-        return Place(found.file, found.line + lines, first + len(below) - below.rfind("\n") - 1)
+        away = _written_away(pieces[number].text, escapes, offset - starts[number])
+        return found._replace(column=found.column + away)
 
-    files = frozenset[str]().union(*(files_in(piece.value) for piece in pieces))
-    return Text(whole, at if fallback is not None else None, gaps=gaps, files=files)
+    return Text(whole, at, gaps=gaps, files=files)
+
+
+def _written_away(text: str, escapes: re.Pattern[str], away: int) -> int:
+    """How far from its beginning it is written what stands so far from it in what it means."""
+    for found in escapes.finditer(text):
+        if found.start() >= away:
+            break
+        away += len(found[0]) - len(_meant(found))
+    return away
 
 
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 
 
+_ESCAPED_IN_HEREDOC: Final = re.compile(r"()()()(?:\$\$\{|%%\{)")
 _ESCAPED: Final = re.compile(r'\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([nrt"\\]))|\$\$\{|%%\{')
 
 
 def unescaped(text: str) -> str:
     """Literal text of a quoted template as it is meant."""
-    if "\\" not in text and "{" not in text:
-        return text
-    return _ESCAPED.sub(_escape, text)
+    return _ESCAPED.sub(_meant, text)
 
 
-def _escape(found: re.Match[str]) -> str:
+def _meant(found: re.Match[str]) -> str:
     code = found[1] or found[2]
     if code:
         return chr(int(code, 16))
     return _ESCAPES[found[3]] if found[3] else found[0][1:]
-
-
-def unescaped_heredoc(text: str) -> str:
-    """Literal text of a heredoc as it is meant."""
-    return text.replace("$${", "${").replace("%%{", "%{") if "{" in text else text

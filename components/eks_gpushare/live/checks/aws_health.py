@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.live import rules
-from eks_gpushare.live.checks.waiting import pool_mark
-from eks_gpushare.live.faults import ClusterFault, Link
+from eks_gpushare.live.checks.vcpu_quotas import quota_faults
+from eks_gpushare.live.faults import ClusterFault, Link, pool_mark
+from eks_gpushare.live.nodes import GROUP_LABEL, counted_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eks_gpushare.live.aws_side import AwsSide, ManagedNodeGroup
+    from eks_gpushare.live.aws_side import AwsSide, ManagedNodeGroup, UpgradeInsight
+    from eks_gpushare.live.checks.vcpu_quotas import Demands
     from eks_gpushare.live.nodes import LiveNode
+    from eks_gpushare.sharing.plan import PoolPlan
 
-_GROUP_LABEL: Final = "eks.amazonaws.com/nodegroup"
 _SOUND: Final = frozenset(("ACTIVE", "UPDATING", "CREATING", "DELETING"))
 _PASSING: Final = frozenset(
     ("AutoScalingGroupInstanceRefreshActive", "IamThrottling", "AutoScalingGroupRateLimitExceeded")
@@ -44,7 +46,7 @@ _OTHER_FIX: Final = "See https://docs.aws.amazon.com/eks/latest/APIReference/API
 
 
 def aws_faults(
-    side: AwsSide, nodes: Sequence[LiveNode], pools: Mapping[str, object]
+    side: AwsSide, nodes: Sequence[LiveNode], pools: Mapping[str, PoolPlan], of_stack: Demands
 ) -> Iterator[ClusterFault]:
     """Faults that AWS tells of.
 
@@ -52,10 +54,14 @@ def aws_faults(
         side: What AWS says.
         nodes: The cluster's nodes with GPUs.
         pools: Those of the stack, by name.
+        of_stack: What these take of EC2's quotas.
     """
+    yield from quota_faults(side.quotas, of_stack, nodes)
+    yield from map(_insight, side.insights)
     for group in side.groups:
         about = _about(group, nodes, pools)
         yield from _group(group, about)
+        yield from _release(group, pools)
         low = {
             subnet: side.free_addresses[subnet]
             for subnet in group.subnets
@@ -82,13 +88,47 @@ def aws_faults(
             yield ClusterFault(finding, Link.PROGRAMS, is_cause_only=True)
 
 
+def _pool(group: ManagedNodeGroup, pools: Mapping[str, PoolPlan]) -> str | None:
+    """The pool of a group, which is called by stack and pool."""
+    named = [pool for pool in pools if f"-{pool}-" in f"-{group.name}-"]
+    return max(named, key=len, default=None)
+
+
 def _about(
-    group: ManagedNodeGroup, nodes: Sequence[LiveNode], pools: Mapping[str, object]
+    group: ManagedNodeGroup, nodes: Sequence[LiveNode], pools: Mapping[str, PoolPlan]
 ) -> frozenset[str]:
     """The nodes of a group, and the mark of its pool for those that are not there."""
-    there = {node.name for node in nodes if node.labels.get(_GROUP_LABEL) == group.name}
-    named = [pool for pool in pools if f"-{pool}-" in f"-{group.name}-"]
-    return frozenset({*there, *([pool_mark(max(named, key=len))] if named else ())})
+    there = {node.name for node in nodes if node.labels.get(GROUP_LABEL) == group.name}
+    pool = _pool(group, pools)
+    return frozenset({*there, *([pool_mark(pool)] if pool else ())})
+
+
+def _release(group: ManagedNodeGroup, pools: Mapping[str, PoolPlan]) -> Iterator[ClusterFault]:
+    """A group of another release than its pool's."""
+    pool = _pool(group, pools)
+    declared = pools[pool].pool.ami_version if pool else None
+    if declared and group.release and group.release != declared:
+        finding = rules.VERSION_DIFFERS.finding(
+            ("pools", str(pool), "amiVersion"),
+            f"The node group {group.name} is of the release {group.release}, and its pool declares "
+            f"{declared}.",
+            "Run pulumi up, which updates the group, or declare the release that there is.",
+            "warning",
+        )
+        yield ClusterFault(finding, Link.PODS, is_cause_only=True)
+
+
+def _insight(found: UpgradeInsight) -> ClusterFault:
+    to = f" to {found.version}" if found.version else ""
+    finding = rules.UPGRADE_HELD_UP.finding(
+        ("cluster", "version"),
+        f"EKS says of the upgrade{to}: {found.name}, {found.status}"
+        + (f", {found.reason.rstrip('.')}." if found.reason else "."),
+        found.recommendation or "See aws eks describe-insight.",
+    )
+    named = counted_names(found.resources)
+    evidence = (f"about {named}",) if named else ()
+    return ClusterFault(finding, Link.PODS, evidence=evidence, is_cause_only=True)
 
 
 def _group(group: ManagedNodeGroup, about: frozenset[str]) -> Iterator[ClusterFault]:

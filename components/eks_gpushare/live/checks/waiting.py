@@ -13,7 +13,7 @@ from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live import rules
 from eks_gpushare.live.checks.programs import START_SECONDS, STARTING_REASONS, waiting_for
 from eks_gpushare.live.checks.shares import counts_text
-from eks_gpushare.live.faults import ClusterFault, Link, gist_of_shares
+from eks_gpushare.live.faults import ClusterFault, Link, gist_of_shares, pool_mark
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.placement import allocatable, mismatches, requested, untolerated
@@ -162,11 +162,6 @@ def waiting_faults(
             yield from _not_launched(waiting, launches, max(filter(None, ages), default=None))
         else:
             yield found
-
-
-def pool_mark(pool: str) -> str:
-    """What stands among a fault's nodes for those of a pool that are not there."""
-    return f"pools.{pool}"
 
 
 def _not_launched(

@@ -25,6 +25,7 @@ from eks_gpushare.program.edits.nodes import REPLACING, of_group
 from eks_gpushare.program.edits.releases import of_releases
 from eks_gpushare.program.edits.running import of_addons, of_pods
 from eks_gpushare.program.edits.sharing import of_managers, of_requests
+from eks_gpushare.program.edits.tenants import of_quotas
 from eks_gpushare.program.edits.versions import clusters_of, of_versions
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def edits(before: Recording, after: Recording) -> list[Consequence]:
         *of_pods(before, after),
         *of_requests(before, after),
         *of_warm_room(before, after),
+        *of_quotas(before, after),
         *of_namespaces(before, after),
         *of_leavers(before, after),
     ]

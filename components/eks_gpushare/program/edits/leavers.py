@@ -30,6 +30,9 @@ _SAYS: Mapping[str, str] = {
     "eks-gpushare:index:EfaDevicePlugin": (
         "AWS's device plugin is removed; running pods keep their interfaces, new ones get none"
     ),
+    "eks-gpushare:index:Tenants": (
+        "the tenants' namespaces go, and with them everything in them: pods, volumes, secrets"
+    ),
     "eks-gpushare:index:ShareVerifier": (
         "nothing looks at the cluster any more; what looks at its metrics finds them old"
     ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog.kubelet import OLDEST_KUBELET
 from eks_gpushare.program.edits.compared import CLUSTER, NODE_GROUP, RAW_CLUSTER, bare, inputs
 from eks_gpushare.program.edits.kinds import Consequence, edit
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from eks_gpushare.program.recording import Recording, Resource
 
-BEHIND = 3
-"""Minor versions that nodes may be behind their control plane."""
 _VERSION = re.compile(r"([0-9]+)\.([0-9]+)")
 
 _DOWN = "EKS refuses it: the control plane is at {was}, and {now} is earlier"
@@ -79,7 +78,7 @@ def _of_group(
         )
         return
     stay = old is not None and nodes == (_minor(old, "version") or _minor(old, "releaseVersion"))
-    if upgraded and stay and now[1] - nodes[1] > BEHIND:
+    if upgraded and stay and now[1] - nodes[1] > OLDEST_KUBELET:
         says = _TOO_OLD.format(now=_text(now), nodes=_text(nodes), group=group.name)
         yield edit(group.name, "refused", ("version",), says)
 

@@ -1,0 +1,53 @@
+"""Tenants as text: what each is sure of, what it costs, and whom it may meet on a GPU."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.sharing.tenants import PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+def tenant_lines(tenants: Mapping[str, Any], width: int) -> Iterator[str]:
+    """A title, and some lines for each tenant, of at most this width.
+
+    Args:
+        tenants: Tenants as the stack's outputs show them.
+        width: Columns.
+    """
+    yield "Tenants"
+    for name, tenant in tenants.items():
+        spaces = ", ".join(tenant["namespaces"])
+        cost = "" if tenant["costCenter"] is None else f", cost centre {tenant['costCenter']}"
+        head = f"{name}: namespace {spaces}, isolation {tenant['isolation']}{cost}"
+        yield from _wrapped(f"{head}, {_dollars(tenant['usdPerHour'])}", width, "  ")
+        for pool, contract in tenant["pools"].items():
+            sure = ", ".join(
+                f"{count} {resource.removeprefix(PREFIX)}"
+                for resource, count in contract["guaranteed"].items()
+            )
+            met = ", ".join(contract["meets"]) or "no other tenant"
+            said = (
+                f"{pool}: sure of {sure}; {_dollars(contract['usdPerHour'])}; on its GPUs or MIG "
+            )
+            yield from _wrapped(f"{said}devices it meets {met}", width, "    ")
+            if contract["rounded"]:
+                yield from _wrapped(contract["rounded"], width, "      ")
+
+
+def _dollars(usd: float | None) -> str:
+    return "price unknown" if usd is None else f"{usd:.4f} $/hour"
+
+
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        max(width, 20),
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,97 @@
+"""Whether workloads in a tenant's namespace ask for what the tenant has: `lint --against STACK`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from eks_gpushare.inventory.items import PART_OF_POD, Workload
+from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.manifests.pod_demand import demand_of
+from eks_gpushare.manifests.rules.against import OVER_CONTRACT
+from eks_gpushare.sharing.tenants import contracts, of_tenant
+from eks_gpushare.sharing.workloads import most_replicas, pools_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.config.tenants import Tenant
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.lint.stack_side import Stack
+
+
+class _Asked(NamedTuple):
+    """What a workload asks for of a resource, with all its pods."""
+
+    called: str
+    shares: int
+    workload: Workload | None
+    """None of one that the stack itself makes."""
+
+
+def judge_contracts(files: Inventory, stack: Stack) -> Iterator[Judgement]:
+    """Workloads that ask for more than their namespace's quota will allow.
+
+    Args:
+        files: What the files say.
+        stack: What they are held against.
+    """
+    tenants = (stack.environment.tenants if stack.environment is not None else None) or {}
+    if not tenants:
+        return
+    whose = {space: name for name, tenant in tenants.items() for space in tenant.namespaces}
+    asked = _of_stack(stack, whose)
+    for workload in files.of(Workload):
+        space = workload.namespace
+        if space is UNKNOWN or space not in whose or workload.kind == PART_OF_POD:
+            continue
+        devices = demand_of(workload.spec).of_devices()
+        if not devices or workload.replicas is None:
+            continue
+        if workload.replicas is UNKNOWN:
+            what = f"how many pods {workload.source.name} has, and so whether its tenant may"
+            yield NotSeen(OVER_CONTRACT, workload.source, what)
+            continue
+        for resource, count in devices.items():
+            given = _Asked(workload.source.name, count * workload.replicas, workload)
+            asked.setdefault((whose[space], resource), []).append(given)
+    yield from _over(asked, tenants, stack)
+
+
+def _of_stack(stack: Stack, whose: Mapping[str, str]) -> dict[tuple[str, str], list[_Asked]]:
+    """What the stack's own workloads ask for at most, by tenant and resource."""
+    asked: dict[tuple[str, str], list[_Asked]] = {}
+    given = stack.environment.workloads if stack.environment is not None else None
+    for name, workload in (given or {}).items():
+        pools = [pool for pool in pools_of(workload) if pool in stack.plans]
+        if workload.namespace in whose and pools:
+            resource = workload.share or next(iter(stack.plans[pools[0]].request))
+            count = most_replicas(workload) * workload.shares
+            own = _Asked(f"the stack's own workload {name}", count, None)
+            asked.setdefault((whose[workload.namespace], resource), []).append(own)
+    return asked
+
+
+def _over(
+    asked: Mapping[tuple[str, str], list[_Asked]], tenants: Mapping[str, Tenant], stack: Stack
+) -> Iterator[Problem]:
+    every = contracts(tenants, stack.plans)
+    for (tenant, resource), listed in asked.items():
+        has, total = of_tenant(tenant, every).get(resource, 0), sum(each.shares for each in listed)
+        of_files = [(each.shares, each.workload) for each in listed if each.workload is not None]
+        if total <= has or not of_files:
+            continue
+        _, workload = max(of_files, key=lambda counted: counted[0])
+        each_one = ", ".join(f"{each.called} {each.shares}" for each in listed)
+        # Pods of a Job are made again and again until the quota takes them.
+        by_turns = workload.kind in {"Job", "CronJob"} and has > 0
+        yield Problem(
+            OVER_CONTRACT,
+            workload.source,
+            ("spec", "parallelism" if by_turns else "replicas"),
+            f"{total} of {resource} are asked for in the namespace of {tenant} ({each_one}), which "
+            f"is sure of {has}.",
+            f"Run fewer pods, or give {tenant} more of it in the stack file.",
+            severity="warning" if by_turns else None,
+        )

@@ -1,0 +1,311 @@
+"""Rules about tenants: that their contracts can be held, and keep apart who is to be apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.catalog.arns import principal_fault
+from eks_gpushare.config.cluster import ClusterByKubeconfig, ExistingCluster
+from eks_gpushare.facts.index import rule_of
+from eks_gpushare.facts.isolation import keeps_apart
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.names import namespace_name_fault, value_fault
+from eks_gpushare.rules.planned import planned
+from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.sharing.capacity import most_pods
+from eks_gpushare.sharing.tenants import UNITS, AmountError, counted, sure_nodes, turns_of
+from eks_gpushare.sharing.workloads import most_replicas, place_of_most, pools_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.config.tenants import Tenant, TenantAmount
+    from eks_gpushare.findings.finding import FieldPath, Finding
+    from eks_gpushare.rules.context import Context
+    from eks_gpushare.sharing.plan import PoolPlan
+
+_QUOTA = "https://kubernetes.io/docs/concepts/policy/resource-quotas/"
+
+AMOUNT = Rule(
+    "GPU870",
+    "error",
+    "What a tenant has of a pool is an amount that the pool's shares make.",
+    "Quotas count whole shares of one name; a part of one is nobody's.",
+    _QUOTA,
+)
+APART = rule_of("GPU871")
+TOO_MUCH = Rule(
+    "GPU872",
+    "error",
+    "What tenants are sure of fits into the pool when it has all its nodes.",
+    "Each quota has room left, and the last tenant's pods wait for ever.",
+    _QUOTA,
+)
+PROMISED = Rule(
+    "GPU873",
+    "warning",
+    "What tenants are sure of fits into the nodes that are always there.",
+    "The rest comes once an autoscaler has started nodes for it, if EC2 has any.",
+    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/troubleshooting-launch.html",
+)
+ONE_NAME = Rule(
+    "GPU874",
+    "error",
+    "A tenant's shares of two pools have names of their own.",
+    "A quota counts a name over all pools: what is meant for one may be taken in the other.",
+    _QUOTA,
+)
+NAMESPACE = Rule(
+    "GPU875",
+    "error",
+    "Each tenant has a namespace that is nobody else's.",
+    "A quota is of one namespace: another tenant, or a part of the system, would be under it, and "
+    "a second namespace would have the whole contract once more.",
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/",
+)
+ADMIN = Rule(
+    "GPU876",
+    "error",
+    "Admins of a tenant are IAM roles or users that EKS lets into this tenant alone.",
+    "EKS has one access entry for each of them: who is an admin of the cluster is one of every "
+    "tenant, and where no EKS cluster is, nobody reads access entries.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/access-entries.html",
+)
+IN_CONTRACT = rule_of(
+    "GPU877", not_alone="Workloads and tenants that stand alone know nothing of each other."
+)
+_RESERVED = ("default", "kube-system", "kube-public", "kube-node-lease")
+
+
+def _tenants(ctx: Context) -> Mapping[str, Tenant]:
+    return ctx.environment.tenants or {}
+
+
+@check(Scope.TENANTS, AMOUNT)
+def amounts(ctx: Context) -> Iterator[Finding]:
+    known = ", ".join(ctx.environment.pools) or "none"
+    for name, tenant in _tenants(ctx).items():
+        if fault := value_fault(name):
+            yield AMOUNT.finding(("tenants", name), fault, "Use another name for the tenant.")
+        if not tenant.pools:
+            yield AMOUNT.finding(
+                ("tenants", name, "pools"),
+                f"{name} has nothing of any pool.",
+                f"Name one or more of the pools: {known}.",
+            )
+        for pool, given in tenant.pools.items():
+            at: FieldPath = ("tenants", name, "pools", pool)
+            if pool not in ctx.environment.pools:
+                fix = f"Use one of the pools: {known}."
+                yield AMOUNT.finding(at, f"There is no pool {pool}.", fix)
+                continue
+            yield from _amount(ctx, (*at, "guaranteed"), pool, given.guaranteed)
+
+
+def _amount(ctx: Context, at: FieldPath, pool: str, given: TenantAmount) -> Iterator[Finding]:
+    units = [key for field, key in UNITS.items() if getattr(given, field) is not None]
+    if len(units) != 1:
+        said = f"{' and '.join(units)} are" if units else "None of the units is"
+        fix = f"Give one of {', '.join(UNITS.values())}."
+        yield AMOUNT.finding(at, f"{said} given, and one says how much it is.", fix)
+        return
+    plan = planned(ctx, pool, ctx.environment.pools[pool])
+    try:
+        if plan is not None:
+            counted(given, plan)
+    except AmountError as error:
+        yield AMOUNT.finding((*at, error.key), error.message, error.fix)
+
+
+def _sure_of(ctx: Context) -> dict[str, tuple[PoolPlan, dict[str, Mapping[str, int]]]]:
+    """What each tenant is sure of, by pool; what cannot be counted is another rule's."""
+    found: dict[str, tuple[PoolPlan, dict[str, Mapping[str, int]]]] = {}
+    for pool, declared in ctx.environment.pools.items():
+        plan = planned(ctx, pool, declared)
+        if plan is None:
+            continue
+        has = {
+            name: counts
+            for name, tenant in _tenants(ctx).items()
+            if pool in tenant.pools
+            and (counts := _counted(tenant.pools[pool].guaranteed, plan)) is not None
+        }
+        found[pool] = (plan, has)
+    return found
+
+
+def _counted(given: TenantAmount, plan: PoolPlan) -> Mapping[str, int] | None:
+    if sum(getattr(given, field) is not None for field in UNITS) != 1:
+        return None
+    try:
+        return counted(given, plan).counts
+    except AmountError:
+        return None
+
+
+@check(Scope.TENANTS, APART)
+def apart(ctx: Context) -> Iterator[Finding]:
+    for pool, (plan, has) in _sure_of(ctx).items():
+        for name, counts in has.items():
+            others = ", ".join(other for other in has if other != name)
+            tenant = _tenants(ctx)[name]
+            if not others:
+                continue
+            for resource in counts:
+                turns = turns_of(plan.pool, resource)
+                if keeps_apart(tenant.isolation, turns):
+                    continue
+                how = "MPS" if turns == "mps" else "time slicing"
+                what = "faults of" if tenant.isolation == "fault" else "memory taken by"
+                yield APART.finding(
+                    ("tenants", name, "isolation"),
+                    f"On {pool} pods of {name} share GPUs by {how} with those of {others}, and "
+                    f"{what} neighbours reach them.",
+                    "Give it a pool of its own, MIG devices or whole GPUs, or less isolation.",
+                )
+                break
+
+
+@check(Scope.TENANTS, TOO_MUCH, PROMISED)
+def fits(ctx: Context) -> Iterator[Finding]:
+    for pool, (plan, has) in _sure_of(ctx).items():
+        sums: dict[str, int] = {}
+        for counts in has.values():
+            for resource, count in counts.items():
+                sums[resource] = sums.get(resource, 0) + count
+        sure = plan.at(sure_nodes(plan))
+        for resource, total in sums.items():
+            most, at = most_pods(plan, resource), ("pools", pool, "nodes")
+            listed = ", ".join(name for name, counts in has.items() if counts.get(resource))
+            said = f"{listed} {'are' if ',' in listed else 'is'} sure of {total} of {resource}"
+            if most is not None and total > most and not ctx.nodes_elsewhere:
+                message = f"{said}, and the pool has {most} at most."
+                fix = "Give the pool more nodes, or the tenants less."
+                yield TOO_MUCH.finding(at, message, fix)
+            elif total > sure.get(resource, 0) and not ctx.nodes_elsewhere:
+                yield PROMISED.finding(
+                    at,
+                    f"{said}, and {sure.get(resource, 0)} are there before a node is started.",
+                    "Raise nodes.min, or tell the tenants that the rest takes a node's start.",
+                )
+
+
+@check(Scope.TENANTS, ONE_NAME)
+def names_apart(ctx: Context) -> Iterator[Finding]:
+    sure = _sure_of(ctx)
+    for name, tenant in _tenants(ctx).items():
+        first: dict[str, str] = {}
+        for pool in tenant.pools:
+            counts = sure[pool][1].get(name, {}) if pool in sure else {}
+            for resource in counts:
+                if (other := first.setdefault(resource, pool)) != pool:
+                    yield ONE_NAME.finding(
+                        ("tenants", name, "pools", pool),
+                        f"{other} and {pool} both have {resource}.",
+                        "Give the shares of one of them another name (rename: true), or make two "
+                        "tenants.",
+                    )
+
+
+@check(Scope.TENANTS, NAMESPACE)
+def namespaces(ctx: Context) -> Iterator[Finding]:
+    whose: dict[str, str] = {}
+    for name, tenant in _tenants(ctx).items():
+        at: FieldPath = ("tenants", name, "namespaces")
+        if len(tenant.namespaces) != 1:
+            count = len(tenant.namespaces)
+            yield NAMESPACE.finding(
+                at,
+                f"{name} has {count} namespaces, and its contract is the quota of one.",
+                "Name one namespace; for another make another tenant, with a contract of its own.",
+            )
+        for index, called in enumerate(tenant.namespaces):
+            other = whose.setdefault(called, name)
+            if called in _RESERVED:
+                fault: tuple[str, str] | None = (f"{called} is Kubernetes' own.", _another(name))
+            elif other != name:
+                fault = f"{called} is a namespace of {other}.", _another(name)
+            else:
+                fault = namespace_name_fault(called)
+            if fault is not None:
+                yield NAMESPACE.finding((*at, index), *fault)
+
+
+def _another(tenant: str) -> str:
+    return f"Use another, such as {tenant}-gpu."
+
+
+@check(Scope.TENANTS, NAMESPACE)
+def namespaces_of_stack(ctx: Context) -> Iterator[Finding]:
+    environment = ctx.environment
+    taken = {
+        "what looks at the cluster": environment.verifier and environment.verifier.namespace,
+        "KEDA": environment.keda and environment.keda.namespace,
+        "the GPU stack": environment.gpu_stack.namespace,
+    }
+    for name, tenant in _tenants(ctx).items():
+        for index, called in enumerate(tenant.namespaces):
+            for who in (who for who, space in taken.items() if space == called):
+                yield NAMESPACE.finding(
+                    ("tenants", name, "namespaces", index),
+                    f"{called} is the namespace of {who}.",
+                    _another(name),
+                )
+
+
+@check(Scope.TENANTS, ADMIN)
+def admins(ctx: Context) -> Iterator[Finding]:
+    for name, tenant in _tenants(ctx).items():
+        for index, arn in enumerate(tenant.admins):
+            fault = principal_fault(arn)
+            if fault is not None:
+                fix = "Write it like arn:aws:iam::111122223333:role/TeamA."
+                yield ADMIN.finding(("tenants", name, "admins", index), f'"{arn}" {fault}.', fix)
+
+
+@check(Scope.TENANTS, ADMIN)
+def admins_of_cluster(ctx: Context) -> Iterator[Finding]:
+    cluster = ctx.environment.cluster
+    by_file = isinstance(cluster, ExistingCluster) and isinstance(
+        cluster.existing, ClusterByKubeconfig
+    )
+    everywhere = ctx.new_cluster.admins if ctx.new_cluster is not None else ()
+    for name, tenant in _tenants(ctx).items():
+        for index, arn in enumerate(tenant.admins):
+            at: FieldPath = ("tenants", name, "admins", index)
+            if by_file:
+                yield ADMIN.finding(
+                    at,
+                    "The cluster is known by a kubeconfig, and access entries are EKS's.",
+                    "Remove it, and bind the group by a RoleBinding of your own.",
+                )
+            elif arn in everywhere:
+                yield ADMIN.finding(
+                    at,
+                    f"{arn} is an admin of the whole cluster.",
+                    "Name it in cluster.admins or here.",
+                )
+
+
+@check(Scope.TENANTS, IN_CONTRACT)
+def workloads(ctx: Context) -> Iterator[Finding]:
+    whose = {called: name for name, tenant in _tenants(ctx).items() for called in tenant.namespaces}
+    sure = _sure_of(ctx)
+    asked: dict[tuple[str, str], dict[str, int]] = {}
+    for called, workload in (ctx.environment.workloads or {}).items():
+        tenant = whose.get(workload.namespace)
+        pools = [pool for pool in pools_of(workload) if pool in sure]
+        if tenant is None or not pools:
+            continue
+        resource = workload.share or next(iter(sure[pools[0]][0].request))
+        has = max(sure[pool][1].get(tenant, {}).get(resource, 0) for pool in pools)
+        own = asked.setdefault((tenant, resource), {})
+        own[called] = most_replicas(workload) * workload.shares
+        if sum(own.values()) > has:
+            listed = f"{', '.join(own)} may ask for {sum(own.values())} of {resource}"
+            yield IN_CONTRACT.finding(
+                ("workloads", called, *place_of_most(workload)),
+                f"{listed}, and {tenant}, whose namespace {workload.namespace} is, has {has} on "
+                f"{', '.join(pools)}.",
+                "Let them have fewer pods, or give the tenant more.",
+            )

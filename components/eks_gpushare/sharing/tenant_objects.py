@@ -1,0 +1,212 @@
+"""The objects by which a cluster holds tenants to their contracts: Kubernetes' own documents.
+
+There is no LimitRange of one share for each container: what it names as `max` the API server sets
+as the default of every container that names nothing (`SetDefaults_LimitRangeItem` of
+k8s.io/kubernetes), so that each sidecar and each pod without a GPU would take a share.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.catalog.kubernetes import minor_version
+from eks_gpushare.sharing.resources import GPU
+from eks_gpushare.sharing.tenant_admission import (
+    LEAST_VERSION,
+    AdmittedPool,
+    AdmittedTenant,
+    admission_objects,
+)
+from eks_gpushare.sharing.tenants import (
+    COST_LABEL,
+    ISOLATED,
+    ISOLATION_LABEL,
+    TENANT_LABEL,
+    kinds,
+    of_tenant,
+)
+from eks_gpushare.sharing.workloads import PART_OF
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from eks_gpushare.config.tenants import Tenant
+    from eks_gpushare.sharing.plan import PoolPlan
+    from eks_gpushare.sharing.tenants import PoolContract
+
+QUOTA = "gpu-shares"
+"""Name of the quota with the contract."""
+SYSTEM_PRIORITY = "system-priority"
+"""Name of the quota that keeps tenants' pods below those of the system."""
+NETWORK = "tenant"
+"""Name of the NetworkPolicy."""
+ADMINS = "tenant-admins"
+"""Name of the RoleBinding."""
+_DEVICE_CLASSES = ("gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com")
+"""Device classes of NVIDIA's DRA driver."""
+_METADATA = "169.254.169.254/32"
+"""Where instances ask for the credentials of their role."""
+_SYSTEM_CLASSES = ["system-cluster-critical", "system-node-critical"]
+
+
+def group(tenant: str) -> str:
+    """The group of a tenant's admins in Kubernetes."""
+    return f"eks-gpushare:tenant:{tenant}"
+
+
+def namespace_labels(name: str, tenant: Tenant) -> dict[str, str]:
+    """Labels of a tenant's namespaces.
+
+    Args:
+        name: Name of the tenant.
+        tenant: The tenant.
+    """
+    isolation = ISOLATED if tenant.isolation == "fault" else tenant.isolation
+    return {
+        **PART_OF,
+        TENANT_LABEL: name,
+        ISOLATION_LABEL: isolation,
+        # Baseline lets pods with GPUs be, and nothing of the node into them.
+        "pod-security.kubernetes.io/enforce": "baseline",
+        **({COST_LABEL: tenant.cost.center} if tenant.cost is not None else {}),
+    }
+
+
+def namespace(called: str, name: str, tenant: Tenant) -> dict[str, Any]:
+    """A namespace of a tenant.
+
+    Args:
+        called: Name of the namespace.
+        name: Name of the tenant.
+        tenant: The tenant.
+    """
+    labels = namespace_labels(name, tenant)
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": called, "labels": labels},
+    }
+
+
+def hard(
+    tenant: str, every: Iterable[PoolContract], plans: Mapping[str, PoolPlan]
+) -> dict[str, str]:
+    """What the quota of a tenant's namespace allows of each resource of a GPU.
+
+    What is not in the contract is 0: shares of pools that the tenant has no part of, whole GPUs,
+    and GPUs by claims. Extended resources count under `requests.` alone; another key is accepted
+    and counts nothing.
+
+    Args:
+        tenant: Name of the tenant.
+        every: What tenants have of pools.
+        plans: The plans of all pools.
+    """
+    names = dict.fromkeys(name for plan in plans.values() for name in (*kinds(plan), GPU))
+    has = of_tenant(tenant, every)
+    return {
+        **{f"requests.{name}": str(has.get(name, 0)) for name in sorted(names)},
+        **{f"{name}.deviceclass.resource.k8s.io/devices": "0" for name in _DEVICE_CLASSES},
+    }
+
+
+def guards(
+    called: str,
+    name: str,
+    tenant: Tenant,
+    every: Sequence[PoolContract],
+    plans: Mapping[str, PoolPlan],
+) -> dict[str, dict[str, Any]]:
+    """What is in a namespace of a tenant, by the last part of its logical name.
+
+    Args:
+        called: Name of the namespace.
+        name: Name of the tenant.
+        tenant: The tenant.
+        every: What tenants have of pools.
+        plans: The plans of all pools.
+    """
+    quota = {"hard": hard(name, every, plans)}
+    above = {
+        "hard": {"pods": "0"},
+        "scopeSelector": {
+            "matchExpressions": [
+                {"scopeName": "PriorityClass", "operator": "In", "values": _SYSTEM_CLASSES}
+            ]
+        },
+    }
+    found = {
+        "quota": _object("v1", "ResourceQuota", called, QUOTA, quota),
+        "priority": _object("v1", "ResourceQuota", called, SYSTEM_PRIORITY, above),
+        "network": _object(
+            "networking.k8s.io/v1", "NetworkPolicy", called, NETWORK, _network(name)
+        ),
+    }
+    if tenant.admins:
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "admin"}
+        subject = {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "Group",
+            "name": group(name),
+        }
+        binding = _object("rbac.authorization.k8s.io/v1", "RoleBinding", called, ADMINS, {})
+        del binding["spec"]
+        found["admins"] = {**binding, "roleRef": role, "subjects": [subject]}
+    return found
+
+
+def _network(tenant: str) -> dict[str, Any]:
+    """Who may reach the pods of a tenant: its own, and those of namespaces without a tenant.
+
+    Out goes everything but to the instance's metadata. Further policies let further ones in.
+    """
+    own = {"matchLabels": {TENANT_LABEL: tenant}}
+    of_nobody = {"matchExpressions": [{"key": TENANT_LABEL, "operator": "DoesNotExist"}]}
+    return {
+        "podSelector": {},
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [{"from": [{"namespaceSelector": own}, {"namespaceSelector": of_nobody}]}],
+        "egress": [{"to": [{"ipBlock": {"cidr": "0.0.0.0/0", "except": [_METADATA]}}]}],
+    }
+
+
+def _object(api: str, kind: str, space: str, called: str, spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": api,
+        "kind": kind,
+        "metadata": {"name": called, "namespace": space, "labels": dict(PART_OF)},
+        "spec": spec,
+    }
+
+
+def admission(
+    tenants: Mapping[str, Tenant],
+    every: Sequence[PoolContract],
+    plans: Mapping[str, PoolPlan],
+    version: str | None,
+) -> list[dict[str, Any]]:
+    """The admission policies of tenants, with what each may, in the order to make them.
+
+    Args:
+        tenants: The tenants.
+        every: What they have of pools.
+        plans: The plans of all pools.
+        version: Kubernetes version of the cluster, 1.30 or later. Default: the least of these.
+    """
+    admitted = [
+        AdmittedTenant(
+            name,
+            {
+                contract.pool: AdmittedPool(
+                    tuple(contract.guaranteed), plans[contract.pool].pool.taints
+                )
+                for contract in every
+                if contract.tenant == name
+            },
+        )
+        for name, tenant in tenants.items()
+        if tenant.admission
+    ]
+    keys = {taint.key for plan in plans.values() for taint in plan.pool.taints}
+    known = minor_version(version) if version else LEAST_VERSION
+    return admission_objects(admitted, sorted(keys), known, TENANT_LABEL)

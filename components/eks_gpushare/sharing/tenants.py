@@ -1,0 +1,316 @@
+"""What tenants have of pools: from their contracts to counts of resources, in whole numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, gcd, lcm
+from typing import TYPE_CHECKING, NamedTuple
+
+from eks_gpushare.config.sharing import Mig, Mps, TimeSlicing
+from eks_gpushare.sharing.resources import is_left_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from eks_gpushare.config.pools import Pool
+    from eks_gpushare.config.tenants import Tenant, TenantAmount
+    from eks_gpushare.facts.isolation import Turns
+    from eks_gpushare.sharing.plan import PoolPlan
+
+TENANT_LABEL = "eks-gpushare.io/tenant"
+"""Names the tenant that a namespace belongs to."""
+ISOLATION_LABEL = "eks-gpushare.io/isolation"
+"""Says how far a tenant is to be kept apart."""
+ISOLATED = "isolated"
+"""Its value for tenants that no fault of others may reach, `fault` in a stack file."""
+COST_LABEL = "eks-gpushare.io/cost-center"
+"""Names who pays for what is in a namespace."""
+PREFIX = "nvidia.com/"
+"""What contracts leave out of the names of resources."""
+UNITS = {
+    "shares": "shares",
+    "shares_of": "sharesOf",
+    "gpus": "gpus",
+    "gpu_memory_gib": "gpuMemoryGiB",
+}
+"""Units of an amount, of which one is given: their fields and keys."""
+_GIB = 1024
+
+
+class AmountError(Exception):
+    """An amount that the shares of a pool do not make."""
+
+    def __init__(self, key: str, message: str, fix: str) -> None:
+        super().__init__(message)
+        self.key = key
+        """The key of the amount, as the stack file has it."""
+        self.message = message
+        """What is wrong."""
+        self.fix = fix
+        """What to do about it."""
+
+
+class Counted(NamedTuple):
+    """An amount in shares."""
+
+    counts: Mapping[str, int]
+    """Of each resource."""
+    rounded: str | None = None
+    """What became more by being whole shares."""
+
+
+class PoolContract(NamedTuple):
+    """What a tenant has of a pool."""
+
+    tenant: str
+    pool: str
+    guaranteed: Mapping[str, int]
+    """Of each resource."""
+    rounded: str | None
+    """What became more by being whole shares."""
+    usd_per_hour: float | None
+    """What the guaranteed shares cost on demand; None where the price is not known."""
+
+    def as_json(self) -> dict[str, object]:
+        """It as `preview --json` and the stack's outputs show it."""
+        return {
+            "guaranteed": dict(self.guaranteed),
+            "rounded": self.rounded,
+            "usdPerHour": self.usd_per_hour,
+        }
+
+
+def turns_of(pool: Pool, resource: str) -> Turns:
+    """How pods are on one GPU or MIG device of a pool.
+
+    Args:
+        pool: A pool that the rules have accepted.
+        resource: What the pods ask for there.
+    """
+    sharing = pool.sharing
+    if isinstance(sharing, Mps):
+        return "mps"
+    if isinstance(sharing, TimeSlicing):
+        return "timeSlicing"
+    if isinstance(sharing, Mig) and sharing.time_slicing and not is_left_whole(pool, resource):
+        return "timeSlicing"
+    return "exclusive"
+
+
+def kinds(plan: PoolPlan) -> dict[str, int]:
+    """The kinds of shares of a pool, with how many of each a node has at least."""
+    names = dict.fromkeys(share.resource for shares in plan.shares.values() for share in shares)
+    on_a_node = plan.at(1)
+    return {name: on_a_node[name] for name in names}
+
+
+def memory_gib(plan: PoolPlan, resource: str) -> int | None:
+    """GiB of one share, as names of MIG profiles count them; None where that is not known.
+
+    Of types that differ the least. NVML's figure is a little below the one in a profile's name
+    (4,864 MiB of 1g.5gb), so it is rounded up.
+    """
+    found = [
+        share.memory_mib
+        for shares in plan.shares.values()
+        for share in shares
+        if share.resource == resource
+    ]
+    known = [mib for mib in found if mib is not None]
+    return ceil(min(known) / _GIB) if known and len(known) == len(found) else None
+
+
+def counted(amount: TenantAmount, plan: PoolPlan) -> Counted:
+    """An amount in shares of a pool.
+
+    Args:
+        amount: The amount, with one unit.
+        plan: The pool.
+
+    Raises:
+        AmountError: If the pool's shares do not make it.
+    """
+    if amount.shares is not None:
+        return _by_number(amount.shares, plan)
+    if amount.shares_of is not None:
+        return _by_kind(amount.shares_of, plan)
+    if amount.gpus is not None:
+        return _by_gpus(amount.gpus, plan)
+    return _by_memory(amount.gpu_memory_gib or 0, plan)
+
+
+def _short(resource: str) -> str:
+    return resource.removeprefix(PREFIX)
+
+
+def _by_number(shares: int, plan: PoolPlan) -> Counted:
+    there = kinds(plan)
+    if len(there) == 1:
+        return Counted({next(iter(there)): shares})
+    listed = ", ".join(f"{_short(name)}: 1" for name in there)
+    raise AmountError(
+        "shares",
+        f"{plan.name} has {len(there)} kinds of shares, and {shares} of which is not said.",
+        f"Write sharesOf: {{{listed}}}, each with its number, or an amount in gpus.",
+    )
+
+
+def _by_kind(by_kind: Mapping[str, int], plan: PoolPlan) -> Counted:
+    there = {_short(name): name for name in kinds(plan)}
+    allowed = ", ".join(there)
+    for name, count in by_kind.items():
+        if name not in there:
+            message = f"{plan.name} has no {name}; it has {allowed}."
+            raise AmountError("sharesOf", message, f"Use one of {allowed}.")
+        if count < 1:
+            message = f"{count} of {name} is no number of shares."
+            raise AmountError("sharesOf", message, "Use 1 or more, or leave the kind out.")
+    if not by_kind:
+        message = "No kind of share is named."
+        raise AmountError("sharesOf", message, f"Name one or more of {allowed}, with a number.")
+    return Counted({there[name]: count for name, count in by_kind.items()})
+
+
+def _by_gpus(gpus: float, plan: PoolPlan) -> Counted:
+    asked = Fraction(str(gpus))
+    of_types = {
+        tuple(Fraction(node.get(name, 0), plan.gpus_per_node[kind] or 1) for name in kinds(plan))
+        for kind, node in plan.per_node.items()
+    }
+    if len(of_types) > 1:
+        raise AmountError(
+            "gpus",
+            f"The instance types of {plan.name} have different numbers of shares on a GPU.",
+            "Give the amount in shares.",
+        )
+    per_gpu = dict(zip(kinds(plan), next(iter(of_types)), strict=True))
+    counts = {name: asked * of_one for name, of_one in per_gpu.items()}
+    if all(count.denominator == 1 for count in counts.values()):
+        return Counted({name: int(count) for name, count in counts.items() if count})
+    # Each kind has whole shares at multiples of one part of a GPU; all of them at the multiples of
+    # the least part that is a multiple of each.
+    parts = [1 / of_one for of_one in per_gpu.values() if of_one]
+    step = Fraction(lcm(*(part.numerator for part in parts)), gcd(*(p.denominator for p in parts)))
+    below, above = asked // step * step, (asked // step + 1) * step
+    near = f"{float(above):g}" if not below else f"{float(below):g} or {float(above):g}"
+    raise AmountError(
+        "gpus",
+        f"{gpus:g} GPUs of {plan.name} are no whole number of its shares.",
+        f"Use {near}: multiples of {float(step):g} are whole shares.",
+    )
+
+
+def _by_memory(gib: int, plan: PoolPlan) -> Counted:
+    there = kinds(plan)
+    undivided = [name for name in there if turns_of(plan.pool, name) == "timeSlicing"]
+    if undivided:
+        raise AmountError(
+            "gpuMemoryGiB",
+            f"Pods of {plan.name} take turns by time slicing, which divides no memory.",
+            "Give the amount in shares or gpus.",
+        )
+    sizes = {name: memory_gib(plan, name) for name in there}
+    known = {name: size for name, size in sizes.items() if size}
+    if len(known) < len(there):
+        unknown = ", ".join(_short(name) for name in there if name not in known)
+        message = f"How much memory {unknown} of {plan.name} has is not known."
+        raise AmountError("gpuMemoryGiB", message, "Give the amount in shares or gpus.")
+    node = sum(count * known[name] for name, count in there.items())
+    counts = {name: ceil(Fraction(gib * count, node)) for name, count in there.items()}
+    got = sum(count * known[name] for name, count in counts.items())
+    listed = ", ".join(f"{count} {_short(name)}" for name, count in counts.items())
+    return Counted(counts, None if got == gib else f"{gib} GiB are {listed}: {got} GiB")
+
+
+def contracts(
+    tenants: Mapping[str, Tenant], plans: Mapping[str, PoolPlan]
+) -> tuple[PoolContract, ...]:
+    """What tenants have of pools, in the order of the stack file.
+
+    Args:
+        tenants: Tenants that the rules have accepted.
+        plans: The plans of the pools by name.
+
+    Raises:
+        AmountError: If the shares of a pool do not make an amount.
+    """
+    found = []
+    for name, tenant in tenants.items():
+        for pool, given in tenant.pools.items():
+            what = counted(given.guaranteed, plans[pool])
+            price = _price(what.counts, plans[pool])
+            found.append(PoolContract(name, pool, what.counts, what.rounded, price))
+    return tuple(found)
+
+
+def _price(counts: Mapping[str, int], plan: PoolPlan) -> float | None:
+    if plan.cost is None:
+        return None
+    by_share = plan.cost.by_share
+    return round(sum(n * max(by_share[name].values()) for name, n in counts.items()), 4)
+
+
+def of_tenant(tenant: str, every: Iterable[PoolContract]) -> dict[str, int]:
+    """What a tenant has of each resource, in all pools together."""
+    sums: dict[str, int] = {}
+    for contract in every:
+        if contract.tenant == tenant:
+            for name, count in contract.guaranteed.items():
+                sums[name] = sums.get(name, 0) + count
+    return sums
+
+
+def met(
+    contract: PoolContract, every: Iterable[PoolContract], plans: Mapping[str, PoolPlan]
+) -> list[str]:
+    """Other tenants whose pods may be on one GPU or MIG device with those of a tenant.
+
+    Args:
+        contract: What the tenant has of a pool.
+        every: What tenants have of pools.
+        plans: The plans of the pools by name.
+    """
+    pool = plans[contract.pool].pool
+    shared = {name for name in contract.guaranteed if turns_of(pool, name) != "exclusive"}
+    return [
+        other.tenant
+        for other in every
+        if other.pool == contract.pool
+        and other.tenant != contract.tenant
+        and shared & other.guaranteed.keys()
+    ]
+
+
+def tenants_json(
+    tenants: Mapping[str, Tenant], every: Sequence[PoolContract], plans: Mapping[str, PoolPlan]
+) -> dict[str, dict[str, object]]:
+    """Tenants as `preview --json` and the stack's outputs show them, by name.
+
+    Args:
+        tenants: The tenants.
+        every: What they have of pools.
+        plans: The plans of the pools by name.
+    """
+    found: dict[str, dict[str, object]] = {}
+    for name, tenant in tenants.items():
+        own = [contract for contract in every if contract.tenant == name]
+        prices = [contract.usd_per_hour for contract in own]
+        known = [price for price in prices if price is not None]
+        found[name] = {
+            "namespaces": list(tenant.namespaces),
+            "isolation": tenant.isolation,
+            "admission": tenant.admission,
+            "pools": {
+                contract.pool: {**contract.as_json(), "meets": met(contract, every, plans)}
+                for contract in own
+            },
+            "quota": of_tenant(name, own),
+            "usdPerHour": round(sum(known), 4) if len(known) == len(prices) else None,
+            "costCenter": tenant.cost.center if tenant.cost else None,
+        }
+    return found
+
+
+def sure_nodes(plan: PoolPlan) -> int:
+    """Nodes of a pool that are there whatever pods want."""
+    return plan.scaling.least if plan.scaling is not None else plan.sizes.desired

@@ -1,0 +1,232 @@
+"""Rules about tenants, on both sides of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from finding_examples import findings
+
+ROLE = "arn:aws:iam::111122223333:role/Team"
+SHARED = {
+    "instanceTypes": ["g6.2xlarge"],
+    "nodes": {"min": 1, "desired": 1, "max": 1},
+    "sharing": {"mode": "timeSlicing", "replicas": 4, "rename": True},
+}
+MPS = {**SHARED, "sharing": {"mode": "mps", "replicas": 4}}
+WHOLE = {**SHARED, "sharing": {"mode": "exclusive"}}
+SLICES = {
+    **SHARED,
+    "instanceTypes": ["p4d.24xlarge"],
+    "sharing": {"mode": "mig", "layout": "all-1g.5gb"},
+}
+TURNS = {
+    **SLICES,
+    "sharing": {**SLICES["sharing"], "timeSlicing": {"replicas": 2}},  # type: ignore[dict-item]
+}
+
+
+def tenant(shares: int = 1, space: str = "a", pool: str = "gpu", **more: Any) -> dict[str, Any]:
+    return {
+        "namespaces": [space],
+        "pools": {pool: {"guaranteed": {"shares": shares}}},
+        **more,
+    }
+
+
+def told(code: str, tenants: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
+    given = {"pools": {"gpu": SHARED}, **more, "tenants": tenants}
+    return [(path, message) for path, message in findings(given, code)]
+
+
+def paths(code: str, tenants: dict[str, Any], **more: Any) -> list[str]:
+    return [path for path, _ in told(code, tenants, **more)]
+
+
+def test_a_contract_without_fault() -> None:
+    for number in range(870, 878):
+        assert told(f"GPU{number}", {"a": tenant(4, admins=[ROLE])}) == []
+
+
+@pytest.mark.parametrize(
+    ("contract", "path", "message"),
+    [
+        ({"pools": {}}, "tenants.a.pools", "a has nothing of any pool."),
+        (
+            {"pools": {"other": {"guaranteed": {"shares": 1}}}},
+            "tenants.a.pools.other",
+            "There is no pool other.",
+        ),
+        (
+            {"pools": {"gpu": {"guaranteed": {}}}},
+            "tenants.a.pools.gpu.guaranteed",
+            "None of the units is given, and one says how much it is.",
+        ),
+        (
+            {"pools": {"gpu": {"guaranteed": {"shares": 1, "gpus": 1}}}},
+            "tenants.a.pools.gpu.guaranteed",
+            "shares and gpus are given, and one says how much it is.",
+        ),
+        (
+            {"pools": {"gpu": {"guaranteed": {"gpus": 0.3}}}},
+            "tenants.a.pools.gpu.guaranteed.gpus",
+            "0.3 GPUs of gpu are no whole number of its shares.",
+        ),
+    ],
+)
+def test_amounts_that_are_none(contract: dict[str, Any], path: str, message: str) -> None:
+    assert told("GPU870", {"a": {**tenant(), **contract}}) == [(path, message)]
+
+
+def test_a_tenant_s_name_is_a_label() -> None:
+    assert paths("GPU870", {"a b": tenant()}) == ['tenants["a b"]']
+
+
+@pytest.mark.parametrize(
+    ("pool", "isolation", "is_refused"),
+    [
+        (SHARED, "none", False),
+        (SHARED, "memory", True),
+        (SHARED, "fault", True),
+        (MPS, "none", False),
+        (MPS, "memory", False),
+        (MPS, "fault", True),
+        (WHOLE, "fault", False),
+        (SLICES, "fault", False),
+        (TURNS, "memory", True),
+        (TURNS, "none", False),
+    ],
+)
+def test_what_a_class_takes_of_the_sharing_where_there_are_neighbours(
+    pool: dict[str, Any], isolation: str, is_refused: bool
+) -> None:
+    alone = {"a": tenant(isolation=isolation)}
+    two = {**alone, "b": tenant(space="b")}
+
+    assert paths("GPU871", two, pools={"gpu": pool}) == ["tenants.a.isolation"] * is_refused
+    assert paths("GPU871", alone, pools={"gpu": pool}) == []
+
+
+def test_what_a_neighbour_does_is_said() -> None:
+    pools = {"gpu": MPS}
+    two = {"a": tenant(isolation="fault"), "b": tenant(space="b")}
+    ((_, message),) = told("GPU871", two, pools=pools)
+
+    assert message == (
+        "On gpu pods of a share GPUs by MPS with those of b, and faults of neighbours reach them."
+    )
+    ((_, message),) = told("GPU871", {**two, "a": tenant(isolation="memory")})
+    assert "by time slicing with those of b, and memory taken by neighbours" in message
+
+
+def test_guarantees_add_up_to_what_there_is_at_most() -> None:
+    two = {"a": tenant(2), "b": tenant(3, "b")}
+
+    assert told("GPU872", {"a": tenant(2), "b": tenant(2, "b")}) == []
+    assert told("GPU872", two) == [
+        (
+            "pools.gpu.nodes",
+            "a, b are sure of 5 of nvidia.com/gpu.shared, and the pool has 4 at most.",
+        )
+    ]
+    assert paths("GPU873", two) == []  # one finding for one cause
+
+
+def test_what_an_autoscaler_has_to_start_is_promised() -> None:
+    scaled = {**SHARED, "scaledBy": "autoscaler", "nodes": {"min": 1, "desired": 1, "max": 2}}
+    more = {"pools": {"gpu": scaled}, "clusterAutoscaler": {}}
+
+    assert paths("GPU873", {"a": tenant(4)}, **more) == []
+    assert told("GPU873", {"a": tenant(5)}, **more) == [
+        (
+            "pools.gpu.nodes",
+            "a is sure of 5 of nvidia.com/gpu.shared, and 4 are there before a node is started.",
+        )
+    ]
+    assert paths("GPU872", {"a": tenant(9)}, **more) == ["pools.gpu.nodes"]
+
+
+def test_a_pool_without_a_limit_has_room_for_any_guarantee() -> None:
+    endless = {
+        "provisioner": "karpenter",
+        "instanceTypes": ["g6.2xlarge"],
+        "nodes": dict.fromkeys(("min", "desired", "max")),
+        "karpenter": {"limits": {"cpu": "1000"}},
+        "sharing": SHARED["sharing"],
+    }
+
+    assert paths("GPU872", {"a": tenant(400)}, pools={"gpu": endless}) == []
+
+
+def test_one_name_in_two_pools() -> None:
+    both = tenant()
+    both["pools"]["more"] = {"guaranteed": {"shares": 1}}
+
+    assert told("GPU874", {"a": both}, pools={"gpu": SHARED, "more": SHARED}) == [
+        ("tenants.a.pools.more", "gpu and more both have nvidia.com/gpu.shared.")
+    ]
+    assert paths("GPU874", {"a": both}, pools={"gpu": SHARED, "more": WHOLE}) == []
+
+
+@pytest.mark.parametrize(
+    ("space", "message"),
+    [
+        ("kube-system", "kube-system is Kubernetes' own."),
+        ("default", "default is Kubernetes' own."),
+        ("gpushare-verify", "gpushare-verify is the namespace of what looks at the cluster."),
+    ],
+)
+def test_namespaces_that_are_somebody_s(space: str, message: str) -> None:
+    image = {"image": "registry.example.com/eks-gpushare-verify:0.1.0"}
+
+    assert told("GPU875", {"a": tenant(space=space)}, verifier=image) == [
+        ("tenants.a.namespaces[0]", message)
+    ]
+
+
+def test_a_namespace_is_of_one_tenant_and_a_tenant_has_one() -> None:
+    assert told("GPU875", {"a": tenant(), "b": tenant()}) == [
+        ("tenants.b.namespaces[0]", "a is a namespace of a.")
+    ]
+    assert paths("GPU875", {"a": tenant(namespaces=["a", "b"])}) == ["tenants.a.namespaces"]
+    assert paths("GPU875", {"a": tenant(namespaces=[])}) == ["tenants.a.namespaces"]
+    assert paths("GPU875", {"a": tenant(namespaces=["A"])}) == ["tenants.a.namespaces[0]"]
+
+
+def test_admins_are_of_a_tenant_alone() -> None:
+    cluster = {"admins": [ROLE]}
+    message = f"{ROLE} is an admin of the whole cluster."
+
+    assert told("GPU876", {"a": tenant(admins=[ROLE])}, cluster=cluster) == [
+        ("tenants.a.admins[0]", message)
+    ]
+    assert paths("GPU876", {"a": tenant(admins=["me"])}) == ["tenants.a.admins[0]"]
+
+
+def test_access_entries_are_of_eks() -> None:
+    nothing = dict.fromkeys(("name", "version", "endpoint", "admins", "deletionProtection"))
+    existing = {**nothing, "existing": {"kubeconfig": "kubeconfig.yaml"}}
+    pool = {**SHARED, "provisioner": "existing", "nodes": None}
+    more = {"cluster": existing, "network": None, "system": None, "pools": {"gpu": pool}}
+
+    ((path, message),) = told("GPU876", {"a": tenant(admins=[ROLE])}, **more)
+    assert (path, "access entries are EKS's" in message) == ("tenants.a.admins[0]", True)
+
+
+def test_workloads_of_a_tenant_ask_for_its_shares_together() -> None:
+    def model(replicas: int, space: str = "a") -> dict[str, Any]:
+        image = "registry.example/model:1.2"
+        return {"image": image, "pool": "gpu", "namespace": space, "replicas": {"min": replicas}}
+
+    tenants = {"a": tenant(3)}
+    assert paths("GPU877", tenants, workloads={"one": model(2), "two": model(1)}) == []
+    assert paths("GPU877", tenants, workloads={"one": model(4, "elsewhere")}) == []
+    assert told("GPU877", tenants, workloads={"one": model(2), "two": model(2)}) == [
+        (
+            "workloads.two.replicas.min",
+            (
+                "one, two may ask for 4 of nvidia.com/gpu.shared, and a, whose namespace a is, has "
+                "3 on gpu."
+            ),
+        )
+    ]
