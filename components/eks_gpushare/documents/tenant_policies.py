@@ -41,7 +41,7 @@ def validating_policies() -> dict[str, dict[str, Any]]:
     )
     data = yaml.safe_load(text)
     specs = {part: _spec(data[part]) for part in ("pods", "variables")}
-    claims = yaml.safe_dump(data["claims"])
+    claims = yaml.safe_dump(data["claims"], sort_keys=False)  # variables build on those before
     for resource, spec in _CLAIMS.items():
         made = claims.replace("RESOURCE", resource).replace("SPEC", spec)
         specs[resource.removeprefix("resource")] = _spec(yaml.safe_load(made))
