@@ -11,6 +11,9 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
+_PRICES = "eks_gpushare/catalog/data/other-prices.json"
+"""Prices of instances without GPUs, which only a program's cost takes."""
+
 
 def _above(root: str) -> Path:
     """The repository, or the sdist itself."""
@@ -40,4 +43,7 @@ class PolicyPack(BuildHookInterface[Any]):
             added = {}
         else:
             added = {str(above / "policies"): "eks_gpushare/policy_pack"}
+        if version != "editable":
+            # Of the catalog's folder, which is the other distribution's, this one file.
+            added[str(Path(self.root) / _PRICES)] = _PRICES
         build_data["force_include"] |= added

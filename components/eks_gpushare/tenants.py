@@ -33,6 +33,7 @@ _KINDS = {
     "quota": ResourceQuota,
     "priority": ResourceQuota,
     "network": NetworkPolicy,
+    "platform": NetworkPolicy,
     "admins": RoleBinding,
 }
 """Classes of what is in a tenant's namespace, by the last part of the logical name."""
@@ -68,7 +69,7 @@ class Tenants(pulumi.ComponentResource):
     """A namespace for each tenant, and in it what holds the tenant to its contract.
 
     A quota of the shares that it is sure of, and of 0 for every other resource of a GPU; a quota
-    that keeps its pods below the system's; a NetworkPolicy, for which the cluster's network has to
+    that keeps its pods below the system's; NetworkPolicies, for which the cluster's network has to
     enforce such; a role for its admins; and admission policies, which refuse pods that reach for
     GPUs past the contract, by parameters in a namespace that no tenant may write. A cluster has
     room for one.

@@ -116,8 +116,9 @@ def known(now: Any, was: Any) -> Any:
         before = was if isinstance(was, dict) else {}
         return {key: known(value, before.get(key)) for key, value in now.items()}
     if isinstance(now, list):
-        before = was if isinstance(was, list) and len(was) == len(now) else [None] * len(now)
-        return [known(value, old) for value, old in zip(now, before, strict=True)]
+        same = isinstance(was, list) and len(was) == len(now)
+        olds = was if same else [None] * len(now)
+        return [known(value, old) for value, old in zip(now, olds, strict=True)]
     return now
 
 

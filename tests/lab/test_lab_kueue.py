@@ -98,7 +98,8 @@ def test_what_was_applied_stays_but_for_what_a_process_needs(tmp_path: Path) -> 
         "leaderElection": {"leaderElect": True},
         "manageJobsWithoutQueueName": True,
     }
-    found = kueue.configuration(configured(**given), (1, 2, 3), tmp_path)
+    setting: Any = configured(**given)
+    found = kueue.configuration(setting, (1, 2, 3), tmp_path)
 
     assert found["resources"] == given["resources"]
     assert found["manageJobsWithoutQueueName"] is True

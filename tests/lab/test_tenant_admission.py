@@ -396,6 +396,7 @@ def test_a_pod_from_before_can_still_end(held: str, call: Call) -> None:
 
 @pytest.mark.parametrize("kind", ["configmaps", "secrets"])
 def test_names_that_env_from_would_make_are_kept_out(kind: str, held: str, call: Call) -> None:
+    named: dict[str, Any] = {}
     for key, field in ((ALL["name"], "data"), ("CUDA_MPS_PIPE_DIRECTORY", "stringData")):
         given = {"data" if kind == "configmaps" else field: {key: "YWxs"}}
         named = {"metadata": {"generateName": "x-"}, **given}

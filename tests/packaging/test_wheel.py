@@ -62,11 +62,12 @@ COMPONENTS = ROOT / "components"
 ALL = {file for file in files_in(COMPONENTS) if file.startswith("eks_gpushare/")}
 ROOT_BUILD = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]
 LISTED = tuple(ROOT_BUILD["build"]["only-include"])
+LEFT_OUT = frozenset(ROOT_BUILD["build"]["exclude"])
 IN_CHECKS = frozenset(
     file
     for file in ALL
-    if f"components/{file}".startswith(tuple(f"{each}/" for each in LISTED))
-    or f"components/{file}" in LISTED
+    if f"components/{file}" not in LEFT_OUT
+    and f"components/{file}".startswith((*(f"{each}/" for each in LISTED), *LISTED))
 )
 CHECKS = Distribution("eks_gpushare_checks", ROOT, IN_CHECKS)
 LIBRARY = Distribution(

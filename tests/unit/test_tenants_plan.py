@@ -163,7 +163,9 @@ def test_a_quota_names_the_contract_and_0_of_all_else() -> None:
         "mig.nvidia.com.deviceclass.resource.k8s.io/devices": "0",
         "vfio.gpu.nvidia.com.deviceclass.resource.k8s.io/devices": "0",
     }
-    assert set(guards("a", "a", given["a"], every, plans)) == {"quota", "priority", "network"}
+    assert set(guards("a", "a", given["a"], every, plans)) == {
+        *("quota", "priority", "network", "platform"),
+    }
 
 
 def test_tenants_meet_where_pods_take_turns_and_nowhere_else() -> None:

@@ -86,6 +86,8 @@ SUITES: Final = (
             "tests/lab/test_lab_lifecycle.py",
             "tests/lab/test_lab_scale.py",
             "tests/lab/walkthroughs/test_walkthrough_dump.py",
+            "tests/lab/walkthroughs/test_walkthrough_kueue.py",
+            "tests/lab/walkthroughs/test_walkthrough_tenants.py",
             "tests/lab/walkthroughs/test_walkthrough_verify.py",
             "tests/lab/walkthroughs/test_walkthrough_verify_faults.py",
             "tests/lab/walkthroughs/test_walkthrough_verify_rights.py",

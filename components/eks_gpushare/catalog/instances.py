@@ -222,7 +222,10 @@ class _OtherPrices(Mapping[str, float | None]):
         self._name = name
 
     def _known(self) -> dict[str, float | None]:
-        table = load("other-prices.json")
+        try:
+            table = load("other-prices.json")
+        except FileNotFoundError:  # it comes with the components, whose cost takes it
+            return {}
         row = table["types"].get(self._name, ())
         return dict(zip(table["regions"], row, strict=False))
 

@@ -40,6 +40,8 @@ SYSTEM_PRIORITY = "system-priority"
 """Name of the quota that keeps tenants' pods below those of the system."""
 NETWORK = "tenant"
 """Name of the NetworkPolicy."""
+PLATFORM = "platform"
+"""Name of the one that lets in what is of no tenant."""
 ADMINS = "tenant-admins"
 """Name of the RoleBinding."""
 _DEVICE_CLASSES = ("gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com")
@@ -147,6 +149,9 @@ def guards(
         "network": _object(
             "networking.k8s.io/v1", "NetworkPolicy", called, NETWORK, _network(name)
         ),
+        "platform": _object(
+            "networking.k8s.io/v1", "NetworkPolicy", called, PLATFORM, _from_platform()
+        ),
     }
     if tenant.admins:
         role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "admin"}
@@ -162,17 +167,26 @@ def guards(
 
 
 def _network(tenant: str) -> dict[str, Any]:
-    """Who may reach the pods of a tenant: its own, and those of namespaces without a tenant.
+    """Pods of a tenant are reached by its own, and reach everything but the instance's metadata.
 
-    Out goes everything but to the instance's metadata. Further policies let further ones in.
+    Further policies let further ones in.
     """
     own = {"matchLabels": {TENANT_LABEL: tenant}}
-    of_nobody = {"matchExpressions": [{"key": TENANT_LABEL, "operator": "DoesNotExist"}]}
     return {
         "podSelector": {},
         "policyTypes": ["Ingress", "Egress"],
-        "ingress": [{"from": [{"namespaceSelector": own}, {"namespaceSelector": of_nobody}]}],
+        "ingress": [{"from": [{"namespaceSelector": own}]}],
         "egress": [{"to": [{"ipBlock": {"cidr": "0.0.0.0/0", "except": [_METADATA]}}]}],
+    }
+
+
+def _from_platform() -> dict[str, Any]:
+    """What is of no tenant, such as an ingress controller or a Prometheus, reaches them too."""
+    of_nobody = {"matchExpressions": [{"key": TENANT_LABEL, "operator": "DoesNotExist"}]}
+    return {
+        "podSelector": {},
+        "policyTypes": ["Ingress"],
+        "ingress": [{"from": [{"namespaceSelector": of_nobody}]}],
     }
 
 

@@ -60,11 +60,18 @@ def _existing(environment: Mapping[str, Any], kubeconfig: Path, program: Path) -
         for name, chart in (environment.get("charts") or {}).items()
         if name not in _AUTOSCALERS
     }
+    if isinstance(kept.get("tenants"), dict):
+        result["tenants"] = {name: _tenant(given) for name, given in kept["tenants"].items()}
     if isinstance(kept.get("keda"), dict):
         result["keda"] = _keda(kept["keda"])
     if charts:
         result["charts"] = {name: _chart(chart, program) for name, chart in charts.items()}
     return result
+
+
+def _tenant(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Without admins: their access entries are of EKS."""
+    return {key: value for key, value in given.items() if key != "admins"}
 
 
 def _keda(given: Mapping[str, Any]) -> dict[str, Any]:

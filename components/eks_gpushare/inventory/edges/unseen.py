@@ -20,7 +20,7 @@ from eks_gpushare.inventory.edges.mig import CANNOT
 from eks_gpushare.inventory.edges.mps import SEVERAL_USERS, TOO_MANY_CLIENTS, users_of
 from eks_gpushare.inventory.edges.promises import PROMISE_DIFFERS
 from eks_gpushare.inventory.edges.quotas import ABOVE_CAPACITY, QUOTA_NAME
-from eks_gpushare.inventory.edges.tenants import ISOLATED, ISOLATION_LABEL, SHARED_BY_TENANTS
+from eks_gpushare.inventory.edges.tenants import SHARED_BY_TENANTS
 from eks_gpushare.inventory.items import (
     Namespace,
     NodeSet,
@@ -42,6 +42,7 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, pairs
+from eks_gpushare.sharing.tenants import ISOLATED, ISOLATION_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
