@@ -25,8 +25,8 @@ from aws_oracle.lifecycle import LIFECYCLES
 from aws_oracle.variants import NAMES, STACKS, often
 from conftest import boundary_in
 
-from eks_gpushare.catalog.iam_actions import ACTIONS, FUNCTIONS, OF_ANY_KIND
 from eks_gpushare.program.fakes.types import ACCOUNT
+from eks_gpushare.program.permissions.iam_actions import ACTIONS, FUNCTIONS, OF_ANY_KIND
 from eks_gpushare.program.permissions.policy import (
     MANAGED_POLICY_CHARACTERS,
     DeployPolicy,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from aws_oracle.account import Deployed
 
-    from eks_gpushare.catalog.iam_grants import Grant
+    from eks_gpushare.program.permissions.iam_grants import Grant
     from eks_gpushare.program.recording import Recording
 
 HELD = [

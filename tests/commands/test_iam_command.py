@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.catalog.iam_actions import ACTIONS
 from eks_gpushare.program.permissions import policy as iam
+from eks_gpushare.program.permissions.iam_actions import ACTIONS
 
 if TYPE_CHECKING:
     import pytest

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog.iam_actions import ACTIONS
+from eks_gpushare.program.permissions.iam_actions import ACTIONS
 from eks_gpushare.program.permissions.policy import deploy_policy
 from eks_gpushare.program.run import run_program
 from eks_gpushare.program.stack_config import read_stack_config
@@ -14,7 +14,7 @@ from eks_gpushare.program.stack_config import read_stack_config
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.catalog.iam_grants import Grant
+    from eks_gpushare.program.permissions.iam_grants import Grant
     from eks_gpushare.program.permissions.policy import DeployPolicy
 
 ROOT = Path(__file__).parents[2]

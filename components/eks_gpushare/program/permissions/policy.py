@@ -11,16 +11,21 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.catalog.iam_actions import ACTIONS, FUNCTIONS, SPOT_ROLE, WRITES_POLICY
-from eks_gpushare.catalog.iam_ec2_actions import NAMED_BY_POOL
 from eks_gpushare.catalog.partitions import partition_of
+from eks_gpushare.program.permissions.iam_actions import (
+    ACTIONS,
+    FUNCTIONS,
+    SPOT_ROLE,
+    WRITES_POLICY,
+)
+from eks_gpushare.program.permissions.iam_ec2_actions import NAMED_BY_POOL
 from eks_gpushare.program.permissions.statements import Condition, Permission, document, merged
 from eks_gpushare.program.values import UNKNOWN, OutputValue, Secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eks_gpushare.catalog.iam_grants import Grant
+    from eks_gpushare.program.permissions.iam_grants import Grant
     from eks_gpushare.program.recording import Recording, Resource
 
 MANAGED_POLICY_CHARACTERS = 6144

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.catalog.iam_actions import KINDS_TELL, OF_ANY_KIND
+from eks_gpushare.program.permissions.iam_actions import KINDS_TELL, OF_ANY_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog.iam_grants import (
+from eks_gpushare.program.permissions.iam_grants import (
     Grant,
     ec2,
     in_vpc,

@@ -13,9 +13,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog.iam_ec2_actions import EC2_ACTIONS, FROM_TEMPLATE
-from eks_gpushare.catalog.iam_grants import Grant, ec2, eks, look, of, passing, service_role
-from eks_gpushare.catalog.iam_karpenter_actions import KARPENTER_ACTIONS
+from eks_gpushare.program.permissions.iam_ec2_actions import EC2_ACTIONS, FROM_TEMPLATE
+from eks_gpushare.program.permissions.iam_grants import (
+    Grant,
+    ec2,
+    eks,
+    look,
+    of,
+    passing,
+    service_role,
+)
+from eks_gpushare.program.permissions.iam_karpenter_actions import KARPENTER_ACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
