@@ -299,3 +299,19 @@ def test_a_workload_may_have_what_its_tenant_borrows() -> None:
 
     assert of(3) == []
     assert of(4) == ["workloads.one.replicas.min"]
+
+
+def test_the_namespace_of_keda_is_nobody_s() -> None:
+    keda = {"namespace": "scaling"}
+
+    assert paths("GPU875", {"a": tenant(space="scaling")}, keda=keda) == ["tenants.a.namespaces[0]"]
+    assert paths("GPU875", {"a": tenant(space="keda")}) == []
+
+
+def test_a_workload_of_a_pool_that_its_tenant_has_nothing_of() -> None:
+    model = {"image": "registry.example/model:1.2", "pool": "more", "namespace": "a"}
+    pools = {"gpu": SHARED, "more": WHOLE}
+
+    assert paths("GPU877", {"a": tenant()}, pools=pools, workloads={"one": model}) == [
+        "workloads.one.replicas.min"
+    ]

@@ -104,7 +104,7 @@ def _tenants(ctx: Context) -> Mapping[str, Tenant]:
 
 @check(Scope.TENANTS, AMOUNT)
 def amounts(ctx: Context) -> Iterator[Finding]:
-    known = ", ".join(ctx.environment.pools) or "none"
+    known = ", ".join(ctx.environment.pools)
     for name, tenant in _tenants(ctx).items():
         if fault := value_fault(name):
             yield AMOUNT.finding(("tenants", name), fault, "Use another name for the tenant.")
@@ -253,10 +253,10 @@ def fits(ctx: Context) -> Iterator[Finding]:
                 message = f"{said}, and the pool has {most} at most."
                 fix = "Give the pool more nodes, or the tenants less."
                 yield TOO_MUCH.finding(at, message, fix)
-            elif total > sure.get(resource, 0) and not ctx.nodes_elsewhere:
+            elif total > sure[resource] and not ctx.nodes_elsewhere:
                 yield PROMISED.finding(
                     at,
-                    f"{said}, and {sure.get(resource, 0)} are there before a node is started.",
+                    f"{said}, and {sure[resource]} are there before a node is started.",
                     "Raise nodes.min, or tell the tenants that the rest takes a node's start.",
                 )
 
