@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Workload
@@ -89,3 +90,45 @@ def test_how_many_pods_is_not_known() -> None:
 
 def test_without_tenants_nothing_is_said() -> None:
     assert found(pods(100), stack="multi-tenant") == []
+
+
+def edited(tmp_path: Path, research: dict[str, Any], **workloads: dict[str, Any]) -> Stack:
+    text = (ROOT / "stacks" / "Pulumi.tenants.yaml").read_text(encoding="utf-8")
+    declared = yaml.safe_load(text)
+    environment = declared["config"]["eks-gpushare:environment"]
+    environment["tenants"]["research"]["pools"]["slices"] = research
+    environment["workloads"] = workloads
+    file = tmp_path / "Pulumi.edited.yaml"
+    file.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    stack = read_stack(file)
+    assert stack.errors == ()
+    return stack
+
+
+def test_the_stack_s_own_workloads_count_too(tmp_path: Path) -> None:
+    model = {"image": "registry.example/model:1.2", "pool": "slices", "namespace": "research"}
+    three = {"guaranteed": {"sharesOf": {"mig-3g.20gb": 3, "mig-1g.5gb": 1}}}
+    stack = edited(
+        tmp_path,
+        three,
+        named={**model, "share": DEVICES, "replicas": {"min": 2}},
+        unnamed=model,  # of the most numerous kind
+        elsewhere={**model, "namespace": "models", "share": DEVICES, "replicas": {"min": 2}},
+    )
+
+    assert list(judge_contracts(Inventory([pods(1)]), stack)) == []
+    (problem,) = judge_contracts(Inventory([pods(2)]), stack)
+    assert isinstance(problem, Problem)
+    assert "4 of nvidia.com/mig-3g.20gb" in problem.message
+    assert "the stack's own workload named 2, the Deployment d 2" in problem.message
+    (one,) = judge_contracts(Inventory([pods(1, limits={"nvidia.com/mig-1g.5gb": 1})]), stack)
+    assert isinstance(one, Problem)
+    assert "the stack's own workload unnamed 1, the Deployment d 1" in one.message
+
+
+def test_a_job_of_a_tenant_with_one_share_takes_turns(tmp_path: Path) -> None:
+    stack = edited(tmp_path, {"guaranteed": {"sharesOf": {"mig-3g.20gb": 1}}})
+
+    (problem,) = judge_contracts(Inventory([pods(2, kind="Job")]), stack)
+    assert isinstance(problem, Problem)
+    assert problem.severity == "warning"

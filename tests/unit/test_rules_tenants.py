@@ -260,6 +260,7 @@ def test_gib_at_most_are_of_any_mix() -> None:
         return {"a": {"namespaces": ["a"], "queue": True, "pools": {"gpu": part}}}
 
     assert told("GPU878", of(120), pools={"gpu": layout}) == []
+    assert told("GPU878", of(80), pools={"gpu": layout}) == []
     assert told("GPU878", of(79), pools={"gpu": layout}) == [
         ("tenants.a.pools.gpu.maximum", "It is less than the 80 GiB that are guaranteed.")
     ]
@@ -287,6 +288,7 @@ def test_values_of_kueue_s_chart_that_undo_the_contract() -> None:
 
     ((path, message),) = told("GPU731", borrowing({"shares": 4}), charts=charts)
     assert path.startswith("charts.kueue.values.managerConfig")
+    assert told("GPU731", {"a": tenant()}, charts=charts) == []  # it is not installed
     assert "beside what their tenant is sure of" in message
 
 
@@ -314,4 +316,20 @@ def test_a_workload_of_a_pool_that_its_tenant_has_nothing_of() -> None:
 
     assert paths("GPU877", {"a": tenant()}, pools=pools, workloads={"one": model}) == [
         "workloads.one.replicas.min"
+    ]
+
+
+def test_a_kind_that_is_guaranteed_may_not_be_left_out_of_the_maximum() -> None:
+    layout = {**SLICES, "sharing": {"mode": "mig", "layout": "all-balanced"}}
+    part = {
+        "guaranteed": {"sharesOf": {"mig-1g.5gb": 1, "mig-2g.10gb": 1}},
+        "maximum": {"sharesOf": {"mig-1g.5gb": 2}},
+    }
+    given = {"a": {"namespaces": ["a"], "queue": True, "pools": {"gpu": part}}}
+
+    assert told("GPU878", given, pools={"gpu": layout}) == [
+        (
+            "tenants.a.pools.gpu.maximum",
+            "It is less than the 1 of nvidia.com/mig-2g.10gb that are guaranteed.",
+        )
     ]

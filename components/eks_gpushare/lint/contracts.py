@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.config.tenants import Tenant
+    from eks_gpushare.config.workloads import Workload as StackWorkload
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.lint.stack_side import Stack
+    from eks_gpushare.sharing.plan import PoolPlan
 
 
 class _Asked(NamedTuple):
@@ -37,11 +39,12 @@ def judge_contracts(files: Inventory, stack: Stack) -> Iterator[Judgement]:
         files: What the files say.
         stack: What they are held against.
     """
-    tenants = (stack.environment.tenants if stack.environment is not None else None) or {}
-    if not tenants:
+    environment = stack.environment
+    tenants = (environment.tenants if environment is not None else None) or {}
+    if environment is None or not tenants:
         return
     whose = {space: name for name, tenant in tenants.items() for space in tenant.namespaces}
-    asked = _of_stack(stack, whose)
+    asked = _of_stack(environment.workloads or {}, stack.plans, whose)
     for workload in files.of(Workload):
         space = workload.namespace
         if space is UNKNOWN or space not in whose or workload.kind == PART_OF_POD:
@@ -59,14 +62,15 @@ def judge_contracts(files: Inventory, stack: Stack) -> Iterator[Judgement]:
     yield from _over(asked, tenants, stack)
 
 
-def _of_stack(stack: Stack, whose: Mapping[str, str]) -> dict[tuple[str, str], list[_Asked]]:
+def _of_stack(
+    given: Mapping[str, StackWorkload], plans: Mapping[str, PoolPlan], whose: Mapping[str, str]
+) -> dict[tuple[str, str], list[_Asked]]:
     """What the stack's own workloads ask for at most, by tenant and resource."""
     asked: dict[tuple[str, str], list[_Asked]] = {}
-    given = stack.environment.workloads if stack.environment is not None else None
-    for name, workload in (given or {}).items():
-        pools = [pool for pool in pools_of(workload) if pool in stack.plans]
-        if workload.namespace in whose and pools:
-            resource = workload.share or next(iter(stack.plans[pools[0]].request))
+    for name, workload in given.items():
+        if workload.namespace in whose:
+            first = plans[pools_of(workload)[0]]
+            resource = workload.share or next(iter(first.request))
             count = most_replicas(workload) * workload.shares
             own = _Asked(f"the stack's own workload {name}", count, None)
             asked.setdefault((whose[workload.namespace], resource), []).append(own)

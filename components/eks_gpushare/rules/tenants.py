@@ -23,7 +23,7 @@ from eks_gpushare.sharing.tenants import (
     borrowed,
     contracts,
     counted,
-    memory_gib,
+    gib_of,
     sure_nodes,
     turns_of,
 )
@@ -191,7 +191,7 @@ def _maximum(
         message = "It may borrow, and a quota lends nothing."
         yield MAXIMUM.finding(at, message, "Set queue: true for the tenant, or remove the key.")
         return
-    memory = sum(count * (memory_gib(plan, name) or 0) for name, count in sure.items())
+    memory = gib_of(sure, plan)
     below = [name for name, count in sure.items() if most.get(name, 0) < count]
     if below or (gib is not None and gib < memory):
         said = f"{memory} GiB" if not below else f"{sure[below[0]]} of {below[0]}"
@@ -206,11 +206,11 @@ def _maximum(
 
 @check(Scope.TENANTS, HARMFUL_VALUE)
 def values_of_kueue(ctx: Context) -> Iterator[Finding]:
-    chart = ctx.environment.charts.kueue if _tenants(ctx) else None
-    if chart is not None:
-        plans = {pool: plan for pool, (plan, _) in _sure_of(ctx).items()}
-        spec = queues(_tenants(ctx), contracts(_tenants(ctx), plans), plans, chart)
-        shares = [] if spec is None else pool_shares(spec.pools, spec.tenants)
+    plans = {pool: plan for pool, (plan, _) in _sure_of(ctx).items()}
+    chart = ctx.environment.charts.kueue
+    spec = queues(_tenants(ctx), contracts(_tenants(ctx), plans), plans, chart)
+    if chart is not None and spec is not None:
+        shares = pool_shares(spec.pools, spec.tenants)
         yield from undone(("charts", "kueue", "values"), chart.values, shares)
 
 

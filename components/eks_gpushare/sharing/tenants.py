@@ -126,6 +126,11 @@ def memory_gib(plan: PoolPlan, resource: str) -> int | None:
     return ceil(min(known) / _GIB) if known and len(known) == len(found) else None
 
 
+def gib_of(counts: Mapping[str, int], plan: PoolPlan) -> int:
+    """GiB of shares together, 0 of those of which it is not known."""
+    return sum(count * (memory_gib(plan, name) or 0) for name, count in counts.items())
+
+
 def counted(amount: TenantAmount, plan: PoolPlan) -> Counted:
     """An amount in shares of a pool.
 
@@ -223,7 +228,7 @@ def _by_memory(gib: int, plan: PoolPlan) -> Counted:
         raise AmountError("gpuMemoryGiB", message, "Give the amount in shares or gpus.")
     node = sum(count * known[name] for name, count in there.items())
     counts = {name: ceil(Fraction(gib * count, node)) for name, count in there.items()}
-    got = sum(count * known[name] for name, count in counts.items())
+    got = gib_of(counts, plan)
     listed = ", ".join(f"{count} {_short(name)}" for name, count in counts.items())
     return Counted(counts, None if got == gib else f"{gib} GiB are {listed}: {got} GiB")
 
