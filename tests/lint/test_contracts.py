@@ -107,21 +107,21 @@ def edited(tmp_path: Path, research: dict[str, Any], **workloads: dict[str, Any]
 
 def test_the_stack_s_own_workloads_count_too(tmp_path: Path) -> None:
     model = {"image": "registry.example/model:1.2", "pool": "slices", "namespace": "research"}
-    three = {"guaranteed": {"sharesOf": {"mig-3g.20gb": 3, "mig-1g.5gb": 1}}}
+    two = {"guaranteed": {"sharesOf": {"mig-3g.20gb": 2, "mig-1g.5gb": 1}}}
     stack = edited(
         tmp_path,
-        three,
-        named={**model, "share": DEVICES, "replicas": {"min": 2}},
+        two,
+        named={**model, "share": DEVICES},
         unnamed=model,  # of the most numerous kind
         elsewhere={**model, "namespace": "models", "share": DEVICES, "replicas": {"min": 2}},
     )
 
-    assert list(judge_contracts(Inventory([pods(1)]), stack)) == []
-    (problem,) = judge_contracts(Inventory([pods(2)]), stack)
+    assert list(judge_contracts(Inventory((pods(1),)), stack)) == []
+    (problem,) = judge_contracts(Inventory((pods(2),)), stack)
     assert isinstance(problem, Problem)
-    assert "4 of nvidia.com/mig-3g.20gb" in problem.message
-    assert "the stack's own workload named 2, the Deployment d 2" in problem.message
-    (one,) = judge_contracts(Inventory([pods(1, limits={"nvidia.com/mig-1g.5gb": 1})]), stack)
+    assert "3 of nvidia.com/mig-3g.20gb" in problem.message
+    assert "the stack's own workload named 1, the Deployment d 2" in problem.message
+    (one,) = judge_contracts(Inventory((pods(1, limits={"nvidia.com/mig-1g.5gb": 1}),)), stack)
     assert isinstance(one, Problem)
     assert "the stack's own workload unnamed 1, the Deployment d 1" in one.message
 
@@ -129,6 +129,6 @@ def test_the_stack_s_own_workloads_count_too(tmp_path: Path) -> None:
 def test_a_job_of_a_tenant_with_one_share_takes_turns(tmp_path: Path) -> None:
     stack = edited(tmp_path, {"guaranteed": {"sharesOf": {"mig-3g.20gb": 1}}})
 
-    (problem,) = judge_contracts(Inventory([pods(2, kind="Job")]), stack)
+    (problem,) = judge_contracts(Inventory((pods(2, kind="Job"),)), stack)
     assert isinstance(problem, Problem)
     assert problem.severity == "warning"

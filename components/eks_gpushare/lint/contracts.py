@@ -40,9 +40,9 @@ def judge_contracts(files: Inventory, stack: Stack) -> Iterator[Judgement]:
         stack: What they are held against.
     """
     environment = stack.environment
-    tenants = (environment.tenants if environment is not None else None) or {}
-    if environment is None or not tenants:
+    if environment is None:
         return
+    tenants = environment.tenants or {}
     whose = {space: name for name, tenant in tenants.items() for space in tenant.namespaces}
     asked = _of_stack(environment.workloads or {}, stack.plans, whose)
     for workload in files.of(Workload):

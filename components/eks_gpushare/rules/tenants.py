@@ -206,9 +206,12 @@ def _maximum(
 
 @check(Scope.TENANTS, HARMFUL_VALUE)
 def values_of_kueue(ctx: Context) -> Iterator[Finding]:
-    plans = {pool: plan for pool, (plan, _) in _sure_of(ctx).items()}
     chart = ctx.environment.charts.kueue
-    spec = queues(_tenants(ctx), contracts(_tenants(ctx), plans), plans, chart)
+    plans = {pool: plan for pool, (plan, _) in _sure_of(ctx).items()}
+    try:
+        spec = queues(_tenants(ctx), contracts(_tenants(ctx), plans), plans, chart)
+    except (AmountError, KeyError):  # which other rules say
+        return
     if chart is not None and spec is not None:
         shares = pool_shares(spec.pools, spec.tenants)
         yield from undone(("charts", "kueue", "values"), chart.values, shares)
