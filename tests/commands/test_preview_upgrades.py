@@ -98,7 +98,7 @@ def test_what_eks_takes_of_any_program(
 def of_program(run: Run, folder: Path, before: dict[str, str], after: dict[str, str]) -> Ran:
     (folder / "Pulumi.yaml").write_text("name: mine\nruntime: python\n")
     (folder / "__main__.py").write_text(RAW)
-    files = []
+    files: list[Path] = []
     for name, given in (("before", before), ("after", after)):
         config = {"aws:region": "us-west-2", **{f"mine:{k}": v for k, v in given.items()}}
         files.append(folder / f"Pulumi.{name}.yaml")
@@ -155,7 +155,7 @@ def test_a_smaller_contract_ends_no_pod_and_a_tenant_that_goes_takes_its_namespa
     run: Run, tmp_path: Path
 ) -> None:
     text = (ROOT / "stacks" / "Pulumi.tenants.yaml").read_text(encoding="utf-8")
-    files = []
+    files: list[Path] = []
     for shares in (8, 6):
         declared = yaml.safe_load(text.replace("{shares: 8}", f"{{shares: {shares}}}"))
         tenants = declared["config"]["eks-gpushare:environment"]["tenants"]

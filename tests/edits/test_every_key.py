@@ -31,6 +31,7 @@ NOTHING = {
     "pools.*.reservation.instances": "it is money alone (tests/components/test_costs_add_up.py)",
     "workloads.*.share": "a pool of the stacks has one share to ask for",
     "charts.gpuOperator.values": "the value that is tried is another chart's",
+    "charts.kueue.values": "the value that is tried is another chart's",
     "charts.clusterAutoscaler.version": _NOT_THERE,
     "charts.clusterAutoscaler.values": _NOT_THERE,
     **{

@@ -460,6 +460,7 @@ def test_a_tenant_without_parameters_makes_no_pods(held: str, call: Call) -> Non
         call("POST", path, {"metadata": {"name": "b"}, "data": kept["data"]})
 
 
+@pytest.mark.at_length
 def test_later_servers_place_pods_by_themselves(
     call: Call, eventually: Callable[..., bool]
 ) -> None:

@@ -85,6 +85,7 @@ SUITES: Final = (
             "tests/unit/test_program_lean_packages.py",
             "tests/lab/test_lab_lifecycle.py",
             "tests/lab/test_lab_scale.py",
+            "tests/lab/test_tenant_admission.py",
             "tests/lab/walkthroughs/test_walkthrough_dump.py",
             "tests/lab/walkthroughs/test_walkthrough_kueue.py",
             "tests/lab/walkthroughs/test_walkthrough_tenants.py",

@@ -156,7 +156,7 @@ _TABLES = (
     Dated(
         "table",
         "IAM actions",
-        "iam_actions.py",
+        "../program/permissions/iam_actions.py",
         date(2026, 11, 24),
         "https://docs.aws.amazon.com/service-authorization/latest/reference/",
     ),

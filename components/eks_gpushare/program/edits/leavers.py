@@ -30,6 +30,10 @@ _SAYS: Mapping[str, str] = {
     "eks-gpushare:index:EfaDevicePlugin": (
         "AWS's device plugin is removed; running pods keep their interfaces, new ones get none"
     ),
+    "eks-gpushare:index:Kueue": (
+        "Kueue is removed, and with the definitions of its kinds every queue in the cluster; pods "
+        "that run stay, and those that wait for it wait for ever"
+    ),
     "eks-gpushare:index:Tenants": (
         "the tenants' namespaces go, and with them everything in them: pods, volumes, secrets"
     ),

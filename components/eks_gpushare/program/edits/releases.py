@@ -43,6 +43,11 @@ _OF: Mapping[str, _Says] = {
         "changes its size meanwhile",
     ),
     CONTROLLER: _Says(RESTARTS, REINSTALLED),
+    "eks-gpushare:index:Kueue": _Says(
+        "Kueue restarts; nodes and pods stay, and until it answers new pods of tenants are refused",
+        "Kueue is removed and installed anew, and with it the queues of the stack; pods that run "
+        "stay, and new ones of tenants are refused meanwhile",
+    ),
     # The chart has the definitions of its kinds among its templates, so they go with it
     # (keda/templates/crds of kedacore/charts, 2.20.2, read 2026-11-22).
     "eks-gpushare:index:Keda": _Says(
