@@ -146,7 +146,9 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
             from eks_gpushare.environment_tenants import register_tenants
 
             after = [*parts.foundation, *system]
-            tenants, made = register_tenants(name, spec, spec.tenants, refs, after, child)
+            tenants, made = register_tenants(
+                name, spec, spec.tenants, self.plans, refs, after, child
+            )
             self.tenants = tenants.tenants
             everything += made
         if _has_workloads(spec):
@@ -168,18 +170,16 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         self.pools = pulumi.Output.from_input(
             {pool: _output(plan) for pool, plan in self.plans.items()}
         )
-        self._has_tenants = bool(spec.tenants)
+        # Left out where there are none: states of before have no such output.
+        self._of_tenants = {"tenants": self.tenants} if spec.tenants else {}
         self.register_outputs(
             {
                 "clusterName": self.cluster_name,
                 "kubeconfig": self.kubeconfig,
                 "pools": self.pools,
-                **self._of_tenants(),
+                **self._of_tenants,
             }
         )
-
-    def _of_tenants(self) -> dict[str, pulumi.Output[Any]]:
-        return {"tenants": self.tenants} if self._has_tenants else {}
 
     def exports(self) -> dict[str, pulumi.Output[Any]]:
         """The outputs, by the names that a stack exports them under."""
@@ -187,7 +187,7 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
             "cluster": self.cluster_name,
             "kubeconfig": self.kubeconfig,
             "pools": self.pools,
-            **self._of_tenants(),
+            **self._of_tenants,
         }
 
 

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 import pulumi
 
 from eks_gpushare.aws.refs import ClusterRefs
-from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.component_specs import EnvironmentSpec, TenantsSpec
 from eks_gpushare.config.tenants import Tenant
 from eks_gpushare.kueue import Kueue
-from eks_gpushare.sharing.plan import plan_environment
+from eks_gpushare.sharing.plan import PoolPlan
 from eks_gpushare.sharing.tenant_queues import queues
 from eks_gpushare.sharing.tenants import contracts
 from eks_gpushare.tenants import Tenants
@@ -20,6 +19,7 @@ def register_tenants(
     name: str,
     spec: EnvironmentSpec,
     tenants: Mapping[str, Tenant],
+    plans: Mapping[str, PoolPlan],
     refs: ClusterRefs,
     after: list[pulumi.Resource],
     opts: pulumi.ResourceOptions,
@@ -30,6 +30,7 @@ def register_tenants(
         name: Name of the environment.
         spec: The environment.
         tenants: Its tenants by name.
+        plans: The plans of its pools by name.
         refs: Its cluster.
         after: What has to be there before.
         opts: Options that name the parent.
@@ -47,11 +48,8 @@ def register_tenants(
         version=_version(spec),
         tags=dict(spec.tags),
     )
-    made = Tenants._from_spec(
-        f"{name}-tenants", block, refs.cluster_name, pulumi.ResourceOptions.merge(opts, wired)
-    )
-    catalog, _ = catalog_of(spec.catalog, spec.region)
-    plans = plan_environment(spec, catalog, spec.region)
+    options = pulumi.ResourceOptions.merge(opts, wired)
+    made = Tenants._from_spec(f"{name}-tenants", block, plans, refs.cluster_name, options)
     queued = queues(tenants, contracts(tenants, plans), plans, spec.charts.kueue)
     if queued is None:
         return made, [made]

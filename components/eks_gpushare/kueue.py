@@ -9,7 +9,7 @@ from pulumi_kubernetes.core.v1 import Namespace
 from eks_gpushare.args import Chart, QueuedTenant, QueuePool
 from eks_gpushare.catalog import versions
 from eks_gpushare.config.queues import KueueSpec
-from eks_gpushare.in_cluster.chart_parts import chart_release
+from eks_gpushare.in_cluster.chart_parts import chart_release, manifest_fields
 from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.kueue import check_kueue
@@ -96,8 +96,7 @@ class Kueue(pulumi.ComponentResource):
                 f"{name}-{_ROLES[document['kind']]}-{called}",
                 api_version=document["apiVersion"],
                 kind=document["kind"],
-                metadata=metadata,
-                spec=document["spec"],
+                **manifest_fields(document),
                 opts=options,
             )
         self.namespace = namespace.metadata.name

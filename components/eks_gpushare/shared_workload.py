@@ -1,6 +1,6 @@
 """A workload on shares of GPUs: its pods, and how their number follows the use of their shares."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NotRequired, cast
 
 import pulumi
@@ -17,6 +17,7 @@ from eks_gpushare.config.component_specs import ServedPool as ServedSpec
 from eks_gpushare.config.component_specs import SharedWorkloadSpec
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.findings.finding import Finding
+from eks_gpushare.in_cluster.chart_parts import manifest_fields
 from eks_gpushare.inputs.checked import known_spec
 from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
@@ -100,30 +101,25 @@ class SharedWorkload(pulumi.ComponentResource):
         document = workloads.deployment(spec.name, spec, where)
         timeouts = pulumi.CustomTimeouts(create=_TIMEOUT, update=_TIMEOUT)
         waited = pulumi.ResourceOptions(parent=self, custom_timeouts=timeouts)
-        made = Deployment(f"{name}-deployment", **_fields(document), opts=waited)
+        made = Deployment(f"{name}-deployment", **manifest_fields(document), opts=waited)
         # The definition of its kind goes with KEDA's release, and it with the definition: it has to
         # go while KEDA can take away its finalizer, and to come again with the next release.
         after = pulumi.ResourceOptions(parent=self, depends_on=[made], replace_with=scaler)
         self.address = pulumi.Output.from_input("")
         if (service := workloads.service(spec.name, spec)) is not None:
-            Service(f"{name}-service", **_fields(service), opts=child)
+            Service(f"{name}-service", **manifest_fields(service), opts=child)
             address = f"{spec.name}.{spec.namespace}.svc:{spec.port}"
             self.address = pulumi.Output.from_input(address)
         if (budget := workloads.disruption_budget(spec.name, spec)) is not None:
-            PodDisruptionBudget(f"{name}-disruption-budget", **_fields(budget), opts=child)
+            PodDisruptionBudget(f"{name}-disruption-budget", **manifest_fields(budget), opts=child)
         server = None if spec.prometheus is None else prometheus_server(spec.prometheus)
         scaled = scaled_object.scaled_object(spec.name, spec, where, server)
         if scaled is not None:
             kind = {"api_version": scaled["apiVersion"], "kind": scaled["kind"]}
-            CustomResource(f"{name}-scaled-object", **kind, **_fields(scaled), opts=after)
+            CustomResource(f"{name}-scaled-object", **kind, **manifest_fields(scaled), opts=after)
         self.register_outputs({"address": self.address})
 
     _from_spec = FromSpec(_register)
-
-
-def _fields(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a manifest its class takes, which knows what it is."""
-    return {key: item for key, item in document.items() if key not in {"apiVersion", "kind"}}
 
 
 def _plans(spec: SharedWorkloadSpec) -> list[PoolPlan]:

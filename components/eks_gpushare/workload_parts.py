@@ -22,6 +22,7 @@ from eks_gpushare.config.component_specs import (
     SharedWorkloadSpec,
 )
 from eks_gpushare.config.environment import Chart
+from eks_gpushare.in_cluster.chart_parts import manifest_fields
 from eks_gpushare.keda import Keda
 from eks_gpushare.shared_workload import SharedWorkload
 from eks_gpushare.sharing import warm_room
@@ -121,10 +122,12 @@ class WorkloadParts:
         document = warm_room.placeholder_class()
         made: list[pulumi.Resource] = [
             Namespace(role, metadata=warm_room.namespace()["metadata"], opts=opts),
-            PriorityClass(role, **_fields(document), opts=opts),
+            PriorityClass(role, **manifest_fields(document), opts=opts),
         ]
         made += (
-            Deployment(f"{role}-{pool}-{kept}", **_fields(each), opts=self._options(made[:2]))
+            Deployment(
+                f"{role}-{pool}-{kept}", **manifest_fields(each), opts=self._options(made[:2])
+            )
             for pool, kinds in wanted.items()
             for kept, each in kinds.items()
         )
@@ -174,7 +177,7 @@ class WorkloadParts:
         made += [
             PriorityClass(
                 f"{self._name}-priority-{priority}",
-                **_fields(
+                **manifest_fields(
                     priority_class(f"{CLASS_PREFIX}{priority}", value, _DESCRIPTIONS[priority])
                 ),
                 opts=opts,
@@ -212,12 +215,3 @@ class WorkloadParts:
         wired = pulumi.ResourceOptions(providers=[self._refs.provider], depends_on=after)
         opts = pulumi.ResourceOptions.merge(self._child, wired)
         return SharedWorkload._from_spec(f"{self._name}-workload-{name}", spec, opts, scaler)
-
-
-def _fields(document: Mapping[str, Any]) -> dict[str, Any]:
-    known = {"preemptionPolicy": "preemption_policy", "globalDefault": "global_default"}
-    return {
-        known.get(key, key): item
-        for key, item in document.items()
-        if key not in {"apiVersion", "kind"}
-    }

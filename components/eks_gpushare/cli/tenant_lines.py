@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.findings.text import wrapped
 from eks_gpushare.sharing.tenants import PREFIX
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def tenant_lines(tenants: Mapping[str, Any], width: int) -> Iterator[str]:
         spaces = ", ".join(tenant["namespaces"])
         cost = "" if tenant["costCenter"] is None else f", cost centre {tenant['costCenter']}"
         head = f"{name}: namespace {spaces}, isolation {tenant['isolation']}{cost}"
-        yield from _wrapped(f"{head}, {_dollars(tenant['usdPerHour'])}", width, "  ")
+        yield from wrapped(f"{head}, {_dollars(tenant['usdPerHour'])}", width, "    ", "  ")
         for pool, contract in tenant["pools"].items():
             sure = ", ".join(
                 f"{count} {resource.removeprefix(PREFIX)}"
@@ -35,9 +35,9 @@ def tenant_lines(tenants: Mapping[str, Any], width: int) -> Iterator[str]:
             said = (
                 f"{pool}: sure of {sure}; {_dollars(contract['usdPerHour'])}; on its GPUs or MIG "
             )
-            yield from _wrapped(f"{said}devices it meets {met}", width, "    ")
+            yield from wrapped(f"{said}devices it meets {met}", width, "      ", "    ")
             if contract["rounded"]:
-                yield from _wrapped(contract["rounded"], width, "      ")
+                yield from wrapped(contract["rounded"], width, "        ", "      ")
 
 
 def _most(contract: Mapping[str, Any]) -> str:
@@ -51,14 +51,3 @@ def _most(contract: Mapping[str, Any]) -> str:
 
 def _dollars(usd: float | None) -> str:
     return "price unknown" if usd is None else f"{usd:.4f} $/hour"
-
-
-def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        max(width, 20),
-        initial_indent=indent,
-        subsequent_indent=f"{indent}  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

@@ -95,3 +95,22 @@ def counted(found: Sequence[Finding]) -> str:
             name = plural if count > 1 else plural[:-1]
             text += f", {count} {name}"
     return text
+
+
+def wrapped(text: str, width: int, indent: str = "  ", first: str = "") -> list[str]:
+    """A text in lines of at most this width, with no word broken.
+
+    Args:
+        text: One paragraph.
+        width: Columns of a line, unless a word alone is longer.
+        indent: What all lines but the first begin with.
+        first: What the first line begins with.
+    """
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -4,6 +4,7 @@ All of it is made so that an update that failed or was stopped is undone by one 
 stack file of before (docs/recovery.md).
 """
 
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pulumi_kubernetes.helm.v3 import Release
 
 _KEPT_REVISIONS = 5
 _SUFFIX_BYTES = 5
+_CAPITAL = re.compile("[A-Z]")
 _FAILED = {"failed", "pending-install", "pending-upgrade", "pending-rollback", "uninstalling"}
 """States that Helm leaves a release in when it failed or was killed."""
 
@@ -175,3 +177,12 @@ def _refuse(called: str, status: Mapping[str, Any] | None, urn: str) -> None:
         "would mend it. See what its pods wait for, then install it anew: "
         f"pulumi up --replace '{urn}'. docs/recovery.md has this and other ways."
     )
+
+
+def manifest_fields(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a manifest its class takes, by Python's names; what it is, the class knows itself."""
+    return {
+        _CAPITAL.sub(lambda found: f"_{found[0].lower()}", key): item
+        for key, item in document.items()
+        if key not in {"apiVersion", "kind"}
+    }

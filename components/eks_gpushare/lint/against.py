@@ -28,7 +28,7 @@ from eks_gpushare.manifests.rules.against import (
     TOO_MUCH_TOGETHER,
 )
 from eks_gpushare.sharing.nodes import allocatable
-from eks_gpushare.sharing.workloads import pools_of
+from eks_gpushare.sharing.workloads import asked_share, pools_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -246,7 +246,7 @@ def _own_workloads(stack: Stack) -> Iterator[_Wanted]:
         if not pools:
             continue
         first = stack.plans[min(pools)]
-        resource = workload.share or next(iter(first.request))
+        resource = asked_share(workload, first)
         amounts = {resource: workload.shares * workload.replicas.min}
         yield _Wanted(f"the stack's own workload {name}", None, pools, amounts)
 

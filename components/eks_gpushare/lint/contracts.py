@@ -10,7 +10,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.pod_demand import demand_of
 from eks_gpushare.manifests.rules.against import OVER_CONTRACT
 from eks_gpushare.sharing.tenants import contracts, of_tenant
-from eks_gpushare.sharing.workloads import most_replicas, pools_of
+from eks_gpushare.sharing.workloads import asked_share, most_replicas, pools_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,7 +70,7 @@ def _of_stack(
     for name, workload in given.items():
         if workload.namespace in whose:
             first = plans[pools_of(workload)[0]]
-            resource = workload.share or next(iter(first.request))
+            resource = asked_share(workload, first)
             count = most_replicas(workload) * workload.shares
             own = _Asked(f"the stack's own workload {name}", count, None)
             asked.setdefault((whose[workload.namespace], resource), []).append(own)

@@ -56,6 +56,8 @@ class Preview:
     """What the program registered; None if the file has errors, for then it is not run."""
     pools: dict[str, Any] = field(default_factory=dict)
     """The pools that the program makes, in environments or by themselves, by name."""
+    tenants: dict[str, Any] = field(default_factory=dict)
+    """The tenants that it makes, by name."""
     cost: StackCost | None = None
     """What everything that the program registers costs; None if it was not run."""
     edits: tuple[Consequence, ...] | None = None
@@ -76,11 +78,6 @@ class Preview:
         ran = self.recording is not None and self.recording.error is None
         refused = any(edit.effect == "refused" for edit in self.edits or ())
         return ran and not refused and not has_errors(self.findings)
-
-    @property
-    def tenants(self) -> dict[str, Any]:
-        """The tenants that the program makes, by name."""
-        return tenants_of(self.recording) if self.recording is not None else {}
 
     def as_json(self) -> dict[str, Any]:
         """The preview as `preview --json` prints it."""
@@ -175,6 +172,7 @@ def preview(
         checked,
         recording=recording,
         pools=pools_of(recording, region),
+        tenants=tenants_of(recording),
         cost=None if recording.error else cost_of(recording, region),
     )
 

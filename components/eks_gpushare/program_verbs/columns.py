@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass, field
+
+from eks_gpushare.findings.text import wrapped
 
 _GAP = "  "
 _LEAST = 20
@@ -64,25 +65,6 @@ class Table:
             for at, (cell, width) in enumerate(zip(cells, widths, strict=True))
         )
         return _GAP.join(aligned).rstrip()
-
-
-def wrapped(text: str, width: int, indent: str = _GAP, first: str = "") -> list[str]:
-    """A text in lines of at most this width, with no word broken.
-
-    Args:
-        text: One paragraph.
-        width: Columns of a line, unless a word alone is longer.
-        indent: What all lines but the first begin with.
-        first: What the first line begins with.
-    """
-    return textwrap.wrap(
-        text,
-        width,
-        initial_indent=first,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def money(amount: float | None) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.program_verbs.columns import Table, money, wrapped
+from eks_gpushare.findings.text import wrapped
+from eks_gpushare.program_verbs.columns import Table, money
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.pod import as_yaml, pod_manifest
-from eks_gpushare.program_verbs.columns import wrapped
+from eks_gpushare.findings.text import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.cli import FINE, FOUND
+from eks_gpushare.findings.text import wrapped
 from eks_gpushare.program.policies.pack_files import PackFolder, bundled_pack, packs_beside
 from eks_gpushare.program_verbs.aside import aside
-from eks_gpushare.program_verbs.columns import wrapped
 from eks_gpushare.program_verbs.policy_report import (
     PolicySubject,
     as_document,

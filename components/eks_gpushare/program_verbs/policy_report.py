@@ -9,8 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.findings.text import printable
-from eks_gpushare.program_verbs.columns import wrapped
+from eks_gpushare.findings.text import printable, wrapped
 from eks_gpushare.reports.paths import placed, root_of
 from eks_gpushare.reports.report import Report, ReportedRule, Result
 

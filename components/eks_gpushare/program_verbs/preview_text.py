@@ -10,9 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from eks_gpushare.cli.tenant_lines import tenant_lines
-from eks_gpushare.findings.text import counted, print_findings
+from eks_gpushare.findings.text import counted, print_findings, wrapped
 from eks_gpushare.program_verbs.changes import change_lines
-from eks_gpushare.program_verbs.columns import wrapped
 from eks_gpushare.program_verbs.cost_table import cost_lines
 from eks_gpushare.program_verbs.pods import node_commands, pods_text
 from eks_gpushare.program_verbs.pool_table import pool_lines

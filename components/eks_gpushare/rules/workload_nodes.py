@@ -8,7 +8,7 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.capacity import most_pods
-from eks_gpushare.sharing.workloads import most_replicas, place_of_most, pools_of
+from eks_gpushare.sharing.workloads import asked_share, most_replicas, place_of_most, pools_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ def _held(ctx: Context, workload: Workload, *, by_itself: bool) -> int | None:
         plan = planned(ctx, name, pool) if pool is not None and not ctx.nodes_elsewhere else None
         if plan is None:
             return None
-        asked = workload.share or next(iter(plan.request))
+        asked = asked_share(workload, plan)
         held = most_pods(plan, asked, workload.shares, by_itself=by_itself)
         if held is None:
             return None

@@ -20,6 +20,7 @@ from eks_gpushare.sharing.nodes import allocatable
 from eks_gpushare.sharing.workloads import (
     DEFAULT_NAMESPACE,
     PRIORITIES,
+    asked_share,
     is_set_by_keda,
     most_replicas,
     pools_of,
@@ -236,7 +237,7 @@ def fits(ctx: Context) -> Iterator[Finding]:
             given = ctx.environment.pools.get(pool)
             if given is None or (plan := planned(ctx, pool, given)) is None:
                 continue
-            asked = workload.share or next(iter(plan.request))
+            asked = asked_share(workload, plan)
             for instance_type, _ in ctx.gpu_types(given):
                 count = plan.per_node[instance_type.name].get(asked, 0) // workload.shares
                 yield from _fit(("workloads", name), workload, pool, instance_type, count)

@@ -13,7 +13,13 @@ from eks_gpushare.sharing.capacity import most_pods
 from eks_gpushare.sharing.exporter import measures_processes
 from eks_gpushare.sharing.resources import is_left_whole
 from eks_gpushare.sharing.scaled_object import tells_pods_apart
-from eks_gpushare.sharing.workloads import is_scaled, most_replicas, place_of_most, pools_of
+from eks_gpushare.sharing.workloads import (
+    asked_share,
+    is_scaled,
+    most_replicas,
+    place_of_most,
+    pools_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -160,7 +166,7 @@ def shares_advertised(ctx: Context) -> Iterator[Finding]:
         ]
         if not plans:
             continue
-        asked = workload.share or next(iter(plans[0].request))
+        asked = asked_share(workload, plans[0])
         at: FieldPath = ("workloads", name)
         for plan in plans:
             lacking = [t for t, node in plan.per_node.items() if not node.get(asked)]
@@ -247,7 +253,7 @@ def room_of_all(ctx: Context) -> Iterator[Finding]:
         for pool, given in _pools(ctx, workload).items():
             plan = planned(ctx, pool, given) if len(pools_of(workload)) == 1 else None
             if plan is not None and not workload.auto_stop:
-                asked = workload.share or next(iter(plan.request))
+                asked = asked_share(workload, plan)
                 of = wanted.setdefault((pool, asked), {})
                 of[name] = workload.replicas.min * workload.shares
     for (pool, asked), by_name in wanted.items():
@@ -270,7 +276,7 @@ def _held(ctx: Context, workload: Workload) -> int | None:
     known = [plan for plan in plans if plan is not None]
     if ctx.nodes_elsewhere or not named or len(known) < len(named):
         return None
-    asked = workload.share or next(iter(known[0].request))
+    asked = asked_share(workload, known[0])
     total = 0
     for plan in known:
         held = most_pods(plan, asked, workload.shares)

@@ -19,8 +19,8 @@ from eks_gpushare.sharing.tenant_admission import (
 )
 from eks_gpushare.sharing.tenants import (
     COST_LABEL,
-    ISOLATED,
     ISOLATION_LABEL,
+    ISOLATION_VALUES,
     TENANT_LABEL,
     kinds,
     of_tenant,
@@ -44,6 +44,8 @@ PLATFORM = "platform"
 """Name of the one that lets in what is of no tenant."""
 ADMINS = "tenant-admins"
 """Name of the RoleBinding."""
+_NETWORKS = "networking.k8s.io/v1"
+_RBAC = "rbac.authorization.k8s.io"
 _DEVICE_CLASSES = ("gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com")
 """Device classes of NVIDIA's DRA driver."""
 _METADATA = "169.254.169.254/32"
@@ -63,11 +65,10 @@ def namespace_labels(name: str, tenant: Tenant) -> dict[str, str]:
         name: Name of the tenant.
         tenant: The tenant.
     """
-    isolation = ISOLATED if tenant.isolation == "fault" else tenant.isolation
     return {
         **PART_OF,
         TENANT_LABEL: name,
-        ISOLATION_LABEL: isolation,
+        ISOLATION_LABEL: ISOLATION_VALUES[tenant.isolation],
         # Baseline lets pods with GPUs be, and nothing of the node into them.
         "pod-security.kubernetes.io/enforce": "baseline",
         **({COST_LABEL: tenant.cost.center} if tenant.cost is not None else {}),
@@ -144,25 +145,20 @@ def guards(
         },
     }
     found = {
-        "quota": _object("v1", "ResourceQuota", called, QUOTA, quota),
-        "priority": _object("v1", "ResourceQuota", called, SYSTEM_PRIORITY, above),
-        "network": _object(
-            "networking.k8s.io/v1", "NetworkPolicy", called, NETWORK, _network(name)
-        ),
-        "platform": _object(
-            "networking.k8s.io/v1", "NetworkPolicy", called, PLATFORM, _from_platform()
-        ),
+        "quota": _object("v1", "ResourceQuota", called, QUOTA, spec=quota),
+        "priority": _object("v1", "ResourceQuota", called, SYSTEM_PRIORITY, spec=above),
+        "network": _object(_NETWORKS, "NetworkPolicy", called, NETWORK, spec=_network(name)),
+        "platform": _object(_NETWORKS, "NetworkPolicy", called, PLATFORM, spec=_from_platform()),
     }
     if tenant.admins:
-        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "admin"}
-        subject = {
-            "apiGroup": "rbac.authorization.k8s.io",
-            "kind": "Group",
-            "name": group(name),
-        }
-        binding = _object("rbac.authorization.k8s.io/v1", "RoleBinding", called, ADMINS, {})
-        del binding["spec"]
-        found["admins"] = {**binding, "roleRef": role, "subjects": [subject]}
+        found["admins"] = _object(
+            f"{_RBAC}/v1",
+            "RoleBinding",
+            called,
+            ADMINS,
+            roleRef={"apiGroup": _RBAC, "kind": "ClusterRole", "name": "admin"},
+            subjects=[{"apiGroup": _RBAC, "kind": "Group", "name": group(name)}],
+        )
     return found
 
 
@@ -190,12 +186,12 @@ def _from_platform() -> dict[str, Any]:
     }
 
 
-def _object(api: str, kind: str, space: str, called: str, spec: Any) -> dict[str, Any]:
+def _object(api: str, kind: str, space: str, called: str, **fields: Any) -> dict[str, Any]:
     return {
         "apiVersion": api,
         "kind": kind,
         "metadata": {"name": called, "namespace": space, "labels": dict(PART_OF)},
-        "spec": spec,
+        **fields,
     }
 
 

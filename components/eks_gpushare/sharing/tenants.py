@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.config.tenants import Tenant, TenantAmount, TenantPool
-    from eks_gpushare.facts.isolation import Turns
+    from eks_gpushare.facts.isolation import Isolation, Turns
     from eks_gpushare.sharing.plan import PoolPlan
 
 TENANT_LABEL = "eks-gpushare.io/tenant"
@@ -23,6 +23,8 @@ ISOLATION_LABEL = "eks-gpushare.io/isolation"
 """Says how far a tenant is to be kept apart."""
 ISOLATED = "isolated"
 """Its value for tenants that no fault of others may reach, `fault` in a stack file."""
+ISOLATION_VALUES: Mapping[Isolation, str] = {"none": "none", "memory": "memory", "fault": ISOLATED}
+"""Its value for each class."""
 COST_LABEL = "eks-gpushare.io/cost-center"
 """Names who pays for what is in a namespace."""
 PREFIX = "nvidia.com/"

@@ -64,6 +64,16 @@ def pools_of(workload: Workload) -> tuple[str, ...]:
     return () if workload.pool is None else (workload.pool,)
 
 
+def asked_share(workload: Workload, plan: PoolPlan) -> str:
+    """The resource that the pods of a workload ask for.
+
+    Args:
+        workload: The workload.
+        plan: The plan of its preferred pool, whose share it is where the workload names none.
+    """
+    return workload.share or next(iter(plan.request))
+
+
 def placement(workload: Workload, plans: Sequence[PoolPlan]) -> PodPlacement:
     """Where the pods of a workload run.
 
@@ -71,7 +81,7 @@ def placement(workload: Workload, plans: Sequence[PoolPlan]) -> PodPlacement:
         workload: A workload that the rules have accepted.
         plans: The plans of its pools, the preferred one first.
     """
-    return PodPlacement(tuple(plans), workload.share or next(iter(plans[0].request)))
+    return PodPlacement(tuple(plans), asked_share(workload, plans[0]))
 
 
 def most_replicas(workload: Workload) -> int:

@@ -22,16 +22,17 @@ from eks_gpushare.inventory.requests import Request, gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.sharing.tenants import ISOLATED, ISOLATION_LABEL, TENANT_LABEL
+from eks_gpushare.sharing.tenants import ISOLATED, ISOLATION_LABEL, ISOLATION_VALUES, TENANT_LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.facts.isolation import Isolation
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import NodeSet
     from eks_gpushare.inventory.problem import Judgement
 
+_BY_VALUE: Mapping[object, Isolation] = {value: each for each, value in ISOLATION_VALUES.items()}
 SHARED_BY_TENANTS = rule_of("GPU1160")
 LEAK = rule_of("GPU1161")
 NO_WAY = rule_of("GPU1162")
@@ -89,12 +90,7 @@ def _tenant(space: Namespace | None) -> tuple[str, Isolation] | None:
     isolation = text(space.labels.get(ISOLATION_LABEL))
     if named is UNKNOWN or not (named or isolation == ISOLATED):
         return None
-    kept: Isolation = "none"
-    if isolation == ISOLATED:
-        kept = "fault"
-    elif isolation == "memory":
-        kept = "memory"
-    return str(named or space.name), kept
+    return str(named or space.name), _BY_VALUE.get(isolation, "none")
 
 
 def _shares(offer: Offer, requests: Sequence[Request]) -> bool:
@@ -118,14 +114,13 @@ def _judged(stays: Sequence[_Stay]) -> Iterator[Problem]:
             continue
         said.add(once)
         how = "by MPS" if by_mps else "by time slicing"
-        marked = ISOLATED if stay.isolation == "fault" else stay.isolation
         yield Problem(
             SHARED_BY_TENANTS,
             stay.workload.source,
             stay.workload.spec_path,
             f"{at_start(stay.workload.source.name)} of the tenant {stay.tenant}, which is "
-            f"marked {marked}, and {other.workload.source.name} of the tenant "
-            f"{other.tenant} may share a GPU {how} on {nodes.source.name}.",
+            f"marked {ISOLATION_VALUES[stay.isolation]}, and {other.workload.source.name} of the "
+            f"tenant {other.tenant} may share a GPU {how} on {nodes.source.name}.",
             "Give each tenant a pool of its own by taints and node selectors, or MIG devices.",
         )
 
