@@ -21,11 +21,12 @@ from eks_gpushare.aws.names import principal_name
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import TenantsSpec
 from eks_gpushare.findings.finding import Finding
+from eks_gpushare.in_cluster.chart_parts import manifest_fields
 from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_tenants
 from eks_gpushare.sharing import tenant_objects
-from eks_gpushare.sharing.plan import plan_pool
+from eks_gpushare.sharing.plan import PoolPlan, plan_pool
 from eks_gpushare.sharing.tenant_admission import POLICY_NAME
 from eks_gpushare.sharing.tenants import contracts, tenants_json
 
@@ -99,35 +100,36 @@ class Tenants(pulumi.ComponentResource):
             yield from check_tenants(spec, has_cluster=cluster_name is not None)
 
         spec, found = validate_args(TenantsSpec, TenantsArgs, args, ruled)
-        self._register(name, spec, cluster_name, opts)
+        catalog, _ = catalog_of(spec.catalog, spec.region)
+        plans = {
+            pool: plan_pool(pool, given, catalog, spec.region) for pool, given in spec.pools.items()
+        }
+        self._register(name, spec, plans, cluster_name, opts)
         warn(found, self)
 
     def _register(
         self,
         name: str,
         spec: TenantsSpec,
+        plans: Mapping[str, PoolPlan],
         cluster_name: pulumi.Input[str] | None,
         opts: pulumi.ResourceOptions | None,
     ) -> None:
         super().__init__("eks-gpushare:index:Tenants", name, props(spec, "pools", "catalog"), opts)
         child = pulumi.ResourceOptions(parent=self)
-        catalog, _ = catalog_of(spec.catalog, spec.region)
-        plans = {
-            pool: plan_pool(pool, given, catalog, spec.region) for pool, given in spec.pools.items()
-        }
         every = contracts(spec.tenants, plans)
         for tenant, given in spec.tenants.items():
             for called in given.namespaces:
-                role = f"{name}-{tenant}"
+                role = f"{name}-{called}"  # of one tenant alone, which may have several
                 document = tenant_objects.namespace(called, tenant, given)
-                made = Namespace(f"{role}-namespace", **_fields(document), opts=child)
+                made = Namespace(f"{role}-namespace", **manifest_fields(document), opts=child)
                 within = pulumi.ResourceOptions(parent=self, depends_on=[made])
                 guards = tenant_objects.guards(called, tenant, given, every, plans)
                 for kind, guard in guards.items():
-                    _KINDS[kind](f"{role}-{kind}", **_fields(guard), opts=within)
+                    _KINDS[kind](f"{role}-{kind}", **manifest_fields(guard), opts=within)
         before: list[pulumi.Resource] = []
         for document in tenant_objects.admission(spec.tenants, every, plans, spec.version):
-            # Each rests on those before it: a binding without its policy or parameters refuses.
+            # The namespace of the parameters comes first; the others find each other by name.
             after = pulumi.ResourceOptions(parent=self, depends_on=before[:1])
             before.append(_admission(name, document, after))
         if cluster_name is not None:
@@ -144,13 +146,13 @@ def _admission(
     """An admission policy, a binding, or what they read."""
     kind, called = document["kind"], document["metadata"]["name"]
     if kind == "Namespace":
-        return Namespace(f"{name}-parameters", **_fields(document), opts=opts)
+        return Namespace(f"{name}-parameters", **manifest_fields(document), opts=opts)
     if kind == "ConfigMap":
-        return ConfigMap(f"{name}-parameters-{called}", **_fields(document), opts=opts)
+        return ConfigMap(f"{name}-parameters-{called}", **manifest_fields(document), opts=opts)
     part = called.removeprefix(POLICY_NAME)
     role = "binding" if kind.endswith("Binding") else "policy"
-    given = {key: document[key] for key in ("metadata", "spec")}
-    made: pulumi.Resource = _POLICIES[kind](f"{name}-{role}{part}", **given, opts=opts)
+    fields = manifest_fields(document)
+    made: pulumi.Resource = _POLICIES[kind](f"{name}-{role}{part}", **fields, opts=opts)
     return made
 
 
@@ -171,12 +173,3 @@ def _access_entries(
             tags=dict(spec.tags) or None,
             opts=opts,
         )
-
-
-def _fields(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a manifest its class takes, which knows what it is."""
-    return {
-        {"roleRef": "role_ref"}.get(key, key): item
-        for key, item in document.items()
-        if key not in {"apiVersion", "kind"}
-    }

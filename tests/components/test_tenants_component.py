@@ -120,3 +120,15 @@ def test_a_tenant_without_admission_has_no_policies(record: Callable[..., Run]) 
 
     assert {kind for kind in POLICIES if held.all(kind)} == POLICIES
     assert not [kind for kind in POLICIES if free.all(kind)]
+
+
+def test_a_tenant_with_a_queue_has_namespaces_each_with_its_guards(
+    record: Callable[..., Run],
+) -> None:
+    two = {**TEAM, "namespaces": ["one", "two"], "queue": True}
+    run = alone(record, tenants={"team": two})
+
+    urns = [each.urn for each in run.recording.resources]
+    assert len({*urns}) == len(urns)
+    names = [to_json(each.inputs)["metadata"]["namespace"] for each in run.all("NetworkPolicy")]
+    assert sorted(names) == ["one", "one", "two", "two"]

@@ -113,7 +113,7 @@ def everything() -> None:
             "verifier": {"image": "registry.example.com/verify:0.1.0", "interval_seconds": 60},
             "tenants": {
                 "team": {
-                    "namespaces": ["team"],
+                    "namespaces": ["space"],
                     "pools": {"pool": {"guaranteed": {"shares": 1}}},
                     "admins": ["arn:aws:iam::111122223333:role/Team"],
                     "queue": True,
@@ -230,9 +230,8 @@ def placeholders(name: str) -> str:
         .replace("p5e.48xlarge", "TYPE")
     )
     found = re.sub(r"-team(-|$)", r"-TENANT\1", found).replace("-admin-Team", "-admin-PRINCIPAL")
-    found = found.replace("-flavor-pool", "-flavor-POOL").replace(
-        "-local-queue-TENANT-", "-local-queue-NAMESPACE-"
-    )
+    found = found.replace("-space-", "-NAMESPACE-")
+    found = found.replace("-flavor-pool", "-flavor-POOL")
     found = re.sub(r"-workload-chat(-2)?$", "-workload-WORKLOAD", found)
     found = re.sub(r"-a-(pool|tenant|namespace)", lambda match: f"-{match[1].upper()}", found)
     return found.replace("-namespace-models", "-namespace-NAMESPACE").replace(

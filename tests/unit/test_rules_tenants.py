@@ -171,17 +171,12 @@ def test_one_name_in_two_pools() -> None:
 @pytest.mark.parametrize(
     ("space", "message"),
     [
-        ("kube-system", "kube-system is Kubernetes' own."),
-        ("default", "default is Kubernetes' own."),
-        ("gpushare-verify", "gpushare-verify is the namespace of what looks at the cluster."),
+        ("kube-system", "kube-system is not a namespace for a tenant."),
+        ("default", "default is not a namespace for a tenant."),
     ],
 )
 def test_namespaces_that_are_somebody_s(space: str, message: str) -> None:
-    image = {"image": "registry.example.com/eks-gpushare-verify:0.1.0"}
-
-    assert told("GPU875", {"a": tenant(space=space)}, verifier=image) == [
-        ("tenants.a.namespaces[0]", message)
-    ]
+    assert told("GPU875", {"a": tenant(space=space)}) == [("tenants.a.namespaces[0]", message)]
 
 
 def test_a_namespace_is_of_one_tenant_and_a_tenant_has_one() -> None:
@@ -303,11 +298,35 @@ def test_a_workload_may_have_what_its_tenant_borrows() -> None:
     assert of(4) == ["workloads.one.replicas.min"]
 
 
-def test_the_namespace_of_keda_is_nobody_s() -> None:
-    keda = {"namespace": "scaling"}
+@pytest.mark.parametrize(
+    ("space", "whose", "more"),
+    [
+        ("gpushare-verify", "what looks at the cluster", {"verifier": {"image": "verify:0.1.0"}}),
+        ("scaling", "KEDA", {"keda": {"namespace": "scaling"}}),
+        ("nvidia-device-plugin", "the GPU stack", {}),
+        ("eks-gpushare-tenants", "what tenants may", {}),
+    ],
+)
+def test_namespaces_that_the_stack_makes_for_something_else(
+    space: str, whose: str, more: dict[str, Any]
+) -> None:
+    assert told("GPU735", {"a": tenant(space=space)}, **more) == [
+        ("tenants.a.namespaces[0]", f"{space} is made for {whose} already.")
+    ]
 
-    assert paths("GPU875", {"a": tenant(space="scaling")}, keda=keda) == ["tenants.a.namespaces[0]"]
-    assert paths("GPU875", {"a": tenant(space="keda")}) == []
+
+def test_the_namespace_of_kueue_is_taken_where_a_tenant_has_a_queue() -> None:
+    queued = tenant(space="kueue-system", queue=True)
+
+    assert paths("GPU735", {"a": queued}) == ["tenants.a.namespaces[0]"]
+    assert paths("GPU735", {"a": tenant(space="kueue-system", admission=False)}) == []
+
+
+def test_workloads_live_in_the_namespace_of_a_tenant() -> None:
+    model = {"image": "registry.example/model:1.2", "pool": "gpu", "namespace": "a"}
+
+    assert paths("GPU735", {"a": tenant()}, workloads={"one": model}) == []
+    assert paths("GPU735", {"a": tenant(), "b": tenant()}) == []  # which GPU875 says
 
 
 def test_a_workload_of_a_pool_that_its_tenant_has_nothing_of() -> None:

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _REFUSED = """What is refused in its namespace
-  more shares than it is sure of, counted with pods that wait
-  any other resource of a GPU, and claims on NVIDIA's device classes
+{more}  any other resource of a GPU, and claims on NVIDIA's device classes
   pods of the priorities of the system
   privileged pods, host paths and host networks (Pod Security, baseline)
-{admission}Where to look
-  kubectl describe quota gpu-shares --namespace {namespace}
+{admission}{waits}Where to look
+  kubectl describe {where} --namespace {namespace}
   kubectl get events --namespace {namespace} --field-selector reason=FailedCreate"""
+_MORE = "  more shares than it is sure of, counted with pods that wait\n"
+_WAITS = """What waits, and is not refused
+  more shares than it may have at most, or than others leave; Kueue starts it in its turn
+"""
 
 _ADMISSION = """  pods that select no pool of its own, or tolerate GPU nodes without a request
   NVIDIA_VISIBLE_DEVICES, CUDA_MPS_* and devices of CDI, in env, annotations and mounts
@@ -92,8 +95,14 @@ def _page(known: Mapping[str, Any], stack: Stack, *, alone: bool) -> Iterator[st
     for pool, contract in tenant["pools"].items():
         for resource in contract["guaranteed"]:
             yield from _pod(stack.plans[pool], resource, tenant["namespaces"][0])
-    admission = _ADMISSION if tenant["admission"] else ""
-    yield _REFUSED.format(namespace=tenant["namespaces"][0], admission=admission)
+    queue = tenant["queue"]
+    yield _REFUSED.format(
+        namespace=tenant["namespaces"][0],
+        more="" if queue else _MORE,
+        admission=_ADMISSION if tenant["admission"] else "",
+        waits=_WAITS if queue else "",
+        where="localqueue default" if queue else "quota gpu-shares",
+    )
 
 
 def _pod(plan: PoolPlan, resource: str, namespace: str) -> Iterator[str]:

@@ -133,7 +133,8 @@ def _pods(environment: Environment) -> bool:
 
 
 def _namespaces(environment: Environment) -> bool:
-    return environment.karpenter is not None or _verifier(environment) or _pods(environment)
+    made = (_verifier, _pods, _tenants)
+    return environment.karpenter is not None or any(some(environment) for some in made)
 
 
 def _verifier(environment: Environment) -> bool:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing import warm_room
+from eks_gpushare.sharing.kueue import NAMESPACE as KUEUE_NAMESPACE
+from eks_gpushare.sharing.tenant_admission import PARAMETERS_NAMESPACE
 from eks_gpushare.sharing.workloads import DEFAULT_NAMESPACE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from eks_gpushare.config.environment import Environment
+    from eks_gpushare.config.tenants import Tenant
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
@@ -58,10 +61,25 @@ def _made(environment: Environment) -> Iterator[tuple[FieldPath | None, str, str
     autoscaler = environment.cluster_autoscaler
     if autoscaler is not None and autoscaler.namespace not in _THERE:
         yield None, autoscaler.namespace, "Cluster Autoscaler"
-    own: set[str] = set()
+    yield from _of_tenants(environment.tenants or {})
+    own = {space for each in (environment.tenants or {}).values() for space in each.namespaces}
     for name, workload in (environment.workloads or {}).items():
         namespace = workload.namespace
         if not workload.create_namespace or namespace in {DEFAULT_NAMESPACE, *own}:
             continue
         own.add(namespace)
         yield ("workloads", name, "namespace"), namespace, "workloads"
+
+
+def _of_tenants(tenants: Mapping[str, Tenant]) -> Iterator[tuple[FieldPath | None, str, str]]:
+    """Those of tenants, and of what holds their pods to their contracts."""
+    if any(tenant.queue for tenant in tenants.values()):
+        yield None, KUEUE_NAMESPACE, "Kueue"
+    if any(tenant.admission for tenant in tenants.values()):
+        yield None, PARAMETERS_NAMESPACE, "what tenants may"
+    own: set[str] = set()
+    for name, tenant in tenants.items():
+        for index, namespace in enumerate(tenant.namespaces):
+            if namespace not in own:  # twice among them is another rule's
+                yield ("tenants", name, "namespaces", index), namespace, f"the tenant {name}"
+            own.add(namespace)

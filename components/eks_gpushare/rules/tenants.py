@@ -11,7 +11,7 @@ from eks_gpushare.facts.isolation import keeps_apart
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.chart_effects import HARMFUL_VALUE
 from eks_gpushare.rules.kueue import undone
-from eks_gpushare.rules.names import namespace_name_fault, value_fault
+from eks_gpushare.rules.names import own_namespace_fault, value_fault
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.capacity import most_pods
@@ -27,7 +27,7 @@ from eks_gpushare.sharing.tenants import (
     sure_nodes,
     turns_of,
 )
-from eks_gpushare.sharing.workloads import most_replicas, place_of_most, pools_of
+from eks_gpushare.sharing.workloads import asked_share, most_replicas, place_of_most, pools_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -94,8 +94,6 @@ MAXIMUM = Rule(
     "A quota lends nothing: without a queue, what one tenant leaves is for nobody.",
     "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#borrowinglimit",
 )
-
-_RESERVED = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
 def _tenants(ctx: Context) -> Mapping[str, Tenant]:
@@ -207,12 +205,14 @@ def _maximum(
 @check(Scope.TENANTS, HARMFUL_VALUE)
 def values_of_kueue(ctx: Context) -> Iterator[Finding]:
     chart = ctx.environment.charts.kueue
+    if chart is None:
+        return
     plans = {pool: plan for pool, (plan, _) in _sure_of(ctx).items()}
     try:
         spec = queues(_tenants(ctx), contracts(_tenants(ctx), plans), plans, chart)
     except (AmountError, KeyError):  # which other rules say
         return
-    if chart is not None and spec is not None:
+    if spec is not None:
         shares = pool_shares(spec.pools, spec.tenants)
         yield from undone(("charts", "kueue", "values"), chart.values, shares)
 
@@ -295,36 +295,11 @@ def namespaces(ctx: Context) -> Iterator[Finding]:
             )
         for index, called in enumerate(tenant.namespaces):
             other = whose.setdefault(called, name)
-            if called in _RESERVED:
-                fault: tuple[str, str] | None = (f"{called} is Kubernetes' own.", _another(name))
-            elif other != name:
-                fault = f"{called} is a namespace of {other}.", _another(name)
-            else:
-                fault = namespace_name_fault(called)
+            fault = own_namespace_fault(called, "a tenant", f"{name}-gpu")
+            if fault is None and other != name:
+                fault = f"{called} is a namespace of {other}.", f"Use another, such as {name}-gpu."
             if fault is not None:
                 yield NAMESPACE.finding((*at, index), *fault)
-
-
-def _another(tenant: str) -> str:
-    return f"Use another, such as {tenant}-gpu."
-
-
-@check(Scope.TENANTS, NAMESPACE)
-def namespaces_of_stack(ctx: Context) -> Iterator[Finding]:
-    environment = ctx.environment
-    taken = {
-        "what looks at the cluster": environment.verifier and environment.verifier.namespace,
-        "KEDA": environment.keda and environment.keda.namespace,
-        "the GPU stack": environment.gpu_stack.namespace,
-    }
-    for name, tenant in _tenants(ctx).items():
-        for index, called in enumerate(tenant.namespaces):
-            for who in (who for who, space in taken.items() if space == called):
-                yield NAMESPACE.finding(
-                    ("tenants", name, "namespaces", index),
-                    f"{called} is the namespace of {who}.",
-                    _another(name),
-                )
 
 
 @check(Scope.TENANTS, ADMIN)
@@ -371,7 +346,7 @@ def workloads(ctx: Context) -> Iterator[Finding]:
         pools = [pool for pool in pools_of(workload) if pool in sure]
         if tenant is None or not pools:
             continue
-        resource = workload.share or next(iter(sure[pools[0]][0].request))
+        resource = asked_share(workload, sure[pools[0]][0])
         has = max(_most_of(ctx, tenant, pool, sure).get(resource, 0) for pool in pools)
         own = asked.setdefault((tenant, resource), {})
         own[called] = most_replicas(workload) * workload.shares

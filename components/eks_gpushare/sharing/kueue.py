@@ -40,6 +40,8 @@ CONFIGURATION = "controllerManagerConfigYaml"
 """The value, below `managerConfig`, that has its configuration as one text."""
 FRAMEWORKS = ("pod", "deployment", "statefulset")
 """Integrations without which a tenant's pods pass its queue by."""
+NAMESPACE = "kueue-system"
+"""Where it is installed, unless another is named."""
 COHORT = "eks-gpushare"
 """The one cohort, within which tenants borrow."""
 LOCAL_QUEUE = "default"
