@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.stack_side import Stack
 
 IMAGE = "registry.example.com/eks-gpushare-verify:0.1.0"
+DECLARED = """\
+config:
+  aws:region: us-west-2
+  eks-gpushare:environment:
+    cluster: {name: demo, version: "1.35"}
+    pools:
+      gpu: {instanceTypes: [g6.2xlarge], sharing: {mode: exclusive}}
+"""
+NOTHING = "stack: The text declares nothing that the cluster could be compared with: "
 POOL = {"instance_types": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 2}}
 KARPENTER_POOL = {**POOL, "provisioner": "karpenter", "ami_version": "1.35.8-20260930"}
 ROLE = "arn:aws:iam::111122223333:role/Nodes"
@@ -45,7 +54,7 @@ def args_of(run: Run) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("cron-job", {"stack": "config: {}\n", "pushgateway": GATEWAY}),
+        ("cron-job", {"stack": DECLARED, "pushgateway": GATEWAY}),
         ("deployment", {"interval_seconds": 60, "namespace": "watching"}),
     ],
 )
@@ -74,7 +83,7 @@ def test_it_may_do_what_the_command_says_it_needs(share_verifier: Callable[..., 
 
 
 def test_the_example_without_pulumi_is_the_same(share_verifier: Callable[..., Run]) -> None:
-    run = share_verifier(preview=False, stack="config: {}\n")
+    run = share_verifier(preview=False, stack=DECLARED)
     text = (ROOT / "examples" / "verify" / "cronjob.yaml").read_text(encoding="utf-8")
     example = {each["kind"]: each for each in yaml.safe_load_all(text)}
 
@@ -116,14 +125,14 @@ def test_an_image_and_a_stack_may_be_known_later(
         late = pulumi.Output.from_input(IMAGE)
         ShareVerifier(
             "demo",
-            {"image": late, "stack": pulumi.Output.from_input("config: {}\n")},
+            {"image": late, "stack": pulumi.Output.from_input(DECLARED)},
             pulumi.ResourceOptions(providers=[provider]),
         )
 
     run = record(program)
 
     assert pod_of(run)["containers"][0]["image"] == IMAGE
-    assert run.inputs("ConfigMap")["data"] == {"Pulumi.stack.yaml": "config: {}\n"}
+    assert run.inputs("ConfigMap")["data"] == {"Pulumi.stack.yaml": DECLARED}
 
 
 @pytest.mark.parametrize(
@@ -140,6 +149,12 @@ def test_an_image_and_a_stack_may_be_known_later(
         ),
         ({"pushgateway": "gateway:9091"}, "is not the address of a Pushgateway"),
         ({"namespace": "kube-system"}, "kube-system is not a namespace for what looks"),
+        ({"stack": "config: {}\n"}, NOTHING + "config: The file has no eks-gpushare:environment."),
+        ({"stack": ""}, NOTHING + "The file is empty."),
+        ({"stack": DECLARED.replace("exclusive", "alone")}, NOTHING + "pools.gpu.sharing.mode: "),
+        ({"stack": "[}"}, NOTHING + "line 1, column 2: "),
+        ({"stack": "environment: [shared]\n"}, NOTHING + "it has no environment"),
+        ({"stack": pulumi.Output.from_input("{}")}, NOTHING),
     ],
 )
 def test_wrong_arguments_are_refused(

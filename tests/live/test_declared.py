@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
+from tests.unit.fuzzed_stack_files import stack_environments
 
 from eks_gpushare.config.base import Model
 from eks_gpushare.config.environment import Environment
 from eks_gpushare.config.project import ENVIRONMENT_KEY
+from eks_gpushare.inventory.items import Release
 from eks_gpushare.lint.stack_side import Stack, read_stack
 from eks_gpushare.live.declared import declared_side
 from eks_gpushare.live.drift import chart_drift
@@ -60,8 +61,8 @@ def side(stack: Stack) -> dict[str, Any]:
 
 
 def charts(stack: Stack) -> list[tuple[str, str]]:
-    items = stack.items
-    return [(item.chart, str(item.version)) for item in items if hasattr(item, "chart")]
+    releases = (item for item in stack.items if isinstance(item, Release))
+    return [(release.chart, str(release.version)) for release in releases]
 
 
 def assert_the_same(folder: Path, own: Stack) -> None:
@@ -187,10 +188,7 @@ def dump(environment: Environment) -> dict[str, Any]:
 
 def environments() -> list[dict[str, Any]]:
     """Of every stack, and of the right side of every example of a finding."""
-    sys.path.insert(0, str(ROOT / "tests" / "unit"))
-    from fuzzed_stack_files import _environments
-
-    return list(_environments())
+    return list(stack_environments())
 
 
 @pytest.mark.parametrize("seed", range(4))

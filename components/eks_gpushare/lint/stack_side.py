@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.findings.silenced import Silence
     from eks_gpushare.inventory.items import Item, Provisioner
+    from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.sharing.plan import PoolPlan
     from eks_gpushare.stack_file.check import StackReport
     from eks_gpushare.stack_file.file import StackFile

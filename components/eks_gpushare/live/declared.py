@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.config.environment import Environment
+    from eks_gpushare.findings.finding import Finding
 
 _Told: TypeAlias = "Mapping[str, _Told] | None"
 """Keys that are told, `*` for each of a mapping; None of a value that is told whole."""
@@ -29,7 +30,10 @@ def _whole(*keys: str) -> dict[str, _Told]:
     return dict.fromkeys(keys)
 
 
-_CHART: Final[_Told] = _whole("version", "path")
+_CHARTS: Final = (
+    *("devicePlugin", "gpuOperator", "karpenter", "karpenterCrd", "clusterAutoscaler"),
+    *("efaDevicePlugin", "dcgmExporter", "keda", "kueue"),
+)
 _AMOUNT: Final[_Told] = _whole("shares", "sharesOf", "gpus", "gpuMemoryGiB")
 _POOL: Final[_Told] = {
     **_whole("provisioner", "instanceTypes", "nodes", "amiFamily", "customAmi", "bottlerocket"),
@@ -56,11 +60,7 @@ _TOLD: Final[_Told] = {
     "clusterAutoscaler": {},
     "tenants": {"*": _TENANT},
     "keda": _whole("install"),
-    "charts": {
-        **dict.fromkeys(("devicePlugin", "gpuOperator"), _CHART),
-        **dict.fromkeys(("karpenter", "karpenterCrd", "clusterAutoscaler", "keda"), _CHART),
-        **dict.fromkeys(("efaDevicePlugin", "dcgmExporter", "kueue"), _CHART),
-    },
+    "charts": dict.fromkeys(_CHARTS, _whole("version", "path")),
     "catalog": None,
 }
 
@@ -70,7 +70,7 @@ _SOMEBODYS_ROLE: Final = "arn:aws:iam::111122223333:role/not-told"
 _STAND_INS: Final[Mapping[_Place, str]] = {
     ("cluster", "existing", "kubeconfig"): "not-told",
     ("karpenter", "nodeRole"): _SOMEBODYS_ROLE,
-    **{("charts", chart, "path"): "not-told" for chart in _TOLD["charts"] or ()},
+    **{("charts", chart, "path"): "not-told" for chart in _CHARTS},
 }
 """What stands for a value that a stack has to have, and that is nobody's business."""
 _KNOWN_LATER: Final[Mapping[_Place, str]] = {
@@ -92,6 +92,31 @@ def declared_side(environment: Environment, region: str | None) -> dict[str, Any
     """
     around = {"aws:region": region} if region is not None else {}
     return {"config": {**around, ENVIRONMENT_KEY: _told(environment, _TOLD, ())}}
+
+
+def undeclared(text: str) -> Iterator[Finding]:
+    """What of a text makes that what looks at a cluster would be told nothing by it.
+
+    Args:
+        text: The text of a stack file, as `ShareVerifier` takes it.
+    """
+    from eks_gpushare.rules.verifier import VERIFIER
+    from eks_gpushare.stack_file.check import check_stack_file
+    from eks_gpushare.stack_file.file import stack_file_of
+
+    report = check_stack_file(stack_file_of(text, "stack"))
+    wrong = next((found for found in report.findings if found.severity == "error"), None)
+    if wrong is None and report.environment is not None:
+        return
+    what = (
+        "it has no environment" if wrong is None else f"{wrong.path}: {wrong.message}".lstrip(": ")
+    )
+    yield VERIFIER.finding(
+        ("stack",),
+        f"The text declares nothing that the cluster could be compared with: {what}",
+        "Give the text of a stack file that eks-gpushare check finds nothing wrong with, or remove "
+        "the key: faults are then found whatever the cluster should be.",
+    )
 
 
 def _told(value: Any, keys: _Told, at: _Place) -> Any:
