@@ -34,11 +34,14 @@ class _NotListedError(Exception):
     """One kind cannot be listed; the text says why."""
 
 
-def read_cluster(server: Server, *, most_seconds: float = 120.0) -> ClusterObjects:
+def read_cluster(
+    server: Server, *, tenants: bool = False, most_seconds: float = 120.0
+) -> ClusterObjects:
     """All that is looked at of a cluster.
 
     Args:
         server: Its API server.
+        tenants: Whether to read what holds tenants to their contracts.
         most_seconds: After how long what is not read yet counts as unknown.
 
     Raises:
@@ -50,7 +53,7 @@ def read_cluster(server: Server, *, most_seconds: float = 120.0) -> ClusterObjec
     unread: dict[str, str] = {}
     for listed in LISTED:
         version = listed.version or served.get((listed.group, listed.plural), "")
-        if not version:
+        if not version or (listed.of_tenants and not tenants):
             continue  # no such custom resource is here
         try:
             objects = list(_objects(server, listed, version, until))
