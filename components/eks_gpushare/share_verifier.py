@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NotRequired
 
 import pulumi
+from pulumi.runtime.mocks import MockMonitor
+from pulumi.runtime.settings import SETTINGS
 from pulumi_kubernetes.apps.v1 import Deployment
 from pulumi_kubernetes.batch.v1 import CronJob
 from pulumi_kubernetes.core.v1 import Namespace, Service, ServiceAccount
@@ -13,8 +15,16 @@ from eks_gpushare import args as plain
 from eks_gpushare.config.component_specs import ShareVerifierSpec
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import immutable_config_map
-from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
+from eks_gpushare.inputs.component import (
+    FromSpec,
+    given_args,
+    props,
+    refuse,
+    validate_args,
+    warn,
+)
 from eks_gpushare.kubernetes_provider import missing_provider
+from eks_gpushare.live.declared import undeclared
 from eks_gpushare.live.kinds import cluster_role
 from eks_gpushare.rules.component_rules import check_share_verifier
 from eks_gpushare.sharing import verifier as planned
@@ -58,9 +68,12 @@ class ShareVerifier(pulumi.ComponentResource):
         def ruled(spec: ShareVerifierSpec) -> Iterator[Finding]:
             yield from missing_provider("ShareVerifier", opts)
             yield from check_share_verifier(spec)
+            if isinstance(stack, str):
+                yield from undeclared(stack)
 
+        stack = given_args(ShareVerifierArgs, args).get("stack")
         spec, found = validate_args(ShareVerifierSpec, ShareVerifierArgs, args, ruled)
-        self._register(name, spec, args.get("stack"), opts)
+        self._register(name, spec, stack if isinstance(stack, str) else _declaring(stack), opts)
         warn(found, self)
 
     def _register(
@@ -99,6 +112,20 @@ class ShareVerifier(pulumi.ComponentResource):
         self.register_outputs({"namespace": self.namespace})
 
     _from_spec = FromSpec(_register)
+
+
+def _declaring(stack: pulumi.Input[str] | None) -> pulumi.Output[str] | None:
+    """A text that is known later, refused then if it declares nothing."""
+    if stack is None:
+        return None
+
+    def checked(text: str) -> str:
+        found = [] if isinstance(SETTINGS.monitor, MockMonitor) else list(undeclared(text))
+        if found:  # of made-up values of mocks nothing is said
+            refuse("ShareVerifier", found)
+        return text
+
+    return pulumi.Output.from_input(stack).apply(checked)
 
 
 def _metadata(namespace: pulumi.Input[str] | None = None) -> Any:

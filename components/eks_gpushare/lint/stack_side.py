@@ -17,7 +17,7 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.findings.silenced import comments
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, NodeTaint, Overlay, Release
-from eks_gpushare.inventory.source import Source
+from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.device_plugin_config import config_map_data
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.catalog import Catalog
-    from eks_gpushare.config.environment import Environment
+    from eks_gpushare.config.environment import Chart, Environment
     from eks_gpushare.config.taints import Taint
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.findings.silenced import Silence
     from eks_gpushare.inventory.items import Item, Provisioner
+    from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.sharing.plan import PoolPlan
     from eks_gpushare.stack_file.check import StackReport
     from eks_gpushare.stack_file.file import StackFile
@@ -282,7 +283,7 @@ def _plugin(
         source=Source("the stack's device plugin", document, ("charts", "devicePlugin")),
         name="nvidia-device-plugin",
         chart=versions.DEVICE_PLUGIN.name,
-        version=chart.version or versions.DEVICE_PLUGIN.version,
+        version=_version(chart, versions.DEVICE_PLUGIN.version),
         namespace=namespace,
         values=values,
         paths={(): ("charts", "devicePlugin", "values")},
@@ -307,13 +308,18 @@ def _operator(
         source=Source("the stack's GPU Operator", document, ("charts", "gpuOperator")),
         name="gpu-operator",
         chart=versions.GPU_OPERATOR.name,
-        version=chart.version or versions.GPU_OPERATOR.version,
+        version=_version(chart, versions.GPU_OPERATOR.version),
         namespace=namespace,
         values=gpu_operator_values(
             served, catalog, given, _PLUGIN_MAP, _MIG_MAP if manages else None
         ),
         paths={(): ("charts", "gpuOperator", "values")},
     )
+
+
+def _version(chart: Chart, ours: str) -> Maybe[str]:
+    """The version of a chart: one on disk says its own, which a stack file does not."""
+    return UNKNOWN if chart.path is not None else chart.version or ours
 
 
 def _map(name: str, namespace: str, data: Mapping[str, str], document: Document) -> ConfigMap:

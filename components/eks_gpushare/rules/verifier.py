@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 VERIFIER = Rule(
     "GPU860",
     "error",
-    "What looks at the cluster does so at regular times, and tells somebody who is there.",
-    "Minutes of a CronJob are counted from each full hour anew, a push to no address fails each "
-    "Job, and the stack makes and takes away the namespace.",
+    "What looks at the cluster does so at regular times, knows what for, and tells somebody who is "
+    "there.",
+    "Minutes of a CronJob are counted from each full hour anew, a push to no address and a stack "
+    "that declares nothing fail each Job, and the stack makes and takes away the namespace.",
     "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/",
 )
 
