@@ -1203,3 +1203,35 @@ def test_an_operator_may_be_told_to_run_no_exporter() -> None:
 
     [(_, message)] = messages("GPU851", given)
     assert message.endswith("measures, and gpuOperator is told not to run one.")
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [None, [{"start": "0 8 * * 1-5", "end": "0 18 * * 1-5", "timeZone": "UTC", "replicas": 2}]],
+)
+def test_what_a_queue_alone_stops_wants_no_prometheus(windows: list[dict[str, Any]] | None) -> None:
+    """Of pods that take turns nobody could say which is idle: nobody has to."""
+    given = stack(SLICED, autoStop=True, wake={"queue": QUEUE}, schedule=windows)
+    measured = merge_values(given, {"workloads": {"model": {"idle": {"minutes": 9}}}})
+    every = ("GPU825", "GPU831", "GPU832", "GPU845", "GPU851", "GPU853", "GPU857")
+
+    def wrong(case: dict[str, Any], keda: dict[str, Any] | None) -> dict[str, set[str]]:
+        of = {**case, "keda": keda}
+        found = {code: {at for at, _ in messages(code, of)} for code in every}
+        return {code: places for code, places in found.items() if places}
+
+    assert wrong(given, {}) == {}
+    places = {"workloads.model.wake.queue", *(["workloads.model.schedule"] * bool(windows))}
+    assert wrong(given, None) == {"GPU853": places}
+    assert set(wrong(measured, {})) == {"GPU831", "GPU832"}
+
+
+def test_a_queue_starts_some_pods() -> None:
+    given = stack(autoStop=True, wake={"queue": QUEUE}, replicas={"min": 0})
+
+    assert messages("GPU857", {**given, "keda": {}}) == [
+        (
+            "workloads.model.replicas.min",
+            "A queue starts as many pods as there are at least, and that is none.",
+        )
+    ]
