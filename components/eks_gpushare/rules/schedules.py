@@ -6,7 +6,13 @@ import itertools
 from typing import TYPE_CHECKING
 
 from eks_gpushare.documents.cron import cron_fault
-from eks_gpushare.documents.windows import ZonedWindow, skipped, window_fault, zone_fault
+from eks_gpushare.documents.windows import (
+    ZonedWindow,
+    is_guessed,
+    skipped,
+    window_fault,
+    zone_fault,
+)
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.workloads import is_scaled, is_stopped_by_queue
@@ -73,6 +79,10 @@ WITHIN_A_TENTH = Rule(
     _HPA,
 )
 _TENTH = 0.1
+_INSTALL_ZONES = (
+    "Run pip install tzdata, or install the system's package of that name. KEDA has zones of its "
+    "own."
+)
 _EXAMPLE = '{start: "0 8 * * 1-5", end: "0 18 * * 1-5"}'
 
 
@@ -125,6 +135,12 @@ def _windows(at: FieldPath, windows: Sequence[Window]) -> Iterator[Finding]:
         if fault := zone_fault(window.time_zone):
             message = f'"{window.time_zone}" is no time zone.'
             yield TIME_ZONE.finding((*here, "timeZone"), message, fault)
+        elif is_guessed(window.time_zone):
+            message = (
+                f"Python finds no time zones here: whether there is one called {window.time_zone}, "
+                "and when its clocks change, is not checked, and hours are those of UTC."
+            )
+            yield SKIPPED.finding((*here, "timeZone"), message, _INSTALL_ZONES)
         elif not wrong and (
             event := skipped(ZonedWindow(window.start, window.end, window.time_zone))
         ):
