@@ -1274,8 +1274,8 @@ def test_without_a_database_of_zones_it_is_said(zone: str, tmp_path: Path) -> No
         if zone == "UTC"
         else [
             (
-                "Python finds no time zones here: whether there is one called Europe/Berlin, and when "
-                "its clocks change, is not checked, and hours are those of UTC."
+                "Python finds no time zones here: whether there is one called Europe/Berlin, and "
+                "when its clocks change, is not checked, and hours are those of UTC."
             )
         ]
     )
