@@ -11,7 +11,6 @@ from eks_gpushare.args.account import TaggedInAccount
 from eks_gpushare.aws.karpenter_controller import register_controller_role
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
-from eks_gpushare.catalog.karpenter_releases import FEATURE_GATES
 from eks_gpushare.config.base import partial_model
 from eks_gpushare.config.component_specs import KarpenterSpec
 from eks_gpushare.config.environment import CatalogAdditions, Charts, Environment
@@ -22,12 +21,12 @@ from eks_gpushare.in_cluster.chart_parts import chart_release
 from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_karpenter
+from eks_gpushare.rules.karpenter_gates import unknown_gates
 from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.sharing.charts import release_source
 from eks_gpushare.sharing.karpenter import controller_values
 from eks_gpushare.sharing.karpenter_crds import crd_source
 from eks_gpushare.validation import shape_rules
-from eks_gpushare.validation.shape import similar
 
 RELEASE_NAME = "karpenter"
 CRD_RELEASE_NAME = "karpenter-crd"
@@ -246,14 +245,8 @@ def _of_others(spec: KarpenterSpec) -> Iterator[Finding]:
             "Remove install, or the component: KarpenterPool takes the node role of any Karpenter."
         )
         yield shape_rules.NOT_ALLOWED.finding(("install",), message, fix)
-    for gate in spec.feature_gates:
-        if gate not in FEATURE_GATES:
-            meant = similar(gate, FEATURE_GATES)
-            yield shape_rules.UNKNOWN_KEY.finding(
-                ("feature_gates", gate),
-                f"Karpenter has no feature gate {gate}.",
-                f"Did you mean {meant}?" if meant else f"It has {', '.join(FEATURE_GATES)}.",
-            )
+    at = ("feature_gates",)
+    yield from unknown_gates(shape_rules.UNKNOWN_KEY, spec.feature_gates, spec.chart, at)
 
 
 def _wrong_arn(args: Mapping[str, Any]) -> Iterator[Finding]:

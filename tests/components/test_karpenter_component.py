@@ -208,11 +208,27 @@ def test_roles_have_the_boundary_and_path_of_the_account(karpenter: Callable[...
         ({"node_role": "gpu-nodes"}, 'node_role: "gpu-nodes" '),
         ({"chart": {"version": "latest"}}, 'chart.version: "latest" is not an exact version.'),
         ({"crd_chart": {"version": "1.x"}}, 'crd_chart.version: "1.x" is not an exact version.'),
-        ({"chart": {"version": "1.6.2"}}, "Karpenter 1.6.2 is too old for the gate nodeOverlay"),
+        ({"chart": {"version": "1.6.2"}}, 'Karpenter 1.6.2 is too old for the gate "nodeOverlay"'),
         (
             {"feature_gates": {"nodeOverlays": True}},
-            "Karpenter has no feature gate nodeOverlays. Did you mean nodeOverlay?",
+            'Karpenter has no feature gate "nodeOverlays". Did you mean "nodeOverlay"?',
         ),
+        (
+            {"feature_gates": {"zork": True}},
+            (
+                'feature_gates.zork: Karpenter has no feature gate "zork". It has '
+                '"capacityBuffer", "nodeOverlay", "nodeRepair", "reservedCapacity", '
+                '"spotToSpotConsolidation", "staticCapacity".'
+            ),
+        ),
+        (
+            {"feature_gates": {"terminateFirstDrift": True}},
+            (
+                "feature_gates.terminateFirstDrift: Karpenter 1.14.1 is too old for the gate "
+                '"terminateFirstDrift", which needs 1.15.0 at least.'
+            ),
+        ),
+        ({"feature_gates": {"nodeRepairs": True}}, 'nodeRepairs". Did you mean "nodeRepair"?'),
         (
             {"chart": {"values": {"settings": {"clusterName": "other"}}}},
             "chart.values.settings.clusterName: settings.clusterName is derived from the stack",

@@ -199,6 +199,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "efa": _efa,
     "host_engine": _engines,
     "karpenter_install": _karpenter,
+    "karpenter_gates": _karpenter,
     "warm_room": _warm,
     "workloads": _workloads,
     "workload_nodes": _workloads,
