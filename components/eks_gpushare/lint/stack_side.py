@@ -20,6 +20,7 @@ from eks_gpushare.inventory.items import ConfigMap, NodeSet, NodeTaint, Overlay,
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
+from eks_gpushare.sharing.closed_runtime import closed_pools, closes_at_boot
 from eks_gpushare.sharing.device_plugin_config import config_map_data
 from eks_gpushare.sharing.mig.layout import LayoutError
 from eks_gpushare.sharing.plan import plan_environment
@@ -146,7 +147,7 @@ def read_stack(path: Path) -> Stack:
     except (KeyError, LayoutError) as error:  # the rules have seen to it that this cannot be
         raise StackUnusableError(f"{path} cannot be planned: {error}.") from None
     items = (
-        *_nodes(plans, catalog, document),
+        *_nodes(environment, plans, catalog, document),
         *_overlays(plans, catalog, document),
         *_charts(environment, catalog, document),
     )
@@ -189,10 +190,14 @@ def _document(report: StackReport) -> Document:
 
 
 def _nodes(
-    plans: Mapping[str, PoolPlan], catalog: Catalog, document: Document
+    environment: Environment,
+    plans: Mapping[str, PoolPlan],
+    catalog: Catalog,
+    document: Document,
 ) -> Iterator[NodeSet]:
     from eks_gpushare.sharing.capacity import most_nodes
 
+    closed = {name for name, pool in closed_pools(environment).items() if closes_at_boot(pool)}
     for name, plan in plans.items():
         pool = plan.pool
         startup = {*map(_taint, _startup(plan))}
@@ -208,8 +213,15 @@ def _nodes(
             ami=_ami(plan, catalog),
             least=plan.scaling.least if plan.scaling else plan.sizes.min,
             most=most_nodes(plan),
+            user_data=_closing() if name in closed else "",
             advertised={kind: dict(node) for kind, node in plan.per_node.items()},
         )
+
+
+def _closing() -> str:
+    from eks_gpushare.documents.closed_runtime import closed_runtime_part
+
+    return closed_runtime_part()
 
 
 def _startup(plan: PoolPlan) -> tuple[Taint, ...]:
@@ -261,7 +273,7 @@ def _overlays(
 
 
 def _charts(environment: Environment, catalog: Catalog, document: Document) -> Iterator[Item]:
-    served = pools_of_chart(environment.pools)
+    served = pools_of_chart(closed_pools(environment))
     if not served:
         return
     made = _operator if environment.gpu_stack.manager == "gpuOperator" else _plugin

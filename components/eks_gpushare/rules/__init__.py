@@ -145,6 +145,11 @@ def _tenants(environment: Environment) -> bool:
     return bool(environment.tenants)
 
 
+def _runtimes(environment: Environment) -> bool:
+    pools = environment.pools.values()
+    return _tenants(environment) or any(pool.gpus_on_request_only is not None for pool in pools)
+
+
 def _any(_: Environment) -> bool:
     return True
 
@@ -207,6 +212,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "keda": _workloads,
     "wake": _workloads,
     "tenants": _tenants,
+    "closed_runtime": _runtimes,
     "verifier": _verifier,
     "schedules": _pods,
     "freshness": _any,

@@ -62,7 +62,7 @@ def _made(environment: Environment) -> Iterator[tuple[FieldPath | None, str, str
     if autoscaler is not None and autoscaler.namespace not in _THERE:
         yield None, autoscaler.namespace, "Cluster Autoscaler"
     yield from _of_tenants(environment.tenants or {})
-    own = {space for each in (environment.tenants or {}).values() for space in each.namespaces}
+    own = {space for each in (environment.tenants or {}).values() for space in each.every_namespace}
     for name, workload in (environment.workloads or {}).items():
         namespace = workload.namespace
         if not workload.create_namespace or namespace in {DEFAULT_NAMESPACE, *own}:
