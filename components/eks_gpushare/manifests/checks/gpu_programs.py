@@ -85,6 +85,7 @@ https://huggingface.co/docs/text-generation-inference/reference/launcher
 _SEVERAL_NODES: Final = re.compile(
     r"--nnodes|--distributed[-_]executor[-_]backend[= ]+ray|ray (?:start|symmetric-run)"
     r"|--data[-_]parallel[-_](?:address|size[-_]local)|--dist-init-addr"
+    r"|--omni(?:\s|$)"  # whose stages have GPUs of their own, by a file
 )
 
 
