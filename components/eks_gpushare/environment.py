@@ -163,7 +163,11 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
             from eks_gpushare.environment_verifier import register_verifier
 
             before = [*parts.foundation, *system]
-            everything.append(register_verifier(name, spec, spec.verifier, refs, before, child))
+            everything.append(
+                register_verifier(
+                    *(name, spec, spec.verifier, self.plans.values(), refs, before, child)
+                )
+            )
         if isinstance(spec.cluster, NewCluster):
             protected = spec.cluster.deletion_protection
             DeletionProtection(name, everything, enabled=protected, parent=self)

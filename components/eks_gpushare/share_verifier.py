@@ -44,7 +44,7 @@ class ShareVerifier(pulumi.ComponentResource):
     From five minutes on it is a CronJob: a Job that fails is a cluster that is not as declared, and
     its log has the causes as JSON. Below, a Deployment looks, writes a line of JSON each time, and
     serves metrics at port 9464 of its pod and of a headless Service. It never writes to the
-    cluster. A cluster has room for one.
+    cluster. Several of them each have a `name`.
     Needs a Kubernetes provider: `opts=ResourceOptions(providers=[cluster.provider])`.
     """
 
@@ -85,10 +85,13 @@ class ShareVerifier(pulumi.ComponentResource):
     ) -> None:
         super().__init__("eks-gpushare:index:ShareVerifier", name, props(spec), opts)
         child = pulumi.ResourceOptions(parent=self)
-        metadata: Any = {"name": spec.namespace, "labels": dict(planned.NAMESPACE_LABELS)}
+        metadata: Any = {
+            "name": planned.verifier_namespace(spec),
+            "labels": dict(planned.NAMESPACE_LABELS),
+        }
         namespace = Namespace(f"{name}-namespace", metadata=metadata, opts=child)
         self.namespace = namespace.metadata.name
-        account = _account(name, self.namespace, child)
+        account = _account(name, planned.cluster_wide_name(spec), self.namespace, child)
         config_map = None
         if stack is not None:
             made = immutable_config_map(
@@ -134,9 +137,10 @@ def _metadata(namespace: pulumi.Input[str] | None = None) -> Any:
 
 
 def _account(
-    name: str, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions
+    name: str, role_name: str, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions
 ) -> pulumi.Output[str]:
     """A service account with the role that `verify --rbac` prints; its name once it has it."""
+    of_cluster = {**_metadata(), "name": role_name}
     account = ServiceAccount(
         f"{name}-account",
         metadata=_metadata(namespace),
@@ -144,10 +148,10 @@ def _account(
         opts=opts,
     )
     rules: Any = cluster_role(planned.OBJECT_NAME)["rules"]
-    role = ClusterRole(f"{name}-role", metadata=_metadata(), rules=rules, opts=opts)
+    role = ClusterRole(f"{name}-role", metadata=of_cluster, rules=rules, opts=opts)
     bound = ClusterRoleBinding(
         f"{name}-role",
-        metadata=_metadata(),
+        metadata=of_cluster,
         role_ref={
             "api_group": "rbac.authorization.k8s.io",
             "kind": "ClusterRole",

@@ -105,10 +105,60 @@ def test_a_cron_job_looks_as_often_as_it_is_told(
     assert spec["jobTemplate"]["spec"]["activeDeadlineSeconds"] < seconds
 
 
+def test_two_that_look_at_one_cluster_have_names(share_verifier: Callable[..., Run]) -> None:
+    run = share_verifier(name="prod", pushgateway=GATEWAY)
+
+    assert run.inputs("Namespace")["metadata"]["name"] == "gpushare-verify-prod"
+    of_cluster = ("ClusterRole", "ClusterRoleBinding")
+    names = [run.inputs(kind)["metadata"]["name"] for kind in of_cluster]
+    assert names == ["eks-gpushare-verify-prod"] * 2
+    assert run.inputs("CronJob")["metadata"]["name"] == "eks-gpushare-verify"
+    assert args_of(run)[-2:] == ["--push-as", "prod"]
+
+
+@pytest.mark.parametrize(
+    ("given", "requested", "most"),
+    [
+        ({}, "128Mi", "512Mi"),
+        ({"memory": "2Gi"}, "512Mi", "2Gi"),
+        ({"memory": "200Mi"}, "128Mi", "200Mi"),
+    ],
+)
+def test_memory(
+    share_verifier: Callable[..., Run], given: dict[str, str], requested: str, most: str
+) -> None:
+    (container,) = pod_of(share_verifier(**given))["containers"]
+
+    assert container["resources"]["requests"]["memory"] == requested
+    assert container["resources"]["limits"] == {"memory": most}
+
+
+@pytest.mark.parametrize(("nodes", "most"), [(1000, "512Mi"), (5000, "1920Mi")])
+def test_memory_follows_the_nodes_that_pools_may_have(
+    environment: Callable[..., Run], nodes: int, most: str
+) -> None:
+    pool = {**POOL, "nodes": {"min": 0, "desired": 1, "max": nodes}}
+    run = environment(pools={"gpu": pool}, verifier={"image": IMAGE})
+
+    (container,) = pod_of(run)["containers"]
+    assert container["resources"]["limits"] == {"memory": most}
+
+
+def test_it_runs_with_the_clusters_own_and_rather_not_on_gpus(
+    share_verifier: Callable[..., Run],
+) -> None:
+    pod = pod_of(share_verifier())
+
+    assert pod["tolerations"] == [{"key": "CriticalAddonsOnly", "operator": "Exists"}]
+    (rather,) = pod["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    labels = {each["key"]: each["operator"] for each in rather["preference"]["matchExpressions"]}
+    assert labels == {"eks-gpushare/pool": "DoesNotExist", "nvidia.com/gpu.present": "DoesNotExist"}
+
+
 def test_without_a_stack_it_looks_for_faults_alone(share_verifier: Callable[..., Run]) -> None:
     run = share_verifier()
 
-    assert args_of(run) == ["verify", "--json"]
+    assert args_of(run) == ["verify", "--json", "--interval", "300"]
     assert run.all("ConfigMap") == []
     assert [volume["name"] for volume in pod_of(run)["volumes"]] == ["tmp"]
 
