@@ -105,6 +105,7 @@ class Karpenter(pulumi.ComponentResource):
         cluster_name: pulumi.Input[str],
         cluster_arn: pulumi.Input[str],
         opts: pulumi.ResourceOptions | None,
+        resources: dict[str, dict[str, str]] | None = None,
     ) -> None:
         super().__init__(
             "eks-gpushare:index:Karpenter", name, props(spec, clusterName=cluster_name), opts
@@ -143,7 +144,8 @@ class Karpenter(pulumi.ComponentResource):
         # Pods that start before the association is there get no role, and none later.
         needs += identity
         needs.append(self._definitions(name, spec, child))
-        values = _values(spec, cluster_name, cluster_arn, queue.name if queue else None)
+        queue_name = queue.name if queue else None
+        values = _values(spec, cluster_name, cluster_arn, queue_name, resources)
         self._release = chart_release(
             f"{name}-release",
             RELEASE_NAME,
@@ -204,8 +206,12 @@ def _values(
     cluster_name: pulumi.Input[str],
     cluster_arn: pulumi.Input[str],
     queue_name: pulumi.Input[str] | None,
+    resources: dict[str, dict[str, str]] | None,
 ) -> dict[str, Any]:
-    """Values of the chart, the user's own on top."""
+    """Values of the chart, the user's own on top.
+
+    What the pools of a stack need of it, a stack says: Karpenter alone knows of no pools.
+    """
     derived = controller_values(
         partial_model(
             Environment,
@@ -221,7 +227,7 @@ def _values(
     region = pulumi.Output.from_input(cluster_arn).apply(_region)
     own = [{"name": _REGION, "value": region}]
     told = {
-        "controller": {"env": own},
+        "controller": {"env": own, **({"resources": resources} if resources else {})},
         "settings": {"featureGates": dict(spec.feature_gates)},
     }
     ours = merge_values(derived, told, keep_null=True)

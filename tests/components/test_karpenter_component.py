@@ -270,3 +270,40 @@ def test_names_may_be_long(record: Callable[..., Run]) -> None:
     for kind, longest in (("Role", 64), ("EventRule", 64), ("Queue", 80)):
         for each in run.all(kind):
             assert len(each.outputs["name"]) <= longest
+
+
+@pytest.mark.parametrize(("most", "memory"), [(10, "1Gi"), (1000, "2560Mi")])
+def test_it_has_memory_for_the_nodes_of_its_pools(
+    record: Callable[..., Run], most: int, memory: str
+) -> None:
+    """It took 2,377 MB with 1,000 nodes (benchmarks)."""
+
+    def program() -> None:
+        import eks_gpushare
+
+        pool: Any = {
+            "provisioner": "karpenter",
+            "instance_types": ["g6.2xlarge"],
+            "nodes": {"max": most},
+            "sharing": {"mode": "timeSlicing", "replicas": 4},
+        }
+        args: Any = {
+            "cluster": {"name": "demo", "version": "1.35"},
+            "network": {"zones": ["us-west-2a", "us-west-2b"]},
+            "system": {"instance_types": ["m6i.xlarge"]},
+            "pools": {"gpu": pool},
+            "region": "us-west-2",
+        }
+        eks_gpushare.GpuSharingEnvironment("demo", args)
+
+    (release,) = (
+        resource
+        for resource in record(program, preview=False).recording.of_type(
+            "kubernetes:helm.sh/v3:Release"
+        )
+        if resource.name == "demo-karpenter-release"
+    )
+    told = release.inputs["values"]["controller"]["resources"]
+
+    assert told["limits"] == {"memory": memory}
+    assert told["requests"]["memory"] == memory

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -48,11 +50,14 @@ def karpenter() -> Karpenter:
 def up(project: Project) -> Callable[[Mapping[str, Any]], str]:
     """`up(config)`: the name of a stack that is up with this configuration."""
     there: dict[str, str] = {}
+    numbers = count()
+    # What edits name by a path, as a program of the repository has it.
+    (project.directory / "tests").symlink_to(Path(__file__).parents[1], target_is_directory=True)
 
     def have(config: Mapping[str, Any]) -> str:
         told = json.dumps(config, sort_keys=True)
         if told not in there:
-            name = f"every-key-{len(there)}"
+            name = f"every-key-{next(numbers)}"
             project.init(name, dict(config))
             project.up(name)
             there[told] = name

@@ -113,17 +113,20 @@ def controller_values(
         settings["interruptionQueue"] = queue_name
     derived = {
         "replicas": block.replicas,
-        "controller": {"resources": _resources(environment)},
+        "controller": {"resources": controller_resources(environment)},
         "settings": settings,
     }
     return merge_values(derived, environment.charts.karpenter.values, keep_null=True)
 
 
-def _resources(environment: Environment) -> dict[str, dict[str, str]]:
+def controller_resources(environment: Environment) -> dict[str, dict[str, str]]:
     """The memory that Karpenter's guide gives it or its nodes take, and half of the guide's CPU.
 
     For CPU it waits and does not fail: two copies have room on the default system nodes beside
     everything else.
+
+    Args:
+        environment: The environment, by whose pools it is how many nodes there may be.
     """
     mib = karpenter_memory_mib(environment)
     memory = f"{mib}Mi" if mib % 1024 else f"{mib // 1024}Gi"
