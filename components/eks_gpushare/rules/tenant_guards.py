@@ -35,7 +35,7 @@ UNTAINTED = Rule(
 )
 _KEEP_AWAY = frozenset(("NoSchedule", "NoExecute"))
 _WITH_KINDS = (0, 16)
-"""Since which minor version both APIs of Kueue, of objects and of its configuration, are v1beta2."""
+"""Since which minor version both of its APIs, objects and configuration, are v1beta2."""
 
 
 @check(Scope.TENANTS, OTHER_KUEUE)
