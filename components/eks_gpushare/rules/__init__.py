@@ -212,6 +212,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "keda": _workloads,
     "wake": _workloads,
     "tenants": _tenants,
+    "tenant_guards": _tenants,
     "closed_runtime": _runtimes,
     "verifier": _verifier,
     "schedules": _pods,
