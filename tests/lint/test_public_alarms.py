@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Run
 
 
 def said(**files: str) -> list[str]:
@@ -222,3 +229,67 @@ spec:
 def test_who_writes_a_daemonset_owns_the_nodes_that_it_selects() -> None:
     assert said(a__yaml=PLUGIN.replace("KIND", "DaemonSet")) == []
     assert said(a__yaml=PLUGIN.replace("KIND", "Deployment")) == ["GPU1205"]
+
+
+COMMAND = """\
+          command: [bash, -c]
+          args:
+            - |
+              vllm serve org/model --tensor-parallel-size 2
+              # vllm serve org/model --tensor-parallel-size 4 --pipeline-parallel-size 2
+          volumeMounts: [{name: shm, mountPath: /dev/shm}]
+      volumes: [{name: shm, emptyDir: {medium: Memory}}]
+"""
+
+
+def test_comments_of_a_script_are_no_options() -> None:
+    pod = SERVER.replace("AMOUNT", "2") + COMMAND
+
+    assert said(server__yaml=pod) == []
+    assert said(server__yaml=pod.replace("# vllm", "vllm")) == ["GPU1236"]
+
+
+@pytest.mark.parametrize(("command", "wrong"), [("", True), ("command: [sleep, infinity]", False)])
+def test_an_image_whose_command_is_another_is_no_server(command: str, wrong: bool) -> None:
+    pod = SERVER.replace("resources: {limits: {nvidia.com/gpu: AMOUNT}}", command).replace(
+        "example.com/server:1.4", "vllm/vllm-openai:v0.20.0"
+    )
+
+    assert ("GPU1238" in said(server__yaml=pod)) == wrong
+
+
+@pytest.mark.parametrize("repository", ["file://charts/gpu-operator", "https://charts.example.com"])
+def test_values_of_a_chart_around_the_published_one_are_read_within(repository: str) -> None:
+    chart = (
+        "apiVersion: v2\nname: all\nversion: 1.0.0\ndependencies:\n"
+        f"  - {{name: gpu-operator, version: 0.1.0, repository: '{repository}'}}\n"
+    )
+    values = "gpu-operator:\n  gpu-operator:\n    toolkit: {enabled: false}\n"
+    wrong = values.replace("toolkit", "toolkitt")
+
+    assert said(Chart__yaml=chart, regional__yaml=values) == []
+    assert said(regional__yaml=values) == []
+    assert said(regional__yaml=wrong) == ["GPU1034"]
+
+
+def test_what_two_parts_of_a_call_read_is_told_once(tmp_path: Path, run: Run) -> None:
+    """A file that a Terraform root reads and that lies in a folder of its own."""
+    texts = {
+        "deploy/main.tf": 'module "eks" {\n  source = "../modules/eks"\n}\n',
+        "modules/eks/main.tf": (
+            'resource "kubectl_manifest" "pool" {\n'
+            '  for_each  = fileset("${path.module}/karpenter", "*.yaml")\n'
+            '  yaml_body = file("${path.module}/karpenter/${each.value}")\n}\n'
+        ),
+        "modules/eks/karpenter/class.yaml": (
+            "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: gpu}\n"
+            "spec: {amiSelectorTerms: [{alias: al2023@latest}], role: nodes}\n"
+        ),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    document = run("lint", str(tmp_path), "--json", "--no-config").json
+    files = [each["file"] for each in document["files"]]
+
+    assert len(files) == len(set(files))
