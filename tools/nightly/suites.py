@@ -72,14 +72,15 @@ SUITES: Final = (
     Suite(
         "at-length",
         "labs that are killed, hung or large leave nothing; stacks together are as in processes of"
-        " their own; costs of 500 stacks add up; a real pre-commit runs the hooks; pip and"
-        " pulumi install as the pages say; AWS takes what every stack and variant asks of it, and"
-        " the policy of each allows that alone; no page hangs on the order of sets; a mistake in"
-        " any example is one error; streams, tables and packages of every kind",
+        " their own; costs of 500 stacks and of 1,000 clusters add up; a real pre-commit runs the"
+        " hooks; pip and pulumi install as the pages say; AWS takes what every stack and variant"
+        " asks of it, and the policy of each allows that alone; no page hangs on the order of sets;"
+        " a mistake in any example is one error; streams, tables and packages of every kind",
         (
             "-m",
             "at_length",
             "tests/aws",
+            "tests/unit/test_cost_split.py",
             "tests/unit/test_generated_docs.py",
             "tests/unit/test_one_mistake.py",
             "tests/unit/test_program_lean_packages.py",
