@@ -38,10 +38,9 @@ def held_shares(objects: ClusterObjects, stack: Stack) -> UseMoment:
     every = nodes_of(objects, stack)
     nodes = [node for node in every if node.pool in stack.plans]
     holdings = [
-        PodShares(
-            node.pool, one.owner.namespace, one.resource, Fraction(one.shares), node.type_name
-        )
+        PodShares(node.pool, one.owner.namespace, one.resource, Fraction(one.shares), kind)
         for node in nodes
+        for kind in [node.type_name]
         for one in node.holders
     ]
     others = [node for node in every if node.pool not in stack.plans]
