@@ -38,6 +38,8 @@ COMMANDS = {
     "mig check": ["mig", "check", "A100-40GB", "3g.20gb=1", "1g.5gb=9"],
     "shares": ["shares", "g5.xlarge", "--gpu-memory", "3GiB"],
     "tenants": ["tenants", str(ROOT / "stacks" / "Pulumi.tenants.yaml")],
+    "cost": ["cost", str(ROOT / "stacks" / "Pulumi.tenants.yaml")],
+    "cost --csv": ["cost", "--csv", str(ROOT / "stacks" / "Pulumi.tenants.yaml")],
     "lint": ["lint", MANIFEST],
     "lint --json": ["lint", "--json", MANIFEST],
     "verify": ["verify", "--from", str(ROOT / "examples" / "verify" / "cluster.json")],

@@ -6,11 +6,11 @@ Pulumi nor a network is needed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.catalog import nvidia_ami, versions
+from eks_gpushare.catalog import Catalog, nvidia_ami, versions
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.cluster import ClusterByName, NewCluster
 from eks_gpushare.documents.helm import merge_values
@@ -30,7 +30,6 @@ from eks_gpushare.stack_file.project import ProjectError, find_project
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eks_gpushare.catalog import Catalog
     from eks_gpushare.config.environment import Chart, Environment
     from eks_gpushare.config.taints import Taint
     from eks_gpushare.findings.finding import FieldPath, Finding
@@ -82,6 +81,8 @@ class Stack:
     """Its AWS region, where the file names one."""
     silences: tuple[PoolSilence, ...] = ()
     """Comments of its file that let findings be."""
+    catalog: Catalog = field(default_factory=Catalog)
+    """Where its instance types are looked up, with what it adds."""
 
     @property
     def name(self) -> str:
@@ -151,9 +152,8 @@ def read_stack(path: Path) -> Stack:
         *_overlays(plans, catalog, document),
         *_charts(environment, catalog, document),
     )
-    return Stack(
-        document, (), plans, environment, items, region, tuple(_silences(report.stack_file))
-    )
+    silences = tuple(_silences(report.stack_file))
+    return Stack(document, (), plans, environment, items, region, silences, catalog)
 
 
 def _silences(file: StackFile) -> Iterator[PoolSilence]:
