@@ -193,6 +193,8 @@ class Promtool:
         document = {
             "rule_files": [str(file)],
             "evaluation_interval": f"{step}m",
+            # It has them in any order where none is given.
+            "group_eval_order": [group["name"] for group in groups["groups"]],
             "tests": list(tests),
         }
         return self._run("test", "rules", document=document)

@@ -26,13 +26,13 @@ from eks_gpushare_lab.simulated_node.dcgm_exporter import Options
 from eks_gpushare_lab.simulated_node.gpus import MigInstance, SimulatedGpu
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 # What conftest.py offers.
 Promtool = Any
 
 OWN = ScenePod("a")
-TWO = (OWN, ScenePod("b", load=10))
+TWO = (OWN, ScenePod("b", load=5))
 FOUR = (*TWO, ScenePod("c", namespace="other"), ScenePod("d", namespace="other"))
 WAITING = ScenePod("late", phase="Pending", started=None)
 HEALTHY = Scene(pods=TWO)
@@ -49,6 +49,9 @@ LIMIT = 'karpenter_nodepools_limit{nodepool="elastic",resource_type="cpu",instan
 ELASTIC = SceneNode("elastic-0", "elastic", "g5.xlarge", {SHARED: 2, GPU: 0})
 
 
+UNUSED = Scene(pods=(replace(OWN, memory=400),)).node(exporter=replace(OLD, host_pid=False))
+"""What a driver takes for itself, of a GPU that nobody uses."""
+FIFTY = (*(ScenePod(f"p{n}") for n in range(49)), WAITING)
 ALL = alerts(ServiceObjectives(), 1800)
 
 
@@ -80,6 +83,8 @@ class AlertCase:
     """Minutes in which all is well, before."""
     step: int = 1
     """Minutes between two evaluations."""
+    near: tuple[Scene, ...] = ()
+    """What is nearly wrong, and no alert."""
     also: tuple[Mapping[str, str], ...] = ()
     """Alerts of the name that fire with it: their labels, severity too."""
 
@@ -106,7 +111,10 @@ class AlertCase:
         flaps, times = self.flapping()
         return [
             test("fires", [*phases, (self.after + 5, self.wrong)], firing, self.step),
-            test("silent", [(end + 5, self.right)], [self.silence(end)], self.step),
+            *(
+                test("silent", [(end + 5, scene)], [self.silence(end)], self.step)
+                for scene in (self.right, *self.near)
+            ),
             test("flaps", flaps, [self.silence(time) for time in times], self.step),
         ]
 
@@ -164,7 +172,7 @@ def xid(number: int, kind: str, about: str, severity: str, label: str = "xid") -
     return AlertCase(
         "GpuXid",
         copied("DCGM_EXP_XID_ERRORS_COUNT", f',{label}="{number}",window_size_in_ms="300000"', 1),
-        copied("DCGM_EXP_XID_ERRORS_COUNT", f',{label}="0",window_size_in_ms="300000"', 0),
+        copied("DCGM_EXP_XID_ERRORS_COUNT", f',{label}="{number}",window_size_in_ms="300000"', 0),
         {**NODE, "gpu": "0", "class": kind, "xid": str(number)},
         f"XID {number} on GPU 0 of slices-0 in slices: {about}",
         after=1,
@@ -181,6 +189,7 @@ CASES = (
         "All nvidia_com_gpu_shared of slices are taken, and pods wait for one",
         after=12,
         flap=8,
+        near=(Scene(pods=(*TWO, WAITING)),),
     ),
     AlertCase(
         "GpuSharesDiffer",
@@ -298,7 +307,12 @@ CASES = (
     AlertCase(
         "GpuThrottled",
         copied("DCGM_EXP_CLOCK_EVENTS_COUNT", ',clock_event="hw_thermal"', 5),
-        copied("DCGM_EXP_CLOCK_EVENTS_COUNT", ',clock_event="power_cap"', 5),
+        HEALTHY.node(
+            copied=(
+                ("DCGM_EXP_CLOCK_EVENTS_COUNT", ',clock_event="power_cap"', 5),
+                ("DCGM_EXP_CLOCK_EVENTS_COUNT", ',clock_event="hw_thermal"', 0),
+            )
+        ),
         {**NODE, "gpu": "0", "clock_event": "hw_thermal"},
         "GPU 0 of slices-0 in slices is slowed down: hw_thermal",
         after=12,
@@ -312,6 +326,7 @@ CASES = (
         "Memory of GPU 0 of slices-0 in slices, which pods share, is used by 95.51%",
         after=12,
         flap=8,
+        near=(Scene((MIG_NODE,), (ScenePod("m", SMALL, "mig-0", "team", memory=5000),)),),
     ),
     AlertCase(
         "GpuPodsUnmapped",
@@ -321,6 +336,7 @@ CASES = (
         "slices-0 uses 4000 MiB of GPU memory, and the exporter says 0 of every pod",
         after=17,
         flap=12,
+        near=(UNUSED, Scene().node(exporter=OLD)),
     ),
     AlertCase(
         "GpuPodsUnmapped",
@@ -330,6 +346,7 @@ CASES = (
         "slices-0 uses 4000 MiB of GPU memory, and the exporter says 0 of every pod",
         after=17,
         flap=12,
+        near=(UNUSED, Scene().node(exporter=OLD)),
     ),
     AlertCase(
         "GpuExporterMissing",
@@ -346,6 +363,17 @@ CASES = (
         HEALTHY,
         {**NODE, "namespace": "vision", "pod": "b"},
         "vision/b has a share of slices and has computed nothing for two hours",
+        after=130,
+        flap=100,
+        severity="info",
+        step=5,
+    ),
+    AlertCase(
+        "GpuShareUnused",
+        Scene((MIG_NODE,), (ScenePod("m", SMALL, "mig-0", "team", load=0.5),)),
+        MIG,
+        {"node": "mig-0", "pool": "mig", "namespace": "team", "pod": "m"},
+        "team/m has a share of mig and has computed nothing for two hours",
         after=130,
         flap=100,
         severity="info",
@@ -386,6 +414,7 @@ CASES = (
         after=30,
         flap=2,
         severity="critical",
+        near=(Scene(pods=FIFTY),),
         also=({"severity": "warning", "window": "6h"},),
     ),
     AlertCase(
@@ -397,6 +426,7 @@ CASES = (
         after=40,
         flap=4,
         severity="critical",
+        near=(MIG.node(allocatable={SMALL: 55, GPU: 0}),),
         also=({**POOL, "severity": "warning", "window": "6h"},),
     ),
     AlertCase(
@@ -407,6 +437,7 @@ CASES = (
         "Nobody has looked whether the cluster is as declared since 2220 s",
         after=37,
         lead=0,
+        near=(replace(HEALTHY, more=((LAST, "-600+60x80"),)),),
     ),
     AlertCase(
         "GpuVerifySilent",
@@ -453,3 +484,58 @@ def test_where_all_is_well_no_alert_fires(
     tests = [test("well", [(400, well)], silent, 10)]
 
     assert promtool.failure_of_alerts(rules, *tests, step=10) == ""
+
+
+_NUMBER = re.compile(r"(?<=[<>=] )([0-9]+(?:\.[0-9]+)?)")
+_COMPARED = {" > ": " < ", " < ": " > ", " >= ": " < ", " != ": " == "}
+
+
+def mutants(rule: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rule with one thing wrong: a threshold, a comparison, how long it lasts, a label."""
+    text = rule["expr"]
+    for found in _NUMBER.finditer(text):
+        number = float(found[1])
+        for other in (number * 10, number / 10) if number else (1e6,):
+            wrong = f"{text[: found.start()]}{other:.10g}{text[found.end() :]}"
+            yield f"{found[1]} is {other:g}", {**rule, "expr": wrong}
+    for right, other in _COMPARED.items():
+        if right in text:
+            yield f"{right} is {other}", {**rule, "expr": text.replace(right, other)}
+    if " unless " in text:
+        yield "unless is and", {**rule, "expr": text.replace(" unless ", " and ")}
+    if rule["for"] != "0s":
+        amount, unit = int(rule["for"][:-1]), rule["for"][-1]
+        yield "for is longer", {**rule, "for": f"{2 * amount}{unit}"}
+        yield "for is 0", {**rule, "for": "0s"}
+    for label in rule["labels"]:
+        labels = {**rule["labels"], label: "other"}
+        yield f"{label} is other", {**rule, "labels": labels}
+    notes = {**rule["annotations"], "summary": ""}
+    yield "no summary", {**rule, "annotations": notes}
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("name", ALERT_NAMES)
+def test_whatever_is_changed_about_an_alert_is_noticed(
+    name: str, rules: dict[str, Any], promtool: Promtool
+) -> None:
+    """By one of its cases; a rule that no case notices to be wrong is not held by any."""
+    cases = [case for case in CASES if case.name == name]
+    unnoticed = []
+    own = [rule for group in rules["groups"] for rule in group["rules"] if "alert" in rule]
+    for rule in (rule for rule in own if rule["alert"] == name):
+        for what, wrong in mutants(rule):
+            groups = [
+                {**group, "rules": [wrong if each is rule else each for each in group["rules"]]}
+                for group in rules["groups"]
+            ]
+            held = any(
+                promtool.failure_of_alerts(
+                    case.rules({"groups": groups}), *case.tests(), step=case.step
+                )
+                for case in cases
+            )
+            if not held:
+                unnoticed.append(f"{rule['labels']}: {what}")
+
+    assert unnoticed == []
