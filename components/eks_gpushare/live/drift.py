@@ -159,11 +159,12 @@ def configuration_drift(
 def _declared_data(stack: Stack, config_map_data: Any) -> Mapping[str, str]:
     from eks_gpushare.config.additions import catalog_of
     from eks_gpushare.sharing.bottlerocket import pools_of_chart
+    from eks_gpushare.sharing.closed_runtime import closed_pools
 
     environment = stack.environment
     if environment is None:
         return {}
-    served = pools_of_chart(environment.pools)
+    served = pools_of_chart(closed_pools(environment))
     if not served:
         return {}
     catalog, _ = catalog_of(environment.catalog, None)

@@ -15,7 +15,7 @@ from eks_gpushare.live.shapes import in_shape
 from eks_gpushare.live.slim import slim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from eks_gpushare.live.connection import ApiResponse, Server
     from eks_gpushare.live.kinds import ListedKind
@@ -35,12 +35,17 @@ class _NotListedError(Exception):
 
 
 def read_cluster(
-    server: Server, *, tenants: bool = False, most_seconds: float = 120.0
+    server: Server,
+    *,
+    kinds: Collection[str] | None = None,
+    tenants: bool = False,
+    most_seconds: float = 120.0,
 ) -> ClusterObjects:
     """All that is looked at of a cluster.
 
     Args:
         server: Its API server.
+        kinds: Kinds that are enough, nodes and pods among them. Default: all that are looked at.
         tenants: Whether to read what holds tenants to their contracts.
         most_seconds: After how long what is not read yet counts as unknown.
 
@@ -52,6 +57,8 @@ def read_cluster(
     found: dict[str, tuple[Object, ...]] = {}
     unread: dict[str, str] = {}
     for listed in LISTED:
+        if kinds is not None and listed.kind not in kinds:
+            continue
         version = listed.version or served.get((listed.group, listed.plural), "")
         if not version or (listed.of_tenants and not tenants):
             continue  # no such custom resource is here

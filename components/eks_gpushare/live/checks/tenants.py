@@ -105,10 +105,10 @@ def _declared(stack: Stack) -> Iterator[_Declared]:
         return
     every = contracts(tenants, plans)
     for name, tenant in tenants.items():
-        for called in tenant.namespaces:
+        for called in tenant.every_namespace:
             yield _Declared(name, tenant_objects.namespace(called, name, tenant))
     for name, tenant in tenants.items():
-        for called in tenant.namespaces:
+        for called in tenant.every_namespace:
             guards = tenant_objects.guards(called, name, tenant, every, plans)
             guards.pop("admins", None)  # rights are not read
             yield from (_Declared(name, guard) for guard in guards.values())
@@ -127,7 +127,7 @@ def _queues(
     if queued is None:
         return
     shares = pool_shares(queued.pools, queued.tenants)
-    whose = {space: name for name, each in tenants.items() for space in each.namespaces}
+    whose = {space: name for name, each in tenants.items() for space in each.every_namespace}
     for document in kueue_objects(shares, unguaranteed(queued.pools, shares)):
         if document["kind"] == "ClusterQueue":
             yield _Declared(name_of(document), document)
