@@ -2,7 +2,8 @@
 
 `tests/edits` says which edits, and what goes by a step. What is before an edit is up once, as a
 stack of its own that stays as it is: many edits begin with what another one has begun with. So an
-edit costs one preview, and nothing is destroyed. An hour.
+edit costs one preview, and nothing is destroyed. Which stack to edit where, the golden table of
+every key says. An hour.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.edits import truth
-from tests.edits.holding import compare, doing, recorded, said_of
+from tests.edits.holding import compare, found_before, places, recorded, said_of
 from tests.edits.karpenter import Karpenter, built
-from tests.edits.trial import asked, schema_keys
 
 from eks_gpushare.program.values import UNKNOWN_SENTINEL
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tests.engine.conftest import Project, Result
 
 ALL = "EKS_GPUSHARE_TEST_EVERY_KEY"
-KEYS = [key for key in schema_keys() if "none" not in asked(key)]
 pytestmark = pytest.mark.skipif(not os.environ.get(ALL), reason=f"{ALL}=1 edits every key, an hour")
 _LIMIT_SECONDS = 600
 """For a whole stack, on a machine that has other work at night."""
@@ -126,12 +125,12 @@ def known(now: Any, was: Any) -> Any:
     return now
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", places())
 def test_what_the_engine_takes_away_is_told(
     key: str, project: Project, up: Callable[[Mapping[str, Any]], str], karpenter: Karpenter
 ) -> None:
     wrong: dict[str, Any] = {}
-    for trial in doing(key):
+    for trial in found_before(key):
         steps = steps_of(project.preview(up(trial.before), dict(trial.after)))
         after = recorded(trial.stack, trial.after)
         found = truth.facts(steps, karpenter) + truth.version_drifts(steps, after)
