@@ -39,8 +39,7 @@ NOTHING = {
     "charts.clusterAutoscaler.version": _NOT_THERE,
     "charts.clusterAutoscaler.values": _NOT_THERE,
     **{
-        f"charts.{chart}{key}": _NOT_THERE
-        for chart in ("dcgmExporter", "efaDevicePlugin")
+        f"charts.efaDevicePlugin{key}": _NOT_THERE
         for key in ("", ".version", ".repository", ".path", ".values", ".timeoutSeconds")
     },
     **{
