@@ -206,14 +206,14 @@ def test_a_setting_that_opens_bottlerocket_is_told() -> None:
 
 
 def test_the_key_cannot_open_bottlerocket() -> None:
-    assert codes("GPU880", None, **ROCKET, gpusOnRequestOnly=False) == [
+    assert codes("GPU890", None, **ROCKET, gpusOnRequestOnly=False) == [
         (
             "pools.gpu.gpusOnRequestOnly",
             "Bottlerocket takes no variable of unprivileged containers, whatever this key says.",
         )
     ]
-    assert codes("GPU880", None, **ROCKET, gpusOnRequestOnly=True) == []
-    assert codes("GPU880", None, gpusOnRequestOnly=False) == []
+    assert codes("GPU890", None, **ROCKET, gpusOnRequestOnly=True) == []
+    assert codes("GPU890", None, gpusOnRequestOnly=False) == []
 
 
 @pytest.mark.parametrize("strategy", ["envvar", "volume-mounts", "cdi-cri"])

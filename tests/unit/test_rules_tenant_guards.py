@@ -32,12 +32,12 @@ def told(
 
 @pytest.mark.parametrize("version", ["0.16.2", "0.16.9"])
 def test_the_minor_version_that_is_known(version: str) -> None:
-    assert told("GPU881", kueue={"version": version}) == []
+    assert told("GPU891", kueue={"version": version}) == []
 
 
 @pytest.mark.parametrize("charts", [{}, {"kueue": {"values": {}}}])
 def test_no_version_is_the_one_that_is_known(charts: dict[str, Any]) -> None:
-    assert told("GPU881", **charts) == []
+    assert told("GPU891", **charts) == []
 
 
 @pytest.mark.parametrize(
@@ -52,28 +52,28 @@ def test_no_version_is_the_one_that_is_known(charts: dict[str, Any]) -> None:
     ],
 )
 def test_another_version_of_kueue_is_told(version: str, message: str) -> None:
-    assert told("GPU881", kueue={"version": version}) == [("charts.kueue.version", message)]
-    assert told("GPU881", queue=False, kueue={"version": version}) == []
+    assert told("GPU891", kueue={"version": version}) == [("charts.kueue.version", message)]
+    assert told("GPU891", queue=False, kueue={"version": version}) == []
 
 
 def test_the_component_says_the_same() -> None:
     spec = KueueSpec.model_validate(
         {"pools": {}, "tenants": {}, "chart": {"version": "0.15.2"}}, by_name=True, by_alias=True
     )
-    found = [each for each in check_kueue(spec) if each.code == "GPU881"]
+    found = [each for each in check_kueue(spec) if each.code == "GPU891"]
 
     assert [(each.path, each.severity) for each in found] == [("chart.version", "error")]
 
 
 @pytest.mark.parametrize("effect", ["NoSchedule", "NoExecute"])
 def test_a_taint_keeps_others_away(effect: str) -> None:
-    assert told("GPU882") == []
-    assert told("GPU882", taints=[{**GPU, "effect": effect}]) == []
+    assert told("GPU892") == []
+    assert told("GPU892", taints=[{**GPU, "effect": effect}]) == []
 
 
 @pytest.mark.parametrize("taints", [[], [{**GPU, "effect": "PreferNoSchedule"}]])
 def test_a_pool_of_tenants_without_a_taint_is_told(taints: list[dict[str, str]]) -> None:
-    assert told("GPU882", taints=taints) == [
+    assert told("GPU892", taints=taints) == [
         (
             "pools.gpu.taints",
             "Pods of any namespace may be on these nodes, with shares of the tenant a.",
@@ -82,7 +82,7 @@ def test_a_pool_of_tenants_without_a_taint_is_told(taints: list[dict[str, str]])
 
 
 def test_a_pool_of_nobody_is_anybody_s() -> None:
-    assert told("GPU882", taints=[], pools=()) == []
+    assert told("GPU892", taints=[], pools=()) == []
 
 
 @pytest.mark.parametrize(

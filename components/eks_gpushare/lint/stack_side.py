@@ -6,18 +6,18 @@ Pulumi nor a network is needed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.catalog import nvidia_ami, versions
+from eks_gpushare.catalog import Catalog, nvidia_ami, versions
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.cluster import ClusterByName, NewCluster
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.findings.silenced import comments
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, NodeTaint, Overlay, Release
-from eks_gpushare.inventory.source import Source
+from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.closed_runtime import closed_pools, closes_at_boot
@@ -30,12 +30,12 @@ from eks_gpushare.stack_file.project import ProjectError, find_project
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eks_gpushare.catalog import Catalog
-    from eks_gpushare.config.environment import Environment
+    from eks_gpushare.config.environment import Chart, Environment
     from eks_gpushare.config.taints import Taint
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.findings.silenced import Silence
     from eks_gpushare.inventory.items import Item, Provisioner
+    from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.sharing.plan import PoolPlan
     from eks_gpushare.stack_file.check import StackReport
     from eks_gpushare.stack_file.file import StackFile
@@ -81,6 +81,8 @@ class Stack:
     """Its AWS region, where the file names one."""
     silences: tuple[PoolSilence, ...] = ()
     """Comments of its file that let findings be."""
+    catalog: Catalog = field(default_factory=Catalog)
+    """Where its instance types are looked up, with what it adds."""
 
     @property
     def name(self) -> str:
@@ -150,9 +152,8 @@ def read_stack(path: Path) -> Stack:
         *_overlays(plans, catalog, document),
         *_charts(environment, catalog, document),
     )
-    return Stack(
-        document, (), plans, environment, items, region, tuple(_silences(report.stack_file))
-    )
+    silences = tuple(_silences(report.stack_file))
+    return Stack(document, (), plans, environment, items, region, silences, catalog)
 
 
 def _silences(file: StackFile) -> Iterator[PoolSilence]:
@@ -294,7 +295,7 @@ def _plugin(
         source=Source("the stack's device plugin", document, ("charts", "devicePlugin")),
         name="nvidia-device-plugin",
         chart=versions.DEVICE_PLUGIN.name,
-        version=chart.version or versions.DEVICE_PLUGIN.version,
+        version=_version(chart, versions.DEVICE_PLUGIN.version),
         namespace=namespace,
         values=values,
         paths={(): ("charts", "devicePlugin", "values")},
@@ -319,13 +320,18 @@ def _operator(
         source=Source("the stack's GPU Operator", document, ("charts", "gpuOperator")),
         name="gpu-operator",
         chart=versions.GPU_OPERATOR.name,
-        version=chart.version or versions.GPU_OPERATOR.version,
+        version=_version(chart, versions.GPU_OPERATOR.version),
         namespace=namespace,
         values=gpu_operator_values(
             served, catalog, given, _PLUGIN_MAP, _MIG_MAP if manages else None
         ),
         paths={(): ("charts", "gpuOperator", "values")},
     )
+
+
+def _version(chart: Chart, ours: str) -> Maybe[str]:
+    """The version of a chart: one on disk says its own, which a stack file does not."""
+    return UNKNOWN if chart.path is not None else chart.version or ours
 
 
 def _map(name: str, namespace: str, data: Mapping[str, str], document: Document) -> ConfigMap:

@@ -9,6 +9,7 @@ from eks_gpushare.inventory.daemons import config_manager
 from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.plugin_configs import file_of_map, plugin_settings
 from eks_gpushare.inventory.scheduling import lasts
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.live import rules
 from eks_gpushare.live.checks.machines import taint_evidence
@@ -221,7 +222,11 @@ def chart_drift(objects: ClusterObjects, stack: Stack) -> Iterator[ClusterFault]
     """Charts of another version than the stack's."""
     from eks_gpushare.inventory.items import Release
 
-    versions = {item.chart: str(item.version) for item in stack.items if isinstance(item, Release)}
+    versions = {
+        item.chart: str(item.version)
+        for item in stack.items
+        if isinstance(item, Release) and item.version is not UNKNOWN
+    }
     told: set[str] = set()
     for given in objects.of("DaemonSet"):
         label = str(at(given, "metadata", "labels", _CHART_LABEL) or "")

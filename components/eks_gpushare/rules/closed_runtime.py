@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 OPEN = rule_of("GPU879", not_alone="A pool is not told which tenants share it.")
 NOT_OPENED = Rule(
-    "GPU880",
+    "GPU890",
     "error",
     "Nodes are asked to hand out GPUs without a request where their image does so.",
     "The key would have no effect: Bottlerocket has a setting of its own.",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eks_gpushare.rules.context import Context
 
 OTHER_KUEUE = Rule(
-    "GPU881",
+    "GPU891",
     "warning",
     "Kueue is of a minor version that this release was written for.",
     "Its kinds and its configuration change between minor versions: a field may be unknown, or "
@@ -26,7 +26,7 @@ OTHER_KUEUE = Rule(
     not_alone="What holds tenants is not told of the chart that queues their pods.",
 )
 UNTAINTED = Rule(
-    "GPU882",
+    "GPU892",
     "warning",
     "Nodes of pools that tenants share have a taint.",
     "Admission policies refuse tenants' pods without a request there by their tolerations. Without "

@@ -59,7 +59,11 @@ TENANT_EDGES = (
     .at("spec > tolerations", "pods", DROP)
     .found,
     *Edges("LaunchTemplate", lambda each: "slices" in each.name)
-    .at("userData > (base64)", "leak", swap("envvar-when-unprivileged=false", "swarm=x", "left open"))
+    .at(
+        "userData > (base64)",
+        "leak",
+        swap("-unprivileged=false", "-unprivileged=true", "open"),
+    )
     .found,
     *Edges("ConfigMap", holds("data", "slices"))
     .at("data > slices", "pods", swap("volume-mounts", "envvar", "by the variable"))
