@@ -118,9 +118,9 @@ def _of_process(command: Sequence[str]) -> float:
 
 def admission_of_pods() -> float:
     """Milliseconds that the policies add to a pod, on a control plane of its own."""
-    sys.path.insert(0, str(ROOT))
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "lab" / "scenes")]
+    from tenant_scene import make, objects, pod, tenant_namespace
     from tests.lab.conftest import Client
-    from tests.lab.scenes.tenant_scene import make, objects, pod, tenant_namespace
 
     from eks_gpushare_lab.control_plane.control_plane import ControlPlane
 
