@@ -25,7 +25,7 @@ from eks_gpushare.sharing.closed_runtime import closed_pools
 from eks_gpushare.sharing.kueue import kueue_objects, pool_shares, unguaranteed
 from eks_gpushare.sharing.plan import plan_environment
 from eks_gpushare.sharing.tenant_meetings import meetings
-from eks_gpushare.sharing.tenant_objects import hard
+from eks_gpushare.sharing.tenant_objects import admission, hard
 from eks_gpushare.sharing.tenant_queues import queues
 from eks_gpushare.sharing.tenants import contracts, kinds
 from eks_gpushare.validation.parse import parse
@@ -172,7 +172,7 @@ def test_quotas_allow_the_contract_and_nothing_else(count: int) -> None:
     for each in accepted(count):
         names = {resource for plan in each.plans.values() for resource in kinds(plan)}
         for name, tenant in each.tenants.items():
-            own = {r: n for c in each.every if c.tenant == name for r, n in c.guaranteed.items()}
+            own = {r: n for c in each.every if c.tenant == name for r, n in c.maximum.items()}
             allowed = hard(name, tenant, each.every, each.plans)
             for resource in names:
                 counted = allowed.get(f"requests.{resource}")
@@ -198,6 +198,20 @@ def totals(each: Accepted) -> dict[tuple[str, str], tuple[int, int]]:
                     both = found.setdefault((flavor["name"], quota["name"]), [0, 0])
                     both[at] += quota["nominalQuota"]
     return {key: (sure, free) for key, (sure, free) in found.items()}
+
+
+@COUNTED
+def test_admission_lets_through_what_the_contract_has_and_nothing_else(count: int) -> None:
+    """What is borrowed too, of kinds of which nothing is sure."""
+    for each in accepted(count):
+        for made in admission(each.tenants, each.every, each.plans, "1.35"):
+            if made["kind"] != "ConfigMap":
+                continue
+            name = made["metadata"]["name"]
+            most = [c.maximum for c in each.every if c.tenant == name]
+            allowed = {resource for counts in most for resource, n in counts.items() if n}
+
+            assert {*made["data"]["resources"].split(",")} == allowed
 
 
 @COUNTED
