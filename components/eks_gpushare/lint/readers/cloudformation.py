@@ -105,8 +105,8 @@ class CloudFormationReader:
             if kind == _NODE_GROUP:
                 judgements += taint_rules(source, given, ("Taints", "Effect"))
                 judgements += ami_rules(nodes, ("AmiType",))
-                place = ("ScalingConfig",)
-                judgements += size_rules(source, place, at(given, *place), _SIZES)
+                sizes = at(given, "ScalingConfig")
+                judgements += size_rules(source, ("ScalingConfig",), sizes, _SIZES)
         return Read(found, judgements)
 
 

@@ -20,7 +20,7 @@ from eks_gpushare.lint.rules.terraform import node_group_rules
 from eks_gpushare.lint.shell.helm import chart_name
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_groups import from_zero, scaling_group, with_tags
-from eks_gpushare.lint.terraform_objects import object_of
+from eks_gpushare.lint.terraform_objects import object_of, typed
 from eks_gpushare.lint.terraform_templates import Templates
 from eks_gpushare.manifests.charts import CHARTS, within_values
 from eks_gpushare.manifests.document import Read
@@ -173,7 +173,7 @@ def _object(document: Document, place: FieldPath, source: Source, kind: str, giv
 def _written_out(document: Document, place: FieldPath, kind: str, given: Any) -> Iterator[Document]:
     """Objects as Kubernetes has them."""
     if kind == "kubernetes_manifest" and isinstance(at(given, "manifest"), dict):
-        yield document.inside((*place, "manifest"), at(given, "manifest"))
+        yield document.inside((*place, "manifest"), typed(at(given, "manifest")))
     elif kind == "kubectl_manifest" and isinstance(at(given, "yaml_body"), str):
         within = texts_within(document, (*place, "yaml_body"))
         yield from within.documents if within else ()
