@@ -16,9 +16,6 @@ MISSED = {
     "https://github.com/vllm-project/production-stack/issues/61": (
         "Other clusters make the runtime class by themselves, and no nodes say that it is EKS."
     ),
-    "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/2409": (
-        "Which inputs of a module nothing reads is not asked; what follows for pods is."
-    ),
 }
 """Reports of the half for development that are not found, and why."""
 RECALL = {"development": 0.9, "held_out": 0.8}

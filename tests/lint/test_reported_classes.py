@@ -185,3 +185,47 @@ def test_a_layout_is_for_gpus_that_a_node_has(devices: str, wrong: bool) -> None
     }
 
     assert said(**files) == (["GPU1130"] if wrong else [])
+
+
+EKS_MODULE = """\
+module "eks" {
+  source  = "terraform-aws-modules/eks/aws"
+  version = "VERSION"
+  KIND_node_groups = {
+    gpu = {
+      AMI
+      bootstrap_extra_args  = GIVEN
+      block_device_mappings = {
+        xvda = { device_name = "/dev/xvda", ebs = { volume_size = 200, encrypted = true } }
+      }
+    }
+  }
+}
+"""
+AL2023 = 'ami_type = "AL2023_x86_64_NVIDIA"'
+ARGUMENTS = "\"--kubelet-extra-args '--node-labels=team=ml'\""
+
+
+@pytest.mark.parametrize("kind", ["eks_managed", "self_managed"])
+@pytest.mark.parametrize(
+    ("version", "ami", "given", "wrong"),
+    [
+        ("~> 21.0", AL2023, ARGUMENTS, True),
+        ("~> 20.8", AL2023, ARGUMENTS, True),
+        ("~> 21.0", "", ARGUMENTS, True),  # the image that groups have unless they say otherwise
+        ("~> 20.8", "", ARGUMENTS, False),
+        ("~> 19.21", AL2023, ARGUMENTS, False),  # its one template has the script
+        ("~> 21.0", "ami_type = var.ami", ARGUMENTS, False),
+        ("~> 21.0", AL2023, "var.given", False),
+        ("~> 21.0", AL2023, '""', False),
+        ("~> 21.0", 'ami_type = "BOTTLEROCKET_x86_64_NVIDIA"', '"[settings.host]"', False),
+        ("~> 21.0", f'{AL2023}\nuser_data_template_path = "own.tpl"', ARGUMENTS, False),
+    ],
+)
+def test_arguments_of_a_script_are_for_images_that_have_one(
+    kind: str, version: str, ami: str, given: str, *, wrong: bool
+) -> None:
+    text = EKS_MODULE.replace("KIND", kind).replace("VERSION", version)
+    files = {"main__tf": text.replace("AMI", ami).replace("GIVEN", given)}
+
+    assert ("GPU1265" in said(**files)) is wrong

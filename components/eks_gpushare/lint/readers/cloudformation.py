@@ -42,6 +42,7 @@ _NODE_GROUP: Final = "AWS::EKS::Nodegroup"
 _TEMPLATE: Final = "AWS::EC2::LaunchTemplate"
 _GROUP: Final = "AWS::AutoScaling::AutoScalingGroup"
 _SIZES: Final = ("MinSize", "DesiredSize", "MaxSize")
+_GROUP_SIZES: Final = ("MinSize", "DesiredCapacity", "MaxSize")
 _DATA: Final = ("Properties", "LaunchTemplateData")
 
 
@@ -107,6 +108,8 @@ class CloudFormationReader:
                 judgements += ami_rules(nodes, ("AmiType",))
                 sizes = at(given, "ScalingConfig")
                 judgements += size_rules(source, ("ScalingConfig",), sizes, _SIZES)
+            else:
+                judgements += size_rules(source, (), given, _GROUP_SIZES)
         return Read(found, judgements)
 
 
