@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 NOT_TRIED: tuple[str, ...] = (
-    "components/eks_gpushare/lint/hcl/registry_modules.py",
     "components/eks_gpushare/lint/reading.py",
     "components/eks_gpushare/lint/rendered_charts.py",
     "components/eks_gpushare/live/",
