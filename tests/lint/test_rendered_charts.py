@@ -329,6 +329,8 @@ def test_templates_of_what_was_rendered_are_no_files_of_their_own(helm: Helm) ->
     made = rendered_charts(given(SMALL))
     assert (made.templates, made.contents) == (set(), {})
     assert [each.problem for each in made.rendered] == ["Error: it is broken"]
+    helm.prints("", "E" * 400, 1)
+    assert [each.problem for each in rendered_charts(given(SMALL)).rendered] == ["E" * 300]
     helm.prints("", "WARNING: of no interest\n", 1)
     assert [e.problem for e in rendered_charts(given(SMALL)).rendered] == [
         "it ended without a word"
@@ -344,6 +346,7 @@ def test_what_is_printed_is_of_the_template_that_it_names(helm: Helm) -> None:
     ]
     assert [each.position(("kind",)).line for each in made.documents] == [1, 2]
     assert {each.build for each in made.documents} == {"app with its own values"}
+    assert not any(each.editable for each in made.documents)
     helm.prints("apiVersion: v1\nkind: Pod\n")
     assert rendered_charts(given(SMALL)).rendered[0].documents == ()
 
@@ -490,7 +493,7 @@ def test_helm_has_no_more_of_the_environment_than_is_there(
         ("\nb: 2", "{{/* of it */}}\n\nb: 2", [1, 3]),
         ("b: 2", "a: 1\n\nc: 3", [1]),
         ("- a\n- b", "- b\n- a", [2, 2]),
-        ("x: 1\n" * 250, "x: 1\n" * 250, list(range(1, 251))),
+        ("x: 1\n" * 250, "y: 1\n" + "x: 1\n" * 250, list(range(2, 252))),
     ],
 )
 def test_lines_are_those_of_the_template_that_are_alike(
