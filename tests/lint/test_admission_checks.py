@@ -138,6 +138,14 @@ TASK = (
 )
 
 
+OTHER_QUOTA = """\
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: b, namespace: ml}
+spec: {hard: {requests.nvidia.com/gpu: 7}}
+"""
+
+
 def job(
     least: str = "4", capability: str = "nvidia.com/gpu: 7", name: str = "team", tasks: str = TASK
 ) -> str:
@@ -159,6 +167,8 @@ def job(
         (job(tasks=TASK.replace("gpu: 2", "gpu: '{{ .a }}'")), False),
         (job(tasks=TASK.replace("gpu: 2", "gpu: 0")), False),
         (job().replace("kind: Queue", "kind: PodGroup"), False),
+        (f"{job(name='b')}---\n{OTHER_QUOTA}", False),
+        (job(capability="{ .a }"), False),
     ],
 )
 def test_all_tasks_that_start_at_once_are_within_the_queue(text: str, wrong: bool) -> None:
@@ -378,6 +388,7 @@ def category(values: str, key: str = "category", operator: str = "In") -> str:
         ((CPU, chart()), False),
         ((CPU, CPU.replace("GROUP", "b"), plugin()), True),
         ((category("c, m"), plugin()), True),
+        ((category("c, m, r, t, a, i, z"), plugin()), True),
         ((category("c, g"), plugin()), False),
         ((category(""), plugin()), False),
         ((category("c", operator="NotIn"), plugin()), False),
@@ -427,6 +438,9 @@ def by_affinity(
     ("texts", "path"),
     [
         ((values(), pod(selecting())), 'nodeSelector["nvidia.com/gpu.product"]'),
+        ((values(2), pod(selecting())), 'nodeSelector["nvidia.com/gpu.product"]'),
+        ((values().replace("nvidia.com/gpu,", f"{MIG},"), pod(selecting())), ""),
+        ((values(more="renameByDefault: true,"), pod(selecting())), ""),
         ((values(), pod(selecting("NVIDIA-A10G-SHARED"))), ""),
         ((values(), pod(selecting(key="team"))), ""),
         ((values(), pod(selecting("{{ .a }}"))), ""),

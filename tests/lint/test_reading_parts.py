@@ -233,7 +233,7 @@ def test_what_is_found_is_told_of_its_file() -> None:
 
 
 def test_kinds_are_told_of_objects_alone() -> None:
-    values = "# Values of gpu-operator\nmig: {strategy: single}\n"
+    values = "# Values of nvidia-device-plugin\nconfig: {map: {default: 'version: v1'}}\n"
     pod, other = reported(GivenFile("a.yaml", json.dumps(POD)), GivenFile("b.yaml", values))
 
     assert list(pod.kinds) == ["Kubernetes Pod"]

@@ -24,7 +24,7 @@ from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.scheduling import containers, landing
-from eks_gpushare.inventory.shared_names import alone, sharings
+from eks_gpushare.inventory.shared_names import alone
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start
@@ -103,7 +103,7 @@ def jobs(inventory: Inventory) -> Iterator[Judgement]:
         queues_here = {
             str(quota.name): quota
             for quota in inventory.of(Quota, cluster)
-            if quota.kind == "Queue" and quota.hard is not UNKNOWN
+            if quota.kind == "Queue"
         }
         for workload, requests in gpu_workloads(inventory, cluster):
             document = workload.source.document
@@ -280,28 +280,28 @@ def _has_none(nodes: NodeSet) -> bool:
 
 
 def _fails(workload: Workload) -> bool:
-    for _, container in containers(workload.spec):
-        if "device-plugin" not in str(text(at(container, "image"))):
-            continue
-        settings = plugin_settings(container)
-        if UNKNOWN in settings.values() or settings.get("config-file"):
-            return False
-        return str(settings.get("fail-on-init-error", "")).lower() not in _OFF
-    return False
+    """Whether a device plugin ends on nodes without GPUs, which is its default."""
+    return any(
+        _fails_without_gpu(container)
+        for _, container in containers(workload.spec)
+        if "device-plugin" in str(text(at(container, "image")))
+    )
+
+
+def _fails_without_gpu(container: Any) -> bool:
+    settings = plugin_settings(container)
+    if UNKNOWN in settings.values() or settings.get("config-file"):
+        return False
+    return str(settings.get("fail-on-init-error", "")).lower() not in _OFF
 
 
 @edge(SHARED_PRODUCT)
 def products(inventory: Inventory) -> Iterator[Judgement]:
     """Where every configuration that there is shares whole GPUs under their own name."""
     for cluster in inventory.clusters():
-        every = sharings(inventory, cluster)
-        if not every or any(
-            each.config.renamed or each.config.replicas.get(GPU, 1) < 2  # noqa: PLR2004  (one is none)
-            for each in every
-        ):
-            continue
         only = alone(inventory, cluster)
-        if only is None:
+        # Of one replica none is shared.
+        if only is None or only.config.renamed or only.config.replicas.get(GPU, 1) == 1:
             continue
         for workload, requests in gpu_workloads(inventory, cluster):
             if {each.resource for each in requests} != {GPU}:
