@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.facts.images import moving_parameter
 from eks_gpushare.facts.index import rule_of
-from eks_gpushare.facts.launches import NODE_ALONE, ROOMY_GIB, reaches_pods, takes_no_token
+from eks_gpushare.facts.launches import (
+    NODE_ALONE,
+    ROOMY_GIB,
+    reaches_pods,
+    takes_no_token,
+    uses_own_disks,
+)
 from eks_gpushare.inventory.bottlerocket import runs_bottlerocket
 from eks_gpushare.inventory.items import NodeLaunch, NodeSet
 from eks_gpushare.inventory.matching import KEEPS_OFF
@@ -34,8 +40,6 @@ _SYSTEM = "/dev/xvda"
 _SYSTEM_GIB = 4
 TAINTED = rule_of("GPU1215")
 PINNED = rule_of("GPU1216")
-_LOCAL = ("localStorage", "local-disks")
-"""In user data that puts images on the disks of the instance: of nodeadm, and of AL2's script."""
 
 
 def _launches(inventory: Inventory) -> tuple[NodeLaunch, ...]:
@@ -124,7 +128,7 @@ def room(inventory: Inventory) -> Iterator[Judgement]:
             if told is UNKNOWN or launch.volumes is UNKNOWN:
                 yield NotSeen(ROOM, launch.source, f"the volumes of {launch.source.name}")
                 continue
-            if any(flag in told for flag in _LOCAL):
+            if uses_own_disks(told):
                 continue
             seen.add(launch.source)
             sizes = [(volume.gib, volume) for volume in launch.volumes]
