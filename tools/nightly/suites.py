@@ -142,10 +142,14 @@ SUITES: Final = (
     Suite(
         "nvidia",
         "NVIDIA's own device plugin and feature discovery do what is written down of them, and what"
-        " simulated nodes do",
-        ("tests/lab/test_nvidia_own_programs.py", "tests/lab/test_nvidia_programs.py"),
+        " simulated nodes do; its container toolkit is closed by what nodes run",
+        (
+            "tests/lab/test_nvidia_own_programs.py",
+            "tests/lab/test_nvidia_programs.py",
+            "tests/unit/test_closed_runtime.py",
+        ),
         (),
-        (),
+        ("nvidia-ctk", "systemctl"),
         ("EKS_GPUSHARE_TEST_NVIDIA",),
     ),
     Suite(
