@@ -270,6 +270,18 @@ def test_nodes_that_the_answer_does_not_tell_are_those_that_the_stack_keeps(
     ]
 
 
+def test_namespaces_that_others_make_are_a_tenants_too(
+    run: Run, given: Callable[[str], str], tmp_path: Path
+) -> None:
+    def another(environment: dict[str, Any]) -> None:
+        environment["tenants"]["research"]["existingNamespaces"] = ["lab"]
+
+    asked = given(answer(held(namespace="lab", shares="2")))
+    found = run("cost", stack(tmp_path, another), "--usage", asked, "--json").json
+    (used,) = [line for line in found["lines"] if line["use"] == "used"]
+    assert (used["tenant"], used["namespace"]) == ("research", "lab")
+
+
 def test_short_labels_and_own_names_do_as_well(run: Run, given: Callable[[str], str]) -> None:
     labels = {"pool": "notebooks", "namespace": "research", "resource": "nvidia.com/gpu.shared"}
     found = run("cost", "tenants", "--usage", given(answer((labels, [9, "2"]))), "--json").json
@@ -283,6 +295,30 @@ def test_what_others_have_in_the_answer_is_named(run: Run, given: Callable[[str]
     assert run("cost", "tenants", "--usage", file, "--json").json["notes"] == [
         "Not counted is what the stack does not declare: gpu."
     ]
+
+
+def test_nodes_of_one_pool_alone_are_half_an_answer(run: Run, given: Callable[[str], str]) -> None:
+    file = given(answer(held(), held("slices", resource="nvidia_com_mig_1g_5gb"), node()))
+    ran = run("cost", "tenants", "--usage", file)
+
+    assert ran.code == 2
+    assert "pods hold shares of slices, of which it has no nodes." in ran.err
+
+
+def test_nodes_that_do_not_say_their_type_are_of_the_dearest(
+    run: Run, given: Callable[[str], str], tmp_path: Path
+) -> None:
+    def several(environment: dict[str, Any]) -> None:
+        environment["pools"]["notebooks"]["instanceTypes"] = ["g6.2xlarge", "g6.4xlarge"]
+
+    file, asked = stack(tmp_path, several), given(answer(node(), held(node="n")))
+    found = run("cost", file, "--usage", asked, "--json").json
+    assert found["usdPerHour"] == 1.3232
+    assert found["notes"] == [
+        "notebooks: its nodes do not say their type, so that each is g6.4xlarge."
+    ]
+    told = given(answer(node(instance_type="g6.2xlarge"), held(node="n")))
+    assert run("cost", file, "--usage", told, "--json").json["usdPerHour"] == 0.9776
 
 
 def test_a_spot_node_has_no_price_and_is_not_counted_as_nothing(
