@@ -321,6 +321,26 @@ def test_nodes_that_do_not_say_their_type_are_of_the_dearest(
     assert run("cost", file, "--usage", told, "--json").json["usdPerHour"] == 0.9776
 
 
+def test_types_of_a_pool_are_told_apart_and_its_shares_together(
+    run: Run, given: Callable[[str], str], tmp_path: Path, golden: Any
+) -> None:
+    def several(environment: dict[str, Any]) -> None:
+        environment["pools"]["notebooks"]["instanceTypes"] = ["g6.2xlarge", "g6.4xlarge"]
+        environment["pools"]["slices"] |= {
+            "capacityType": "reserved",
+            "reservation": {"id": "cr-0123456789abcdef0"},
+            "zones": ["us-east-1a"],
+        }
+
+    labels, (time_, _) = node("m", instance_type="g6.4xlarge")
+    fewer = labels, [time_, "5"]  # of eight
+    given(answer(node("n", instance_type="g6.2xlarge"), fewer, held(shares="3", node="n")))
+    file = Path(stack(tmp_path, several)).rename(tmp_path / "Pulumi.types.yaml")
+    ran = run("cost", file.name, "--usage", "usage.json", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    golden("cost/types.txt", ran.out)
+
+
 def test_a_spot_node_has_no_price_and_is_not_counted_as_nothing(
     run: Run, given: Callable[[str], str]
 ) -> None:
