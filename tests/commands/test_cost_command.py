@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from eks_gpushare.lint.stack_side import read_stack
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -91,6 +93,21 @@ def test_csv_and_json_add_up_to_the_nodes(run: Run) -> None:
     assert (hour, month) == (round(exact, 4), round(exact * 730, 2))
     assert (float(hour), float(month)) == (found["usdPerHour"], found["usdPerMonth"])
     assert len(rows) == len(found["lines"])
+
+
+@pytest.mark.parametrize("name", sorted(file.name for file in (ROOT / "stacks").glob("*.yaml")))
+def test_what_a_stack_keeps_costs_what_its_pools_do(run: Run, name: str) -> None:
+    """The plans of pools, which `preview` shows, have their own sum."""
+    file = ROOT / "stacks" / name
+    plans = read_stack(file).plans.values()
+    kept = [plan for plan in plans if plan.kept or plan.reserved]
+    sums = [plan.cost.at_desired if plan.cost else None for plan in kept]
+    found = run("cost", str(file), "--json").json["usdPerHour"]
+
+    if None in sums:
+        assert found is None
+    else:
+        assert found == pytest.approx(sum(usd or 0 for usd in sums), abs=0.0002)
 
 
 def test_several_formats_at_once(run: Run, tmp_path: Path) -> None:

@@ -335,6 +335,20 @@ def test_reserved_instances_are_paid_for_before_they_are_there() -> None:
     assert [float(each.number) for each in found.observed([])[0]] == [5]
 
 
+def test_nodes_of_some_hours_count_for_that_part_of_the_week() -> None:
+    window = {"start": "0 8 * * 1-5", "end": "0 18 * * 1-5", "timeZone": "UTC"}
+    pool = {
+        "provisioner": "karpenter",
+        "nodes": {"max": 4},
+        "warm": {"nodes": 2, "schedule": [window]},
+    }
+    found = prices("g6.xlarge", {"mode": "exclusive"}, pool=pool)
+
+    (nodes,), _ = found.declared()
+    assert nodes.number == Fraction(2 * 50, 168)
+    assert nodes.offered == {"nvidia.com/gpu": nodes.number}
+
+
 def test_what_has_no_price_says_why() -> None:
     spot = prices("g6.xlarge", {"mode": "exclusive"}, pool={"capacityType": "spot"})
     nowhere = prices("g6.xlarge", {"mode": "exclusive"}, region=None)
