@@ -208,6 +208,16 @@ def test_what_nodes_do_not_advertise_is_the_platforms() -> None:
     ]
 
 
+def test_nodes_that_advertise_too_much_cost_no_more() -> None:
+    lines = split_cost(one_pool(offered={"share": Fraction(12)}), [held("b", 2)], OWNERS, SURE)
+
+    assert told(lines) == {
+        ("b", "b", "used"): 2,
+        ("a", None, "guaranteed"): 4,
+        (None, None, "idle"): 2,
+    }
+
+
 def test_nodes_without_shares_are_the_platforms() -> None:
     (line,) = split_cost(one_pool(parts={}, offered={}), [held("a1", 3)], OWNERS, SURE)
 
