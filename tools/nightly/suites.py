@@ -96,6 +96,7 @@ SUITES: Final = (
             "tests/lab/walkthroughs/test_walkthrough_verify.py",
             "tests/lab/walkthroughs/test_walkthrough_verify_faults.py",
             "tests/lab/walkthroughs/test_walkthrough_verify_rights.py",
+            "tests/live/test_cost_of_clusters.py",
             "tests/commands/test_preview_pods.py",
             "tests/commands/test_preview_tables.py",
             "tests/commands/test_streams.py",

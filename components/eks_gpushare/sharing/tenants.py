@@ -88,6 +88,11 @@ class PoolContract(NamedTuple):
         }
 
 
+def owners(tenants: Mapping[str, Tenant]) -> dict[str, str]:
+    """Tenants by each of their namespaces, whoever makes these."""
+    return {space: name for name, tenant in tenants.items() for space in tenant.every_namespace}
+
+
 def turns_of(pool: Pool, resource: str) -> Turns:
     """How pods are on one GPU or MIG device of a pool.
 
