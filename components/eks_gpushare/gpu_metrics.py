@@ -31,6 +31,7 @@ from eks_gpushare.sharing.exporter import (
     collects,
     exporter_chart_values,
 )
+from eks_gpushare.sharing.metrics import measured_pool
 from eks_gpushare.sharing.monitoring import installed
 from eks_gpushare.sharing.monitoring.groups import has_metrics
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment
@@ -76,6 +77,8 @@ class GpuMetrics(pulumi.ComponentResource):
 
     namespace: pulumi.Output[str]
     """Namespace of it."""
+    measured: pulumi.Output[dict[str, Any]]
+    """Per pool, of whom the numbers of each kind of share are: a pod, a MIG instance, a GPU."""
 
     def __init__(
         self, name: str, args: GpuMetricsArgs, opts: pulumi.ResourceOptions | None = None
@@ -147,7 +150,13 @@ class GpuMetrics(pulumi.ComponentResource):
                 **document,
                 opts=pulumi.ResourceOptions(parent=self, depends_on=[namespace]),
             )
-        self.register_outputs({"namespace": self.namespace})
+        self.measured = pulumi.Output.from_input(
+            {
+                pool: [share.as_json() for share in measured_pool(plan)]
+                for pool, plan in plans.items()
+            }
+        )
+        self.register_outputs({"namespace": self.namespace, "measured": self.measured})
 
     _from_spec = FromSpec(_register)
 
