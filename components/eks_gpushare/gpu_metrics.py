@@ -23,7 +23,7 @@ from eks_gpushare.in_cluster.chart_parts import (
 )
 from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
-from eks_gpushare.rules.component_rules import check_gpu_metrics
+from eks_gpushare.rules.metrics_alone import check_gpu_metrics
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.charts import release_source
 from eks_gpushare.sharing.exporter import (

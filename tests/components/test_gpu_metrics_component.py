@@ -115,6 +115,28 @@ def test_values_of_the_exporter_are_those_that_its_chart_reads(
         assert list(wrong_values(values, keys)) == []
 
 
+def test_values_of_prometheus_are_those_that_its_chart_reads(
+    gpu_metrics: Callable[..., Run],
+) -> None:
+    keys = chart_keys("kube-prometheus-stack")
+    assert keys is not None
+    store = {"install": True, "storage_class": "gp3", "retention_days": 30, "storage_gib": 100}
+    values = child(gpu_metrics(prometheus=store), "prometheus")["values"]
+
+    assert list(wrong_values(values, keys)) == []
+    spec = values["prometheus"]["prometheusSpec"]
+    assert spec["retention"] == "30d"
+    assert spec["storageSpec"]["volumeClaimTemplate"]["spec"] == {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "100Gi"}},
+        "storageClassName": "gp3",
+    }
+    # What the rules join by, kube-state-metrics tells only where it is told to.
+    (allowed,) = values["kube-state-metrics"]["metricLabelsAllowlist"]
+    assert "eks-gpushare/pool" in allowed
+    assert "node.kubernetes.io/instance-type" in allowed
+
+
 def test_monitors_and_rules_are_found_by_their_labels(gpu_metrics: Callable[..., Run]) -> None:
     labels = {"release": "monitoring"}
     verifier = {"image": "registry.example.com/verify:1.0", "interval_seconds": 60}
