@@ -14,7 +14,7 @@ from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.component_specs import GpuMetricsSpec
 from eks_gpushare.config.environment import Environment
-from eks_gpushare.config.observability import Observability
+from eks_gpushare.config.observability import PROMETHEUS_NAMESPACE, Observability
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import (
     chart_release,
@@ -26,11 +26,7 @@ from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.metrics_alone import check_gpu_metrics
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.charts import release_source
-from eks_gpushare.sharing.exporter import (
-    PROMETHEUS_NAMESPACE,
-    collects,
-    exporter_chart_values,
-)
+from eks_gpushare.sharing.exporter import collects, exporter_chart_values
 from eks_gpushare.sharing.metrics import measured_pool
 from eks_gpushare.sharing.monitoring import installed
 from eks_gpushare.sharing.monitoring.groups import has_metrics

@@ -13,7 +13,7 @@ WORKSPACE = {"metrics": "managedPrometheus", "prometheus": {"workspaceArn": ARN}
 BOTTLEROCKET = {"pools": {"gpu": {"amiFamily": "bottlerocket", "amiVersion": "1.65.0-0be31b34"}}}
 ONE = "Give one: install: true, an address, or the ARN of a workspace."
 INSTALL = {"install": True}
-SECRET = "http://me:secret@prometheus"
+URL_WITH_NAME = "http://me:secret@prometheus"
 EBS = {"cluster": {"addons": {"ebsCsi": True}}}
 
 
@@ -64,9 +64,9 @@ def test_what_is_right_is_no_finding(code: str, block: dict[str, Any]) -> None:
             "metrics is prometheusOperator, and workspaceArn is a store of managedPrometheus.",
         ),
         (
-            {"prometheus": {"url": SECRET}},
+            {"prometheus": {"url": URL_WITH_NAME}},
             "observability.prometheus.url",
-            f'"{SECRET}" is not the address of a Prometheus, without a password in it.',
+            f'"{URL_WITH_NAME}" is not the address of a Prometheus, without a password in it.',
         ),
         (
             {"metrics": "managedPrometheus", "prometheus": {"workspaceArn": "ws-1"}},

@@ -6,6 +6,8 @@ from pydantic import Field
 
 from eks_gpushare.config.base import Items, Model, TextInput
 
+PROMETHEUS_NAMESPACE = "gpushare-monitoring"
+"""Namespace of a Prometheus that a stack installs."""
 AlertSeverity: TypeAlias = Literal["critical", "warning", "info", "none"]
 
 
