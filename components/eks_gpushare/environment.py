@@ -22,6 +22,7 @@ from eks_gpushare.inputs.checked import CheckedArgs
 from eks_gpushare.inputs.component import props, refuse, validate_args, warn
 from eks_gpushare.kubernetes_provider import declare, other_environment
 from eks_gpushare.rules import check_environment, lookups
+from eks_gpushare.sharing.closed_runtime import closed_pools
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment
 
 
@@ -121,6 +122,8 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         )
         declare(self, _identity(spec, opts))
         warn(found, self)
+        # After the inputs, which say what was declared and not what it comes to.
+        spec = spec.model_copy(update={"pools": closed_pools(spec)})
         catalog, _ = catalog_of(spec.catalog, region)
         self.plans: dict[str, PoolPlan] = plan_environment(spec, catalog, region)
         """What each pool will be, known before anything is made."""
@@ -164,7 +167,11 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
             from eks_gpushare.environment_verifier import register_verifier
 
             before = [*parts.foundation, *system]
-            everything.append(register_verifier(name, spec, spec.verifier, refs, before, child))
+            everything.append(
+                register_verifier(
+                    *(name, spec, spec.verifier, self.plans.values(), refs, before, child)
+                )
+            )
         if isinstance(spec.cluster, NewCluster):
             protected = spec.cluster.deletion_protection
             DeletionProtection(name, everything, enabled=protected, parent=self)

@@ -163,7 +163,9 @@ class WorkloadParts:
         workloads = self._spec.workloads or {}
         opts = self._options(after)
         own = {
-            called for tenant in (self._spec.tenants or {}).values() for called in tenant.namespaces
+            called
+            for tenant in (self._spec.tenants or {}).values()
+            for called in tenant.every_namespace
         }
         namespaces = dict.fromkeys(
             workload.namespace

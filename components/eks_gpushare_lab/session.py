@@ -128,7 +128,7 @@ class Session:
     @property
     def findings(self) -> list[Finding]:
         """What the API server refused or warned of so far, and what keeps KEDA from scaling."""
-        return [*self._installer.findings, *self.by_use.findings()]
+        return [*self._installer.findings, *self.by_use.findings(), *self.queueing.findings]
 
     def simulated(self, node: str) -> SimulatedNode | None:
         """What NVIDIA's programs make of a node, as the lab simulates them."""

@@ -39,6 +39,8 @@ COMMANDS = {
     "shares": ["shares", "g5.xlarge", "--gpu-memory", "3GiB"],
     "rules": ["rules", str(ROOT / "stacks" / "Pulumi.tenants.yaml")],
     "tenants": ["tenants", str(ROOT / "stacks" / "Pulumi.tenants.yaml")],
+    "cost": ["cost", str(ROOT / "stacks" / "Pulumi.tenants.yaml")],
+    "cost --csv": ["cost", "--csv", str(ROOT / "stacks" / "Pulumi.tenants.yaml")],
     "lint": ["lint", MANIFEST],
     "lint --json": ["lint", "--json", MANIFEST],
     "verify": ["verify", "--from", str(ROOT / "examples" / "verify" / "cluster.json")],

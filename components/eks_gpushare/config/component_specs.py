@@ -114,6 +114,8 @@ class ServedPool(Model):
     """Taints of the nodes."""
     sharing: Sharing
     """How the GPUs are shared."""
+    gpus_on_request_only: bool | None = None
+    """Whether containers get GPUs on request only."""
     catalog: CatalogAdditions = CatalogAdditions.model_construct()
     """Instance types, MIG profiles and layouts this release does not know or has wrong."""
 

@@ -39,7 +39,10 @@ _SPECS: tuple[type[Model], ...] = (
     component_specs.TenantsSpec,
     component_specs.SharedWorkloadSpec,
 )
-OTHERS_KEYS = ("values", "kubelet", "labels", "tags", "versions", "env")
+OTHERS_KEYS = (
+    *("values", "kubelet", "labels", "tags", "versions", "env"),
+    *("featureGates", "feature_gates"),
+)
 """Blocks whose keys are not of this project, down to the last one."""
 NAMED = (
     *("pools", "instanceTypes", "instance_types", "migLayouts", "mig_layouts"),

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from eks_gpushare.cli.measured_lines import measured_lines
-from eks_gpushare.cli.tenant_lines import tenant_lines
+from eks_gpushare.cli.tenant_lines import matrix_lines, tenant_lines
 from eks_gpushare.findings.text import counted, print_findings, wrapped
 from eks_gpushare.program_verbs.changes import change_lines
 from eks_gpushare.program_verbs.cost_table import cost_lines
@@ -85,6 +85,8 @@ def _print_pools(previewed: Preview, width: int, *, quiet: bool) -> None:
             _titled(["Nodes that somebody else makes", *commands])
     if previewed.tenants:
         _titled(tenant_lines(previewed.tenants, width))
+        if len(previewed.tenants) > 1:
+            _titled(matrix_lines(previewed.tenants, width))
     if previewed.measured:
         _titled(measured_lines(previewed.measured, width))
     if previewed.cost is not None:

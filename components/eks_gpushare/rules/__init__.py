@@ -150,6 +150,11 @@ def _tenants(environment: Environment) -> bool:
     return bool(environment.tenants)
 
 
+def _runtimes(environment: Environment) -> bool:
+    pools = environment.pools.values()
+    return _tenants(environment) or any(pool.gpus_on_request_only is not None for pool in pools)
+
+
 def _any(_: Environment) -> bool:
     return True
 
@@ -204,6 +209,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "efa": _efa,
     "host_engine": _engines,
     "karpenter_install": _karpenter,
+    "karpenter_gates": _karpenter,
     "warm_room": _warm,
     "workloads": _workloads,
     "workload_nodes": _workloads,
@@ -211,6 +217,8 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "keda": _workloads,
     "wake": _workloads,
     "tenants": _tenants,
+    "tenant_guards": _tenants,
+    "closed_runtime": _runtimes,
     "verifier": _verifier,
     "observability": _observability,
     "schedules": _pods,

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _SHARED = (
     *("provisioner", "instance_types", "sharing", "taints"),
-    *("ami_family", "custom_ami", "bottlerocket"),
+    *("ami_family", "custom_ami", "bottlerocket", "gpus_on_request_only"),
 )
 """What a manager knows of a pool, by default where it is not given. Of the rest it knows what it is
 told."""

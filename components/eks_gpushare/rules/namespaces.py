@@ -10,6 +10,7 @@ from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing import warm_room
 from eks_gpushare.sharing.kueue import NAMESPACE as KUEUE_NAMESPACE
 from eks_gpushare.sharing.tenant_admission import PARAMETERS_NAMESPACE
+from eks_gpushare.sharing.verifier import verifier_namespace
 from eks_gpushare.sharing.workloads import DEFAULT_NAMESPACE
 
 if TYPE_CHECKING:
@@ -59,13 +60,14 @@ def _made(environment: Environment) -> Iterator[tuple[FieldPath | None, str, str
     if environment.keda is not None and environment.keda.install:
         yield ("keda", "namespace"), environment.keda.namespace, "KEDA"
     if environment.verifier is not None:
-        yield ("verifier", "namespace"), environment.verifier.namespace, "what looks at the cluster"
+        namespace = verifier_namespace(environment.verifier)
+        yield ("verifier", "namespace"), namespace, "what looks at the cluster"
     yield from _of_metrics(environment.observability)
     autoscaler = environment.cluster_autoscaler
     if autoscaler is not None and autoscaler.namespace not in _THERE:
         yield None, autoscaler.namespace, "Cluster Autoscaler"
     yield from _of_tenants(environment.tenants or {})
-    own = {space for each in (environment.tenants or {}).values() for space in each.namespaces}
+    own = {space for each in (environment.tenants or {}).values() for space in each.every_namespace}
     for name, workload in (environment.workloads or {}).items():
         namespace = workload.namespace
         if not workload.create_namespace or namespace in {DEFAULT_NAMESPACE, *own}:
