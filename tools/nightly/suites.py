@@ -88,6 +88,7 @@ SUITES: Final = (
             "tests/lab/test_lab_lifecycle.py",
             "tests/lab/test_lab_scale.py",
             "tests/lab/test_tenant_admission.py",
+            "tests/lab/test_lab_rules.py",
             "tests/unit/test_alerts.py",
             "tests/lab/walkthroughs/test_walkthrough_cost.py",
             "tests/lab/walkthroughs/test_walkthrough_dump.py",
