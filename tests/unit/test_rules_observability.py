@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import findings
+from finding_examples import findings, fixes
 
 URL = {"prometheus": {"url": "http://prometheus.monitoring.svc:9090"}}
 ARN = "arn:aws:aps:us-west-2:111122223333:workspace/ws-1"
@@ -152,6 +152,16 @@ def test_what_is_changed_about_alerts(alerts: dict[str, Any], at: str, message: 
     assert found("GPU884", {**URL, "alerts": alerts}) == [(f"observability.alerts.{at}", message)]
 
 
+def test_who_misspells_an_alert_is_told_which_was_meant() -> None:
+    def fix(name: str) -> str:
+        block = {**URL, "alerts": {"severity": {name: "info"}}}
+        (found,) = fixes({"observability": block}, "GPU884")
+        return found
+
+    assert fix("GpuXids") == "Did you mean GpuXid?"
+    assert fix("NodeDown").startswith("Use one of GpuSharesExhausted, GpuSharesDiffer, ")
+
+
 def test_an_installed_prometheus_has_a_volume() -> None:
     message = "Prometheus asks for a volume, and the cluster has no driver for one."
 
@@ -182,6 +192,17 @@ def test_of_an_isolated_tenant_something_is_measured() -> None:
     assert at == "tenants.vision.pools.gpu"
     assert message.startswith("No number tells what pods of vision do on gpu: ")
     assert found("GPU886", URL, tenants=tenants) == []
+
+
+def test_it_is_said_where_one_of_two_numbers_is_a_pods() -> None:
+    sharing = {"mode": "mig", "layout": "all-1g.5gb", "timeSlicing": {"replicas": 2}}
+    pools = {"gpu": {"instanceTypes": ["p4d.24xlarge"], "sharing": sharing}}
+    tenant = {"namespaces": ["a"], "pools": {"gpu": {"guaranteed": {"shares": 1}}}}
+    tenants = {"vision": {**tenant, "isolation": "fault"}}
+
+    ((at, message),) = found("GPU886", URL, tenants=tenants, pools=pools)
+    assert at == "tenants.vision.pools.gpu"
+    assert "NVML has no samples of processes" in message
 
 
 @pytest.mark.parametrize("name", ["default", "kube-system", "No Name"])
