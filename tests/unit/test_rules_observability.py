@@ -13,6 +13,7 @@ WORKSPACE = {"metrics": "managedPrometheus", "prometheus": {"workspaceArn": ARN}
 BOTTLEROCKET = {"pools": {"gpu": {"amiFamily": "bottlerocket", "amiVersion": "1.65.0-0be31b34"}}}
 ONE = "Give one: install: true, an address, or the ARN of a workspace."
 INSTALL = {"install": True}
+EXISTING = {"exporter": "existing"}
 URL_WITH_NAME = "http://me:secret@prometheus"
 EBS = {"cluster": {"addons": {"ebsCsi": True}}}
 
@@ -226,6 +227,49 @@ def test_the_exporter_is_installed_once() -> None:
 
     assert at == "gpuStack.dcgmExporter"
     assert message == "observability installs the exporter, in a namespace of its own."
+
+
+OFF = {"gpuOperator": {"values": {"dcgmExporter": {"enabled": False}}}}
+OPERATOR = {"manager": "gpuOperator"}
+
+
+@pytest.mark.parametrize(
+    ("given", "at"),
+    [
+        ({"observability": URL}, []),
+        (
+            {"observability": URL, "keda": {"prometheus": {**URL["prometheus"], **EXISTING}}},
+            ["keda.prometheus.exporter"],
+        ),
+        (
+            {
+                "observability": {"metrics": "none"},
+                "keda": {"prometheus": {**URL["prometheus"], **EXISTING}},
+            },
+            [],
+        ),
+        ({"observability": {"metrics": "cloudwatch"}}, []),
+        (
+            {"observability": {"metrics": "cloudwatch"}, "gpuStack": {"dcgmExporter": True}},
+            ["observability.metrics"],
+        ),
+        (
+            {"observability": {"metrics": "cloudwatch"}, "gpuStack": OPERATOR},
+            ["observability.metrics"],
+        ),
+        (
+            {
+                "observability": {"metrics": "cloudwatch"},
+                "gpuStack": OPERATOR,
+                "charts": OFF,
+            },
+            [],
+        ),
+        ({"observability": URL, "gpuStack": OPERATOR}, []),
+    ],
+)
+def test_metrics_are_of_one_exporter(given: dict[str, Any], at: list[str]) -> None:
+    assert [where for where, _ in findings(given, "GPU852")] == at
 
 
 @pytest.mark.parametrize(
