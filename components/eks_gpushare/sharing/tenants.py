@@ -6,15 +6,13 @@ from fractions import Fraction
 from math import ceil, gcd, lcm
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare.config.sharing import Mig, Mps, TimeSlicing
-from eks_gpushare.sharing.resources import is_left_whole
+from eks_gpushare.sharing.tenant_meetings import meetings, turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from eks_gpushare.config.pools import Pool
     from eks_gpushare.config.tenants import Tenant, TenantAmount, TenantPool
-    from eks_gpushare.facts.isolation import Isolation, Turns
+    from eks_gpushare.facts.isolation import Isolation
     from eks_gpushare.sharing.plan import PoolPlan
 
 TENANT_LABEL = "eks-gpushare.io/tenant"
@@ -86,23 +84,6 @@ class PoolContract(NamedTuple):
             "rounded": self.rounded,
             "usdPerHour": self.usd_per_hour,
         }
-
-
-def turns_of(pool: Pool, resource: str) -> Turns:
-    """How pods are on one GPU or MIG device of a pool.
-
-    Args:
-        pool: A pool that the rules have accepted.
-        resource: What the pods ask for there.
-    """
-    sharing = pool.sharing
-    if isinstance(sharing, Mps):
-        return "mps"
-    if isinstance(sharing, TimeSlicing):
-        return "timeSlicing"
-    if isinstance(sharing, Mig) and sharing.time_slicing and not is_left_whole(pool, resource):
-        return "timeSlicing"
-    return "exclusive"
 
 
 def kinds(plan: PoolPlan) -> dict[str, int]:
@@ -329,8 +310,6 @@ def tenants_json(
         every: What they have of pools.
         plans: The plans of the pools by name.
     """
-    from eks_gpushare.sharing.tenant_meetings import meetings
-
     found: dict[str, dict[str, object]] = {}
     neighbours = meetings(every, plans)
     for name, tenant in tenants.items():
