@@ -81,6 +81,8 @@ class AlertCase:
     severity: str = "warning"
     lead: int = 5
     """Minutes in which all is well, before."""
+    early: int = 0
+    """Minutes of the fault at which it is not told yet, where `flap` says none."""
     step: int = 1
     """Minutes between two evaluations."""
     near: tuple[Scene, ...] = ()
@@ -105,8 +107,8 @@ class AlertCase:
         """Firing, silent and flapping."""
         end = self.lead + self.after
         firing = [{"alertname": self.name, "eval_time": f"{end}m", "exp_alerts": self.expected()}]
-        if self.flap:
-            firing.append(self.silence(self.lead + self.flap))
+        if self.flap or self.early:
+            firing.append(self.silence(self.lead + (self.flap or self.early)))
         phases = ((self.lead, self.right),) if self.lead else ()
         flaps, times = self.flapping()
         return [
@@ -422,9 +424,9 @@ CASES = (
         HEALTHY.node(allocatable={SHARED: 3, GPU: 0}),
         HEALTHY,
         {**POOL, "window": "1h"},
-        "slices lacks 22.22% of its declared shares",
+        "slices lacks 22.28% of its declared shares",
         after=40,
-        flap=4,
+        flap=3,
         severity="critical",
         near=(MIG.node(allocatable={SMALL: 55, GPU: 0}),),
         also=({**POOL, "severity": "warning", "window": "6h"},),
@@ -436,6 +438,7 @@ CASES = (
         {},
         "Nobody has looked whether the cluster is as declared since 2220 s",
         after=37,
+        early=33,
         lead=0,
         near=(replace(HEALTHY, more=((LAST, "-600+60x80"),)),),
     ),

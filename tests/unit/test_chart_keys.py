@@ -33,6 +33,7 @@ CHARTS = {
     "cluster-autoscaler": versions.CLUSTER_AUTOSCALER,
     "keda": versions.KEDA,
     "kueue": versions.KUEUE,
+    "prometheus": versions.PROMETHEUS,
 }
 """The charts by the option of the tool that names them."""
 HINTS: dict[str, Any] = {"byParts": {}, "unused": {}, "hints": {}}

@@ -3,7 +3,7 @@
     python tools/catalog/chart_keys.py --out components/eks_gpushare/catalog/data \
         --gpu-operator v26.7.0=FOLDER --device-plugin 0.20.0=FOLDER \
         --efa-device-plugin v0.5.30=FOLDER --cluster-autoscaler 9.59.0=FOLDER \
-        --keda 2.20.2=FOLDER --kueue 0.16.2=FOLDER
+        --keda 2.20.2=FOLDER --kueue 0.16.2=FOLDER --prometheus 88.5.3=FOLDER
 
 A FOLDER is a chart as `helm pull --untar` leaves it, or as it stands in its repository, with its
 subcharts in `charts`, unpacked or not. The version is given because a repository has none in
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FILE = "chart-keys.json"
 NFD = "node-feature-discovery"
 CLUSTER_AUTOSCALER = "cluster-autoscaler"
-KEDA, KUEUE = "keda", "kueue"
+KEDA, KUEUE, PROMETHEUS = "keda", "kueue", "kube-prometheus-stack"
 _HINTS = Path(__file__).with_name("chart-hints.json")
 SOURCES = {
     "gpu-operator": "https://github.com/NVIDIA/gpu-operator/tree/{}/deployments/gpu-operator",
@@ -44,6 +44,10 @@ SOURCES = {
     "dcgm-exporter": "https://github.com/NVIDIA/dcgm-exporter/tree/4.5.3-{}/deployment",
     KEDA: "https://github.com/kedacore/charts/tree/v{}/keda",
     KUEUE: "https://github.com/kubernetes-sigs/kueue/tree/v{}/charts/kueue",
+    PROMETHEUS: (
+        "https://github.com/prometheus-community/helm-charts/tree/kube-prometheus-stack-{}/"
+        "charts/kube-prometheus-stack"
+    ),
     CLUSTER_AUTOSCALER: (
         "https://github.com/kubernetes/autoscaler/tree/cluster-autoscaler-chart-{}/"
         "cluster-autoscaler/charts/cluster-autoscaler"
@@ -240,6 +244,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             CLUSTER_AUTOSCALER: options.cluster_autoscaler,
             KEDA: options.keda,
             KUEUE: options.kueue,
+            PROMETHEUS: options.prometheus,
         }
         for name, text in {**given_charts(options), **own}.items():
             version, folder = chart_folder(text)
@@ -287,7 +292,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Make the table of Helm values that the templates of the charts read."
     )
     add_chart_arguments(parser)
-    for name in ("--cluster-autoscaler", "--keda", "--kueue"):
+    for name in ("--cluster-autoscaler", "--keda", "--kueue", "--prometheus"):
         parser.add_argument(name, required=True, metavar="VERSION=FOLDER", help="the chart")
     return parser
 

@@ -86,6 +86,11 @@ class PoolContract(NamedTuple):
         }
 
 
+def owners(tenants: Mapping[str, Tenant]) -> dict[str, str]:
+    """Tenants by each of their namespaces, whoever makes these."""
+    return {space: name for name, tenant in tenants.items() for space in tenant.every_namespace}
+
+
 def kinds(plan: PoolPlan) -> dict[str, int]:
     """The kinds of shares of a pool, with how many of each a node has at least."""
     names = dict.fromkeys(share.resource for shares in plan.shares.values() for share in shares)

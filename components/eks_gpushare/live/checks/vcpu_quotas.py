@@ -11,7 +11,6 @@ from eks_gpushare.inventory.capacity import bought_as
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.live.faults import ClusterFault, Link, pool_mark
 from eks_gpushare.live.nodes import CAPACITY_LABELS
-from eks_gpushare.sharing.capacity import most_nodes
 from eks_gpushare.sharing.scaling import most_by_type
 
 if TYPE_CHECKING:
@@ -50,8 +49,9 @@ def _least(plan: PoolPlan) -> int:
 def _most(plan: PoolPlan) -> dict[str, int]:
     """Most nodes if all are of one type, by that, and one where nothing limits them."""
     if plan.pool.provisioner == "karpenter":
-        return {name: most or 1 for name, most in most_by_type(plan.pool, plan.per_node).items()}
-    return dict.fromkeys(plan.per_node, most_nodes(plan) or 1)
+        limited = most_by_type(plan.pool, plan.per_node)
+        return {name: 1 if most is None else most for name, most in limited.items()}
+    return dict.fromkeys(plan.per_node, plan.sizes.max)
 
 
 def quota_faults(
