@@ -62,7 +62,9 @@ def given(tenants: Any = None, **pool: Any) -> dict[str, Any]:
 
 
 def environment(tenants: Any = None, **pool: Any) -> Environment:
-    return parse(merge_values(base(), given(tenants, **pool))).environment
+    found = parse(merge_values(base(), given(tenants, **pool))).environment
+    assert found is not None
+    return found
 
 
 def is_closed(tenants: Any = None, **pool: Any) -> bool:
@@ -103,7 +105,7 @@ def nodes(user_data: str) -> NodeSet:
     return NodeSet(
         source=Source("the nodes"),
         name="gpu",
-        provisioner="nodeGroup",
+        provisioner="managed",
         ami="AL2023_x86_64_NVIDIA",
         user_data=user_data,
     )

@@ -16,7 +16,6 @@ from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.capacity import most_pods
 from eks_gpushare.sharing.kueue import pool_shares
-from eks_gpushare.sharing.tenant_meetings import turns_of
 from eks_gpushare.sharing.tenant_queues import queues
 from eks_gpushare.sharing.tenants import (
     UNITS,
@@ -28,6 +27,7 @@ from eks_gpushare.sharing.tenants import (
     owners,
     sure_nodes,
 )
+from eks_gpushare.sharing.turns import turns_of
 from eks_gpushare.sharing.workloads import asked_share, most_replicas, place_of_most, pools_of
 
 if TYPE_CHECKING:
