@@ -24,10 +24,9 @@ from eks_gpushare.sharing.capacity import most_pods
 from eks_gpushare.sharing.closed_runtime import closed_pools
 from eks_gpushare.sharing.kueue import kueue_objects, pool_shares, unguaranteed
 from eks_gpushare.sharing.plan import plan_environment
-from eks_gpushare.sharing.tenant_meetings import meetings
 from eks_gpushare.sharing.tenant_objects import admission, hard
 from eks_gpushare.sharing.tenant_queues import queues
-from eks_gpushare.sharing.tenants import contracts, kinds
+from eks_gpushare.sharing.tenants import contracts, kinds, meetings
 from eks_gpushare.validation.parse import parse
 
 if TYPE_CHECKING:
@@ -119,7 +118,9 @@ def environment(seed: int) -> Environment:
     }
     merged = merge_values(base(), given)
     merged["pools"].pop("gpu", None)
-    return parse(merged).environment
+    found = parse(merged).environment
+    assert found is not None
+    return found
 
 
 class Accepted:

@@ -26,8 +26,8 @@ from eks_gpushare.sharing.tenants import (
     gib_of,
     owners,
     sure_nodes,
-    turns_of,
 )
+from eks_gpushare.sharing.turns import turns_of
 from eks_gpushare.sharing.workloads import asked_share, most_replicas, place_of_most, pools_of
 
 if TYPE_CHECKING:
