@@ -27,7 +27,7 @@ from eks_gpushare.sharing.device_plugin_config import config_map_data
 DEFAULT_NAMESPACE = "nvidia-device-plugin"
 RELEASE_NAME = "nvidia-device-plugin"
 _TIMEOUT_SECONDS = 600
-_SHARING = {"provisioner", "instance_types", "sharing", "taints"}
+_SHARING = {"provisioner", "instance_types", "sharing", "taints", "gpus_on_request_only"}
 """What of a pool concerns the plugin; a new size or disk does not show it as changed."""
 _BOTTLEROCKET = {"ami_family", "custom_ami", "bottlerocket"}
 """What more does where the image may bring a device plugin."""

@@ -7,6 +7,7 @@ import pulumi
 from pulumi_kubernetes import Provider
 
 from eks_gpushare import args as plain
+from eks_gpushare.aws.refs import ClusterRefs
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.base import known_fields
 from eks_gpushare.config.cluster import ClusterByKubeconfig, NewCluster
@@ -21,6 +22,7 @@ from eks_gpushare.inputs.checked import CheckedArgs
 from eks_gpushare.inputs.component import props, refuse, validate_args, warn
 from eks_gpushare.kubernetes_provider import declare, other_environment
 from eks_gpushare.rules import check_environment, lookups
+from eks_gpushare.sharing.closed_runtime import closed_pools
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment
 
 
@@ -51,6 +53,8 @@ class GpuSharingEnvironmentArgs(TypedDict):
     here. Default: nothing does."""
     keda: NotRequired[plain.KedaBlock]
     """KEDA, for workloads whose pods follow their use. Default: not installed."""
+    observability: NotRequired[plain.ObservabilityBlock]
+    """Metrics of GPUs and shares, rules, alerts and boards. Default: nothing of it is installed."""
     charts: NotRequired[plain.Charts]
     """Chart versions, mirrors and values."""
     catalog: NotRequired[plain.CatalogAdditions]
@@ -118,6 +122,8 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
         )
         declare(self, _identity(spec, opts))
         warn(found, self)
+        # After the inputs, which say what was declared and not what it comes to.
+        spec = spec.model_copy(update={"pools": closed_pools(spec)})
         catalog, _ = catalog_of(spec.catalog, region)
         self.plans: dict[str, PoolPlan] = plan_environment(spec, catalog, region)
         """What each pool will be, known before anything is made."""
@@ -151,6 +157,7 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
             )
             self.tenants = tenants.tenants
             everything += made
+        everything += _metrics(name, spec, refs, [*parts.foundation, *system, *managers], child)
         if _has_workloads(spec):
             from eks_gpushare.workload_parts import WorkloadParts
 
@@ -160,7 +167,11 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
             from eks_gpushare.environment_verifier import register_verifier
 
             before = [*parts.foundation, *system]
-            everything.append(register_verifier(name, spec, spec.verifier, refs, before, child))
+            everything.append(
+                register_verifier(
+                    *(name, spec, spec.verifier, self.plans.values(), refs, before, child)
+                )
+            )
         if isinstance(spec.cluster, NewCluster):
             protected = spec.cluster.deletion_protection
             DeletionProtection(name, everything, enabled=protected, parent=self)
@@ -209,6 +220,22 @@ def _checked(
     if has_errors(found):
         refuse("GpuSharingEnvironment", found)
     return spec, found
+
+
+def _metrics(
+    name: str,
+    spec: EnvironmentSpec,
+    refs: ClusterRefs,
+    before: list[pulumi.Resource],
+    opts: pulumi.ResourceOptions,
+) -> list[pulumi.Resource]:
+    """What measures GPUs and shares, where the stack says so."""
+    block = spec.observability
+    if block is None or block.metrics == "none":
+        return []
+    from eks_gpushare.environment_metrics import register_metrics
+
+    return [register_metrics(name, spec, block, refs, before, opts)]
 
 
 def _has_workloads(spec: EnvironmentSpec) -> bool:

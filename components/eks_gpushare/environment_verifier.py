@@ -1,27 +1,26 @@
 """What looks at an environment's cluster, apart since most stacks have none."""
 
 import json
-from typing import Any
+from collections.abc import Collection
 
 import pulumi
 
 from eks_gpushare.aws.refs import ClusterRefs
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.component_specs import EnvironmentSpec, ShareVerifierSpec
-from eks_gpushare.config.environment import Environment
-from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.config.verifier import Verifier
-from eks_gpushare.inputs.component import props
+from eks_gpushare.live.declared import declared_side
 from eks_gpushare.share_verifier import ShareVerifier
-
-_OF_ACCOUNT = ("iam", "network", "tags", "verifier")
-"""Blocks of which nothing is to be seen in a cluster."""
+from eks_gpushare.sharing.capacity import most_nodes
+from eks_gpushare.sharing.plan import PoolPlan
+from eks_gpushare.sharing.verifier import memory_for
 
 
 def register_verifier(
     name: str,
     spec: EnvironmentSpec,
     block: Verifier,
+    plans: Collection[PoolPlan],
     refs: ClusterRefs,
     nodes: list[pulumi.Resource],
     opts: pulumi.ResourceOptions,
@@ -32,38 +31,18 @@ def register_verifier(
         name: Name of the environment.
         spec: The environment.
         block: How it looks.
+        plans: What each pool will be.
         refs: Its cluster.
         nodes: The nodes without GPUs, on which it runs.
         opts: Options that name the parent.
     """
+    nodes_of = (most_nodes(plan) or plan.kept for plan in plans)
+    wanted = None if block.memory is not None else memory_for(sum(nodes_of))
+    memory = {"memory": wanted} if wanted is not None else {}
     wired = pulumi.ResourceOptions(providers=[refs.provider], depends_on=nodes)
     return ShareVerifier._from_spec(
         f"{name}-verifier",
-        converted(ShareVerifierSpec, block),
-        declared(spec),
+        converted(ShareVerifierSpec, block, **memory),
+        json.dumps(declared_side(spec, spec.region), indent=2),
         pulumi.ResourceOptions.merge(opts, wired),
     )
-
-
-def declared(spec: EnvironmentSpec) -> str:
-    """The environment as a stack file, as far as it is seen in a cluster.
-
-    Values that are outputs are left out: none decides what nodes advertise, and a secret among the
-    values of a chart would stand in a ConfigMap.
-    """
-    fields = {*Environment.model_fields}.difference(_OF_ACCOUNT)
-    environment = _plain(props(spec, only=fields))
-    region = {"aws:region": spec.region} if spec.region is not None else {}
-    return json.dumps({"config": {**region, ENVIRONMENT_KEY: environment}}, indent=2)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {
-            key: _plain(inner)
-            for key, inner in value.items()
-            if not isinstance(inner, pulumi.Output)
-        }
-    if isinstance(value, list):
-        return [_plain(inner) for inner in value if not isinstance(inner, pulumi.Output)]
-    return value

@@ -32,7 +32,7 @@ RELEASE_NAME = "gpu-operator"
 _TIMEOUT_SECONDS = 900
 _CONCERNS = {
     *("provisioner", "instance_types", "sharing", "taints"),
-    *("ami_family", "custom_ami", "bottlerocket"),
+    *("ami_family", "custom_ami", "bottlerocket", "gpus_on_request_only"),
 }
 """What of a pool concerns the operator; a new size or disk does not show it as changed."""
 

@@ -11,7 +11,6 @@ from eks_gpushare.args.account import TaggedInAccount
 from eks_gpushare.aws.karpenter_controller import register_controller_role
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
-from eks_gpushare.catalog.karpenter_releases import FEATURE_GATES
 from eks_gpushare.config.base import partial_model
 from eks_gpushare.config.component_specs import KarpenterSpec
 from eks_gpushare.config.environment import CatalogAdditions, Charts, Environment
@@ -22,12 +21,12 @@ from eks_gpushare.in_cluster.chart_parts import chart_release
 from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_karpenter
+from eks_gpushare.rules.karpenter_gates import unknown_gates
 from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.sharing.charts import release_source
 from eks_gpushare.sharing.karpenter import controller_values
 from eks_gpushare.sharing.karpenter_crds import crd_source
 from eks_gpushare.validation import shape_rules
-from eks_gpushare.validation.shape import similar
 
 RELEASE_NAME = "karpenter"
 CRD_RELEASE_NAME = "karpenter-crd"
@@ -106,6 +105,7 @@ class Karpenter(pulumi.ComponentResource):
         cluster_name: pulumi.Input[str],
         cluster_arn: pulumi.Input[str],
         opts: pulumi.ResourceOptions | None,
+        resources: dict[str, dict[str, str]] | None = None,
     ) -> None:
         super().__init__(
             "eks-gpushare:index:Karpenter", name, props(spec, clusterName=cluster_name), opts
@@ -144,7 +144,8 @@ class Karpenter(pulumi.ComponentResource):
         # Pods that start before the association is there get no role, and none later.
         needs += identity
         needs.append(self._definitions(name, spec, child))
-        values = _values(spec, cluster_name, cluster_arn, queue.name if queue else None)
+        queue_name = queue.name if queue else None
+        values = _values(spec, cluster_name, cluster_arn, queue_name, resources)
         self._release = chart_release(
             f"{name}-release",
             RELEASE_NAME,
@@ -205,8 +206,12 @@ def _values(
     cluster_name: pulumi.Input[str],
     cluster_arn: pulumi.Input[str],
     queue_name: pulumi.Input[str] | None,
+    resources: dict[str, dict[str, str]] | None,
 ) -> dict[str, Any]:
-    """Values of the chart, the user's own on top."""
+    """Values of the chart, the user's own on top.
+
+    What the pools of a stack need of it, a stack says: Karpenter alone knows of no pools.
+    """
     derived = controller_values(
         partial_model(
             Environment,
@@ -222,7 +227,7 @@ def _values(
     region = pulumi.Output.from_input(cluster_arn).apply(_region)
     own = [{"name": _REGION, "value": region}]
     told = {
-        "controller": {"env": own},
+        "controller": {"env": own, **({"resources": resources} if resources else {})},
         "settings": {"featureGates": dict(spec.feature_gates)},
     }
     ours = merge_values(derived, told, keep_null=True)
@@ -246,14 +251,8 @@ def _of_others(spec: KarpenterSpec) -> Iterator[Finding]:
             "Remove install, or the component: KarpenterPool takes the node role of any Karpenter."
         )
         yield shape_rules.NOT_ALLOWED.finding(("install",), message, fix)
-    for gate in spec.feature_gates:
-        if gate not in FEATURE_GATES:
-            meant = similar(gate, FEATURE_GATES)
-            yield shape_rules.UNKNOWN_KEY.finding(
-                ("feature_gates", gate),
-                f"Karpenter has no feature gate {gate}.",
-                f"Did you mean {meant}?" if meant else f"It has {', '.join(FEATURE_GATES)}.",
-            )
+    at = ("feature_gates",)
+    yield from unknown_gates(shape_rules.UNKNOWN_KEY, spec.feature_gates, spec.chart, at)
 
 
 def _wrong_arn(args: Mapping[str, Any]) -> Iterator[Finding]:

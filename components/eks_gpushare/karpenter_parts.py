@@ -21,7 +21,11 @@ from eks_gpushare.environment_parts import subnets_of
 from eks_gpushare.karpenter import Karpenter, role_name
 from eks_gpushare.karpenter_pool import KarpenterPool, instance_type_of, register_object
 from eks_gpushare.sharing.driver_gate import waits_for_driver
-from eks_gpushare.sharing.karpenter import feature_gates, price_overlays
+from eks_gpushare.sharing.karpenter import (
+    controller_resources,
+    feature_gates,
+    price_overlays,
+)
 from eks_gpushare.sharing.plan import PoolPlan
 
 
@@ -80,6 +84,7 @@ class KarpenterParts:
             refs.cluster_name,
             refs.cluster_arn,
             self._after(needs),
+            controller_resources(spec),
         )
         self._role = made.node_role_name
         if not isinstance(spec.cluster, NewCluster) or refs.security_group_id is None:

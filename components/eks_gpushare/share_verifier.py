@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NotRequired
 
 import pulumi
+from pulumi.runtime.mocks import MockMonitor
+from pulumi.runtime.settings import SETTINGS
 from pulumi_kubernetes.apps.v1 import Deployment
 from pulumi_kubernetes.batch.v1 import CronJob
 from pulumi_kubernetes.core.v1 import Namespace, Service, ServiceAccount
@@ -13,8 +15,16 @@ from eks_gpushare import args as plain
 from eks_gpushare.config.component_specs import ShareVerifierSpec
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import immutable_config_map
-from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
+from eks_gpushare.inputs.component import (
+    FromSpec,
+    given_args,
+    props,
+    refuse,
+    validate_args,
+    warn,
+)
 from eks_gpushare.kubernetes_provider import missing_provider
+from eks_gpushare.live.declared import undeclared
 from eks_gpushare.live.kinds import cluster_role
 from eks_gpushare.rules.component_rules import check_share_verifier
 from eks_gpushare.sharing import verifier as planned
@@ -34,7 +44,7 @@ class ShareVerifier(pulumi.ComponentResource):
     From five minutes on it is a CronJob: a Job that fails is a cluster that is not as declared, and
     its log has the causes as JSON. Below, a Deployment looks, writes a line of JSON each time, and
     serves metrics at port 9464 of its pod and of a headless Service. It never writes to the
-    cluster. A cluster has room for one.
+    cluster. Several of them each have a `name`.
     Needs a Kubernetes provider: `opts=ResourceOptions(providers=[cluster.provider])`.
     """
 
@@ -58,9 +68,12 @@ class ShareVerifier(pulumi.ComponentResource):
         def ruled(spec: ShareVerifierSpec) -> Iterator[Finding]:
             yield from missing_provider("ShareVerifier", opts)
             yield from check_share_verifier(spec)
+            if isinstance(stack, str):
+                yield from undeclared(stack)
 
+        stack = given_args(ShareVerifierArgs, args).get("stack")
         spec, found = validate_args(ShareVerifierSpec, ShareVerifierArgs, args, ruled)
-        self._register(name, spec, args.get("stack"), opts)
+        self._register(name, spec, stack if isinstance(stack, str) else _declaring(stack), opts)
         warn(found, self)
 
     def _register(
@@ -72,10 +85,13 @@ class ShareVerifier(pulumi.ComponentResource):
     ) -> None:
         super().__init__("eks-gpushare:index:ShareVerifier", name, props(spec), opts)
         child = pulumi.ResourceOptions(parent=self)
-        metadata: Any = {"name": spec.namespace, "labels": dict(planned.NAMESPACE_LABELS)}
+        metadata: Any = {
+            "name": planned.verifier_namespace(spec),
+            "labels": dict(planned.NAMESPACE_LABELS),
+        }
         namespace = Namespace(f"{name}-namespace", metadata=metadata, opts=child)
         self.namespace = namespace.metadata.name
-        account = _account(name, self.namespace, child)
+        account = _account(name, planned.cluster_wide_name(spec), self.namespace, child)
         config_map = None
         if stack is not None:
             made = immutable_config_map(
@@ -101,15 +117,30 @@ class ShareVerifier(pulumi.ComponentResource):
     _from_spec = FromSpec(_register)
 
 
+def _declaring(stack: pulumi.Input[str] | None) -> pulumi.Output[str] | None:
+    """A text that is known later, refused then if it declares nothing."""
+    if stack is None:
+        return None
+
+    def checked(text: str) -> str:
+        found = [] if isinstance(SETTINGS.monitor, MockMonitor) else list(undeclared(text))
+        if found:  # of made-up values of mocks nothing is said
+            refuse("ShareVerifier", found)
+        return text
+
+    return pulumi.Output.from_input(stack).apply(checked)
+
+
 def _metadata(namespace: pulumi.Input[str] | None = None) -> Any:
     around: Mapping[str, Any] = {"name": planned.OBJECT_NAME, "labels": dict(planned.LABELS)}
     return {**around, **({"namespace": namespace} if namespace is not None else {})}
 
 
 def _account(
-    name: str, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions
+    name: str, role_name: str, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions
 ) -> pulumi.Output[str]:
     """A service account with the role that `verify --rbac` prints; its name once it has it."""
+    of_cluster = {**_metadata(), "name": role_name}
     account = ServiceAccount(
         f"{name}-account",
         metadata=_metadata(namespace),
@@ -117,10 +148,10 @@ def _account(
         opts=opts,
     )
     rules: Any = cluster_role(planned.OBJECT_NAME)["rules"]
-    role = ClusterRole(f"{name}-role", metadata=_metadata(), rules=rules, opts=opts)
+    role = ClusterRole(f"{name}-role", metadata=of_cluster, rules=rules, opts=opts)
     bound = ClusterRoleBinding(
         f"{name}-role",
-        metadata=_metadata(),
+        metadata=of_cluster,
         role_ref={
             "api_group": "rbac.authorization.k8s.io",
             "kind": "ClusterRole",

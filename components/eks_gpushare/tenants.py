@@ -11,7 +11,7 @@ from pulumi_kubernetes.admissionregistration.v1 import (
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,
 )
-from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, ResourceQuota
+from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, NamespacePatch, ResourceQuota
 from pulumi_kubernetes.networking.v1 import NetworkPolicy
 from pulumi_kubernetes.rbac.v1 import RoleBinding
 
@@ -119,10 +119,14 @@ class Tenants(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         every = contracts(spec.tenants, plans)
         for tenant, given in spec.tenants.items():
-            for called in given.namespaces:
+            for called in given.every_namespace:
                 role = f"{name}-{called}"  # of one tenant alone, which may have several
                 document = tenant_objects.namespace(called, tenant, given)
-                made = Namespace(f"{role}-namespace", **manifest_fields(document), opts=child)
+                # A patch fails for a label that others set to another value, and takes its own
+                # labels along when it goes, not the namespace.
+                is_ours = called in given.namespaces
+                make = Namespace if is_ours else NamespacePatch
+                made = make(f"{role}-namespace", **manifest_fields(document), opts=child)
                 within = pulumi.ResourceOptions(parent=self, depends_on=[made])
                 guards = tenant_objects.guards(called, tenant, given, every, plans)
                 for kind, guard in guards.items():

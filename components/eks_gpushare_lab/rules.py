@@ -255,6 +255,13 @@ NVIDIA_NOT_COMPARED = Rule(
     "What is not compared is the simulated node's word alone.",
     _PLUGIN,
 )
+OTHER_KUEUE = Rule(
+    "GPU987",
+    "warning",
+    "The lab runs the Kueue that a stack installs.",
+    "Another version may count otherwise, or not know a field.",
+    "https://github.com/kubernetes-sigs/kueue/tree/main/CHANGELOG",
+)
 OTHER_KEDA = Rule(
     "GPU984",
     "warning",

@@ -18,11 +18,15 @@ from pulumi_policy import (
     StackValidationArgs,
     StackValidationPolicy,
 )
-from pulumi_policy.proxy import UnknownValueError
+from pulumi_policy.proxy import UnknownValueError, unknown_checking_proxy
 
 from eks_gpushare.facts.index import facts_of, is_worth_refusing
 from gpushare_policies import exemptions
 from gpushare_policies.props import stack_of
+from gpushare_policies.reading.cloudformation import JUDGED_TOKENS
+from gpushare_policies.reading.elsewhere import holds_resources, resources_elsewhere
+from gpushare_policies.reading.plain import with_sentinels
+from gpushare_policies.words import is_of_pulumi_eks
 
 if TYPE_CHECKING:
     from gpushare_policies.words import Fix
@@ -212,7 +216,11 @@ class ResourcePolicy(ResourceValidationPolicy):
 
     def looks_at(self, resource_type: str) -> bool:
         """Whether the rule has anything to say of resources of a type."""
-        return resource_type in self._checks
+        if resource_type in self._checks:
+            return True
+        return holds_resources(resource_type) and any(
+            token in self._checks for token in JUDGED_TOKENS
+        )
 
     def _run(self, args: ResourceValidationArgs, report_violation: ReportViolation) -> None:
         report = exemptions.exempting(self.name, args, report_violation)
@@ -222,6 +230,23 @@ class ResourcePolicy(ResourceValidationPolicy):
                 each if isinstance(each, Unjudged) else (each, args.urn) for each in check(args)
             )
             _report(self.name, found, report)
+        elif holds_resources(args.resource_type) and not is_of_pulumi_eks(args.urn):
+            _report(self.name, self._within(args), report)
+
+    def _within(self, args: ResourceValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
+        """What is wrong with resources that stand in the properties of one."""
+        for made in resources_elsewhere(args.resource_type, args.name, args.props):
+            check = self._checks.get(made.token)
+            if check is None:
+                continue
+            props = unknown_checking_proxy(with_sentinels(made.props))
+            of_pulumi = ResourceValidationArgs(
+                *(made.token, props, args.urn, made.name, args.opts, args.provider),
+                args.get_config(),
+                args.stack_tags,
+            )
+            for each in check(of_pulumi):
+                yield each if isinstance(each, Unjudged) else (each, args.urn)
 
     def _repair(self, args: ResourceValidationArgs) -> Mapping[str, Any] | None:
         repair = self._remediations.get(args.resource_type)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eks_gpushare.program_verbs.columns import Table, money
+from eks_gpushare.cli.columns import Table, money
 from eks_gpushare.program_verbs.pool_table import pool_lines
 
 if TYPE_CHECKING:

@@ -208,11 +208,27 @@ def test_roles_have_the_boundary_and_path_of_the_account(karpenter: Callable[...
         ({"node_role": "gpu-nodes"}, 'node_role: "gpu-nodes" '),
         ({"chart": {"version": "latest"}}, 'chart.version: "latest" is not an exact version.'),
         ({"crd_chart": {"version": "1.x"}}, 'crd_chart.version: "1.x" is not an exact version.'),
-        ({"chart": {"version": "1.6.2"}}, "Karpenter 1.6.2 is too old for the gate nodeOverlay"),
+        ({"chart": {"version": "1.6.2"}}, 'Karpenter 1.6.2 is too old for the gate "nodeOverlay"'),
         (
             {"feature_gates": {"nodeOverlays": True}},
-            "Karpenter has no feature gate nodeOverlays. Did you mean nodeOverlay?",
+            'Karpenter has no feature gate "nodeOverlays". Did you mean "nodeOverlay"?',
         ),
+        (
+            {"feature_gates": {"zork": True}},
+            (
+                'feature_gates.zork: Karpenter has no feature gate "zork". It has '
+                '"capacityBuffer", "nodeOverlay", "nodeRepair", "reservedCapacity", '
+                '"spotToSpotConsolidation", "staticCapacity".'
+            ),
+        ),
+        (
+            {"feature_gates": {"terminateFirstDrift": True}},
+            (
+                "feature_gates.terminateFirstDrift: Karpenter 1.14.1 is too old for the gate "
+                '"terminateFirstDrift", which needs 1.15.0 at least.'
+            ),
+        ),
+        ({"feature_gates": {"nodeRepairs": True}}, 'nodeRepairs". Did you mean "nodeRepair"?'),
         (
             {"chart": {"values": {"settings": {"clusterName": "other"}}}},
             "chart.values.settings.clusterName: settings.clusterName is derived from the stack",
@@ -254,3 +270,40 @@ def test_names_may_be_long(record: Callable[..., Run]) -> None:
     for kind, longest in (("Role", 64), ("EventRule", 64), ("Queue", 80)):
         for each in run.all(kind):
             assert len(each.outputs["name"]) <= longest
+
+
+@pytest.mark.parametrize(("most", "memory"), [(10, "1Gi"), (1000, "2560Mi")])
+def test_it_has_memory_for_the_nodes_of_its_pools(
+    record: Callable[..., Run], most: int, memory: str
+) -> None:
+    """It took 2,377 MB with 1,000 nodes (benchmarks)."""
+
+    def program() -> None:
+        import eks_gpushare
+
+        pool: Any = {
+            "provisioner": "karpenter",
+            "instance_types": ["g6.2xlarge"],
+            "nodes": {"max": most},
+            "sharing": {"mode": "timeSlicing", "replicas": 4},
+        }
+        args: Any = {
+            "cluster": {"name": "demo", "version": "1.35"},
+            "network": {"zones": ["us-west-2a", "us-west-2b"]},
+            "system": {"instance_types": ["m6i.xlarge"]},
+            "pools": {"gpu": pool},
+            "region": "us-west-2",
+        }
+        eks_gpushare.GpuSharingEnvironment("demo", args)
+
+    (release,) = (
+        resource
+        for resource in record(program, preview=False).recording.of_type(
+            "kubernetes:helm.sh/v3:Release"
+        )
+        if resource.name == "demo-karpenter-release"
+    )
+    told = release.inputs["values"]["controller"]["resources"]
+
+    assert told["limits"] == {"memory": memory}
+    assert told["requests"]["memory"] == memory

@@ -132,3 +132,35 @@ def test_a_tenant_with_a_queue_has_namespaces_each_with_its_guards(
     assert len({*urns}) == len(urns)
     names = [to_json(each.inputs)["metadata"]["namespace"] for each in run.all("NetworkPolicy")]
     assert sorted(names) == ["one", "one", "two", "two"]
+
+
+def test_a_namespace_of_others_is_labelled_and_guarded_and_not_made(
+    record: Callable[..., Run],
+) -> None:
+    """A patch goes with its labels, and leaves the namespace."""
+    old = {**TEAM, "namespaces": ["new"], "existing_namespaces": ["old"], "queue": True}
+    run = alone(record, tenants={"team": old})
+
+    made, patched = (
+        [to_json(each.inputs)["metadata"] for each in run.all(kind)]
+        for kind in ("core/v1:Namespace", "core/v1:NamespacePatch")
+    )
+    names = [each["name"] for each in made]
+    assert "new" in names
+    assert "old" not in names
+    assert [each["name"] for each in patched] == ["old"]
+    assert patched[0]["labels"] == next(e for e in made if e["name"] == "new")["labels"]
+    guarded = {to_json(each.inputs)["metadata"]["namespace"] for each in run.all("ResourceQuota")}
+    assert guarded == {"new", "old"}
+
+
+def test_a_workload_in_a_namespace_of_others_makes_none(environment: Callable[..., Run]) -> None:
+    run = environment(
+        preview=False,
+        pools={"gpu": SHARED},
+        tenants={"team": {"existing_namespaces": ["old"], "pools": TEAM["pools"]}},
+        workloads={"model": {"pool": "gpu", "image": "model:1", "namespace": "old"}},
+    )
+
+    made = run.all("core/v1:Namespace")
+    assert "old" not in [to_json(each.inputs)["metadata"]["name"] for each in made]

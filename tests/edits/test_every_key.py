@@ -81,6 +81,14 @@ def test_nothing_that_goes_is_silent_and_nothing_that_stays_is_told_to_go(
     assert [each.false for each in held if each.false] == []
 
 
+@pytest.mark.parametrize("key", ["name", "kubeconfig", "context"])
+def test_another_cluster_of_others_takes_everything_along(key: str, karpenter: Karpenter) -> None:
+    """The engine replaces whatever a provider of Kubernetes manages that is replaced itself."""
+    for _, held in held_of(f"cluster.existing.{key}", karpenter):
+        assert ("gpushare", "replace") in held.said
+        assert any(" gpushare-" in fact and ": replace" in fact for fact in held.facts)
+
+
 @pytest.mark.at_length
 @pytest.mark.parametrize("stack", stacks())
 def test_it_holds_for_every_edit_of_every_stack(stack: str, karpenter: Karpenter) -> None:

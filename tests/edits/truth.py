@@ -32,6 +32,7 @@ NODE_POOL: Final = "kubernetes:karpenter.sh/v1:NodePool"
 NODE_CLASS: Final = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 RELEASE: Final = "kubernetes:helm.sh/v3:Release"
 NAMESPACE: Final = "kubernetes:core/v1:Namespace"
+PROVIDER: Final = "pulumi:providers:kubernetes"
 SCALED: Final = "kubernetes:keda.sh/v1alpha1:ScaledObject"
 
 _BY_PROVIDER: Final[Mapping[str, frozenset[str]]] = {
@@ -45,6 +46,8 @@ _BY_PROVIDER: Final[Mapping[str, frozenset[str]]] = {
     RELEASE: frozenset({"name", "namespace"}),
     "kubernetes:apps/v1:Deployment": frozenset({"spec.selector"}),
     "kubernetes:apps/v1:DaemonSet": frozenset({"spec.selector"}),
+    # The same, provider/pkg/provider/provider.go, DiffConfig, for a provider that has one.
+    PROVIDER: frozenset({"clusterIdentifier"}),
 }
 _SETS: Final = {(GROUP, "subnetIds"), (GROUP, "taints")}
 _STAYING: Final = {(GROUP, "releaseVersion"), (GROUP, "version")}
@@ -134,6 +137,7 @@ def steps_of(before: Recording, after: Recording) -> list[Step]:
             for path in create_only(new.type)
             for pointed in map(_bare, new.property_dependencies.get(path, ()))
         )
+        anew = anew or _bare(new.provider or "::") in replaced  # what it manages is another one's
         if anew:
             replaced.add(urn)
             found.append(Step(*parts, "replace", was, now, step.within))

@@ -1,12 +1,16 @@
 """Every key of the schema, edited: what `--before` says against what the engine's preview does.
 
-`tests/edits` says which edits, and what goes by a step. A stack of its own for each stack file is
-up once; before and after of an edit are then put side by side by its state and a preview. An hour.
+`tests/edits` says which edits, and what goes by a step. What is before an edit is up once, as a
+stack of its own that stays as it is: many edits begin with what another one has begun with. So an
+edit costs one preview, and nothing is destroyed. An hour.
 """
 
 from __future__ import annotations
 
+import json
 import os
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +22,7 @@ from tests.edits.trial import asked, schema_keys
 from eks_gpushare.program.values import UNKNOWN_SENTINEL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from tests.edits.truth import Step
     from tests.engine.conftest import Project, Result
@@ -38,41 +42,28 @@ _OPS = {
 
 @pytest.fixture(scope="module")
 def karpenter() -> Karpenter:
-    """Karpenter's own functions."""
-    return Karpenter(built())
-
-
-STACK = "every-key"
+    """Karpenter's word: asked where its program may be built, else as it was given before."""
+    return Karpenter(built() if os.environ.get("EKS_GPUSHARE_TEST_KARPENTER") else None)
 
 
 @pytest.fixture(scope="module")
-def up(project: Project) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """`up(config)`: the stack is up with this configuration, and so it stays until another one."""
-    there: list[Mapping[str, Any]] = []
+def up(project: Project) -> Callable[[Mapping[str, Any]], str]:
+    """`up(config)`: the name of a stack that is up with this configuration."""
+    there: dict[str, str] = {}
+    numbers = count()
+    # What edits name by a path, as a program of the repository has it.
+    (project.directory / "tests").symlink_to(Path(__file__).parents[1], target_is_directory=True)
 
-    def away() -> None:
-        there.clear()
-        state = project.state(STACK)
-        for each in state["deployment"]["resources"]:
-            each["protect"] = False
-            for part in ("inputs", "outputs"):
-                each.get(part, {}).pop("deletionProtection", None)
-        project.set_state(STACK, state)
-        project.destroy(STACK)
-        project.remove(STACK)
+    def have(config: Mapping[str, Any]) -> str:
+        told = json.dumps(config, sort_keys=True)
+        if told not in there:
+            name = f"every-key-{next(numbers)}"
+            project.init(name, dict(config))
+            project.up(name)
+            there[told] = name
+        return there[told]
 
-    def have(config: Mapping[str, Any]) -> None:
-        if there == [config]:
-            return
-        if there:
-            away()
-        project.init(STACK, dict(config))
-        there.append(config)
-        project.up(STACK)
-
-    yield have
-    if there:
-        away()
+    return have
 
 
 def steps_of(result: Result) -> list[Step]:
@@ -124,12 +115,11 @@ def known(now: Any, was: Any) -> Any:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_what_the_engine_takes_away_is_told(
-    key: str, project: Project, up: Callable[[Mapping[str, Any]], None], karpenter: Karpenter
+    key: str, project: Project, up: Callable[[Mapping[str, Any]], str], karpenter: Karpenter
 ) -> None:
     wrong: dict[str, Any] = {}
     for trial in doing(key):
-        up(trial.before)
-        steps = steps_of(project.preview(STACK, dict(trial.after)))
+        steps = steps_of(project.preview(up(trial.before), dict(trial.after)))
         after = recorded(trial.stack, trial.after)
         found = truth.facts(steps, karpenter) + truth.version_drifts(steps, after)
         held = compare(said_of(trial.stack, trial.before, trial.after), found)

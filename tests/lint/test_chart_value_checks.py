@@ -134,7 +134,7 @@ def test_an_idle_value_is_told_of_unless_it_is_the_charts_own_file() -> None:
         value = {key: value}
     known = sorted({place[0] for place in (*keys.places, *keys.blocks)} - {idle[0]})
     most = len(known) + 1
-    enough = -(-most * 8 // 10) - 1  # beside the idle value's own
+    enough = -(-most * 6 // 10) - 1  # beside the idle value's own
     few, own = ({**dict.fromkeys(known[:count]), **value} for count in (enough - 1, enough))
 
     def told(given: Any) -> list[tuple[str, ...]]:

@@ -9,6 +9,7 @@ import pytest
 
 from eks_gpushare.inventory.items import NodeSet, NodeTaint, Release
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.user_data import registered
 from eks_gpushare.lint.dispatch import lint_files, read_files
 from eks_gpushare.lint.hcl.folders import Folders, ModuleFiles
 from eks_gpushare.lint.hcl.modules import Instance
@@ -159,6 +160,86 @@ def test_a_self_managed_group_of_the_module() -> None:
     assert nodes.provisioner == "selfManaged"
     assert (nodes.instance_types, nodes.ami) == (("g5.xlarge",), "ami-1")
     assert "--node-labels=team=ml" in str(nodes.user_data)
+
+
+SETTINGS = '"[settings.kubernetes.node-labels]\\nteam = \\"ml\\"\\n"'
+
+
+@pytest.mark.parametrize("kind", ["eks_managed", "self_managed"])
+@pytest.mark.parametrize(
+    ("ami", "extra", "labels"),
+    [
+        # The template of AL2023 does not read them.
+        ("AL2023_x86_64_NVIDIA", "\"--kubelet-extra-args '--node-labels=team=ml'\"", {}),
+        ("BOTTLEROCKET_x86_64_NVIDIA", SETTINGS, {"team": "ml"}),
+    ],
+)
+def test_what_a_template_reads_of_extra_arguments(
+    kind: str, ami: str, extra: str, labels: dict[str, str]
+) -> None:
+    types = 'instance_types = ["g5.xlarge"]', 'instance_type = "g5.xlarge"'
+    text = eks(
+        types[kind == "self_managed"],
+        f'ami_type = "{ami}"',
+        f"bootstrap_extra_args = {extra}",
+        'pre_bootstrap_user_data = ""',
+        version="~> 21.0",
+    ).replace("eks_managed", kind)
+
+    assert registered(nodes_of(text).user_data).labels == labels
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [("create_autoscaling_group = false", 0), ("create_launch_template = false", 1)],
+)
+def test_parts_of_a_self_managed_group_may_be_left_out(line: str, count: int) -> None:
+    text = eks('instance_type = "g5.xlarge"', line).replace("eks_managed", "self_managed")
+    found = [each for each in items_of(text) if isinstance(each, NodeSet)]
+
+    assert len(found) == count
+    assert all(each.instance_types is UNKNOWN for each in found)
+
+
+GROUP_OF_A_FILE = """\
+variable "name" {}
+
+locals {
+  tags = {
+    "kubernetes.io/cluster/${var.name}" = "owned"
+  }
+}
+
+resource "aws_launch_template" "gpu" {
+  instance_type = "g5.xlarge"
+}
+
+resource "aws_autoscaling_group" "gpu" {
+  min_size = 0
+  max_size = 4
+
+  launch_template {
+    id = aws_launch_template.gpu.id
+  }
+
+  dynamic "tag" {
+    for_each = merge({ Team = "ml" }, local.tags)
+
+    content {
+      key   = tag.key
+      value = tag.value
+    }
+  }
+}
+"""
+
+
+def test_instances_are_nodes_of_a_cluster_whose_name_is_not_known() -> None:
+    nodes = nodes_of(GROUP_OF_A_FILE)
+
+    assert nodes.provisioner == "selfManaged"
+    assert nodes.instance_types == ("g5.xlarge",)
+    assert items_of(GROUP_OF_A_FILE.replace("kubernetes.io/cluster", "example.com")) == []
 
 
 def test_a_group_by_the_module_of_groups() -> None:
@@ -360,7 +441,7 @@ BARE = "#!/bin/bash\n/etc/eks/bootstrap.sh cluster \n"
         ("cloudinit_pre_nodeadm = var.it", UNKNOWN, UNKNOWN),
         ('bootstrap_extra_args = "a"', UNKNOWN, BARE.replace(" \n", " a\n")),
         ("bootstrap_extra_args = var.it", UNKNOWN, UNKNOWN),
-        ('ami_type = "BOTTLEROCKET_x86_64_NVIDIA"', "", UNKNOWN),
+        ('ami_type = "BOTTLEROCKET_x86_64_NVIDIA"', "", ""),
         ('ami_type = "AL2_x86_64_GPU"', "", BARE),
     ],
 )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
+import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pytest
 import yaml
 
+from eks_gpushare.catalog import versions
 from eks_gpushare.cli import main
 from eks_gpushare.live.kinds import cluster_role
-
-if TYPE_CHECKING:
-    import pytest
+from eks_gpushare.sharing.verifier import USER
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "examples" / "verify" / "cronjob.yaml"
@@ -42,3 +45,43 @@ def test_its_words_are_a_command_of_verify() -> None:
     ]
 
     assert main([*words, "--from", str(ROOT / "examples" / "verify" / "cluster.json")]) == 0
+
+
+@pytest.fixture
+def dockerfile() -> list[tuple[str, str]]:
+    """The instructions that docs/verify.md builds the image by, with their arguments."""
+    text = (ROOT / "docs" / "verify.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```dockerfile\n(.*?)```", text, re.DOTALL)
+    lines = (line.partition(" ") for line in block.replace("\\\n", " ").splitlines())
+    return [(instruction, rest.strip()) for instruction, _, rest in lines]
+
+
+def test_the_image_is_built_on_one_that_does_not_move(dockerfile: list[tuple[str, str]]) -> None:
+    pinned = versions.PYTHON
+
+    first, base = dockerfile[0]
+    assert first == "FROM"
+    assert base == f"{pinned.repository}:{pinned.tag}@{pinned.digest}"
+
+
+def test_the_image_has_this_release_of_the_checks_and_nothing_besides(
+    dockerfile: list[tuple[str, str]],
+) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    (ran,) = (rest for instruction, rest in dockerfile if instruction == "RUN")
+    wanted = f"{project['name']}=={project['version']}"
+    assert shlex.split(ran) == ["pip", "install", "--no-cache-dir", wanted]
+
+
+def test_the_image_runs_the_command_as_the_user_of_its_pod(
+    dockerfile: list[tuple[str, str]],
+) -> None:
+    """As a number: `runAsNonRoot` cannot tell of a name whether it is root."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    last = dict(dockerfile)
+
+    assert [instruction for instruction, _ in dockerfile] == ["FROM", "RUN", "USER", "ENTRYPOINT"]
+    assert last["USER"] == f"{USER}:{USER}"
+    (command,) = json.loads(last["ENTRYPOINT"])
+    assert command in project["scripts"]

@@ -6,6 +6,7 @@ import copy
 import re
 from typing import Any
 
+import pytest
 import yaml
 from tests.live.test_faults import HEALTHY, NOW, ROOT, STACK, objects_of, shares
 
@@ -74,7 +75,7 @@ def test_an_alert_fires_for_drift_a_cause_and_silence_alone(promtool: Promtool) 
     }
     silent = alert("GpuVerifySilent", "45m", severity="warning")
     silent["exp_alerts"][0]["exp_annotations"] = {
-        "summary": "the cluster was not looked at for half an hour"
+        "summary": "the cluster was not looked at for 45m 0s"
     }
     firing = {
         "interval": "1m",
@@ -97,3 +98,43 @@ def test_an_alert_fires_for_drift_a_cause_and_silence_alone(promtool: Promtool) 
     }
 
     assert promtool.failure_of_alerts(ALERTS, firing, quiet, flapping) == ""
+
+
+@pytest.mark.parametrize(
+    ("interval", "quiet_until", "fires_at"),
+    [(60, 30, 31), (300, 30, 31), (1800, 90, 91), (3600, 180, 181)],
+)
+@pytest.mark.parametrize("labels", ["", '{job="eks-gpushare-verify",instance="prod"}'])
+def test_silence_is_told_after_three_looks_and_half_an_hour(
+    promtool: Promtool, interval: int, quiet_until: int, fires_at: int, labels: str
+) -> None:
+    names = {"job": "eks-gpushare-verify", "instance": "prod"} if labels else {}
+    fires = alert("GpuVerifySilent", f"{fires_at}m", severity="warning", **names)
+    told = f"{fires_at // 60}h {fires_at % 60}m 0s" if fires_at >= 60 else f"{fires_at}m 0s"
+    fires["exp_alerts"][0]["exp_annotations"] = {
+        "summary": f"the cluster was not looked at for {told}"
+    }
+    last, every = (
+        "gpushare_verify_last_success_timestamp_seconds",
+        "gpushare_verify_interval_seconds",
+    )
+    once = {
+        "interval": "1m",
+        "input_series": [
+            {"series": f"{last}{labels}", "values": "0x200"},
+            {"series": f"{every}{labels}", "values": f"{interval}x200"},
+        ],
+        "alert_rule_test": [alert("GpuVerifySilent", f"{quiet_until}m"), fires],
+    }
+
+    assert promtool.failure_of_alerts(ALERTS, once) == ""
+
+
+def test_the_interval_is_told_where_somebody_looks_again() -> None:
+    objects = objects_of(HEALTHY)
+    last = "gpushare_verify_interval_seconds 1800\n"
+
+    assert metrics(verdict_of(objects, STACK), NOW, 1800.0).endswith(last)
+    assert last.partition(" ")[0] + " " not in metrics(verdict_of(objects, STACK), NOW).replace(
+        "# HELP gpushare_verify_interval_seconds ", ""
+    ).replace("# TYPE gpushare_verify_interval_seconds ", "")

@@ -178,6 +178,15 @@ def test_metrics_are_pushed_beside_what_is_shown(
     assert promtool.refusal_of_metrics(body) == ""
 
 
+def test_metrics_of_several_are_pushed_beside_each_other(pushgateway: Gateway) -> None:
+    given = ["--from", DATA, "--push", pushgateway.address, "--push-as", "prod"]
+
+    assert main(["verify", "--quiet", *given, "--interval", "600"]) == 0
+    ((path, _, body),) = pushgateway.taken
+    assert path == "/below/metrics/job/eks-gpushare-verify/instance/prod"
+    assert body.endswith("gpushare_verify_interval_seconds 600\n")
+
+
 def test_a_pushgateway_that_takes_nothing_is_said(pushgateway: Gateway) -> None:
     pushgateway.status = 400
     address = pushgateway.address

@@ -437,3 +437,15 @@ def test_runs_of_one_process_are_not_compared(plugin: Plugin, deployment: Deploy
     pools = again("gpu", replicas=8)
     assert plugin.construct(other, "DevicePlugin", "p", {"pools": pools}, other.connected).urn
     other.close()
+
+
+def test_a_run_is_over_when_its_monitor_is_gone(plugin: Plugin) -> None:
+    """The port of a run that is over is soon another's; what it has declared is not."""
+    first = Deployment()
+    plugin.construct(first, "GpuPool", "gpu", POOL)
+    first.close()
+
+    second = Deployment(first.port)
+    pools = again("gpu", replicas=8)
+    assert plugin.construct(second, "DevicePlugin", "p", {"pools": pools}, second.connected).urn
+    second.close()

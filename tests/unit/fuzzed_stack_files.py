@@ -62,7 +62,7 @@ def _texts() -> tuple[str, ...]:
 
 
 @cache
-def _environments() -> tuple[dict[str, Any], ...]:
+def stack_environments() -> tuple[dict[str, Any], ...]:
     """Environments to change: of stacks, and of both sides of every example of a finding."""
     found = [yaml.load(text, _LOADER) for text in _texts()]  # noqa: S506  (a safe one)
     given = [each["config"].get(ENVIRONMENT_KEY) for each in found if each and "config" in each]
@@ -97,9 +97,9 @@ class Fuzzer:
         pick = self._random
         if pick.random() < 0.15:
             return self._of_schema(_schema(), 0)
-        given = copy.deepcopy(pick.choice(_environments()))
+        given = copy.deepcopy(pick.choice(stack_environments()))
         if pick.random() < 0.2:
-            given = _over(given, copy.deepcopy(pick.choice(_environments())))
+            given = _over(given, copy.deepcopy(pick.choice(stack_environments())))
         for _ in range(pick.choice((1, 1, 1, 2, 2, 3, 6))):
             self._change(given)
         return given
@@ -127,7 +127,7 @@ class Fuzzer:
             case 1 | 2 | 3:
                 container[key] = copy.deepcopy(pick.choice(_ODD))
             case 4:
-                other, there = pick.choice(list(_places(pick.choice(_environments()))))
+                other, there = pick.choice(list(_places(pick.choice(stack_environments()))))
                 container[key] = copy.deepcopy(other[there])
             case 5 if isinstance(container, dict):
                 container[self._key()] = copy.deepcopy(pick.choice(_ODD))

@@ -278,10 +278,10 @@ def test_a_version_knows_reservations(kind: str, version: str, needed: str | Non
 @pytest.mark.parametrize(
     ("gates", "version", "why"),
     [
-        ({"staticCapacity": True}, "1.7.0", "the gate staticCapacity, which needs 1.8.0"),
+        ({"staticCapacity": True}, "1.7.0", 'the gate "staticCapacity", which needs 1.8.0'),
         ({"staticCapacity": True}, "1.8.0", None),
         ({"staticCapacity": False}, "1.7.0", None),
-        ({"nodeOverlay": True}, "1.6.3", "the gate nodeOverlay, which needs 1.7.0"),
+        ({"nodeOverlay": True}, "1.6.3", 'the gate "nodeOverlay", which needs 1.7.0'),
         ({"nodeOverlay": False}, "1.6.3", None),
         ({}, "1.6.3", None),
     ],
@@ -294,6 +294,58 @@ def test_a_version_knows_the_gates_of_karpenter_alone(
     found = [each.message for each in check_karpenter(spec) if each.code == "GPU776"]
 
     assert found == ([f"Karpenter {version} is too old for {why} at least."] if why else [])
+
+
+@pytest.mark.parametrize(
+    ("version", "gate", "code", "path", "message"),
+    [
+        (
+            None,
+            "terminateFirstDrift",
+            "GPU776",
+            "charts.karpenter.values.settings.featureGates.terminateFirstDrift",
+            (
+                'Karpenter 1.14.1 is too old for the gate "terminateFirstDrift", which needs '
+                "1.15.0 at least."
+            ),
+        ),
+        (
+            "1.13.0",
+            "capacityBuffer",
+            "GPU776",
+            "charts.karpenter.version",
+            (
+                'Karpenter 1.13.0 is too old for the gate "capacityBuffer", which needs 1.14.0 at '
+                "least."
+            ),
+        ),
+        ("1.15.1", "terminateFirstDrift", "GPU776", "", ""),
+        ("1.99.0", "zork", "GPU711", "", ""),
+        *(
+            (
+                version,
+                "nodeOverlays",
+                "GPU711",
+                "charts.karpenter.values.settings.featureGates.nodeOverlays",
+                'Karpenter has no feature gate "nodeOverlays".',
+            )
+            for version in (None, "1.15.1", "1.99.0")
+        ),
+    ],
+)
+def test_gates_in_values_are_those_of_the_release(
+    version: str | None, gate: str, code: str, path: str, message: str
+) -> None:
+    """The chart names the gates that it hands on, and takes others without a word."""
+    values = {"settings": {"featureGates": {gate: True}}}
+    chart = {"values": values, **({"version": version} if version else {})}
+
+    found = findings(stack(THEIRS, charts={"karpenter": chart}), code)
+
+    assert found == ([(path, message)] if path else [])
+    chart["values"] = {"settings": {"featureGates": {gate: False}}}
+    of_off = findings(stack(THEIRS, charts={"karpenter": chart}), code)
+    assert of_off == (found if code == "GPU711" else [])
 
 
 def test_small_system_nodes_have_no_room_for_karpenter() -> None:

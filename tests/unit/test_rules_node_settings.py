@@ -107,7 +107,7 @@ def test_nodes_of_others_are_not_set_up_here(key: str, value: object) -> None:
 SAID_OF_NODES_OF_OTHERS = {
     *("provisioner", "instance_types", "nodes", "ami_family", "custom_ami", "ami_version"),
     *("bottlerocket", "capacity_type", "reservation", "labels", "taints", "sharing"),
-    *("karpenter", "warm", "wait_for_driver", "efa"),
+    *("karpenter", "warm", "wait_for_driver", "efa", "gpus_on_request_only"),
 }
 
 

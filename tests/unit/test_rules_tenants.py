@@ -352,3 +352,48 @@ def test_a_kind_that_is_guaranteed_may_not_be_left_out_of_the_maximum() -> None:
             "It is less than the 1 of nvidia.com/mig-2g.10gb that are guaranteed.",
         )
     ]
+
+
+def of_others(*names: str, **more: Any) -> dict[str, Any]:
+    return {**tenant(**more), "namespaces": [], "existingNamespaces": [*names]}
+
+
+def test_a_namespace_may_be_there_already() -> None:
+    assert told("GPU875", {"a": of_others("old")}) == []
+    assert told("GPU875", {"a": of_others("old", "older", queue=True)}) == []
+
+
+@pytest.mark.parametrize(
+    ("tenants", "path", "message"),
+    [
+        (
+            {"a": of_others("old", "older")},
+            "tenants.a.namespaces",
+            "a has 2 namespaces, and its contract is the quota of one.",
+        ),
+        (
+            {"a": {**of_others("old"), "namespaces": ["a"]}},
+            "tenants.a.namespaces",
+            "a has 2 namespaces, and its contract is the quota of one.",
+        ),
+        (
+            {"a": of_others()},
+            "tenants.a.namespaces",
+            "a has 0 namespaces, and its contract is the quota of one.",
+        ),
+        (
+            {"a": tenant(space="old"), "b": of_others("old")},
+            "tenants.b.existingNamespaces[0]",
+            "old is a namespace of a.",
+        ),
+        (
+            {"a": {**of_others("a", queue=True), "namespaces": ["a"]}},
+            "tenants.a.existingNamespaces[0]",
+            "a is named twice.",
+        ),
+    ],
+)
+def test_namespaces_are_a_tenant_s_own_whoever_makes_them(
+    tenants: dict[str, Any], path: str, message: str
+) -> None:
+    assert told("GPU875", tenants) == [(path, message)]

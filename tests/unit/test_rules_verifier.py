@@ -74,6 +74,37 @@ def test_namespaces_that_are_not_its_own(namespace: str) -> None:
     assert [path for path, _ in told(namespace=namespace)] == ["verifier.namespace"]
 
 
+@pytest.mark.parametrize("name", ["", "a.b", "Prod", "-a", "a" * 41])
+def test_names_that_make_no_namespace(name: str) -> None:
+    assert [path for path, _ in told(name=name)] == ["verifier.name"]
+
+
+def test_a_name_may_be_as_long_as_leaves_a_namespace() -> None:
+    assert told(name="a" * 40) == []
+    assert told("GPU735", name="a" * 40) == []
+
+
+def test_a_namespace_that_is_given_is_judged_whatever_the_name() -> None:
+    assert [path for path, _ in told(name="prod", namespace="default")] == ["verifier.namespace"]
+
+
+@pytest.mark.parametrize(
+    ("memory", "what"),
+    [
+        ("lots", "is no amount of memory"),
+        ("512", "is less than 128Mi"),
+        ("127Mi", "is less than 128Mi"),
+    ],
+)
+def test_amounts_of_memory_that_are_none_or_too_small(memory: str, what: str) -> None:
+    assert told(memory=memory) == [("verifier.memory", f'"{memory}" {what}.')]
+
+
+@pytest.mark.parametrize("memory", ["128Mi", "1Gi", "600M"])
+def test_amounts_of_memory(memory: str) -> None:
+    assert told(memory=memory) == []
+
+
 def test_a_namespace_is_made_once() -> None:
     message = "nvidia-device-plugin is made for the GPU stack already."
 

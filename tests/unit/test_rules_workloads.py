@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from finding_examples import base, checked, findings, stack_file_text
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.rules.keda import KEDA_IDLE, KEDA_NAMESPACE
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 URL = "http://prometheus.monitoring.svc:9090"
 ARN = "arn:aws:aps:us-west-2:111122223333:workspace/ws-1a2b"
@@ -1203,3 +1211,71 @@ def test_an_operator_may_be_told_to_run_no_exporter() -> None:
 
     [(_, message)] = messages("GPU851", given)
     assert message.endswith("measures, and gpuOperator is told not to run one.")
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [None, [{"start": "0 8 * * 1-5", "end": "0 18 * * 1-5", "timeZone": "UTC", "replicas": 2}]],
+)
+def test_what_a_queue_alone_stops_wants_no_prometheus(windows: list[dict[str, Any]] | None) -> None:
+    """Of pods that take turns nobody could say which is idle: nobody has to."""
+    given = stack(SLICED, autoStop=True, wake={"queue": QUEUE}, schedule=windows)
+    measured = merge_values(given, {"workloads": {"model": {"idle": {"minutes": 9}}}})
+    every = ("GPU825", "GPU831", "GPU832", "GPU845", "GPU851", "GPU853", "GPU857")
+
+    def wrong(case: dict[str, Any], keda: dict[str, Any] | None) -> dict[str, set[str]]:
+        of = {**case, "keda": keda}
+        found = {code: {at for at, _ in messages(code, of)} for code in every}
+        return {code: places for code, places in found.items() if places}
+
+    assert wrong(given, {}) == {}
+    places = {"workloads.model.wake.queue", *(["workloads.model.schedule"] * bool(windows))}
+    assert wrong(given, None) == {"GPU853": places}
+    assert set(wrong(measured, {})) == {"GPU831", "GPU832"}
+
+
+def test_a_queue_starts_some_pods() -> None:
+    given = stack(autoStop=True, wake={"queue": QUEUE}, replicas={"min": 0})
+
+    assert messages("GPU857", {**given, "keda": {}}) == [
+        (
+            "workloads.model.replicas.min",
+            "A queue starts as many pods as there are at least, and that is none.",
+        )
+    ]
+
+
+@pytest.mark.skipif(find_spec("tzdata") is not None, reason="the package tzdata has the zones")
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC"])
+def test_without_a_database_of_zones_it_is_said(zone: str, tmp_path: Path) -> None:
+    """As on Windows, and in images that have no more than Python."""
+    window = {"start": "0 8 * * 1-5", "end": "0 18 * * 1-5", "timeZone": zone, "replicas": 2}
+    file = tmp_path / "Pulumi.demo.yaml"
+    file.write_text(
+        stack_file_text(merge_values(base(), stack(schedule=[window]))), encoding="utf-8"
+    )
+    command = [sys.executable, "-m", "eks_gpushare", "check", "--json", str(file)]
+    found = {
+        paths: subprocess.run(
+            command, env={**os.environ, **paths_of}, capture_output=True, text=True, check=False
+        ).stdout
+        for paths, paths_of in (("system", {}), ("none", {"PYTHONTZPATH": ""}))
+    }
+    told = {
+        paths: [
+            each for each in json.loads(text)["files"][0]["findings"] if each["code"] == "GPU856"
+        ]
+        for paths, text in found.items()
+    }
+
+    assert told["system"] == []
+    assert [each["message"] for each in told["none"]] == (
+        []
+        if zone == "UTC"
+        else [
+            (
+                "Python finds no time zones here: whether there is one called Europe/Berlin, and "
+                "when its clocks change, is not checked, and hours are those of UTC."
+            )
+        ]
+    )

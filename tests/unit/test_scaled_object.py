@@ -15,7 +15,7 @@ from eks_gpushare.sharing.keda import PrometheusServer, prometheus_server
 from eks_gpushare.sharing.plan import plan_pool
 from eks_gpushare.sharing.resources import GPU
 from eks_gpushare.sharing.scaled_object import formula, scaled_object, tells_pods_apart, use_query
-from eks_gpushare.sharing.workloads import placement
+from eks_gpushare.sharing.workloads import deployment, is_scaled, placement
 
 SERVER = PrometheusServer("http://prometheus:9090")
 MODES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -331,6 +331,47 @@ def test_a_queue_wakes(schedule: list[dict[str, Any]] | None) -> None:
         "name": "eks-gpushare-queues",
         "kind": "ClusterTriggerAuthentication",
     }
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("schedule", [None, [{**DAY, "replicas": 4}]])
+def test_a_queue_alone_starts_and_stops_without_a_prometheus(
+    schedule: list[dict[str, Any]] | None, replicas: int
+) -> None:
+    wake = {"queue": "arn:aws:sqs:eu-west-1:111122223333:jobs"}
+    given = workload(autoStop=True, wake=wake, schedule=schedule, replicas={"min": replicas})
+    where = placement(given, [plan_pool("gpu", pool("timeSlicing"), Catalog())])
+    made = scaled_object("model", given, where, None)
+
+    assert made is not None
+    spec = made["spec"]
+    assert [each["type"] for each in spec["triggers"]] == [
+        "aws-sqs-queue",
+        *(["cron"] * bool(schedule)),
+    ]
+    # However long the queue is, it asks for no more than there are at least.
+    assert spec["triggers"][0]["metadata"]["queueLength"] == "1000000000"
+    assert (spec["minReplicaCount"], spec.get("idleReplicaCount")) == (
+        (0, None) if replicas == 1 else (replicas, 0)
+    )
+    assert spec["maxReplicaCount"] == (4 if schedule else replicas)
+    assert spec["cooldownPeriod"] == 300
+    assert "replicas" not in deployment("model", given, where)["spec"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"idle": {"minutes": 5}},
+        {"overUse": {}},
+        {"useQuery": "up"},
+        {"replicas": {"min": 1, "max": 2}},
+    ],
+)
+def test_what_is_said_of_use_is_measured_beside_the_queue(said: dict[str, Any]) -> None:
+    wake = {"queue": "arn:aws:sqs:eu-west-1:111122223333:jobs"}
+
+    assert is_scaled(workload(**{"autoStop": True, "wake": wake, "replicas": {"min": 1}, **said}))
 
 
 def test_a_fixed_number_of_pods_follows_nothing() -> None:

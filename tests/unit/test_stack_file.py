@@ -218,6 +218,20 @@ def test_a_secret_is_refused_once() -> None:
             ),
         ),
         (
+            "pools",
+            (
+                "pools has no namespace, so the engine cannot tell whose it is. It stands one "
+                "level in: write eks-gpushare:environment: {pools: ...}."
+            ),
+        ),
+        (
+            "eks-gpushare:pools",
+            (
+                "eks-gpushare reads eks-gpushare:environment only. It stands one level in: write "
+                "eks-gpushare:environment: {pools: ...}."
+            ),
+        ),
+        (
             "eks-gpu-share:environment",
             "eks-gpu-share is not the name of this project. Did you mean eks-gpushare:environment?",
         ),

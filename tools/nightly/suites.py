@@ -72,20 +72,22 @@ SUITES: Final = (
     Suite(
         "at-length",
         "labs that are killed, hung or large leave nothing; stacks together are as in processes of"
-        " their own; costs of 500 stacks add up; a real pre-commit runs the hooks; pip and"
-        " pulumi install as the pages say; AWS takes what every stack and variant asks of it, and"
-        " the policy of each allows that alone; no page hangs on the order of sets; a mistake in"
-        " any example is one error; streams, tables and packages of every kind",
+        " their own; costs of 500 stacks and of 1,000 clusters add up; a real pre-commit runs the"
+        " hooks; pip and pulumi install as the pages say; AWS takes what every stack and variant"
+        " asks of it, and the policy of each allows that alone; no page hangs on the order of sets;"
+        " a mistake in any example is one error; streams, tables and packages of every kind",
         (
             "-m",
             "at_length",
             "tests/aws",
+            "tests/unit/test_cost_split.py",
             "tests/unit/test_generated_docs.py",
             "tests/unit/test_one_mistake.py",
             "tests/unit/test_program_lean_packages.py",
             "tests/lab/test_lab_lifecycle.py",
             "tests/lab/test_lab_scale.py",
             "tests/lab/test_tenant_admission.py",
+            "tests/lab/walkthroughs/test_walkthrough_cost.py",
             "tests/lab/walkthroughs/test_walkthrough_dump.py",
             "tests/lab/walkthroughs/test_walkthrough_kueue.py",
             "tests/lab/walkthroughs/test_walkthrough_tenants.py",
@@ -130,6 +132,7 @@ SUITES: Final = (
             "tests/lab/walkthroughs/test_walkthrough_omnistrate.py",
             "tests/unit/test_scaled_object_values.py",
             "tests/live/test_metrics.py",
+            "tests/live/test_usage_query.py",
             "tests/unit/test_windows.py",
         ),
         ("EKS_GPUSHARE_TEST_SCALING=1",),
@@ -138,10 +141,14 @@ SUITES: Final = (
     Suite(
         "nvidia",
         "NVIDIA's own device plugin and feature discovery do what is written down of them, and what"
-        " simulated nodes do",
-        ("tests/lab/test_nvidia_own_programs.py", "tests/lab/test_nvidia_programs.py"),
+        " simulated nodes do; its container toolkit is closed by what nodes run",
+        (
+            "tests/lab/test_nvidia_own_programs.py",
+            "tests/lab/test_nvidia_programs.py",
+            "tests/unit/test_closed_runtime.py",
+        ),
         (),
-        (),
+        ("nvidia-ctk", "systemctl"),
         ("EKS_GPUSHARE_TEST_NVIDIA",),
     ),
     Suite(

@@ -87,6 +87,10 @@ class SharedNodes(TypedDict):
     """Taints of the nodes. Default: `nvidia.com/gpu=true:NoSchedule`."""
     sharing: Sharing
     """How the GPUs are shared."""
+    gpus_on_request_only: NotRequired[bool]
+    """Give GPUs to containers that ask for them alone, whatever `NVIDIA_VISIBLE_DEVICES` an image
+    sets; Bottlerocket does so by itself. Default: true in an environment whose tenants share the
+    pool, else false. A pool that stands alone does not know its tenants."""
 
 
 class Pool(SharedNodes, NodeSettings):

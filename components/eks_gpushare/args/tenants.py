@@ -37,8 +37,12 @@ class TenantCost(TypedDict):
 class Tenant(TypedDict):
     """A team with a namespace of its own, and a contract of what it has of each pool."""
 
-    namespaces: list[str]
-    """Its namespaces, which the component makes: one, and more with `queue` only."""
+    namespaces: NotRequired[list[str]]
+    """Its namespaces, which the component makes: with `existing_namespaces` one together, and more
+    with `queue` only. Default: none."""
+    existing_namespaces: NotRequired[list[str]]
+    """Namespaces that others make: they get the tenant's labels and guards, and outlive it.
+    Default: none."""
     pools: dict[str, TenantPool]
     """What it has of each pool, by name; of all others it has nothing."""
     isolation: NotRequired[str]

@@ -190,9 +190,16 @@ class VerifierBlock(TypedDict):
     """Seconds between two looks, 15 to 3600. From 300 on a CronJob looks, and it has to be a part
     of an hour in whole minutes; below, a Deployment does, and serves metrics. Default: 300."""
     namespace: NotRequired[str]
-    """Namespace, made by the component. Default: gpushare-verify."""
+    """Namespace, made by the component. Default: gpushare-verify, and the name where there is
+    one."""
+    name: NotRequired[str]
+    """Name of it among others that look at the same cluster, or push to the same Pushgateway: its
+    namespace, its ClusterRole and its group there end with it. Default: none, for the only one."""
     pushgateway: NotRequired[Input[str]]
     """Address of a Pushgateway that the CronJob puts metrics into. Default: they are not kept."""
+    memory: NotRequired[str]
+    """Most memory of the pod, such as 1Gi. Default: 512Mi, enough for 1,000 nodes, or more where
+    the pools may have more."""
 
 
 class KedaBlock(TypedDict):

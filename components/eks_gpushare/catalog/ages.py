@@ -143,7 +143,7 @@ _TABLES = (
         "table",
         "releases of Karpenter",
         "karpenter_releases.py",
-        date(2026, 11, 22),
+        date(2026, 11, 27),
         "aws/karpenter-provider-aws, tags",
     ),
     Dated(

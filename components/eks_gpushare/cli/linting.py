@@ -70,11 +70,20 @@ def linted(
 
     found = [part.made for part in parts]
     return Found(
-        tuple(sorted((each for made in found for each in made.before), key=place)),
-        tuple(sorted((each for made in found for each in made.after), key=place)),
+        tuple(sorted(_once(each for made in found for each in made.before), key=place)),
+        tuple(sorted(_once(each for made in found for each in made.after), key=place)),
         tuple(sorted((each for made in found for each in made.fixed), key=place)),
         tuple(sorted((each for made in found for each in made.left), key=place)),
     )
+
+
+def _once(reports: Iterable[FileReport]) -> Iterable[FileReport]:
+    """Reports, one a file: what several roots or commands name is read with each of them."""
+    by_file: dict[str, FileReport] = {}
+    for report in reports:
+        had = by_file.get(report.file)
+        by_file[report.file] = report if had is None else had.joined(report)
+    return by_file.values()
 
 
 def _light(reports: Iterable[FileReport]) -> tuple[FileReport, ...]:

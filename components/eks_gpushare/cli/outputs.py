@@ -46,14 +46,30 @@ def add_output_argument(parser: argparse.ArgumentParser, *own: str) -> None:
         parser: Of the verb.
         own: Formats that it has beside those of all.
     """
+    said = f"text, JSON, SARIF, JUnit, GitHub (annotations){',' if own else ' or'} GitLab (code "
+    said += f"quality){''.join(f' or {name.capitalize()}' for name in own)}"
+    _add_output(parser, (*_FORMATS, *own), said)
+
+
+def add_table_output_argument(parser: argparse.ArgumentParser, **own: str) -> None:
+    """The option of verbs that report no findings.
+
+    Args:
+        parser: Of the verb.
+        own: Formats that it has beside text and JSON, with what each is called.
+    """
+    *others, last = own.values()
+    _add_output(parser, ("text", "json", *own), f"{', '.join(['text', 'JSON', *others])} or {last}")
+
+
+def _add_output(parser: argparse.ArgumentParser, formats: Sequence[str], said: str) -> None:
     parser.add_argument(
         "--output",
         metavar="FORMAT[=FILE]",
         action="append",
-        type=partial(_output, (*_FORMATS, *own)),
-        help=f"text, JSON, SARIF, JUnit, GitHub (annotations){',' if own else ' or'} GitLab (code "
-        f"quality){''.join(f' or {name.capitalize()}' for name in own)}, in small or capital "
-        "letters; may be given several times, all but one with a FILE (default: text)",
+        type=partial(_output, formats),
+        help=f"{said}, in small or capital letters; may be given several times, all but one with "
+        "a FILE (default: text)",
     )
 
 
@@ -109,7 +125,7 @@ def write_outputs(
     *,
     text: Callable[[], None],
     document: Callable[[], object],
-    reports: Callable[[], Sequence[Report]],
+    reports: Callable[[], Sequence[Report]] = tuple,
     own: Mapping[str, Callable[[], str]] = MappingProxyType({}),
 ) -> bool:
     """Write what was found in each format that was asked for, what goes into files first.

@@ -84,10 +84,13 @@ def _no_such(name: str | None, stack: str, given: Mapping[str, Any]) -> str:
 
 
 def _page(known: Mapping[str, Any], stack: Stack, *, alone: bool) -> Iterator[str]:
-    from eks_gpushare.cli.tenant_lines import tenant_lines
+    from eks_gpushare.cli.tenant_lines import matrix_lines, tenant_lines
 
     yield from tenant_lines(known, _WIDTH)
     if not alone:
+        if len(known) > 1:
+            yield ""
+            yield from matrix_lines(known, _WIDTH)
         return
     ((_, tenant),) = known.items()
     yield ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import time
 from typing import TYPE_CHECKING, NoReturn
@@ -109,6 +110,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="put these metrics into a Pushgateway too",
     )
     parser.add_argument(
+        "--push-as",
+        metavar="NAME",
+        type=_instance,
+        help="with --push, the instance whose metrics they are, where several push to one "
+        "Pushgateway, such as the name of the cluster",
+    )
+    parser.add_argument(
+        "--interval",
+        metavar="SECONDS",
+        type=_seconds,
+        help="how often somebody makes this look, for the metrics (default: as --watch says)",
+    )
+    parser.add_argument(
         "--fail-on",
         choices=("error", "warning"),
         default="error",
@@ -144,6 +158,14 @@ def _listening(given: str) -> Listening:
     return listening(given)
 
 
+def _instance(given: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", given):
+        raise argparse.ArgumentTypeError(
+            f"{given!r} is no name of an instance: letters, digits, dots and dashes"
+        )
+    return given
+
+
 def _gateway(given: str) -> str:
     from eks_gpushare.cli.verify_watch import gateway  # for whoever gives it
 
@@ -177,14 +199,14 @@ def run(options: argparse.Namespace) -> int:
         text=lambda: print_verdict(verdict, quiet=options.quiet),
         document=verdict.as_json,
         reports=lambda: [_report(verdict, quiet=options.quiet)],
-        own={_PROMETHEUS: lambda: _metrics(verdict), HTML: lambda: _page(verdict)},
+        own={
+            _PROMETHEUS: lambda: _metrics(verdict, options.interval),
+            HTML: lambda: _page(verdict),
+        },
     )
-    if options.push is not None:
-        from eks_gpushare.cli.verify_watch import push
-
-        if (fault := push(_metrics(verdict), options.push)) is not None:
-            _cannot(fault)
-            written = False
+    if options.push is not None and (fault := _pushed(verdict, options)) is not None:
+        _cannot(fault)
+        written = False
     if not written:
         return WRONG_USAGE
     return FINE if verdict.ok(options.fail_on) else FOUND
@@ -200,6 +222,8 @@ def _refuse_what_contradicts(options: argparse.Namespace, outputs: Sequence[Outp
     if options.dumps and any(getattr(options, name) for name in of_cluster):
         given = "--kubeconfig, --context, --wait and --watch"
         raise OutputUsageError(f"--from reads files: {given} are for a cluster")
+    if options.push_as is not None and options.push is None:
+        raise OutputUsageError("--push-as says whose metrics are pushed: give --push too")
     if options.watch is None:
         if options.listen is not None:
             raise OutputUsageError("--listen serves what --watch sees: give --watch too")
@@ -208,14 +232,22 @@ def _refuse_what_contradicts(options: argparse.Namespace, outputs: Sequence[Outp
             "--watch shows text, or JSON by the line: another format is for a single look, such as "
             "by cron"
         )
+    elif options.interval is not None:
+        raise OutputUsageError("--watch says how often it looks: leave --interval away")
     elif options.push is not None:
         raise OutputUsageError("--push is for a single look, such as by cron: serve by --listen")
 
 
-def _metrics(verdict: ClusterVerdict) -> str:
+def _metrics(verdict: ClusterVerdict, interval: float | None) -> str:
     from eks_gpushare.live.metrics import metrics
 
-    return metrics(verdict, verdict.at)
+    return metrics(verdict, verdict.at, interval)
+
+
+def _pushed(verdict: ClusterVerdict, options: argparse.Namespace) -> str | None:
+    from eks_gpushare.cli.verify_watch import push
+
+    return push(_metrics(verdict, options.interval), options.push, options.push_as)
 
 
 def _page(verdict: ClusterVerdict) -> str:

@@ -84,23 +84,24 @@ def gateway(given: str) -> str:
     return given
 
 
-def push(text: str, address: str) -> str | None:
+def push(text: str, address: str, instance: str | None = None) -> str | None:
     """Put metrics in the place of those that were pushed before.
 
     Args:
         text: The metrics.
         address: Of the Pushgateway.
+        instance: Whose they are, where several push there.
 
     Returns:
         What is wrong; None if it has them.
     """
-    parts = urlsplit(address)
+    parts, group = urlsplit(address), f"/instance/{instance}" if instance else ""
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(str(parts.hostname), parts.port, timeout=_SECONDS)
     try:
         connection.request(
             "PUT",
-            f"{parts.path.rstrip('/')}/metrics/job/{_JOB}",
+            f"{parts.path.rstrip('/')}/metrics/job/{_JOB}{group}",
             text.encode(),
             {"Content-Type": _TYPE},
         )
@@ -138,7 +139,7 @@ def watch(look: Callable[[], ClusterVerdict], how: WatchOptions) -> NoReturn:
                 found = str(error)
             _tell(found, how)
             if not isinstance(found, str):
-                page.text = metrics(found, found.at)
+                page.text = metrics(found, found.at, how.seconds)
             time.sleep(how.seconds)
 
 

@@ -129,6 +129,10 @@ class Pool(Model):
     wait_for_driver: bool | None = None
     """Let kubelet start only once the NVIDIA driver is there, 300 s after its first start at the
     latest; AL2023 nodes only. Default: true with the GPU Operator, else false."""
+    gpus_on_request_only: bool | None = None
+    """Give GPUs to containers that ask for them alone, whatever `NVIDIA_VISIBLE_DEVICES` an image
+    sets; Bottlerocket does so by itself. Default: true where two of `tenants` share the pool, or
+    one whose isolation is memory or fault, else false."""
     efa: bool = False
     """Elastic Fabric Adapter network interfaces, on types that have them."""
     placement_group: bool = False

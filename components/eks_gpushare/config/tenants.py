@@ -43,8 +43,11 @@ class TenantCost(Model):
 class Tenant(Model):
     """A team with a namespace of its own, and a contract of what it has of each pool."""
 
-    namespaces: Items[str]
-    """Its namespaces, which the stack makes: one, and more with `queue` only."""
+    namespaces: Items[str] = ()
+    """Its namespaces, which the stack makes: with `existingNamespaces` one together, and more with
+    `queue` only."""
+    existing_namespaces: Items[str] = ()
+    """Namespaces that others make: they get the tenant's labels and guards, and outlive it."""
     pools: dict[str, TenantPool]
     """What it has of each pool, by name; of all others it has nothing."""
     isolation: Literal["none", "memory", "fault"] = "none"
@@ -64,3 +67,8 @@ class Tenant(Model):
     and devices of NVIDIA's container runtime, tolerations of GPU nodes without a request."""
     cost: TenantCost | None = None
     """Who pays for it. Default: nobody is named."""
+
+    @property
+    def every_namespace(self) -> tuple[str, ...]:
+        """Its namespaces, whoever makes them."""
+        return (*self.namespaces, *self.existing_namespaces)

@@ -136,7 +136,9 @@ class Workload(Model):
     Default: what DCGM measures of the pods' shares, where it can tell them apart."""
     auto_stop: bool = False
     """Stop the last pods too, once they have been idle for `idle.minutes` and nothing waits for as
-    long again."""
+    long again. Where `wake.queue` is given and nothing is said of use (`idle`, `overUse`,
+    `useQuery`, a `replicas.max` above `replicas.min`), once the queue has been empty for five
+    minutes: that takes no Prometheus."""
     wake: Wake | None = None
     """What starts it again; required with `autoStop`."""
     schedule: Items[ReplicaWindow] | None = None

@@ -20,9 +20,10 @@ with the certificate authority and the labels of the node group, for which 4 KB 
 
 NODE_CONFIG = "application/node.eks.aws"
 """Content type of what nodeadm reads; cloud-init passes it over."""
+SHELL = 'text/x-shellscript; charset="us-ascii"'
+"""Content type of the scripts that nodes run once."""
 
 _BOUNDARY = "eks-gpushare"  # the same always: another one would roll every node
-_SHELL = 'text/x-shellscript; charset="us-ascii"'
 
 
 def user_data(
@@ -41,7 +42,7 @@ def user_data(
         parts: Content type and content of further parts. nodeadm merges a NodeConfig among them
             over the first, and cloud-init works through the others before `script`.
     """
-    made = [*_own_config(cluster, spec or {}), *parts, *([(_SHELL, script)] if script else [])]
+    made = [*_own_config(cluster, spec or {}), *parts, *([(SHELL, script)] if script else [])]
     return base64.b64encode(_multipart(made).encode()).decode()
 
 

@@ -27,6 +27,7 @@ _DAYS = 28 * 365 + 7
 _CLOCK_YEARS = 4
 _MINUTES = 24 * 60
 _WHOLE_DAY = (1 << _MINUTES) - 1
+_ALWAYS_KNOWN = frozenset({"UTC", "Etc/UTC"})
 
 
 class _Event(NamedTuple):
@@ -41,6 +42,11 @@ class ZonedWindow(NamedTuple):
     start: str
     end: str
     zone: str
+
+
+def is_guessed(name: str) -> bool:
+    """Whether the hours of a zone are taken for those of UTC: Python finds no database here."""
+    return not _zones() and name not in _ALWAYS_KNOWN
 
 
 def zone_fault(name: str) -> str | None:

@@ -27,6 +27,14 @@ _ENOUGH: dict[Isolation, frozenset[Turns]] = {
 }
 
 
+WHAT_REACHES: dict[Turns, str] = {
+    "exclusive": "on one node, each with a GPU or MIG device of its own: kernel and driver are one",
+    "mps": "on one GPU by MPS: memory is limited for each process, a fault ends all",
+    "timeSlicing": "on one GPU by time slicing: no memory is kept apart, faults mostly are",
+}
+"""What two are to each other who meet in one of these ways."""
+
+
 def keeps_apart(isolation: Isolation, turns: Turns) -> bool:
     """Whether a way of sharing is enough for a tenant that has neighbours on its GPUs.
 

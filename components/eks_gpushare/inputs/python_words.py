@@ -35,10 +35,14 @@ _SPECS: tuple[type[Model], ...] = (
     component_specs.KarpenterPoolSpec,
     component_specs.KedaSpec,
     component_specs.ShareVerifierSpec,
+    component_specs.GpuMetricsSpec,
     component_specs.TenantsSpec,
     component_specs.SharedWorkloadSpec,
 )
-OTHERS_KEYS = ("values", "kubelet", "labels", "tags", "versions", "env")
+OTHERS_KEYS = (
+    *("values", "kubelet", "labels", "tags", "versions", "env"),
+    *("featureGates", "feature_gates"),
+)
 """Blocks whose keys are not of this project, down to the last one."""
 NAMED = (
     *("pools", "instanceTypes", "instance_types", "migLayouts", "mig_layouts"),

@@ -16,6 +16,7 @@ import re
 import tomllib
 import zlib
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from eks_gpushare.inventory.items import NodeTaint
@@ -47,6 +48,10 @@ _SETTINGS: Final = re.compile(r"(?:\[settings\b|settings\.)")
 _NODE_CONFIG: Final = re.compile(
     r"^[\"'{ ]*apiVersion[\"']?:\s*[\"']?node\.eks\.aws/", re.MULTILINE
 )
+_HEREDOC: Final = re.compile(
+    r"<<-?[ \t]*[\"']?([A-Za-z_][A-Za-z0-9_]*)[\"']?[^\n]*\n\s*(?:---\s*)?\Z"
+)
+"""The line of a script whose text goes on below."""
 _HEADER: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*:|[ \t]+\S")
 _TYPES: Final[dict[str, Kind]] = {
     NODE_CONFIG_TYPE: "nodeConfig",
@@ -134,7 +139,7 @@ def _of_mime(given: str) -> Iterator[UserDataContent]:
     mark = f"--{found[1] or found[2]}"
     starts = [at for at, line in enumerate(lines) if at >= begin and line.rstrip() == mark]
     last = next((at for at, line in enumerate(lines) if line.rstrip() == f"{mark}--"), len(lines))
-    for start, end in zip(starts, [*starts[1:], last], strict=True):
+    for start, end in pairwise([*starts, last]):
         inner, first = _head(lines, start + 1)
         yield from _part(inner, lines[first:end], first)
 
@@ -182,9 +187,27 @@ def _by_content(given: str, line: int) -> Iterator[UserDataContent]:
         before = given[: found.start()]
         if before.strip(" \t\r\n-"):
             yield UserDataContent("shell", before, line)
-        yield UserDataContent("nodeConfig", given[found.start() :], line + before.count("\n"))
+        config, below = _until_end(before, given[found.start() :])
+        yield UserDataContent("nodeConfig", config, line + before.count("\n"))
+        if below.strip():
+            lines = before.count("\n") + config.count("\n")
+            yield UserDataContent("shell", below, line + lines)
     elif given.strip():
         yield UserDataContent("shell" if given.lstrip().startswith("#!") else "other", given, line)
+
+
+def _until_end(before: str, rest: str) -> tuple[str, str]:
+    """A NodeConfig that a script writes to a file, and the commands after it.
+
+    Args:
+        before: The script up to it.
+        rest: It, with all that follows.
+    """
+    opened = _HEREDOC.search(before)
+    if opened is None:
+        return rest, ""
+    end = re.search(rf"^\t*{opened[1]}[ \t]*$", rest, re.MULTILINE)
+    return (rest, "") if end is None else (rest[: end.start()], rest[end.end() :])
 
 
 def scripts(given: str) -> str:

@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.items import (
     PART_OF_POD,
+    SCALERS,
     ConfigMap,
     Namespace,
     NodeLaunch,
     NodeSet,
+    Pointer,
     Release,
     Workload,
 )
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, text
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
 from eks_gpushare.manifests.document import Document
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 MOST: Final = 24
 """Most alternatives that are judged with what they have in common."""
 _NODES: Final = "nodes"
+_SCALES: Final = "scales"
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+\S")
 _FENCE: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _GUIDES: Final = (".md", ".markdown", ".mdx")
@@ -107,7 +111,12 @@ def _are_alternatives(parts: Sequence[_Place]) -> list[bool]:
     for keys in said:
         for key in keys:
             counts[key] = counts.get(key, 0) + 1
-    return [any(counts[key] > 1 for key in keys) for keys in said]
+    return [any(counts[key] > _least(key) for key in keys) for keys in said]
+
+
+def _least(key: Hashable) -> int:
+    """How many may say it and still not be alternatives: two autoscalers may be a mistake."""
+    return 2 if isinstance(key, tuple) and key[0] == _SCALES else 1
 
 
 def _in_all(choices: Sequence[list[Item]]) -> list[Item]:
@@ -164,9 +173,11 @@ def _keys(item: Item, in_section: bool) -> Iterator[Hashable]:  # noqa: FBT001  
         yield "device plugin"
     if isinstance(item, Release | Namespace | NodeLaunch) or item.name is UNKNOWN or not item.name:
         return
+    # Of two without one, it is that of the call: both say the same object.
     space = getattr(item, "namespace", "")
-    if space is UNKNOWN:
-        return
+    if isinstance(item, Pointer) and item.kind in SCALERS:
+        target = at(item.spec, "scaleTargetRef")
+        yield _SCALES, space, str(text(at(target, "kind"))), str(text(at(target, "name")))
     if isinstance(item, Workload):
         if item.kind == PART_OF_POD:
             return

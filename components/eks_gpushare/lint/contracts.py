@@ -43,7 +43,7 @@ def judge_contracts(files: Inventory, stack: Stack) -> Iterator[Judgement]:
     if environment is None:
         return
     tenants = environment.tenants or {}
-    whose = {space: name for name, tenant in tenants.items() for space in tenant.namespaces}
+    whose = {space: name for name, tenant in tenants.items() for space in tenant.every_namespace}
     asked = _of_stack(environment.workloads or {}, stack.plans, whose)
     for workload in files.of(Workload):
         space = workload.namespace

@@ -115,6 +115,22 @@ class FileReport(NamedTuple):
             ),
         )
 
+    def joined(self, other: FileReport) -> FileReport:
+        """What two readings of the same file found, each thing once."""
+        found = {(each.finding, each.position): each for each in (*self.found, *other.found)}
+        silenced = {
+            (each.placed.finding, each.placed.position): each
+            for each in (*self.silenced, *other.silenced)
+        }
+        known = {(each.finding, each.position): each for each in (*self.known, *other.known)}
+        return self._replace(
+            kinds=tuple(dict.fromkeys((*self.kinds, *other.kinds))),
+            found=tuple(sorted(found.values(), key=lambda each: each.position or (0, 0))),
+            readable=self.readable and other.readable,
+            silenced=tuple(silenced.values()),
+            known=tuple(known.values()),
+        )
+
     def as_json(self) -> dict[str, Any]:
         """As `lint --json` prints it."""
         found = [each.as_json() for each in self.found]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.values import at, items
+from eks_gpushare.manifests.files import GUIDES
 from eks_gpushare.manifests.kustomize import tops_of
 from eks_gpushare.manifests.texts import read_texts
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from eks_gpushare.manifests.files import GivenFile
 
-_GUIDES: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")
 CHART: Final = "Chart.yaml"
 _ARGO: Final = "argoproj.io/"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
@@ -204,7 +204,7 @@ class _Finder:
         chart = next((each for each in folders_above(folder) if each in self._charts), None)
         if chart is not None:
             return "the chart", chart
-        return "guides" if file.lower().endswith(_GUIDES) else "the folder", folder
+        return "guides" if file.lower().endswith(GUIDES) else "the folder", folder
 
     def _add_guides(self, files: list[str], beside: list[str] | None) -> None:
         if len(files) == 1 and beside is not None:

@@ -6,20 +6,21 @@ Pulumi nor a network is needed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.catalog import nvidia_ami, versions
+from eks_gpushare.catalog import Catalog, nvidia_ami, versions
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.cluster import ClusterByName, NewCluster
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.findings.silenced import comments
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, NodeTaint, Overlay, Release
-from eks_gpushare.inventory.source import Source
+from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
+from eks_gpushare.sharing.closed_runtime import closed_pools, closes_at_boot
 from eks_gpushare.sharing.device_plugin_config import config_map_data
 from eks_gpushare.sharing.mig.layout import LayoutError
 from eks_gpushare.sharing.plan import plan_environment
@@ -29,12 +30,12 @@ from eks_gpushare.stack_file.project import ProjectError, find_project
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eks_gpushare.catalog import Catalog
-    from eks_gpushare.config.environment import Environment
+    from eks_gpushare.config.environment import Chart, Environment
     from eks_gpushare.config.taints import Taint
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.findings.silenced import Silence
     from eks_gpushare.inventory.items import Item, Provisioner
+    from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.sharing.plan import PoolPlan
     from eks_gpushare.stack_file.check import StackReport
     from eks_gpushare.stack_file.file import StackFile
@@ -80,6 +81,8 @@ class Stack:
     """Its AWS region, where the file names one."""
     silences: tuple[PoolSilence, ...] = ()
     """Comments of its file that let findings be."""
+    catalog: Catalog = field(default_factory=Catalog)
+    """Where its instance types are looked up, with what it adds."""
 
     @property
     def name(self) -> str:
@@ -145,13 +148,12 @@ def read_stack(path: Path) -> Stack:
     except (KeyError, LayoutError) as error:  # the rules have seen to it that this cannot be
         raise StackUnusableError(f"{path} cannot be planned: {error}.") from None
     items = (
-        *_nodes(plans, catalog, document),
+        *_nodes(environment, plans, catalog, document),
         *_overlays(plans, catalog, document),
         *_charts(environment, catalog, document),
     )
-    return Stack(
-        document, (), plans, environment, items, region, tuple(_silences(report.stack_file))
-    )
+    silences = tuple(_silences(report.stack_file))
+    return Stack(document, (), plans, environment, items, region, silences, catalog)
 
 
 def _silences(file: StackFile) -> Iterator[PoolSilence]:
@@ -188,10 +190,14 @@ def _document(report: StackReport) -> Document:
 
 
 def _nodes(
-    plans: Mapping[str, PoolPlan], catalog: Catalog, document: Document
+    environment: Environment,
+    plans: Mapping[str, PoolPlan],
+    catalog: Catalog,
+    document: Document,
 ) -> Iterator[NodeSet]:
     from eks_gpushare.sharing.capacity import most_nodes
 
+    closed = {name for name, pool in closed_pools(environment).items() if closes_at_boot(pool)}
     for name, plan in plans.items():
         pool = plan.pool
         startup = {*map(_taint, _startup(plan))}
@@ -207,8 +213,15 @@ def _nodes(
             ami=_ami(plan, catalog),
             least=plan.scaling.least if plan.scaling else plan.sizes.min,
             most=most_nodes(plan),
+            user_data=_closing() if name in closed else "",
             advertised={kind: dict(node) for kind, node in plan.per_node.items()},
         )
+
+
+def _closing() -> str:
+    from eks_gpushare.documents.closed_runtime import closed_runtime_part
+
+    return closed_runtime_part()
 
 
 def _startup(plan: PoolPlan) -> tuple[Taint, ...]:
@@ -260,7 +273,7 @@ def _overlays(
 
 
 def _charts(environment: Environment, catalog: Catalog, document: Document) -> Iterator[Item]:
-    served = pools_of_chart(environment.pools)
+    served = pools_of_chart(closed_pools(environment))
     if not served:
         return
     made = _operator if environment.gpu_stack.manager == "gpuOperator" else _plugin
@@ -282,7 +295,7 @@ def _plugin(
         source=Source("the stack's device plugin", document, ("charts", "devicePlugin")),
         name="nvidia-device-plugin",
         chart=versions.DEVICE_PLUGIN.name,
-        version=chart.version or versions.DEVICE_PLUGIN.version,
+        version=_version(chart, versions.DEVICE_PLUGIN.version),
         namespace=namespace,
         values=values,
         paths={(): ("charts", "devicePlugin", "values")},
@@ -307,13 +320,18 @@ def _operator(
         source=Source("the stack's GPU Operator", document, ("charts", "gpuOperator")),
         name="gpu-operator",
         chart=versions.GPU_OPERATOR.name,
-        version=chart.version or versions.GPU_OPERATOR.version,
+        version=_version(chart, versions.GPU_OPERATOR.version),
         namespace=namespace,
         values=gpu_operator_values(
             served, catalog, given, _PLUGIN_MAP, _MIG_MAP if manages else None
         ),
         paths={(): ("charts", "gpuOperator", "values")},
     )
+
+
+def _version(chart: Chart, ours: str) -> Maybe[str]:
+    """The version of a chart: one on disk says its own, which a stack file does not."""
+    return UNKNOWN if chart.path is not None else chart.version or ours
 
 
 def _map(name: str, namespace: str, data: Mapping[str, str], document: Document) -> ConfigMap:

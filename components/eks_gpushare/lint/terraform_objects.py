@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.lint.hcl.values import HclList, HclObject, place_in
+from eks_gpushare.lint.hcl.values import HclList, HclObject, place_in, written
 from eks_gpushare.manifests.plain import mapping
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ _OWN_KEYS: Final = frozenset(
     ("labels", "annotations", "limits", "requests", "node_selector", "match_labels", "hard", "data")
 )
 """Mappings whose keys are the user's own."""
+_TEXTS: Final = frozenset(("value", "command", "args"))
+"""What the provider has as text, so that Terraform turns numbers and switches into it."""
 _TYPE: Final = re.compile(r"kubernetes_([a-z_]+?)(?:_v[0-9]+(?:(?:alpha|beta)[0-9]+)?)?")
 
 
@@ -75,8 +77,8 @@ def _block(given: Mapping[str, Any]) -> HclObject:
             inner = value if isinstance(value, list) else [value]
             places = [place_in(value, index) or place for index, _ in enumerate(inner)]
             made.put(_LISTS[key], HclList((_value(each) for each in inner), places), place)
-        elif key in _OWN_KEYS:
-            made.put(_camel(key), value, place)
+        elif key in _TEXTS or key in _OWN_KEYS:
+            made.put(_camel(key), _as_text(value), place)
         else:
             made.put(_camel(key), _value(value), place)
     return made
@@ -88,6 +90,18 @@ def _value(value: Any) -> Any:
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
         return _block(value[0])
     return value
+
+
+def _as_text(value: Any) -> Any:
+    """What Terraform makes of a number or a switch where the provider has a text."""
+    if isinstance(value, HclObject):
+        made = HclObject()
+        for key, inner in value.items():
+            made.put(key, _as_text(inner), place_in(value, key))
+        return made
+    if isinstance(value, HclList):
+        return HclList((_as_text(inner) for inner in value), value.places)
+    return written(value) if isinstance(value, bool | int | float) else value
 
 
 def _camel(key: str) -> str:

@@ -9,6 +9,7 @@ from eks_gpushare.inventory.daemons import config_manager
 from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.plugin_configs import file_of_map, plugin_settings
 from eks_gpushare.inventory.scheduling import lasts
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.live import rules
 from eks_gpushare.live.checks.machines import taint_evidence
@@ -158,11 +159,12 @@ def configuration_drift(
 def _declared_data(stack: Stack, config_map_data: Any) -> Mapping[str, str]:
     from eks_gpushare.config.additions import catalog_of
     from eks_gpushare.sharing.bottlerocket import pools_of_chart
+    from eks_gpushare.sharing.closed_runtime import closed_pools
 
     environment = stack.environment
     if environment is None:
         return {}
-    served = pools_of_chart(environment.pools)
+    served = pools_of_chart(closed_pools(environment))
     if not served:
         return {}
     catalog, _ = catalog_of(environment.catalog, None)
@@ -220,7 +222,11 @@ def chart_drift(objects: ClusterObjects, stack: Stack) -> Iterator[ClusterFault]
     """Charts of another version than the stack's."""
     from eks_gpushare.inventory.items import Release
 
-    versions = {item.chart: str(item.version) for item in stack.items if isinstance(item, Release)}
+    versions = {
+        item.chart: str(item.version)
+        for item in stack.items
+        if isinstance(item, Release) and item.version is not UNKNOWN
+    }
     told: set[str] = set()
     for given in objects.of("DaemonSet"):
         label = str(at(given, "metadata", "labels", _CHART_LABEL) or "")

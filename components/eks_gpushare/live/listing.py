@@ -15,7 +15,7 @@ from eks_gpushare.live.shapes import in_shape
 from eks_gpushare.live.slim import slim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from eks_gpushare.live.connection import ApiResponse, Server
     from eks_gpushare.live.kinds import ListedKind
@@ -34,11 +34,14 @@ class _NotListedError(Exception):
     """One kind cannot be listed; the text says why."""
 
 
-def read_cluster(server: Server, *, most_seconds: float = 120.0) -> ClusterObjects:
+def read_cluster(
+    server: Server, *, kinds: Collection[str] | None = None, most_seconds: float = 120.0
+) -> ClusterObjects:
     """All that is looked at of a cluster.
 
     Args:
         server: Its API server.
+        kinds: Kinds that are enough, nodes and pods among them. Default: all that are looked at.
         most_seconds: After how long what is not read yet counts as unknown.
 
     Raises:
@@ -49,6 +52,8 @@ def read_cluster(server: Server, *, most_seconds: float = 120.0) -> ClusterObjec
     found: dict[str, tuple[Object, ...]] = {}
     unread: dict[str, str] = {}
     for listed in LISTED:
+        if kinds is not None and listed.kind not in kinds:
+            continue
         version = listed.version or served.get((listed.group, listed.plural), "")
         if not version:
             continue  # no such custom resource is here

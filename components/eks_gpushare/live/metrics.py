@@ -18,7 +18,7 @@ _ESCAPED: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 _Sample = tuple["Mapping[str, str]", float]
 
 
-def metrics(verdict: ClusterVerdict, at: datetime) -> str:
+def metrics(verdict: ClusterVerdict, at: datetime, interval: float | None = None) -> str:
     """The metrics of a verdict.
 
     Nodes and pods are no labels: series stay as many as there are pools, resources and codes.
@@ -26,6 +26,7 @@ def metrics(verdict: ClusterVerdict, at: datetime) -> str:
     Args:
         verdict: The verdict.
         at: When the cluster was read.
+        interval: Seconds from look to look, where somebody looks again and again.
     """
     shares = [
         ({"pool": row.pool, "resource": row.resource}, row) for row in verdict.pools if row.resource
@@ -65,6 +66,11 @@ def metrics(verdict: ClusterVerdict, at: datetime) -> str:
             f"{_PREFIX}_verify_last_success_timestamp_seconds",
             "When the cluster was last read to its end.",
             [({}, round(at.timestamp(), 3))],
+        ),
+        (
+            f"{_PREFIX}_verify_interval_seconds",
+            "How often the cluster is read.",
+            [({}, interval)] if interval is not None else [],
         ),
     ]
     return "".join(line for family in families for line in _family(*family))

@@ -34,6 +34,7 @@ from eks_gpushare.live.drawn_nodes import drawn_pools
 from eks_gpushare.live.drift import chart_drift, configuration_drift, missing_nodes, node_drift
 from eks_gpushare.live.faults import Cause, ClusterFault, causes_of, folded
 from eks_gpushare.live.nodes import gpu_nodes_of
+from eks_gpushare.live.same_cluster import refuse_another_cluster
 from eks_gpushare.live.silencing import without_silenced
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def verdict_of(
     plans = stack.plans if stack is not None else {}
     nodes = gpu_nodes_of(objects, plans)
     if stack is not None:
-        _same_cluster(objects, stack, nodes)
+        refuse_another_cluster(objects, stack, nodes)
     # Of nodes that nothing declares it is not known how many there may be.
     most = {node.name: _most(plans, node.pool) for node in nodes}
     there = {node.pool for node in nodes}
@@ -210,26 +211,6 @@ def _most(plans: Mapping[str, Any], pool: str) -> int | None:
 
     plan = plans.get(pool)
     return None if plan is None else most_nodes(plan)
-
-
-def _same_cluster(objects: ClusterObjects, stack: Stack, nodes: Sequence[LiveNode]) -> None:
-    """Refuse to compare a stack with a cluster that has nothing of it.
-
-    Raises:
-        CannotLookError: If that is so.
-    """
-    pools = {node.pool for node in nodes}
-    if not stack.plans or pools & set(stack.plans):
-        return
-    keys = {key for given in objects.of("ConfigMap") for key in (given.get("data") or {})}
-    if keys & set(stack.plans):
-        return
-    there = ", ".join(sorted(pools)) or "none with GPUs"
-    raise CannotLookError(
-        f"Nothing of {stack.name} is in {objects.whence}: its pools are "
-        f"{', '.join(stack.plans)}, and those of the cluster {there}. It is another cluster, or "
-        "the stack was never applied. Name the right one with --context."
-    )
 
 
 def _faults(

@@ -28,6 +28,8 @@ MAX_TOTAL: Final = 2 * 1024 * 1024 * 1024
 MAX_FOLDERS: Final = 200_000
 """Most folders that are looked into."""
 
+GUIDES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc")
+"""Endings of documentation."""
 ENDINGS: Final = (
     *(
         ".yaml",

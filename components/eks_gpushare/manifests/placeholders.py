@@ -127,6 +127,8 @@ _NO_SCALAR: Final = re.compile(
     r"|^\s*(?:- )?(?:\$\{|\$[A-Z]|<[A-Za-z%])"
 )
 """Signs that begin what YAML takes for something else, and notices only later."""
+_TOKEN: Final = re.compile(r"(?:[A-Za-z0-9_]:|[\"']|^\s*)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\s*$")
+"""A word of a program of one's own, joined to what YAML has: `env:TOKEN_ENV`."""
 _LONGEST: Final = 256 * 1024
 """Characters of a document that is read as a template."""
 _NEAR: Final = 3
@@ -195,6 +197,8 @@ def is_template(text: str, line: int) -> bool:
         return True
     lines = text.splitlines()
     here, before = lines[line - 1 : line], lines[max(0, line - 1 - _NEAR) : line - 1]
-    return any(len(each) < _LONGEST and _MARKS.search(each) for each in here) or any(
-        len(each) < _LONGEST and _NO_SCALAR.search(each) for each in before
+    return any(
+        len(each) < _LONGEST and (_MARKS.search(each) or _TOKEN.search(each)) for each in here
+    ) or any(
+        len(each) < _LONGEST and (_NO_SCALAR.search(each) or _TOKEN.search(each)) for each in before
     )

@@ -8,7 +8,6 @@ import gc
 import os
 import socket
 import sys
-from collections import defaultdict
 from typing import Any
 
 import grpc  # type: ignore[import-untyped]  # no stubs
@@ -31,6 +30,10 @@ _OPTIONS = (
     ("grpc.max_send_message_length", _MESSAGE_BYTES),
     ("grpc.server_max_unrequested_time_in_server", _WAITING_SECONDS),
 )
+
+_CONNECTING_SECONDS = 5
+_WHILE_IT_LASTS = (("grpc.client_idle_timeout_ms", 2**31 - 1),)
+"""gRPC would end a connection that nobody uses after half an hour, and clusters take time."""
 
 
 def serve() -> None:
@@ -61,7 +64,26 @@ async def _serve(engine: str, words: list[str]) -> None:
 
 
 class _Run:
-    """One run of a program, which has a monitor of its own."""
+    """One run of a program, which has a monitor of its own, and lasts as long as that answers.
+
+    Its address does not tell runs apart: the port of one that is over is given to another.
+    """
+
+    def __init__(self, monitor: str) -> None:
+        self._channel = aio.insecure_channel(monitor, options=_WHILE_IT_LASTS)
+
+    async def begin(self) -> None:
+        """Connect to the monitor. Where it does not answer, the SDK says so at its first call."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._channel.channel_ready(), _CONNECTING_SECONDS)
+
+    def lasts(self) -> bool:
+        """Whether the connection of its beginning is still there."""
+        return self._channel.get_state() is grpc.ChannelConnectivity.READY
+
+    async def end(self) -> None:
+        """Let go of the connection."""
+        await self._channel.close()
 
 
 class _Servicer(ProviderServicer):
@@ -69,13 +91,25 @@ class _Servicer(ProviderServicer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._runs: defaultdict[str, _Run] = defaultdict(_Run)
+        self._runs: dict[str, _Run] = {}
+        self._beginning = asyncio.Lock()
 
     async def _construct(
         self, request: provider_pb2.ConstructRequest, context: object
     ) -> provider_pb2.ConstructResponse:
-        RUN.set(self._runs[request.monitorEndpoint])
+        async with self._beginning:  # components of a program may be asked for at once
+            RUN.set(await self._run(request.monitorEndpoint))
         return await super()._construct(request, context)
+
+    async def _run(self, monitor: str) -> _Run:
+        known = self._runs.get(monitor)
+        if known is not None and known.lasts():
+            return known
+        self._runs[monitor] = run = _Run(monitor)
+        await run.begin()
+        if known is not None:
+            await known.end()
+        return run
 
     @staticmethod
     async def _construct_inputs(inputs: Any, input_dependencies: Any) -> dict[str, Any]:

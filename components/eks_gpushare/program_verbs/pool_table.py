@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.cli.columns import Table, money
 from eks_gpushare.findings.text import wrapped
-from eks_gpushare.program_verbs.columns import Table, money
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -104,7 +104,8 @@ def _operator(environment: Environment) -> bool:
 
 def _engines(environment: Environment) -> bool:
     given = (environment.gpu_stack.dcgm_exporter, environment.charts.dcgm_exporter)
-    return given != (None, None) or _operator(environment)
+    observed = environment.observability is not None
+    return given != (None, None) or _operator(environment) or observed
 
 
 def _taints(environment: Environment) -> bool:
@@ -133,7 +134,7 @@ def _pods(environment: Environment) -> bool:
 
 
 def _namespaces(environment: Environment) -> bool:
-    made = (_verifier, _pods, _tenants)
+    made = (_verifier, _pods, _tenants, _observability)
     return environment.karpenter is not None or any(some(environment) for some in made)
 
 
@@ -141,8 +142,17 @@ def _verifier(environment: Environment) -> bool:
     return environment.verifier is not None
 
 
+def _observability(environment: Environment) -> bool:
+    return (environment.observability, environment.charts.prometheus) != (None, None)
+
+
 def _tenants(environment: Environment) -> bool:
     return bool(environment.tenants)
+
+
+def _runtimes(environment: Environment) -> bool:
+    pools = environment.pools.values()
+    return _tenants(environment) or any(pool.gpus_on_request_only is not None for pool in pools)
 
 
 def _any(_: Environment) -> bool:
@@ -199,6 +209,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "efa": _efa,
     "host_engine": _engines,
     "karpenter_install": _karpenter,
+    "karpenter_gates": _karpenter,
     "warm_room": _warm,
     "workloads": _workloads,
     "workload_nodes": _workloads,
@@ -206,7 +217,10 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "keda": _workloads,
     "wake": _workloads,
     "tenants": _tenants,
+    "tenant_guards": _tenants,
+    "closed_runtime": _runtimes,
     "verifier": _verifier,
+    "observability": _observability,
     "schedules": _pods,
     "freshness": _any,
 }

@@ -12,6 +12,7 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.chart_values import installed
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket, pools_of_chart
+from eks_gpushare.sharing.closed_runtime import chart_plugin_flags, closed_pools
 from eks_gpushare.sharing.gpu_operator import brings_driver
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ _OPERATOR = (
 
 def _plugin(ctx: Context) -> Iterator[_Effect]:
     """The device plugin's own values."""
-    pools = pools_of_chart(ctx.environment.pools)
+    pools = pools_of_chart(closed_pools(ctx.environment))
     root = "The driver of the nodes is at /, and the plugin would find no GPU."
     if all(p.provisioner != "existing" and p.ami_family != "custom" for p in pools.values()):
         for place in ("nvidiaDriverRoot", "nvidiaDevRoot"):
@@ -258,14 +259,16 @@ def _plugin(ctx: Context) -> Iterator[_Effect]:
         "The plugin knows uuid and index.",
         "Write one of the two.",
     )
+    mounted = [name for name, pool in pools.items() if chart_plugin_flags(pool)]
     rocket = any(is_bottlerocket(pool) for pool in pools.values())
+    whose = "Bottlerocket's pools need" if rocket else f"{', '.join(mounted)} need"
     yield _Effect(
         "deviceListStrategy",
-        lambda given: rocket or not _are_strategies(given),
-        "It would win over the volume mounts that Bottlerocket's pools need."
-        if rocket
+        lambda given: bool(mounted) or not _are_strategies(given),
+        f"It would win over the volume mounts that {whose}."
+        if mounted
         else f"The plugin knows {', '.join(_STRATEGIES)}, with commas between several.",
-        "Remove it." if rocket else "Write some of these.",
+        "Remove it." if mounted else "Write some of these.",
     )
     yield _Effect(
         "mps.root",

@@ -10,7 +10,6 @@ from eks_gpushare.catalog.arns import role_fault
 from eks_gpushare.catalog.chart_releases import parse_version
 from eks_gpushare.config.base import known_fields
 from eks_gpushare.config.cluster import NewCluster
-from eks_gpushare.config.component_specs import KarpenterSpec
 from eks_gpushare.config.environment import SystemNodes
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
@@ -249,11 +248,6 @@ def _needs(ctx: Context) -> Iterator[tuple[str, str]]:
     kubernetes = str(made.get("version", ""))
     if kubernetes in since.SINCE_KUBERNETES:
         found.append((since.SINCE_KUBERNETES[kubernetes], f"Kubernetes {kubernetes}"))
-    block = known.get("karpenter")
-    if isinstance(block, KarpenterSpec):  # the component, which is told of gates and not of pools
-        gates = known_fields(block).get("feature_gates", {})
-        of_gates = (("nodeOverlay", since.SINCE_OVERLAYS), ("staticCapacity", since.SINCE_STATIC))
-        found += [(first, f"the gate {gate}") for gate, first in of_gates if gates.get(gate)]
     for name, pool in known.get("pools", {}).items():
         if pool.provisioner != "karpenter":
             continue

@@ -14,6 +14,7 @@ from eks_gpushare.rules.chart_effects import HARMFUL_VALUE
 from eks_gpushare.rules.chart_sources import of_source
 from eks_gpushare.rules.chart_values import of_values
 from eks_gpushare.rules.names import own_namespace_fault
+from eks_gpushare.rules.tenant_guards import other_version
 from eks_gpushare.sharing.kueue import (
     CONFIGURATION,
     FRAMEWORKS,
@@ -54,6 +55,7 @@ def check_kueue(spec: KueueSpec) -> Iterator[Finding]:
     if chart is not None:
         yield from of_source(("chart",), chart, versions.KUEUE)
         yield from of_values(("chart",), chart, versions.KUEUE)
+        yield from other_version(("chart", "version"), chart)
         yield from undone(("chart", "values"), chart.values, shares)
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from eks_gpushare.catalog import why_no_mig
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.documents.mig_boot import mig_boot_part
-from eks_gpushare.documents.node_config import USER_DATA_LIMIT, user_data, user_data_bytes
+from eks_gpushare.documents.node_config import SHELL, USER_DATA_LIMIT, user_data, user_data_bytes
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.sharing.closed_runtime import closed_pools, closes_at_boot
 from eks_gpushare.sharing.mig.layout import LayoutError, node_layout
 from eks_gpushare.sharing.mig_boot import boots, mig_boot
 
@@ -73,7 +74,8 @@ _BY_OPERATOR = "apply: migManager with gpuStack: {manager: gpuOperator}"
 def boot_size(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     for found, layout in _layouts(ctx, pool):
         cluster = _LONGEST_CLUSTER if pool.custom_ami else None
-        size = user_data_bytes(user_data(mig_boot_part(mig_boot(layout)), cluster))
+        script = mig_boot_part(mig_boot(layout))
+        size = user_data_bytes(user_data(script, cluster, parts=_closing(ctx, name)))
         if size > USER_DATA_LIMIT:
             yield LONG_USER_DATA.finding(
                 ("pools", name, "sharing", "layout"),
@@ -82,6 +84,15 @@ def boot_size(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
                 f"Cut all GPUs alike, which takes one entry, or set {_BY_OPERATOR}.",
             )
             return
+
+
+def _closing(ctx: Context, name: str) -> list[tuple[str, str]]:
+    """The part that closes the container runtime, where the pool's nodes are told to."""
+    if not closes_at_boot(closed_pools(ctx.environment)[name]):
+        return []
+    from eks_gpushare.documents.closed_runtime import closed_runtime_part
+
+    return [(SHELL, closed_runtime_part())]
 
 
 @check(Scope.POOL, UNLIKE_COUNTS)

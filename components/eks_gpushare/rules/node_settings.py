@@ -90,7 +90,7 @@ _READ = frozenset(
     {
         *("provisioner", "instance_types", "nodes", "ami_family", "custom_ami", "ami_version"),
         *("bottlerocket", "capacity_type", "reservation", "labels", "taints", "sharing"),
-        *("karpenter", "warm", "wait_for_driver", "efa"),
+        *("karpenter", "warm", "wait_for_driver", "efa", "gpus_on_request_only"),
     }
 )
 """Keys that say how nodes of others are, or that have a rule of their own."""

@@ -6,10 +6,16 @@ import itertools
 from typing import TYPE_CHECKING
 
 from eks_gpushare.documents.cron import cron_fault
-from eks_gpushare.documents.windows import ZonedWindow, skipped, window_fault, zone_fault
+from eks_gpushare.documents.windows import (
+    ZonedWindow,
+    is_guessed,
+    skipped,
+    window_fault,
+    zone_fault,
+)
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
-from eks_gpushare.sharing.workloads import is_scaled
+from eks_gpushare.sharing.workloads import is_scaled, is_stopped_by_queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +34,7 @@ _HPA = (
 NO_KEDA = Rule(
     "GPU853",
     "error",
-    "Where something comes and goes by the time, KEDA is there to see to it.",
+    "Where something comes and goes by the time or by a queue, KEDA is there to see to it.",
     "The API server refuses the ScaledObject, and the number of pods stays what it is.",
     _CRON,
 )
@@ -73,6 +79,10 @@ WITHIN_A_TENTH = Rule(
     _HPA,
 )
 _TENTH = 0.1
+_INSTALL_ZONES = (
+    "Run pip install tzdata, or install the system's package of that name. KEDA has zones of its "
+    "own."
+)
 _EXAMPLE = '{start: "0 8 * * 1-5", end: "0 18 * * 1-5"}'
 
 
@@ -94,6 +104,11 @@ def keda_is_there(ctx: Context) -> Iterator[Finding]:
         message = f"The {what} {path[1]} follows a schedule, and the stack has no KEDA."
         fix = "Add keda: {}, or keda: {install: false} where the cluster has one."
         yield NO_KEDA.finding(path, message, fix)
+    for name, workload in (ctx.environment.workloads or {}).items():
+        if is_stopped_by_queue(workload):
+            message = f"A queue starts and stops the workload {name}, and the stack has no KEDA."
+            fix = "Add keda: {}, whose operator then may read how long the queue is."
+            yield NO_KEDA.finding(("workloads", name, "wake", "queue"), message, fix)
 
 
 @check(Scope.WORKLOADS, WINDOW, TIME_ZONE, SKIPPED)
@@ -120,6 +135,12 @@ def _windows(at: FieldPath, windows: Sequence[Window]) -> Iterator[Finding]:
         if fault := zone_fault(window.time_zone):
             message = f'"{window.time_zone}" is no time zone.'
             yield TIME_ZONE.finding((*here, "timeZone"), message, fault)
+        elif is_guessed(window.time_zone):
+            message = (
+                f"Python finds no time zones here: whether there is one called {window.time_zone}, "
+                "and when its clocks change, is not checked, and hours are those of UTC."
+            )
+            yield SKIPPED.finding((*here, "timeZone"), message, _INSTALL_ZONES)
         elif not wrong and (
             event := skipped(ZonedWindow(window.start, window.end, window.time_zone))
         ):
@@ -182,8 +203,10 @@ def _none_outside(at: FieldPath, workload: Workload) -> Iterator[Finding]:
     if workload.replicas.min:
         return
     here: FieldPath = (*at, "replicas", "min")
-    if is_scaled(workload):
+    if workload.auto_stop or is_scaled(workload):
         message = "Nothing is measured of no pods, so that their number cannot follow it."
+        if is_stopped_by_queue(workload):
+            message = "A queue starts as many pods as there are at least, and that is none."
         fix = (
             "Set min to 1 or more. To have none while nothing is asked of it, set autoStop: true "
             "with wake."

@@ -286,20 +286,27 @@ def namespaces(ctx: Context) -> Iterator[Finding]:
     whose: dict[str, str] = {}
     for name, tenant in _tenants(ctx).items():
         at: FieldPath = ("tenants", name, "namespaces")
-        if len(tenant.namespaces) != 1 and not (tenant.queue and tenant.namespaces):
-            count = len(tenant.namespaces)
+        count = len(tenant.every_namespace)
+        if count != 1 and not (tenant.queue and count):
             yield NAMESPACE.finding(
                 at,
                 f"{name} has {count} namespaces, and its contract is the quota of one.",
                 "Name one namespace; for more set queue: true, or make another tenant.",
             )
-        for index, called in enumerate(tenant.namespaces):
+        listed = [("namespaces", i, called) for i, called in enumerate(tenant.namespaces)]
+        others = enumerate(tenant.existing_namespaces)
+        listed += [("existingNamespaces", i, called) for i, called in others]
+        here: set[str] = set()
+        for key, index, called in listed:
             other = whose.setdefault(called, name)
             fault = own_namespace_fault(called, "a tenant", f"{name}-gpu")
             if fault is None and other != name:
                 fault = f"{called} is a namespace of {other}.", f"Use another, such as {name}-gpu."
+            if fault is None and called in here:
+                fault = f"{called} is named twice.", "Remove one of them."
+            here.add(called)
             if fault is not None:
-                yield NAMESPACE.finding((*at, index), *fault)
+                yield NAMESPACE.finding(("tenants", name, key, index), *fault)
 
 
 @check(Scope.TENANTS, ADMIN)
@@ -338,7 +345,9 @@ def admins_of_cluster(ctx: Context) -> Iterator[Finding]:
 
 @check(Scope.TENANTS, IN_CONTRACT)
 def workloads(ctx: Context) -> Iterator[Finding]:
-    whose = {called: name for name, tenant in _tenants(ctx).items() for called in tenant.namespaces}
+    whose = {
+        called: name for name, tenant in _tenants(ctx).items() for called in tenant.every_namespace
+    }
     sure = _sure_of(ctx)
     asked: dict[tuple[str, str], dict[str, int]] = {}
     for called, workload in (ctx.environment.workloads or {}).items():

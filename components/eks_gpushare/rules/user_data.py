@@ -18,6 +18,7 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.node_settings import kubelet_faults
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import is_bottlerocket
+from eks_gpushare.sharing.closed_runtime import closed_pools
 from eks_gpushare.sharing.labels import node_labels
 from eks_gpushare.sharing.node_settings import own_bottlerocket_settings
 from eks_gpushare.sharing.user_data import node_user_data, system_user_data
@@ -215,6 +216,7 @@ def _set_by_both(ours: Mapping[str, Any], theirs: Mapping[str, Any], above: str 
 
 @check(Scope.POOL, LONG_USER_DATA)
 def pool_size(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
+    pool = closed_pools(ctx.environment)[name]
     if not pool.user_data and not pool.kubelet and pool.custom_ami is None:
         return  # a MIG layout alone has a rule of its own
     if pool.provisioner == "karpenter":

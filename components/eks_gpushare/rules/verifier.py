@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING
 from eks_gpushare.documents.addresses import is_plain_address
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.chart_images import BAD_IMAGE, FLOATING_IMAGE, image_findings
-from eks_gpushare.rules.names import own_namespace_fault
+from eks_gpushare.rules.names import namespace_name_fault, own_namespace_fault
 from eks_gpushare.rules.registry import Scope, check
-from eks_gpushare.sharing.verifier import PORT, is_cron_job, is_regular
+from eks_gpushare.sharing.verifier import (
+    LEAST_MIB,
+    LONGEST_NAME,
+    PORT,
+    is_cron_job,
+    is_regular,
+    memory_mib,
+    verifier_namespace,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,9 +28,10 @@ if TYPE_CHECKING:
 VERIFIER = Rule(
     "GPU860",
     "error",
-    "What looks at the cluster does so at regular times, and tells somebody who is there.",
-    "Minutes of a CronJob are counted from each full hour anew, a push to no address fails each "
-    "Job, and the stack makes and takes away the namespace.",
+    "What looks at the cluster does so at regular times, knows what for, and tells somebody who is "
+    "there.",
+    "Minutes of a CronJob are counted from each full hour anew, a push to no address and a stack "
+    "that declares nothing fail each Job, and the stack makes and takes away the namespace.",
     "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/",
 )
 
@@ -73,6 +82,34 @@ def namespace(ctx: Context) -> Iterator[Finding]:
     given = ctx.environment.verifier
     if given is None:
         return
-    fault = own_namespace_fault(given.namespace, "what looks at the cluster", "gpushare-verify")
-    if fault is not None:
+    namespace = verifier_namespace(given)
+    fault = own_namespace_fault(namespace, "what looks at the cluster", "gpushare-verify")
+    if fault is not None and namespace == given.namespace:
         yield VERIFIER.finding((_BLOCK, "namespace"), *fault)
+
+
+@check(Scope.VERIFIER, VERIFIER)
+def name(ctx: Context) -> Iterator[Finding]:
+    given = ctx.environment.verifier
+    if given is None or given.name is None:
+        return
+    fault = namespace_name_fault(given.name)
+    if fault is None and len(given.name) > LONGEST_NAME:
+        fault = f'"{given.name}" is longer than {LONGEST_NAME} characters.', "Shorten it."
+    if fault is not None:
+        yield VERIFIER.finding((_BLOCK, "name"), *fault)
+
+
+@check(Scope.VERIFIER, VERIFIER)
+def memory(ctx: Context) -> Iterator[Finding]:
+    given = ctx.environment.verifier
+    if given is None or given.memory is None:
+        return
+    found = memory_mib(given)
+    if found is None or found < LEAST_MIB:
+        what = "is no amount of memory" if found is None else f"is less than {LEAST_MIB}Mi"
+        yield VERIFIER.finding(
+            (_BLOCK, "memory"),
+            f'"{given.memory}" {what}.',
+            "Write it like 512Mi or 1Gi; a small cluster takes some 60Mi.",
+        )

@@ -45,18 +45,6 @@ def pools_of_chart(pools: Mapping[str, Pool]) -> dict[str, Pool]:
     return {name: pool for name, pool in pools.items() if served_by_chart(pool)}
 
 
-def chart_plugin_flags(pool: Pool) -> Mapping[str, str]:
-    """What the device plugin's configuration needs below `flags.plugin` for a pool; mostly nothing.
-
-    Bottlerocket's container runtime gives GPUs to an unprivileged container by a volume mount and
-    ignores the environment variable, which is the chart's default
-    (`settings.nvidia-container-runtime` of Bottlerocket 1.23 and later).
-    """
-    if is_bottlerocket(pool) and served_by_chart(pool):
-        return {"deviceListStrategy": "volume-mounts"}
-    return {}
-
-
 def bottlerocket_settings(
     pool: Pool, types: Iterable[InstanceType], catalog: Catalog
 ) -> dict[str, Any]:

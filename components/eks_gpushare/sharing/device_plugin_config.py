@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, assert_never
 
 from eks_gpushare.config.sharing import Exclusive, Mig, Mps, TimeSlicing
-from eks_gpushare.sharing.bottlerocket import chart_plugin_flags
+from eks_gpushare.sharing.closed_runtime import chart_plugin_flags
 from eks_gpushare.sharing.resources import GPU, mig_resource, mig_strategy, renames
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.sharing.charts import pool_node_affinity, tolerations
+from eks_gpushare.sharing.closed_runtime import toolkit_variables
 from eks_gpushare.sharing.device_plugin_config import DEFAULT_KEY
 from eks_gpushare.sharing.mig_manager import (
     STARTUP_TAINT_KEY,
@@ -57,6 +58,7 @@ def gpu_operator_values(
     more = mig_manager_values(pools, mig_config_map, catalog)
     if node_monitoring_agent:
         more |= exporter_values(pools, catalog)
+    more |= toolkit_variables(pools)
     derived = merge_values(derived_values(pools), more, keep_null=True)
     values = merge_values(derived, given, keep_null=True)
     named = {"devicePlugin": {"config": {"name": config_map}}}

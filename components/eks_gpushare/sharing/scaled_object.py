@@ -20,15 +20,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.catalog.arns import queue_of
 from eks_gpushare.config.sharing import Exclusive, Mig
 from eks_gpushare.config.workloads import Idle, OverUse
-from eks_gpushare.sharing.keda import QUEUE_AUTHENTICATION
+from eks_gpushare.sharing.queue_trigger import queue_trigger
 from eks_gpushare.sharing.resources import is_left_whole
 from eks_gpushare.sharing.schedules import cron_trigger, keda_object, scheduled_spec
 from eks_gpushare.sharing.workloads import (
     NAME_LABEL,
     is_scaled,
+    is_stopped_by_queue,
     labels_of,
     most_replicas,
 )
@@ -183,11 +183,13 @@ def scaled_object(
         name: Name of the workload.
         workload: The workload.
         where: Where its pods run.
-        prometheus: Where their use is asked for; not where only the time decides.
+        prometheus: Where their use is asked for; not where the time or a queue decides.
     """
     if is_scaled(workload) and prometheus is not None:
         follows = _with_floor if workload.schedule else _by_use
         spec = follows(name, workload, where, prometheus)
+    elif is_stopped_by_queue(workload) and (trigger := queue_trigger(workload)) is not None:
+        spec = _by_queue(workload, trigger)
     elif workload.schedule:
         windows = [(window, window.replicas) for window in workload.schedule]
         spec = scheduled_spec(windows, workload.replicas.min)
@@ -216,6 +218,19 @@ def _by_use(
             "horizontalPodAutoscalerConfig": {"behavior": _steps(workload)},
         },
         "triggers": triggers,
+    }
+
+
+def _by_queue(workload: Workload, queue: dict[str, Any]) -> dict[str, Any]:
+    """All of its pods as long as something is in the queue, and what windows have at least."""
+    windows = workload.schedule or ()
+    told = {"queueLength": str(_NOTHING_BY_ITSELF)}
+    return {
+        **_limits(workload),
+        "triggers": [
+            _with_metadata(queue, told),
+            *(cron_trigger(window, window.replicas) for window in windows),
+        ],
     }
 
 
@@ -337,22 +352,8 @@ def _whole_window(use: str, extreme: str, minutes: int, compared: str, threshold
 def _woken(workload: Workload, prometheus: PrometheusServer) -> dict[str, Any]:
     """How much waits, in the queue that is named or by the query."""
     wake = workload.wake
-    if wake is not None and wake.queue is not None and (queue := queue_of(wake.queue)) is not None:
-        return {
-            "type": "aws-sqs-queue",
-            "name": "wake",
-            "metadata": {
-                "queueURL": queue.url,
-                "awsRegion": queue.region,
-                "queueLength": "1",
-                # What somebody works on is not done, though nobody else sees it.
-                "scaleOnInFlight": "true",
-            },
-            "authenticationRef": {
-                "name": QUEUE_AUTHENTICATION,
-                "kind": "ClusterTriggerAuthentication",
-            },
-        }
+    if (trigger := queue_trigger(workload)) is not None:
+        return trigger
     asked = wake.query if wake is not None and wake.query is not None else "vector(0)"
     return _asked(prometheus, "wake", f"sum({asked}) or vector(0)")
 

@@ -41,7 +41,7 @@ def queues(
         pools={pool: _pool(plans[pool], others) for pool in by_pool},
         tenants={
             name: QueuedTenant.model_construct(
-                namespaces=tenant.namespaces,
+                namespaces=tenant.every_namespace,
                 priority=tenant.priority,
                 pools={
                     contract.pool: TenantQuota.model_construct(

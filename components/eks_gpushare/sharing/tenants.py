@@ -329,13 +329,16 @@ def tenants_json(
         every: What they have of pools.
         plans: The plans of the pools by name.
     """
+    from eks_gpushare.sharing.tenant_meetings import meetings
+
     found: dict[str, dict[str, object]] = {}
+    neighbours = meetings(every, plans)
     for name, tenant in tenants.items():
         own = [contract for contract in every if contract.tenant == name]
         prices = [contract.usd_per_hour for contract in own]
         known = [price for price in prices if price is not None]
         found[name] = {
-            "namespaces": list(tenant.namespaces),
+            "namespaces": list(tenant.every_namespace),
             "isolation": tenant.isolation,
             "queue": tenant.queue,
             "admission": tenant.admission,
@@ -343,6 +346,7 @@ def tenants_json(
                 contract.pool: {**contract.as_json(), "meets": met(contract, every, plans)}
                 for contract in own
             },
+            "neighbours": dict(neighbours.get(name, {})),
             "quota": of_tenant(name, own),
             "usdPerHour": round(sum(known), 4) if len(known) == len(prices) else None,
             "costCenter": tenant.cost.center if tenant.cost else None,

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.sharing.bottlerocket import bottlerocket_settings, is_bottlerocket
+from eks_gpushare.sharing.closed_runtime import closes_at_boot
 from eks_gpushare.sharing.driver_gate import why_no_gate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from eks_gpushare.catalog import Catalog
     from eks_gpushare.config.environment import SystemNodes
@@ -116,7 +117,7 @@ def node_user_data(
         more = node_settings.bottlerocket_settings_of_nodes(pool)
         return NodeUserData(bottlerocket=True, settings=settings, more_settings=more, **given)
     given["spec"] = node_settings.node_config_spec(pool)
-    given["parts"] = node_settings.further_parts(pool)
+    given["parts"] = (*node_settings.further_parts(pool), *_closing_part(pool))
     if pool.wait_for_driver and why_no_gate(pool) is None:
         from eks_gpushare.documents.driver_gate import driver_gate_part
 
@@ -126,6 +127,15 @@ def node_user_data(
     from eks_gpushare.sharing.mig_boot import boot_script
 
     return NodeUserData(script=boot_script(pool, catalog), **given)
+
+
+def _closing_part(pool: Pool) -> Iterator[tuple[str, str]]:
+    """What closes the runtime of nodes where the pool says so, after all that the user says."""
+    if closes_at_boot(pool):
+        from eks_gpushare.documents.closed_runtime import closed_runtime_part
+        from eks_gpushare.documents.node_config import SHELL
+
+        yield SHELL, closed_runtime_part()
 
 
 def system_user_data(nodes: SystemNodes) -> str | None:

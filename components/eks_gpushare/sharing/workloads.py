@@ -101,13 +101,26 @@ def place_of_most(workload: Workload) -> tuple[str, ...]:
 
 def is_scaled(workload: Workload) -> bool:
     """Whether the number of its pods follows their use."""
+    follows = workload.auto_stop and not is_stopped_by_queue(workload)
+    return follows or _grows(workload)
+
+
+def is_stopped_by_queue(workload: Workload) -> bool:
+    """Whether a queue alone starts and stops it: nothing is said of the use of its GPUs."""
+    by_use = (workload.idle, workload.over_use, workload.use_query)
+    queued = workload.wake is not None and workload.wake.queue is not None
+    said = _grows(workload) or any(given is not None for given in by_use)
+    return workload.auto_stop and queued and not said
+
+
+def _grows(workload: Workload) -> bool:
     replicas = workload.replicas
-    return workload.auto_stop or (replicas.max is not None and replicas.max > replicas.min)
+    return replicas.max is not None and replicas.max > replicas.min
 
 
 def is_set_by_keda(workload: Workload) -> bool:
-    """Whether KEDA sets the number of its pods, by their use or by the time."""
-    return is_scaled(workload) or bool(workload.schedule)
+    """Whether KEDA sets the number of its pods: by their use, by a queue or by the time."""
+    return is_scaled(workload) or is_stopped_by_queue(workload) or bool(workload.schedule)
 
 
 def class_of(priority: str | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.config.project import ENVIRONMENT_KEY, PROJECT
@@ -183,13 +184,29 @@ def config_findings(config: dict[str, Any], *, elsewhere: bool) -> Iterator[Find
         yield shape_rules.NOT_ALLOWED.finding(at, message, "Write it as us-west-2.")
 
 
+_INSIDE = f"It stands one level in: write {ENVIRONMENT_KEY}: {{{{{{key}}: ...}}}}."
+
+
+@cache
+def _blocks() -> frozenset[str]:
+    """Keys of the environment."""
+    from eks_gpushare.config.base import fields_by_key
+    from eks_gpushare.config.environment import Environment
+
+    return frozenset(fields_by_key(Environment))
+
+
 def _of_key(key: str) -> Iterator[Finding]:
     namespace, colon, name = key.partition(":")
     at = ("config", key)
     if not colon:
         message = f"{key} has no namespace, so the engine cannot tell whose it is."
         full = ENVIRONMENT_KEY if similar(key, ["environment"]) else f"{PROJECT}:{key}"
-        yield shape_rules.STRAY_KEY.finding(at, message, f"Write {full}.")
+        fix = _INSIDE.format(key=key) if key in _blocks() else f"Write {full}."
+        yield shape_rules.STRAY_KEY.finding(at, message, fix)
+    elif namespace == PROJECT and name in _blocks():
+        message = f"{PROJECT} reads {ENVIRONMENT_KEY} only."
+        yield shape_rules.STRAY_KEY.finding(at, message, _INSIDE.format(key=name))
     elif namespace == PROJECT and name != "environment":
         yield _stray(at, key, f"{PROJECT} reads {ENVIRONMENT_KEY} only.", (ENVIRONMENT_KEY,))
     elif namespace not in {PROJECT, "eks"} and similar(namespace, [PROJECT, "gpushare"]):

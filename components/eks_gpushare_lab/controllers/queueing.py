@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from eks_gpushare_lab import rules
 from eks_gpushare_lab.binaries import build, cleaning, versions
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.controllers import kueue
@@ -18,14 +19,29 @@ from eks_gpushare_lab.host.folders import make_private
 from eks_gpushare_lab.host.ports import reserved
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from eks_gpushare.findings.finding import Finding
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.control_plane.state import Lab
     from eks_gpushare_lab.install.release import DeclaredRelease
 
 _FOLDER = "queueing"
 _VALUES = "values.yaml"
+
+
+def other_version(release: DeclaredRelease, ours: str) -> Iterator[Finding]:
+    """What is to be said where a stack installs another minor version than the lab has.
+
+    Args:
+        release: Kueue's, as the stack has it.
+        ours: version of the lab's.
+    """
+    theirs, ours = (version.removeprefix("v") for version in (release.version, ours))
+    if theirs and theirs.split(".")[:2] != ours.split(".")[:2]:
+        message = f"The release installs Kueue {theirs}, and the lab runs {ours}."
+        fix = "See what has changed between the two; what waits here and why is the lab's word."
+        yield rules.OTHER_KUEUE.finding(("releases", release.name), message, fix)
 
 
 class Queueing:
@@ -40,6 +56,8 @@ class Queueing:
         """
         self._client, self._lab = client, lab
         self._processes: Processes | None = None
+        self.findings: list[Finding] = []
+        """What is to be said of how it runs here."""
 
     def start_for(
         self, objects: Sequence[Object], releases: Sequence[DeclaredRelease] = ()
@@ -55,6 +73,8 @@ class Queueing:
         with cleaning.in_use():
             tools = (versions.kueue(), versions.kueue_manifests())
             built = build.programs(tools)
+            if release is not None:
+                self.findings = list(other_version(release, versions.kueue().version))
             self._run(self._lab, built, release)
 
     def _run(self, lab: Lab, built: build.Programs, release: DeclaredRelease | None) -> None:

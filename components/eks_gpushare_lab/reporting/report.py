@@ -19,6 +19,7 @@ from eks_gpushare_lab.reporting.comparing import (
 from eks_gpushare_lab.reporting.daemonset_coverage import coverage_findings, coverage_of
 from eks_gpushare_lab.reporting.machines import machine_findings
 from eks_gpushare_lab.reporting.scaling import pool_reports
+from eks_gpushare_lab.reporting.tenants import tenant_reports
 from eks_gpushare_lab.reporting.unproven_mig import UnprovenMig, unproven_mig
 from eks_gpushare_lab.reporting.waiting import reasons_of, uncreated_findings, waiting_findings
 from eks_gpushare_lab.reporting.wholeness import reaches_none, short_of
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.reporting.daemonset_coverage import Coverage
     from eks_gpushare_lab.reporting.idle import IdleHistory
     from eks_gpushare_lab.reporting.scaling import PoolReport
+    from eks_gpushare_lab.reporting.tenants import TenantReport
     from eks_gpushare_lab.reporting.wholeness import Short
     from eks_gpushare_lab.session import Session
 
@@ -162,6 +164,8 @@ class RunReport:
     """How the pools became idle, if that was waited for."""
     held: Sequence[Held] | None = None
     """What NVIDIA's own programs make of a node of each pool, if they were run."""
+    tenants: Mapping[str, TenantReport] = field(default_factory=dict)
+    """Tenants by name: what each has, and why no more."""
 
     @property
     def ok(self) -> bool:
@@ -182,7 +186,13 @@ class RunReport:
             **({"steps": [step.as_json() for step in self.steps]} if self.steps else {}),
             **({} if self.idle is None else {"idle": self.idle.as_json()}),
             **({} if self.held is None else {"nvidia": {h.pool: h.as_json() for h in self.held}}),
+            **self._of_tenants(),
         }
+
+    def _of_tenants(self) -> dict[str, Any]:
+        """Left out where there are none."""
+        found = {name: tenant.as_json() for name, tenant in self.tenants.items()}
+        return {"tenants": found} if found else {}
 
 
 def counts_of(session: Session, *, reasons: bool = True) -> dict[str, Counts]:
@@ -270,6 +280,7 @@ def report_of(
         short,
         unproven_mig(session),
         pools=pool_reports(session),
+        tenants=tenant_reports(session),
     )
 
 

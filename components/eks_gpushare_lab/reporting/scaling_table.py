@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from eks_gpushare.program_verbs.columns import money
+from eks_gpushare.cli.columns import money
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -69,6 +69,9 @@ def print_report(console: Console, report: RunReport) -> None:
         if counts.reasons:
             console.print(Text(f"Why pods of {name} wait", style="bold"))
             console.print(_indented(Text(reason) for reason in counts.reasons))
+    for name, tenant in report.tenants.items():
+        console.print(Text(f"Tenant {name}: {', '.join(tenant.namespaces)}", style="bold"))
+        console.print(_indented(map(Text, tenant.lines())))
     print_scaling(console, report)
     if report.held:
         console.print(_held(report.held))

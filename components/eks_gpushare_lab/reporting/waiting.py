@@ -18,6 +18,7 @@ from eks_gpushare.live.pods import PENDING, REFUSED, condition, state_of
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.observer import workload_of
 from eks_gpushare_lab.observing.obstacles import before_a_node
+from eks_gpushare_lab.observing.queues import in_queue, waits_in_queue
 from eks_gpushare_lab.observing.workloads import JOBS, SCALABLE, outcomes
 from eks_gpushare_lab.reporting.autoscaler_words import words_about
 from eks_gpushare_lab.simulated_node.mps_server import CLIENT, WAITS, annotation, sets_no_user
@@ -68,6 +69,9 @@ def _obstacles(session: Session, pod: Object) -> list[Obstacle]:
     if pod["status"].get("phase") not in {None, "Pending", "Running"}:
         return []
     before = list(before_a_node(pod, session.client.get, session.watches.nodes.get))
+    queued = in_queue(pod, session.client.get)
+    if queued is not None:  # in place of the gate, which says nothing
+        return [queued, *before[1:]]
     return before or session.obstacles_on_node(pod)
 
 
@@ -84,6 +88,8 @@ def _reasons(
     lab: dict[str, None] = {}
     for pod, _ in pending:
         scheduled = condition(pod, "PodScheduled") or {}
+        if waits_in_queue(pod):
+            continue  # of which the scheduler knows the gate alone
         if "message" in scheduled or not held:
             said[scheduled.get("message", "the scheduler has said nothing yet")] += 1
     if pending and not pending[0][1]:

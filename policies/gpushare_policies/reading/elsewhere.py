@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
@@ -17,6 +17,7 @@ from pulumi_policy import PolicyResource
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, pairs
+from gpushare_policies.reading.cloudformation import JUDGED, as_of_pulumi
 from gpushare_policies.reading.objects import kind_of
 from gpushare_policies.reading.plain import at_top, plain, text
 from gpushare_policies.tokens import NODE_GROUP
@@ -28,7 +29,6 @@ _STACKS = ("aws:cloudformation/stack:Stack", "aws:cloudformation/stackSet:StackS
 _NATIVE_STACKS = ("aws-native:cloudformation:Stack", "aws-native:cloudformation:StackSet")
 _CLOUD_CONTROL = "aws:cloudcontrol/resource:Resource"
 _NATIVE = "aws-native:"
-_NODE_GROUP = "AWS::EKS::Nodegroup"
 _MAKERS = re.compile(
     r"AWS::(?:EKS::(?:Cluster|Nodegroup|FargateProfile|Addon)|EC2::(?:LaunchTemplate|"
     r"EC2Fleet|SpotFleet)|AutoScaling::(?:AutoScalingGroup|LaunchConfiguration)|"
@@ -150,45 +150,63 @@ def _of_ssm(props: Any) -> MadeElsewhere | None:
 
 def nodes_elsewhere(resource: PolicyResource) -> Iterator[PolicyResource]:
     """The node groups that a resource makes, as `aws.eks.NodeGroup` would say them."""
-    token, props = resource.resource_type, resource.props
+    for made in resources_elsewhere(resource.resource_type, resource.name, resource.props):
+        if made.token == NODE_GROUP:
+            props = {"nodeGroupName": made.name, **made.props}
+            yield PolicyResource(
+                NODE_GROUP,
+                props,
+                resource.urn,
+                resource.name,
+                resource.opts,
+                resource.provider,
+                resource.parent,
+                resource.dependencies,
+                {},
+            )
+
+
+class Foreign(NamedTuple):
+    """A resource that stands in another's properties, as `pulumi_aws` would have it."""
+
+    token: str
+    name: str
+    props: dict[str, Any]
+    """What is not known in it is `UNKNOWN`."""
+
+
+def resources_elsewhere(token: str, name: str, props: Any) -> Iterator[Foreign]:
+    """The resources that one makes of which rules can judge the properties.
+
+    Args:
+        token: Its type.
+        name: Its name.
+        props: Its properties.
+    """
+    for called, kind, given in _resources(token, name, props):
+        made = as_of_pulumi(kind, given)
+        if made is not None:
+            yield Foreign(made[0], called, made[1])
+
+
+@cache
+def holds_resources(token: str) -> bool:
+    """Whether resources of a type have in their properties what rules can judge."""
+    if token in (*_STACKS, *_NATIVE_STACKS, _CLOUD_CONTROL):
+        return True
+    return token.startswith(_NATIVE) and _native_type(token) in JUDGED
+
+
+def _resources(token: str, name: str, props: Any) -> Iterator[tuple[str, str, Any]]:
+    """Name, type and properties of resources, as CloudFormation spells them."""
     if token in (*_STACKS, *_NATIVE_STACKS):
         template = _template(props)
-        for name, made in pairs(at(template, "Resources") if isinstance(template, dict) else {}):
-            if at(made, "Type") == _NODE_GROUP:
-                yield _node_group(resource, name, _known(at(made, "Properties")))
-    elif token == _CLOUD_CONTROL and at_top(props, "typeName") == _NODE_GROUP:
-        yield _node_group(resource, resource.name, _parsed(at_top(props, "desiredState")))
-    elif token.startswith(_NATIVE) and _native_type(token) == _NODE_GROUP:
-        yield _node_group(resource, resource.name, plain(props))
-
-
-def _node_group(resource: PolicyResource, name: str, given: Any) -> PolicyResource:
-    lowered = _lowered(given) if isinstance(given, dict) else {}
-    lowered.setdefault("nodegroupName", name)
-    props = {**lowered, "nodeGroupName": lowered["nodegroupName"]}
-    return PolicyResource(
-        NODE_GROUP,
-        props,
-        resource.urn,
-        resource.name,
-        resource.opts,
-        resource.provider,
-        resource.parent,
-        resource.dependencies,
-        {},
-    )
-
-
-def _lowered(given: Any, *, within: bool = True) -> Any:
-    """Properties with names as Pulumi has them; what people name, as labels, stays."""
-    if isinstance(given, list):
-        return [_lowered(item) for item in given]
-    if not isinstance(given, dict) or not within:
-        return given
-    return {
-        f"{key[:1].lower()}{key[1:]}": _lowered(item, within=key.lower() not in ("labels", "tags"))
-        for key, item in given.items()
-    }
+        for own, made in pairs(at(template, "Resources") if isinstance(template, dict) else {}):
+            yield own, str(at(made, "Type")), _known(at(made, "Properties"))
+    elif token == _CLOUD_CONTROL:
+        yield name, str(at_top(props, "typeName")), _parsed(at_top(props, "desiredState"))
+    elif holds_resources(token):
+        yield name, _native_type(token), plain(props)
 
 
 def _native_type(token: str) -> str:
@@ -210,14 +228,17 @@ def _template(props: Any) -> Any:
 
 def _parsed(given: Any) -> Any:
     """JSON or YAML; None for what is neither, and for what a URL has."""
-    if given is UNKNOWN or isinstance(given, dict):
-        return given
+    return given if given is UNKNOWN or isinstance(given, dict) else _parsed_text(str(given))
+
+
+@lru_cache(maxsize=64)  # each rule asks
+def _parsed_text(given: str) -> Any:
     try:
-        return json.loads(str(given))
+        return json.loads(given)
     except ValueError:
         pass
     try:
-        return yaml.load(str(given), Loader=_Loader)  # noqa: S506  (the safe loader)
+        return yaml.load(given, Loader=_Loader)  # noqa: S506  (the safe loader)
     except (yaml.YAMLError, RecursionError, ValueError):
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pulumi_policy.proxy import UnknownValueError
+from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 from eks_gpushare.inventory.source import UNKNOWN
 
@@ -66,3 +66,12 @@ def count(value: Any) -> Any:
         return int(value)
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def with_sentinels(value: Any) -> Any:
+    """A plain value as the SDK has it: with its own word for what is not known."""
+    if value is UNKNOWN:
+        return UNKNOWN_STRING_VALUE
+    if isinstance(value, dict):
+        return {key: with_sentinels(inner) for key, inner in value.items()}
+    return [with_sentinels(inner) for inner in value] if isinstance(value, list) else value

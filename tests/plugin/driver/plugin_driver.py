@@ -49,13 +49,14 @@ class Refusal:
 class Deployment:
     """The engine's side: what is registered with it is recorded."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.recording = Recording(PROJECT, STACK, preview=True)
         monitor = Monitor(self.recording, default_fakes(), {"aws:region": "us-west-2"})
         self._server = grpc.server(ThreadPoolExecutor(16))
         resource_pb2_grpc.add_ResourceMonitorServicer_to_server(monitor, self._server)
         engine_pb2_grpc.add_EngineServicer_to_server(EngineServicer(self.recording), self._server)
-        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
+        self.address = f"127.0.0.1:{self.port}"
         self._server.start()
 
     @cached_property
@@ -70,7 +71,7 @@ class Deployment:
         return {"kubernetes": f"{made.urn}::{made.id or 'id'}"}
 
     def close(self) -> None:
-        self._server.stop(None)
+        self._server.stop(None).wait()
 
 
 class Plugin:

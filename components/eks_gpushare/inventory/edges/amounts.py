@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import rule_of
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.shared_names import Sharing
 
+_TOKEN: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+"""A word such as GPU_COUNT, which a program of one's own replaces."""
 SEVERAL_SHARES = rule_of("GPU1113")
 AMOUNT = rule_of("GPU1114")
 TOO_MANY = rule_of("GPU1115")
@@ -61,7 +64,7 @@ def _of_pod(workload: Workload) -> Iterator[Problem]:
 
 def _amount(workload: Workload, request: Request) -> Iterator[Problem]:
     given = [amount for amount in (request.request, request.limit) if amount is not None]
-    if not given or UNKNOWN in given:
+    if not given or UNKNOWN in given or any(_TOKEN.fullmatch(str(text(each))) for each in given):
         return
     amounts = [_quantity(amount) for amount in given]
     name = at_start(workload.source.name)

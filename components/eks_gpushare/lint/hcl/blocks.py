@@ -85,7 +85,7 @@ def _dynamic(made: HclObject, block: HclBlock, names: Names, above: Sequence[str
     name = kind
     if iterator is not None and iterator.node is not None and iterator.source is not None:
         name = iterator.source.text(iterator.node)
-    if content is None or is_open(given) or not isinstance(given, dict | list):
+    if content is None or not isinstance(given, dict | list):
         _add(made, kind, UNKNOWN, block.place)
         return
     pairs = list(given.items()) if isinstance(given, dict) else list(enumerate(given))
@@ -95,7 +95,9 @@ def _dynamic(made: HclObject, block: HclBlock, names: Names, above: Sequence[str
         inner = values_of(content.body, Within(names, own), (*above, kind))
         # What it is made of tells where to change it, unless all stands in the block itself.
         _add(made, kind, inner, place_in(given, key) or content.place)
-    if not pairs and kind not in made:
+    if is_open(given):
+        _add(made, kind, UNKNOWN, block.place)  # there may be more
+    elif not pairs and kind not in made:
         made.put(kind, HclList(), block.place)
 
 

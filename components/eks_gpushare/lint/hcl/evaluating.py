@@ -236,10 +236,10 @@ class Evaluation:
             if len(parts) != 2:  # noqa: PLR2004  (key and value)
                 continue
             key = self._object_key(parts[0])
-            if key is UNKNOWN:
+            if key is UNKNOWN or has_gaps(key):
                 made = OpenObject(made, made.places)
-                continue
-            made.put(key, no_mistake(self.value(parts[1])), self._source.place(parts[0]))
+            if key is not UNKNOWN:
+                made.put(key, no_mistake(self.value(parts[1])), self._source.place(parts[0]))
         return made
 
     def _object_key(self, node: Node) -> Any:
@@ -249,9 +249,8 @@ class Evaluation:
         ):
             return self._source.text(node)
         value = self.value(node)
-        if isinstance(value, Text) and value.gaps:
-            return UNKNOWN
-        return written(value)
+        # Of a key such as "kubernetes.io/cluster/${var.name}" what it begins with tells enough.
+        return value if has_gaps(value) else written(value)
 
     def _for_tuple_expr(self, node: Node) -> Any:
         made = HclList()

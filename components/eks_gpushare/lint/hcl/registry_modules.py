@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.hcl.values import HclList, HclObject, Text, is_open, place_in
+from eks_gpushare.lint.hcl.registry_user_data import (
+    STANDARD_SINCE,
+    default_ami,
+    managed_boot,
+    self_managed_boot,
+)
+from eks_gpushare.lint.hcl.values import HclList, HclObject, is_open, place_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -21,15 +27,6 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.hcl.values import Place
 
 _SIZES: Final = {"min_size": 1, "max_size": 3, "desired_size": 1}
-_STANDARD: Final = "AL2023_x86_64_STANDARD"
-_STANDARD_SINCE: Final = 21
-"""The major version whose groups have that image unless they say otherwise.
-https://github.com/terraform-aws-modules/terraform-aws-eks/blob/master/docs/UPGRADE-21.0.md"""
-_BOOT: Final = (
-    *("enable_bootstrap_user_data", "pre_bootstrap_user_data", "post_bootstrap_user_data"),
-    *("bootstrap_extra_args", "user_data_template_path", "cloudinit_pre_nodeadm"),
-    "cloudinit_post_nodeadm",
-)
 _DATA_ADDONS: Final = {
     "nvidia_device_plugin": ("nvidia-device-plugin", "nvidia-device-plugin"),
     "nvidia_gpu_operator": ("gpu-operator", "gpu-operator"),
@@ -144,7 +141,7 @@ def _managed(
     for name in ("instance_types", "labels", "capacity_type", "tags"):
         given.put(values, name, name)
     if given.get("ami_id") in (None, ""):
-        given.put(values, "ami_type", "ami_type", _default_ami(major))
+        given.put(values, "ami_type", "ami_type", default_ami(major))
     given.put_blocks(values, "taint", "taints")
     sizes = HclObject()
     for name, number in _SIZES.items():
@@ -159,33 +156,9 @@ def _managed(
         if created is True and own_template is True:
             template = _template(given, call, major)
             given.put(template, "image_id", "ami_id")
-            template.update(user_data=_managed_boot(given))
+            template.update(user_data=managed_boot(given, major))
             yield _resource(call, "aws_launch_template.this[0]", template)
     yield _resource(call, "aws_eks_node_group.this[0]", values)
-
-
-def _default_ami(major: int | None) -> str | None:
-    return _STANDARD if major is not None and major >= _STANDARD_SINCE else None
-
-
-def _managed_boot(given: _Inputs) -> Any:
-    asked = _boot(given)
-    return _node_config(asked) if asked else ""
-
-
-def _boot(given: _Inputs) -> dict[str, Any]:
-    """What a group is given of how its nodes boot."""
-    asked = {name: given.get(name) for name in _BOOT}
-    return {name: value for name, value in asked.items() if value not in (None, "", [], False)}
-
-
-def _node_config(asked: Mapping[str, Any]) -> Any:
-    """The one NodeConfig that a group is given; not known where there is more."""
-    parts = asked.get("cloudinit_pre_nodeadm")
-    if len(asked) > 1 or not isinstance(parts, list) or len(parts) != 1:
-        return UNKNOWN
-    content, kind = at(parts, 0, "content"), at(parts, 0, "content_type")
-    return content if kind == "application/node.eks.aws" else UNKNOWN
 
 
 def _template(given: _Inputs, call: MadeResource, major: int | None) -> HclObject:
@@ -206,7 +179,7 @@ def _hops(major: int | None) -> Any:
     """How far answers of the metadata service go where nobody says; not known of any version."""
     if major is None:
         return UNKNOWN
-    return 1 if major >= _STANDARD_SINCE else 2
+    return 1 if major >= STANDARD_SINCE else 2
 
 
 def _self_managed(
@@ -218,9 +191,12 @@ def _self_managed(
     given.put(template, "instance_type", "instance_type")
     given.put(template, "image_id", "ami_id")
     if template.get("image_id") in (None, ""):
-        given.put(template, "image_id", "ami_type", _default_ami(major) or UNKNOWN)
-    template["user_data"] = _self_managed_boot(given)
-    yield _resource(call, "aws_launch_template.this[0]", template)
+        given.put(template, "image_id", "ami_type", default_ami(major) or UNKNOWN)
+    template["user_data"] = self_managed_boot(given, major)
+    if given.get("create_launch_template", otherwise=True) is True:
+        yield _resource(call, "aws_launch_template.this[0]", template)
+    if given.get("create_autoscaling_group", otherwise=True) is False:
+        return
     values = HclObject()
     given.put(values, "name", "name", key)
     for name, number in _SIZES.items():
@@ -242,16 +218,6 @@ def _self_managed(
     else:
         values["launch_template"] = HclList([block])
     yield _resource(call, "aws_autoscaling_group.this[0]", values)
-
-
-def _self_managed_boot(given: _Inputs) -> Any:
-    asked = _boot(given)
-    if not asked.keys() <= {"bootstrap_extra_args"}:
-        return _node_config(asked)
-    extra = asked.get("bootstrap_extra_args", "")
-    if extra is UNKNOWN or str(given.get("ami_type")).startswith("BOTTLEROCKET"):
-        return UNKNOWN
-    return Text(f"#!/bin/bash\n/etc/eks/bootstrap.sh cluster {extra}\n")
 
 
 def _resource(call: MadeResource, address: str, values: HclObject) -> MadeResource:

@@ -15,6 +15,9 @@ GAP: Final = "${unknown}"
 """What stands in a text for what is not known; readers of YAML take it for that."""
 
 
+_OF_CLUSTER: Final = ("kubernetes.io/cluster/", "k8s.io/cluster/")
+
+
 class Place(NamedTuple):
     """Where something is written, lines and columns from 1."""
 
@@ -144,7 +147,8 @@ def settled(value: Any, *, texts: bool = False) -> Any:
         of.places = getattr(value, "places", [])
         return of
     if has_gaps(value) and not texts and "\n" not in value.rstrip() and value.encoded is None:
-        return UNKNOWN
+        # Of the tag by which an instance belongs to a cluster, whose name is often not known.
+        return value if value.startswith(_OF_CLUSTER) else UNKNOWN
     return value
 
 

@@ -18,11 +18,13 @@ from eks_gpushare.lint.launch_templates import (
     overridden,
     with_template,
 )
-from eks_gpushare.lint.rules.terraform import taint_rules
+from eks_gpushare.lint.rules.control_plane import template_cluster_rules
+from eks_gpushare.lint.rules.terraform import ami_rules, taint_rules
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.manifests.readers.user_data import judge_user_data
 from eks_gpushare.manifests.retired import retired
+from eks_gpushare.manifests.rules.eksctl import size_rules
 from eks_gpushare.manifests.rules.nodes import owned_labels
 
 if TYPE_CHECKING:
@@ -35,9 +37,11 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.document import Document
 
 _ADDON: Final = "AWS::EKS::Addon"
+_CLUSTER: Final = "AWS::EKS::Cluster"
 _NODE_GROUP: Final = "AWS::EKS::Nodegroup"
 _TEMPLATE: Final = "AWS::EC2::LaunchTemplate"
 _GROUP: Final = "AWS::AutoScaling::AutoScalingGroup"
+_SIZES: Final = ("MinSize", "DesiredSize", "MaxSize")
 _DATA: Final = ("Properties", "LaunchTemplateData")
 
 
@@ -75,6 +79,10 @@ class CloudFormationReader:
                 named, told = (at(given, key) for key in ("AddonName", "ConfigurationValues"))
                 found += agents(Source(f"the Addon {name}", document, place), named, told)
                 continue
+            if kind == _CLUSTER:
+                cluster = Source(f"the Cluster {name}", document, (*place, "Properties"))
+                judgements += template_cluster_rules(cluster, plain(at(item, "Properties")))
+                continue
             if kind not in (_NODE_GROUP, _GROUP):  # which may be anything
                 continue
             given = plain(at(item, "Properties"))
@@ -96,6 +104,9 @@ class CloudFormationReader:
             judgements += owned_labels(source, nodes.labels, ("Labels",))
             if kind == _NODE_GROUP:
                 judgements += taint_rules(source, given, ("Taints", "Effect"))
+                judgements += ami_rules(nodes, ("AmiType",))
+                place = ("ScalingConfig",)
+                judgements += size_rules(source, place, at(given, *place), _SIZES)
         return Read(found, judgements)
 
 

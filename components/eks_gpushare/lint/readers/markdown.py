@@ -11,8 +11,9 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.copied import as_meant
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS
 from eks_gpushare.lint.rules.shell import NO_YAML
-from eks_gpushare.lint.shell.reading import GUIDES, TOOLS, read_commands, read_of, too_large
+from eks_gpushare.lint.shell.reading import TOOLS, read_commands, read_of, too_large
 from eks_gpushare.manifests.charts import within_values
+from eks_gpushare.manifests.files import GUIDES
 from eks_gpushare.manifests.shell.said import Said, placed_document
 from eks_gpushare.manifests.snippets import read_snippet
 

@@ -9,11 +9,12 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.plain import items, kubernetes_effect
-from eks_gpushare.manifests.rules.eksctl import AMAZON_LINUX_2
+from eks_gpushare.manifests.rules.eksctl import AMAZON_LINUX_2, size_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import NodeSet
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Source
@@ -26,6 +27,7 @@ EKS_EFFECT = Rule(
     "https://docs.aws.amazon.com/eks/latest/APIReference/API_Taint.html",
 )
 
+_SIZES: Final = ("min_size", "desired_size", "max_size")
 _OF_EKS: Final = {
     "NoSchedule": "NO_SCHEDULE",
     "PreferNoSchedule": "PREFER_NO_SCHEDULE",
@@ -40,6 +42,19 @@ def node_group_rules(nodes: NodeSet, given: Any) -> Iterator[Judgement]:
         nodes: What they became.
         given: The values.
     """
+    yield from ami_rules(nodes, ("ami_type",))
+    yield from taint_rules(nodes.source, given, ("taint", "effect"))
+    place = ("scaling_config", 0)
+    yield from size_rules(nodes.source, place, at(given, *place), _SIZES)
+
+
+def ami_rules(nodes: NodeSet, place: FieldPath) -> Iterator[Judgement]:
+    """Whether an AMI type is of an Amazon Linux that EKS still has.
+
+    Args:
+        nodes: The group.
+        place: Where its AMI type stands.
+    """
     ami, types = nodes.ami, nodes.instance_types
     known = gpu_instance_types()
     gpus = (
@@ -50,8 +65,7 @@ def node_group_rules(nodes: NodeSet, given: Any) -> Iterator[Judgement]:
     if isinstance(ami, str) and ami.startswith("AL2_") and gpus:
         message = f"{ami} is an image of Amazon Linux 2."
         fix = "Write AL2023_x86_64_NVIDIA."
-        yield Problem(AMAZON_LINUX_2, nodes.source, ("ami_type",), message, fix)
-    yield from taint_rules(nodes.source, given, ("taint", "effect"))
+        yield Problem(AMAZON_LINUX_2, nodes.source, place, message, fix)
 
 
 def taint_rules(source: Source, given: Any, words: tuple[str, str]) -> Iterator[Judgement]:

@@ -85,7 +85,10 @@ def _removes(text: str) -> bool:
 
 _OF_OPERATOR: Final = "nvidia.com/gpu.deploy."
 """Labels by which the GPU Operator's parts are called off a node, and back again."""
-_STATE: Final = "nvidia.com/mig.config.state"
+_STATES: Final = ("nvidia.com/mig.config.state", "sagemaker.amazonaws.com/node-health-status")
+"""By which somebody tells a controller of a node's state."""
+_ROLE: Final = "node-role.kubernetes.io/"
+"""Labels that a kubelet may not give its node, so that no node group can have them."""
 
 
 def _label(line: Line, at: Position, said: Said) -> None:
@@ -101,7 +104,7 @@ def _label(line: Line, at: Position, said: Said) -> None:
         return
     source = said.source(_called(name), at, places)
     for key, value in labels.items():
-        if key.startswith(_OF_OPERATOR) or key == _STATE:
+        if key.startswith((_OF_OPERATOR, _ROLE)) or key in _STATES:
             continue
         shown = "" if value is UNKNOWN else f"={value}"
         said.judgements.append(

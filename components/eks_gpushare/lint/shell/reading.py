@@ -16,6 +16,7 @@ from eks_gpushare.lint.shell.kubectl import kubectl
 from eks_gpushare.lint.shell.node_groups import node_group
 from eks_gpushare.lint.shell.nvidia_smi import mig_instances
 from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.files import GUIDES
 from eks_gpushare.manifests.shell.said import documents_of, placed_document
 from eks_gpushare.manifests.shell.words import commands
 
@@ -31,8 +32,6 @@ TOOLS: Final = ("helm", "kubectl", "eksctl", "eksdemo", "aws", "oc", "k", "micro
 """Commands that say something of a cluster or its nodes."""
 MAX_CHARACTERS: Final = 128 * 1024
 """Longest script or documentation that is read."""
-GUIDES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc")
-"""Endings of documentation."""
 _LOCAL: Final = re.compile(
     r"\b(?:minikube|k3d|nvkind|kubeadm|microk8s|kind (?:create|get|load)|kind/.*\.sh)\b"
 )

@@ -33,7 +33,7 @@ _HINTS: Final[Mapping[Place, str]] = {
 }
 """Instead of those that speak of a stack file."""
 _MEANT: Final = "Did you mean "
-_NEARLY_ALL: Final = 0.8
+_MOST: Final = 0.6
 _CHOSEN: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     PLUGIN_CHART: (("migStrategy",), ("deviceListStrategy",), ("deviceIDStrategy",)),
     OPERATOR_CHART: (("mig", "strategy"),),
@@ -121,9 +121,9 @@ def _leaves(values: Any, above: Place = ()) -> Iterator[Place]:
 
 
 def _is_its_own(values: Mapping[str, Any], keys: ChartKeys) -> bool:
-    """Whether they are the chart's own values.yaml, idle values among them, or a copy of it."""
+    """Whether they are the chart's own values.yaml with its idle values, or an earlier one."""
     known = {place[0] for place in (*keys.places, *keys.blocks)}
-    return len(known & values.keys()) >= _NEARLY_ALL * len(known)
+    return len(known & values.keys()) >= _MOST * len(known)
 
 
 def _is_no_chart(release: Release) -> bool:

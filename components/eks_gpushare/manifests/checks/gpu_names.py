@@ -131,7 +131,9 @@ def resources_are_no_labels(inventory: Inventory) -> Iterator[Judgement]:
                 continue
             for path, key in _selected(workload.spec):
                 if _LABELS.fullmatch(key) and key not in given:
-                    is_owners = not declared and _is_tolerated(workload.spec, path, key)
+                    is_owners = not declared and (
+                        workload.kind == "DaemonSet" or _is_tolerated(workload.spec, path, key)
+                    )
                     yield Problem(
                         RESOURCE_AS_LABEL,
                         workload.source,

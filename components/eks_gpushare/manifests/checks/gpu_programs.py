@@ -82,9 +82,12 @@ _SERVERS: Final = (
 https://docs.sglang.ai/advanced_features/server_arguments.html,
 https://huggingface.co/docs/text-generation-inference/reference/launcher
 """
+_COMMENT: Final = re.compile(r"^[ \t]*#[^\n]*$", re.MULTILINE)
+"""Of a script among the arguments."""
 _SEVERAL_NODES: Final = re.compile(
     r"--nnodes|--distributed[-_]executor[-_]backend[= ]+ray|ray (?:start|symmetric-run)"
     r"|--data[-_]parallel[-_](?:address|size[-_]local)|--dist-init-addr"
+    r"|--omni(?:\s|$)"  # whose stages have GPUs of their own, by a file
 )
 
 
@@ -126,7 +129,7 @@ def _containers(workload: Workload) -> Iterator[_Container]:
         gpus = sum(known) if len(known) == len(counts) else None
         words = [text(word) for key in ("command", "args") for word in items(at(value, key))]
         # What is yet to be filled in decides as a variable of a shell does.
-        line = " ".join("$" if word is UNKNOWN else str(word) for word in words)
+        line = " ".join("$" if word is UNKNOWN else _COMMENT.sub("", str(word)) for word in words)
         yield _Container(workload, place, value, line, gpus)
 
 
@@ -155,8 +158,9 @@ def _devices(container: _Container) -> Iterator[Problem]:
 def _server(container: _Container) -> _Server | None:
     """What a container serves models with; None where it is not known to do so on CUDA."""
     image = str(text(at(container.value, "image"))).lower().partition("@")[0]
+    as_built = not at(container.value, "command")
     for server in _SERVERS:
-        if server.image.search(image) and not _OTHERS.search(image.rpartition("/")[2]):
+        if as_built and server.image.search(image) and not _OTHERS.search(image.rpartition("/")[2]):
             return server
         if server.command.search(container.line) and not _OTHERS.search(image):
             return server

@@ -8,6 +8,7 @@ from eks_gpushare.catalog.gpus import MPS_CLIENTS
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.files import GUIDES
 from eks_gpushare.manifests.readers.mig_names import wrong_mig_name
 from eks_gpushare.manifests.readers.words import close_to, plain, shown
 from eks_gpushare.manifests.rules import device_plugin as rules
@@ -121,7 +122,12 @@ class _Config:
         if given is None or given.value in (None, ""):
             edits: tuple[Edit, ...] = (Edit("set", (given.key if given else "version",), VERSION),)
             message, fix = "It does not say version: v1.", "Write version: v1 at its top."
-            yield self._problem(rules.NO_VERSION, (), message, fix, edits)
+            document = self.source.document
+            alone = document.text is not None and document.text.block is None
+            excerpt = alone and document.file.endswith(GUIDES) and len(self.value) == 1
+            yield self._problem(
+                rules.NO_VERSION, (), message, fix, edits, severity="info" if excerpt else None
+            )
         elif given.value not in (UNKNOWN, VERSION):
             message = f"version is {shown(given.value)}; the plugin knows only {VERSION}."
             edits = (Edit("set", (given.key,), VERSION),) if given.value in ("1", 1) else ()
@@ -258,7 +264,7 @@ class _Config:
             if isinstance(name, str) and name.removeprefix(_PREFIX) in seen:
                 message = f"{name} stands there twice; the plugin takes the first."
                 yield self._problem(
-                    rules.REFUSED, path, message, "Keep one of the two.", warning=True
+                    rules.REFUSED, path, message, "Keep one of the two.", severity="warning"
                 )
             elif isinstance(name, str):
                 seen.add(name.removeprefix(_PREFIX))
@@ -316,7 +322,8 @@ class _Config:
             yield self._problem(rules.REFUSED, at, message, fix)
         elif short.startswith("mig-"):
             if wrong := wrong_mig_name(f"{_PREFIX}{short}", kind, strategy):
-                yield self._problem(wrong.rule, at, wrong.message, wrong.fix, warning=wrong.warning)
+                severity: Severity | None = "warning" if wrong.warning else None
+                yield self._problem(wrong.rule, at, wrong.message, wrong.fix, severity=severity)
         elif short != "gpu":
             message = f"The plugin has no device {name}, so nothing is shared."
             fix = "Write nvidia.com/gpu, or nvidia.com/mig-PROFILE with migStrategy: mixed."
@@ -353,9 +360,8 @@ class _Config:
         fix: str,
         edits: tuple[Edit, ...] = (),
         *,
-        warning: bool = False,
+        severity: Severity | None = None,
     ) -> Problem:
-        severity: Severity | None = "warning" if warning else None
         return Problem(rule, self.source, path, message, fix, severity, edits)
 
 

@@ -6,6 +6,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_keys import chart_keys
+from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.charts import (
     DEVICE_PLUGIN,
     EXPORTER,
@@ -86,7 +87,7 @@ class HelmValuesReader:
         items: list[Release] = []
         inner: list[Document] = []
         for chart, path in _charts(document):
-            values = document.value[path[0]] if path else document.value
+            values = at(document.value, *path)
             items.append(release(document, chart, values, path=path))
             inner += within_values(document, path)
         return Read(items=items, inner=inner)
@@ -122,7 +123,10 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
         return  # a list of what the keys mean; values of the DRA driver's chart
     subcharts = [sign for sign in _SIGNS if isinstance(value.get(sign), dict)]
     if subcharts:
-        yield from ((subchart, (subchart,)) for subchart in subcharts)
+        for subchart in subcharts:
+            # A chart of one's own around the published one is often called as that one is.
+            inner = isinstance(value[subchart].get(subchart), dict)
+            yield subchart, (subchart, subchart) if inner else (subchart,)
         return
     # A text within an object is not what the file is called after.
     named = document.file if document.editable and not document.at else ""

@@ -73,7 +73,7 @@ def _listed(document: Document) -> Iterable[Subchart]:
     for each in items(at(document.value, "dependencies")):
         name, version, alias = (at(each, key) for key in ("name", "version", "alias"))
         chart = chart_named(name)
-        if chart is None or chart != name:
+        if chart is None or chart != name or _is_ones_own(at(each, "repository")):
             continue
         condition = at(each, "condition")
         yield Subchart(
@@ -87,6 +87,11 @@ def _listed(document: Document) -> Iterable[Subchart]:
             ),
             tuple(tag for tag in items(at(each, "tags")) if isinstance(tag, str)),
         )
+
+
+def _is_ones_own(repository: Any) -> bool:
+    """Whether a chart lies beside, which may be around the published one and have other values."""
+    return isinstance(repository, str) and repository.startswith("file:")
 
 
 def _is_exact(version: str) -> bool:

@@ -33,7 +33,7 @@ UNKNOWN_KEY = Rule(
 REFUSED = Rule(
     "GPU1071",
     "error",
-    "The values of a node group are ones that eksctl takes.",
+    "The values of a node group are ones that eksctl and EKS take.",
     "eksctl, or EKS behind it, refuses the node group.",
     _SCHEMA,
 )
@@ -136,7 +136,7 @@ def _group(
         message = f"The node group {name} has both instanceType and instanceTypes."
         fix = "Keep instanceTypes."
         yield Problem(REFUSED, source, (*path, "instanceType"), message, fix)
-    yield from _sizes(source, path, group)
+    yield from size_rules(source, path, group)
     yield from _taints(source, (*path, "taints"), at(group, "taints"))
     for key, given in mapping(at(group, "labels")).items():
         if isinstance(given, bool | int | float):
@@ -157,20 +157,32 @@ def _group(
         yield from _from_zero(source, path, group)
 
 
-def _sizes(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:
-    least, wanted, most = (
-        whole(at(group, key)) for key in ("minSize", "desiredCapacity", "maxSize")
-    )
+def size_rules(
+    source: Source,
+    path: FieldPath,
+    group: Any,
+    names: tuple[str, str, str] = ("minSize", "desiredCapacity", "maxSize"),
+) -> Iterator[Judgement]:
+    """Sizes of a node group that contradict each other.
+
+    Args:
+        source: Where the group stands.
+        path: Where its sizes stand there.
+        group: What has them.
+        names: How the least, the wanted and the greatest are called.
+    """
+    low, middle, high = names
+    least, wanted, most = (whole(at(group, key)) for key in names)
     if isinstance(most, int):
         if isinstance(least, int) and least > most:
-            message = f"minSize {least} is more than maxSize {most}."
-            yield Problem(REFUSED, source, (*path, "minSize"), message, "Raise maxSize.")
+            message = f"{low} {least} is more than {high} {most}."
+            yield Problem(REFUSED, source, (*path, low), message, f"Raise {high}.")
         if isinstance(wanted, int) and wanted > most:
-            message = f"desiredCapacity {wanted} is more than maxSize {most}."
-            yield Problem(REFUSED, source, (*path, "desiredCapacity"), message, "Raise maxSize.")
+            message = f"{middle} {wanted} is more than {high} {most}."
+            yield Problem(REFUSED, source, (*path, middle), message, f"Raise {high}.")
     if isinstance(wanted, int) and isinstance(least, int) and wanted < least:
-        message = f"desiredCapacity {wanted} is less than minSize {least}."
-        yield Problem(REFUSED, source, (*path, "desiredCapacity"), message, "Lower minSize.")
+        message = f"{middle} {wanted} is less than {low} {least}."
+        yield Problem(REFUSED, source, (*path, middle), message, f"Lower {low}.")
 
 
 def _taints(source: Source, path: FieldPath, given: Any) -> Iterator[Judgement]:

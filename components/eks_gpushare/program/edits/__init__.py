@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.program.edits.cluster import of_clusters, of_clusters_gone, of_ways_out
+from eks_gpushare.program.edits.cluster import (
+    of_clusters,
+    of_clusters_gone,
+    of_other_clusters,
+    of_ways_out,
+)
 from eks_gpushare.program.edits.compared import (
     CLUSTER,
     NODE_GROUP,
@@ -65,6 +70,7 @@ def edits(before: Recording, after: Recording) -> list[Consequence]:
         *_of_groups(before, after, replaced),
         *of_karpenter(before, after, replaced),
         *clusters,
+        *of_other_clusters(before, after),
         *of_ways_out(before, after),
         *of_managers(before, after),
         *of_releases(before, after, replaced),

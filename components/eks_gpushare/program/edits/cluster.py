@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from eks_gpushare.program.recording import Recording, Resource
 
+_PROVIDER = "pulumi:providers:kubernetes"
+_WHICH = "clusterIdentifier"
 _ROUTE = "aws:ec2/route:Route"
 _SUBNET = "aws:ec2/subnet:Subnet"
 _SUBNETS = ("privateSubnetIds", "publicSubnetIds")
@@ -62,6 +64,10 @@ _UPGRADED = (
     "the control plane becomes {now} in place, and never {was} again; nodes that change with it "
     "are told of by themselves"
 )
+_ELSEWHERE = (
+    "all that the stack has in the cluster {was} goes, with the pods of it that run there, and is "
+    "made anew in {now}"
+)
 _UNGUARDED = "EKS and Pulumi no longer refuse to delete it; no node is touched"
 
 
@@ -97,6 +103,24 @@ def of_clusters_gone(before: Recording, after: Recording) -> Iterator[Consequenc
             yield edit(old.name, "refused", (), _KEPT_BY_EKS)
         else:
             yield edit(old.name, "delete", (), _GONE)
+
+
+def of_other_clusters(before: Recording, after: Recording) -> Iterator[Consequence]:
+    """Clusters of others in place of which the stack is told of another one.
+
+    The provider of Kubernetes compares its identifier alone where it has one
+    (provider/pkg/provider/provider.go of pulumi-kubernetes, DiffConfig), and with a provider that
+    is replaced the engine replaces whatever it manages.
+    """
+    if clusters_of(before) or clusters_of(after):
+        return  # of these it is told by themselves
+    olds = by_urn(before, _PROVIDER)
+    for urn, new in by_urn(after, _PROVIDER).items():
+        was, now = (inputs(each).get(_WHICH) if each else None for each in (olds.get(urn), new))
+        if was and now and was != now:
+            within = after.by_urn.get(new.parent)
+            name = new.name if within is None else within.name
+            yield edit(name, "replace", (_WHICH,), _ELSEWHERE.format(was=was, now=now))
 
 
 def _refused(

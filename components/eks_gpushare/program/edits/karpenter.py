@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.documents.duration import seconds
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.program.edits.compared import ROLE, bare, by_urn, inputs
+from eks_gpushare.program.edits.held_up import held_up
 from eks_gpushare.program.edits.kinds import Consequence, edit
 from eks_gpushare.program.edits.versions import clusters_of
 
@@ -31,15 +32,6 @@ _DRIFT = "its nodes drift: Karpenter starts new ones and drains the old ones, {b
 _GONE = (
     "nodes that are no longer among {gone} drift: Karpenter starts others and drains them, {budget}"
 )
-_NO_ROOM = (
-    "; where its reservation has no instance free, none starts and none is drained, until you take "
-    "nodes away: {remove}"
-)
-_NO_SHARES = (
-    "; no new node has {gone}, so a node with a pod that asks for it stays, until you change what "
-    "the pod asks for or take the node away: {remove}"
-)
-_REMOVE = "kubectl delete nodeclaims -l karpenter.sh/nodepool={name}"
 _BELIEVED = (
     "Karpenter counts {now} on a new node in place of {was}; no node that runs is touched by that"
 )
@@ -116,7 +108,7 @@ def _of_pool(
         says = _DRIFT.format(budget=budget)
         if not drifting:
             says = _GONE.format(gone=_requirements(now, gone), budget=budget)
-        says += _held_up(new, now, *overlays)
+        says += held_up(new, _values(now).get(_CAPACITY_TYPE), overlays, after)
         yield edit(name, "roll", tuple(drifting or gone), says)
     yield from _of_replicas(name, was, now)
     yield from _of_overlays(name, *overlays)
@@ -129,29 +121,6 @@ def _of_pool(
     if place and not drifting:
         lower = _is_lower(was.get("limits") or {}, now.get("limits") or {})
         yield edit(name, "update", tuple(sorted(place)), _TIGHTER if lower else "")
-
-
-def _held_up(
-    pool: Resource,
-    spec: Mapping[str, Any],
-    old: Mapping[str, dict[str, Any]],
-    new: Mapping[str, dict[str, Any]],
-) -> str:
-    """Why nodes that drift may stay, and the way out: Karpenter starts new ones before.
-
-    It drains no node whose pods fit on none that there is or could be, and waits as long as none
-    can be launched (pkg/controllers/disruption/drift.go of sigs.k8s.io/karpenter).
-    """
-    remove = _REMOVE.format(name=inputs(pool)["metadata"]["name"])
-    ways = _values(spec).get(_CAPACITY_TYPE)
-    says = _NO_ROOM.format(remove=remove) if ways == ["reserved"] else ""
-    offered = [
-        {name for told in side.values() for name, count in told.items() if str(count) != "0"}
-        for side in (old, new)
-    ]
-    if gone := sorted(offered[0] - offered[1]):
-        says += _NO_SHARES.format(gone=" or ".join(gone), remove=remove)
-    return says
 
 
 def _changes_elsewhere(

@@ -40,6 +40,10 @@ _SAYS: Mapping[str, str] = {
     "eks-gpushare:index:ShareVerifier": (
         "nothing looks at the cluster any more; what looks at its metrics finds them old"
     ),
+    "eks-gpushare:index:GpuMetrics": (
+        "nothing measures the GPUs any more, rules and boards go, and with an installed Prometheus "
+        "what it has kept; workloads that follow their use keep as many pods as they have"
+    ),
     _NAMESPACE: "the namespace goes, and with it everything in it",
     ADDON: "EKS removes the add-on, and whatever it runs on the nodes",
 }

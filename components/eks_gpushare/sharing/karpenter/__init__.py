@@ -7,7 +7,11 @@ how their GPUs are shared at boot.
 Source: the CRDs of sigs.k8s.io/karpenter and github.com/aws/karpenter-provider-aws, v1.14.1.
 """
 
-from eks_gpushare.sharing.karpenter.controller import controller_values, feature_gates
+from eks_gpushare.sharing.karpenter.controller import (
+    controller_resources,
+    controller_values,
+    feature_gates,
+)
 from eks_gpushare.sharing.karpenter.images import UnknownReleaseError
 from eks_gpushare.sharing.karpenter.limits import limits_of
 from eks_gpushare.sharing.karpenter.node_class import node_class, user_data_of
@@ -16,6 +20,7 @@ from eks_gpushare.sharing.karpenter.node_pool import node_pool
 
 __all__ = (
     "UnknownReleaseError",
+    "controller_resources",
     "controller_values",
     "feature_gates",
     "limits_of",

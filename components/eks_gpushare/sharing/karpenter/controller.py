@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.catalog import versions
+from eks_gpushare.catalog.karpenter_releases import has_gate
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.autoscaling import Karpenter
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.sharing.karpenter.node_overlay import needs_overlays, price_overlays
 from eks_gpushare.sharing.plan import plan_pool
+from eks_gpushare.sharing.scaling import static_nodes
 from eks_gpushare.sharing.system_load import karpenter_memory_mib
 
 if TYPE_CHECKING:
     from eks_gpushare.catalog import Catalog
-    from eks_gpushare.config.environment import Environment
+    from eks_gpushare.config.environment import Chart, Environment
     from eks_gpushare.config.pools import Pool
 
 _DEFAULTS = Karpenter()
+TERMINATE_FIRST = "terminateFirstDrift"
+"""The gate by which a node that drifts ends before its successor starts, where none has room."""
 
 
 def karpenter_pools(environment: Environment) -> dict[str, Pool]:
@@ -38,7 +43,8 @@ def feature_gates(
 
     nodeOverlay: a node has other resources than EC2 says of its type. staticCapacity: a pool has
     `static`. nodeRepair: a pool says `nodeRepair: true` itself, not by the default, which is what
-    managed node groups have. All three are alpha; what no pool uses stays off.
+    managed node groups have. terminateFirstDrift: a pool's capacity is there once, and the release
+    that is installed has the gate. All are alpha; what no pool uses stays off.
 
     Args:
         environment: The environment, which the rules have accepted.
@@ -49,11 +55,29 @@ def feature_gates(
     pools = karpenter_pools(environment)
     plans = [plan_pool(name, pool, known, region) for name, pool in pools.items()]
     overlays = any(needs_overlays(plan, known) for plan in plans)
-    return {
+    gates = {
         "nodeOverlay": overlays or bool(price_overlays(plans, known, region)),
         "staticCapacity": any(pool.is_static for pool in pools.values()),
         "nodeRepair": any(asks_for_repair(pool) for pool in pools.values()),
     }
+    # Nobody is told of a gate that the release lacks.
+    if any(map(_has_no_more, pools.values())) and has_gate(
+        TERMINATE_FIRST, chart_version(environment.charts.karpenter)
+    ):
+        gates[TERMINATE_FIRST] = True
+    return gates
+
+
+def chart_version(chart: Chart) -> str | None:
+    """The release of Karpenter that is installed; None of a chart on disk."""
+    return None if chart.path is not None else chart.version or versions.KARPENTER.version
+
+
+def _has_no_more(pool: Pool) -> bool:
+    """Whether a pool may have no room for a new node beside an old one that is to be replaced."""
+    limit = ((pool.karpenter and pool.karpenter.limits) or {}).get("nodes")
+    full = limit is not None and pool.is_static and int(limit) <= static_nodes(pool)
+    return full or {*pool.bought_as} <= {"reserved", "capacityBlock"}
 
 
 def asks_for_repair(pool: Pool) -> bool:
@@ -89,17 +113,20 @@ def controller_values(
         settings["interruptionQueue"] = queue_name
     derived = {
         "replicas": block.replicas,
-        "controller": {"resources": _resources(environment)},
+        "controller": {"resources": controller_resources(environment)},
         "settings": settings,
     }
     return merge_values(derived, environment.charts.karpenter.values, keep_null=True)
 
 
-def _resources(environment: Environment) -> dict[str, dict[str, str]]:
+def controller_resources(environment: Environment) -> dict[str, dict[str, str]]:
     """The memory that Karpenter's guide gives it or its nodes take, and half of the guide's CPU.
 
     For CPU it waits and does not fail: two copies have room on the default system nodes beside
     everything else.
+
+    Args:
+        environment: The environment, by whose pools it is how many nodes there may be.
     """
     mib = karpenter_memory_mib(environment)
     memory = f"{mib}Mi" if mib % 1024 else f"{mib // 1024}Gi"

@@ -1,0 +1,105 @@
+"""What the nodes of a stack cost, by who has them: as declared, or as they are used."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from eks_gpushare.sharing.cost_split import USES, average_lines, average_nodes, split_cost
+from eks_gpushare.sharing.cost_table import CostTable, priced
+from eks_gpushare.sharing.paid_nodes import Prices, UseMoment
+from eks_gpushare.sharing.tenants import contracts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from fractions import Fraction
+
+    from eks_gpushare.catalog import Catalog
+    from eks_gpushare.config.environment import Environment
+    from eks_gpushare.sharing.cost_split import CostLine, PaidNodes, PodShares
+    from eks_gpushare.sharing.paid_nodes import SplitBy
+    from eks_gpushare.sharing.plan import PoolPlan
+
+
+def stack_cost(
+    environment: Environment,
+    plans: Mapping[str, PoolPlan],
+    catalog: Catalog,
+    region: str | None,
+    *,
+    split: SplitBy = "share",
+    held: Sequence[UseMoment] = (),
+) -> CostTable:
+    """What a stack's nodes cost, and whose it is.
+
+    Args:
+        environment: A stack that the rules have accepted.
+        plans: The plans of its pools, by name.
+        catalog: Where instance types are looked up, with what the stack adds.
+        region: Where it is; without it no price is known.
+        split: By what the price of a node is divided among the shares on it.
+        held: What there is of it, and who holds it, at moments whose parts add up to 1. Default:
+            the nodes that it keeps, and nobody.
+
+    Raises:
+        SplitError: If prices cannot be divided so.
+    """
+    prices = Prices(plans, catalog, region, split)
+    tenants = environment.tenants or {}
+    owners = {space: name for name, tenant in tenants.items() for space in tenant.namespaces}
+    guarantees = {(one.tenant, one.pool): one.guaranteed for one in contracts(tenants, plans)}
+    every_node: list[tuple[Fraction, PaidNodes]] = []
+    every_line: list[tuple[Fraction, CostLine]] = []
+    unknown: dict[str, None] = {}
+    notes: dict[str, None] = {}
+    for moment in held or (UseMoment(None, ()),):
+        seen = moment.nodes
+        nodes, why = prices.declared() if seen is None else prices.observed(seen)
+        lines = split_cost(nodes, moment.holdings, owners, guarantees)
+        every_node += ((moment.part, each) for each in nodes)
+        every_line += ((moment.part, line) for line in lines)
+        unknown |= dict.fromkeys(why)
+        notes |= dict.fromkeys([*moment.notes, *_unpriced(nodes, moment.holdings)])
+    holdings = [each for moment in held for each in moment.holdings]
+    pools = {name: at for at, name in enumerate(plans)}
+    return CostTable(
+        tuple(sorted(average_nodes(every_node), key=lambda each: pools[each.pool])),
+        priced(sorted(average_lines(every_line), key=_order(pools, [*tenants]))),
+        split,
+        {name: tenant.cost.center for name, tenant in tenants.items() if tenant.cost},
+        tuple(unknown),
+        (*notes, *(_of_no_tenant(holdings, owners) if tenants else ())),
+    )
+
+
+def _order(pools: Mapping[str, int], tenants: Sequence[str]) -> Callable[[CostLine], Any]:
+    """Lines by pool and tenant as the stack has them, the platform last; then by kind and use."""
+    places = {name: at for at, name in enumerate(tenants)}
+    return lambda line: (
+        pools[line.pool],
+        places.get(line.tenant or "", len(places)),
+        line.resource is None,
+        line.resource or "",
+        USES.index(line.use),
+        line.namespace or "",
+    )
+
+
+def _unpriced(nodes: Sequence[PaidNodes], holdings: Iterable[PodShares]) -> Iterator[str]:
+    """What pods hold that the nodes of the pool do not have, so that it has no price."""
+    known = {(each.pool, name) for each in nodes for name in each.parts}
+    found: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    for each in holdings:
+        if (each.pool, each.resource) not in known and each.shares:
+            found[each.pool, each.resource][each.namespace] = None
+    for (pool, resource), spaces in found.items():
+        yield (
+            f"{pool} has no {resource}, which pods of {', '.join(spaces)} hold there: what they "
+            "are on counts as idle. eks-gpushare verify says what is wrong."
+        )
+
+
+def _of_no_tenant(holdings: Iterable[PodShares], owners: Mapping[str, str]) -> Iterator[str]:
+    spaces = sorted({each.namespace for each in holdings if each.shares} - {*owners})
+    if spaces:
+        yield f"Of no tenant, and so the platform's, is what pods of {', '.join(spaces)} hold."

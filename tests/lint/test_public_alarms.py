@@ -1,0 +1,295 @@
+"""What was said of public repositories and was not so, each class in our own words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.manifests.files import GivenFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Run
+
+
+def said(**files: str) -> list[str]:
+    """The errors and warnings of files, whose names have `__` for a dot."""
+    given = [GivenFile(name.replace("__", "."), text) for name, text in files.items()]
+    return [
+        found.code
+        for result in lint_files(given)
+        for found in result.findings
+        if found.severity != "info"
+    ]
+
+
+USER_DATA = """\
+AWSTemplateFormatVersion: "2010-09-09"
+Resources:
+  Template:
+    Type: AWS::EC2::LaunchTemplate
+    Properties:
+      LaunchTemplateData:
+        MetadataOptions: {HttpTokens: required}
+        UserData:
+          Fn::Base64: |
+"""
+
+
+def user_data(text: str) -> str:
+    return USER_DATA + "".join(f"            {line}\n" for line in text.splitlines())
+
+
+def test_user_data_of_parts_without_a_part_has_none() -> None:
+    """Its boundary is of a template, and stands nowhere else."""
+    assert (
+        said(
+            node__yaml=user_data(
+                'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="//"\n'
+            )
+        )
+        == []
+    )
+
+
+WRITES = """\
+#!/bin/bash
+cat > /etc/node.yaml <<'EOF'
+apiVersion: node.eks.aws/v1alpha1
+kind: NodeConfig
+spec:
+  kubelet:
+    flags: [--node-labels=team=ml]
+EOF
+nodeadm init --config-source file:///etc/node.yaml
+echo ready: yes: no
+"""
+
+
+def test_a_node_config_that_a_script_writes_ends_where_it_says() -> None:
+    assert said(node__yaml=user_data(WRITES)) == []
+    assert said(node__yaml=user_data(WRITES.replace("flags: [", "flag: ["))) == ["GPU1086"]
+
+
+DEPLOYMENT = """\
+resource "kubernetes_deployment" "server" {
+  metadata { name = "server" }
+  spec {
+    selector { match_labels = { app = "server" } }
+    template {
+      metadata { labels = { app = "server" } }
+      spec {
+        container {
+          name  = "server"
+          image = "example.com/server:1.4"
+          args  = ["--workers", 4]
+          env {
+            name  = "VERBOSE"
+            value = true
+          }
+        }
+      }
+    }
+  }
+}
+"""
+
+
+def test_terraform_makes_text_of_switches_where_its_provider_has_text() -> None:
+    assert said(main__tf=DEPLOYMENT) == []
+
+
+EXPORTER = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: dcgm-exporter}
+spec:
+  selector: {matchLabels: {app: dcgm-exporter}}
+  template:
+    metadata: {labels: {app: dcgm-exporter}}
+    spec:
+      NODES
+      containers:
+        - {name: exporter, image: "nvcr.io/nvidia/k8s/dcgm-exporter:4.5.2-4.8.1-distroless"}
+"""
+
+
+def test_two_files_of_one_object_without_a_namespace_are_alternatives() -> None:
+    here = EXPORTER.replace("NODES", "nodeSelector: {team: ml}")
+    there = EXPORTER.replace("NODES", "nodeSelector: {team: web}")
+
+    assert said(one__yaml=here, other__yaml=there) == []
+    assert said(one__yaml=here, other__yaml=there.replace("dcgm-exporter}", "other}")) == [
+        "GPU1187"
+    ]
+
+
+SERVER = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: server, namespace: ml}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: server}}
+  template:
+    metadata: {labels: {app: server}}
+    spec:
+      containers:
+        - name: server
+          image: example.com/server:1.4
+          resources: {limits: {nvidia.com/gpu: AMOUNT}}
+"""
+SCALER = """\
+apiVersion: KIND
+metadata: {name: by-NAME, namespace: ml}
+spec:
+  minReplicas: 1
+  maxReplicas: 4
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: server}
+"""
+SCALED = "keda.sh/v1alpha1\nkind: ScaledObject"
+HPA = "autoscaling/v2\nkind: HorizontalPodAutoscaler"
+
+
+def test_of_three_files_with_an_autoscaler_each_one_is_chosen() -> None:
+    server = SERVER.replace("AMOUNT", "1")
+    files = {
+        f"{name}__yaml": SCALER.replace("KIND", HPA).replace("NAME", name)
+        for name in ("load", "queue", "memory")
+    }
+    two = dict(list(files.items())[:2])
+
+    assert said(server__yaml=server, **files) == []
+    assert said(server__yaml=server, **two) == ["GPU1239"]
+
+
+@pytest.mark.parametrize(("options", "wrong"), [("--omni", False), ("", True)])
+def test_stages_of_omni_models_have_gpus_of_their_own(options: str, wrong: bool) -> None:
+    pod = SERVER.replace("AMOUNT", "2").replace(
+        "example.com/server:1.4",
+        f"vllm/vllm-openai:v0.20.0\n          command: [vllm, serve, org/model, {options or '-v'}]",
+    )
+
+    assert ("GPU1236" in said(server__yaml=pod)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("label", "wrong"),
+    [
+        ("sagemaker.amazonaws.com/node-health-status=UnschedulablePendingReboot", False),
+        ("node-role.kubernetes.io/gpu=true", False),
+        ("nvidia.com/device-plugin.config=four", True),
+    ],
+)
+def test_labels_that_no_node_group_can_have_are_put_by_hand(label: str, wrong: bool) -> None:
+    assert ("GPU1062" in said(up__sh=f"kubectl label node gpu-1 {label}\n")) == wrong
+
+
+def test_a_token_for_a_program_of_ones_own_is_no_amount() -> None:
+    assert said(a__yaml=SERVER.replace("AMOUNT", "GPU_COUNT")) == []
+    assert said(a__yaml=SERVER.replace("AMOUNT", "half")) == ["GPU1114"]
+
+
+@pytest.mark.parametrize("joined", ["  env:TOKEN_ENV\n", '  name: "a"LOG_CONFIG\n'])
+def test_tokens_joined_to_what_yaml_has_make_a_template(joined: str) -> None:
+    assert said(a__yaml=f"apiVersion: v1\nkind: Pod\nmetadata:\n{joined}  labels: {{}}\n") == []
+
+
+SLICES = """\
+sharing:
+  timeSlicing:
+    failRequestsGreaterThanOne: true
+    resources:
+      - {name: nvidia.com/gpu, replicas: 4}
+"""
+
+
+def test_an_excerpt_in_documentation_need_not_say_its_version() -> None:
+    assert said(slides__md=f"# Shares\n\n```yaml\n{SLICES}```\n") == []
+    assert said(config__yaml=SLICES) == ["GPU1024"]
+
+
+PLUGIN = """\
+apiVersion: apps/v1
+kind: KIND
+metadata: {name: plugin, namespace: kube-system}
+spec:
+  selector: {matchLabels: {app: plugin}}
+  template:
+    metadata: {labels: {app: plugin}}
+    spec:
+      nodeSelector: {nvidia.com/gpu: "true"}
+      containers: [{name: plugin, image: "example.com/agent:1.4"}]
+"""
+
+
+def test_who_writes_a_daemonset_owns_the_nodes_that_it_selects() -> None:
+    assert said(a__yaml=PLUGIN.replace("KIND", "DaemonSet")) == []
+    assert said(a__yaml=PLUGIN.replace("KIND", "Deployment")) == ["GPU1205"]
+
+
+COMMAND = """\
+          command: [bash, -c]
+          args:
+            - |
+              vllm serve org/model --tensor-parallel-size 2
+              # vllm serve org/model --tensor-parallel-size 4 --pipeline-parallel-size 2
+          volumeMounts: [{name: shm, mountPath: /dev/shm}]
+      volumes: [{name: shm, emptyDir: {medium: Memory}}]
+"""
+
+
+def test_comments_of_a_script_are_no_options() -> None:
+    pod = SERVER.replace("AMOUNT", "2") + COMMAND
+
+    assert said(server__yaml=pod) == []
+    assert said(server__yaml=pod.replace("# vllm", "vllm")) == ["GPU1236"]
+
+
+@pytest.mark.parametrize(("command", "wrong"), [("", True), ("command: [sleep, infinity]", False)])
+def test_an_image_whose_command_is_another_is_no_server(command: str, wrong: bool) -> None:
+    pod = SERVER.replace("resources: {limits: {nvidia.com/gpu: AMOUNT}}", command).replace(
+        "example.com/server:1.4", "vllm/vllm-openai:v0.20.0"
+    )
+
+    assert ("GPU1238" in said(server__yaml=pod)) == wrong
+
+
+@pytest.mark.parametrize("repository", ["file://charts/gpu-operator", "https://charts.example.com"])
+def test_values_of_a_chart_around_the_published_one_are_read_within(repository: str) -> None:
+    chart = (
+        "apiVersion: v2\nname: all\nversion: 1.0.0\ndependencies:\n"
+        f"  - {{name: gpu-operator, version: 0.1.0, repository: '{repository}'}}\n"
+    )
+    values = "gpu-operator:\n  gpu-operator:\n    toolkit: {enabled: false}\n"
+    wrong = values.replace("toolkit", "toolkitt")
+
+    assert said(Chart__yaml=chart, regional__yaml=values) == []
+    assert said(regional__yaml=values) == []
+    assert said(regional__yaml=wrong) == ["GPU1034"]
+
+
+def test_what_two_parts_of_a_call_read_is_told_once(tmp_path: Path, run: Run) -> None:
+    """A file that a Terraform root reads and that lies in a folder of its own."""
+    texts = {
+        "deploy/main.tf": 'module "eks" {\n  source = "../modules/eks"\n}\n',
+        "modules/eks/main.tf": (
+            'resource "kubectl_manifest" "pool" {\n'
+            '  for_each  = fileset("${path.module}/karpenter", "*.yaml")\n'
+            '  yaml_body = file("${path.module}/karpenter/${each.value}")\n}\n'
+        ),
+        "modules/eks/karpenter/class.yaml": (
+            "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: gpu}\n"
+            "spec: {amiSelectorTerms: [{alias: al2023@latest}], role: nodes}\n"
+        ),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    document = run("lint", str(tmp_path), "--json", "--no-config").json
+    files = [each["file"] for each in document["files"]]
+
+    assert len(files) == len(set(files))
