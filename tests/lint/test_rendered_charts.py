@@ -493,7 +493,7 @@ def test_helm_has_no_more_of_the_environment_than_is_there(
         ("\nb: 2", "{{/* of it */}}\n\nb: 2", [1, 3]),
         ("b: 2", "a: 1\n\nc: 3", [1]),
         ("- a\n- b", "- b\n- a", [2, 2]),
-        ("x: 1\n" * 250, "y: 1\n" + "x: 1\n" * 250, list(range(2, 252))),
+        ("x: 1\n" * 250 + "z: 1", "y: 1\n" + "x: 1\n" * 250 + "w: 1", list(range(2, 252))),
     ],
 )
 def test_lines_are_those_of_the_template_that_are_alike(

@@ -26,6 +26,7 @@ from eks_gpushare.inventory.mig_states import UNKNOWN_GPUS
 from eks_gpushare.inventory.nodes import NodeKind
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.lint.stack_side import read_stack
+from eks_gpushare.live import rules
 from eks_gpushare.live.aws_side import (
     AwsSide,
     InstalledAddon,
@@ -114,16 +115,24 @@ G_AND_VT = "L-DB2E81BA"
 
 
 @pytest.mark.parametrize(
-    ("sizes", "vcpus"),
-    [("nodes: {max: 10}", 40), ("rootVolumeGiB: 100", 4)],
+    ("types", "sizes", "vcpus"),
+    [
+        ("g4dn.xlarge", "nodes: {max: 10}", 40),
+        ("g4dn.12xlarge, g4dn.16xlarge", "nodes: {max: 10}", 40 * 64),
+        ("g4dn.xlarge", "rootVolumeGiB: 100", 4),
+    ],
 )
 def test_pools_of_karpenter_take_what_their_limits_allow(
-    sizes: str, vcpus: int, tmp_path: Path
+    types: str, sizes: str, vcpus: int, tmp_path: Path
 ) -> None:
-    """One node where they are of something that is not counted."""
+    """Of GPUs, so that there may be 40 nodes with one where there may be 10 with four.
+
+    One node where the limit is of something that is not counted.
+    """
     text = (ROOT / "stacks" / "Pulumi.karpenter-time-slicing.yaml").read_text(encoding="utf-8")
     file = tmp_path / "Pulumi.limited.yaml"
-    file.write_text(text.replace("nodes: {max: 10}", sizes), encoding="utf-8")
+    text = text.replace("nodes: {max: 10}", sizes).replace("[g4dn.xlarge]", f"[{types}]")
+    file.write_text(text, encoding="utf-8")
     least, most = quota_demands(read_stack(file))
 
     assert [demand.vcpus for demand in most.values()] == [vcpus]
@@ -401,15 +410,19 @@ def test_what_a_node_advertises_is_held_against_both(
     (fault,) = found
     assert fault.what == f"it advertises 16 nvidia.com/gpu, and {what} nvidia.com/gpu."
     assert fault.fix == fix
+    declares = rules.DIFFERS_FROM_DECLARED
+    assert fault.rule is (declares if declared is not None else rules.DIFFERS_FROM_CONFIGURED)
     ending = f"{evidence} nvidia.com/gpu" if evidence else ""
     assert fault.evidence == f"status.allocatable is 16 nvidia.com/gpu{ending}"
 
 
-def test_devices_that_are_all_unhealthy_are_told() -> None:
-    node = node_of(advertised={}, capacity={GPU: 4})
+@pytest.mark.parametrize("count", [1, 4])
+def test_devices_that_are_all_unhealthy_are_told(count: int) -> None:
+    node = node_of(advertised={}, capacity={GPU: count})
     (found,) = share_faults([node], {}, {}, {"gpu-0"})
 
-    assert found.what == "its device plugin says that 4 of 4 nvidia.com/gpu are unhealthy."
+    told = f"its device plugin says that {count} of {count} nvidia.com/gpu are unhealthy."
+    assert found.what == told
 
 
 # --- programs ------------------------------------------------------------------------------------
@@ -490,6 +503,7 @@ def changed(status: Any, made: str | None) -> list[Any]:
         (CREATING, ago(300), True, False),
         (CREATING, None, False, False),
         (LOOP, ago(10), True, False),
+        ({"waiting": {"reason": "CrashLoopBackOff"}}, ago(10), True, False),
         (LOOP, ago(900), True, False),
         ({"running": {}}, ago(299), False, True),
         ({"running": {}}, ago(900), True, False),

@@ -299,7 +299,7 @@ def _documents(made: RenderedChart, output: str, given: Mapping[str, str]) -> It
         text = re.sub(r"\n---\s*\Z", "\n", text)
         name = posixpath.normpath(posixpath.join(made.chart, mark[1]))
         lines = _Lines(text, given.get(name, ""))
-        for document in read_texts(text, name, place=lines.place, editable=False).documents:
+        for document in read_texts(text, name, place=lines.place).documents:
             yield replace(document, build=made.build)
 
 
