@@ -184,11 +184,19 @@ class Promtool:
         """What is otherwise than unit tests of series and queries expect; `""` if nothing is."""
         return self._run("test", "rules", document={"tests": list(tests)})
 
-    def failure_of_alerts(self, groups: dict[str, Any], *tests: dict[str, Any]) -> str:
-        """The same of alerts."""
+    def failure_of_alerts(
+        self, groups: dict[str, Any], *tests: dict[str, Any], step: int = 1
+    ) -> str:
+        """The same of alerts, looked at every so many minutes."""
         file = self._folder / "alerts.yaml"
         file.write_text(json.dumps(groups), encoding="utf-8")
-        document = {"rule_files": [str(file)], "tests": list(tests)}
+        document = {
+            "rule_files": [str(file)],
+            "evaluation_interval": f"{step}m",
+            # It has them in any order where none is given.
+            "group_eval_order": [group["name"] for group in groups["groups"]],
+            "tests": list(tests),
+        }
         return self._run("test", "rules", document=document)
 
     def _run(self, *words: str, document: dict[str, Any]) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from eks_gpushare.device_plugin import DevicePlugin, DevicePluginArgs
     from eks_gpushare.efa_device_plugin import EfaDevicePlugin, EfaDevicePluginArgs
     from eks_gpushare.environment import GpuSharingEnvironment, GpuSharingEnvironmentArgs
+    from eks_gpushare.gpu_metrics import GpuMetrics, GpuMetricsArgs
     from eks_gpushare.gpu_operator import GpuOperator, GpuOperatorArgs
     from eks_gpushare.gpu_pool import GpuPool, GpuPoolArgs
     from eks_gpushare.karpenter import Karpenter, KarpenterArgs
@@ -45,6 +46,8 @@ __all__ = [
     "EfaDevicePluginArgs",
     "EksCluster",
     "EksClusterArgs",
+    "GpuMetrics",
+    "GpuMetricsArgs",
     "GpuOperator",
     "GpuOperatorArgs",
     "GpuPool",
@@ -79,6 +82,7 @@ _MODULES = {
     "DevicePlugin": "device_plugin",
     "EfaDevicePlugin": "efa_device_plugin",
     "EksCluster": "cluster",
+    "GpuMetrics": "gpu_metrics",
     "GpuOperator": "gpu_operator",
     "GpuPool": "gpu_pool",
     "GpuSharingEnvironment": "environment",

@@ -7,6 +7,7 @@ import pulumi
 from pulumi_kubernetes import Provider
 
 from eks_gpushare import args as plain
+from eks_gpushare.aws.refs import ClusterRefs
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.base import known_fields
 from eks_gpushare.config.cluster import ClusterByKubeconfig, NewCluster
@@ -52,6 +53,8 @@ class GpuSharingEnvironmentArgs(TypedDict):
     here. Default: nothing does."""
     keda: NotRequired[plain.KedaBlock]
     """KEDA, for workloads whose pods follow their use. Default: not installed."""
+    observability: NotRequired[plain.ObservabilityBlock]
+    """Metrics of GPUs and shares, rules, alerts and boards. Default: nothing of it is installed."""
     charts: NotRequired[plain.Charts]
     """Chart versions, mirrors and values."""
     catalog: NotRequired[plain.CatalogAdditions]
@@ -154,6 +157,7 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
             )
             self.tenants = tenants.tenants
             everything += made
+        everything += _metrics(name, spec, refs, [*parts.foundation, *system, *managers], child)
         if _has_workloads(spec):
             from eks_gpushare.workload_parts import WorkloadParts
 
@@ -216,6 +220,22 @@ def _checked(
     if has_errors(found):
         refuse("GpuSharingEnvironment", found)
     return spec, found
+
+
+def _metrics(
+    name: str,
+    spec: EnvironmentSpec,
+    refs: ClusterRefs,
+    before: list[pulumi.Resource],
+    opts: pulumi.ResourceOptions,
+) -> list[pulumi.Resource]:
+    """What measures GPUs and shares, where the stack says so."""
+    block = spec.observability
+    if block is None or block.metrics == "none":
+        return []
+    from eks_gpushare.environment_metrics import register_metrics
+
+    return [register_metrics(name, spec, block, refs, before, opts)]
 
 
 def _has_workloads(spec: EnvironmentSpec) -> bool:

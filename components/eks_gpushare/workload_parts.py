@@ -26,6 +26,7 @@ from eks_gpushare.in_cluster.chart_parts import manifest_fields
 from eks_gpushare.keda import Keda
 from eks_gpushare.shared_workload import SharedWorkload
 from eks_gpushare.sharing import warm_room
+from eks_gpushare.sharing.exporter import prometheus_of
 from eks_gpushare.sharing.plan import PoolPlan
 from eks_gpushare.sharing.workloads import (
     CLASS_PREFIX,
@@ -97,7 +98,13 @@ class WorkloadParts:
         if given is None or not given.install:
             return []
         chart = self._spec.charts.keda or Chart.model_construct()
-        more = {"chart": chart, "queues": self._queues(), "tags": dict(self._spec.tags)}
+        more: dict[str, Any] = {
+            "chart": chart,
+            "queues": self._queues(),
+            "tags": dict(self._spec.tags),
+        }
+        if (prometheus := prometheus_of(self._spec)) is not None:
+            more["prometheus"] = prometheus
         spec = converted(KedaSpec, given, **more, **self._roles)
         wired = pulumi.ResourceOptions(providers=[self._refs.provider], depends_on=after)
         opts = pulumi.ResourceOptions.merge(self._child, wired)
@@ -210,7 +217,7 @@ class WorkloadParts:
         keda = self._spec.keda
         own: dict[str, Any] = {"name": name, "served": served}
         if keda is not None and is_scaled(given):
-            own["prometheus"] = keda.prometheus
+            own["prometheus"] = prometheus_of(self._spec)
         if given.priority is not None:
             own["priority"] = class_of(given.priority)
         spec = converted(SharedWorkloadSpec, given, **own)

@@ -13,6 +13,7 @@ from eks_gpushare_lab import rules
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.controllers.by_use import ByUse
 from eks_gpushare_lab.controllers.queueing import Queueing
+from eks_gpushare_lab.controllers.rule_evaluation import RuleEvaluation
 from eks_gpushare_lab.install.installer import Installer
 from eks_gpushare_lab.install.launched import nodes_now
 from eks_gpushare_lab.observing.autoscalers import PATIENCE_SECONDS
@@ -98,6 +99,8 @@ class Session:
         """KEDA and Prometheus, if anything here is KEDA's."""
         self.queueing = Queueing(client, lab)
         """Kueue, if anything here is its own."""
+        self.rules = RuleEvaluation(client, lab, self.watches, self._simulated.configuration)
+        """A Prometheus with the rules of what is installed, if it has any."""
 
     def __enter__(self) -> Self:
         self.watches.start()
@@ -109,6 +112,7 @@ class Session:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.rules.stop()
         self.queueing.stop()
         self.by_use.stop()
         self._simulated.stop()
@@ -149,6 +153,7 @@ class Session:
             objects = self.by_use.take(desired.objects, desired.releases)
             desired = replace(desired, objects=tuple(objects))
             self.queueing.start_for(desired.objects, desired.releases)
+            self.rules.start_for(desired.objects)
         self.scaling.begin(desired.gpu_pools, (release.chart for release in desired.releases))
         self._installer.install(desired, up)
         if up is not None:
@@ -165,6 +170,7 @@ class Session:
         """
         objects = self.by_use.take([manifest.object for manifest in manifests])
         self.queueing.start_for(objects)
+        self.rules.start_for(objects)
         self.queueing.await_queues()
         manifests = [replace(m, object=o) for m, o in zip(manifests, objects, strict=True)]
         # So that none of their pods counts as running before it is known whose it is.

@@ -37,6 +37,7 @@ COMMANDS = {
     "mig layouts": ["mig", "layouts", "A100-40GB"],
     "mig check": ["mig", "check", "A100-40GB", "3g.20gb=1", "1g.5gb=9"],
     "shares": ["shares", "g5.xlarge", "--gpu-memory", "3GiB"],
+    "rules": ["rules", str(ROOT / "stacks" / "Pulumi.tenants.yaml")],
     "tenants": ["tenants", str(ROOT / "stacks" / "Pulumi.tenants.yaml")],
     "cost": ["cost", str(ROOT / "stacks" / "Pulumi.tenants.yaml")],
     "cost --csv": ["cost", "--csv", str(ROOT / "stacks" / "Pulumi.tenants.yaml")],

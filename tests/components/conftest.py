@@ -270,6 +270,13 @@ def share_verifier(record: Callable[..., Run]) -> Callable[..., Run]:
 
 
 @pytest.fixture
+def gpu_metrics(record: Callable[..., Run]) -> Callable[..., Run]:
+    """`gpu_metrics(key=value)` runs GpuMetrics alone, as above."""
+    pool = {"instance_types": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 4}}
+    return _alone(record, "GpuMetrics", {"pools": {"gpu": pool}}, provider=True)
+
+
+@pytest.fixture
 def karpenter(record: Callable[..., Run]) -> Callable[..., Run]:
     """`karpenter(key=value)` runs Karpenter alone, with a provider for an own cluster."""
     arn = "arn:aws:eks:us-west-2:111122223333:cluster/demo"

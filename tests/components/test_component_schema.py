@@ -125,6 +125,8 @@ def test_registered_outputs_are_the_described_ones(
     if component in {"Tenants", "GpuSharingEnvironment"}:
         contract = {"namespaces": ["team"], "pools": {"gpu": {"guaranteed": {"shares": 1}}}}
         more["tenants"] = {"team": contract}
+    if component == "GpuMetrics":
+        more["observability"] = {"prometheus": {"url": "http://prometheus:9090"}}
     if component == "ShareVerifier":
         more["verifier"] = {"image": "registry.example.com/verify:1.0"}
     given: dict[str, Any] = {"gpu_stack": {"manager": manager}, "pools": {"gpu": pool}, **more}

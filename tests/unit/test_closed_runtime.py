@@ -23,6 +23,8 @@ from eks_gpushare.inventory.source import Source
 from eks_gpushare.sharing.closed_runtime import closed_pools
 from eks_gpushare.sharing.device_plugin_config import config_map_data
 from eks_gpushare.sharing.gpu_operator import gpu_operator_values
+from eks_gpushare.sharing.karpenter import user_data_of
+from eks_gpushare.sharing.plan import plan_pool
 from eks_gpushare.sharing.user_data import node_user_data
 from eks_gpushare.validation.parse import parse
 
@@ -110,6 +112,15 @@ def test_the_nodes_of_the_pool_no_longer_leak() -> None:
     """By what `lint` and `policy` read in user data of anybody (GPU1161)."""
     assert leaks(nodes(told(TWO))) is False
     assert leaks(nodes(told(TWO, gpusOnRequestOnly=False))) is True
+
+
+def test_nodes_of_karpenter_are_told_the_same() -> None:
+    pool = {"provisioner": "karpenter", "nodes": {"min": None, "desired": None, "max": 2}}
+    found = closed_pools(environment(TWO, **pool))["gpu"]
+    text = user_data_of(plan_pool("gpu", found, Catalog()), Catalog())
+
+    assert text is not None
+    assert leaks(nodes(text)) is False
 
 
 def test_what_the_user_says_comes_before() -> None:

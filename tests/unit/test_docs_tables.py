@@ -111,6 +111,7 @@ def everything() -> None:
             "cluster_autoscaler": {"namespace": "scaling"},
             "keda": {"prometheus": {"workspace_arn": WORKSPACE, "exporter": "existing"}},
             "verifier": {"image": "registry.example.com/verify:0.1.0", "interval_seconds": 60},
+            "observability": {"prometheus": {"install": True}},
             "tenants": {
                 "team": {
                     "namespaces": ["space"],
@@ -320,6 +321,7 @@ def test_readme_names_every_component() -> None:
         "DevicePlugin": "device plugin",
         "EfaDevicePlugin": "EFA device plugin",
         "EksCluster": "cluster",
+        "GpuMetrics": "GPU metrics",
         "GpuOperator": "GPU Operator",
         "GpuPool": "GPU pool",
         "GpuSharingEnvironment": "environment",

@@ -35,6 +35,7 @@ COMPONENTS = (
     *("cluster_autoscaler", "environment_autoscaler"),
     *("keda", "kueue", "shared_workload", "workload_parts"),
     *("share_verifier", "environment_verifier"),
+    *("gpu_metrics", "environment_metrics"),
     *("tenants", "environment_tenants"),
     *("deletion_protection", "environment_parts", "environment"),
 )

@@ -19,6 +19,7 @@ from eks_gpushare.config.component_specs import (
     DevicePluginSpec,
     EfaDevicePluginSpec,
     EksClusterSpec,
+    GpuMetricsSpec,
     GpuOperatorSpec,
     GpuPoolSpec,
     KarpenterPoolSpec,
@@ -140,6 +141,13 @@ def of_the_whole_cluster(given: dict[str, Any], common: Mapping[str, Any]) -> se
         found |= read(TenantsSpec, check, args)
     if "verifier" in given:
         found |= read(ShareVerifierSpec, component_rules.check_share_verifier, given["verifier"])
+    if "observability" in given:
+        args = {**given["observability"], "pools": given.get("pools", {})}
+        args |= {key: given[key] for key in ("tenants", "gpuStack", "verifier") if key in given}
+        own = {"dcgmExporter": "exporterChart", "prometheus": "prometheusChart"}
+        args |= {own[key]: each for key, each in given.get("charts", {}).items() if key in own}
+        args |= {key: each for key, each in common.items() if key == "catalog"}
+        found |= read(GpuMetricsSpec, component_rules.check_gpu_metrics, args)
     return found
 
 

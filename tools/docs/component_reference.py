@@ -24,7 +24,7 @@ MODULES = (
     *("environment", "network", "cluster", "system_nodes"),
     *("gpu_pool", "device_plugin", "gpu_operator", "efa_device_plugin"),
     *("karpenter", "karpenter_pool", "cluster_autoscaler"),
-    *("shared_workload", "keda", "kueue", "share_verifier", "tenants"),
+    *("shared_workload", "keda", "kueue", "share_verifier", "gpu_metrics", "tenants"),
 )
 """Modules of the components, in the order of the page."""
 

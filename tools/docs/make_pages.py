@@ -20,6 +20,7 @@ import finding_tables
 import iam_page
 import lint_corpus_page
 import mode_pictures
+import monitoring_pages
 import mutants_page
 import nodes_launched
 import picture
@@ -60,6 +61,8 @@ def kept() -> dict[Path, str]:
         for name, with_tables in (
             ("iam.md", iam_page.page),
             ("lab.md", finding_tables.lab),
+            ("monitoring.md", monitoring_pages.measured_page),
+            ("alerts.md", monitoring_pages.alerts_page),
             ("verify.md", finding_tables.verify),
             ("scaling.md", nodes_launched.page),
             ("lint-corpus.md", lint_corpus_page.page),

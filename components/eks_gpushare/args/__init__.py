@@ -35,6 +35,13 @@ from eks_gpushare.args.cluster import (
     PodIdentity,
 )
 from eks_gpushare.args.nodes import Nodes, SystemBlock, Taint, UserDataPart
+from eks_gpushare.args.observability import (
+    AlertSettings,
+    CostSplit,
+    MetricsStore,
+    ObservabilityBlock,
+    ServiceObjectives,
+)
 from eks_gpushare.args.pools import (
     Bottlerocket,
     CustomAmi,
@@ -65,6 +72,7 @@ from eks_gpushare.args.workloads import (
 __all__ = [
     "Addon",
     "Addons",
+    "AlertSettings",
     "Amounts",
     "Bottlerocket",
     "CatalogAdditions",
@@ -76,6 +84,7 @@ __all__ = [
     "Cluster",
     "ClusterAutoscaler",
     "ClusterFacts",
+    "CostSplit",
     "CustomAmi",
     "DisruptionBudget",
     "Endpoint",
@@ -86,8 +95,10 @@ __all__ = [
     "KarpenterBlock",
     "KarpenterPoolBlock",
     "KedaBlock",
+    "MetricsStore",
     "NetworkBlock",
     "Nodes",
+    "ObservabilityBlock",
     "OverUse",
     "PodBudget",
     "PodIdentity",
@@ -101,6 +112,7 @@ __all__ = [
     "Reservation",
     "SecretKey",
     "ServedPool",
+    "ServiceObjectives",
     "SharedMigDevices",
     "Sharing",
     "SystemBlock",

@@ -47,6 +47,8 @@ class Charts(TypedDict):
     """keda."""
     kueue: NotRequired[Chart]
     """kueue."""
+    prometheus: NotRequired[Chart]
+    """kube-prometheus-stack."""
 
 
 class GpuStack(TypedDict):

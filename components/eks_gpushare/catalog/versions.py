@@ -167,6 +167,15 @@ KUEUE = HelmChart(
     read=date(2026, 11, 27),
 )
 
+PROMETHEUS = HelmChart(
+    name="kube-prometheus-stack",
+    version="88.5.3",
+    repository="https://prometheus-community.github.io/helm-charts",
+    source="prometheus-community/helm-charts, charts/kube-prometheus-stack/Chart.yaml at cf408a290 "
+    "of 2026-08-22",
+    read=date(2026, 11, 27),
+)
+
 PRICES_SOURCE = "github.com/aws/karpenter-provider-aws v1.15.1, zz_generated.pricing_aws.go"
 PRICES_READ = date(2026, 7, 20)
 """Where the prices of instances in the tables of the catalog are from, and of when."""
@@ -205,6 +214,7 @@ CHARTS = (
     CLUSTER_AUTOSCALER,
     KEDA,
     KUEUE,
+    PROMETHEUS,
 )
 """Every chart that is pinned here."""
 IMAGES = (PYTHON, PAUSE)

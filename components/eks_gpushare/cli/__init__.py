@@ -37,6 +37,7 @@ _VERBS = {
     "shares": "say how many pods may share a GPU, by what one pod takes",
     "tenants": "say what each tenant of a stack is sure of, and what its pods have to say",
     "cost": "say what the GPU nodes of a stack cost, and whose every part of it is",
+    "rules": "print rules, alerts and boards about a stack for Prometheus and Grafana",
     "schema": "print the JSON Schema of the environment",
     "findings": "explain findings by their codes or policies, or list all there are",
     "completion": "print what completes the command in a shell",

@@ -10,9 +10,16 @@ from pydantic import Field
 from eks_gpushare.config.autoscaling import ClusterAutoscaler, Karpenter
 from eks_gpushare.config.base import Items, Model, TextInput
 from eks_gpushare.config.cluster import NewCluster
-from eks_gpushare.config.environment import CatalogAdditions, Chart, Environment, SystemNodes
+from eks_gpushare.config.environment import (
+    CatalogAdditions,
+    Chart,
+    Environment,
+    GpuStack,
+    SystemNodes,
+)
 from eks_gpushare.config.iam import Iam
 from eks_gpushare.config.network import NewNetwork
+from eks_gpushare.config.observability import Observability
 from eks_gpushare.config.pools import (
     AmiFamily,
     Bottlerocket,
@@ -231,6 +238,29 @@ class TenantsSpec(Tagged):
 
 class ShareVerifierSpec(Verifier):
     """What looks at the cluster."""
+
+
+class GpuMetricsSpec(Observability):
+    """Metrics, rules and boards, and the pools and tenants that they are about."""
+
+    pools: dict[str, Pool]
+    """GPU pools of the cluster by name."""
+    tenants: dict[str, Tenant] = Field(default_factory=dict)
+    """Tenants by name."""
+    gpu_stack: GpuStack = GpuStack.model_construct()
+    """Who runs the device plugin, and with it an exporter or none."""
+    verifier: Verifier | None = None
+    """What looks at the cluster, whose silence is an alert."""
+    catalog: CatalogAdditions = CatalogAdditions.model_construct()
+    """Instance types, MIG profiles and layouts that this release does not know."""
+    region: str | None = None
+    """AWS region, for prices."""
+    node_monitoring_agent: bool | None = None
+    """Whether EKS's node monitoring agent runs on the nodes, with a host engine of DCGM."""
+    exporter_chart: Chart = Chart.model_construct()
+    """Version, mirror and values of the exporter's chart."""
+    prometheus_chart: Chart = Chart.model_construct()
+    """Version, mirror and values of Prometheus' chart."""
 
 
 class ClusterFacts(Model):

@@ -9,6 +9,7 @@ from eks_gpushare.config.base import AnyInput, Items, Model, TextInput
 from eks_gpushare.config.cluster import Cluster
 from eks_gpushare.config.iam import Iam
 from eks_gpushare.config.network import Network, NewNetwork
+from eks_gpushare.config.observability import Observability
 from eks_gpushare.config.pools import MaxUnavailable, NodeCounts, Pool, UserDataPart
 from eks_gpushare.config.tenants import Tenant
 from eks_gpushare.config.verifier import Verifier
@@ -94,6 +95,8 @@ class Charts(Model):
     """keda. Default: as this release has it."""
     kueue: Chart | None = None
     """kueue. Default: as this release has it."""
+    prometheus: Chart | None = None
+    """kube-prometheus-stack. Default: as this release has it."""
 
 
 _MOST_MIB = 2**30
@@ -192,6 +195,8 @@ class Environment(Model):
     verifier: Verifier | None = None
     """What looks at the running cluster every few minutes, and says whether it is as declared
     here. Default: nothing does."""
+    observability: Observability | None = None
+    """Metrics of GPUs and shares, rules, alerts and boards. Default: nothing of it is installed."""
     charts: Charts = Charts.model_construct()
     """Chart versions, mirrors and values."""
     catalog: CatalogAdditions = CatalogAdditions.model_construct()

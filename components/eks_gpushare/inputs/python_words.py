@@ -35,6 +35,7 @@ _SPECS: tuple[type[Model], ...] = (
     component_specs.KarpenterPoolSpec,
     component_specs.KedaSpec,
     component_specs.ShareVerifierSpec,
+    component_specs.GpuMetricsSpec,
     component_specs.TenantsSpec,
     component_specs.SharedWorkloadSpec,
 )

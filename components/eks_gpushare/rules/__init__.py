@@ -104,7 +104,8 @@ def _operator(environment: Environment) -> bool:
 
 def _engines(environment: Environment) -> bool:
     given = (environment.gpu_stack.dcgm_exporter, environment.charts.dcgm_exporter)
-    return given != (None, None) or _operator(environment)
+    observed = environment.observability is not None
+    return given != (None, None) or _operator(environment) or observed
 
 
 def _taints(environment: Environment) -> bool:
@@ -133,12 +134,16 @@ def _pods(environment: Environment) -> bool:
 
 
 def _namespaces(environment: Environment) -> bool:
-    made = (_verifier, _pods, _tenants)
+    made = (_verifier, _pods, _tenants, _observability)
     return environment.karpenter is not None or any(some(environment) for some in made)
 
 
 def _verifier(environment: Environment) -> bool:
     return environment.verifier is not None
+
+
+def _observability(environment: Environment) -> bool:
+    return (environment.observability, environment.charts.prometheus) != (None, None)
 
 
 def _tenants(environment: Environment) -> bool:
@@ -215,6 +220,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "tenant_guards": _tenants,
     "closed_runtime": _runtimes,
     "verifier": _verifier,
+    "observability": _observability,
     "schedules": _pods,
     "freshness": _any,
 }

@@ -115,6 +115,7 @@ def charts(ctx: Context) -> Iterator[Finding]:
         ("cluster_autoscaler", "clusterAutoscaler", versions.CLUSTER_AUTOSCALER),
         ("keda", "keda", versions.KEDA),
         ("kueue", "kueue", versions.KUEUE),
+        ("prometheus", "prometheus", versions.PROMETHEUS),
         ("efa_device_plugin", "efaDevicePlugin", versions.EFA_DEVICE_PLUGIN),
         ("dcgm_exporter", "dcgmExporter", versions.DCGM_EXPORTER),
     ):

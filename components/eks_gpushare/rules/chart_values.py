@@ -39,6 +39,7 @@ _OTHERS: Mapping[str, tuple[str, versions.HelmChart]] = {
     "cluster_autoscaler": ("clusterAutoscaler", versions.CLUSTER_AUTOSCALER),
     "keda": ("keda", versions.KEDA),
     "kueue": ("kueue", versions.KUEUE),
+    "prometheus": ("prometheus", versions.PROMETHEUS),
     "dcgm_exporter": ("dcgmExporter", versions.DCGM_EXPORTER),
 }
 _MOST_OTHERS = 3

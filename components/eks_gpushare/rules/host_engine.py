@@ -13,6 +13,7 @@ from eks_gpushare.rules.charts import IDLE_CHART
 from eks_gpushare.rules.registry import Runs, Scope, check
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.exporter import (
+    collects,
     exporter_chart_values,
     has_own_exporter,
     with_process_metrics,
@@ -163,13 +164,16 @@ def exporter_beside(ctx: Context) -> Iterator[Finding]:
     message = None
     if stack.manager == "gpuOperator":
         message = "The GPU Operator brings the exporter and configures it."
+    elif collects(environment.observability):
+        message = "observability installs the exporter, in a namespace of its own."
     elif keda is not None and keda.prometheus and keda.prometheus.exporter == "existing":
         message = "keda.prometheus.exporter says that somebody else runs the exporter."
     elif not pools_of_chart(environment.pools):
         message = "It runs on nodes with the device plugin's chart, and Bottlerocket's have none."
     if stack.dcgm_exporter and message is not None:
         yield TWO_EXPORTERS.finding(at, message, "Remove the key.")
-    if environment.charts.dcgm_exporter is not None and not stack.dcgm_exporter:
+    beside = stack.manager == "devicePlugin" and collects(environment.observability)
+    if environment.charts.dcgm_exporter is not None and not (stack.dcgm_exporter or beside):
         yield IDLE_CHART.finding(
             ("charts", "dcgmExporter"),
             "This stack installs no DCGM exporter of its own.",

@@ -20,6 +20,7 @@ from eks_gpushare.sharing.exporter import (
     exporter_chart_values,
     followed_shares,
     has_own_exporter,
+    prometheus_of,
     with_process_metrics,
 )
 from eks_gpushare.sharing.resources import replicas
@@ -237,11 +238,11 @@ def _without_texts(query: str) -> tuple[str, bool]:
 @check(Scope.ENVIRONMENT, NO_EXPORTER, OTHER_EXPORTER)
 def exporter(ctx: Context) -> Iterator[Finding]:
     """The GPU Operator brings one, and beside the device plugin it is asked for."""
-    environment, keda = ctx.environment, _keda(ctx)
-    if keda is None or keda.prometheus is None:
+    environment, asked = ctx.environment, prometheus_of(ctx.environment)
+    if asked is None:
         return
     if not has_own_exporter(environment):
-        yield from _no_exporter(ctx, keda.prometheus)
+        yield from _no_exporter(ctx, asked)
     elif environment.gpu_stack.manager == "devicePlugin":
         pools, chart = pools_of_chart(environment.pools), environment.charts.dcgm_exporter
         if chart is not None and any(replicas(pool) > 1 for pool in pools.values()):
@@ -249,7 +250,7 @@ def exporter(ctx: Context) -> Iterator[Finding]:
             at = ("charts", "dcgmExporter", "values")
             fix = "Remove what they say otherwise."
             yield from _other_exporter(ctx, values, "extraEnv", at, fix)
-    elif keda.prometheus.process_metrics:
+    elif asked.process_metrics:
         values = with_process_metrics(environment, pools_of_chart(environment.pools), ctx.catalog)
         told = value_at(values, "dcgmExporter", {})
         at = ("keda", "prometheus", "processMetrics")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing import warm_room
+from eks_gpushare.sharing.exporter import PROMETHEUS_NAMESPACE
 from eks_gpushare.sharing.kueue import NAMESPACE as KUEUE_NAMESPACE
 from eks_gpushare.sharing.tenant_admission import PARAMETERS_NAMESPACE
 from eks_gpushare.sharing.verifier import verifier_namespace
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eks_gpushare.config.environment import Environment
+    from eks_gpushare.config.observability import Observability
     from eks_gpushare.config.tenants import Tenant
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
@@ -60,6 +62,7 @@ def _made(environment: Environment) -> Iterator[tuple[FieldPath | None, str, str
     if environment.verifier is not None:
         namespace = verifier_namespace(environment.verifier)
         yield ("verifier", "namespace"), namespace, "what looks at the cluster"
+    yield from _of_metrics(environment.observability)
     autoscaler = environment.cluster_autoscaler
     if autoscaler is not None and autoscaler.namespace not in _THERE:
         yield None, autoscaler.namespace, "Cluster Autoscaler"
@@ -71,6 +74,14 @@ def _made(environment: Environment) -> Iterator[tuple[FieldPath | None, str, str
             continue
         own.add(namespace)
         yield ("workloads", name, "namespace"), namespace, "workloads"
+
+
+def _of_metrics(block: Observability | None) -> Iterator[tuple[FieldPath | None, str, str]]:
+    if block is None or block.metrics == "none":
+        return
+    yield ("observability", "namespace"), block.namespace, "metrics"
+    if block.prometheus is not None and block.prometheus.install:
+        yield None, PROMETHEUS_NAMESPACE, "Prometheus"
 
 
 def _of_tenants(tenants: Mapping[str, Tenant]) -> Iterator[tuple[FieldPath | None, str, str]]:

@@ -41,6 +41,8 @@ class Scope(Enum):
     """KEDA: `Keda`."""
     TENANTS = auto()
     """Tenants and their contracts: `Tenants`."""
+    METRICS = auto()
+    """Metrics, alerts and boards: `GpuMetrics`."""
     VERIFIER = auto()
     """What looks at the cluster: `ShareVerifier`."""
     TAGS = auto()

@@ -10,7 +10,7 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.capacity import most_pods
-from eks_gpushare.sharing.exporter import measures_processes
+from eks_gpushare.sharing.exporter import measures_processes, prometheus_of
 from eks_gpushare.sharing.resources import is_left_whole
 from eks_gpushare.sharing.scaled_object import tells_pods_apart
 from eks_gpushare.sharing.workloads import (
@@ -337,8 +337,7 @@ def use_is_measured(ctx: Context) -> Iterator[Finding]:
         if not is_scaled(workload):
             continue
         at: FieldPath = ("workloads", name)
-        keda = ctx.environment.keda
-        if keda is None or keda.prometheus is None:
+        if prometheus_of(ctx.environment) is None:
             key = "autoStop" if workload.auto_stop else "replicas"
             yield NO_KEDA.finding(
                 (*at, key),

@@ -9,15 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.base import known_fields
+from eks_gpushare.config.workloads import Prometheus
+from eks_gpushare.documents.duration import seconds
 from eks_gpushare.documents.helm import merge_values, value_at
 from eks_gpushare.sharing.charts import pool_node_affinity, tolerations
+from eks_gpushare.sharing.metrics import needs_processes, needs_profiling
 from eks_gpushare.sharing.node_monitoring import (
     ENGINE_ADDRESS,
     REMOTE_ENGINE,
     exporter_values,
     has_agent_engine,
 )
-from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, replicas, shares
+from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, shares
 from eks_gpushare.sharing.workloads import is_scaled, pools_of
 
 if TYPE_CHECKING:
@@ -25,37 +28,98 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog import Catalog
     from eks_gpushare.config.environment import Environment
+    from eks_gpushare.config.observability import Observability
     from eks_gpushare.config.pools import Pool
-    from eks_gpushare.config.workloads import Prometheus
 
 BY_PROCESS = "KUBERNETES_VIRTUAL_GPUS"
 """Variable that makes it look for the processes of pods."""
 RESOURCES = "NVIDIA_RESOURCE_NAMES"
 """Variable with the resources whose pods it sees, in addition to GPUs and MIG devices."""
+PROMETHEUS_NAMESPACE = "gpushare-monitoring"
+"""Namespace of a Prometheus that a stack installs."""
+PROMETHEUS_ADDRESS = f"http://prometheus-operated.{PROMETHEUS_NAMESPACE}.svc:9090"
+"""Where pods reach it: the operator of Prometheus makes this Service, whatever the release is
+called."""
 _PORT = "9400"
 """Where it answers, as its chart has it."""
 
 
+COUNTERS_MAP = "eks-gpushare-counters"
+"""ConfigMap with what the GPU Operator's exporter measures."""
+_EVERY = "DCGM_EXPORTER_INTERVAL"
+_COUNTERS = (
+    ("DCGM_FI_DEV_SM_CLOCK", "gauge", "SM clock frequency (in MHz)."),
+    ("DCGM_FI_DEV_GPU_TEMP", "gauge", "GPU temperature (in C)."),
+    ("DCGM_FI_DEV_MEMORY_TEMP", "gauge", "Memory temperature (in C)."),
+    ("DCGM_FI_DEV_POWER_USAGE", "gauge", "Power draw (in W)."),
+    ("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "counter", "Energy since boot (in mJ)."),
+    ("DCGM_FI_DEV_GPU_UTIL", "gauge", "GPU utilization (in %)."),
+    ("DCGM_FI_DEV_MEM_COPY_UTIL", "gauge", "Memory utilization (in %)."),
+    ("DCGM_FI_DEV_FB_FREE", "gauge", "Framebuffer memory free (in MiB)."),
+    ("DCGM_FI_DEV_FB_USED", "gauge", "Framebuffer memory used (in MiB)."),
+    ("DCGM_EXP_XID_ERRORS_COUNT", "gauge", "XID errors of the last five minutes."),
+    ("DCGM_EXP_CLOCK_EVENTS_COUNT", "gauge", "Clock events of the last five minutes."),
+    ("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "counter", "Double-bit ECC errors since boot."),
+    ("DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "counter", "Rows remapped for such errors."),
+    ("DCGM_FI_DEV_ROW_REMAP_FAILURE", "gauge", "Whether remapping of rows has failed."),
+    ("DCGM_FI_DRIVER_VERSION", "label", "Driver version."),
+)
+"""What rules and boards ask, and what people do: etc/default-counters.csv of the exporter has the
+form and the words."""
+_PROFILED = (
+    ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gauge", "Ratio of time the graphics engine is active."),
+    ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "gauge", "Ratio of cycles the tensor pipe is active."),
+    ("DCGM_FI_PROF_DRAM_ACTIVE", "gauge", "Ratio of cycles memory sends or receives."),
+)
+
+
 def has_own_exporter(environment: Environment) -> bool:
     """Whether a stack runs the exporter whose metrics its workloads follow."""
-    asked, operator = _prometheus(environment), environment.charts.gpu_operator
+    asked, operator = prometheus_of(environment), environment.charts.gpu_operator
     if asked is not None and asked.exporter is not None:
         return False
     if environment.gpu_stack.manager == "devicePlugin":
-        return bool(environment.gpu_stack.dcgm_exporter)
+        return bool(environment.gpu_stack.dcgm_exporter) or collects(_block(environment))
     return value_at(operator.values, "dcgmExporter.enabled") is not False
 
 
 def measures_processes(environment: Environment) -> bool:
     """Whether the exporter is said to tell pods apart that take turns on a GPU."""
-    asked, stack = _prometheus(environment), known_fields(environment).get("gpu_stack")
+    asked, stack = prometheus_of(environment), known_fields(environment).get("gpu_stack")
     if asked is not None and (asked.process_metrics or asked.exporter):
         return asked.process_metrics
+    if collects(_block(environment)):
+        return True
     return stack is not None and stack.manager == "devicePlugin" and bool(stack.dcgm_exporter)
 
 
-def _prometheus(environment: Environment) -> Prometheus | None:
-    return None if environment.keda is None else environment.keda.prometheus
+def collects(block: Observability | None) -> bool:
+    """Whether a stack runs an exporter for its metrics: CloudWatch's add-on brings its own."""
+    return block is not None and block.metrics in {"prometheusOperator", "managedPrometheus"}
+
+
+def _block(environment: Environment) -> Observability | None:
+    return known_fields(environment).get("observability")
+
+
+def prometheus_of(environment: Environment) -> Prometheus | None:
+    """Where KEDA asks for the use of GPUs: what its block says, or where the stack keeps metrics.
+
+    What the stack keeps is of an exporter of its own, which maps processes to pods.
+    """
+    keda, block = environment.keda, _block(environment)
+    if keda is None:
+        return None
+    if keda.prometheus is not None or block is None or block.prometheus is None:
+        return keda.prometheus
+    store = block.prometheus
+    if not collects(block):
+        return None
+    return Prometheus.model_construct(
+        url=PROMETHEUS_ADDRESS if store.install else store.url,
+        workspace_arn=store.workspace_arn,
+        process_metrics=True,
+    )
 
 
 def exporter_chart_values(
@@ -64,6 +128,7 @@ def exporter_chart_values(
     given: Mapping[str, Any],
     *,
     node_monitoring_agent: bool = False,
+    block: Observability | None = None,
 ) -> dict[str, Any]:
     """Values of the exporter's own chart, for the nodes of the pools.
 
@@ -74,6 +139,7 @@ def exporter_chart_values(
         catalog: Where instance types are looked up.
         given: The user's values, which go over the derived ones.
         node_monitoring_agent: Whether EKS's node monitoring agent runs on the nodes.
+        block: What is to be measured. Default: what its chart has it measure.
     """
     derived: dict[str, Any] = {
         "affinity": pool_node_affinity(pools),
@@ -86,7 +152,10 @@ def exporter_chart_values(
     if node_monitoring_agent and any(has_agent_engine(pool, catalog) for pool in pools.values()):
         derived["hostNetwork"] = True
         env.append({"name": REMOTE_ENGINE, "value": ENGINE_ADDRESS})
-    if any(replicas(pool) > 1 for pool in pools.values()):
+    if block is not None:
+        derived |= _of_block(block, pools)
+        env.append(_interval(block))
+    if needs_processes(pools.values()):
         derived["hostPID"] = True
         env.append({"name": BY_PROCESS, "value": "true"})
     names = _named(share for pool in pools.values() for share in _all_shares(pool, catalog))
@@ -98,6 +167,41 @@ def exporter_chart_values(
         env = [*own, *(variable for variable in env if variable["name"] not in named)]
         given = {**given, "extraEnv": env}
     return merge_values({**derived, **({"extraEnv": env} if env else {})}, given, keep_null=True)
+
+
+def _of_block(block: Observability, pools: Mapping[str, Pool]) -> dict[str, Any]:
+    """What is to be measured, in the values of its own chart."""
+    profiling = needs_profiling(pools.values())
+    found: dict[str, Any] = {"customMetrics": counters(profiling=profiling)}
+    if not profiling:
+        # The chart's default adds SYS_ADMIN, which nothing but profiling takes.
+        found["securityContext"] = {"capabilities": {"add": []}}
+    if block.metrics == "prometheusOperator":
+        # A Prometheus that goes by annotations would have every series twice.
+        found["podAnnotations"] = {}
+    if block.pod_labels:
+        found["kubernetes"] = _pod_labels(block)
+    return found
+
+
+def _pod_labels(block: Observability) -> dict[str, Any]:
+    return {"enablePodLabels": True, "podLabelAllowlistRegex": list(block.pod_labels)}
+
+
+def _interval(block: Observability) -> dict[str, str]:
+    """How often it measures: twice for each scrape would be for nothing, and half as often old."""
+    known = seconds(block.interval)
+    return {"name": _EVERY, "value": str(int(1000 * known) if known else 30_000)}
+
+
+def counters(*, profiling: bool) -> str:
+    """What the exporter measures, as the lines of its file.
+
+    Args:
+        profiling: Whether to measure what takes profiling: without MIG nothing here needs it.
+    """
+    known = (*_COUNTERS, *(_PROFILED if profiling else ()))
+    return "".join(f"{name}, {kind}, {about}\n" for name, kind, about in known)
 
 
 def followed_shares(environment: Environment, catalog: Catalog) -> list[str]:
@@ -159,21 +263,36 @@ def with_process_metrics(
         catalog: Where instance types are looked up.
         node_monitoring_agent: Whether EKS's node monitoring agent runs on the nodes.
     """
-    given, asked = environment.charts.gpu_operator.values, _prometheus(environment)
-    wanted = asked is not None and asked.process_metrics
+    given, asked = environment.charts.gpu_operator.values, prometheus_of(environment)
+    block = _block(environment)
+    measured = block if block is not None and collects(block) else None
+    wanted = measured is not None or (asked is not None and asked.process_metrics)
     env = value_at(given, "dcgmExporter.env", [])
     if not wanted or not has_own_exporter(environment) or not isinstance(env, list):
         return given
     derived = exporter_values(served, catalog) if node_monitoring_agent else {}
-    names = ",".join(followed_shares(environment, catalog))
+    shares = followed_shares(environment, catalog)
+    if measured is not None:
+        shares += [name for pool in served.values() for name in _all_shares(pool, catalog)]
+    names = ",".join(_named(shares))
     more = [
         *value_at(derived, "dcgmExporter.env", []),
         {"name": BY_PROCESS, "value": "true"},
         *([{"name": RESOURCES, "value": names}] if names else []),
+        *([_interval(measured)] if measured is not None else []),
     ]
     named = {variable.get("name") for variable in env if isinstance(variable, dict)}
     told = {
         "hostPID": value_at(given, "dcgmExporter.hostPID", absent=True),
         "env": [*env, *(variable for variable in more if variable["name"] not in named)],
     }
-    return merge_values(given, {"dcgmExporter": told}, keep_null=True)
+    if measured is None:
+        return merge_values(given, {"dcgmExporter": told}, keep_null=True)
+    file = counters(profiling=needs_profiling(served.values()))
+    own: dict[str, Any] = {
+        # The operator makes this ConfigMap, and its exporter reads the key of this name.
+        "config": {"name": COUNTERS_MAP, "create": True, "data": file},
+        **(_pod_labels(measured) if measured.pod_labels else {}),
+    }
+    below = merge_values({"dcgmExporter": own}, given, keep_null=True)
+    return merge_values(below, {"dcgmExporter": told}, keep_null=True)

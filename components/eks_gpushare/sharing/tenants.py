@@ -314,13 +314,13 @@ def met(
         plans: The plans of the pools by name.
     """
     pool = plans[contract.pool].pool
-    shared = {name for name in contract.guaranteed if turns_of(pool, name) != "exclusive"}
+    shared = {name for name in contract.maximum if turns_of(pool, name) != "exclusive"}
     return [
         other.tenant
         for other in every
         if other.pool == contract.pool
         and other.tenant != contract.tenant
-        and shared & other.guaranteed.keys()
+        and shared & other.maximum.keys()
     ]
 
 

@@ -26,7 +26,7 @@ _KUBECONFIG_AT: FieldPath = ("cluster", "existing", "kubeconfig")
 _CONTEXT_AT: FieldPath = ("cluster", "existing", "context")
 _CHARTS = (
     *("device_plugin", "gpu_operator", "karpenter", "karpenter_crd", "cluster_autoscaler", "keda"),
-    "kueue",
+    *("kueue", "prometheus"),
     *("efa_device_plugin", "dcgm_exporter"),
 )
 _MOST_NAMES = 6

@@ -32,16 +32,22 @@ _LEAST_SECONDS = 0.5
 _OK = 200
 
 
-def configuration(target: str, faster: float = 1) -> dict[str, Any]:
+def configuration(target: str, faster: float = 1, rules: str = "") -> dict[str, Any]:
     """What it scrapes, and how often.
 
     Args:
         target: host and port of the metrics of all nodes.
         faster: how many times faster than on EKS.
+        rules: file with rules in its folder, if any.
     """
     between = f"{max(_LEAST_SECONDS, SCRAPE_SECONDS / faster) * 1000:.0f}ms"
     return {
-        "global": {"scrape_interval": between, "scrape_timeout": between},
+        "global": {
+            "scrape_interval": between,
+            "scrape_timeout": between,
+            **({"evaluation_interval": between} if rules else {}),
+        },
+        **({"rule_files": [rules]} if rules else {}),
         "scrape_configs": [
             {
                 "job_name": "lab",
@@ -52,7 +58,14 @@ def configuration(target: str, faster: float = 1) -> dict[str, Any]:
     }
 
 
-def start(processes: Processes, program: Path, port: int, target: str, faster: float = 1) -> None:
+def start(
+    processes: Processes,
+    program: Path,
+    port: int,
+    target: str,
+    faster: float = 1,
+    rules: str = "",
+) -> None:
     """Start it.
 
     Args:
@@ -61,9 +74,10 @@ def start(processes: Processes, program: Path, port: int, target: str, faster: f
         port: where it is to listen, on 127.0.0.1.
         target: host and port of the metrics of all nodes.
         faster: how many times faster than on EKS.
+        rules: file with rules in its folder, if any.
     """
     # JSON is YAML.
-    content = json.dumps(configuration(target, faster), indent=1).encode()
+    content = json.dumps(configuration(target, faster, rules), indent=1).encode()
     write_private(processes.folder / f"{NAME}.yml", content)
     flags = (
         f"--config.file={NAME}.yml",

@@ -36,6 +36,9 @@ _MAKERS = {
 _PROGRAMS = ("karpenter", "karpenter-crd", "cluster-autoscaler", "keda", "kueue")
 """Charts of which nothing is rendered: their programs run beside the control plane, and of their
 modules are the definitions."""
+_STOOD_IN_FOR = ("kube-prometheus-stack",)
+"""Charts of which nothing is rendered: the lab has a Prometheus of its own, with stand-ins for what
+it scrapes and for its operator's kinds."""
 _KEYS = {
     _PLUGIN: "devicePlugin",
     _OPERATOR: "gpuOperator",
@@ -51,7 +54,7 @@ def render(release: DeclaredRelease) -> list[Object]:
         UnknownChartError: If the lab does not know the chart in this version.
         ChartError: If the chart would refuse the values.
     """
-    if release.chart in _PROGRAMS:
+    if release.chart in {*_PROGRAMS, *_STOOD_IN_FOR}:
         return []
     facts_of(release)
     return list(_MAKERS[release.chart](release))

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.hcl.registry_user_data import (
+    ARGUMENTS,
     STANDARD_SINCE,
     default_ami,
     managed_boot,
     self_managed_boot,
+    unread_arguments,
 )
 from eks_gpushare.lint.hcl.values import HclList, HclObject, is_open, place_in
 
@@ -133,6 +135,8 @@ def _managed(
     if given.get("ami_id") in (None, ""):
         given.put(values, "ami_type", "ami_type", default_ami(major))
     values.update(_taints(given))
+    if unread_arguments(given, major):
+        given.put(values, ARGUMENTS, ARGUMENTS)
     sizes = HclObject()
     for name, number in _SIZES.items():
         given.put(sizes, name, name, number)
@@ -209,12 +213,15 @@ def _self_managed(
     values = HclObject()
     given.put(values, "name", "name", key)
     for name, number in _SIZES.items():
-        given.put(values, name, name, number)
+        own = "desired_capacity" if name == "desired_size" else name
+        given.put(values, own, name, number)
     tags = HclList([HclObject({"key": "kubernetes.io/cluster/of-module", "value": "owned"})])
     more = given.get("autoscaling_group_tags")
     for name, value, place in _each(more):
         tags.put(HclObject({"key": name, "value": value}), place)
     values["tag"] = tags
+    if unread_arguments(given, major):
+        given.put(values, ARGUMENTS, ARGUMENTS)
     block = HclObject({"id": UNKNOWN})
     policy = given.get("mixed_instances_policy")
     if given.get("use_mixed_instances_policy") not in (None, False) and policy is not None:

@@ -53,8 +53,11 @@ _STORAGE: Final = "ephemeral-storage"
 _POOL: Final = "karpenter.sh/nodepool"
 _CATEGORY: Final = ("karpenter.k8s.aws/instance-category", "karpenter.k8s.aws/instance-family")
 _GPU_CATEGORY: Final = re.compile(r"g|gr|p|(?:g[4-9]|p[2-9])[a-z0-9-]*")
-_NAMED_ARCH: Final = re.compile(r"(?:^|[-_/])(x86_64|arm64|aarch64)(?:[-_/]|$)")
-_ARCHES: Final = {"x86_64": "amd64", "arm64": "arm64", "aarch64": "arm64"}
+_NAMED_ARCH: Final = re.compile(r"(?:^|[-_/])(x86_64|arm64|ARM_64|aarch64)(?:[-_/]|$)")
+_ARCHES: Final = {
+    "x86_64": "amd64",
+    **dict.fromkeys(("arm64", "ARM_64", "aarch64"), "arm64"),
+}
 _AMD: Final = re.compile(r"g4ad\.")
 
 
@@ -199,11 +202,12 @@ def pools(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         promised = bool(inventory.of(Overlay, cluster))
         for nodes in inventory.of(NodeSet, cluster):
-            if nodes.provisioner != "karpenter" or not isinstance(nodes.source.document, Document):
+            if not isinstance(nodes.source.document, Document):
                 continue
-            yield from _limits(nodes, promised=promised)
-            yield from _mixed(nodes)
             yield from _image(nodes)
+            if nodes.provisioner == "karpenter":
+                yield from _limits(nodes, promised=promised)
+                yield from _mixed(nodes)
 
 
 def _limits(nodes: NodeSet, *, promised: bool) -> Iterator[Problem]:

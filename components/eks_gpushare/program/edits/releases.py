@@ -48,6 +48,11 @@ _OF: Mapping[str, _Says] = {
         "Kueue is removed and installed anew, and with it the queues of the stack; pods that run "
         "stay, and new ones of tenants are refused meanwhile",
     ),
+    "eks-gpushare:index:GpuMetrics": _Says(
+        "what of it the chart changes restarts; nodes and pods stay, and series have a gap",
+        "it is removed and installed anew; nodes and pods stay, series have a gap, and with "
+        "Prometheus goes what it has kept",
+    ),
     # The chart has the definitions of its kinds among its templates, so they go with it
     # (keda/templates/crds of kedacore/charts, 2.20.2, read 2026-11-22).
     "eks-gpushare:index:Keda": _Says(

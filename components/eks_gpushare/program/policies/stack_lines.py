@@ -29,6 +29,7 @@ _BLOCKS: Mapping[str, str] = {
     "ClusterAutoscaler": "clusterAutoscaler",
     "Keda": "keda",
     "ShareVerifier": "verifier",
+    "GpuMetrics": "observability",
     "Tenants": "tenants",
 }
 """Components by their names to the block of the environment that they are made from."""

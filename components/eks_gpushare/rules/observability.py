@@ -1,0 +1,266 @@
+"""Rules about metrics, alerts and boards: that each has somebody who collects or reads it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.catalog.arns import partition_of_arn, workspace_of
+from eks_gpushare.catalog.partitions import partition_of
+from eks_gpushare.config.cluster import NewCluster
+from eks_gpushare.documents.addresses import is_plain_address
+from eks_gpushare.documents.duration import seconds
+from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.charts import IDLE_CHART
+from eks_gpushare.rules.names import own_namespace_fault
+from eks_gpushare.rules.planned import planned
+from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.sharing.metrics import measured_pool
+from eks_gpushare.sharing.monitoring.alerts import ALERT_NAMES
+from eks_gpushare.validation.shape import similar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.config.observability import MetricsStore, Observability
+    from eks_gpushare.findings.finding import FieldPath, Finding
+    from eks_gpushare.rules.context import Context
+
+_BLOCK: Final = "observability"
+_OPERATOR: Final = "https://prometheus-operator.dev/docs/getting-started/introduction/"
+_EXPORTER: Final = "https://docs.nvidia.com/datacenter/dcgm/latest/gpu-telemetry/dcgm-exporter.html"
+
+STORE = Rule(
+    "GPU880",
+    "error",
+    "Metrics are kept in one store, which whoever collects them can write to.",
+    "What is collected for another store is nowhere: no rule has anything to say, and no alert "
+    "fires.",
+    _OPERATOR,
+)
+NO_KINDS = Rule(
+    "GPU881",
+    "warning",
+    "The kinds of Prometheus' operator are there before the objects of a stack.",
+    "The API server of a new cluster knows no ServiceMonitor and no PrometheusRule: the first "
+    "update ends there.",
+    _OPERATOR,
+    not_alone="A component does not know whether its cluster is new.",
+)
+INTERVAL = Rule(
+    "GPU882",
+    "error",
+    "Scrapes are 5 seconds to 2 minutes apart.",
+    "NVML samples no faster than that without slowing GPUs down, and a series that is older than "
+    "five minutes is none: two scrapes have to be in that, if one fails.",
+    "https://prometheus.io/docs/prometheus/latest/querying/basics/#staleness",
+)
+POD_LABELS = Rule(
+    "GPU883",
+    "error",
+    "Labels of pods are chosen one by one.",
+    "Each value is a series more of every metric: labels that differ from pod to pod, such as a "
+    "hash of the template, make as many as there ever were pods.",
+    "https://prometheus.io/docs/practices/naming/#labels",
+)
+ALERTS = Rule(
+    "GPU884",
+    "error",
+    "What is changed about alerts is about alerts that there are.",
+    "A severity of a name that no alert has changes nothing, and nobody is woken otherwise.",
+    "https://prometheus.io/docs/prometheus/latest/configuration/alerting_rules/",
+)
+STORAGE = Rule(
+    "GPU885",
+    "error",
+    "An installed Prometheus gets the volume that it asks for.",
+    "EKS has no driver for volumes by itself: the pod of Prometheus stays Pending, and the update "
+    "ends when the chart's time is over.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/ebs-csi.html",
+    not_alone="A component does not know what add-ons its cluster has.",
+)
+UNATTRIBUTED = Rule(
+    "GPU886",
+    "warning",
+    "Of whom something is measured, as the stack asks for it.",
+    "Where the exporter cannot tell pods apart, what is asked of it has no answer: costs are split "
+    "by shares there, and no number says what a tenant's pods do.",
+    "https://github.com/NVIDIA/dcgm-exporter/issues/587",
+)
+NAMESPACE = Rule(
+    "GPU887",
+    "error",
+    "The namespace of metrics is its own and a valid name.",
+    "The stack makes it, lets the exporter see all processes of its nodes there, and takes it away "
+    "again.",
+    _EXPORTER,
+)
+_LEAST_SECONDS, _MOST_SECONDS = 5, 120
+_OWN_LABELS = ("alertname", "severity")
+_LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_PROBES = ("app", "pod-template-hash", "x")
+"""Labels of which no pattern for some alone takes all."""
+
+
+def _block(ctx: Context) -> Observability | None:
+    return ctx.environment.observability
+
+
+@check(Scope.METRICS, STORE)
+def store(ctx: Context) -> Iterator[Finding]:
+    block = _block(ctx)
+    if block is None or block.prometheus is None:
+        return
+    given, at = block.prometheus, (_BLOCK, "prometheus")
+    named = {"url": given.url, "workspaceArn": given.workspace_arn}
+    keys = [*(["install"] if given.install else ()), *(key for key in named if named[key])]
+    if len(keys) != 1:
+        said = f"{' and '.join(keys)} are" if keys else "None of install, url and workspaceArn is"
+        fix = "Give one: install: true, an address, or the ARN of a workspace."
+        yield STORE.finding(at, f"{said} given, and metrics have one store.", fix)
+        return
+    wanted = "managedPrometheus" if keys == ["workspaceArn"] else "prometheusOperator"
+    if block.metrics != wanted and keys != ["url"]:
+        message = f"metrics is {block.metrics}, and {keys[0]} is a store of {wanted}."
+        yield STORE.finding((*at, keys[0]), message, f"Set metrics: {wanted}, or remove the key.")
+    yield from _place(ctx, at, given)
+
+
+def _place(ctx: Context, at: FieldPath, given: MetricsStore) -> Iterator[Finding]:
+    """What is wrong with an address or an ARN."""
+    if given.url is not None and not is_plain_address(given.url):
+        message = f'"{given.url}" is not the address of a Prometheus, without a password in it.'
+        fix = "Write it like http://prometheus.monitoring.svc:9090."
+        yield STORE.finding((*at, "url"), message, fix)
+    arn = given.workspace_arn
+    if arn is None:
+        return
+    if workspace_of(arn) is None:
+        message = f'"{arn}" is not the ARN of a workspace.'
+        fix = "Write it like arn:aws:aps:us-west-2:111122223333:workspace/ws-..."
+        yield STORE.finding((*at, "workspaceArn"), message, fix)
+    elif ctx.region is not None and partition_of(ctx.region).id != partition_of_arn(arn):
+        message = (
+            f"The workspace is in the partition {partition_of_arn(arn)}, and the stack is not."
+        )
+        yield STORE.finding((*at, "workspaceArn"), message, "Name one in the stack's partition.")
+
+
+@check(Scope.ENVIRONMENT, NO_KINDS, STORAGE, IDLE_CHART)
+def in_new_cluster(ctx: Context) -> Iterator[Finding]:
+    block, cluster = _block(ctx), ctx.environment.cluster
+    installs = block is not None and block.prometheus is not None and block.prometheus.install
+    if ctx.environment.charts.prometheus is not None and not installs:
+        fix = "Remove the block, or set observability: {prometheus: {install: true}}."
+        yield IDLE_CHART.finding(
+            ("charts", "prometheus"), "This stack installs no Prometheus.", fix
+        )
+    if block is None or not isinstance(cluster, NewCluster):
+        return
+    if block.metrics == "prometheusOperator" and not installs:
+        yield NO_KINDS.finding(
+            (_BLOCK, "metrics"),
+            "The stack makes the cluster, and nothing of it installs Prometheus' operator.",
+            "Set prometheus: {install: true}; or add the block once the operator is there.",
+        )
+    given = block.prometheus
+    volume = given is not None and given.install and given.storage_class is None
+    if volume and not cluster.addons.ebs_csi:
+        yield STORAGE.finding(
+            (_BLOCK, "prometheus"),
+            "Prometheus asks for a volume, and the cluster has no driver for one.",
+            "Set cluster: {addons: {ebsCsi: true}}, or storageClass to one that is there.",
+        )
+
+
+@check(Scope.METRICS, INTERVAL)
+def interval(ctx: Context) -> Iterator[Finding]:
+    block = _block(ctx)
+    if block is None:
+        return
+    found = seconds(block.interval)
+    if found is None or found != int(found):
+        message = f'"{block.interval}" is no time in whole seconds.'
+        yield INTERVAL.finding((_BLOCK, "interval"), message, "Write it like 15s or 1m.")
+    elif not _LEAST_SECONDS <= found <= _MOST_SECONDS:
+        message = f"{block.interval} is not between 5 seconds and 2 minutes."
+        yield INTERVAL.finding((_BLOCK, "interval"), message, "Use 15s, or 1m for fewer samples.")
+
+
+@check(Scope.METRICS, POD_LABELS)
+def pod_labels(ctx: Context) -> Iterator[Finding]:
+    block = _block(ctx)
+    for index, text in enumerate(block.pod_labels if block is not None else ()):
+        at: FieldPath = (_BLOCK, "podLabels", index)
+        try:
+            pattern = re.compile(text)
+        except re.error as error:
+            yield POD_LABELS.finding(
+                at, f'"{text}" is no regular expression: {error}.', "Correct it."
+            )
+            continue
+        if "," in text:
+            message = f'"{text}" has a comma in it, at which the exporter parts expressions.'
+            yield POD_LABELS.finding(at, message, "Write an entry for each.")
+        elif all(pattern.search(label) for label in _PROBES):
+            message = f'"{text}" takes every label of every pod.'
+            yield POD_LABELS.finding(at, message, 'Name those that you ask for, such as "^app$".')
+
+
+@check(Scope.METRICS, ALERTS)
+def alerts(ctx: Context) -> Iterator[Finding]:
+    block = _block(ctx)
+    if block is None:
+        return
+    settings, at = block.alerts, (_BLOCK, "alerts")
+    for name in settings.severity:
+        if name not in ALERT_NAMES:
+            meant = similar(name, ALERT_NAMES)
+            fix = f"Did you mean {meant}?" if meant else f"Use one of {', '.join(ALERT_NAMES)}."
+            yield ALERTS.finding((*at, "severity", name), f"There is no alert {name}.", fix)
+    for label in settings.labels:
+        place: FieldPath = (*at, "labels", label)
+        if label in _OWN_LABELS:
+            message = f"{label} is a label that each alert has already."
+            yield ALERTS.finding(place, message, "Use another name; severity has a key of its own.")
+        elif not _LABEL.fullmatch(label):
+            message = f'"{label}" is not the name of a label of Prometheus.'
+            yield ALERTS.finding(place, message, "Write letters, digits and _.")
+    if settings.runbook is not None and not is_plain_address(settings.runbook):
+        message = f'"{settings.runbook}" is not the address of a page.'
+        fix = "Write it like https://wiki.example.com/gpu-alerts; the name of the alert is added."
+        yield ALERTS.finding((*at, "runbook"), message, fix)
+
+
+@check(Scope.METRICS, UNATTRIBUTED)
+def attributed(ctx: Context) -> Iterator[Finding]:
+    block = _block(ctx)
+    if block is None:
+        return
+    for name, pool in ctx.environment.pools.items():
+        plan = planned(ctx, name, pool)
+        if plan is None:
+            continue
+        shares = measured_pool(plan)
+        quantity = {"activity": "compute", "memory": "memory"}.get(block.cost.split)
+        lacking = [s for s in shares if quantity and getattr(s, quantity) != "pod"]
+        if lacking:
+            message = f"Of pods of {name} no {quantity} is measured: {lacking[0].why}."
+            fix = "Costs of this pool are split by shares; set split: share to say so."
+            yield UNATTRIBUTED.finding((_BLOCK, "cost", "split"), message, fix)
+        for tenant, given in (ctx.environment.tenants or {}).items():
+            blind = [s for s in shares if s.compute != "pod" or s.memory != "pod"]
+            if given.isolation == "fault" and name in given.pools and blind:
+                message = f"No number tells what pods of {tenant} do on {name}: {blind[0].why}."
+                fix = "Give it a pool where each pod is measured."
+                yield UNATTRIBUTED.finding(("tenants", tenant, "pools", name), message, fix)
+
+
+@check(Scope.METRICS, NAMESPACE)
+def namespace(ctx: Context) -> Iterator[Finding]:
+    block = _block(ctx)
+    if block is None:
+        return
+    fault = own_namespace_fault(block.namespace, "metrics", "gpushare-metrics")
+    if fault is not None:
+        yield NAMESPACE.finding((_BLOCK, "namespace"), *fault)
