@@ -393,12 +393,12 @@ def test_what_has_no_price_says_why() -> None:
 
 def test_a_type_without_price_makes_that_of_the_pool_unknown() -> None:
     """Any of its types may be launched, and which is the dearest is not known."""
-    types = ["g6.2xlarge", "g7.2xlarge"]
-    found = prices("g6.2xlarge", {"mode": "exclusive"}, pool={"instanceTypes": types})
+    types = ["p5.48xlarge", "p5e.48xlarge"]
+    found = prices(types[0], {"mode": "exclusive"}, pool={"instanceTypes": types})
 
     (nodes,), (unknown,) = found.declared()
-    assert (nodes.instance_type, nodes.price) == ("g6.2xlarge", None)
-    assert unknown.startswith("p: no price of g7.2xlarge in us-east-1 is known;")
+    assert (nodes.instance_type, nodes.price) == ("p5.48xlarge", None)
+    assert unknown.startswith("p: no price of p5e.48xlarge in us-east-1 is known;")
 
 
 def test_a_spot_node_of_a_pool_that_may_have_both_has_no_price() -> None:
