@@ -345,6 +345,22 @@ def test_reserved_instances_are_paid_for_before_they_are_there() -> None:
     assert [float(each.number) for each in found.observed([])[0]] == [5]
 
 
+def test_a_reservation_of_unknown_size_makes_the_sum_unknown() -> None:
+    pool = {
+        "provisioner": "karpenter",
+        "nodes": {"min": 0},
+        "capacityType": "reserved",
+        "reservation": {"id": "cr-0123456789abcdef0"},
+    }
+    nodes, unknown = prices("g6.xlarge", {"mode": "exclusive"}, pool=pool).declared()
+    table = CostTable(tuple(nodes), priced(split_cost(nodes, [], OWNERS, {})), "share")
+
+    assert unknown == [
+        "p: how many instances its reservation has is not known; give reservation.instances."
+    ]
+    assert (table.total().is_known, table.total().hour) == (False, 0)
+
+
 def test_nodes_of_some_hours_count_for_that_part_of_the_week() -> None:
     window = {"start": "0 8 * * 1-5", "end": "0 18 * * 1-5", "timeZone": "UTC"}
     pool = {
@@ -373,6 +389,16 @@ def test_what_has_no_price_says_why() -> None:
         )
     ]
     assert [each.price for each in spot.declared()[0]] == [None]
+
+
+def test_a_type_without_price_makes_that_of_the_pool_unknown() -> None:
+    """Any of its types may be launched, and which is the dearest is not known."""
+    types = ["p5.48xlarge", "p5e.48xlarge"]
+    found = prices(types[0], {"mode": "exclusive"}, pool={"instanceTypes": types})
+
+    (nodes,), (unknown,) = found.declared()
+    assert (nodes.instance_type, nodes.price) == ("p5.48xlarge", None)
+    assert unknown.startswith("p: no price of p5e.48xlarge in us-east-1 is known;")
 
 
 def test_a_spot_node_of_a_pool_that_may_have_both_has_no_price() -> None:
