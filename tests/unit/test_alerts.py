@@ -478,7 +478,7 @@ def test_where_all_is_well_no_alert_fires(
     scene: Scene, rules: dict[str, Any], promtool: Promtool
 ) -> None:
     well = replace(scene, more=((LAST, "0+600x40"),))
-    silent = [
+    silent: list[dict[str, Any]] = [
         {"alertname": name, "eval_time": f"{minutes}m", "exp_alerts": []}
         for name in ALERT_NAMES
         for minutes in (30, 390)
@@ -498,9 +498,9 @@ def mutants(rule: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     text = rule["expr"]
     for found in _NUMBER.finditer(text):
         number = float(found[1])
-        for other in (number * 10, number / 10) if number else (1e6,):
-            wrong = f"{text[: found.start()]}{other:.10g}{text[found.end() :]}"
-            yield f"{found[1]} is {other:g}", {**rule, "expr": wrong}
+        for large in (number * 10, number / 10) if number else (1e6,):
+            wrong = f"{text[: found.start()]}{large:.10g}{text[found.end() :]}"
+            yield f"{found[1]} is {large:g}", {**rule, "expr": wrong}
     for right, other in _COMPARED.items():
         if right in text:
             yield f"{right} is {other}", {**rule, "expr": text.replace(right, other)}
