@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 ALL = "EKS_GPUSHARE_TEST_EVERY_KEY"
 pytestmark = pytest.mark.skipif(not os.environ.get(ALL), reason=f"{ALL}=1 edits every key, an hour")
+_CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 _LIMIT_SECONDS = 600
 """For a whole stack, on a machine that has other work at night."""
 _OPS = {
@@ -80,6 +81,12 @@ def steps_of(result: Result) -> list[Step]:
         each["resourcePreEvent"]["metadata"] for each in result.events if "resourcePreEvent" in each
     ]
     renamed: set[str] = set()
+    # The charts beside them name ConfigMaps by names that no preview knows, and no two are alike.
+    anew = {
+        each["new"]["parent"]
+        for each in events
+        if _OPS.get(each["op"]) == "replace" and each["type"] == _CONFIG_MAP and each.get("new")
+    }
     for each in events:
         urns = {each[side]["urn"] for side in ("old", "new") if each.get(side)}
         renamed |= urns if len(urns) > 1 else set()
@@ -93,7 +100,8 @@ def steps_of(result: Result) -> list[Step]:
             continue
         was, now = ((each.get(side) or {}).get("inputs", {}) for side in ("old", "new"))
         was = {} if op == "create" else was
-        now = known(now, was)
+        if each["type"] != truth.RELEASE or state.get("parent") not in anew:
+            now = known(now, was)
         within, at = [], state.get("parent", "")
         while at:
             within.append(at.rpartition("::")[2])
@@ -131,7 +139,11 @@ def test_what_the_engine_takes_away_is_told(
 ) -> None:
     wrong: dict[str, Any] = {}
     for trial in found_before(key):
-        steps = steps_of(project.preview(up(trial.before), dict(trial.after)))
+        stack = up(trial.before)
+        project.write(stack, dict(trial.after))
+        words = ("preview", "--stack", stack)
+        done = project.engine.run(project.directory, *words, limit_seconds=_LIMIT_SECONDS)
+        steps = steps_of(done)
         after = recorded(trial.stack, trial.after)
         found = truth.facts(steps, karpenter) + truth.version_drifts(steps, after)
         held = compare(said_of(trial.stack, trial.before, trial.after), found)
