@@ -196,3 +196,81 @@ def test_a_helm_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.M
     charts = rendered_charts([GivenFile(name, text) for name, text in FILES.items()])
 
     assert "timed out" in charts.rendered[0].problem
+
+
+EXPORTER = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: "{{ .Release.Name }}-dcgm-exporter", namespace: "{{ .Release.Namespace }}"}
+spec:
+  selector: {matchLabels: {app: dcgm-exporter}}
+  template:
+    metadata: {labels: {app: dcgm-exporter}}
+    spec:
+      tolerations: [{key: nvidia.com/gpu, operator: Exists}]
+      containers:
+        - name: exporter
+          image: nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless
+          args: {{ .Values.arguments | toJson }}
+          resources: {limits: {memory: 1Gi}}
+"""
+VALUES_OF_EXPORTER = """\
+image:
+  repository: nvcr.io/nvidia/k8s/dcgm-exporter
+  tag: 4.5.3-4.8.2-distroless
+arguments: ["-f", "/etc/dcgm-exporter/default-counters.csv"]
+serviceMonitor: {enabled: true}
+kubeletPath: /var/lib/kubelet/pod-resources
+customMetrics: ""
+"""
+
+
+@with_helm
+@pytest.mark.parametrize(("beside", "engines"), [(False, False), (True, True)])
+def test_what_a_chart_makes_is_not_there_again_by_its_values(
+    *, beside: bool, engines: bool
+) -> None:
+    files = {
+        "exporter/Chart.yaml": "apiVersion: v2\nname: dcgm-exporter\nversion: 4.8.2\n",
+        "exporter/values.yaml": VALUES_OF_EXPORTER,
+        "exporter/templates/daemonset.yaml": EXPORTER,
+    }
+    if beside:
+        text = EXPORTER.replace("{{ .Release.Name }}", "own")
+        text = text.replace("{{ .Release.Namespace }}", "default")
+        files["exporter/templates/second.yaml"] = text
+
+    assert ("GPU1187" in {code for code, *_ in found(files)}) is engines
+
+
+SERVER = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: server, namespace: ml}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: server}}
+  template:
+    metadata: {labels: {app: server}}
+    spec:
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.11.0
+          args: [--model, m]
+          resources: {{ RESOURCES }}
+"""
+
+
+@with_helm
+@pytest.mark.parametrize(
+    ("resources", "wrong"),
+    [(".Values.resources | toJson", False), ('"{}"', True)],  # by those who install it, or nobody
+)
+def test_what_a_chart_leaves_empty_is_not_known(resources: str, *, wrong: bool) -> None:
+    files = {
+        "server/Chart.yaml": CHART,
+        "server/values.yaml": "resources: {}\n",
+        "server/templates/server.yaml": SERVER.replace("RESOURCES", resources),
+    }
+
+    assert ("GPU1238" in {code for code, *_ in found(files)}) is wrong

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.lint.scopes import CHART
 from eks_gpushare.manifests.document import Document
@@ -40,6 +41,8 @@ _MOST_BYTES: Final = 4 * 1024 * 1024
 """Largest chart that is copied, without what it depends on."""
 _SOURCE: Final = re.compile(r"^# Source: [^/\n]+/(\S+)\s*$", re.MULTILINE)
 _VALUES: Final = re.compile(r"(?:values[._-].+|.+[._-]values)\.ya?ml", re.IGNORECASE)
+_ROOM: Final = re.compile(r"\.Values\.[A-Za-z0-9_.]*[rR]esources\b")
+"""What containers ask for, filled in from values."""
 _LIBRARY: Final = "library"
 _SWITCHES: Final = ("--skip-tests", "--dependency-update=false", "--disable-openapi-validation")
 
@@ -99,6 +102,16 @@ class RenderedCharts:
             for each in self.rendered
             if each.documents
         }
+
+    @property
+    def valued(self) -> frozenset[str]:
+        """The files of values that something was made with."""
+        made = [each for each in self.rendered if each.documents]
+        return frozenset(
+            file
+            for each in made
+            for file in (posixpath.join(each.chart, "values.yaml"), *each.values.files)
+        )
 
 
 def rendered_charts(files: Sequence[GivenFile]) -> RenderedCharts:
@@ -298,9 +311,29 @@ def _documents(made: RenderedChart, output: str, given: Mapping[str, str]) -> It
         text = output[mark.end() : following.start() if following else len(output)]
         text = re.sub(r"\n---\s*\Z", "\n", text)
         name = posixpath.normpath(posixpath.join(made.chart, mark[1]))
-        lines = _Lines(text, given.get(name, ""))
+        template = given.get(name, "")
+        lines = _Lines(text, template)
+        is_open = not made.values.name and _ROOM.search(template) is not None
         for document in read_texts(text, name, place=lines.place, editable=False).documents:
-            yield replace(document, build=made.build)
+            value = _to_be_said(document.value) if is_open else document.value
+            yield replace(document, value=value, build=made.build)
+
+
+def _to_be_said(value: Any) -> Any:
+    """An object whose containers ask for nothing known where a chart's own values leave it empty.
+
+    `resources: {}` is what a chart has for those who install it to fill in.
+    """
+    if isinstance(value, list):
+        return [_to_be_said(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: _to_be_said(inner) for key, inner in value.items()}
+    for name in ("containers", "initContainers"):
+        for container in items(made.get(name)):
+            if isinstance(container, dict) and not container.get("resources"):
+                container["resources"] = UNKNOWN
+    return made
 
 
 class _Lines:
