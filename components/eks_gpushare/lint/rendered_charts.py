@@ -12,15 +12,14 @@ import re
 import shutil
 import tempfile
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items
+from eks_gpushare.lint.rendered_lines import TemplateLines
 from eks_gpushare.lint.scopes import CHART
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.texts import read_texts
@@ -312,7 +311,7 @@ def _documents(made: RenderedChart, output: str, given: Mapping[str, str]) -> It
         text = re.sub(r"\n---\s*\Z", "\n", text)
         name = posixpath.normpath(posixpath.join(made.chart, mark[1]))
         template = given.get(name, "")
-        lines = _Lines(text, template)
+        lines = TemplateLines(text, template)
         is_open = not made.values.name and _ROOM.search(template) is not None
         for document in read_texts(text, name, place=lines.place, editable=False).documents:
             value = _to_be_said(document.value) if is_open else document.value
@@ -334,49 +333,6 @@ def _to_be_said(value: Any) -> Any:
             if isinstance(container, dict) and not container.get("resources"):
                 container["resources"] = UNKNOWN
     return made
-
-
-class _Lines:
-    """Where lines of a result are written in the template.
-
-    Args:
-        text: The result.
-        template: The template's text.
-    """
-
-    def __init__(self, text: str, template: str) -> None:
-        self._text, self._template = text.split("\n"), template.split("\n")
-        self._found: list[int] | None = None
-
-    def place(self, inner: Position) -> Position:
-        """The line that is the same but for what is filled in, or the nearest one before it."""
-        if self._found is None:
-            self._found = list(self._aligned())
-        line = min(max(inner.line - 1, 0), len(self._found) - 1)
-        return Position(self._found[line] + 1, 1)
-
-    def _aligned(self) -> Iterator[int]:
-        """For each line its line in the template, by what both have in the same order."""
-        ours, theirs = map(self._keys, (self._text, self._template))
-        known: dict[int, int] = {}
-        for block in SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks():
-            for step in range(block.size):
-                if ours[block.a + step]:
-                    known[block.a + step] = block.b + step
-        last = 0
-        for number, _ in enumerate(self._text):
-            last = known.get(number, last)
-            yield last
-
-    @staticmethod
-    def _keys(lines: Iterable[str]) -> list[str]:
-        """Lines by the key that they begin with, whose value a template may fill in."""
-        keys = []
-        for line in lines:
-            plain = line.strip()
-            found = re.match(r"(- )?[A-Za-z0-9_./\"'-]+:", plain)
-            keys.append(found[0] if found else plain)
-        return keys
 
 
 def told_by_values(judgements: Iterable[Judgement], charts: RenderedCharts) -> list[Judgement]:
