@@ -20,10 +20,10 @@ from eks_gpushare.lint.rendered_charts import (
     ChartValues,
     RenderedChart,
     RenderedCharts,
-    _Lines,
     rendered_charts,
     told_by_values,
 )
+from eks_gpushare.lint.rendered_lines import TemplateLines
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.files import GivenFile
 
@@ -499,14 +499,14 @@ def test_helm_has_no_more_of_the_environment_than_is_there(
 def test_lines_are_those_of_the_template_that_are_alike(
     text: str, template: str, lines: list[int]
 ) -> None:
-    of_text = _Lines(text, template)
+    of_text = TemplateLines(text, template)
     places = [of_text.place(Position(line, 7)) for line in range(1, len(lines) + 1)]
 
     assert places == [Position(line, 1) for line in lines]
 
 
 def test_a_line_behind_the_last_is_the_last() -> None:
-    assert _Lines("a: 1\nb: 2", "\na: 1\nb: 2").place(Position(9, 1)) == Position(3, 1)
+    assert TemplateLines("a: 1\nb: 2", "\na: 1\nb: 2").place(Position(9, 1)) == Position(3, 1)
 
 
 RULE = Rule("GPU1999", "warning", "A rule.", "Why.", "https://example.com")
@@ -555,3 +555,81 @@ def test_what_could_not_be_decided_is_told_as_it_is() -> None:
     unseen = NotSeen(RULE, problem(OF_A).source, "its limits")
 
     assert told_by_values([unseen, unseen], CHARTS) == [unseen, unseen]
+
+
+EXPORTER = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: "{{ .Release.Name }}-dcgm-exporter", namespace: "{{ .Release.Namespace }}"}
+spec:
+  selector: {matchLabels: {app: dcgm-exporter}}
+  template:
+    metadata: {labels: {app: dcgm-exporter}}
+    spec:
+      tolerations: [{key: nvidia.com/gpu, operator: Exists}]
+      containers:
+        - name: exporter
+          image: nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless
+          args: {{ .Values.arguments | toJson }}
+          resources: {limits: {memory: 1Gi}}
+"""
+VALUES_OF_EXPORTER = """\
+image:
+  repository: nvcr.io/nvidia/k8s/dcgm-exporter
+  tag: 4.5.3-4.8.2-distroless
+arguments: ["-f", "/etc/dcgm-exporter/default-counters.csv"]
+serviceMonitor: {enabled: true}
+kubeletPath: /var/lib/kubelet/pod-resources
+customMetrics: ""
+"""
+
+
+@with_helm
+@pytest.mark.parametrize(("beside", "engines"), [(False, False), (True, True)])
+def test_what_a_chart_makes_is_not_there_again_by_its_values(
+    *, beside: bool, engines: bool
+) -> None:
+    files = {
+        "exporter/Chart.yaml": "apiVersion: v2\nname: dcgm-exporter\nversion: 4.8.2\n",
+        "exporter/values.yaml": VALUES_OF_EXPORTER,
+        "exporter/templates/daemonset.yaml": EXPORTER,
+    }
+    if beside:
+        text = EXPORTER.replace("{{ .Release.Name }}", "own")
+        text = text.replace("{{ .Release.Namespace }}", "default")
+        files["exporter/templates/second.yaml"] = text
+
+    assert ("GPU1187" in {code for code, *_ in found(files)}) is engines
+
+
+SERVER = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: server, namespace: ml}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: server}}
+  template:
+    metadata: {labels: {app: server}}
+    spec:
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.11.0
+          args: [--model, m]
+          resources: {{ RESOURCES }}
+"""
+
+
+@with_helm
+@pytest.mark.parametrize(
+    ("resources", "wrong"),
+    [(".Values.resources | toJson", False), ('"{}"', True)],  # by those who install it, or nobody
+)
+def test_what_a_chart_leaves_empty_is_not_known(resources: str, *, wrong: bool) -> None:
+    files = {
+        "server/Chart.yaml": CHART,
+        "server/values.yaml": "resources: {}\n",
+        "server/templates/server.yaml": SERVER.replace("RESOURCES", resources),
+    }
+
+    assert ("GPU1238" in {code for code, *_ in found(files)}) is wrong

@@ -6,6 +6,7 @@ import posixpath
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeGuard
 
+from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.findings.defects import defect
 from eks_gpushare.findings.silenced import today
@@ -280,9 +281,16 @@ class Reading:
             self.place(judgement)
 
     def _is_part(self, item: Item) -> TypeGuard[Release]:
-        """Whether it is a file of values that a kustomization takes with others."""
-        file = getattr(item.source.document, "file", "")
-        return is_loose(item) and posixpath.normpath(file) in self.kustomizations.layers
+        """Whether it is a file of values that a kustomization takes with others, or a chart.
+
+        What a chart makes of them is there already. Of the GPU Operator it is what the operator
+        makes that counts, which nobody renders.
+        """
+        if not is_loose(item):
+            return False
+        file = posixpath.normpath(getattr(item.source.document, "file", ""))
+        taken = self.charted.valued if chart_of(item.chart) != OPERATOR_CHART else ()
+        return file in self.kustomizations.layers or file in taken
 
     def place(self, judgement: Judgement) -> None:
         """Put a judgement to the file that it is about."""

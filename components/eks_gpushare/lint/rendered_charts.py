@@ -12,13 +12,13 @@ import re
 import shutil
 import tempfile
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items
+from eks_gpushare.lint.rendered_lines import TemplateLines
 from eks_gpushare.lint.scopes import CHART
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.texts import read_texts
@@ -39,6 +39,8 @@ _MOST_BYTES: Final = 4 * 1024 * 1024
 """Largest chart that is copied, without what it depends on."""
 _SOURCE: Final = re.compile(r"^# Source: [^/\n]+/(\S+)\s*$", re.MULTILINE)
 _VALUES: Final = re.compile(r"(?:values[._-].+|.+[._-]values)\.ya?ml", re.IGNORECASE)
+_ROOM: Final = re.compile(r"\.Values\.[A-Za-z0-9_.]*[rR]esources\b")
+"""What containers ask for, filled in from values."""
 _LIBRARY: Final = re.compile(r"^type:\s*[\"']?library\b", re.MULTILINE)
 _NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,51}[a-z0-9])?")
 """What helm takes for the name of a release."""
@@ -100,6 +102,16 @@ class RenderedCharts:
             for each in self.rendered
             if each.documents
         }
+
+    @property
+    def valued(self) -> frozenset[str]:
+        """The files of values that something was made with."""
+        made = [each for each in self.rendered if each.documents]
+        return frozenset(
+            file
+            for each in made
+            for file in (posixpath.join(each.chart, "values.yaml"), *each.values.files)
+        )
 
 
 def rendered_charts(files: Sequence[GivenFile]) -> RenderedCharts:
@@ -298,53 +310,29 @@ def _documents(made: RenderedChart, output: str, given: Mapping[str, str]) -> It
         text = output[mark.end() : end]
         text = re.sub(r"\n---\s*\Z", "\n", text)
         name = posixpath.normpath(posixpath.join(made.chart, mark[1]))
-        lines = _Lines(text, given.get(name, ""))
+        template = given.get(name, "")
+        lines = TemplateLines(text, template)
+        is_open = not made.values.name and _ROOM.search(template) is not None
         for document in read_texts(text, name, place=lines.place).documents:
-            yield replace(document, build=made.build)
+            value = _to_be_said(document.value) if is_open else document.value
+            yield replace(document, value=value, build=made.build)
 
 
-class _Lines:
-    """Where lines of a result are written in the template.
+def _to_be_said(value: Any) -> Any:
+    """An object whose containers ask for nothing known where a chart's own values leave it empty.
 
-    Args:
-        text: The result.
-        template: The template's text.
+    `resources: {}` is what a chart has for those who install it to fill in.
     """
-
-    def __init__(self, text: str, template: str) -> None:
-        self._text, self._template = text.split("\n"), template.split("\n")
-        self._found: list[int] | None = None
-
-    def place(self, inner: Position) -> Position:
-        """The line that is the same but for what is filled in, or the nearest one before it."""
-        if self._found is None:
-            self._found = list(self._aligned())
-        # YAML has line breaks that are none of a file.
-        line = min(inner.line, len(self._found)) - 1
-        return Position(self._found[line] + 1, 1)
-
-    def _aligned(self) -> Iterator[int]:
-        """For each line its line in the template, by what both have in the same order."""
-        ours, theirs = map(self._keys, (self._text, self._template))
-        known: dict[int, int] = {}
-        for block in SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks():
-            for step in range(block.size):
-                if ours[block.a + step]:
-                    known[block.a + step] = block.b + step
-        last = 0
-        for number, _ in enumerate(self._text):
-            last = known.get(number, last)
-            yield last
-
-    @staticmethod
-    def _keys(lines: Iterable[str]) -> list[str]:
-        """Lines by the key that they begin with, whose value a template may fill in."""
-        keys = []
-        for line in lines:
-            plain = line.strip()
-            found = re.match(r"(- )?[A-Za-z0-9_./\"'-]+:", plain)
-            keys.append(found[0] if found else plain)
-        return keys
+    if isinstance(value, list):
+        return [_to_be_said(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: _to_be_said(inner) for key, inner in value.items()}
+    for name in ("containers", "initContainers"):
+        for container in items(made.get(name)):
+            if isinstance(container, dict) and not container.get("resources"):
+                container["resources"] = UNKNOWN
+    return made
 
 
 def told_by_values(judgements: Iterable[Judgement], charts: RenderedCharts) -> list[Judgement]:
