@@ -14,7 +14,7 @@ from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.component_specs import GpuMetricsSpec
 from eks_gpushare.config.environment import Environment
-from eks_gpushare.config.observability import Observability
+from eks_gpushare.config.observability import PROMETHEUS_NAMESPACE, Observability
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import (
     chart_release,
@@ -23,14 +23,11 @@ from eks_gpushare.in_cluster.chart_parts import (
 )
 from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
-from eks_gpushare.rules.component_rules import check_gpu_metrics
+from eks_gpushare.rules.metrics_alone import check_gpu_metrics
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.charts import release_source
-from eks_gpushare.sharing.exporter import (
-    PROMETHEUS_NAMESPACE,
-    collects,
-    exporter_chart_values,
-)
+from eks_gpushare.sharing.exporter import collects, exporter_chart_values
+from eks_gpushare.sharing.metrics import measured_pool
 from eks_gpushare.sharing.monitoring import installed
 from eks_gpushare.sharing.monitoring.groups import has_metrics
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment
@@ -76,6 +73,8 @@ class GpuMetrics(pulumi.ComponentResource):
 
     namespace: pulumi.Output[str]
     """Namespace of it."""
+    measured: pulumi.Output[dict[str, Any]]
+    """Per pool, of whom the numbers of each kind of share are: a pod, a MIG instance, a GPU."""
 
     def __init__(
         self, name: str, args: GpuMetricsArgs, opts: pulumi.ResourceOptions | None = None
@@ -147,7 +146,13 @@ class GpuMetrics(pulumi.ComponentResource):
                 **document,
                 opts=pulumi.ResourceOptions(parent=self, depends_on=[namespace]),
             )
-        self.register_outputs({"namespace": self.namespace})
+        self.measured = pulumi.Output.from_input(
+            {
+                pool: [share.as_json() for share in measured_pool(plan)]
+                for pool, plan in plans.items()
+            }
+        )
+        self.register_outputs({"namespace": self.namespace, "measured": self.measured})
 
     _from_spec = FromSpec(_register)
 

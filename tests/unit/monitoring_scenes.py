@@ -201,10 +201,10 @@ def _of_exporter(
         if not line.startswith("#"):
             series, _, value = line.rpartition(" ")
             yield series, value
-    for name, more, value in node.copied:
+    for name, more, told in node.copied:
         for pod in ("", *(f',namespace="{each.namespace}",pod="{each.name}"' for each in own)):
             at = f'gpu="0",UUID="GPU-0",{options.hostname}="{node.name}"'
-            yield f"{name}{{{at}{more}{pod}}}", f"{value:g}"
+            yield f"{name}{{{at}{more}{pod}}}", f"{told:g}"
 
 
 def _object(pod: ScenePod) -> dict[str, Any]:

@@ -81,6 +81,8 @@ class AlertCase:
     severity: str = "warning"
     lead: int = 5
     """Minutes in which all is well, before."""
+    early: int = 0
+    """Minutes of the fault at which it is not told yet, where `flap` says none."""
     step: int = 1
     """Minutes between two evaluations."""
     near: tuple[Scene, ...] = ()
@@ -105,8 +107,8 @@ class AlertCase:
         """Firing, silent and flapping."""
         end = self.lead + self.after
         firing = [{"alertname": self.name, "eval_time": f"{end}m", "exp_alerts": self.expected()}]
-        if self.flap:
-            firing.append(self.silence(self.lead + self.flap))
+        if self.flap or self.early:
+            firing.append(self.silence(self.lead + (self.flap or self.early)))
         phases = ((self.lead, self.right),) if self.lead else ()
         flaps, times = self.flapping()
         return [
@@ -422,9 +424,9 @@ CASES = (
         HEALTHY.node(allocatable={SHARED: 3, GPU: 0}),
         HEALTHY,
         {**POOL, "window": "1h"},
-        "slices lacks 22.22% of its declared shares",
+        "slices lacks 22.28% of its declared shares",
         after=40,
-        flap=4,
+        flap=3,
         severity="critical",
         near=(MIG.node(allocatable={SMALL: 55, GPU: 0}),),
         also=({**POOL, "severity": "warning", "window": "6h"},),
@@ -436,6 +438,7 @@ CASES = (
         {},
         "Nobody has looked whether the cluster is as declared since 2220 s",
         after=37,
+        early=33,
         lead=0,
         near=(replace(HEALTHY, more=((LAST, "-600+60x80"),)),),
     ),
@@ -475,7 +478,7 @@ def test_where_all_is_well_no_alert_fires(
     scene: Scene, rules: dict[str, Any], promtool: Promtool
 ) -> None:
     well = replace(scene, more=((LAST, "0+600x40"),))
-    silent = [
+    silent: list[dict[str, Any]] = [
         {"alertname": name, "eval_time": f"{minutes}m", "exp_alerts": []}
         for name in ALERT_NAMES
         for minutes in (30, 390)
@@ -495,9 +498,9 @@ def mutants(rule: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     text = rule["expr"]
     for found in _NUMBER.finditer(text):
         number = float(found[1])
-        for other in (number * 10, number / 10) if number else (1e6,):
-            wrong = f"{text[: found.start()]}{other:.10g}{text[found.end() :]}"
-            yield f"{found[1]} is {other:g}", {**rule, "expr": wrong}
+        for large in (number * 10, number / 10) if number else (1e6,):
+            wrong = f"{text[: found.start()]}{large:.10g}{text[found.end() :]}"
+            yield f"{found[1]} is {large:g}", {**rule, "expr": wrong}
     for right, other in _COMPARED.items():
         if right in text:
             yield f"{right} is {other}", {**rule, "expr": text.replace(right, other)}

@@ -143,7 +143,7 @@ def test_the_boards_of_a_stack_say_what_its_rules_record_of_pods() -> None:
         (share.pool, quantity)
         for share in measured(plans)
         for quantity in ("compute", "memory")
-        if share.level(quantity) == "pod"  # type: ignore[arg-type]
+        if share.level(quantity) == "pod"
     }
 
     assert constants == told

@@ -34,7 +34,14 @@ from eks_gpushare.config.component_specs import (
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.rule import rules_in
-from eks_gpushare.rules import all_rules, checks_of, component_rules, edit_rules, local_files
+from eks_gpushare.rules import (
+    all_rules,
+    checks_of,
+    component_rules,
+    edit_rules,
+    local_files,
+    metrics_alone,
+)
 from eks_gpushare.rules.context import Context, catalog_with
 from eks_gpushare.rules.registry import Runs, Scope
 from eks_gpushare.validation.parse import parse
@@ -147,7 +154,7 @@ def of_the_whole_cluster(given: dict[str, Any], common: Mapping[str, Any]) -> se
         own = {"dcgmExporter": "exporterChart", "prometheus": "prometheusChart"}
         args |= {own[key]: each for key, each in given.get("charts", {}).items() if key in own}
         args |= {key: each for key, each in common.items() if key == "catalog"}
-        found |= read(GpuMetricsSpec, component_rules.check_gpu_metrics, args)
+        found |= read(GpuMetricsSpec, metrics_alone.check_gpu_metrics, args)
     return found
 
 

@@ -3,7 +3,7 @@
     python tools/catalog/chart_keys.py --out components/eks_gpushare/catalog/data \
         --gpu-operator v26.7.0=FOLDER --device-plugin 0.20.0=FOLDER \
         --efa-device-plugin v0.5.30=FOLDER --cluster-autoscaler 9.59.0=FOLDER \
-        --keda 2.20.2=FOLDER --kueue 0.16.2=FOLDER
+        --keda 2.20.2=FOLDER --kueue 0.16.2=FOLDER --prometheus 88.5.3=FOLDER
 
 A FOLDER is a chart as `helm pull --untar` leaves it, or as it stands in its repository, with its
 subcharts in `charts`, unpacked or not. The version is given because a repository has none in
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FILE = "chart-keys.json"
 NFD = "node-feature-discovery"
 CLUSTER_AUTOSCALER = "cluster-autoscaler"
-KEDA, KUEUE = "keda", "kueue"
+KEDA, KUEUE, PROMETHEUS = "keda", "kueue", "kube-prometheus-stack"
 _HINTS = Path(__file__).with_name("chart-hints.json")
 SOURCES = {
     "gpu-operator": "https://github.com/NVIDIA/gpu-operator/tree/{}/deployments/gpu-operator",
@@ -44,6 +44,10 @@ SOURCES = {
     "dcgm-exporter": "https://github.com/NVIDIA/dcgm-exporter/tree/4.5.3-{}/deployment",
     KEDA: "https://github.com/kedacore/charts/tree/v{}/keda",
     KUEUE: "https://github.com/kubernetes-sigs/kueue/tree/v{}/charts/kueue",
+    PROMETHEUS: (
+        "https://github.com/prometheus-community/helm-charts/tree/kube-prometheus-stack-{}/"
+        "charts/kube-prometheus-stack"
+    ),
     CLUSTER_AUTOSCALER: (
         "https://github.com/kubernetes/autoscaler/tree/cluster-autoscaler-chart-{}/"
         "cluster-autoscaler/charts/cluster-autoscaler"
@@ -54,11 +58,14 @@ SOURCES = {
     ),
 }
 _ABOUT = (
-    "Helm values that the templates of a chart read. read: one value each. whole: passed on with "
-    "whatever is below it. idle: stands in values.yaml, and no template reads it. subcharts: key "
-    "in the values, and chart. hints: what to write instead. types: what a value is, where its "
-    "default tells or a template has it as a condition. Made by tools/catalog/chart_keys.py."
+    "Helm values that the templates of a chart read, each with a letter of what becomes of it. "
+    "R: one value. W: passed on with whatever is below it. I: stands in values.yaml, and no "
+    "template reads it. Then what it is, where its default tells or a template has it as a "
+    "condition: b(oolean), l(ist), m(apping), n(umber), t(ext). An empty key is the place itself. "
+    "subcharts: key in the values, and chart. hints: what to write instead. "
+    "Made by tools/catalog/chart_keys.py."
 )
+_LETTERS = {"read": "R", "whole": "W", "idle": "I"}
 
 
 class ChartError(Exception):
@@ -225,8 +232,51 @@ def _texts(places: Iterable[Place]) -> list[str]:
     return sorted(".".join(place) for place in places)
 
 
+def render_keys(found: Mapping[str, Any]) -> str:
+    """The table as the text of its file: each place once, with a line for each at the top.
+
+    Every installation has it, and places written out in full are most of their text.
+    """
+    charts = (f"{json.dumps(name)}: {_chart(said)}" for name, said in found.items())
+    return "{\n" + ",\n".join(charts) + "\n}\n"
+
+
+def _chart(said: Any) -> str:
+    if isinstance(said, str):
+        return json.dumps(said)
+    told = ("version", "source", "subcharts", "hints")
+    values = ",\n".join(f"{json.dumps(key)}: {_compact(of)}" for key, of in tree(said).items())
+    lines = [*(f'"{key}": {_compact(said[key])}' for key in told), f'"values": {{\n{values}\n}}']
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def tree(said: Mapping[str, Any]) -> dict[str, Any]:
+    """The letters of each place of a chart under its keys.
+
+    Args:
+        said: What the templates of the chart read, as `keys` tells it.
+    """
+    kinds = {place: letter for kind, letter in _LETTERS.items() for place in said[kind]}
+    types = {place: kind[0] for kind, places in said["types"].items() for place in places}
+    made: dict[str, Any] = {}
+    for place in sorted({*kinds, *types}, key=_place):
+        *above, last = _place(place)
+        into = made
+        for key in above:
+            inner = into.setdefault(key, {})
+            if isinstance(inner, str):
+                inner = into[key] = {"": inner}
+            into = inner
+        into[last] = kinds.get(place, "") + types.get(place, "")
+    return made
+
+
 def render(found: Mapping[str, Any]) -> str:
-    """The table as the text of the data file."""
+    """A table as the text of a data file."""
     return json.dumps(found, indent=1) + "\n"
 
 
@@ -240,6 +290,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             CLUSTER_AUTOSCALER: options.cluster_autoscaler,
             KEDA: options.keda,
             KUEUE: options.kueue,
+            PROMETHEUS: options.prometheus,
         }
         for name, text in {**given_charts(options), **own}.items():
             version, folder = chart_folder(text)
@@ -248,7 +299,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ChartError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
-    write_table(options.out / FILE, found)
+    write_text(options.out / FILE, render_keys(found))
     return 0
 
 
@@ -269,8 +320,12 @@ def chart_folder(text: str) -> tuple[str, Path]:
 
 
 def write_table(file: Path, found: Mapping[str, Any]) -> None:
+    """Write a data file as JSON, and say so."""
+    write_text(file, render(found))
+
+
+def write_text(file: Path, text: str) -> None:
     """Write a data file and say so."""
-    text = render(found)
     file.write_text(text, encoding="utf-8", newline="\n")
     sys.stdout.write(f"{file}: {len(text.encode())} bytes\n")
 
@@ -287,7 +342,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Make the table of Helm values that the templates of the charts read."
     )
     add_chart_arguments(parser)
-    for name in ("--cluster-autoscaler", "--keda", "--kueue"):
+    for name in ("--cluster-autoscaler", "--keda", "--kueue", "--prometheus"):
         parser.add_argument(name, required=True, metavar="VERSION=FOLDER", help="the chart")
     return parser
 

@@ -43,7 +43,7 @@ def measured_page(page: str) -> str:
 def alerts_page(page: str) -> str:
     """The page of alerts with the table of all of them."""
     settings, known = AlertSettings(), alerts(ServiceObjectives(), 1800)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name in ALERT_NAMES:
         own = [alert for alert in known if alert.name == name]
         rules = [alert.as_json(settings) for alert in own]

@@ -75,7 +75,8 @@ SUITES: Final = (
         " their own; costs of 500 stacks and of 1,000 clusters add up; a real pre-commit runs the"
         " hooks; pip and pulumi install as the pages say; AWS takes what every stack and variant"
         " asks of it, and the policy of each allows that alone; no page hangs on the order of sets;"
-        " a mistake in any example is one error; streams, tables and packages of every kind",
+        " a mistake in any example is one error; each alert is held, whatever is changed about it;"
+        " streams, tables and packages of every kind",
         (
             "-m",
             "at_length",
@@ -84,16 +85,22 @@ SUITES: Final = (
             "tests/unit/test_generated_docs.py",
             "tests/unit/test_one_mistake.py",
             "tests/unit/test_program_lean_packages.py",
+            "tests/unit/test_random_contracts.py",
             "tests/lab/test_lab_lifecycle.py",
             "tests/lab/test_lab_scale.py",
             "tests/lab/test_tenant_admission.py",
+            "tests/lab/test_lab_rules.py",
+            "tests/unit/test_alerts.py",
             "tests/lab/walkthroughs/test_walkthrough_cost.py",
             "tests/lab/walkthroughs/test_walkthrough_dump.py",
             "tests/lab/walkthroughs/test_walkthrough_kueue.py",
+            "tests/lab/walkthroughs/test_walkthrough_random_queues.py",
+            "tests/lab/walkthroughs/test_walkthrough_rules.py",
             "tests/lab/walkthroughs/test_walkthrough_tenants.py",
             "tests/lab/walkthroughs/test_walkthrough_verify.py",
             "tests/lab/walkthroughs/test_walkthrough_verify_faults.py",
             "tests/lab/walkthroughs/test_walkthrough_verify_rights.py",
+            "tests/live/test_cost_of_clusters.py",
             "tests/commands/test_preview_pods.py",
             "tests/commands/test_preview_tables.py",
             "tests/commands/test_streams.py",

@@ -6,6 +6,8 @@ from pydantic import Field
 
 from eks_gpushare.config.base import Items, Model, TextInput
 
+PROMETHEUS_NAMESPACE = "gpushare-monitoring"
+"""Namespace of a Prometheus that a stack installs."""
 AlertSeverity: TypeAlias = Literal["critical", "warning", "info", "none"]
 
 
@@ -64,9 +66,10 @@ class Observability(Model):
         "prometheusOperator"
     )
     """Who collects them. With `prometheusOperator` the stack applies ServiceMonitors and
-    PrometheusRules; with `managedPrometheus` rules go to the workspace; with `cloudwatch` the
-    add-on of EKS has an exporter of its own, and with `none` nothing is installed. Rules and
-    boards as files `eks-gpushare rules` prints in any case."""
+    PrometheusRules; with `managedPrometheus` a collector of your own scrapes the exporter by its
+    annotations; with `cloudwatch` the add-on of EKS has an exporter of its own, so that none is
+    installed; and with `none` nothing is. Rules and boards as files `eks-gpushare rules` prints in
+    any case."""
     prometheus: MetricsStore | None = None
     """The Prometheus that keeps them. Default: one that finds ServiceMonitors by itself."""
     interval: str = "15s"

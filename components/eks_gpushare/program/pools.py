@@ -75,6 +75,14 @@ def pools_of(recording: Recording, region: str | None) -> dict[str, Any]:
     return found
 
 
+def measured_of(recording: Recording) -> dict[str, Any]:
+    """Of whom the numbers of shares are, by pool, as `preview --json` shows it."""
+    found: dict[str, Any] = {}
+    for component in recording.of_type("eks-gpushare:index:GpuMetrics"):
+        found |= to_json(component.outputs.get("measured", {}))
+    return found
+
+
 def tenants_of(recording: Recording) -> dict[str, Any]:
     """Every tenant of a program as `preview --json` shows it, by name."""
     found: dict[str, Any] = {}

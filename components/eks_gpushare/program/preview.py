@@ -12,7 +12,7 @@ from eks_gpushare.documents.reading import reason
 from eks_gpushare.findings.finding import Finding, has_errors
 from eks_gpushare.program.costs.change import CostChange
 from eks_gpushare.program.costs.stack import StackCost, cost_of
-from eks_gpushare.program.pools import pools_of, tenants_of
+from eks_gpushare.program.pools import measured_of, pools_of, tenants_of
 from eks_gpushare.program.running.lean_packages import lean_packages
 from eks_gpushare.program.values import to_json
 from eks_gpushare.stack_file.check import StackReport, check_file, check_stack_file
@@ -58,6 +58,8 @@ class Preview:
     """The pools that the program makes, in environments or by themselves, by name."""
     tenants: dict[str, Any] = field(default_factory=dict)
     """The tenants that it makes, by name."""
+    measured: dict[str, Any] = field(default_factory=dict)
+    """Of whom the numbers of shares are, by pool, where something measures them."""
     cost: StackCost | None = None
     """What everything that the program registers costs; None if it was not run."""
     edits: tuple[Consequence, ...] | None = None
@@ -93,6 +95,7 @@ class Preview:
             "assumptions": list(recording.assumptions) if recording else [],
             "error": error.as_json() if error else None,
             **({"tenants": self.tenants} if self.tenants else {}),
+            **({"measured": self.measured} if self.measured else {}),
             **self._edits_as_json(),
         }
 
@@ -173,6 +176,7 @@ def preview(
         recording=recording,
         pools=pools_of(recording, region),
         tenants=tenants_of(recording),
+        measured=measured_of(recording),
         cost=None if recording.error else cost_of(recording, region),
     )
 

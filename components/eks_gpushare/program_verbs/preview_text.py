@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from rich.console import Console
 from rich.text import Text
 
+from eks_gpushare.cli.measured_lines import measured_lines
 from eks_gpushare.cli.tenant_lines import matrix_lines, tenant_lines
 from eks_gpushare.findings.text import counted, print_findings, wrapped
 from eks_gpushare.program_verbs.changes import change_lines
@@ -86,6 +87,8 @@ def _print_pools(previewed: Preview, width: int, *, quiet: bool) -> None:
         _titled(tenant_lines(previewed.tenants, width))
         if len(previewed.tenants) > 1:
             _titled(matrix_lines(previewed.tenants, width))
+    if previewed.measured:
+        _titled(measured_lines(previewed.measured, width))
     if previewed.cost is not None:
         _titled(cost_lines(previewed.cost.as_json(), width))
 

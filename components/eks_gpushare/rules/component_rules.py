@@ -14,7 +14,6 @@ from eks_gpushare.catalog.arns import queue_of
 from eks_gpushare.config.base import converted, known_fields, partial_model
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.environment import CatalogAdditions, Charts, Environment, GpuStack
-from eks_gpushare.config.observability import Observability
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.config.workloads import Keda, Workload
 from eks_gpushare.findings.finding import dotted
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
         DevicePluginSpec,
         EfaDevicePluginSpec,
         EksClusterSpec,
-        GpuMetricsSpec,
         GpuOperatorSpec,
         GpuPoolSpec,
         KarpenterPoolSpec,
@@ -277,33 +275,6 @@ def check_tenants(spec: TenantsSpec, *, has_cluster: bool) -> Iterator[Finding]:
             "Admins get access entries, which are of one cluster.",
             "Give the name of the EKS cluster.",
         )
-
-
-def check_gpu_metrics(spec: GpuMetricsSpec) -> Iterator[Finding]:
-    """Findings about metrics, alerts and boards, and the charts that they come with."""
-    known = known_fields(spec)
-    block = partial_model(Observability, **_some(known, *Observability.model_fields))
-    parts: dict[str, Any] = {"observability": block}
-    parts |= _some(known, "pools", "tenants", "gpu_stack", "verifier")
-    charts = {"dcgm_exporter": "exporter_chart", "prometheus": "prometheus_chart"}
-    given = {name: known[key] for name, key in charts.items() if key in known}
-    parts["charts"] = partial_model(Charts, **given)
-    ctx, found = _context(_environment(spec, **parts), known.get("region"))
-    yield from found
-    yield from _within(("observability",), _run(ctx, Scope.METRICS))
-    for finding in _run(ctx, Scope.CHARTS):
-        yield _of_metrics_chart(finding)
-    # What is merely worth knowing about a pool is said where its nodes are made.
-    yield from (finding for finding in _run_pools(ctx) if finding.severity == "error")
-
-
-def _of_metrics_chart(found: Finding) -> Finding:
-    """What is `charts.prometheus` and `charts.dcgmExporter` in a stack file."""
-    if found.at[:1] != ("charts",) or len(found.at) == 1:
-        return found
-    own = {"dcgmExporter": "exporter_chart", "prometheus": "prometheus_chart"}
-    at = (own.get(str(found.at[1]), found.at[1]), *found.at[2:])
-    return replace(found, at=at, path=dotted(at))
 
 
 def check_share_verifier(spec: ShareVerifierSpec) -> Iterator[Finding]:

@@ -10,7 +10,6 @@ from eks_gpushare.catalog import versions
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
-from eks_gpushare.sharing.exporter import has_own_exporter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +78,7 @@ def _charts(ctx: Context) -> Iterator[tuple[HelmChart, Chart | None]]:
             yield versions.GPU_OPERATOR, charts.gpu_operator
         else:
             yield versions.DEVICE_PLUGIN, charts.device_plugin
-            if has_own_exporter(environment):
+            if environment.gpu_stack.dcgm_exporter or environment.observability is not None:
                 yield versions.DCGM_EXPORTER, charts.dcgm_exporter
     block = environment.observability
     if block is not None and block.prometheus is not None and block.prometheus.install:

@@ -181,6 +181,32 @@ def exporter_beside(ctx: Context) -> Iterator[Finding]:
         )
 
 
+@check(Scope.ENVIRONMENT, TWO_EXPORTERS)
+def exporter_of_metrics(ctx: Context) -> Iterator[Finding]:
+    """Of the stack's metrics, or of CloudWatch's add-on, beside another's."""
+    environment, keda = ctx.environment, ctx.environment.keda
+    block, stack = environment.observability, environment.gpu_stack
+    if block is None:
+        return
+    existing = keda is not None and keda.prometheus and keda.prometheus.exporter == "existing"
+    if existing and collects(block):
+        yield TWO_EXPORTERS.finding(
+            ("keda", "prometheus", "exporter"),
+            "It says that somebody else runs the exporter, and observability installs one.",
+            "Remove the key, or set observability: {metrics: none}.",
+        )
+    given = _block(environment.charts.gpu_operator.values, "dcgmExporter")
+    brought = stack.manager == "gpuOperator" and given.get("enabled") is not False
+    if block.metrics == "cloudwatch" and (brought or stack.dcgm_exporter):
+        whose = "the GPU Operator" if brought else "gpuStack.dcgmExporter"
+        own = "charts: {gpuOperator: {values: {dcgmExporter: {enabled: false}}}}"
+        yield TWO_EXPORTERS.finding(
+            ("observability", "metrics"),
+            f"CloudWatch's add-on brings an exporter, and {whose} has another.",
+            f"Set {own}." if brought else "Remove gpuStack.dcgmExporter.",
+        )
+
+
 @check(Scope.ENVIRONMENT, OLD_AGENT)
 def agent_version(ctx: Context) -> Iterator[Finding]:
     cluster = ctx.new_cluster

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.config.observability import PROMETHEUS_NAMESPACE
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing import warm_room
-from eks_gpushare.sharing.exporter import PROMETHEUS_NAMESPACE
 from eks_gpushare.sharing.kueue import NAMESPACE as KUEUE_NAMESPACE
 from eks_gpushare.sharing.tenant_admission import PARAMETERS_NAMESPACE
 from eks_gpushare.sharing.verifier import verifier_namespace

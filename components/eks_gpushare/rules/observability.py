@@ -141,7 +141,7 @@ def _place(ctx: Context, at: FieldPath, given: MetricsStore) -> Iterator[Finding
         yield STORE.finding((*at, "workspaceArn"), message, fix)
     elif ctx.region is not None and partition_of(ctx.region).id != partition_of_arn(arn):
         message = (
-            f"The workspace is in the partition {partition_of_arn(arn)}, and the stack is not."
+            f"The workspace is in {partition_of_arn(arn)}, and the stack in another partition."
         )
         yield STORE.finding((*at, "workspaceArn"), message, "Name one in the stack's partition.")
 

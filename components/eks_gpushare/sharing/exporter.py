@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.base import known_fields
+from eks_gpushare.config.observability import PROMETHEUS_NAMESPACE
 from eks_gpushare.config.workloads import Prometheus
 from eks_gpushare.documents.duration import seconds
 from eks_gpushare.documents.helm import merge_values, value_at
@@ -35,8 +36,6 @@ BY_PROCESS = "KUBERNETES_VIRTUAL_GPUS"
 """Variable that makes it look for the processes of pods."""
 RESOURCES = "NVIDIA_RESOURCE_NAMES"
 """Variable with the resources whose pods it sees, in addition to GPUs and MIG devices."""
-PROMETHEUS_NAMESPACE = "gpushare-monitoring"
-"""Namespace of a Prometheus that a stack installs."""
 PROMETHEUS_ADDRESS = f"http://prometheus-operated.{PROMETHEUS_NAMESPACE}.svc:9090"
 """Where pods reach it: the operator of Prometheus makes this Service, whatever the release is
 called."""

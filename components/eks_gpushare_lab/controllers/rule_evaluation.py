@@ -11,23 +11,20 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-import urllib3
-
 from eks_gpushare_lab.binaries import build, cleaning, versions
-from eks_gpushare_lab.controllers import prometheus, web
 from eks_gpushare_lab.controllers.processes import Processes
 from eks_gpushare_lab.host.folders import make_private, write_private
 from eks_gpushare_lab.host.ports import reserved
-from eks_gpushare_lab.simulated_node import state_metrics
-from eks_gpushare_lab.simulated_node.exporters import Exporters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from eks_gpushare_lab.client import Client, Object
     from eks_gpushare_lab.control_plane.state import Lab
+    from eks_gpushare_lab.controllers.web import Answer, Web
     from eks_gpushare_lab.observing.watches import Watches
     from eks_gpushare_lab.simulated_node.config_file import Configuration
+    from eks_gpushare_lab.simulated_node.exporters import Exporters
 
 GROUP = "monitoring.coreos.com"
 """API group of the kinds of Prometheus' operator."""
@@ -59,7 +56,7 @@ class RuleEvaluation:
         self._configuration = configuration
         self._exporters: Exporters | None = None
         self._processes: Processes | None = None
-        self._server: web.Web | None = None
+        self._server: Web | None = None
         self.address = ""
         """Address of Prometheus; `""` before it is started."""
 
@@ -87,6 +84,9 @@ class RuleEvaluation:
                 self._run(self._lab, build.programs((tool,)), groups)
 
     def _run(self, lab: Lab, built: build.Programs, groups: list[dict[str, Any]]) -> None:
+        from eks_gpushare_lab.controllers import prometheus, web
+        from eks_gpushare_lab.simulated_node.exporters import Exporters
+
         exporters = self._exporters = Exporters(self._client, self._watches, self._configuration)
         exporters.start()
         folder = make_private(lab.directory / _FOLDER)
@@ -99,14 +99,19 @@ class RuleEvaluation:
             prometheus.start(processes, program, port, server.address, rules=_FILE)
             processes.wait("Prometheus", lambda: prometheus.is_ready(self.address))
 
-    def _answer(self, _method: str, _path: str, _body: bytes) -> web.Answer:
+    def _answer(self, _method: str, _path: str, _body: bytes) -> Answer:
         """Metrics of the exporters, and of nodes and pods."""
+        from eks_gpushare_lab.controllers import web
+        from eks_gpushare_lab.simulated_node import state_metrics
+
         states = state_metrics.page(self._watches.nodes.all(), self._watches.pods.all())
         exporters = self._exporters.page() if self._exporters else ""
         return _OK, web.TEXT, f"{exporters}{states}".encode()
 
     def query(self, text: str) -> list[dict[str, Any]]:
         """What Prometheus answers a query: the labels and the value of each series."""
+        import urllib3
+
         call = f"{self.address}/api/v1/query?{urlencode({'query': text})}"
         answer = urllib3.request("GET", call, retries=False, timeout=20)
         found = json.loads(answer.data)

@@ -1,0 +1,284 @@
+"""What is wrong with metrics, alerts and boards: one broken field at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from finding_examples import findings, fixes
+
+URL = {"prometheus": {"url": "http://prometheus.monitoring.svc:9090"}}
+ARN = "arn:aws:aps:us-west-2:111122223333:workspace/ws-1"
+WORKSPACE = {"metrics": "managedPrometheus", "prometheus": {"workspaceArn": ARN}}
+BOTTLEROCKET = {"pools": {"gpu": {"amiFamily": "bottlerocket", "amiVersion": "1.65.0-0be31b34"}}}
+ONE = "Give one: install: true, an address, or the ARN of a workspace."
+INSTALL = {"install": True}
+EXISTING = {"exporter": "existing"}
+URL_WITH_NAME = "http://me:secret@prometheus"
+EBS = {"cluster": {"addons": {"ebsCsi": True}}}
+
+
+def found(code: str, block: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
+    return findings({"observability": block, **more}, code)
+
+
+CODES = [f"GPU88{number}" for number in range(8)]
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"prometheus": {"install": True}},
+        {**WORKSPACE, "interval": "5s"},
+        {**WORKSPACE, "interval": "2m", "podLabels": ["^app$", "team"]},
+        {**WORKSPACE, "alerts": {"runbook": "https://wiki.example.com/gpu", "labels": {"a": "b"}}},
+        {"metrics": "none", "cost": {"split": "activity"}},
+        {"metrics": "cloudwatch"},
+    ],
+)
+def test_what_is_right_is_no_finding(code: str, block: dict[str, Any]) -> None:
+    assert found(code, block, **EBS) == []
+
+
+@pytest.mark.parametrize(
+    ("block", "at", "message"),
+    [
+        (
+            {"prometheus": {}},
+            "observability.prometheus",
+            "None of install, url and workspaceArn is given, and metrics have one store.",
+        ),
+        (
+            {"prometheus": {"install": True, "workspaceArn": ARN}},
+            "observability.prometheus",
+            "install and workspaceArn are given, and metrics have one store.",
+        ),
+        (
+            {"metrics": "cloudwatch", "prometheus": INSTALL},
+            "observability.prometheus.install",
+            "metrics is cloudwatch, and install is a store of prometheusOperator.",
+        ),
+        (
+            {"prometheus": {"workspaceArn": ARN}},
+            "observability.prometheus.workspaceArn",
+            "metrics is prometheusOperator, and workspaceArn is a store of managedPrometheus.",
+        ),
+        (
+            {"prometheus": {"url": URL_WITH_NAME}},
+            "observability.prometheus.url",
+            f'"{URL_WITH_NAME}" is not the address of a Prometheus, without a password in it.',
+        ),
+        (
+            {"metrics": "managedPrometheus", "prometheus": {"workspaceArn": "ws-1"}},
+            "observability.prometheus.workspaceArn",
+            '"ws-1" is not the ARN of a workspace.',
+        ),
+        (
+            {
+                "metrics": "managedPrometheus",
+                "prometheus": {"workspaceArn": ARN.replace("aws", "aws-cn", 1)},
+            },
+            "observability.prometheus.workspaceArn",
+            "The workspace is in aws-cn, and the stack in another partition.",
+        ),
+    ],
+)
+def test_metrics_have_one_store(block: dict[str, Any], at: str, message: str) -> None:
+    assert found("GPU880", block) == [(at, message)]
+
+
+@pytest.mark.parametrize("block", [{}, URL])
+def test_a_new_cluster_has_no_kinds_of_the_operator(block: dict[str, Any]) -> None:
+    assert found("GPU881", block) == [
+        (
+            "observability.metrics",
+            "The stack makes the cluster, and nothing of it installs Prometheus' operator.",
+        )
+    ]
+
+
+def test_of_an_existing_cluster_nobody_here_knows() -> None:
+    cluster = {"name": None, "version": None, "admins": None, "existing": {"name": "demo"}}
+
+    assert found("GPU881", {}, cluster=cluster, network=None) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("4s", "4s is not between 5 seconds and 2 minutes."),
+        ("121s", "121s is not between 5 seconds and 2 minutes."),
+        ("15", '"15" is no time in whole seconds.'),
+        ("5500ms", '"5500ms" is no time in whole seconds.'),
+    ],
+)
+def test_scrapes_are_seconds_apart(given: str, message: str) -> None:
+    assert found("GPU882", {**URL, "interval": given}) == [("observability.interval", message)]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (".*", '".*" takes every label of every pod.'),
+        ("", '"" takes every label of every pod.'),
+        ("(", '"(" is no regular expression: missing ), unterminated subpattern at position 0.'),
+        ("^a$,^b$", '"^a$,^b$" has a comma in it, at which the exporter parts expressions.'),
+    ],
+)
+def test_labels_of_pods_are_chosen(given: str, message: str) -> None:
+    assert found("GPU883", {**URL, "podLabels": ["^app$", given]}) == [
+        ("observability.podLabels[1]", message)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("alerts", "at", "message"),
+    [
+        ({"severity": {"GpuXids": "info"}}, "severity.GpuXids", "There is no alert GpuXids."),
+        (
+            {"labels": {"severity": "x"}},
+            "labels.severity",
+            "severity is a label that each alert has already.",
+        ),
+        (
+            {"labels": {"a-b": "x"}},
+            "labels.a-b",
+            '"a-b" is not the name of a label of Prometheus.',
+        ),
+        ({"runbook": "wiki"}, "runbook", '"wiki" is not the address of a page.'),
+    ],
+)
+def test_what_is_changed_about_alerts(alerts: dict[str, Any], at: str, message: str) -> None:
+    assert found("GPU884", {**URL, "alerts": alerts}) == [(f"observability.alerts.{at}", message)]
+
+
+def test_who_misspells_an_alert_is_told_which_was_meant() -> None:
+    def fix(name: str) -> str:
+        block = {**URL, "alerts": {"severity": {name: "info"}}}
+        (found,) = fixes({"observability": block}, "GPU884")
+        return found
+
+    assert fix("GpuXids") == "Did you mean GpuXid?"
+    assert fix("NodeDown").startswith("Use one of GpuSharesExhausted, GpuSharesDiffer, ")
+
+
+def test_an_installed_prometheus_has_a_volume() -> None:
+    message = "Prometheus asks for a volume, and the cluster has no driver for one."
+
+    assert found("GPU885", {"prometheus": INSTALL}) == [("observability.prometheus", message)]
+    assert found("GPU885", {"prometheus": {**INSTALL, "storageClass": "efs"}}) == []
+    assert found("GPU885", {"prometheus": INSTALL}, **EBS) == []
+    assert found("GPU885", URL) == []
+
+
+@pytest.mark.parametrize(("split", "what"), [("memory", "memory"), ("activity", "compute")])
+def test_costs_are_split_by_what_is_measured(split: str, what: str) -> None:
+    why = "the exporter does not start on Bottlerocket"
+    ((at, message),) = found("GPU886", {**URL, "cost": {"split": split}}, **BOTTLEROCKET)
+
+    assert at == "observability.cost.split"
+    assert message.startswith(f"Of pods of gpu no {what} is measured: {why}")
+    assert found("GPU886", {**URL, "cost": {"split": split}}) == []
+
+
+def test_of_an_isolated_tenant_something_is_measured() -> None:
+    amount = {"guaranteed": {"gpus": 1}}
+    tenants = {
+        name: {"namespaces": [name], "pools": {"gpu": amount}, "isolation": isolation}
+        for name, isolation in (("vision", "fault"), ("audio", "none"))
+    }
+
+    ((at, message),) = found("GPU886", URL, tenants=tenants, **BOTTLEROCKET)
+    assert at == "tenants.vision.pools.gpu"
+    assert message.startswith("No number tells what pods of vision do on gpu: ")
+    assert found("GPU886", URL, tenants=tenants) == []
+
+
+def test_it_is_said_where_one_of_two_numbers_is_a_pods() -> None:
+    sharing = {"mode": "mig", "layout": "all-1g.5gb", "timeSlicing": {"replicas": 2}}
+    pools = {"gpu": {"instanceTypes": ["p4d.24xlarge"], "sharing": sharing}}
+    tenant = {"namespaces": ["a"], "pools": {"gpu": {"guaranteed": {"shares": 1}}}}
+    tenants = {"vision": {**tenant, "isolation": "fault"}}
+
+    ((at, message),) = found("GPU886", URL, tenants=tenants, pools=pools)
+    assert at == "tenants.vision.pools.gpu"
+    assert "NVML has no samples of processes" in message
+
+
+@pytest.mark.parametrize("name", ["default", "kube-system", "No Name"])
+def test_the_namespace_is_its_own(name: str) -> None:
+    assert [at for at, _ in found("GPU887", {**URL, "namespace": name})] == [
+        "observability.namespace"
+    ]
+
+
+def test_a_chart_that_nothing_installs() -> None:
+    charts = {"charts": {"prometheus": {"timeoutSeconds": 60}}}
+    said = ("charts.prometheus", "This stack installs no Prometheus.")
+
+    assert said in findings(charts, "GPU714")
+    assert said in found("GPU714", URL, **charts)
+    assert found("GPU714", {"prometheus": INSTALL}, **charts, **EBS) == []
+
+
+def test_the_exporter_is_installed_once() -> None:
+    ((at, message),) = found("GPU852", URL, gpuStack={"dcgmExporter": True})
+
+    assert at == "gpuStack.dcgmExporter"
+    assert message == "observability installs the exporter, in a namespace of its own."
+
+
+OFF = {"gpuOperator": {"values": {"dcgmExporter": {"enabled": False}}}}
+OPERATOR = {"manager": "gpuOperator"}
+
+
+@pytest.mark.parametrize(
+    ("given", "at"),
+    [
+        ({"observability": URL}, []),
+        (
+            {"observability": URL, "keda": {"prometheus": {**URL["prometheus"], **EXISTING}}},
+            ["keda.prometheus.exporter"],
+        ),
+        (
+            {
+                "observability": {"metrics": "none"},
+                "keda": {"prometheus": {**URL["prometheus"], **EXISTING}},
+            },
+            [],
+        ),
+        ({"observability": {"metrics": "cloudwatch"}}, []),
+        (
+            {"observability": {"metrics": "cloudwatch"}, "gpuStack": {"dcgmExporter": True}},
+            ["observability.metrics"],
+        ),
+        (
+            {"observability": {"metrics": "cloudwatch"}, "gpuStack": OPERATOR},
+            ["observability.metrics"],
+        ),
+        (
+            {
+                "observability": {"metrics": "cloudwatch"},
+                "gpuStack": OPERATOR,
+                "charts": OFF,
+            },
+            [],
+        ),
+        ({"observability": URL, "gpuStack": OPERATOR}, []),
+    ],
+)
+def test_metrics_are_of_one_exporter(given: dict[str, Any], at: list[str]) -> None:
+    assert [where for where, _ in findings(given, "GPU852")] == at
+
+
+@pytest.mark.parametrize(
+    ("given", "at"),
+    [
+        ({"namespace": "nvidia-device-plugin"}, ["observability.namespace"]),
+        ({"namespace": "metrics"}, []),
+        ({"namespace": "nvidia-device-plugin", "metrics": "none"}, []),
+    ],
+)
+def test_its_namespace_is_nobody_elses(given: dict[str, Any], at: list[str]) -> None:
+    assert [where for where, _ in found("GPU735", given)] == at
