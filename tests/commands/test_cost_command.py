@@ -368,10 +368,17 @@ def test_types_of_a_pool_are_told_apart_and_its_shares_together(
     golden("cost/types.txt", ran.out)
 
 
+@pytest.mark.parametrize(
+    ("label", "value"),
+    [
+        ("label_karpenter_sh_capacity_type", "spot"),
+        ("label_eks_amazonaws_com_capacity_type", "SPOT"),
+    ],
+)
 def test_a_spot_node_has_no_price_and_is_not_counted_as_nothing(
-    run: Run, given: Callable[[str], str]
+    run: Run, given: Callable[[str], str], label: str, value: str
 ) -> None:
-    spot = node(label_karpenter_sh_capacity_type="spot")
+    spot = node(**{label: value})
     file = given(answer(held(node="n"), spot))
     found = run("cost", "tenants", "--usage", file, "--json").json
 
