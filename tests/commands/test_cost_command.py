@@ -314,6 +314,16 @@ def test_what_others_have_in_the_answer_is_named(run: Run, given: Callable[[str]
     ]
 
 
+def test_pods_of_a_node_that_has_gone_hold_nothing(run: Run, given: Callable[[str], str]) -> None:
+    there, _ = node("n")
+    on_it, _ = held(node="n")
+    both = answer((there, [[0, "8"]]), (on_it, [[0, "2"], [60, "2"]]), kind="matrix")
+    found = run("cost", "tenants", "--usage", given(both), "--json").json
+
+    assert [line["shares"] for line in found["lines"] if line["use"] == "used"] == [1]
+    assert (found["usdPerHour"], found["notes"]) == (0.6616, [])
+
+
 def test_nodes_of_one_pool_alone_are_half_an_answer(run: Run, given: Callable[[str], str]) -> None:
     file = given(answer(held(), held("slices", resource="nvidia_com_mig_1g_5gb"), node()))
     ran = run("cost", "tenants", "--usage", file)
@@ -358,10 +368,17 @@ def test_types_of_a_pool_are_told_apart_and_its_shares_together(
     golden("cost/types.txt", ran.out)
 
 
+@pytest.mark.parametrize(
+    ("label", "value"),
+    [
+        ("label_karpenter_sh_capacity_type", "spot"),
+        ("label_eks_amazonaws_com_capacity_type", "SPOT"),
+    ],
+)
 def test_a_spot_node_has_no_price_and_is_not_counted_as_nothing(
-    run: Run, given: Callable[[str], str]
+    run: Run, given: Callable[[str], str], label: str, value: str
 ) -> None:
-    spot = node(label_karpenter_sh_capacity_type="spot")
+    spot = node(**{label: value})
     file = given(answer(held(node="n"), spot))
     found = run("cost", "tenants", "--usage", file, "--json").json
 
