@@ -140,7 +140,7 @@ def _account(
     name: str, role_name: str, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions
 ) -> pulumi.Output[str]:
     """A service account with the role that `verify --rbac` prints; its name once it has it."""
-    of_cluster = {**_metadata(), "name": role_name}
+    of_cluster: Any = {**_metadata(), "name": role_name}
     account = ServiceAccount(
         f"{name}-account",
         metadata=_metadata(namespace),

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from eks_gpushare.lint.stack_side import read_stack
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -91,6 +93,21 @@ def test_csv_and_json_add_up_to_the_nodes(run: Run) -> None:
     assert (hour, month) == (round(exact, 4), round(exact * 730, 2))
     assert (float(hour), float(month)) == (found["usdPerHour"], found["usdPerMonth"])
     assert len(rows) == len(found["lines"])
+
+
+@pytest.mark.parametrize("name", sorted(file.name for file in (ROOT / "stacks").glob("*.yaml")))
+def test_what_a_stack_keeps_costs_what_its_pools_do(run: Run, name: str) -> None:
+    """The plans of pools, which `preview` shows, have their own sum."""
+    file = ROOT / "stacks" / name
+    plans = read_stack(file).plans.values()
+    kept = [plan for plan in plans if plan.kept or plan.reserved]
+    sums = [plan.cost.at_desired if plan.cost else None for plan in kept]
+    found = run("cost", str(file), "--json").json["usdPerHour"]
+
+    if None in sums:
+        assert found is None
+    else:
+        assert found == pytest.approx(sum(usd or 0 for usd in sums), abs=0.0002)
 
 
 def test_several_formats_at_once(run: Run, tmp_path: Path) -> None:
@@ -270,6 +287,18 @@ def test_nodes_that_the_answer_does_not_tell_are_those_that_the_stack_keeps(
     ]
 
 
+def test_namespaces_that_others_make_are_a_tenants_too(
+    run: Run, given: Callable[[str], str], tmp_path: Path
+) -> None:
+    def another(environment: dict[str, Any]) -> None:
+        environment["tenants"]["research"]["existingNamespaces"] = ["lab"]
+
+    asked = given(answer(held(namespace="lab", shares="2")))
+    found = run("cost", stack(tmp_path, another), "--usage", asked, "--json").json
+    (used,) = [line for line in found["lines"] if line["use"] == "used"]
+    assert (used["tenant"], used["namespace"]) == ("research", "lab")
+
+
 def test_short_labels_and_own_names_do_as_well(run: Run, given: Callable[[str], str]) -> None:
     labels = {"pool": "notebooks", "namespace": "research", "resource": "nvidia.com/gpu.shared"}
     found = run("cost", "tenants", "--usage", given(answer((labels, [9, "2"]))), "--json").json
@@ -283,6 +312,50 @@ def test_what_others_have_in_the_answer_is_named(run: Run, given: Callable[[str]
     assert run("cost", "tenants", "--usage", file, "--json").json["notes"] == [
         "Not counted is what the stack does not declare: gpu."
     ]
+
+
+def test_nodes_of_one_pool_alone_are_half_an_answer(run: Run, given: Callable[[str], str]) -> None:
+    file = given(answer(held(), held("slices", resource="nvidia_com_mig_1g_5gb"), node()))
+    ran = run("cost", "tenants", "--usage", file)
+
+    assert ran.code == 2
+    assert "pods hold shares of slices, of which it has no nodes." in ran.err
+
+
+def test_nodes_that_do_not_say_their_type_are_of_the_dearest(
+    run: Run, given: Callable[[str], str], tmp_path: Path
+) -> None:
+    def several(environment: dict[str, Any]) -> None:
+        environment["pools"]["notebooks"]["instanceTypes"] = ["g6.2xlarge", "g6.4xlarge"]
+
+    file, asked = stack(tmp_path, several), given(answer(node(), held(node="n")))
+    found = run("cost", file, "--usage", asked, "--json").json
+    assert found["usdPerHour"] == 1.3232
+    assert found["notes"] == [
+        "notebooks: its nodes do not say their type, so that each is g6.4xlarge."
+    ]
+    told = given(answer(node(instance_type="g6.2xlarge"), held(node="n")))
+    assert run("cost", file, "--usage", told, "--json").json["usdPerHour"] == 0.9776
+
+
+def test_types_of_a_pool_are_told_apart_and_its_shares_together(
+    run: Run, given: Callable[[str], str], tmp_path: Path, golden: Any
+) -> None:
+    def several(environment: dict[str, Any]) -> None:
+        environment["pools"]["notebooks"]["instanceTypes"] = ["g6.2xlarge", "g6.4xlarge"]
+        environment["pools"]["slices"] |= {
+            "capacityType": "reserved",
+            "reservation": {"id": "cr-0123456789abcdef0"},
+            "zones": ["us-east-1a"],
+        }
+
+    labels, (time_, _) = node("m", instance_type="g6.4xlarge")
+    fewer = labels, [time_, "5"]  # of eight
+    given(answer(node("n", instance_type="g6.2xlarge"), fewer, held(shares="3", node="n")))
+    file = Path(stack(tmp_path, several)).rename(tmp_path / "Pulumi.types.yaml")
+    ran = run("cost", file.name, "--usage", "usage.json", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    golden("cost/types.txt", ran.out)
 
 
 def test_a_spot_node_has_no_price_and_is_not_counted_as_nothing(

@@ -54,6 +54,13 @@ def test_json_is_what_the_preview_has(run: Run) -> None:
     assert found["tenants"] == run("preview", "tenants", "--json").json["tenants"]
 
 
+def test_who_meets_whom_is_what_the_page_shows(run: Run) -> None:
+    _, title, matrix = run("tenants", "tenants").out.partition("Who may meet whom on one GPU\n")
+    page = (ROOT / "docs" / "tenants.md").read_text(encoding="utf-8")
+
+    assert f"```text\n{title}{matrix}```" in page
+
+
 def test_what_is_asked_for_and_not_there(run: Run) -> None:
     nobody = run("tenants", "tenants", "nobody")
     none = run("tenants", "multi-tenant")

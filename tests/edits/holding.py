@@ -15,7 +15,7 @@ from eks_gpushare.program.preview import locate, record
 from eks_gpushare.rules.edits import check_edit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from tests.edits.karpenter import Karpenter
     from tests.edits.trial import Trial
@@ -28,6 +28,7 @@ ALARMING: Final = truth.PODS_GO - {"request"}
 """Effects that would be a false alarm where nothing goes."""
 
 
+TABLE: Final = ROOT / "tests/golden/edits_of_every_key.txt"
 _PATIENCE: Final = 3
 """Edits of one kind that change nothing, after which no more are tried."""
 
@@ -62,14 +63,38 @@ def doing(key: str) -> tuple[Trial, ...]:
     for trial in trials(key):
         if trial.kind in found or idle.get(trial.kind, 0) > _PATIENCE:
             continue
-        was, now = (recorded(trial.stack, each) for each in (trial.before, trial.after))
-        if truth.steps_of(was, now):
+        if _does(trial):
             found[trial.kind] = trial
         else:
             idle[trial.kind] = idle.get(trial.kind, 0) + 1
         if not trial.kind and found:
             break
     return tuple(found.values())
+
+
+def places() -> dict[str, list[tuple[str, str]]]:
+    """Stack and path of the edits in the table of every key, by the key."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for line in TABLE.read_text(encoding="utf-8").splitlines()[1:-1]:
+        key, where, *_ = line.split(" | ")
+        stack, _, path = where.partition(" ")
+        if path and not path.endswith(" back"):
+            found.setdefault(key, []).append((stack, path))
+    return found
+
+
+def found_before(key: str) -> Iterator[Trial]:
+    """The same, where the table of every key has them: nothing is looked for again."""
+    for stack, path in places()[key]:
+        for trial in trials(key, stack):
+            if trial.place == path and _does(trial):
+                yield trial
+                break
+
+
+def _does(trial: Trial) -> bool:
+    was, now = (recorded(trial.stack, each) for each in (trial.before, trial.after))
+    return bool(truth.steps_of(was, now))
 
 
 def said_of(

@@ -29,21 +29,21 @@ _NOT_THERE = "no stack that is tried has it installed"
 NOTHING = {
     "network.vpcId": "names of a network that is there are told to EKS through its subnets",
     "pools.*.reservation.instances": "it is money alone (tests/components/test_costs_add_up.py)",
+    **{
+        f"observability.cost{key}": "`cost` reads it, and nothing is registered"
+        for key in ("", ".split")
+    },
     "workloads.*.share": "a pool of the stacks has one share to ask for",
     "charts.gpuOperator.values": "the value that is tried is another chart's",
     **dict.fromkeys(
         (f"observability.prometheus{key}" for key in ("", ".url", ".workspaceArn")),
         "who is there already is asked by KEDA alone, which this stack has none of",
     ),
-    **dict.fromkeys(
-        ("observability.cost", "observability.cost.split"), "reports split costs, and no object"
-    ),
     "charts.kueue.values": "the value that is tried is another chart's",
     "charts.clusterAutoscaler.version": _NOT_THERE,
     "charts.clusterAutoscaler.values": _NOT_THERE,
     **{
-        f"charts.{chart}{key}": _NOT_THERE
-        for chart in ("dcgmExporter", "efaDevicePlugin", "prometheus")
+        f"charts.efaDevicePlugin{key}": _NOT_THERE
         for key in ("", ".version", ".repository", ".path", ".values", ".timeoutSeconds")
     },
     **{

@@ -139,7 +139,9 @@ def _with(more: Mapping[str, Any], key: str, environment: Any, name: str) -> dic
         if fragment is None:
             continue
         if key.startswith("charts.") and part == "stack":
-            fragment = {"charts": {key.split(".")[1]: fragment["charts"]["*"]}}
+            chart = key.split(".")[1]
+            beside = KEYS["charts.* beside"].get(chart, {})
+            fragment = {**beside, "charts": {chart: fragment["charts"]["*"]}}
         if block == "pools" and name not in (found.get("pools") or {}):
             name = next(iter(found["pools"]))
         fragment = {block: {name: fragment}} if block else fragment

@@ -1,4 +1,4 @@
-"""Tenants by the real engine: made, unchanged, told of a smaller contract, and gone."""
+"""Tenants by the real engine, from the first one to queues and nodes, and back to none."""
 
 from __future__ import annotations
 
@@ -34,4 +34,41 @@ def test_they_are_made_changed_in_place_and_taken_away(
 
     gone = project.up(STACK, time_slicing).steps
     assert ("delete", "Namespace gpushare-tenants-team-namespace") in gone
+    project.destroy(STACK)
+
+
+def test_a_second_tenant_closes_the_nodes_and_a_queue_brings_kueue(
+    project: Project, time_slicing: StackFile, edited: Edit
+) -> None:
+    """In one update each: nodes are exchanged in place, and nothing is made twice."""
+    sure = {"gpu": {"guaranteed": {"shares": 2}}}
+    one: dict[str, Any] = {"namespaces": ["one"], "pools": sure}
+    old: dict[str, Any] = {"existingNamespaces": ["old"], "pools": sure}
+    alone = edited(time_slicing, "tenants", {"one": one})
+    project.init(STACK, alone)
+    project.up(STACK, alone)
+
+    two = edited(alone, "tenants", {"one": one, "old": old})
+    second = project.up(STACK, two)
+    assert second.changes["LaunchTemplate gpushare-gpu-template"] == "update"
+    assert second.changes["NodeGroup gpushare-gpu"] == "update"
+    assert ("create", "NamespacePatch gpushare-tenants-old-namespace") in second.steps
+    assert project.up(STACK, two).changes == {}
+
+    queued = edited(two, "tenants", {"one": {**one, "queue": True}, "old": {**old, "queue": True}})
+    third = project.up(STACK, queued)
+    made = {what for step, what in third.steps if step == "create"}
+    assert {
+        "Kueue gpushare-kueue",
+        "ClusterQueue gpushare-kueue-queue-one",
+        "ClusterQueue gpushare-kueue-queue-old",
+        "LocalQueue gpushare-kueue-local-queue-old-default",
+        "ResourceFlavor gpushare-kueue-flavor-gpu",
+    } <= made
+    assert not [what for step, what in third.steps if "replace" in step and "Config" not in what]
+
+    gone = {what for step, what in project.up(STACK, alone).steps if step == "delete"}
+    assert "NamespacePatch gpushare-tenants-old-namespace" in gone
+    assert "Namespace gpushare-tenants-one-namespace" not in gone
+    assert "ClusterQueue gpushare-kueue-queue-old" in gone
     project.destroy(STACK)

@@ -77,3 +77,60 @@ def test_blocks_are_told_apart_by_their_types_and_labels() -> None:
     assert list(module.resources) == [("a", "b")]
     assert (list(module.calls), list(module.variables)) == (["m"], ["v"])
     assert list(module.outputs) == ["o"]
+
+
+OVER = """\
+resource "a" "b" {
+  one {
+    x = 1
+  }
+  two {
+    x = 2
+  }
+  dynamic "three" {
+    for_each = [3]
+    content {
+      x = three.value
+    }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("over", "blocks"),
+    [
+        ("one {\n    x = 4\n  }", ["two", "dynamic", "one"]),
+        (
+            'dynamic "one" {\n    for_each = []\n    content {\n    }\n  }',
+            ["two", "dynamic", "dynamic"],
+        ),
+        ("three {\n  }", ["one", "two", "three"]),
+        ("y = 1", ["one", "two", "dynamic"]),
+        ("dynamic {\n  }", ["one", "two", "dynamic", "dynamic"]),
+    ],
+)
+def test_blocks_of_an_override_replace_those_of_their_type(over: str, blocks: list[str]) -> None:
+    """https://developer.hashicorp.com/terraform/language/files/override#merging-behavior."""
+    module = ModuleFiles("")
+    for name, text in (("main.tf", OVER), ("override.tf", f'resource "a" "b" {{\n  {over}\n}}\n')):
+        module.add(name, parse(name, text).body)
+    (made,) = module.resources.values()
+
+    assert [each.type for each in made.body.blocks] == blocks
+    assert made.place.file == "main.tf"
+
+
+def test_what_an_override_alone_says_is_there_with_what_can_be_read_of_it() -> None:
+    module = ModuleFiles("")
+    texts = {
+        "override.tf": 'output "o" {\n  value = 1\n}\n',
+        "main.tf": 'variable "v" {\n  default = 1\n}\n',
+        "b_override.tf": 'variable "v" {\n  type = \n}\n',
+    }
+    for name, text in texts.items():
+        module.add(name, parse(name, text).body)
+
+    assert list(module.outputs) == ["o"]
+    assert not module.variables["v"].body.is_whole
+    assert "default" in module.variables["v"].body.attributes

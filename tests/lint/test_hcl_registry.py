@@ -11,12 +11,17 @@ from eks_gpushare.inventory.items import NodeSet, NodeTaint, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import registered
 from eks_gpushare.lint.dispatch import lint_files, read_files
+from eks_gpushare.lint.hcl.folders import Folders, ModuleFiles
+from eks_gpushare.lint.hcl.modules import Instance
+from eks_gpushare.lint.hcl.registry_modules import made_by
+from eks_gpushare.lint.hcl.syntax import parse
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from eks_gpushare.inventory.items import Item
+    from eks_gpushare.lint.hcl.modules import MadeResource
 
 
 def items_of(text: str) -> list[Item]:
@@ -311,6 +316,264 @@ def test_an_addon_is_there_unless_it_is_switched_off(switch: str, count: int) ->
     releases = [each for each in items_of(text) if isinstance(each, Release)]
 
     assert [each.chart for each in releases] == ["nvidia-device-plugin"] * count
+
+
+GPU = 'instance_types = ["g5.xlarge"]'
+LINES = {
+    '.module.eks_managed_node_group["gpu"].aws_launch_template.this[0]': 6,
+    '.module.eks_managed_node_group["gpu"].aws_eks_node_group.this[0]': 6,
+}
+
+
+def made_by_call(text: str) -> dict[str, MadeResource]:
+    """The resources of the one call of a text, by their addresses below that of the call."""
+    module = ModuleFiles("")
+    module.add("main.tf", parse("main.tf", text).body)
+    instance = Instance(module, Folders(lambda _: None, {}.get, lambda _: None), "", {})
+    (call,) = instance.made()
+    return {each.address.removeprefix(call.address): each for each in made_by(call)}
+
+
+def values_of(text: str, kind: str) -> Any:
+    (found,) = (each.values for each in made_by_call(text).values() if each.kind == kind)
+    return found
+
+
+def test_what_a_call_makes_stands_where_it_is_written() -> None:
+    made = made_by_call(eks(GPU))
+    assert {address: each.place.line for address, each in made.items()} == LINES
+    by_expression = 'zipmap(["gpu"], [{}])'
+    inputs = f"  eks_managed_node_groups = {by_expression}\n  cluster_addons = {by_expression}"
+    made = made_by_call(ADDONS % ("terraform-aws-modules/eks/aws", inputs))
+    assert list(made) == [*LINES, '.aws_eks_addon.this["gpu"]']
+    assert {each.place.line for each in made.values()} == {1}
+
+
+@pytest.mark.parametrize("source", ["terraform-aws-modules/eks", "aws-ia/eks-blueprints-addons"])
+def test_an_addon_of_eks_is_one_of_a_map(source: str) -> None:
+    name = "cluster_addons" if "modules" in source else "eks_addons"
+    told = "configuration_values = jsonencode({ a = 1 })"
+    text = ADDONS % (f"{source}/aws", f"  {name} = {{\n    agent = {{\n      {told}\n    }}\n  }}")
+    ((address, made),) = made_by_call(text).items()
+
+    assert (address, made.kind) == ('.aws_eks_addon.this["agent"]', "aws_eks_addon")
+    assert made.values == {"addon_name": "agent", "configuration_values": '{"a":1}'}
+    assert made.place.line == 4
+    by_expression = ADDONS % (f"{source}/aws", f'  {name} = zipmap(["a"], [{{}}])')
+    assert [each.place.line for each in made_by_call(by_expression).values()] == [1]
+
+
+@pytest.mark.parametrize(
+    ("lines", "kinds"),
+    [
+        ((), ["aws_launch_template", "aws_eks_node_group"]),
+        (("create = true",), ["aws_launch_template", "aws_eks_node_group"]),
+        (("create = false",), []),
+        (("create_launch_template = false",), ["aws_eks_node_group"]),
+        (("use_custom_launch_template = false", "disk_size = 50"), ["aws_eks_node_group"]),
+        (("use_custom_launch_template = var.it",), ["aws_eks_node_group"]),
+    ],
+)
+def test_a_managed_group_has_a_template_of_its_own(lines: Iterable[str], kinds: list[str]) -> None:
+    """https://github.com/terraform-aws-modules/terraform-aws-eks/blob/v21.19.0/modules/eks-managed-node-group/main.tf."""
+    made = list(made_by_call(eks(GPU, *lines)).values())
+
+    assert [each.kind for each in made] == kinds
+    if made:
+        assert made[-1].values.get("disk_size") == (50 if "disk_size = 50" in lines else None)
+        shown = "use_custom_launch_template = false" not in lines
+        assert ("launch_template" in made[-1].values) == shown
+
+
+@pytest.mark.parametrize(
+    ("taints", "made"),
+    [
+        ('{ a = { key = "k" } }', [{"key": "k"}]),
+        ('[{ key = "k" }]', [{"key": "k"}]),
+        ("var.it", UNKNOWN),
+        ("{ for n in var.it : n => {} }", UNKNOWN),
+        ("null", None),
+    ],
+)
+def test_blocks_of_a_group_are_a_map_or_a_list(taints: str, made: Any) -> None:
+    assert values_of(eks(f"taints = {taints}"), "aws_eks_node_group").get("taint") == made
+    disks = values_of(eks(f"block_device_mappings = {taints}"), "aws_launch_template")
+    assert disks.get("block_device_mappings") == made
+
+
+def test_blocks_stand_where_they_are_written() -> None:
+    template = values_of(
+        eks("block_device_mappings = {", "a = {", 'device_name = "/dev/xvda"', "}", "}"),
+        "aws_launch_template",
+    )
+    (place,) = template["block_device_mappings"].places
+
+    assert place.line == 8
+
+
+@pytest.mark.parametrize(
+    ("version", "hops"), [("~> 20.0", 2), ("21.0.0", 1), ("~> 22.0", 1), ("", UNKNOWN)]
+)
+def test_how_far_the_metadata_service_reaches_by_itself(version: str, hops: Any) -> None:
+    """https://github.com/terraform-aws-modules/terraform-aws-eks/blob/master/docs/UPGRADE-21.0.md."""
+    (options,) = values_of(eks(GPU, version=version), "aws_launch_template")["metadata_options"]
+    assert options["http_put_response_hop_limit"] == hops
+    given = eks(GPU, 'metadata_options = { http_tokens = "optional" }', version=version)
+    (options,) = values_of(given, "aws_launch_template")["metadata_options"]
+    assert options == {"http_tokens": "optional"}
+
+
+CONFIG = '{ content_type = "application/node.eks.aws", content = "kind: NodeConfig" }'
+SHELL = '{ content_type = "text/x-shellscript", content = "a" }'
+BARE = "#!/bin/bash\n/etc/eks/bootstrap.sh cluster \n"
+
+
+@pytest.mark.parametrize(
+    ("line", "managed", "own"),
+    [
+        ("enable_bootstrap_user_data = false", "", BARE),
+        ("enable_bootstrap_user_data = true", UNKNOWN, UNKNOWN),
+        ("cloudinit_pre_nodeadm = []", "", BARE),
+        (f"cloudinit_pre_nodeadm = [{CONFIG}]", "kind: NodeConfig", "kind: NodeConfig"),
+        (f"cloudinit_pre_nodeadm = [{SHELL}]", UNKNOWN, UNKNOWN),
+        (f"cloudinit_pre_nodeadm = [{CONFIG}, {SHELL}]", UNKNOWN, UNKNOWN),
+        (f'cloudinit_pre_nodeadm = [{CONFIG}]\n      bootstrap_extra_args = "a"', UNKNOWN, UNKNOWN),
+        ("cloudinit_pre_nodeadm = var.it", UNKNOWN, UNKNOWN),
+        ('bootstrap_extra_args = "a"', UNKNOWN, BARE.replace(" \n", " a\n")),
+        ("bootstrap_extra_args = var.it", UNKNOWN, UNKNOWN),
+        ('ami_type = "BOTTLEROCKET_x86_64_NVIDIA"', "", ""),
+        ('ami_type = "AL2_x86_64_GPU"', "", BARE),
+    ],
+)
+def test_how_nodes_of_each_kind_of_group_boot(line: str, managed: Any, own: Any) -> None:
+    text = eks(line)
+
+    assert values_of(text, "aws_launch_template")["user_data"] == managed
+    other = text.replace("eks_managed", "self_managed")
+    assert values_of(other, "aws_launch_template")["user_data"] == own
+
+
+def self_managed(*lines: str, version: str = "~> 20.0") -> str:
+    return eks(*lines, version=version).replace("eks_managed", "self_managed")
+
+
+@pytest.mark.parametrize(
+    ("lines", "version", "image"),
+    [
+        (('ami_id = "ami-1"', 'ami_type = "a"'), "20", "ami-1"),
+        (('ami_id = ""', 'ami_type = "a"'), "20", "a"),
+        ((), "20", UNKNOWN),
+        ((), "21", "AL2023_x86_64_STANDARD"),
+    ],
+)
+def test_the_image_of_a_self_managed_group(lines: Iterable[str], version: str, image: Any) -> None:
+    text = self_managed(*lines, version=version)
+
+    assert values_of(text, "aws_launch_template")["image_id"] == image
+
+
+OVERRIDE = 'override = [{ instance_type = "g5.xlarge" }]'
+
+
+@pytest.mark.parametrize(
+    ("lines", "override"),
+    [
+        ((), None),
+        ((f"mixed_instances_policy = {{ {OVERRIDE} }}",), None),
+        (
+            ("use_mixed_instances_policy = false", f"mixed_instances_policy = {{ {OVERRIDE} }}"),
+            None,
+        ),
+        (
+            ("use_mixed_instances_policy = true", f"mixed_instances_policy = {{ {OVERRIDE} }}"),
+            [{"instance_type": "g5.xlarge"}],
+        ),
+        (
+            (
+                "use_mixed_instances_policy = true",
+                f"mixed_instances_policy = {{ launch_template = {{ {OVERRIDE} }} }}",
+            ),
+            [{"instance_type": "g5.xlarge"}],
+        ),
+        (("use_mixed_instances_policy = true", "mixed_instances_policy = var.it"), UNKNOWN),
+    ],
+)
+def test_a_self_managed_group_has_a_policy_where_it_is_switched_on(
+    lines: Iterable[str], override: Any
+) -> None:
+    group = values_of(self_managed(*lines), "aws_autoscaling_group")
+
+    if override is None:
+        assert (group["launch_template"], "mixed_instances_policy" in group) == (
+            [{"id": UNKNOWN}],
+            False,
+        )
+    else:
+        ((policy,),) = (each["launch_template"] for each in group["mixed_instances_policy"])
+        assert policy["override"] == override
+
+
+def test_a_self_managed_group_that_is_switched_off_is_none() -> None:
+    assert made_by_call(self_managed("create = false")) == {}
+    assert len(made_by_call(self_managed("create = true"))) == 2
+
+
+def test_the_fourth_blueprints_make_groups_where_they_are_written() -> None:
+    source = "github.com/aws-ia/terraform-aws-eks-blueprints?ref=v4.32.1"
+    written = ADDONS % (source, "  managed_node_groups = {\n    gpu = {}\n  }")
+    made = ADDONS % (source, '  managed_node_groups = zipmap(["gpu"], [{}])')
+
+    assert [each.place.line for each in made_by_call(written).values()] == [4]
+    assert [each.place.line for each in made_by_call(made).values()] == [1]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "versions"),
+    [
+        ('chart_version = "1"', ["1"]),
+        ('version = "2"', ["2"]),
+        ('version = "2"\n    chart_version = "1"', ["1"]),
+        ("name = 1", [None]),
+    ],
+)
+def test_the_version_of_a_chart_has_two_names(inputs: str, versions: list[str | None]) -> None:
+    text = ADDONS % (
+        "aws-ia/eks-data-addons/aws",
+        (
+            "  enable_nvidia_gpu_operator = true\n"
+            f"  nvidia_gpu_operator_helm_config = {{\n    {inputs}\n  }}"
+        ),
+    )
+
+    assert [each.values.get("version") for each in made_by_call(text).values()] == versions
+    assert [each.place.line for each in made_by_call(text).values()] == [4]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "count"),
+    [
+        ("", 1),
+        ("create = true", 1),
+        ("create = false", 0),
+        ("create_release = true", 1),
+        ("create_release = false", 0),
+    ],
+)
+def test_one_addon_may_be_switched_off(inputs: str, count: int) -> None:
+    text = ADDONS % ("aws-ia/eks-blueprints-addon/aws", f"  {inputs}")
+
+    assert len(made_by_call(text)) == count
+
+
+def test_an_addon_stands_where_it_is_switched_on() -> None:
+    """One of a module that is not there is not there, whatever its switch is."""
+    switch = "  enable_nvidia_device_plugin = var.it"
+    text = ADDONS % ("aws-ia/eks-data-addons/aws", switch)
+    assert [(each.place.line, each.present) for each in made_by_call(text).values()] == [(3, True)]
+    off = ADDONS % ("aws-ia/eks-data-addons/aws", f"  count = 0\n{switch}")
+    assert [each.present for each in made_by_call(off).values()] == [False]
+    null = ADDONS % ("aws-ia/eks-data-addons/aws", "  enable_nvidia_device_plugin = null")
+    assert made_by_call(null) == {}
 
 
 TWINS: dict[str, tuple[str, str, dict[str, Any]]] = {

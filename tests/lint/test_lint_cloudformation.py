@@ -268,6 +268,25 @@ def test_one_thing_of_a_group_is_wrong(given: Any, code: str, path: tuple[str, .
     assert (problem.rule.id, problem.path) == (code, path)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "wrong"),
+    [
+        ({"MinSize": "3", "MaxSize": "2"}, ["MinSize"]),
+        ({"MinSize": "0", "MaxSize": "2", "DesiredCapacity": "3"}, ["DesiredCapacity"]),
+        ({"MinSize": "2", "MaxSize": "2", "DesiredCapacity": "1"}, ["DesiredCapacity"]),
+        ({"MinSize": "2", "MaxSize": "2", "DesiredCapacity": "2"}, []),
+        ({"MinSize": {"Ref": "Least"}, "MaxSize": "2"}, []),
+    ],
+)
+def test_sizes_of_an_auto_scaling_group(sizes: Any, wrong: list[str]) -> None:
+    own = of(A=(SCALING, {"Tags": [OWNED], **sizes}))
+    other = of(A=(SCALING, {"Tags": [], **sizes}))
+
+    found = problems(read_with(READER, own))
+    assert [(each.rule.id, each.path) for each in found] == [("GPU1071", (key,)) for key in wrong]
+    assert problems(read_with(READER, other)) == []
+
+
 @pytest.mark.parametrize("kind", [["AWS::EKS::Nodegroup"], {"a": "b"}, UNKNOWN, None, "AWS::A::B"])
 def test_resources_of_other_kinds_are_passed_over(kind: Any) -> None:
     read = read_with(READER, of(A=(kind, {}), B=(GROUP, {})))

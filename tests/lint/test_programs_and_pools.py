@@ -1,4 +1,4 @@
-"""Programs, scalers, exporters, pools and admission: what is near a mistake and is none."""
+"""Programs, scalers, exporters and admission: what is near a mistake and is none."""
 
 from __future__ import annotations
 
@@ -338,108 +338,6 @@ def test_how_a_deployment_rolls_out_is_not_known_without_its_document() -> None:
 
 def test_nodes_of_an_unknown_type_may_have_room() -> None:
     assert "GPU1243" not in codes(nodes(1, "g99.xlarge"), deployment())
-
-
-POOL = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: gpu}
-spec:
-  limits: {LIMITS}
-  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 5m}
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
-      requirements: [REQUIREMENTS]
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: gpu}
-spec:
-  amiSelectorTerms: [AMI]
-  role: nodes
-  subnetSelectorTerms: [{tags: {cluster: demo}}]
-  securityGroupSelectorTerms: [{tags: {cluster: demo}}]
-  MORE
-"""
-ALIAS = "{alias: al2023@v20260714}"
-DISK = "blockDeviceMappings: [{deviceName: DEVICE, ebs: {volumeSize: SIZE}}]"
-
-
-def of_type(name: str) -> str:
-    return f"{{key: node.kubernetes.io/instance-type, operator: In, values: [{name}]}}"
-
-
-def label(key: str, value: str, operator: str = "In") -> str:
-    return f'{{key: karpenter.k8s.aws/instance-{key}, operator: {operator}, values: ["{value}"]}}'
-
-
-def disk(size: str = "200Gi", device: str = "/dev/xvda") -> str:
-    return DISK.replace("DEVICE", device).replace("SIZE", size)
-
-
-def pool(
-    *requirements: str, limits: str = 'cpu: "256"', ami: str = ALIAS, more: str | None = None
-) -> str:
-    wanted = ", ".join(requirements or (of_type("g5.xlarge"),))
-    made = POOL.replace("LIMITS", limits).replace("REQUIREMENTS", wanted).replace("AMI", ami)
-    return made.replace("MORE", disk() if more is None else more)
-
-
-BOTTLEROCKET = "{alias: bottlerocket@v1.62.0}"
-NAMED = "{name: amazon-eks-node-al2023-x86_64-VARIANT-1.35-v20260714}"
-
-
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        (pool(), set()),
-        (pool(more=""), {"GPU1248"}),
-        (pool(more="instanceStorePolicy: RAID0"), set()),
-        (pool(ami=BOTTLEROCKET), {"GPU1248"}),
-        (pool(ami=BOTTLEROCKET, more=disk(device="/dev/xvdb")), set()),
-        (pool(limits='cpu: "2"'), {"GPU1251"}),
-        (pool(limits="memory: 8Gi"), {"GPU1251"}),
-        (pool(of_type("p4d.24xlarge"), limits='nvidia.com/gpu: "4"'), {"GPU1251"}),
-        (pool(limits='cpu: "0"'), set()),
-        (pool(of_type("g5.xlarge"), limits='nvidia.com/gpu: "1"'), set()),
-        (pool(label("category", 'g", "c')), {"GPU1252"}),
-        (pool(of_type("g5g.xlarge"), ami=NAMED.replace("VARIANT", "nvidia")), {"GPU1259"}),
-        (pool(ami=NAMED.replace("VARIANT", "nvidia")), set()),
-        (pool(ami=NAMED.replace("VARIANT", "standard")), {"GPU1181"}),
-        (pool(label("gpu-memory", "23", "Gt"), label("family", "g5")), {"GPU1264"}),
-        (pool(label("gpu-name", "A10G")), {"GPU1264"}),
-        (pool(label("gpu-name", "a10g")), set()),
-        (pool(label("family", "p4d"), label("cpu", "8")), {"GPU1085"}),
-        (pool(label("family", "p4d"), label("cpu", "96")), set()),
-    ],
-)
-def test_a_pool_launches_nodes_that_are_of_use(text: str, wrong: set[str]) -> None:
-    assert codes(text) & {f"GPU{n}" for n in (*range(1248, 1265), 1181, 1085)} == wrong
-
-
-ON_POOL = "nodeSelector: {karpenter.sh/nodepool: gpu}"
-
-
-def placed(more: str = ON_POOL, limits: str = GPU) -> str:
-    return pod(limits=limits) + f"  {more}\n"
-
-
-@pytest.mark.parametrize(
-    ("pool_text", "pod_text", "wrong"),
-    [
-        (pool(), placed(), set()),
-        (pool(), placed(limits=TWO), {"GPU1253"}),
-        (pool(), placed("nodeName: other", limits=TWO), {"GPU1253"}),
-        (pool(of_type("g5.12xlarge")), placed(limits=TWO), set()),
-        (pool(of_type("g6f.xlarge")), placed(), {"GPU1253"}),
-        (pool(label("family", "g4ad")), placed(), {"GPU1253"}),
-        (pool(), placed().replace(GPU, f"{GPU}, ephemeral-storage: 500Gi"), {"GPU1249"}),
-        (pool(), placed().replace(GPU, f"{GPU}, ephemeral-storage: 50Gi"), set()),
-    ],
-)
-def test_a_pod_has_a_type_and_a_disk(pool_text: str, pod_text: str, wrong: set[str]) -> None:
-    assert codes(pool_text, pod_text) & {"GPU1253", "GPU1249"} == wrong
 
 
 QUEUES = """\

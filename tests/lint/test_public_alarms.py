@@ -102,6 +102,33 @@ def test_terraform_makes_text_of_switches_where_its_provider_has_text() -> None:
     assert said(main__tf=DEPLOYMENT) == []
 
 
+MANIFEST = """\
+resource "kubernetes_manifest" "pool" {
+  manifest = {
+    apiVersion = "v1"
+    kind       = "Pod"
+    metadata   = { name = "server", namespace = "ml", labels = { canary = true } }
+    spec = {
+      nodeSelector = { gpu = true }
+      containers = [{
+        name  = "server"
+        image = "example.com/server:1.4"
+        env   = [{ name = "WORKERS", value = 4 }]
+      }]
+    }
+  }
+}
+"""
+
+
+def test_a_manifest_of_terraform_has_the_types_of_the_schema() -> None:
+    assert said(main__tf=MANIFEST) == []
+    text = MANIFEST.replace("kubernetes_manifest", "kubectl_manifest")
+    text = text.replace("manifest = {", "yaml_body = yamlencode({", 1)
+    text = text.replace("  }\n}\n", "  })\n}\n")
+    assert set(said(main__tf=text)) == {"GPU1004"}
+
+
 EXPORTER = """\
 apiVersion: apps/v1
 kind: DaemonSet

@@ -415,6 +415,26 @@ def test_what_an_autoscaler_is_not_told_of(flags: str, given: str) -> None:
     assert f"tells an autoscaler of the {given} that" in message
 
 
+@pytest.mark.parametrize(
+    ("sizes", "wrong"),
+    [
+        ({"min_size": 5}, ["min_size"]),
+        ({"desired_capacity": 5}, ["desired_capacity"]),
+        ({"desired_capacity": 4}, []),
+        ({"desired_capacity": None}, []),
+    ],
+)
+def test_sizes_that_auto_scaling_refuses(sizes: dict[str, Any], wrong: list[str]) -> None:
+    group = ("aws_autoscaling_group.gpu", {**GROUP, **sizes})
+    reading = read_files(
+        [GivenFile("plan.json", plan(group, ("aws_launch_template.gpu", TEMPLATE)))]
+    )
+    reading.judge(())
+
+    found = [each for report in reading.reports() for each in report.findings]
+    assert [each.path.rpartition(".")[2] for each in found if each.code == "GPU1071"] == wrong
+
+
 def test_other_groups_of_instances_are_no_nodes() -> None:
     assert of_group(tag=[tag("Name", "web")]) == []
     assert of_group(tag=None) == []

@@ -28,7 +28,7 @@ from eks_gpushare.live.verdict import verdict_of
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from tests.live.test_faults import Cluster, Object
@@ -50,15 +50,16 @@ class CorpusCluster(NamedTuple):
     releases: Sequence[Release]
 
 
-def clusters() -> Iterator[CorpusCluster]:
+def corpus_clusters(is_of: Callable[[str], bool]) -> Iterator[CorpusCluster]:
+    """Those whose charts are all such."""
     for case in lint_corpus.cases():
         files = [GivenFile(name, text) for name, text in case.files.items()]
         inventory = Inventory(tuple(read_files(files).items)) if case.is_right else Inventory(())
         for cluster in inventory.clusters() if len(inventory.clusters()) == 1 else ():
             nodes = offers(inventory, cluster).every
             releases = inventory.of(Release, cluster)
-            of_plugin = all(str(each.chart).endswith(PLUGIN) for each in releases)
-            if nodes and releases and of_plugin and all(map(is_known, nodes)):
+            are_of = all(is_of(str(each.chart)) for each in releases)
+            if nodes and releases and are_of and all(map(is_known, nodes)):
                 yield CorpusCluster(case, nodes, releases)
 
 
@@ -97,8 +98,8 @@ def node_of(name: str, offer: Offer, wanted: str | None) -> Object:
     }
 
 
-def made_of(given: CorpusCluster, chart: Path) -> Cluster:
-    """The cluster, once all that it has runs."""
+def own_objects(given: CorpusCluster) -> tuple[Cluster, Cluster]:
+    """The nodes of a cluster, and what its case has in it."""
     own = [copy.deepcopy(each) for each in objects_of(given.case) if each["kind"] in KINDS]
     # What feature discovery finds is in the catalog only in part; whoever selects by it is right.
     wanted = next((at for each in own if (at := selected(each))), None)
@@ -112,6 +113,12 @@ def made_of(given: CorpusCluster, chart: Path) -> Cluster:
             each["spec"]["nodeName"] = there[0]["metadata"]["name"]
             ready = {"type": "Ready", "status": "True"}
             each["status"] = {"phase": "Running", "conditions": [ready]}
+    return nodes, own
+
+
+def made_of(given: CorpusCluster, chart: Path) -> Cluster:
+    """The cluster, once all that it has runs."""
+    nodes, own = own_objects(given)
     for release in given.releases:
         values: Any = release.values
         own += rendered(chart, values, namespace_of(release, own))
@@ -131,7 +138,7 @@ def selected(given: Object) -> str | None:
     return found
 
 
-CLUSTERS = {each.case.name: each for each in clusters()}
+CLUSTERS = {each.case.name: each for each in corpus_clusters(lambda chart: chart.endswith(PLUGIN))}
 
 
 @pytest.mark.parametrize("name", CLUSTERS)

@@ -24,6 +24,7 @@ from eks_gpushare.cli import main
 from eks_gpushare.live import connection, listing
 from eks_gpushare.live.connection import ApiResponse, CannotLookError, api_server
 from eks_gpushare.live.dumps import read_dumps
+from eks_gpushare.live.held_shares import KINDS
 from eks_gpushare.live.kinds import LISTED, cluster_role
 from eks_gpushare.live.listing import PAGE, read_cluster
 from eks_gpushare_lab.control_plane.certificates import ServiceAuthority
@@ -106,7 +107,33 @@ def test_a_small_cluster_takes_a_request_for_each_kind() -> None:
     assert found.of("Pod")[0]["kind"] == "Pod"  # of a list, which says it once
     assert not found.unread
     assert found.version == VERSION
-    assert len(server.asked) == 2 + sum(bool(listed.version) for listed in LISTED) <= 14
+    # Its groups, its version, and 11 kinds. A kubectl that chooses one of its own by the server's
+    # version, such as the dispatcher of Google's SDK, asks for that twice more.
+    always = [listed for listed in LISTED if listed.version and not listed.of_tenants]
+    assert len(server.asked) == 2 + len(always) == 13
+
+
+def test_what_holds_tenants_is_asked_for_where_a_stack_has_them() -> None:
+    without, with_them = FakeServer(), FakeServer()
+    read_cluster(without)
+    read_cluster(with_them, tenants=True)
+
+    asked = {*with_them.asked} - {*without.asked}
+    assert {path.rpartition("/")[2] for path in asked} == {
+        "networkpolicies",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+    }
+
+
+def test_whoever_needs_less_asks_for_less() -> None:
+    server = FakeServer()
+    found = read_cluster(server, kinds=KINDS)
+
+    assert len(found.of("Node")) == 3
+    assert {*found.by_kind} == {*KINDS}
+    listed = {path for path in server.asked if path not in {"/apis", "/version"}}
+    assert listed == {"/api/v1/nodes", "/api/v1/pods", "/api/v1/configmaps"}
 
 
 def test_custom_resources_are_asked_for_where_they_are_served() -> None:
@@ -598,6 +625,20 @@ def test_a_login_by_a_program_is_kubectls_business(
     assert out.endswith("nothing is wrong, 1 pool, 1 node, 0 of 40 nvidia.com/gpu used\n")
     asked = served.asked
     assert set(asked) == {"GET Bearer of-a-program"}
+
+
+@NEEDS_KUBECTL
+def test_costs_are_of_the_cluster_that_is_named(
+    tmp_path: Path, served: Asked, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = kubeconfig(tmp_path, served, {"token": "x"})
+    code = main(["cost", STACK, "--kubeconfig", config, "--context", "one", "--json"])
+    found = json.loads(capsys.readouterr().out)
+
+    assert code == 0
+    assert found["use"]["from"] == f"https://127.0.0.1:{served.port}"
+    assert [line["use"] for line in found["lines"]] == ["idle"]
+    assert found["usdPerHour"] == 4.6016
 
 
 @NEEDS_KUBECTL

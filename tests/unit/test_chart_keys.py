@@ -8,6 +8,7 @@ and `kueue`, the whole table is made again and compared.
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chart_keys import Chart, ChartError, keys, read_chart
+from chart_keys import Chart, ChartError, keys, read_chart, render_keys, tree
 from template_reads import Read, reads
 
 from eks_gpushare.catalog import versions
@@ -102,6 +103,29 @@ def test_a_block_that_is_passed_on_where_nobody_looks_is_known_by_its_parts() ->
     made = small(byParts={"a.c": "only to a custom resource that is not installed"})
 
     assert (made["read"], made["whole"]) == (["a.b", "a.c.d", "in.on", "more"], [])
+
+
+def test_a_place_is_written_once_with_what_becomes_of_it_and_what_it_is() -> None:
+    """A value that is passed on has types below it, and one that is read may have others below."""
+    said = {
+        **small(),
+        "types": {"boolean": ["in.on"], "mapping": ["a", "a.c"], "number": ["a.c.d"]},
+    }
+
+    assert tree(said) == {
+        "a": {"": "m", "b": "R", "c": {"": "Wm", "d": "n"}},
+        "idle": {"x": "I"},
+        "in": {"on": "Rb"},
+        "more": "R",
+    }
+    assert json.loads(render_keys({"_about": "it", "c": {**said, "subcharts": {}}})) == {
+        "_about": "it",
+        "c": {
+            **{key: said[key] for key in ("version", "source", "hints")},
+            "subcharts": {},
+            "values": tree(said),
+        },
+    }
 
 
 def test_a_chart_without_templates_is_no_chart() -> None:

@@ -10,7 +10,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from finding_examples import base, findings
+from finding_examples import base, findings, stack_file_text
 from tests.unit.systemd_boot import NEW, Boots, why_not
 
 from eks_gpushare.catalog import Catalog
@@ -20,9 +20,12 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.edges.tenants import leaks
 from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.source import Source
+from eks_gpushare.lint.stack_side import read_stack
 from eks_gpushare.sharing.closed_runtime import closed_pools
 from eks_gpushare.sharing.device_plugin_config import config_map_data
 from eks_gpushare.sharing.gpu_operator import gpu_operator_values
+from eks_gpushare.sharing.karpenter import user_data_of
+from eks_gpushare.sharing.plan import plan_pool
 from eks_gpushare.sharing.user_data import node_user_data
 from eks_gpushare.validation.parse import parse
 
@@ -59,7 +62,9 @@ def given(tenants: Any = None, **pool: Any) -> dict[str, Any]:
 
 
 def environment(tenants: Any = None, **pool: Any) -> Environment:
-    return parse(merge_values(base(), given(tenants, **pool))).environment
+    found = parse(merge_values(base(), given(tenants, **pool))).environment
+    assert found is not None
+    return found
 
 
 def is_closed(tenants: Any = None, **pool: Any) -> bool:
@@ -100,7 +105,7 @@ def nodes(user_data: str) -> NodeSet:
     return NodeSet(
         source=Source("the nodes"),
         name="gpu",
-        provisioner="nodeGroup",
+        provisioner="managed",
         ami="AL2023_x86_64_NVIDIA",
         user_data=user_data,
     )
@@ -110,6 +115,15 @@ def test_the_nodes_of_the_pool_no_longer_leak() -> None:
     """By what `lint` and `policy` read in user data of anybody (GPU1161)."""
     assert leaks(nodes(told(TWO))) is False
     assert leaks(nodes(told(TWO, gpusOnRequestOnly=False))) is True
+
+
+def test_nodes_of_karpenter_are_told_the_same() -> None:
+    pool = {"provisioner": "karpenter", "nodes": {"min": None, "desired": None, "max": 2}}
+    found = closed_pools(environment(TWO, **pool))["gpu"]
+    text = user_data_of(plan_pool("gpu", found, Catalog()), Catalog())
+
+    assert text is not None
+    assert leaks(nodes(text)) is False
 
 
 def test_what_the_user_says_comes_before() -> None:
@@ -274,3 +288,24 @@ def test_nvidia_s_own_program_closes_its_configuration(tmp_path: Path, before: s
 
         assert made["accept-nvidia-visible-devices-envvar-when-unprivileged"] is False
         assert made["accept-nvidia-visible-devices-as-volume-mounts"] is True
+
+
+@pytest.mark.parametrize(
+    ("pool", "is_told"),
+    [
+        ({}, False),
+        ({"gpusOnRequestOnly": False}, True),
+        ({"provisioner": "existing"}, True),
+        ({"provisioner": "existing", "gpusOnRequestOnly": True}, False),
+    ],
+)
+def test_files_against_the_stack_are_told_of_open_nodes_alone(
+    tmp_path: Path, pool: dict[str, Any], is_told: bool
+) -> None:
+    whole = merge_values(base(), given(TWO, **pool))
+    file = tmp_path / "Pulumi.open.yaml"
+    file.write_text(stack_file_text(whole), encoding="utf-8")
+    stack = read_stack(file)
+    items = [each for each in stack.items if isinstance(each, NodeSet) and each.name == "gpu"]
+
+    assert [leaks(each) for each in items] == [is_told]

@@ -105,12 +105,12 @@ def sums_are_the_prices(cluster: Cluster) -> None:
     paid: dict[str, Fraction] = defaultdict(Fraction)
     for each in nodes:
         paid[each.pool] += each.number * (each.price or 0)
-    for pool, usd in paid.items():
+    for pool, cost in paid.items():
         of_pool = [line for line in lines if line.pool == pool]
-        assert sum(line.usd for line in of_pool) == usd
+        assert sum(line.usd for line in of_pool) == cost
         assert all(line.usd >= 0 and line.shares >= 0 for line in of_pool)
         hour = added(x for x in table.lines if x.line.pool == pool).hour
-        assert abs(Fraction(hour, 10_000) - usd) < Fraction(1, 10_000)
+        assert abs(Fraction(hour, 10_000) - cost) < Fraction(1, 10_000)
     month = decimal(sum(paid.values(), Fraction(0)) * 730)
     assert Decimal(table.total().month) * CENT == month.quantize(CENT, ROUND_HALF_EVEN)
     for group in GROUPS:
@@ -208,10 +208,20 @@ def test_what_nodes_do_not_advertise_is_the_platforms() -> None:
     ]
 
 
+def test_nodes_that_advertise_too_much_cost_no_more() -> None:
+    lines = split_cost(one_pool(offered={"share": Fraction(12)}), [held("b", 2)], OWNERS, SURE)
+
+    assert told(lines) == {
+        ("b", "b", "used"): 2,
+        ("a", None, "guaranteed"): 4,
+        (None, None, "idle"): 2,
+    }
+
+
 def test_nodes_without_shares_are_the_platforms() -> None:
     (line,) = split_cost(one_pool(parts={}, offered={}), [held("a1", 3)], OWNERS, SURE)
 
-    assert (line.tenant, line.use, line.usd) == (None, "idle", 8)
+    assert (line.tenant, line.use, float(line.usd)) == (None, "idle", 8.0)
 
 
 def test_nodes_of_no_price_are_unknown_and_those_beside_them_known() -> None:
@@ -325,13 +335,44 @@ def test_reserved_instances_are_paid_for_before_they_are_there() -> None:
 
     nodes, unknown = found.declared()
     assert unknown == []
+    gpus = Fraction(2)
     assert [(float(each.number), dict(each.offered)) for each in nodes] == [
-        (2, {"nvidia.com/gpu": 2}),
+        (2, {"nvidia.com/gpu": gpus}),
         (3, {}),
     ]
     there = ObservedNodes("p", "g6.xlarge", None, Fraction(4), {"nvidia.com/gpu": Fraction(4)})
     assert [float(each.number) for each in found.observed([there])[0]] == [4, 1]
     assert [float(each.number) for each in found.observed([])[0]] == [5]
+
+
+def test_a_reservation_of_unknown_size_makes_the_sum_unknown() -> None:
+    pool = {
+        "provisioner": "karpenter",
+        "nodes": {"min": 0},
+        "capacityType": "reserved",
+        "reservation": {"id": "cr-0123456789abcdef0"},
+    }
+    nodes, unknown = prices("g6.xlarge", {"mode": "exclusive"}, pool=pool).declared()
+    table = CostTable(tuple(nodes), priced(split_cost(nodes, [], OWNERS, {})), "share")
+
+    assert unknown == [
+        "p: how many instances its reservation has is not known; give reservation.instances."
+    ]
+    assert (table.total().is_known, table.total().hour) == (False, 0)
+
+
+def test_nodes_of_some_hours_count_for_that_part_of_the_week() -> None:
+    window = {"start": "0 8 * * 1-5", "end": "0 18 * * 1-5", "timeZone": "UTC"}
+    pool = {
+        "provisioner": "karpenter",
+        "nodes": {"max": 4},
+        "warm": {"nodes": 2, "schedule": [window]},
+    }
+    found = prices("g6.xlarge", {"mode": "exclusive"}, pool=pool)
+
+    (nodes,), _ = found.declared()
+    assert nodes.number == Fraction(2 * 50, 168)
+    assert nodes.offered == {"nvidia.com/gpu": nodes.number}
 
 
 def test_what_has_no_price_says_why() -> None:
@@ -348,6 +389,16 @@ def test_what_has_no_price_says_why() -> None:
         )
     ]
     assert [each.price for each in spot.declared()[0]] == [None]
+
+
+def test_a_type_without_price_makes_that_of_the_pool_unknown() -> None:
+    """Any of its types may be launched, and which is the dearest is not known."""
+    types = ["p5.48xlarge", "p5e.48xlarge"]
+    found = prices(types[0], {"mode": "exclusive"}, pool={"instanceTypes": types})
+
+    (nodes,), (unknown,) = found.declared()
+    assert (nodes.instance_type, nodes.price) == ("p5.48xlarge", None)
+    assert unknown.startswith("p: no price of p5e.48xlarge in us-east-1 is known;")
 
 
 def test_a_spot_node_of_a_pool_that_may_have_both_has_no_price() -> None:

@@ -6,7 +6,6 @@ That pods then get what these numbers say is shown by the real Kueue in
 
 from __future__ import annotations
 
-import os
 import random
 from datetime import date
 from functools import cache
@@ -25,10 +24,9 @@ from eks_gpushare.sharing.capacity import most_pods
 from eks_gpushare.sharing.closed_runtime import closed_pools
 from eks_gpushare.sharing.kueue import kueue_objects, pool_shares, unguaranteed
 from eks_gpushare.sharing.plan import plan_environment
-from eks_gpushare.sharing.tenant_meetings import meetings
-from eks_gpushare.sharing.tenant_objects import hard
+from eks_gpushare.sharing.tenant_objects import admission, hard
 from eks_gpushare.sharing.tenant_queues import queues
-from eks_gpushare.sharing.tenants import contracts, kinds
+from eks_gpushare.sharing.tenants import contracts, kinds, meetings
 from eks_gpushare.validation.parse import parse
 
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from eks_gpushare.sharing.plan import PoolPlan
     from eks_gpushare.sharing.tenants import PoolContract
 
-COUNT = 1000 if os.environ.get("EKS_GPUSHARE_TEST_AT_LENGTH") == "1" else 200
+COUNTED = pytest.mark.parametrize("count", [200, pytest.param(1000, marks=pytest.mark.at_length)])
 PROFILES = ("1g.5gb", "2g.10gb", "3g.20gb")
 KINDS = [f"mig-{profile}" for profile in PROFILES]
 LAYOUTS: list[Any] = [
@@ -120,7 +118,9 @@ def environment(seed: int) -> Environment:
     }
     merged = merge_values(base(), given)
     merged["pools"].pop("gpu", None)
-    return parse(merged).environment
+    found = parse(merged).environment
+    assert found is not None
+    return found
 
 
 class Accepted:
@@ -144,20 +144,22 @@ def is_wrong(given: Environment) -> bool:
 
 
 @cache
-def accepted() -> tuple[Accepted, ...]:
-    every = (environment(seed) for seed in range(COUNT))
+def accepted(count: int) -> tuple[Accepted, ...]:
+    every = (environment(seed) for seed in range(count))
     return tuple(Accepted(given) for given in every if not is_wrong(given))
 
 
-def test_some_are_accepted_and_some_are_not() -> None:
+@COUNTED
+def test_some_are_accepted_and_some_are_not(count: int) -> None:
     """Else the others would prove nothing."""
-    assert COUNT * 0.1 < len(accepted()) < COUNT * 0.9
-    assert any(len(each.tenants) > 2 for each in accepted())
-    assert any(each.queued is not None and len(each.queued.tenants) > 1 for each in accepted())
+    assert count * 0.1 < len(accepted(count)) < count * 0.9
+    assert any(len(each.tenants) > 2 for each in accepted(count))
+    assert any(each.queued is not None and len(each.queued.tenants) > 1 for each in accepted(count))
 
 
-def test_guarantees_together_are_never_above_what_a_pool_can_have() -> None:
-    for each in accepted():
+@COUNTED
+def test_guarantees_together_are_never_above_what_a_pool_can_have(count: int) -> None:
+    for each in accepted(count):
         for name, plan in each.plans.items():
             for resource in kinds(plan):
                 most = most_pods(plan, resource)
@@ -166,11 +168,12 @@ def test_guarantees_together_are_never_above_what_a_pool_can_have() -> None:
                 assert most is None or sum(own) <= most
 
 
-def test_quotas_allow_the_contract_and_nothing_else() -> None:
-    for each in accepted():
+@COUNTED
+def test_quotas_allow_the_contract_and_nothing_else(count: int) -> None:
+    for each in accepted(count):
         names = {resource for plan in each.plans.values() for resource in kinds(plan)}
         for name, tenant in each.tenants.items():
-            own = {r: n for c in each.every if c.tenant == name for r, n in c.guaranteed.items()}
+            own = {r: n for c in each.every if c.tenant == name for r, n in c.maximum.items()}
             allowed = hard(name, tenant, each.every, each.plans)
             for resource in names:
                 counted = allowed.get(f"requests.{resource}")
@@ -198,10 +201,25 @@ def totals(each: Accepted) -> dict[tuple[str, str], tuple[int, int]]:
     return {key: (sure, free) for key, (sure, free) in found.items()}
 
 
-def test_what_queues_lend_is_there_so_that_every_guarantee_comes_back() -> None:
+@COUNTED
+def test_admission_lets_through_what_the_contract_has_and_nothing_else(count: int) -> None:
+    """What is borrowed too, of kinds of which nothing is sure."""
+    for each in accepted(count):
+        for made in admission(each.tenants, each.every, each.plans, "1.35"):
+            if made["kind"] != "ConfigMap":
+                continue
+            name = made["metadata"]["name"]
+            most = [c.maximum for c in each.every if c.tenant == name]
+            allowed = {resource for counts in most for resource, n in counts.items() if n}
+
+            assert {*made["data"]["resources"].split(",")} == allowed
+
+
+@COUNTED
+def test_what_queues_lend_is_there_so_that_every_guarantee_comes_back(count: int) -> None:
     """What is lent is never more than the pool has, less what others are sure of by quotas."""
     looked = 0
-    for each in accepted():
+    for each in accepted(count):
         if each.queued is None:
             continue
         for (flavor, resource), (sure, free) in totals(each).items():
@@ -219,8 +237,9 @@ def test_what_queues_lend_is_there_so_that_every_guarantee_comes_back() -> None:
     assert looked
 
 
-def test_no_queue_lets_a_tenant_above_its_maximum() -> None:
-    for each in accepted():
+@COUNTED
+def test_no_queue_lets_a_tenant_above_its_maximum(count: int) -> None:
+    for each in accepted(count):
         if each.queued is None:
             continue
         shares = pool_shares(each.queued.pools, each.queued.tenants)
@@ -236,9 +255,10 @@ def test_no_queue_lets_a_tenant_above_its_maximum() -> None:
                         assert quota["nominalQuota"] + quota["borrowingLimit"] == most
 
 
-def test_nobody_meets_another_in_a_way_that_its_class_excludes() -> None:
+@COUNTED
+def test_nobody_meets_another_in_a_way_that_its_class_excludes(count: int) -> None:
     met = 0
-    for each in accepted():
+    for each in accepted(count):
         for name, others in meetings(each.every, each.plans).items():
             for turns in others.values():
                 met += 1
@@ -247,9 +267,12 @@ def test_nobody_meets_another_in_a_way_that_its_class_excludes() -> None:
     assert met
 
 
+@COUNTED
 @pytest.mark.parametrize("isolation", ["memory", "fault"])
-def test_pools_of_those_who_are_to_be_apart_give_gpus_on_request_only(isolation: str) -> None:
-    for each in accepted():
+def test_pools_of_those_who_are_to_be_apart_give_gpus_on_request_only(
+    isolation: str, count: int
+) -> None:
+    for each in accepted(count):
         closed = closed_pools(each.environment)
         for tenant in each.tenants.values():
             if tenant.isolation == isolation:

@@ -9,8 +9,7 @@ from tests.unit.test_tenants_plan import plan
 
 from eks_gpushare.cli.tenant_lines import matrix_lines
 from eks_gpushare.config.tenants import Tenant
-from eks_gpushare.sharing.tenant_meetings import meetings
-from eks_gpushare.sharing.tenants import contracts, tenants_json
+from eks_gpushare.sharing.tenants import contracts, meetings, tenants_json
 
 PLANS = {
     "turns": plan("g6.12xlarge"),

@@ -58,11 +58,14 @@ SOURCES = {
     ),
 }
 _ABOUT = (
-    "Helm values that the templates of a chart read. read: one value each. whole: passed on with "
-    "whatever is below it. idle: stands in values.yaml, and no template reads it. subcharts: key "
-    "in the values, and chart. hints: what to write instead. types: what a value is, where its "
-    "default tells or a template has it as a condition. Made by tools/catalog/chart_keys.py."
+    "Helm values that the templates of a chart read, each with a letter of what becomes of it. "
+    "R: one value. W: passed on with whatever is below it. I: stands in values.yaml, and no "
+    "template reads it. Then what it is, where its default tells or a template has it as a "
+    "condition: b(oolean), l(ist), m(apping), n(umber), t(ext). An empty key is the place itself. "
+    "subcharts: key in the values, and chart. hints: what to write instead. "
+    "Made by tools/catalog/chart_keys.py."
 )
+_LETTERS = {"read": "R", "whole": "W", "idle": "I"}
 
 
 class ChartError(Exception):
@@ -229,8 +232,51 @@ def _texts(places: Iterable[Place]) -> list[str]:
     return sorted(".".join(place) for place in places)
 
 
+def render_keys(found: Mapping[str, Any]) -> str:
+    """The table as the text of its file: each place once, with a line for each at the top.
+
+    Every installation has it, and places written out in full are most of their text.
+    """
+    charts = (f"{json.dumps(name)}: {_chart(said)}" for name, said in found.items())
+    return "{\n" + ",\n".join(charts) + "\n}\n"
+
+
+def _chart(said: Any) -> str:
+    if isinstance(said, str):
+        return json.dumps(said)
+    told = ("version", "source", "subcharts", "hints")
+    values = ",\n".join(f"{json.dumps(key)}: {_compact(of)}" for key, of in tree(said).items())
+    lines = [*(f'"{key}": {_compact(said[key])}' for key in told), f'"values": {{\n{values}\n}}']
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def tree(said: Mapping[str, Any]) -> dict[str, Any]:
+    """The letters of each place of a chart under its keys.
+
+    Args:
+        said: What the templates of the chart read, as `keys` tells it.
+    """
+    kinds = {place: letter for kind, letter in _LETTERS.items() for place in said[kind]}
+    types = {place: kind[0] for kind, places in said["types"].items() for place in places}
+    made: dict[str, Any] = {}
+    for place in sorted({*kinds, *types}, key=_place):
+        *above, last = _place(place)
+        into = made
+        for key in above:
+            inner = into.setdefault(key, {})
+            if isinstance(inner, str):
+                inner = into[key] = {"": inner}
+            into = inner
+        into[last] = kinds.get(place, "") + types.get(place, "")
+    return made
+
+
 def render(found: Mapping[str, Any]) -> str:
-    """The table as the text of the data file."""
+    """A table as the text of a data file."""
     return json.dumps(found, indent=1) + "\n"
 
 
@@ -253,7 +299,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ChartError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
-    write_table(options.out / FILE, found)
+    write_text(options.out / FILE, render_keys(found))
     return 0
 
 
@@ -274,8 +320,12 @@ def chart_folder(text: str) -> tuple[str, Path]:
 
 
 def write_table(file: Path, found: Mapping[str, Any]) -> None:
+    """Write a data file as JSON, and say so."""
+    write_text(file, render(found))
+
+
+def write_text(file: Path, text: str) -> None:
     """Write a data file and say so."""
-    text = render(found)
     file.write_text(text, encoding="utf-8", newline="\n")
     sys.stdout.write(f"{file}: {len(text.encode())} bytes\n")
 

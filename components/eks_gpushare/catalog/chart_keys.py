@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from eks_gpushare.catalog._data import load
 
@@ -21,6 +21,16 @@ none itself. idle: stands in values.yaml, and no template reads it."""
 Type = Literal["boolean", "list", "mapping", "number", "text"]
 """What a value is: its default tells, or a template has it as a condition."""
 Place = tuple[str, ...]
+
+_KINDS: dict[str, Kind] = {"R": "read", "W": "whole", "I": "idle"}
+_TYPES: dict[str, Type] = {
+    "b": "boolean",
+    "l": "list",
+    "m": "mapping",
+    "n": "number",
+    "t": "text",
+}
+"""Letters of the table, of which a value has one of each, or one."""
 
 
 class ChartKeys(NamedTuple):
@@ -104,8 +114,8 @@ def chart_keys(chart: str) -> ChartKeys | None:
     table = load("chart-keys.json").get(chart)
     if table is None:
         return None
-    kinds: tuple[Kind, ...] = ("read", "whole", "idle")
-    places = {_place(text): kind for kind in kinds for text in table[kind]}
+    told = dict(_told(table["values"], ()))
+    places = {place: _KINDS[code[0]] for place, code in told.items() if code[0] in _KINDS}
     inner = {key: chart_keys(name) for key, name in table["subcharts"].items()}
     return ChartKeys(
         chart=chart,
@@ -115,8 +125,18 @@ def chart_keys(chart: str) -> ChartKeys | None:
         blocks=frozenset(place[:n] for place in places for n in range(1, len(place))),
         subcharts={key: keys for key, keys in inner.items() if keys is not None},
         hints={_place(text): hint for text, hint in table["hints"].items()},
-        types={_place(text): kind for kind, texts in table["types"].items() for text in texts},
+        types={place: _TYPES[code[-1]] for place, code in told.items() if code[-1] in _TYPES},
     )
+
+
+def _told(values: Mapping[str, Any], above: Place) -> Iterator[tuple[Place, str]]:
+    """What the table says of each place; of one that has others below it, under an empty key."""
+    for key, value in values.items():
+        place = (*above, key) if key else above
+        if isinstance(value, str):
+            yield place, value
+        else:
+            yield from _told(value, place)
 
 
 def _place(dotted: str) -> Place:

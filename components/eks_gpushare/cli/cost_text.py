@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.catalog.service_prices import HOURS_PER_MONTH
 from eks_gpushare.cli.columns import Table
 from eks_gpushare.findings.text import line_width, printable, wrapped
-from eks_gpushare.sharing.cost_table import together
+from eks_gpushare.sharing.cost_table import added, together
 from eks_gpushare.sharing.tenants import PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from fractions import Fraction
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.sharing.cost_split import Use
     from eks_gpushare.sharing.cost_table import CostSource, CostTable, GroupBy
@@ -44,7 +44,12 @@ def print_cost(
     where = f" in {region}" if region else ""
     lines = wrapped(f"{stack}{where}: {_nodes(table, source)}", width)
     if table.nodes:
-        lines += ["", *_priced(table).lines(width), "", *_grouped(table, source, by).lines(width)]
+        lines += [
+            "",
+            *_priced(table, source).lines(width),
+            "",
+            *_grouped(table, source, by).lines(width),
+        ]
     lines += ["", *_notes(table, width)]
     sys.stdout.writelines(f"{printable(line)}\n" for line in lines)
 
@@ -59,18 +64,41 @@ def _nodes(table: CostTable, source: CostSource) -> str:
     return f"{some} on average from {source.start} to {source.end}, by {source.whence}"
 
 
-def _priced(table: CostTable) -> Table:
-    """Nodes and the shares on them."""
-    found = Table(["nodes and their shares", "count", "$/hour\neach"])
-    for each in table.nodes:
-        name = f"{each.pool}: {each.instance_type}"
-        if not each.offered:
-            name += ", reserved and not there"
-        found.rows.append([name, _count(each.number), _price(each.price)])
-        for resource, part in each.parts.items():
-            price = None if each.price is None else each.price * part
-            count = _count(each.offered[resource])
-            found.rows.append([f"  {resource.removeprefix(PREFIX)}", count, _price(price)])
+def _priced(table: CostTable, source: CostSource) -> Table:
+    """Nodes and the kinds of shares on them, with how many are in which use."""
+    uses = _DECLARED if source.kind == "declared" else _USED
+    headings = [heading.rpartition("\n")[2] for heading in uses.values()]
+    found = Table(["nodes and their shares", "count", *headings, "$/hour\neach", "\ntogether"])
+    blanks = [""] * len(uses)
+    for pool in dict.fromkeys(each.pool for each in table.nodes):
+        nodes = [each for each in table.nodes if each.pool == pool]
+        own = [x for x in table.lines if x.line.pool == pool]
+        total = added(own).as_text()[0]
+        for each in nodes:
+            there = "" if each.offered else ", reserved and not there"
+            name = f"{pool}: {each.instance_type}{there}"
+            cells = [name, _count(each.number), *blanks, _price([each.price])]
+            found.rows.append([*cells, total if len(nodes) == 1 else ""])
+        for resource in dict.fromkeys(name for each in nodes for name in each.parts):
+            of_kind = [x for x in own if x.line.resource == resource]
+            counts = [
+                sum((x.line.shares for x in of_kind if x.line.use == use), Fraction(0))
+                for use in uses
+            ]
+            prices = [
+                None if each.price is None else each.price * each.parts[resource]
+                for each in nodes
+                if resource in each.parts
+            ]
+            number = _count(sum(counts, Fraction(0)))
+            name = f"  {resource.removeprefix(PREFIX)}"
+            cells = [name, number, *map(_count, counts), _price(prices)]
+            found.rows.append([*cells, added(of_kind).as_text()[0]])
+        rest = added(x for x in own if x.line.resource is None)
+        if rest.hour or not rest.is_known:
+            found.rows.append(["  no share", "", *blanks, "", rest.as_text()[0]])
+        if len(nodes) > 1:
+            found.rows.append(["  all", "", *blanks, "", total])
     return found
 
 
@@ -109,5 +137,10 @@ def _count(count: Fraction) -> str:
     return f"{float(count):,.2f}".rstrip("0").rstrip(".")
 
 
-def _price(usd: Fraction | None) -> str:
-    return "unknown" if usd is None else f"{float(usd):,.4f}"
+def _price(prices: Sequence[Fraction | None]) -> str:
+    """One price, or from which to which they go where those of types differ."""
+    known = [usd for usd in prices if usd is not None]
+    if len(known) < len(prices):
+        return "unknown"
+    ends = dict.fromkeys(f"{float(usd):,.4f}" for usd in (min(known), max(known)))
+    return " to ".join(ends)

@@ -96,7 +96,7 @@ def _page(known: Mapping[str, Any], stack: Stack, *, alone: bool) -> Iterator[st
     yield ""
     yield "What its pods say"
     for pool, contract in tenant["pools"].items():
-        for resource in contract["guaranteed"]:
+        for resource in [name for name, count in contract["maximum"].items() if count]:
             yield from _pod(stack.plans[pool], resource, tenant["namespaces"][0])
     queue = tenant["queue"]
     yield _REFUSED.format(

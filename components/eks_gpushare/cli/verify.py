@@ -332,12 +332,13 @@ def _verdict(options: argparse.Namespace, stack: Stack | None) -> ClusterVerdict
 
     until = time.monotonic() + options.wait
     fails_on: Severity = options.fail_on
+    tenants = bool(stack and stack.environment and stack.environment.tenants)
     while True:
         # Another kubectl each time: the last may have ended, or its login have expired.
         with api_server(options.kubeconfig, options.context) as server:
             left = until - time.monotonic()
             try:
-                verdict = judged(read_cluster(server))
+                verdict = judged(read_cluster(server, tenants=tenants))
             except CannotLookError:
                 if left <= 0:
                     raise

@@ -19,4 +19,9 @@ def bought_as(given: Any) -> Maybe[tuple[Capacity, ...]]:
 
     https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html
     """
-    return UNKNOWN if given is UNKNOWN else (_WAYS.get(str(text(given)).upper(), "onDemand"),)
+    return UNKNOWN if given is UNKNOWN else (way_named(str(text(given))),)
+
+
+def way_named(name: str) -> Capacity:
+    """The way that a capacity type is, on demand where it is none."""
+    return _WAYS.get(name.upper(), "onDemand")

@@ -11,12 +11,15 @@ from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.catalog.mig import ALL_DISABLED
 from eks_gpushare.config.sharing import MigGroup
 from eks_gpushare.inventory.bottlerocket import own_plugin, profile_of
-from eks_gpushare.inventory.items import ConfigMap, Release
+from eks_gpushare.inventory.daemons import role_of
+from eks_gpushare.inventory.items import ConfigMap, Release, Workload
 from eks_gpushare.inventory.mig_commands import devices_made
 from eks_gpushare.inventory.nodes import CATALOG
+from eks_gpushare.inventory.plugin_configs import file_of_map, plugin_settings
+from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import scripts
-from eks_gpushare.inventory.values import at, items, pairs, switch, text
+from eks_gpushare.inventory.values import at, items, may_be_same, pairs, switch, text
 from eks_gpushare.sharing.mig.layout import ALL_ENABLED, LayoutError, LayoutProblem, node_layout
 
 if TYPE_CHECKING:
@@ -224,7 +227,32 @@ def mig_configs(inventory: Inventory, cluster: str) -> Maybe[Mapping[str, Any] |
             None,
         )
         return _parsed(at(found.data, CONFIG_KEY)) if found is not None else UNKNOWN
+    return _of_daemon_sets(inventory, cluster)
+
+
+def _of_daemon_sets(inventory: Inventory, cluster: str) -> Maybe[Mapping[str, Any] | None]:
+    """The same of a MIG manager that is there as the operator makes it, such as in a cluster."""
+    for workload in inventory.of(Workload, cluster):
+        if role_of(workload.spec) != "migManager":
+            continue
+        for _, container in containers(workload.spec):
+            path = plugin_settings(container).get("config-file", "")
+            named = file_of_map(workload, container, path) if isinstance(path, str) else None
+            if named is not None:
+                return _of_map(inventory, workload, *named)
     return None
+
+
+def _of_map(
+    inventory: Inventory, workload: Workload, name: Any, key: Any
+) -> Maybe[Mapping[str, Any] | None]:
+    found = (
+        config_map.data
+        for config_map in inventory.of(ConfigMap, workload.cluster)
+        if config_map.name == name and may_be_same(config_map.namespace, workload.namespace)
+    )
+    data = next(found, UNKNOWN)
+    return UNKNOWN if data is UNKNOWN else _parsed(at(data, key))
 
 
 def mig_managers(inventory: Inventory, cluster: str) -> tuple[Release, ...]:

@@ -120,8 +120,6 @@ def _least(key: Hashable) -> int:
 
 
 def _in_all(choices: Sequence[list[Item]]) -> list[Item]:
-    if len(choices) == 1:
-        return choices[0]
     kept = set.intersection(*({id(item) for item in choice} for choice in choices))
     return [item for item in choices[0] if id(item) in kept]
 

@@ -9,7 +9,7 @@ from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.pod_demand import demand_of
 from eks_gpushare.manifests.rules.against import OVER_CONTRACT
-from eks_gpushare.sharing.tenants import contracts, of_tenant
+from eks_gpushare.sharing.tenants import contracts, of_tenant, owners
 from eks_gpushare.sharing.workloads import asked_share, most_replicas, pools_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def judge_contracts(files: Inventory, stack: Stack) -> Iterator[Judgement]:
     if environment is None:
         return
     tenants = environment.tenants or {}
-    whose = {space: name for name, tenant in tenants.items() for space in tenant.every_namespace}
+    whose = owners(tenants)
     asked = _of_stack(environment.workloads or {}, stack.plans, whose)
     for workload in files.of(Workload):
         space = workload.namespace

@@ -143,7 +143,7 @@ class Reading:
         if name in self.charted.templates:
             file.kinds["Helm template"] = None
             return True
-        if name in self.terraform.parsed or is_terraform(name):
+        if is_terraform(name):
             file.kinds["Terraform"] = None
             file.found += map(not_hcl, self.terraform.parsed.get(name, ()))
             return True
@@ -155,7 +155,7 @@ class Reading:
         bad = unreadable_character(text)
         if bad is not None:
             is_none = is_of_others(file.name, text, bad, in_folder=file.in_folder)
-            file.readable = file.readable and is_none
+            file.readable = is_none
             file.found.append(of_others(bad) if is_none else cannot(bad))
             return False
         left = max(0, _MOST_ITEMS - self.read)

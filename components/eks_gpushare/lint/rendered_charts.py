@@ -13,7 +13,6 @@ import shutil
 import tempfile
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -40,7 +39,9 @@ _MOST_BYTES: Final = 4 * 1024 * 1024
 """Largest chart that is copied, without what it depends on."""
 _SOURCE: Final = re.compile(r"^# Source: [^/\n]+/(\S+)\s*$", re.MULTILINE)
 _VALUES: Final = re.compile(r"(?:values[._-].+|.+[._-]values)\.ya?ml", re.IGNORECASE)
-_LIBRARY: Final = "library"
+_LIBRARY: Final = re.compile(r"^type:\s*[\"']?library\b", re.MULTILINE)
+_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,51}[a-z0-9])?")
+"""What helm takes for the name of a release."""
 _SWITCHES: Final = ("--skip-tests", "--dependency-update=false", "--disable-openapi-validation")
 
 
@@ -119,7 +120,7 @@ def rendered_charts(files: Sequence[GivenFile]) -> RenderedCharts:
         return made
     named = dict(_named(given, charts))
     for chart in charts[:_MOST_CHARTS]:
-        own = [name for name in given if name.startswith(f"{chart}/" if chart else "")]
+        own = [name for name in given if name.startswith(posixpath.join(chart, ""))]
         made.files[chart] = frozenset(own)
         for values in _sets_of(chart, own, named.get(chart, [])):
             found = _rendered(helm, chart, values, given)
@@ -131,15 +132,14 @@ def rendered_charts(files: Sequence[GivenFile]) -> RenderedCharts:
 
 def _is_within(folder: str, folders: Iterable[str]) -> bool:
     """Whether a chart is one that another depends on."""
-    return any(folder.startswith(f"{each}/charts/" if each else "charts/") for each in folders)
+    return any(folder.startswith(posixpath.join(each, "charts/")) for each in folders)
 
 
 def _is_own(given: Mapping[str, str], chart: str) -> bool:
     """Whether there is something to render: templates, and no library of them."""
-    above = f"{chart}/templates/" if chart else "templates/"
-    kind = re.search(r"^type:\s*([A-Za-z0-9_]+)", given[posixpath.join(chart, CHART)], re.MULTILINE)
+    above = posixpath.join(chart, "templates/")
     has = any(name.startswith(above) for name in given) or Path(above).is_dir()
-    return has and not (kind and kind[1] == _LIBRARY)
+    return has and _LIBRARY.search(given[posixpath.join(chart, CHART)]) is None
 
 
 def _sets_of(chart: str, own: Iterable[str], named: Sequence[ChartValues]) -> Iterator[ChartValues]:
@@ -189,6 +189,7 @@ def _installs(value: Any) -> Iterator[tuple[str, ChartValues]]:
     group, kind = str(at(value, "apiVersion")), at(value, "kind")
     name = str(at(value, "metadata", "name"))
     called = f"those of {kind} {name}"
+    release = name if _NAME.fullmatch(name) else "release"
     if group.startswith("argoproj.io/") and kind == "Application":
         space = str(at(value, "spec", "destination", "namespace") or "default")
         for source in (at(value, "spec", "source"), *items(at(value, "spec", "sources"))):
@@ -198,7 +199,7 @@ def _installs(value: Any) -> Iterator[tuple[str, ChartValues]]:
             text = at(helm, "values")
             files = tuple(each for each in items(at(helm, "valueFiles")) if isinstance(each, str))
             own = text if isinstance(text, str) and "{{" not in text else ""
-            yield path, ChartValues(called, files, own, name, space)
+            yield path, ChartValues(called, files, own, release, space)
     if group.startswith("helm.toolkit.fluxcd.io/") and kind == "HelmRelease":
         path = at(value, "spec", "chart", "spec", "chart")
         given = at(value, "spec", "values")
@@ -207,7 +208,7 @@ def _installs(value: Any) -> Iterator[tuple[str, ChartValues]]:
 
             plain = json.dumps(given, default=str) if isinstance(given, dict) else ""
             space = str(at(value, "metadata", "namespace") or "default")
-            yield path, ChartValues(called, (), plain, name, space)
+            yield path, ChartValues(called, (), plain, release, space)
 
 
 def _rendered(
@@ -228,7 +229,7 @@ def _rendered(
                 file = Path(room, f"values-{number}.yaml")
                 file.write_text(text, encoding="utf-8")
                 options += ["--values", str(file)]
-        names = (values.release[:53] or "release", str(copy), "--namespace", values.namespace)
+        names = (values.release, str(copy), "--namespace", values.namespace)
         try:
             done = subprocess.run(  # noqa: S603  (no shell; the chart is a copy)
                 (helm, "template", *names, *_SWITCHES, *options),
@@ -263,7 +264,7 @@ def _environment(room: str) -> dict[str, str]:
 def _copied(chart: str, copy: Path, given: Mapping[str, str]) -> None:
     """The chart as it is given, and as it lies there where files of it were not."""
     left = _MOST_BYTES
-    top = Path(chart or ".")
+    top = Path(chart)
     if top.is_dir():
         for folder, inner, files in os.walk(top):
             inner[:] = [each for each in inner if not each.startswith(".")]
@@ -277,7 +278,7 @@ def _copied(chart: str, copy: Path, given: Mapping[str, str]) -> None:
                 target = copy / source.relative_to(top)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, target)
-    above = f"{chart}/" if chart else ""
+    above = posixpath.join(chart, "")
     for name, text in given.items():
         if name.startswith(above):
             target = copy / name.removeprefix(above)
@@ -291,15 +292,14 @@ def _first_line(text: str) -> str:
 
 
 def _documents(made: RenderedChart, output: str, given: Mapping[str, str]) -> Iterator[Document]:
-    marks: list[re.Match[str] | None] = [*_SOURCE.finditer(output)]
-    for mark, following in pairwise([*marks, None]):
-        if mark is None:
-            continue
-        text = output[mark.end() : following.start() if following else len(output)]
+    marks = [*_SOURCE.finditer(output)]
+    ends = [*(mark.start() for mark in marks[1:]), len(output)]
+    for mark, end in zip(marks, ends, strict=False):
+        text = output[mark.end() : end]
         text = re.sub(r"\n---\s*\Z", "\n", text)
         name = posixpath.normpath(posixpath.join(made.chart, mark[1]))
         lines = _Lines(text, given.get(name, ""))
-        for document in read_texts(text, name, place=lines.place, editable=False).documents:
+        for document in read_texts(text, name, place=lines.place).documents:
             yield replace(document, build=made.build)
 
 
@@ -319,7 +319,8 @@ class _Lines:
         """The line that is the same but for what is filled in, or the nearest one before it."""
         if self._found is None:
             self._found = list(self._aligned())
-        line = min(max(inner.line - 1, 0), len(self._found) - 1)
+        # YAML has line breaks that are none of a file.
+        line = min(inner.line, len(self._found)) - 1
         return Position(self._found[line] + 1, 1)
 
     def _aligned(self) -> Iterator[int]:

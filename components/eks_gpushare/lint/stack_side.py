@@ -20,7 +20,7 @@ from eks_gpushare.inventory.items import ConfigMap, NodeSet, NodeTaint, Overlay,
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
-from eks_gpushare.sharing.closed_runtime import closed_pools, closes_at_boot
+from eks_gpushare.sharing.closed_runtime import closed_pools
 from eks_gpushare.sharing.device_plugin_config import config_map_data
 from eks_gpushare.sharing.mig.layout import LayoutError
 from eks_gpushare.sharing.plan import plan_environment
@@ -197,7 +197,8 @@ def _nodes(
 ) -> Iterator[NodeSet]:
     from eks_gpushare.sharing.capacity import most_nodes
 
-    closed = {name for name, pool in closed_pools(environment).items() if closes_at_boot(pool)}
+    # Of nodes that others make it is said so by whoever knows.
+    closed = {n for n, pool in closed_pools(environment).items() if pool.gpus_on_request_only}
     for name, plan in plans.items():
         pool = plan.pool
         startup = {*map(_taint, _startup(plan))}

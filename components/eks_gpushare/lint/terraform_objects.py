@@ -52,6 +52,10 @@ _OWN_KEYS: Final = frozenset(
 """Mappings whose keys are the user's own."""
 _TEXTS: Final = frozenset(("value", "command", "args"))
 """What the provider has as text, so that Terraform turns numbers and switches into it."""
+_TEXTS_OF_MANIFESTS: Final = _TEXTS | frozenset(
+    ("labels", "annotations", "nodeSelector", "matchLabels", "data", "values")
+)
+"""The same by the names of Kubernetes, with what mappings of texts there are."""
 _TYPE: Final = re.compile(r"kubernetes_([a-z_]+?)(?:_v[0-9]+(?:(?:alpha|beta)[0-9]+)?)?")
 
 
@@ -90,6 +94,22 @@ def _value(value: Any) -> Any:
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
         return _block(value[0])
     return value
+
+
+def typed(manifest: Any) -> Any:
+    """A `kubernetes_manifest` as its provider sends it: of the types that the API's schema has.
+
+    https://github.com/hashicorp/terraform-provider-kubernetes/blob/main/manifest/morph/morph.go
+    """
+    if isinstance(manifest, HclObject):
+        made = type(manifest)()
+        for key, inner in manifest.items():
+            value = _as_text(inner) if key in _TEXTS_OF_MANIFESTS else typed(inner)
+            made.put(key, value, place_in(manifest, key))
+        return made
+    if isinstance(manifest, HclList):
+        return HclList((typed(inner) for inner in manifest), manifest.places)
+    return manifest
 
 
 def _as_text(value: Any) -> Any:

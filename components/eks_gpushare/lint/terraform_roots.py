@@ -6,7 +6,6 @@ import os
 import posixpath
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.lint.readers.terraform import TerraformResource, read_resources
@@ -24,7 +23,10 @@ if TYPE_CHECKING:
 
 ENDINGS: Final = (".tf", ".tofu", ".tf.json", ".tofu.json")
 VARIABLES: Final = (".tfvars", ".tfvars.json")
+_FIRST: Final = ("terraform.tfvars", "terraform.tfvars.json")
 _MOST_BELOW: Final = 2_000
+_OF_TOOLS: Final = frozenset((".git", ".terraform"))
+"""Folders of many files that no pattern means."""
 _MOST_FILES: Final = 500
 """Most files of a module."""
 _TEXTS: Final = frozenset(("values", "yaml_body", "user_data", "user_data_base64", "tag"))
@@ -142,7 +144,7 @@ class _Reading:
         return self._modules[folder]
 
     def _module(self, folder: str) -> ModuleFiles | None:
-        from eks_gpushare.lint.hcl.folders import ModuleFiles
+        from eks_gpushare.lint.hcl.folders import ModuleFiles, is_override
 
         # All files of its folder are a module, whichever of them the call gave.
         own = self._in_folder.get(folder, [])
@@ -152,7 +154,7 @@ class _Reading:
         # OpenTofu passes over a file of Terraform that has a twin of its own.
         twins = {name.replace(".tofu", ".tf") for name in names if ".tofu" in name}
         module = ModuleFiles(folder)
-        for name in sorted(names, key=_order):
+        for name in sorted(names, key=lambda name: (is_override(name), name)):
             if name in twins:
                 self._made.parsed.setdefault(name, ())
                 continue
@@ -171,18 +173,21 @@ class _Reading:
 
     def read(self, path: str) -> str | None:
         """The text of a file, of those that are given or as it lies there."""
-        if path not in self._given and path not in self._texts:
-            found = read_file(path) if _is_file(path) else None
+        if path in self._given:
+            return self._given[path]
+        if path not in self._texts:
+            # Of no pipe, and of no name that is none.
+            found = read_file(path) if os.path.isfile(path) else None  # noqa: PTH113
             self._texts[path] = None if found is None or found.problem else found.text
-        return self._given.get(path, self._texts.get(path))
+        return self._texts[path]
 
     def below(self, folder: str) -> list[str] | None:
         """Paths of the files below a folder, from there."""
-        above = f"{folder}/" if folder not in {"", "."} else ""
+        above = posixpath.join(folder, "") if folder != "." else ""
         known = {name.removeprefix(above) for name in self._given if name.startswith(above)}
-        for top, inner, files in os.walk(folder or "."):
-            inner[:] = sorted(each for each in inner if not each.startswith("."))
-            known |= {posixpath.relpath(posixpath.join(top, file), folder or ".") for file in files}
+        for top, inner, files in os.walk(folder):
+            inner[:] = sorted(set(inner) - _OF_TOOLS)
+            known |= {posixpath.relpath(posixpath.join(top, file), folder) for file in files}
             if len(known) > _MOST_BELOW:
                 return None
         return sorted(known)
@@ -210,7 +215,9 @@ class _Reading:
 
         names = {*self._in_folder.get(folder, []), *_listed(folder)}
         values: dict[str, Any] = {}
-        for name in sorted(each for each in names if _is_automatic(each)):
+        automatic = sorted(each for each in names if _is_automatic(each))
+        # Those that are named after Terraform come first, so that all others go over them.
+        for name in sorted(automatic, key=lambda each: posixpath.basename(each) not in _FIRST):
             for key, each in self._variable_file(name).items():
                 values[key] = value_of(each, NOTHING)
             module.files.append(name)
@@ -237,24 +244,9 @@ class _Reading:
                 yield from self._files(inner, seen)
 
 
-def _order(name: str) -> tuple[bool, str]:
-    """Override files come last."""
-    base = posixpath.basename(name).partition(".")[0]
-    return base == "override" or base.endswith("_override"), name
-
-
 def _is_automatic(name: str) -> bool:
     base = posixpath.basename(name)
-    return base in {"terraform.tfvars", "terraform.tfvars.json"} or base.endswith(
-        (".auto.tfvars", ".auto.tfvars.json")
-    )
-
-
-def _is_file(path: str) -> bool:
-    try:
-        return Path(path).is_file()
-    except (OSError, ValueError):
-        return False
+    return base in _FIRST or base.endswith((".auto.tfvars", ".auto.tfvars.json"))
 
 
 def _expanded(made: Iterable[MadeResource]) -> Iterator[MadeResource]:

@@ -38,13 +38,13 @@ _AMOUNT: Final[_Told] = _whole("shares", "sharesOf", "gpus", "gpuMemoryGiB")
 _POOL: Final[_Told] = {
     **_whole("provisioner", "instanceTypes", "nodes", "amiFamily", "customAmi", "bottlerocket"),
     **_whole("amiVersion", "zones", "capacityType", "reservation", "labels", "taints", "sharing"),
-    **_whole("scaledBy", "nodeRepair", "waitForDriver", "efa"),
+    **_whole("scaledBy", "nodeRepair", "waitForDriver", "efa", "gpusOnRequestOnly"),
     "karpenter": _whole("static", "weight", "limits", "capacityTypes", "startupTaints"),
     "warm": _whole("shares", "nodes", "schedule"),
     "kubelet": _whole("maxPods"),
 }
 _TENANT: Final[_Told] = {
-    **_whole("namespaces", "isolation", "queue", "priority", "admission"),
+    **_whole("namespaces", "existingNamespaces", "isolation", "queue", "priority", "admission"),
     "pools": {"*": {"guaranteed": _AMOUNT, "maximum": _AMOUNT}},
 }
 _TOLD: Final[_Told] = {

@@ -99,6 +99,9 @@ class ClusterFault:
     gist: str = ""
     """Its words without the object's name: of those that say the same of several, one is told."""
 
+    parts: tuple[str, ...] = ()
+    """What a fault of pods names, all of it, that follows from this one of an object of no node."""
+
     def as_json(self) -> dict[str, Any]:
         """As `verify --json` prints it."""
         return {
@@ -111,6 +114,9 @@ class ClusterFault:
         """Whether another fault, which is not before it in the chain, is what comes of this one."""
         if self.gist and (self.finding.code, self.gist) == (other.finding.code, other.gist):
             return True
+        if self.parts:
+            said = f"{other.finding.path} {other.finding.message}"
+            return other.link is Link.PODS and all(part in said for part in self.parts)
         if other.is_cause_only:
             if self._asks_for_too_much(other):
                 return True

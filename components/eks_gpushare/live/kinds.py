@@ -21,12 +21,16 @@ class ListedKind(NamedTuple):
     """Where it is always served; empty of a custom resource, whose version the server says."""
     selector: str = ""
     """A field selector that leaves out what is of no use here."""
+    of_tenants: bool = False
+    """Whether it is asked for only where a stack declares tenants."""
 
     def path(self, version: str) -> str:
         """Where an API server lists all of them."""
         base = f"/apis/{self.group}/{version}" if self.group else f"/api/{version}"
         return f"{base}/{self.plural}"
 
+
+_ADMISSION = "admissionregistration.k8s.io"
 
 LISTED = (
     ListedKind("Node", "", "nodes", "which nodes there are and what they advertise", "v1"),
@@ -47,6 +51,44 @@ LISTED = (
     ListedKind("Job", "batch", "jobs", "what makes the pods", "v1"),
     ListedKind("CronJob", "batch", "cronjobs", "what will make pods", "v1"),
     ListedKind("PodDisruptionBudget", "policy", "poddisruptionbudgets", "what holds nodes", "v1"),
+    ListedKind(
+        "NetworkPolicy",
+        "networking.k8s.io",
+        "networkpolicies",
+        "who reaches pods of tenants",
+        "v1",
+        of_tenants=True,
+    ),
+    ListedKind(
+        "ValidatingAdmissionPolicy",
+        _ADMISSION,
+        "validatingadmissionpolicies",
+        "what pods of tenants may ask for",
+        "v1",
+        of_tenants=True,
+    ),
+    ListedKind(
+        "ValidatingAdmissionPolicyBinding",
+        _ADMISSION,
+        "validatingadmissionpolicybindings",
+        "whom admission policies are for",
+        "v1",
+        of_tenants=True,
+    ),
+    ListedKind(
+        "MutatingAdmissionPolicy",
+        _ADMISSION,
+        "mutatingadmissionpolicies",
+        "what is added to pods of tenants",
+        of_tenants=True,
+    ),
+    ListedKind(
+        "MutatingAdmissionPolicyBinding",
+        _ADMISSION,
+        "mutatingadmissionpolicybindings",
+        "whose pods something is added to",
+        of_tenants=True,
+    ),
     ListedKind("NodePool", "karpenter.sh", "nodepools", "what Karpenter may launch"),
     ListedKind("NodeClaim", "karpenter.sh", "nodeclaims", "which nodes Karpenter waits for"),
     ListedKind("NodeOverlay", "karpenter.sh", "nodeoverlays", "what Karpenter takes nodes for"),
@@ -56,7 +98,7 @@ LISTED = (
     ListedKind("Workload", "kueue.x-k8s.io", "workloads", "for what Kueue holds pods back"),
     ListedKind("LocalQueue", "kueue.x-k8s.io", "localqueues", "which queues there are"),
 )
-"""The custom ones are asked for only where the server has them."""
+"""Those without a version, mostly custom ones, are asked for only where the server has them."""
 
 NEEDED = ("Node", "Pod")
 """Without these nothing can be said."""

@@ -35,13 +35,18 @@ class _NotListedError(Exception):
 
 
 def read_cluster(
-    server: Server, *, kinds: Collection[str] | None = None, most_seconds: float = 120.0
+    server: Server,
+    *,
+    kinds: Collection[str] | None = None,
+    tenants: bool = False,
+    most_seconds: float = 120.0,
 ) -> ClusterObjects:
     """All that is looked at of a cluster.
 
     Args:
         server: Its API server.
         kinds: Kinds that are enough, nodes and pods among them. Default: all that are looked at.
+        tenants: Whether to read what holds tenants to their contracts.
         most_seconds: After how long what is not read yet counts as unknown.
 
     Raises:
@@ -55,7 +60,7 @@ def read_cluster(
         if kinds is not None and listed.kind not in kinds:
             continue
         version = listed.version or served.get((listed.group, listed.plural), "")
-        if not version:
+        if not version or (listed.of_tenants and not tenants):
             continue  # no such custom resource is here
         try:
             objects = list(_objects(server, listed, version, until))

@@ -199,3 +199,11 @@ FEW_ADDRESSES = Rule(
     "The next node gets no address, or its pods get none.",
     "https://docs.aws.amazon.com/eks/latest/best-practices/subnets.html",
 )
+CONTRACT_DIFFERS = Rule(
+    "GPU1370",
+    "error",
+    "What holds a tenant to its contract is as the stack declares it.",
+    "Another quota, policy or queue gives a tenant what is sure to another, or keeps from it what "
+    "it is sure of, and pulumi up sees neither without --refresh.",
+    "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
+)

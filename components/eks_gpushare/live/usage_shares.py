@@ -86,8 +86,14 @@ def usage_shares(
     else:
         alike = _alike(counted, stack.plans)
         types = {name: key[1] for key, names in alike.items() for name in names}
+        notes += _of_no_type(counted, stack.plans)
         if not counted:
             notes.append(f"{answer.file} has no nodes: those that the stack keeps are counted.")
+        elif lacking := {each.pool for each in mine} - {each.pool for each in counted}:
+            raise UsageAnswerError(
+                f"{answer.file}: pods hold shares of {', '.join(sorted(lacking))}, of which it has "
+                "no nodes. Take the query of docs/cost.md, whose second half counts them."
+            )
     moments: dict[tuple[Fraction | None, ...], list[float]] = defaultdict(list)
     for time in answer.times:
         moments[tuple(each.series.points.get(time) for each in mine)].append(time)
@@ -192,6 +198,17 @@ def _observed(
         for each in (each for own in nodes.values() for each in own):
             advertised[each.resource] += each.series.points[time]
         yield ObservedNodes(*key, Fraction(len(nodes)), dict(advertised))
+
+
+def _of_no_type(told: Iterable[_Told], plans: Mapping[str, PoolPlan]) -> Iterator[str]:
+    """Pools of several types whose nodes do not say theirs."""
+    silent = {each.pool for each in told} - {
+        each.pool for each in told if _first(each.series.labels, _TYPE)
+    }
+    for pool in sorted(silent):
+        if len(plans[pool].pool.instance_types) > 1:
+            dearest = _dearest(plans[pool])
+            yield f"{pool}: its nodes do not say their type, so that each is {dearest}."
 
 
 def _dearest(plan: PoolPlan) -> str:

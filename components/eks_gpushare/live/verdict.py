@@ -16,6 +16,7 @@ from eks_gpushare.live.checks.idle import idle_faults
 from eks_gpushare.live.checks.machines import machine_faults
 from eks_gpushare.live.checks.programs import program_faults, programs_of
 from eks_gpushare.live.checks.shares import share_faults
+from eks_gpushare.live.checks.tenants import tenant_faults, unread_kinds
 from eks_gpushare.live.checks.uncreated import not_created_faults
 from eks_gpushare.live.checks.vcpu_quotas import quota_demands
 from eks_gpushare.live.checks.versions import version_faults
@@ -174,13 +175,14 @@ def verdict_of(
     causes, silenced = without_silenced(
         sorted(causes_of(_once(faults)), key=_rank), stack, nodes, objects.at.date()
     )
+    unread = unread_kinds(objects, stack) if stack is not None else {}
     return ClusterVerdict(
         objects.whence,
         objects.at,
         stack.name if stack is not None else "",
         rows,
         tuple(causes),
-        {**objects.unread, **(aws.unread if aws is not None else {})},
+        {**objects.unread, **unread, **(aws.unread if aws is not None else {})},
         tuple(node.name for node in chosen if node.name in settling),
         tuple(drawn_pools(dict.fromkeys(row.pool for row in rows), chosen, declared))
         if drawn
@@ -238,6 +240,7 @@ def _faults(
         yield from folded(node_drift(nodes, plans))
         yield from configuration_drift(objects, cluster, stack, nodes)
         yield from chart_drift(objects, stack)
+        yield from tenant_faults(objects, stack)
     yield from inventory_faults(cluster, nodes)
     by_claims = given_by_claims(cluster.inventory, "")
     yield from folded(program_faults(objects, nodes, programs, kinds, by_claims=by_claims))

@@ -24,9 +24,10 @@ from eks_gpushare.sharing.tenants import (
     contracts,
     counted,
     gib_of,
+    owners,
     sure_nodes,
-    turns_of,
 )
+from eks_gpushare.sharing.turns import turns_of
 from eks_gpushare.sharing.workloads import asked_share, most_replicas, place_of_most, pools_of
 
 if TYPE_CHECKING:
@@ -345,9 +346,7 @@ def admins_of_cluster(ctx: Context) -> Iterator[Finding]:
 
 @check(Scope.TENANTS, IN_CONTRACT)
 def workloads(ctx: Context) -> Iterator[Finding]:
-    whose = {
-        called: name for name, tenant in _tenants(ctx).items() for called in tenant.every_namespace
-    }
+    whose = owners(_tenants(ctx))
     sure = _sure_of(ctx)
     asked: dict[tuple[str, str], dict[str, int]] = {}
     for called, workload in (ctx.environment.workloads or {}).items():

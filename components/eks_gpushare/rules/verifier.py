@@ -103,7 +103,7 @@ def name(ctx: Context) -> Iterator[Finding]:
 @check(Scope.VERIFIER, VERIFIER)
 def memory(ctx: Context) -> Iterator[Finding]:
     given = ctx.environment.verifier
-    if given is None or given.memory is None:
+    if given is None:
         return
     found = memory_mib(given)
     if found is None or found < LEAST_MIB:

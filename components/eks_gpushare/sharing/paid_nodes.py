@@ -23,6 +23,7 @@ SPLITS: tuple[SplitBy, ...] = ("share", "memory")
 by their GPU memory."""
 _FINEST = 1_000_000
 """Parts of a node are fractions of far smaller numbers, which floats only come close to."""
+_HOURS_PER_WEEK = 168
 _NOT_LISTED = {
     "spot": "spot prices change by the hour, and AWS lists none",
     "capacityBlock": "a capacity block is paid when it is reserved",
@@ -126,7 +127,8 @@ class Prices:
     def declared(self) -> tuple[list[PaidNodes], list[str]]:
         """The nodes that a stack keeps, and what is reserved for it beyond them.
 
-        Of several types a pool may have the dearest counts, as for `preview`.
+        Of several types a pool may have the dearest counts, as for `preview`. What is kept in some
+        hours of a week counts for that part of it.
 
         Returns:
             The nodes, and why prices are unknown, a sentence each.
@@ -141,13 +143,12 @@ class Prices:
             instance_type = max(prices, key=lambda name: prices[name].usd or 0)
             lacking = [price.unknown for price in prices.values() if price.usd is None]
             price = None if lacking else prices[instance_type].usd
-            if plan.kept:
+            if kept := plan.kept + _scheduled(plan):
                 unknown |= dict.fromkeys(lacking)
                 parts, node = self.parts(pool, instance_type), plan.per_node[instance_type]
-                offered = {name: Fraction(plan.kept * node[name]) for name in parts}
-                kept = Fraction(plan.kept)
+                offered = {name: kept * node[name] for name in parts}
                 found.append(PaidNodes(pool, instance_type, kept, price, parts, offered))
-            idle, why = self.reserved(pool, plan.kept, instance_type, price)
+            idle, why = self.reserved(pool, kept, instance_type, price)
             found += idle
             unknown |= dict.fromkeys([*(lacking if idle else ()), *why])
         return found, list(unknown)
@@ -225,3 +226,11 @@ class Prices:
                 "be divided by memory. Use --split share."
             )
         return Fraction(share.memory_mib)
+
+
+def _scheduled(plan: PoolPlan) -> Fraction:
+    """Nodes that are kept besides in some hours of a week, on average over it."""
+    if plan.scaling is None or not plan.scaling.scheduled:
+        return Fraction(0)
+    hours = Fraction(plan.scaling.hours_per_week).limit_denominator(_FINEST)
+    return plan.scaling.scheduled * hours / _HOURS_PER_WEEK

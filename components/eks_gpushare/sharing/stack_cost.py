@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.sharing.cost_split import USES, average_lines, average_nodes, split_cost
 from eks_gpushare.sharing.cost_table import CostTable, priced
 from eks_gpushare.sharing.paid_nodes import Prices, UseMoment
-from eks_gpushare.sharing.tenants import contracts
+from eks_gpushare.sharing.tenants import contracts, owners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ def stack_cost(
     """
     prices = Prices(plans, catalog, region, split)
     tenants = environment.tenants or {}
-    owners = {space: name for name, tenant in tenants.items() for space in tenant.namespaces}
+    whose = owners(tenants)
     guarantees = {(one.tenant, one.pool): one.guaranteed for one in contracts(tenants, plans)}
     every_node: list[tuple[Fraction, PaidNodes]] = []
     every_line: list[tuple[Fraction, CostLine]] = []
@@ -55,7 +55,7 @@ def stack_cost(
     for moment in held or (UseMoment(None, ()),):
         seen = moment.nodes
         nodes, why = prices.declared() if seen is None else prices.observed(seen)
-        lines = split_cost(nodes, moment.holdings, owners, guarantees)
+        lines = split_cost(nodes, moment.holdings, whose, guarantees)
         every_node += ((moment.part, each) for each in nodes)
         every_line += ((moment.part, line) for line in lines)
         unknown |= dict.fromkeys(why)
@@ -68,7 +68,7 @@ def stack_cost(
         split,
         {name: tenant.cost.center for name, tenant in tenants.items() if tenant.cost},
         tuple(unknown),
-        (*notes, *(_of_no_tenant(holdings, owners) if tenants else ())),
+        (*notes, *(_of_no_tenant(holdings, whose) if tenants else ())),
     )
 
 
@@ -87,10 +87,11 @@ def _order(pools: Mapping[str, int], tenants: Sequence[str]) -> Callable[[CostLi
 
 def _unpriced(nodes: Sequence[PaidNodes], holdings: Iterable[PodShares]) -> Iterator[str]:
     """What pods hold that the nodes of the pool do not have, so that it has no price."""
+    pools = {each.pool for each in nodes if each.number}
     known = {(each.pool, name) for each in nodes for name in each.parts}
     found: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for each in holdings:
-        if (each.pool, each.resource) not in known and each.shares:
+        if each.pool in pools and (each.pool, each.resource) not in known and each.shares:
             found[each.pool, each.resource][each.namespace] = None
     for (pool, resource), spaces in found.items():
         yield (
@@ -99,7 +100,7 @@ def _unpriced(nodes: Sequence[PaidNodes], holdings: Iterable[PodShares]) -> Iter
         )
 
 
-def _of_no_tenant(holdings: Iterable[PodShares], owners: Mapping[str, str]) -> Iterator[str]:
-    spaces = sorted({each.namespace for each in holdings if each.shares} - {*owners})
+def _of_no_tenant(holdings: Iterable[PodShares], whose: Mapping[str, str]) -> Iterator[str]:
+    spaces = sorted({each.namespace for each in holdings if each.shares} - {*whose})
     if spaces:
         yield f"Of no tenant, and so the platform's, is what pods of {', '.join(spaces)} hold."

@@ -214,7 +214,9 @@ def admission(
             name,
             {
                 contract.pool: AdmittedPool(
-                    tuple(contract.guaranteed), plans[contract.pool].pool.taints
+                    # With what it may borrow: of kinds that it is sure of none, too.
+                    tuple(name for name, count in contract.maximum.items() if count),
+                    plans[contract.pool].pool.taints,
                 )
                 for contract in every
                 if contract.tenant == name

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from eks_gpushare.config.environment import Chart
 from eks_gpushare.config.queues import KueueSpec, QueuedTenant, QueuePool, TenantQuota
 from eks_gpushare.sharing.capacity import most_pods
-from eks_gpushare.sharing.tenants import kinds, memory_gib, turns_of
+from eks_gpushare.sharing.tenants import kinds, memory_gib
+from eks_gpushare.sharing.turns import turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

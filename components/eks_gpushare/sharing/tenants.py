@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 from math import ceil, gcd, lcm
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare.config.sharing import Mig, Mps, TimeSlicing
-from eks_gpushare.sharing.resources import is_left_whole
+from eks_gpushare.sharing.turns import turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from eks_gpushare.config.pools import Pool
     from eks_gpushare.config.tenants import Tenant, TenantAmount, TenantPool
     from eks_gpushare.facts.isolation import Isolation, Turns
     from eks_gpushare.sharing.plan import PoolPlan
@@ -36,6 +35,8 @@ UNITS = {
     "gpu_memory_gib": "gpuMemoryGiB",
 }
 """Units of an amount, of which one is given: their fields and keys."""
+_CLOSER: tuple[Turns, ...] = ("exclusive", "mps", "timeSlicing")
+"""From those who have a GPU or MIG device each to those who share one with nothing between."""
 _GIB = 1024
 
 
@@ -88,21 +89,9 @@ class PoolContract(NamedTuple):
         }
 
 
-def turns_of(pool: Pool, resource: str) -> Turns:
-    """How pods are on one GPU or MIG device of a pool.
-
-    Args:
-        pool: A pool that the rules have accepted.
-        resource: What the pods ask for there.
-    """
-    sharing = pool.sharing
-    if isinstance(sharing, Mps):
-        return "mps"
-    if isinstance(sharing, TimeSlicing):
-        return "timeSlicing"
-    if isinstance(sharing, Mig) and sharing.time_slicing and not is_left_whole(pool, resource):
-        return "timeSlicing"
-    return "exclusive"
+def owners(tenants: Mapping[str, Tenant]) -> dict[str, str]:
+    """Tenants by each of their namespaces, whoever makes these."""
+    return {space: name for name, tenant in tenants.items() for space in tenant.every_namespace}
 
 
 def kinds(plan: PoolPlan) -> dict[str, int]:
@@ -309,14 +298,48 @@ def met(
         plans: The plans of the pools by name.
     """
     pool = plans[contract.pool].pool
-    shared = {name for name in contract.guaranteed if turns_of(pool, name) != "exclusive"}
+    shared = {name for name in contract.maximum if turns_of(pool, name) != "exclusive"}
     return [
         other.tenant
         for other in every
         if other.pool == contract.pool
         and other.tenant != contract.tenant
-        and shared & other.guaranteed.keys()
+        and shared & other.maximum.keys()
     ]
+
+
+def meetings(
+    every: Iterable[PoolContract], plans: Mapping[str, PoolPlan]
+) -> dict[str, dict[str, Turns]]:
+    """How close each tenant's pods may come to those of each other one; nothing where never.
+
+    `exclusive` says that they may be on one node, each with a GPU or MIG device of its own. Of
+    several pools the closest.
+
+    Args:
+        every: What tenants have of pools.
+        plans: The plans of the pools by name.
+    """
+    by_pool: dict[str, list[PoolContract]] = {}
+    for contract in every:
+        by_pool.setdefault(contract.pool, []).append(contract)
+    found: dict[str, dict[str, Turns]] = {}
+    for pool, contracts in by_pool.items():
+        _in_pool(found, contracts, plans[pool])
+    return found
+
+
+def _in_pool(
+    found: dict[str, dict[str, Turns]], contracts: Sequence[PoolContract], plan: PoolPlan
+) -> None:
+    turns: dict[str, Turns] = {name: turns_of(plan.pool, name) for name in plan.at(1)}
+    for one, other in combinations(contracts, 2):
+        both = one.maximum.keys() & other.maximum.keys()
+        alone: Turns = "exclusive"
+        here: Turns = max((turns[name] for name in both), key=_CLOSER.index, default=alone)
+        for a, b in ((one.tenant, other.tenant), (other.tenant, one.tenant)):
+            of = found.setdefault(a, {})
+            of[b] = max(here, of.get(b, here), key=_CLOSER.index)
 
 
 def tenants_json(
@@ -329,8 +352,6 @@ def tenants_json(
         every: What they have of pools.
         plans: The plans of the pools by name.
     """
-    from eks_gpushare.sharing.tenant_meetings import meetings
-
     found: dict[str, dict[str, object]] = {}
     neighbours = meetings(every, plans)
     for name, tenant in tenants.items():

@@ -58,11 +58,6 @@ def words(workload: Object) -> str:
     return "it has not said why"
 
 
-def is_admitted(workload: Object) -> bool:
-    """Whether pods of a Workload may run."""
-    return _conditions(workload).get("Admitted", {}).get("status") == "True"
-
-
 def _conditions(workload: Object) -> Mapping[str, Any]:
     listed = (workload.get("status") or {}).get("conditions") or ()
     return {condition["type"]: condition for condition in listed}

@@ -80,8 +80,26 @@ def test_each_tenant_runs_what_it_is_sure_of(
             deadline = time.monotonic() + 20
             while (found := running(session)) != WANTED and time.monotonic() < deadline:
                 time.sleep(0.2)
+            report = report_of(session, {}, []).as_json()
 
     assert found == WANTED
+    research, vision = report["tenants"]["research"], report["tenants"]["vision"]
+    assert (research["running"], vision["running"]) == (8, 24)
+    assert vision["has"] == {
+        "nvidia.com/mig-1g.5gb": 12,
+        "nvidia.com/mig-2g.10gb": 6,
+        "nvidia.com/mig-3g.20gb": 6,
+    }
+    assert research["borrowed"] == vision["borrowed"] == {}
+    assert sum(research["waiting"].values()) == 60 - 8
+    assert any("insufficient" in why for why in research["waiting"]), research["waiting"]
+    [(by, said)] = vision["refused"].items()
+    assert by.startswith("the policy eks-gpushare-tenants-")
+    assert any("nvidia.com/gpu.shared" in each for each in said)
+    # And a workload's own reason is Kueue's, not that a gate holds its pods.
+    short = report["short"]["research/mig-3g-20gb"]
+    assert any("Kueue: " in why for why in short["why"]), short
+    assert not any("gate" in why for why in short["why"])
 
 
 def running(session: Session) -> dict[str, int]:

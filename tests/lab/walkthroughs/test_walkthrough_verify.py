@@ -43,7 +43,7 @@ def seen(walk: Walk, client: Client) -> Callable[[], ClusterObjects]:
 
     def read() -> ClusterObjects:
         assert walk.session.settle()
-        objects = read_cluster(LabServer(client))
+        objects = read_cluster(LabServer(client), tenants=True)
         return replace(objects, at=objects.at + timedelta(hours=1))
 
     return read

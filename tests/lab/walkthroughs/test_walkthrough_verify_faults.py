@@ -53,7 +53,7 @@ class LaidStack(NamedTuple):
         if self.session is not None:
             self.session.touch()
             assert self.session.settle(QUIET_SECONDS)
-        objects = read_cluster(LabServer(self.client))
+        objects = read_cluster(LabServer(self.client), tenants=True)
         return verdict_of(replace(objects, at=objects.at + timedelta(hours=1)), self.declared)
 
 

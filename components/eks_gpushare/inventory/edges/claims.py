@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.catalog.chart_releases import parse_version
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.device_configs import GATES, GATES_OF_KINDS, config_problems
+from eks_gpushare.inventory.edges.engines import gives_gpus
 from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Release, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
@@ -84,6 +85,7 @@ def claims_are_served(inventory: Inventory) -> Iterator[Judgement]:
             yield from _shape(claim, place, devices)
             for asked in _asked(place, devices):
                 yield from _class(inventory, claim, asked, classes)
+                yield from _gives_none(claim, asked, charts)
             yield from _configs(claim, (*place, "config"), at(devices, "config"), charts)
 
 
@@ -122,6 +124,27 @@ def _class(
         if near
         else f"Make it, or use one of {', '.join(OF_NVIDIA[:2])}.",
         None if of_nvidia else if_missing(inventory),
+    )
+
+
+def _gives_none(claim: DeviceClaim, asked: _Asked, charts: Sequence[Release]) -> Iterator[Problem]:
+    """A claim of GPUs where every driver here is for compute domains alone."""
+    if asked.device_class not in OF_NVIDIA[:2] or not charts:
+        return
+    if any(release.values is UNKNOWN or gives_gpus(release) for release in charts):
+        return
+    told = at(charts[0].values, "gpuResourcesEnabledOverride")
+    gpus = at(charts[0].values, "resources", "gpus", "enabled")
+    if UNKNOWN in (told, gpus):
+        return
+    yield Problem(
+        NO_CLASS,
+        claim.source,
+        asked.place,
+        f"{at_start(claim.source.name)} asks for the device class {asked.device_class}, and "
+        f"{charts[0].source.name} gives out no GPUs.",
+        "Set `resources.gpus.enabled` and `gpuResourcesEnabledOverride` of the driver to true.",
+        "warning",
     )
 
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.facts.images import moving_parameter
 from eks_gpushare.facts.index import rule_of
-from eks_gpushare.facts.launches import NODE_ALONE, ROOMY_GIB, reaches_pods, takes_no_token
+from eks_gpushare.facts.launches import (
+    NODE_ALONE,
+    ROOMY_GIB,
+    reaches_pods,
+    takes_no_token,
+    uses_own_disks,
+)
+from eks_gpushare.inventory.bottlerocket import runs_bottlerocket
 from eks_gpushare.inventory.items import NodeLaunch, NodeSet
 from eks_gpushare.inventory.matching import KEEPS_OFF
 from eks_gpushare.inventory.nodes import gpu_nodes
@@ -29,10 +36,10 @@ HOPS = rule_of("GPU1211")
 ENCRYPTED = rule_of("GPU1212")
 PRIVATE = rule_of("GPU1213")
 ROOM = rule_of("GPU1214")
+_SYSTEM = "/dev/xvda"
+_SYSTEM_GIB = 4
 TAINTED = rule_of("GPU1215")
 PINNED = rule_of("GPU1216")
-_LOCAL = ("localStorage", "local-disks")
-"""In user data that puts images on the disks of the instance: of nodeadm, and of AL2's script."""
 
 
 def _launches(inventory: Inventory) -> tuple[NodeLaunch, ...]:
@@ -121,11 +128,12 @@ def room(inventory: Inventory) -> Iterator[Judgement]:
             if told is UNKNOWN or launch.volumes is UNKNOWN:
                 yield NotSeen(ROOM, launch.source, f"the volumes of {launch.source.name}")
                 continue
-            if any(flag in told for flag in _LOCAL):
+            if uses_own_disks(told):
                 continue
             seen.add(launch.source)
             sizes = [(volume.gib, volume) for volume in launch.volumes]
             known = [(gib, size) for gib, size in sizes if gib is not None and gib is not UNKNOWN]
+            yield from _system_volume(kind.nodes, launch)
             # Bottlerocket has a small volume for itself and a large one for images.
             if not known or len(known) < len(sizes):
                 continue
@@ -139,6 +147,27 @@ def room(inventory: Inventory) -> Iterator[Judgement]:
                     f"GiB.",
                     f"Give them {ROOMY_GIB} GiB or more, for images with CUDA.",
                 )
+
+
+def _system_volume(nodes: NodeSet, launch: NodeLaunch) -> Iterator[Problem]:
+    """Bottlerocket's own, which EC2 refuses to make smaller than the image's snapshot.
+
+    https://github.com/aws/karpenter-provider-aws/issues/7928
+    """
+    if not runs_bottlerocket(nodes):
+        return
+    for volume in launch.volumes if launch.volumes is not UNKNOWN else ():
+        gib = volume.gib
+        if volume.device != _SYSTEM or gib in (None, UNKNOWN) or gib >= _SYSTEM_GIB:
+            continue
+        yield Problem(
+            ROOM,
+            launch.source,
+            volume.path,
+            f"{at_start(launch.source.name)} gives Bottlerocket {float(gib):g} GiB for itself, and "
+            f"its image with a driver has {_SYSTEM_GIB}: EC2 starts no node.",
+            f"Give {_SYSTEM} {_SYSTEM_GIB} GiB, or leave it out.",
+        )
 
 
 def _gpu_nodes(inventory: Inventory, *provisioners: str) -> tuple[NodeSet, ...]:

@@ -23,7 +23,7 @@ from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, holds, may_be_same, pairs, text
+from eks_gpushare.inventory.values import at, holds, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start, if_missing
 from eks_gpushare.sharing.resources import mig_resource
 
@@ -121,7 +121,28 @@ def _layout(inventory: Inventory, offer: Offer) -> Iterator[Problem]:
             f"{title} is to have the MIG layout{what} on {type_name}. {problem.message}",
             problem.fix,
         )
+    yield from _beyond(inventory, offer, title, place)
     yield from _strategy(offer, title, place)
+
+
+def _beyond(inventory: Inventory, offer: Offer, title: str, place: FieldPath) -> Iterator[Problem]:
+    """GPUs that a layout names by a number that none has: MIG manager passes them over."""
+    found, name = offer.kind.type, offer.mig.named
+    config = dict(pairs(mig_configs(inventory, offer.kind.nodes.cluster))).get(name)
+    if found is None or config in (None, UNKNOWN):
+        return
+    numbers = [index for item in items(config) for index in items(at(item, "devices"))]
+    whole = [index for index in numbers if isinstance(index, int)]
+    if not found.gpu_count or not whole or min(whole) < found.gpu_count:
+        return  # some are there: a layout may be for several types
+    yield Problem(
+        CANNOT,
+        offer.kind.nodes.source,
+        place,
+        f"{title} is to have the MIG layout {name} on {found.name}. It names the GPUs "
+        f"{', '.join(map(str, whole))}, and there is {found.gpu_count}, numbered from 0.",
+        "Name GPUs that there are, or all.",
+    )
 
 
 def _place(kind: NodeKind) -> FieldPath:

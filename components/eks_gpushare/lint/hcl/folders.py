@@ -6,13 +6,23 @@ import fnmatch
 import posixpath
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from eks_gpushare.lint.hcl.syntax import Body, HclBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eks_gpushare.lint.hcl.syntax import Body, Expression, HclBlock
+    from eks_gpushare.lint.hcl.syntax import Expression
     from eks_gpushare.lint.hcl.values import Place
+
+_Key = TypeVar("_Key", str, tuple[str, str])
+_OVERRIDE = re.compile(r"(?:^|.*[/_])override\.(?:tf|tofu)(?:\.json)?")
+
+
+def is_override(file: str) -> bool:
+    """Whether what a file says goes over what others of its folder say of the same."""
+    return _OVERRIDE.fullmatch(file) is not None
 
 
 @dataclass(slots=True)
@@ -30,26 +40,50 @@ class ModuleFiles:
     """Whether something in it says that it is applied by itself: a provider or a backend."""
 
     def add(self, file: str, body: Body) -> None:
-        """Take a file in. Of an override file what it names goes over what stands elsewhere."""
+        """Take a file in. What an override file says goes over what was taken in before."""
         self.files.append(file)
+        merge = is_override(file)
         for block in body.blocks:
             name = block.labels[0] if block.labels else ""
             if block.type == "locals":
                 for key, each in block.body.attributes.items():
                     self.locals[key] = each, block.body.keys[key]
             elif block.type == "resource" and len(block.labels) > 1:
-                self.resources[name, block.labels[1]] = block
-            elif block.type == "module" and name:
-                self.calls[name] = block
-            elif block.type == "variable" and name:
-                self.variables[name] = block
-            elif block.type == "output" and name:
-                self.outputs[name] = block
+                _put(self.resources, (name, block.labels[1]), block, merge=merge)
+            elif block.type in {"module", "variable", "output"} and name:
+                of_type = {
+                    "module": self.calls,
+                    "variable": self.variables,
+                    "output": self.outputs,
+                }
+                _put(of_type[block.type], name, block, merge=merge)
             elif block.type == "provider" or (
                 block.type == "terraform"
                 and any(inner.type in {"backend", "cloud"} for inner in block.body.blocks)
             ):
                 self.is_root = True
+
+
+def _put(into: dict[_Key, HclBlock], key: _Key, block: HclBlock, *, merge: bool) -> None:
+    into[key] = _over(into[key], block) if merge and key in into else block
+
+
+def _over(below: HclBlock, block: HclBlock) -> HclBlock:
+    """A block with the arguments of another, whose blocks of a type replace all of that type."""
+    replaced = {_makes(inner) for inner in block.body.blocks}
+    kept = (inner for inner in below.body.blocks if _makes(inner) not in replaced)
+    body = Body(
+        below.body.attributes | block.body.attributes,
+        below.body.keys | block.body.keys,
+        [*kept, *block.body.blocks],
+        is_whole=below.body.is_whole and block.body.is_whole,
+    )
+    return HclBlock(below.type, below.labels, body, below.place)
+
+
+def _makes(block: HclBlock) -> str:
+    """The type of the blocks that one stands for."""
+    return block.labels[0] if block.type == "dynamic" and block.labels else block.type
 
 
 class Folders:

@@ -19,7 +19,7 @@ from eks_gpushare.lint.hcl.evaluating import value_of
 from eks_gpushare.lint.hcl.folders import FilesFrom
 from eks_gpushare.lint.hcl.names import Within
 from eks_gpushare.lint.hcl.types import with_defaults
-from eks_gpushare.lint.hcl.values import HclObject, is_open, number, written
+from eks_gpushare.lint.hcl.values import HclObject, number, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -112,13 +112,14 @@ class Instance:
 
     def _of_variable(self, name: str) -> Any:
         block = self.module.variables.get(name)
+        if block is None:
+            return UNKNOWN
         if name in self._given:
             value = self._given[name]
-            nullable = block is None or literal(block, "nullable") is not False
-            if value is not None or nullable:
-                return value if block is None else _with_type(value, block, self)
-        default = None if block is None else block.body.attributes.get("default")
-        if default is None or block is None:
+            if value is not None or literal(block, "nullable") is not False:
+                return _with_type(value, block, self)
+        default = block.body.attributes.get("default")
+        if default is None:
             return UNKNOWN
         value = _with_type(value_of(default, self), block, self)
         # Of a module that others call an empty default is what it gets. Where Terraform runs, it
@@ -259,10 +260,10 @@ class Instance:
             listed = list(over.items())
         elif isinstance(over, list) and not has_unknown(over):
             listed = [(each, each) for each in over]
-        open_ = over is UNKNOWN or is_open(over) or (isinstance(over, list) and not listed and over)
         if not listed:
             each = HclObject({"key": UNKNOWN, "value": UNKNOWN})
-            yield UNKNOWN, Within(self, {"each": each}), UNKNOWN if open_ else False
+            present = UNKNOWN if has_unknown(over) else False
+            yield UNKNOWN, Within(self, {"each": each}), present
         for key, value in listed[:MOST_COPIES]:
             yield key, Within(self, {"each": HclObject({"key": key, "value": value})}), True
 

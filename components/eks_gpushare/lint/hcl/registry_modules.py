@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.hcl.registry_user_data import (
+    ARGUMENTS,
     STANDARD_SINCE,
     default_ami,
     managed_boot,
     self_managed_boot,
+    unread_arguments,
 )
 from eks_gpushare.lint.hcl.values import HclList, HclObject, is_open, place_in
 
@@ -120,6 +122,16 @@ class _Inputs:
         if value is not None:
             made.put(key, value, place)
 
+    def put_blocks(self, made: HclObject, key: str, of: str) -> None:
+        """Set blocks of a resource to an input that is a map of them by any key, or a list."""
+        value = self.get(of)
+        if is_open(value):
+            value = UNKNOWN
+        if isinstance(value, dict):
+            value = HclList(value.values(), [place_in(value, name) for name in value])
+        if value is not None:
+            made.put(key, value, None)
+
 
 def _managed(
     call: MadeResource, given: _Inputs, key: str, major: int | None
@@ -132,7 +144,9 @@ def _managed(
         given.put(values, name, name)
     if given.get("ami_id") in (None, ""):
         given.put(values, "ami_type", "ami_type", default_ami(major))
-    values.update(_taints(given))
+    given.put_blocks(values, "taint", "taints")
+    if unread_arguments(given, major):
+        given.put(values, ARGUMENTS, ARGUMENTS)
     sizes = HclObject()
     for name, number in _SIZES.items():
         given.put(sizes, name, name, number)
@@ -151,44 +165,25 @@ def _managed(
     yield _resource(call, "aws_eks_node_group.this[0]", values)
 
 
-def _taints(given: _Inputs) -> HclObject:
-    """Taints, which are a map by any key, or a list."""
-    taints = given.get("taints")
-    made = HclObject()
-    if taints is UNKNOWN or is_open(taints):
-        made["taint"] = UNKNOWN
-    elif isinstance(taints, dict):
-        made.put("taint", HclList(taints.values(), [place_in(taints, k) for k in taints]), None)
-    elif isinstance(taints, list):
-        made.put("taint", taints, None)
-    return made
-
-
 def _template(given: _Inputs, call: MadeResource, major: int | None) -> HclObject:
     made = HclObject()
-    disks = given.get("block_device_mappings")
-    if disks is UNKNOWN:
-        made["block_device_mappings"] = UNKNOWN
-    elif isinstance(disks, dict | list):
-        keys = list(disks) if isinstance(disks, dict) else list(range(len(disks)))
-        listed = HclList()
-        for key in keys:
-            disk = disks[key]
-            if isinstance(disk, HclObject) and isinstance(disk.get("ebs"), dict):
-                disk = HclObject(disk, dict(disk.places))
-                disk["ebs"] = HclList([disk["ebs"]], [disk.places.get("ebs")])
-            listed.put(disk, place_in(disks, key))
-        made["block_device_mappings"] = listed
+    given.put_blocks(made, "block_device_mappings", "block_device_mappings")
     options = given.get("metadata_options")
     if options is None:
-        hops = 1 if (major or 0) >= STANDARD_SINCE else 2
         options = HclObject(
             {"http_endpoint": "enabled", "http_tokens": "required"}
-            | {"http_put_response_hop_limit": hops}
+            | {"http_put_response_hop_limit": _hops(major)}
         )
     made.put("metadata_options", HclList([options], [call.place]), call.place)
     given.put(made, "network_interfaces", "network_interfaces")
     return made
+
+
+def _hops(major: int | None) -> Any:
+    """How far answers of the metadata service go where nobody says; not known of any version."""
+    if major is None:
+        return UNKNOWN
+    return 1 if major >= STANDARD_SINCE else 2
 
 
 def _self_managed(
@@ -209,18 +204,21 @@ def _self_managed(
     values = HclObject()
     given.put(values, "name", "name", key)
     for name, number in _SIZES.items():
-        given.put(values, name, name, number)
+        own = "desired_capacity" if name == "desired_size" else name
+        given.put(values, own, name, number)
     tags = HclList([HclObject({"key": "kubernetes.io/cluster/of-module", "value": "owned"})])
     more = given.get("autoscaling_group_tags")
     for name, value, place in _each(more):
         tags.put(HclObject({"key": name, "value": value}), place)
     values["tag"] = tags
+    if unread_arguments(given, major):
+        given.put(values, ARGUMENTS, ARGUMENTS)
     block = HclObject({"id": UNKNOWN})
-    policy = given.get("mixed_instances_policy")
-    if given.get("use_mixed_instances_policy") not in (None, False) and policy is not None:
-        inner = at(policy, "launch_template", "override") or at(policy, "override")
+    if given.get("use_mixed_instances_policy") not in (None, False):
+        policy = given.get("mixed_instances_policy")
         inside = HclObject({"launch_template_specification": HclList([block])})
-        inside["override"] = UNKNOWN if policy is UNKNOWN else inner or HclList()
+        # Below `launch_template` since version 21.
+        inside["override"] = at(policy, "launch_template", "override") or at(policy, "override")
         values["mixed_instances_policy"] = HclList(
             [HclObject({"launch_template": HclList([inside])})]
         )
@@ -254,9 +252,8 @@ def _release(
     inputs = _Inputs(given)
     for key, otherwise in (("name", name), ("chart", chart), ("namespace", namespace)):
         inputs.put(values, key, key, otherwise)
-    inputs.put(values, "version", "chart_version")
-    if "version" not in values:
-        inputs.put(values, "version", "version")
+    for key in ("version", "chart_version"):  # the latter of the two counts
+        inputs.put(values, "version", key)
     for key in ("values", "set", "set_sensitive", "repository"):
         inputs.put(values, key, key)
     return replace(
@@ -274,15 +271,11 @@ def _addons(
 ) -> Iterator[MadeResource]:
     for name, (chart, namespace) in known.items():
         enabled = call.values.get(f"enable_{name}", False)
-        if enabled is False or enabled is None:
+        if enabled in (False, None):
             continue
         given = call.values.get(f"{name}{suffix}")
         place = place_in(call.values, f"{name}{suffix}") or place_in(call.values, f"enable_{name}")
-        present = call.present if enabled is True else UNKNOWN
-        yield replace(
-            _release(call, name, given, chart=chart, namespace=namespace, place=place),
-            present=present,
-        )
+        yield _release(call, name, given, chart=chart, namespace=namespace, place=place)
 
 
 def _blueprints(call: MadeResource, _: int | None) -> Iterator[MadeResource]:

@@ -28,6 +28,10 @@ _STANDARD: Final = "AL2023_x86_64_STANDARD"
 STANDARD_SINCE: Final = 21
 """The major version whose groups have that image unless they say otherwise.
 https://github.com/terraform-aws-modules/terraform-aws-eks/blob/master/docs/UPGRADE-21.0.md"""
+_SCRIPTLESS_SINCE: Final = 20
+"""The major version that knows images without a bootstrap script.
+https://github.com/terraform-aws-modules/terraform-aws-eks/blob/master/docs/UPGRADE-20.0.md"""
+ARGUMENTS: Final = "bootstrap_extra_args"
 _BOOT: Final = (
     *("enable_bootstrap_user_data", "pre_bootstrap_user_data", "post_bootstrap_user_data"),
     *("bootstrap_extra_args", "user_data_template_path", "cloudinit_pre_nodeadm"),
@@ -54,6 +58,23 @@ https://github.com/terraform-aws-modules/terraform-aws-eks/tree/v21.19.0/templat
 def default_ami(major: int | None) -> str | None:
     """The AMI type of groups that name none, by the module's major version."""
     return _STANDARD if major is not None and major >= STANDARD_SINCE else None
+
+
+def unread_arguments(given: _Given, major: int | None) -> bool:
+    """Whether arguments for a bootstrap script are given to an image that has none.
+
+    Args:
+        given: Inputs of a group.
+        major: The module's major version; None where it is not told.
+    """
+    extra = given.get(ARGUMENTS)
+    return (
+        isinstance(extra, str)
+        and bool(extra.strip())
+        and (major is None or major >= _SCRIPTLESS_SINCE)
+        and _family(given, major) == "AL2023"
+        and given.get("user_data_template_path") in (None, "")
+    )
 
 
 def managed_boot(given: _Given, major: int | None) -> Any:

@@ -42,6 +42,7 @@ _NODE_GROUP: Final = "AWS::EKS::Nodegroup"
 _TEMPLATE: Final = "AWS::EC2::LaunchTemplate"
 _GROUP: Final = "AWS::AutoScaling::AutoScalingGroup"
 _SIZES: Final = ("MinSize", "DesiredSize", "MaxSize")
+_GROUP_SIZES: Final = ("MinSize", "DesiredCapacity", "MaxSize")
 _DATA: Final = ("Properties", "LaunchTemplateData")
 
 
@@ -105,8 +106,10 @@ class CloudFormationReader:
             if kind == _NODE_GROUP:
                 judgements += taint_rules(source, given, ("Taints", "Effect"))
                 judgements += ami_rules(nodes, ("AmiType",))
-                place = ("ScalingConfig",)
-                judgements += size_rules(source, place, at(given, *place), _SIZES)
+                sizes = at(given, "ScalingConfig")
+                judgements += size_rules(source, ("ScalingConfig",), sizes, _SIZES)
+            else:
+                judgements += size_rules(source, (), given, _GROUP_SIZES)
         return Read(found, judgements)
 
 

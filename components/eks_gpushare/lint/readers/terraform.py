@@ -16,17 +16,18 @@ from eks_gpushare.lint import terraform_groups, terraform_templates
 from eks_gpushare.lint.hcl.origin import HclOrigin
 from eks_gpushare.lint.launch_templates import with_template
 from eks_gpushare.lint.rules.control_plane import cluster_rules
-from eks_gpushare.lint.rules.terraform import node_group_rules
+from eks_gpushare.lint.rules.terraform import node_group_rules, unread_rules
 from eks_gpushare.lint.shell.helm import chart_name
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_groups import from_zero, scaling_group, with_tags
-from eks_gpushare.lint.terraform_objects import object_of
+from eks_gpushare.lint.terraform_objects import object_of, typed
 from eks_gpushare.lint.terraform_templates import Templates
 from eks_gpushare.manifests.charts import CHARTS, within_values
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.manifests.readers.user_data import judge_user_data
 from eks_gpushare.manifests.retired import retired
+from eks_gpushare.manifests.rules.eksctl import size_rules
 from eks_gpushare.manifests.rules.nodes import owned_labels
 from eks_gpushare.manifests.shell.set_values import put, settings
 from eks_gpushare.manifests.texts import read_texts, texts_within
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 _ROOT: Final = ("planned_values", "root_module")
 _MOST_MODULES: Final = 30
+_SIZES: Final = ("min_size", "desired_capacity", "max_size")
 _TEMPLATE_TAG: Final = "k8s.io/cluster-autoscaler/node-template/resources/"
 
 
@@ -135,13 +137,16 @@ def _nodes(
             return [], []
         return [group], [
             *retired(group, ("mixed_instances_policy",)),
+            *unread_rules(source, given),
             *from_zero(group, given),
+            *size_rules(source, (), given, _SIZES),
         ]
     nodes = _node_group(source, given)
     template = templates.used_by(source.name, at(given, "launch_template"))
     nodes = nodes if template is None else with_template(nodes, template)
     return [nodes], [
         *node_group_rules(nodes, given),
+        *unread_rules(source, given),
         *retired(nodes, ("instance_types",)),
         *owned_labels(source, nodes.labels, ("labels",)),
     ]
@@ -173,7 +178,7 @@ def _object(document: Document, place: FieldPath, source: Source, kind: str, giv
 def _written_out(document: Document, place: FieldPath, kind: str, given: Any) -> Iterator[Document]:
     """Objects as Kubernetes has them."""
     if kind == "kubernetes_manifest" and isinstance(at(given, "manifest"), dict):
-        yield document.inside((*place, "manifest"), at(given, "manifest"))
+        yield document.inside((*place, "manifest"), typed(at(given, "manifest")))
     elif kind == "kubectl_manifest" and isinstance(at(given, "yaml_body"), str):
         within = texts_within(document, (*place, "yaml_body"))
         yield from within.documents if within else ()

@@ -8,6 +8,7 @@ from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.hcl.registry_user_data import ARGUMENTS
 from eks_gpushare.manifests.plain import items, kubernetes_effect
 from eks_gpushare.manifests.rules.eksctl import AMAZON_LINUX_2, size_rules
 
@@ -25,6 +26,14 @@ EKS_EFFECT = Rule(
     "A taint of a node group is spelled as the EKS API has it.",
     "Terraform and CloudFormation refuse another spelling.",
     "https://docs.aws.amazon.com/eks/latest/APIReference/API_Taint.html",
+)
+UNREAD = Rule(
+    "GPU1265",
+    "warning",
+    "A node group of the EKS module is given arguments of the script that its image boots by.",
+    "The module leaves them out where the image has no such script: labels, taints and limits that "
+    "stand there are on no node, and nothing says so.",
+    "https://github.com/terraform-aws-modules/terraform-aws-eks/blob/master/docs/user_data.md",
 )
 
 _SIZES: Final = ("min_size", "desired_size", "max_size")
@@ -46,6 +55,19 @@ def node_group_rules(nodes: NodeSet, given: Any) -> Iterator[Judgement]:
     yield from taint_rules(nodes.source, given, ("taint", "effect"))
     place = ("scaling_config", 0)
     yield from size_rules(nodes.source, place, at(given, *place), _SIZES)
+
+
+def unread_rules(source: Source, given: Any) -> Iterator[Judgement]:
+    """What the EKS module's group was given in vain.
+
+    Args:
+        source: The group.
+        given: Its values; arguments are among them where nothing reads them.
+    """
+    if isinstance(at(given, ARGUMENTS), str):
+        message = f"{ARGUMENTS} is for bootstrap.sh, which Amazon Linux 2023 does not have."
+        fix = "Write labels and taints of the group; else a NodeConfig in cloudinit_pre_nodeadm."
+        yield Problem(UNREAD, source, (ARGUMENTS,), message, fix)
 
 
 def ami_rules(nodes: NodeSet, place: FieldPath) -> Iterator[Judgement]:

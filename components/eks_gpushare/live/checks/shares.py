@@ -105,11 +105,11 @@ def _differs(
     *,
     is_declared: bool,
 ) -> Iterator[NodeFault]:
-    if dict(wanted) == dict(node.advertised):
+    if wanted == node.advertised:
         return
     what = f"it advertises {counts_text(node.advertised)}"
     evidence = f"status.allocatable is {counts_text(node.advertised)}"
-    is_as_configured = configured is not None and dict(configured) == dict(node.advertised)
+    is_as_configured = configured == node.advertised
     if is_declared:
         what += f", and its pool declares {counts_text(wanted)}."
         if configured is not None and not is_as_configured:

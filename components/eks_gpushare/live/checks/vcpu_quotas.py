@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 from eks_gpushare.catalog.quotas import bucket
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.facts.vcpus import VCPU_QUOTA, Demand, Group, demands
-from eks_gpushare.inventory.capacity import bought_as
-from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.capacity import way_named
 from eks_gpushare.live.faults import ClusterFault, Link, pool_mark
 from eks_gpushare.live.nodes import CAPACITY_LABELS
-from eks_gpushare.sharing.capacity import most_nodes
 from eks_gpushare.sharing.scaling import most_by_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eks_gpushare.catalog import Catalog
+    from eks_gpushare.catalog import Catalog, InstanceType
     from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.live.nodes import LiveNode
     from eks_gpushare.sharing.plan import PoolPlan
@@ -50,8 +48,9 @@ def _least(plan: PoolPlan) -> int:
 def _most(plan: PoolPlan) -> dict[str, int]:
     """Most nodes if all are of one type, by that, and one where nothing limits them."""
     if plan.pool.provisioner == "karpenter":
-        return {name: most or 1 for name, most in most_by_type(plan.pool, plan.per_node).items()}
-    return dict.fromkeys(plan.per_node, most_nodes(plan) or 1)
+        limited = most_by_type(plan.pool, plan.per_node)
+        return {name: 1 if most is None else most for name, most in limited.items()}
+    return dict.fromkeys(plan.per_node, plan.sizes.max)
 
 
 def quota_faults(
@@ -70,7 +69,7 @@ def quota_faults(
         if demand is None or demand.vcpus <= has:
             continue
         always = least[code].vcpus if code in least else 0
-        used = sum(node.type.vcpus for node in nodes if node.type and _quota_of(node) == code)
+        used = sum(of.vcpus for node in nodes if (of := node.type) and _quota_of(node, of) == code)
         listed = ", ".join(f"{name} {vcpus}" for name, vcpus in demand.parts)
         finding = VCPU_QUOTA.finding(
             ("pools",),
@@ -87,11 +86,8 @@ def quota_faults(
         yield ClusterFault(finding, link, about, is_cause_only=True)
 
 
-def _quota_of(node: LiveNode) -> str | None:
+def _quota_of(node: LiveNode, of_type: InstanceType) -> str | None:
     """The code of the quota that a node counts on."""
     given = next((node.labels[key] for key in CAPACITY_LABELS if key in node.labels), "")
-    ways = bought_as(given.replace("-", "_"))
-    if node.type is None or ways is UNKNOWN:
-        return None
-    found = bucket(node.type, ways[0])
+    found = bucket(of_type, way_named(given.replace("-", "_")))
     return found.code if found else None

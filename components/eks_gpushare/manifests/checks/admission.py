@@ -24,7 +24,7 @@ from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.scheduling import containers, landing
-from eks_gpushare.inventory.shared_names import alone, sharings
+from eks_gpushare.inventory.shared_names import alone
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start
@@ -78,7 +78,7 @@ def queues(inventory: Inventory) -> Iterator[Judgement]:
                 ),
                 None,
             )
-            if name is None or queue is None or queue.hard is UNKNOWN:
+            if queue is None or queue.hard is UNKNOWN:
                 continue
             # A resource of no vendor is what Kueue's configuration makes of others.
             gpus = [each for each in queue.hard if each.startswith("nvidia.com/")]
@@ -103,13 +103,13 @@ def jobs(inventory: Inventory) -> Iterator[Judgement]:
         queues_here = {
             str(quota.name): quota
             for quota in inventory.of(Quota, cluster)
-            if quota.kind == "Queue" and quota.hard is not UNKNOWN
+            if quota.kind == "Queue"
         }
-        for workload, requests in gpu_workloads(inventory, cluster) if queues_here else ():
+        for workload, requests in gpu_workloads(inventory, cluster):
             document = workload.source.document
             spec = at(document.value, "spec") if isinstance(document, Document) else None
             queue = queues_here.get(str(at(spec, "queue")))
-            if queue is None or not items(at(spec, "tasks")) or len(items(at(spec, "tasks"))) > 1:
+            if queue is None or len(items(at(spec, "tasks"))) != 1:
                 continue
             least, resource = at(spec, "minAvailable"), requests[0].resource
             capability = quantity(str(text(at(queue.hard, resource))))
@@ -132,7 +132,8 @@ def _queue_of(workload: Workload) -> str | None:
     document = workload.source.document
     value = document.value if isinstance(document, Document) else None
     labels = at(value, "metadata", "labels")
-    found = at(labels, _QUEUE) if at(labels, _QUEUE) is not None else at(workload.labels, _QUEUE)
+    own = at(labels, _QUEUE)
+    found = at(workload.labels, _QUEUE) if own is None else own
     return found if isinstance(found, str) else None
 
 
@@ -169,22 +170,22 @@ def pod_security(inventory: Inventory) -> Iterator[Judgement]:
             if level not in _STRICT or space.name in (UNKNOWN, ""):
                 continue
             place = ("metadata", "labels", _ENFORCE)
-            for name, what in _needing(inventory, cluster, str(space.name)):
+            for what in _needing(inventory, cluster, str(space.name)):
                 yield Problem(
                     REFUSED,
                     space.source,
                     place,
-                    f"{at_start(space.source.name)} enforces {level}, and {name} has {what}.",
+                    f"{at_start(space.source.name)} enforces {level}, and {what}.",
                     f"Write {_ENFORCE}: privileged, or put it into another namespace.",
                 )
                 break
 
 
-def _needing(inventory: Inventory, cluster: str, space: str) -> Iterator[tuple[str, str]]:
+def _needing(inventory: Inventory, cluster: str, space: str) -> Iterator[str]:
     """What of a namespace has pods that are not admitted, and why."""
     for release in inventory.of(Release, cluster):
         if release.namespace == space and chart_of(release.chart) in CHART_DAEMONSETS:
-            yield f"the DaemonSets of {release.source.name}", "host paths"
+            yield f"the DaemonSets of {release.source.name} have host paths"
     asking = {id(each) for each, _ in gpu_workloads(inventory, cluster)}
     for workload in inventory.of(Workload, cluster):
         if workload.namespace != space or workload.spec is UNKNOWN:
@@ -192,7 +193,7 @@ def _needing(inventory: Inventory, cluster: str, space: str) -> Iterator[tuple[s
         if id(workload) in asking or role_of(workload.spec) is not None:
             why = _why_refused(workload.spec)
             if why:
-                yield workload.source.name, why
+                yield f"{workload.source.name} has {why}"
 
 
 def _why_refused(spec: Any) -> str:
@@ -226,7 +227,7 @@ def selectors(inventory: Inventory) -> Iterator[Judgement]:
             where = "" if daemon else document.file
             key = (str(workload.namespace), where, repr(selector))
             first = seen.setdefault(key, workload)
-            if first.name != workload.name and first is not workload:
+            if first.name != workload.name:
                 yield Problem(
                     SAME_PODS,
                     workload.source,
@@ -279,28 +280,28 @@ def _has_none(nodes: NodeSet) -> bool:
 
 
 def _fails(workload: Workload) -> bool:
-    for _, container in containers(workload.spec):
-        if "device-plugin" not in str(text(at(container, "image"))):
-            continue
-        settings = plugin_settings(container)
-        if UNKNOWN in settings.values() or settings.get("config-file"):
-            return False
-        return str(settings.get("fail-on-init-error", "")).lower() not in _OFF
-    return False
+    """Whether a device plugin ends on nodes without GPUs, which is its default."""
+    return any(
+        _fails_without_gpu(container)
+        for _, container in containers(workload.spec)
+        if "device-plugin" in str(text(at(container, "image")))
+    )
+
+
+def _fails_without_gpu(container: Any) -> bool:
+    settings = plugin_settings(container)
+    if UNKNOWN in settings.values() or settings.get("config-file"):
+        return False
+    return str(settings.get("fail-on-init-error", "")).lower() not in _OFF
 
 
 @edge(SHARED_PRODUCT)
 def products(inventory: Inventory) -> Iterator[Judgement]:
     """Where every configuration that there is shares whole GPUs under their own name."""
     for cluster in inventory.clusters():
-        every = sharings(inventory, cluster)
-        if not every or any(
-            each.config.renamed or each.config.replicas.get(GPU, 1) < 2  # noqa: PLR2004  (one is none)
-            for each in every
-        ):
-            continue
         only = alone(inventory, cluster)
-        if only is None:
+        # Of one replica none is shared.
+        if only is None or only.config.renamed or only.config.replicas.get(GPU, 1) == 1:
             continue
         for workload, requests in gpu_workloads(inventory, cluster):
             if {each.resource for each in requests} != {GPU}:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.facts.launches import ROOMY_GIB, uses_own_disks
 from eks_gpushare.inventory.bottlerocket import runs_bottlerocket
 from eks_gpushare.inventory.edges.amounts import in_all
 from eks_gpushare.inventory.items import NodeLaunch, NodeSet, Overlay, Workload
@@ -42,19 +43,20 @@ if TYPE_CHECKING:
 
 _GIB: Final = 2**30
 _MIB: Final = 2**20
-_ROOMY: Final = 100
 _DATA: Final = "/dev/xvdb"
 """Where Bottlerocket has images and pods: https://bottlerocket.dev/en/os/latest/#/concepts/"""
 _DEFAULT_GIB: Final = 20
-_OWN_DISKS: Final = ("localStorage", "local-disks")
 _USABLE: Final = Fraction(9, 10)
 """Of a volume, at most, what pods may have: the kubelet evicts at a tenth."""
 _STORAGE: Final = "ephemeral-storage"
 _POOL: Final = "karpenter.sh/nodepool"
 _CATEGORY: Final = ("karpenter.k8s.aws/instance-category", "karpenter.k8s.aws/instance-family")
 _GPU_CATEGORY: Final = re.compile(r"g|gr|p|(?:g[4-9]|p[2-9])[a-z0-9-]*")
-_NAMED_ARCH: Final = re.compile(r"(?:^|[-_/])(x86_64|arm64|aarch64)(?:[-_/]|$)")
-_ARCHES: Final = {"x86_64": "amd64", "arm64": "arm64", "aarch64": "arm64"}
+_NAMED_ARCH: Final = re.compile(r"(?:^|[-_/])(x86_64|arm64|ARM_64|aarch64)(?:[-_/]|$)")
+_ARCHES: Final = {
+    "x86_64": "amd64",
+    **dict.fromkeys(("arm64", "ARM_64", "aarch64"), "arm64"),
+}
 _AMD: Final = re.compile(r"g4ad\.")
 
 
@@ -70,17 +72,11 @@ def _declared(inventory: Inventory, cluster: str) -> list[list[NodeKind]]:
 @edge(SMALL_BY_DEFAULT)
 def volumes(inventory: Inventory) -> Iterator[Judgement]:
     """Of node classes of Karpenter, which have a default of their own."""
-    said: set[Any] = set()
     for cluster in inventory.clusters():
         for kind, *_ in _declared(inventory, cluster):
-            nodes = kind.nodes
-            launch = nodes.launch
-            if not isinstance(launch, NodeLaunch) or launch.source in said:
-                continue
-            if nodes.provisioner != "karpenter" or _has_disks(nodes, launch):
-                continue
-            said.add(launch.source)
-            yield from _small(nodes, launch)
+            launch = kind.nodes.launch
+            if isinstance(launch, NodeLaunch) and kind.nodes.provisioner == "karpenter":
+                yield from _small(kind.nodes, launch)
 
 
 def _has_disks(nodes: NodeSet, launch: NodeLaunch) -> bool:
@@ -91,40 +87,39 @@ def _has_disks(nodes: NodeSet, launch: NodeLaunch) -> bool:
     hidden = UNKNOWN in (told, nodes.ami, launch.volumes) or has_unknown(spec)
     custom = str(at(spec, "amiFamily")) == "Custom"
     return (
-        hidden
-        or custom
-        or at(spec, "instanceStorePolicy") is not None
-        or any(each in str(told) for each in _OWN_DISKS)
+        hidden or custom or at(spec, "instanceStorePolicy") is not None or uses_own_disks(str(told))
     )
 
 
 def _small(nodes: NodeSet, launch: NodeLaunch) -> Iterator[Problem]:
+    if _has_disks(nodes, launch):
+        return
     given = () if launch.volumes is UNKNOWN else launch.volumes
     by_itself = runs_bottlerocket(nodes)
-    data = [each for each in given if each.device == _DATA] if by_itself else list(given)
-    if not data and (by_itself or not given):
-        what = f"{_DATA}, where Bottlerocket has images" if by_itself and given else "a volume"
+    data = next((each for each in given if each.device == _DATA), None) if by_itself else None
+    if not given or (by_itself and data is None):
+        what = f"{_DATA}, where Bottlerocket has images" if given else "a volume"
         yield Problem(
             SMALL_BY_DEFAULT,
             launch.source,
             ("blockDeviceMappings",) if given else (),
             f"{at_start(launch.source.name)} says nothing of {what}, and GPU nodes get "
             f"{_DEFAULT_GIB} GiB.",
-            f"Give {_DATA if by_itself else '/dev/xvda'} {_ROOMY} GiB or more under "
+            f"Give {_DATA if by_itself else '/dev/xvda'} {ROOMY_GIB} GiB or more under "
             "blockDeviceMappings.",
         )
-        return
-    sizes = [each.gib for each in data if isinstance(each.gib, Fraction)]
-    # Of one volume, its size is told by itself.
-    if by_itself and len(given) > 1 and len(sizes) == len(data) and max(sizes) < _ROOMY:
-        yield Problem(
-            SMALL_BY_DEFAULT,
-            launch.source,
-            data[0].path,
-            f"{at_start(launch.source.name)} gives {_DATA}, where Bottlerocket has images, "
-            f"{float(max(sizes)):g} GiB.",
-            f"Give it {_ROOMY} GiB or more.",
-        )
+    elif data is not None and isinstance(data.gib, Fraction):
+        sizes = [each.gib if isinstance(each.gib, Fraction) else ROOMY_GIB for each in given]
+        # Where all are small, the largest is told of by itself.
+        if data.gib < ROOMY_GIB <= max(sizes):
+            yield Problem(
+                SMALL_BY_DEFAULT,
+                launch.source,
+                data.path,
+                f"{at_start(launch.source.name)} gives {_DATA}, where Bottlerocket has images, "
+                f"{float(data.gib):g} GiB.",
+                f"Give it {ROOMY_GIB} GiB or more.",
+            )
 
 
 @edge(NO_DISK)
@@ -176,7 +171,7 @@ def _volume(nodes: NodeSet) -> Fraction | None:
     launch = nodes.launch
     if not isinstance(launch, NodeLaunch) or launch.volumes is UNKNOWN:
         return None
-    if _has_disks(nodes, launch) and nodes.provisioner == "karpenter":
+    if _has_disks(nodes, launch):
         return None
     sizes = [each.gib for each in launch.volumes]
     known = [each for each in sizes if isinstance(each, Fraction)]
@@ -199,11 +194,12 @@ def pools(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         promised = bool(inventory.of(Overlay, cluster))
         for nodes in inventory.of(NodeSet, cluster):
-            if nodes.provisioner != "karpenter" or not isinstance(nodes.source.document, Document):
+            if not isinstance(nodes.source.document, Document):
                 continue
-            yield from _limits(nodes, promised=promised)
-            yield from _mixed(nodes)
             yield from _image(nodes)
+            if nodes.provisioner == "karpenter":
+                yield from _limits(nodes, promised=promised)
+                yield from _mixed(nodes)
 
 
 def _limits(nodes: NodeSet, *, promised: bool) -> Iterator[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.foreign_keys import (
@@ -13,7 +14,7 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.finding import dotted
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, text
 from eks_gpushare.manifests.plain import EFFECTS, items, kubernetes_effect, mapping, no_strings
 from eks_gpushare.validation.shape import similar
 
@@ -56,6 +57,7 @@ _MOVED: Mapping[tuple[str, ...], str] = {
 }
 """Where a key of another version, or of another place, belongs."""
 
+_SIZE = re.compile(r"[1-9][0-9]{0,4}(?:Gi|G)|[1-9][0-9]?(?:Ti|T)")
 _RESTRICTED = ("cpu", "memory", "ephemeral-storage", "pods")
 _NEEDED: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "NodePool": (
@@ -97,6 +99,8 @@ def shape(value: Mapping[str, Any], source: Source) -> Iterator[Judgement]:
     yield from _disruption(source, spec)
     if kind == "NodeOverlay":
         yield from _overlay(source, spec)
+    if kind == "EC2NodeClass":
+        yield from _volumes(source, spec)
 
 
 def _unknown(
@@ -230,6 +234,23 @@ def _disruption(source: Source, spec: Any) -> Iterator[Judgement]:
             f"{policy} is no consolidationPolicy; there are {', '.join(_POLICIES)}.",
             f"Write {meant or 'WhenEmpty'}.",
             edits=(Edit("set", place, meant),) if meant else (),
+        )
+
+
+def _volumes(source: Source, spec: Any) -> Iterator[Judgement]:
+    """Sizes, which are text with a unit."""
+    for index, disk in enumerate(items(at(spec, "blockDeviceMappings"))):
+        given = at(disk, "ebs", "volumeSize")
+        if given in (None, UNKNOWN) or _SIZE.fullmatch(str(text(given))):
+            continue
+        place = ("spec", "blockDeviceMappings", index, "ebs", "volumeSize")
+        bare = str(text(given)).isdecimal()
+        yield Problem(
+            REFUSED_VALUE,
+            source,
+            place,
+            f"volumeSize is {text(given)}, without one of the units Gi, G, Ti and T.",
+            f"Write {text(given)}Gi." if bare else "Write a whole number of Gi.",
         )
 
 

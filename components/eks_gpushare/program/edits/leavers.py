@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.documents.windows import ZonedWindow, hours_per_week
 from eks_gpushare.program.edits.compared import ADDON, CLUSTER, bare, by_urn, inputs
-from eks_gpushare.program.edits.kinds import Consequence, edit
+from eks_gpushare.program.edits.kinds import Consequence, Effect, edit
 from eks_gpushare.sharing.warm_room import NAMESPACE as WARM_ROOM
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 _NAMESPACE = "kubernetes:core/v1:Namespace"
+_LABELS = "kubernetes:core/v1:NamespacePatch"
+"""What a stack says of a namespace that somebody else has made."""
 _SAYS: Mapping[str, str] = {
     "eks-gpushare:index:SharedWorkload": "its pods end, and what leads to them goes",
     "eks-gpushare:index:ClusterAutoscaler": (
@@ -45,6 +47,7 @@ _SAYS: Mapping[str, str] = {
         "what it has kept; workloads that follow their use keep as many pods as they have"
     ),
     _NAMESPACE: "the namespace goes, and with it everything in it",
+    _LABELS: "the namespace stays, and everything in it; labels that the stack has put on it go",
     ADDON: "EKS removes the add-on, and whatever it runs on the nodes",
 }
 """What goes with a resource, by its type."""
@@ -87,7 +90,8 @@ def of_leavers(before: Recording, after: Recording) -> Iterator[Consequence]:
             continue
         told = resource.type.startswith(_ENDS) if resource.custom else resource.type not in _POOLS
         if told:
-            yield edit(resource.name, "delete", (), _SAYS.get(resource.type, _OTHERS))
+            effect: Effect = "update" if resource.type == _LABELS else "delete"
+            yield edit(resource.name, effect, (), _SAYS.get(resource.type, _OTHERS))
 
 
 def of_namespaces(before: Recording, after: Recording) -> Iterator[Consequence]:

@@ -1,0 +1,229 @@
+"""What is one or the other: files that have the same object, sections that show several ways."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eks_gpushare.findings.finding import Position
+from eks_gpushare.inventory.items import (
+    PART_OF_POD,
+    ConfigMap,
+    Namespace,
+    NodeLaunch,
+    NodeSet,
+    Quota,
+    Release,
+    SecretKeys,
+    Workload,
+)
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.lint import alternatives as choosing
+from eks_gpushare.lint.alternatives import alternatives
+from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
+from eks_gpushare.manifests.document import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eks_gpushare.inventory.items import Item
+
+
+def source(file: str, line: int = 1, build: str = "") -> Source:
+    return Source("it", Document(file, {}, lambda _: Position(line, 1), build=build))
+
+
+def pods(file: str, line: int = 1, build: str = "", **more: Any) -> Workload:
+    given = {"name": "a", "namespace": "ml", "kind": "Deployment", **more}
+    return Workload(source=source(file, line, build), **given)
+
+
+def nodes(file: str, line: int = 1, name: str = "a", provisioner: Any = "karpenter") -> NodeSet:
+    return NodeSet(source=source(file, line), name=name, provisioner=provisioner)
+
+
+def chart(file: str, line: int = 1, name: str = DEVICE_PLUGIN) -> Release:
+    return Release(source=source(file, line), name="a", namespace="ml", chart=name)
+
+
+def chosen(*items: Item, texts: Mapping[str, str] | None = None) -> list[list[int]]:
+    """The choices, each as the numbers of its items."""
+    number = {id(item): index for index, item in enumerate(items)}
+    return [[number[id(item)] for item in group] for group in alternatives(items, texts or {})]
+
+
+BOTH, EITHER = [[0, 1]], [[0], [1]]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "choices"),
+    [
+        (pods("a.yaml"), pods("b.yaml"), EITHER),
+        (pods("a.yaml"), pods("a.yaml"), BOTH),
+        (pods("a.yaml"), pods("b.yaml", name="b"), BOTH),
+        (pods("a.yaml"), pods("b.yaml", namespace="b"), BOTH),
+        (pods("a.yaml"), pods("b.yaml", kind="Job"), BOTH),
+        (pods("a.yaml", kind=PART_OF_POD), pods("b.yaml", kind=PART_OF_POD), BOTH),
+        (pods("a.yaml", name=UNKNOWN), pods("b.yaml", name=UNKNOWN), BOTH),
+        (pods("a.yaml", name=""), pods("b.yaml", name=""), BOTH),
+        (pods("a.yaml", namespace=UNKNOWN), pods("b.yaml", namespace=UNKNOWN), BOTH),
+        (pods("a.yaml", build="one"), pods("b.yaml", build="one"), BOTH),
+        (pods("a.yaml"), pods("b.yaml", build="one"), BOTH),
+        (nodes("a.yaml"), nodes("b.yaml"), EITHER),
+        (nodes("a.yaml"), nodes("b.yaml", name="b"), BOTH),
+        (nodes("a.yaml"), nodes("b.yaml", provisioner="managed"), BOTH),
+        (nodes("a.yaml", provisioner="byHand"), nodes("b.yaml", provisioner="byHand"), BOTH),
+        (chart("a.yaml"), chart("b.yaml"), BOTH),
+        (
+            ConfigMap(source=source("a.yaml"), name="a", namespace="ml"),
+            ConfigMap(source=source("b.yaml"), name="a", namespace="ml"),
+            EITHER,
+        ),
+        (
+            ConfigMap(source=source("a.yaml"), name="a", namespace="ml"),
+            SecretKeys(source=source("b.yaml"), name="a", namespace="ml"),
+            BOTH,
+        ),
+        (
+            SecretKeys(source=source("a.yaml"), name="a", namespace="ml"),
+            SecretKeys(source=source("b.yaml"), name="a", namespace="ml"),
+            EITHER,
+        ),
+        (
+            Quota(source=source("a.yaml"), name="a", namespace="ml", kind="ResourceQuota"),
+            Quota(source=source("b.yaml"), name="a", namespace="ml", kind="ClusterQueue"),
+            BOTH,
+        ),
+        (
+            Namespace(source=source("a.yaml"), name="a"),
+            Namespace(source=source("b.yaml"), name="a"),
+            BOTH,
+        ),
+        (
+            NodeLaunch(source=source("a.yaml"), name="a"),
+            NodeLaunch(source=source("b.yaml"), name="a"),
+            BOTH,
+        ),
+    ],
+)
+def test_an_object_cannot_be_there_twice(one: Item, other: Item, choices: list[list[int]]) -> None:
+    assert chosen(one, other) == choices
+
+
+def test_what_no_other_file_has_is_in_each_choice_in_its_order() -> None:
+    files = (pods("a.yaml"), pods("c.yaml", name="c"), pods("b.yaml"), pods("d.yaml", name="d"))
+
+    assert chosen(*files) == [[0, 1, 3], [1, 2, 3]]
+    assert chosen() == [[]]
+
+
+GUIDE = """\
+# A guide
+
+## One way
+
+text
+
+## Another way
+
+text
+
+### More of it
+
+text
+
+# The end
+"""
+
+
+@pytest.mark.parametrize(
+    ("items", "choices"),
+    [
+        ((nodes("g.md", 4), nodes("g.md", 8, "b")), EITHER),
+        ((nodes("g.md", 2), nodes("g.md", 8, "b")), BOTH),  # what stands before both holds for each
+        ((nodes("g.md", 4), nodes("g.md", 12, "b")), EITHER),
+        ((nodes("g.md", 8), nodes("g.md", 12, "b")), BOTH),
+        ((nodes("g.md", 8), nodes("g.md", 16, "b")), EITHER),
+        ((nodes("g.md", 4), nodes("g.md", 5, "b")), BOTH),
+        ((nodes("g.md", 6), nodes("g.md", 7, "b")), EITHER),
+        ((nodes("g.md", 4), nodes("g.md", 8, "b", "byHand")), BOTH),
+        ((nodes("g.md", 4), nodes("g.yaml", 8, "b")), EITHER),
+        ((nodes("g.md", 4), nodes("g.yaml", 8, "b", "byHand")), BOTH),
+        ((pods("g.md", 4), nodes("g.yaml", 8, "b")), BOTH),
+        ((nodes("g.md", 4), pods("g.yaml", 8)), BOTH),
+        ((chart("g.md", 4), chart("g.md", 8, OPERATOR)), EITHER),
+        ((chart("g.md", 4), chart("g.md", 8, "karpenter")), BOTH),
+        ((chart("g.md", 4), nodes("g.md", 8)), BOTH),
+        ((chart("g.yaml", 4), chart("g.md", 8, OPERATOR)), BOTH),
+        ((pods("g.md", 4), pods("g.md", 8)), EITHER),
+        ((pods("g.MD", 4), pods("g.MD", 8)), EITHER),
+        ((pods("g.md", 4), nodes("g.md", 8), nodes("g.md", 16, "b")), [[0, 1], [2]]),
+    ],
+)
+def test_a_guide_shows_several_ways(items: tuple[Item, ...], choices: list[list[int]]) -> None:
+    assert chosen(*items, texts={"g.md": GUIDE, "g.MD": GUIDE}) == choices
+
+
+def test_ways_within_a_way_are_told_apart() -> None:
+    text = "# A\n\n## B\n\n## C\n\n# D\n"
+    given = (
+        *(nodes("g.md", 2), nodes("g.md", 4, "b"), nodes("g.md", 6, "c"), nodes("g.md", 8, "d")),
+        pods("g.md", 4, name="x"),
+    )
+
+    assert chosen(*given, texts={"g.md": text}) == [[0, 1, 4], [0, 2], [3]]
+
+
+def test_what_all_ways_of_a_file_have_is_had_by_those_of_others() -> None:
+    text = "# A\n\n## B\n\n## C\n"
+    given = (
+        *(pods("g.md", 2, name="x"), nodes("g.md", 4, "b"), nodes("g.md", 6, "c")),
+        *(pods("b.yaml"), pods("c.yaml")),
+    )
+
+    assert chosen(*given, texts={"g.md": text}) == [[0, 1], [0, 2], [0, 3], [0, 4]]
+
+
+@pytest.mark.parametrize(("most", "choices"), [(2, [[0, 2], [1, 2]]), (1, [[2], [0], [1]])])
+def test_of_very_many_each_is_judged_alone(
+    most: int, choices: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choosing, "MOST", most)
+
+    assert chosen(pods("a.yaml"), pods("b.yaml"), pods("c.yaml", name="c")) == choices
+
+
+@pytest.mark.parametrize(
+    ("before", "is_heading"),
+    [
+        ("", True),
+        ("```\n# a comment\n```\n", True),
+        ("~~~sh\n", False),
+        ("```\n~~~\n", False),
+        ("```\n~~~\n```\n", True),
+        ("````\n```\n", False),
+        ("````\n```\n````\n", True),
+        ("```\n````\n", True),
+        ("> ```\n", False),
+        ("  ```\n  ```\n", True),
+        ("``\n", True),
+    ],
+)
+def test_a_heading_is_none_within_a_block_of_code(before: str, is_heading: bool) -> None:
+    """As CommonMark has it: a fence ends with one that is as long at least, of the same sign."""
+    text = f"{before}# A\n\n# B\n"
+    lines = before.count("\n")
+
+    found = chosen(pods("g.md", lines + 2), pods("g.md", lines + 4), texts={"g.md": text})
+    assert found == (EITHER if is_heading else BOTH)
+
+
+@pytest.mark.parametrize(
+    ("heading", "is_one"), [("####### B", False), ("#B", False), ("#\tB", True)]
+)
+def test_a_heading_has_at_most_six_signs_and_a_blank(heading: str, is_one: bool) -> None:
+    text = f"# A\n\n{heading}\n"
+
+    found = chosen(pods("g.md", 2), pods("g.md", 4), texts={"g.md": text})
+    assert found == (EITHER if is_one else BOTH)

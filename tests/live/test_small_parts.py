@@ -1,0 +1,157 @@
+"""Small parts of reading a cluster: times, kinds, whose cluster it is, and a map of shares."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.live.test_faults import (
+    GPU,
+    HEALTHY,
+    NOW,
+    STACK,
+    deployment,
+    gpu_node,
+    objects_of,
+    plugin_pod,
+    shares,
+    without,
+)
+
+from eks_gpushare.live.connection import CannotLookError
+from eks_gpushare.live.held_shares import capacity_of, held_shares
+from eks_gpushare.live.kinds import LISTED, cluster_role
+from eks_gpushare.live.nodes import gpu_nodes_of
+from eks_gpushare.live.objects import moment, name_of, namespace_of, newest_time
+from eks_gpushare.live.same_cluster import refuse_another_cluster
+from eks_gpushare.live.share_map import share_map_of
+from eks_gpushare.live.verdict import verdict_of
+
+if TYPE_CHECKING:
+    from eks_gpushare.reports.share_map import ShareMap
+
+THEN = datetime(2026, 11, 26, 18, 2, 7, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("time", "then"),
+    [
+        ("2026-11-26T18:02:07Z", THEN),
+        ("2026-11-26T18:02:07", THEN),
+        ("2026-11-26T20:02:07+02:00", THEN),
+        ("of no day", None),
+        (1, None),
+        (None, None),
+    ],
+)
+def test_a_time_is_one_of_kubernetes(time: object, then: datetime | None) -> None:
+    assert moment(time) == then
+    since = objects_of([]).seconds_since(time)
+    assert since == (None if then is None else (NOW - then).total_seconds())
+
+
+def test_the_newest_time_is_about_that_of_a_dump() -> None:
+    given = {
+        "metadata": {"creationTimestamp": "2026-11-26T18:00:00Z"},
+        "status": {"conditions": [{"lastHeartbeatTime": "2026-11-26T18:02:07Z"}]},
+    }
+
+    assert newest_time([given, {}]) == THEN
+    assert newest_time([{}]) is None
+    assert (name_of({}), namespace_of({})) == ("", "")
+
+
+def test_each_kind_has_its_path_and_its_right() -> None:
+    paths = {listed.kind: listed.path("v1") for listed in LISTED}
+
+    assert paths["Pod"] == "/api/v1/pods"
+    assert paths["NodePool"] == "/apis/karpenter.sh/v1/nodepools"
+    rules: Any = cluster_role("reader")["rules"]
+    assert sum(len(rule["resources"]) for rule in rules) == len(LISTED)
+
+
+def without_config(cluster: list[Any]) -> list[Any]:
+    return [each for each in cluster if each["kind"] != "ConfigMap"]
+
+
+def relabelled() -> list[Any]:
+    """The cluster with its nodes in a pool of another name."""
+    cluster = copy.deepcopy(HEALTHY)
+    found = gpu_node(cluster)["metadata"]["labels"]
+    for key in [key for key in found if "nodegroup" in key or "eks-gpushare" in key]:
+        del found[key]
+    found.pop("nvidia.com/device-plugin.config", None)
+    return cluster
+
+
+def test_a_cluster_is_the_stack_s_by_its_pools_or_by_its_configuration() -> None:
+    def look(cluster: list[Any], stack: Any = STACK) -> None:
+        objects = objects_of(cluster)
+        refuse_another_cluster(objects, stack, gpu_nodes_of(objects, stack.plans))
+
+    look(HEALTHY)
+    look(without_config(HEALTHY))
+    look(relabelled())
+    look(without_config(relabelled()), replace(STACK, plans={}))
+    with pytest.raises(CannotLookError, match=r"those of the cluster g6\.12xlarge"):
+        look(without_config(relabelled()))
+    with pytest.raises(CannotLookError, match="those of the cluster none with GPUs"):
+        look([])
+
+
+def test_shares_are_held_by_pods_of_pools_of_the_stack() -> None:
+    found = held_shares(objects_of(HEALTHY), STACK)
+    assert len(found.nodes) == 1
+    assert found.notes == ()
+    with pytest.raises(CannotLookError, match="a cluster: forbidden"):
+        held_shares(objects_of(HEALTHY, Pod="forbidden"), STACK)
+    others = held_shares(objects_of(relabelled()), STACK)
+    assert others.nodes == ()
+    assert len(others.notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "way"),
+    [
+        ("on-demand", "onDemand"),
+        ("ON_DEMAND", "onDemand"),
+        ("spot", "spot"),
+        ("CAPACITY_BLOCK", "capacityBlock"),
+        ("", None),
+        ("other", None),
+    ],
+)
+def test_a_capacity_type_is_one_of_karpenter_or_of_eks(told: str, way: str | None) -> None:
+    assert capacity_of(told) == way
+
+
+def the_map(cluster: list[Any], *, with_stack: bool = True, **unread: str) -> ShareMap:
+    return share_map_of(verdict_of(objects_of(cluster, **unread), STACK if with_stack else None))
+
+
+def broken(*, also: bool = False) -> list[Any]:
+    cluster = copy.deepcopy(HEALTHY)
+    shares(cluster, 16)
+    if also:
+        cluster.append(deployment("a", "exceeded quota: one."))
+    return cluster
+
+
+def test_a_map_says_how_it_stands() -> None:
+    assert the_map(HEALTHY).summary == "as declared"
+    assert the_map(HEALTHY, with_stack=False).summary == "nothing is wrong"
+    assert the_map(broken()).summary == "1 cause of errors"
+    assert the_map(broken(also=True)).summary == "2 causes of errors"
+    assert the_map(HEALTHY, ResourceQuota="forbidden").summary == "as declared as far as is known"
+
+
+def test_a_map_tells_what_follows_in_short() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    without(cluster, plugin_pod(cluster))
+    gpu_node(cluster)["status"]["allocatable"].pop(GPU)
+    (follows,) = [cause.follows for cause in the_map(cluster).causes if cause.follows]
+
+    assert follows == ("gpu-0: it advertises nothing instead of 40 nvidia.com/gpu.",)
