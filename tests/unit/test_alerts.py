@@ -239,6 +239,7 @@ CASES = (
         "slices has all 2 nodes that it may have, and pods wait",
         after=12,
         flap=8,
+        near=(Scene((SceneNode(), SceneNode("slices-1")), (*TWO, WAITING)),),
     ),
     AlertCase(
         "GpuPoolAtLimit",
@@ -248,6 +249,7 @@ CASES = (
         "The NodePool elastic is at its limit of cpu, and pods wait",
         after=12,
         flap=8,
+        near=(replace(limited("8"), pods=(ScenePod("x", node="elastic-0"), WAITING)),),
     ),
     AlertCase(
         "GpuMigLayoutDrifted",
@@ -412,20 +414,40 @@ CASES = (
         Scene(pods=(*TWO, WAITING)),
         HEALTHY,
         {"window": "1h"},
-        "28.7% of pods with shares wait longer than 60 s for a node",
-        after=30,
+        "26.09% of pods with shares wait longer than 60 s for a node",
+        after=17,
         flap=2,
         severity="critical",
         near=(Scene(pods=FIFTY),),
         also=({"severity": "warning", "window": "6h"},),
     ),
     AlertCase(
+        "GpuPodsSlow",
+        Scene(pods=(*TWO, WAITING)),
+        HEALTHY,
+        {"window": "1h"},
+        "16.67% of pods with shares wait longer than 60 s for a node",
+        after=4,
+        flap=2,
+        severity="critical",
+    ),
+    AlertCase(
         "GpuSharesMissing",
         HEALTHY.node(allocatable={SHARED: 3, GPU: 0}),
         HEALTHY,
         {**POOL, "window": "1h"},
-        "slices lacks 22.28% of its declared shares",
-        after=40,
+        "slices lacks 13.64% of its declared shares",
+        after=5,
+        flap=3,
+        severity="critical",
+    ),
+    AlertCase(
+        "GpuSharesMissing",
+        HEALTHY.node(allocatable={SHARED: 3, GPU: 0}),
+        HEALTHY,
+        {**POOL, "window": "1h"},
+        "slices lacks 19.57% of its declared shares",
+        after=17,
         flap=3,
         severity="critical",
         near=(MIG.node(allocatable={SMALL: 55, GPU: 0}),),
@@ -496,11 +518,12 @@ _COMPARED = {" > ": " < ", " < ": " > ", " >= ": " < ", " != ": " == "}
 def mutants(rule: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rule with one thing wrong: a threshold, a comparison, how long it lasts, a label."""
     text = rule["expr"]
-    for found in _NUMBER.finditer(text):
-        number = float(found[1])
+    # A threshold of two windows is one: where the one holds and the other does not, nothing fires.
+    for given in dict.fromkeys(_NUMBER.findall(text)):
+        number = float(given)
         for large in (number * 10, number / 10) if number else (1e6,):
-            wrong = f"{text[: found.start()]}{large:.10g}{text[found.end() :]}"
-            yield f"{found[1]} is {large:g}", {**rule, "expr": wrong}
+            wrong = re.sub(rf"(?<=[<>=] ){re.escape(given)}(?![0-9.])", f"{large:.10g}", text)
+            yield f"{given} is {large:g}", {**rule, "expr": wrong}
     for right, other in _COMPARED.items():
         if right in text:
             yield f"{right} is {other}", {**rule, "expr": text.replace(right, other)}
