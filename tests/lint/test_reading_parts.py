@@ -239,3 +239,36 @@ def test_kinds_are_told_of_objects_alone() -> None:
     assert list(pod.kinds) == ["Kubernetes Pod"]
     assert len(other.kinds) == 1
     assert "None" not in next(iter(other.kinds))
+
+
+def test_a_patch_is_named_so_and_judged_with_its_object() -> None:
+    kustomization = "resources: [a.yaml]\npatches: [{path: p.yaml}]\n"
+    patch = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "labels": {"b": "c"}}}
+    *_, found = reported(
+        GivenFile("o/kustomization.yaml", kustomization),
+        GivenFile("o/a.yaml", json.dumps(POD)),
+        GivenFile("o/p.yaml", json.dumps(patch)),
+    )
+
+    assert (list(found.kinds), told(found)) == (["Kustomize patch"], [])
+
+
+def test_only_node_classes_are_such() -> None:
+    of_class = {
+        "apiVersion": "karpenter.k8s.aws/v1",
+        "kind": "EC2NodeClass",
+        "metadata": {"name": "a"},
+        "spec": {},
+    }
+    files = [GivenFile("a.yaml", json.dumps(POD)), GivenFile("b.yaml", json.dumps(of_class))]
+
+    assert [each.file for each in read_files(files).classes] == ["b.yaml"]
+
+
+def test_of_an_object_that_cannot_be_read_it_is_known_that_it_is_there() -> None:
+    text = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: it\ndata:\n  {{- if .a }}\n  a: ] b\n"
+    )
+    (found,) = read_files([GivenFile("a.yaml", text)]).items
+
+    assert found.name == "it"
