@@ -12,6 +12,7 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.items import Release, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.lint import reading as of_reading
 from eks_gpushare.lint.declared import Declared
@@ -23,6 +24,10 @@ from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.lint.report import FileReport
 
 RULE = Rule("GPU1999", "warning", "A rule.", "Why.", "https://example.com")
@@ -272,3 +277,17 @@ def test_of_an_object_that_cannot_be_read_it_is_known_that_it_is_there() -> None
     (found,) = read_files([GivenFile("a.yaml", text)]).items
 
     assert found.name == "it"
+
+
+@edge(RULE)
+def each_release_is_wrong(inventory: Inventory) -> Iterator[Judgement]:
+    for each in inventory.of(Release):
+        yield Problem(RULE, each.source, (), "It is wrong.", "Mend it.")
+
+
+def test_values_that_nothing_takes_with_others_are_judged_by_themselves() -> None:
+    reading = Reading()
+    reading.add(GivenFile("a.yaml", "# Values of nvidia-device-plugin\nconfig: {name: a}\n"))
+    reading.judge([each_release_is_wrong])
+
+    assert RULE.id in {each.code for each in reading.reports()[0].findings}
