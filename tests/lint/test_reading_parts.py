@@ -12,6 +12,7 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.items import Release, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.lint import reading as of_reading
 from eks_gpushare.lint.declared import Declared
@@ -23,6 +24,10 @@ from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.lint.report import FileReport
 
 RULE = Rule("GPU1999", "warning", "A rule.", "Why.", "https://example.com")
@@ -239,3 +244,50 @@ def test_kinds_are_told_of_objects_alone() -> None:
     assert list(pod.kinds) == ["Kubernetes Pod"]
     assert len(other.kinds) == 1
     assert "None" not in next(iter(other.kinds))
+
+
+def test_a_patch_is_named_so_and_judged_with_its_object() -> None:
+    kustomization = "resources: [a.yaml]\npatches: [{path: p.yaml}]\n"
+    patch = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "labels": {"b": "c"}}}
+    *_, found = reported(
+        GivenFile("o/kustomization.yaml", kustomization),
+        GivenFile("o/a.yaml", json.dumps(POD)),
+        GivenFile("o/p.yaml", json.dumps(patch)),
+    )
+
+    assert (list(found.kinds), told(found)) == (["Kustomize patch"], [])
+
+
+def test_only_node_classes_are_such() -> None:
+    of_class = {
+        "apiVersion": "karpenter.k8s.aws/v1",
+        "kind": "EC2NodeClass",
+        "metadata": {"name": "a"},
+        "spec": {},
+    }
+    files = [GivenFile("a.yaml", json.dumps(POD)), GivenFile("b.yaml", json.dumps(of_class))]
+
+    assert [each.file for each in read_files(files).classes] == ["b.yaml"]
+
+
+def test_of_an_object_that_cannot_be_read_it_is_known_that_it_is_there() -> None:
+    text = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: it\ndata:\n  {{- if .a }}\n  a: ] b\n"
+    )
+    (found,) = read_files([GivenFile("a.yaml", text)]).items
+
+    assert found.name == "it"
+
+
+@edge(RULE)
+def each_release_is_wrong(inventory: Inventory) -> Iterator[Judgement]:
+    for each in inventory.of(Release):
+        yield Problem(RULE, each.source, (), "It is wrong.", "Mend it.")
+
+
+def test_values_that_nothing_takes_with_others_are_judged_by_themselves() -> None:
+    reading = Reading()
+    reading.add(GivenFile("a.yaml", "# Values of nvidia-device-plugin\nconfig: {name: a}\n"))
+    reading.judge([each_release_is_wrong])
+
+    assert RULE.id in {each.code for each in reading.reports()[0].findings}

@@ -157,11 +157,18 @@ def test_a_quota_is_held_against_what_there_always_is(
 ) -> None:
     least, most = quota_demands(STACK)
     of_stack = (least if with_least else {}, most)
-    nodes = [node_of(), node_of(type=None), node_of(labels={"karpenter.sh/capacity-type": "spot"})]
+    spot = node_of(labels={"karpenter.sh/capacity-type": "spot"})
+    nodes = [node_of(), node_of(), node_of(type=None), spot]
     (found,) = quota_faults({G_AND_VT: has}, of_stack, nodes)
 
     assert (found.finding.severity, found.link, found.is_cause_only) == (severity, link, True)
-    assert found.finding.message.endswith("of which nodes that are there take 48.")
+    assert found.finding.message.endswith("of which nodes that are there take 96.")
+
+
+def test_a_quota_that_covers_all_or_that_nothing_counts_on_is_not_told() -> None:
+    least, most = quota_demands(STACK)
+
+    assert list(quota_faults({G_AND_VT: 48, "L-417A185B": 0}, (least, most), ())) == []
 
 
 def test_a_quota_that_just_covers_what_there_always_is_warns() -> None:
@@ -423,6 +430,14 @@ def test_devices_that_are_all_unhealthy_are_told(count: int) -> None:
 
     told = f"its device plugin says that {count} of {count} nvidia.com/gpu are unhealthy."
     assert found.what == told
+
+
+def test_devices_that_are_sound_are_not_told() -> None:
+    mig = "nvidia.com/mig-1g.5gb"
+    node = node_of(advertised={GPU: 3, mig: 2}, capacity={GPU: 4, mig: 2})
+    (found,) = share_faults([node], {}, {}, {"gpu-0"})
+
+    assert found.what == "its device plugin says that 1 of 4 nvidia.com/gpu are unhealthy."
 
 
 # --- programs ------------------------------------------------------------------------------------

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 NOT_TRIED: tuple[str, ...] = (
-    "components/eks_gpushare/lint/hcl/registry_user_data.py",
-    "components/eks_gpushare/lint/reading.py",
-    "components/eks_gpushare/lint/rendered_charts.py",
     "components/eks_gpushare/live/cluster_inventory.py",
     "components/eks_gpushare/live/connection.py",
     "components/eks_gpushare/live/declared.py",
@@ -34,9 +31,6 @@ NOT_TRIED: tuple[str, ...] = (
     "components/eks_gpushare/live/usage_answer.py",
     "components/eks_gpushare/live/usage_shares.py",
     "components/eks_gpushare/live/verdict.py",
-    "components/eks_gpushare/live/checks/programs.py",
-    "components/eks_gpushare/live/checks/shares.py",
-    "components/eks_gpushare/live/checks/vcpu_quotas.py",
     "components/eks_gpushare/live/checks/waiting.py",
 )
 """Modules that nobody has tried yet."""

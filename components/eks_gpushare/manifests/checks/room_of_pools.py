@@ -109,9 +109,10 @@ def _small(nodes: NodeSet, launch: NodeLaunch) -> Iterator[Problem]:
             "blockDeviceMappings.",
         )
     elif data is not None and isinstance(data.gib, Fraction):
-        sizes = [each.gib if isinstance(each.gib, Fraction) else ROOMY_GIB for each in given]
+        roomy = Fraction(ROOMY_GIB)
+        sizes = [each.gib if isinstance(each.gib, Fraction) else roomy for each in given]
         # Where all are small, the largest is told of by itself.
-        if data.gib < ROOMY_GIB <= max(sizes):
+        if data.gib < roomy <= max(sizes):
             yield Problem(
                 SMALL_BY_DEFAULT,
                 launch.source,
