@@ -12,6 +12,7 @@ from eks_gpushare import args as plain
 from eks_gpushare.catalog import versions
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.base import converted
+from eks_gpushare.config.cluster import ExistingCluster
 from eks_gpushare.config.component_specs import GpuMetricsSpec
 from eks_gpushare.config.environment import Environment
 from eks_gpushare.config.observability import PROMETHEUS_NAMESPACE, Observability
@@ -105,6 +106,7 @@ class GpuMetrics(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         block = converted(Observability, spec)
         environment = Environment.model_construct(
+            cluster=ExistingCluster.model_construct(),
             pools=dict(spec.pools),
             tenants=dict(spec.tenants),
             gpu_stack=spec.gpu_stack,
@@ -118,7 +120,7 @@ class GpuMetrics(pulumi.ComponentResource):
         store = _prometheus(name, spec, block, child)
         # What they are objects of comes with the store's release, and goes with it.
         after = pulumi.ResourceOptions(
-            parent=self, depends_on=[namespace, *store], replace_with=store or None
+            parent=self, depends_on=[namespace, *store], replace_with=[*store] or None
         )
         values = exporter_chart_values(
             pools_of_chart(spec.pools),

@@ -11,15 +11,16 @@ import pytest
 
 from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint import terraform_roots
 from eks_gpushare.lint.dispatch import lint_files, read_files
 from eks_gpushare.lint.hcl import modules
+from eks_gpushare.lint.readers import terraform
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+ROOTS = "eks_gpushare.lint.terraform_roots"
 FILES = {
     "main.tf": """\
 resource "KIND" "plain" {
@@ -329,20 +330,20 @@ def test_types_of_json_give_no_defaults() -> None:
 def test_a_folder_of_too_many_files_is_not_read(
     most: int, made: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(terraform_roots, "_MOST_FILES", most)
+    monkeypatch.setattr(f"{ROOTS}._MOST_FILES", most)
 
     assert made_of({"a.tf": ONE % '"a"', "b.tf": ANY}) == made
 
 
 def test_a_defect_takes_one_root_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = terraform_roots.read_resources
+    read = terraform.read_resources
 
     def fails(resources: Any, *more: Any) -> Any:
         if any("one" in each.address for each in resources):
             raise KeyError
         return read(resources, *more)
 
-    monkeypatch.setattr(terraform_roots, "read_resources", fails)
+    monkeypatch.setattr(f"{ROOTS}.read_resources", fails)
     filled = filled_in({"text": ONE % '"a"'}, "aws_eks_node_group", "node_group_name")["text"]
     files = {"a/b.tf": filled, "a/a.tf": ANY, "b/a.tf": filled.replace('"one"', '"other"')}
     found = {
@@ -383,7 +384,7 @@ def test_files_of_other_folders_are_none_of_a_pattern() -> None:
 def test_of_too_many_files_it_is_not_known_which(
     most: int, made: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(terraform_roots, "_MOST_BELOW", most)
+    monkeypatch.setattr(f"{ROOTS}._MOST_BELOW", most)
 
     files = {"main.tf": FOUND, "a.yaml": "", "b.yaml": ""}
     assert list(made_of(files, f"{tmp_path}/").values()) == made

@@ -329,7 +329,7 @@ def made_by_call(text: str) -> dict[str, MadeResource]:
     """The resources of the one call of a text, by their addresses below that of the call."""
     module = ModuleFiles("")
     module.add("main.tf", parse("main.tf", text).body)
-    instance = Instance(module, Folders(lambda _: None, {}.get, lambda _: None), "", {})
+    instance = Instance(module, Folders(lambda _: None, lambda _: None, lambda _: None), "", {})
     (call,) = instance.made()
     return {each.address.removeprefix(call.address): each for each in made_by(call)}
 

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from tests.live.test_faults import Cluster
+
     from eks_gpushare.live.faults import ClusterFault, NodeFault
 
 GPU = "nvidia.com/gpu"
@@ -501,9 +503,9 @@ def test_what_a_container_waits_for(statuses: list[Any], told: tuple[str, str]) 
     assert waiting_for({"status": {"initContainerStatuses": statuses}}) == told
 
 
-def changed(status: Any, made: str | None) -> list[Any]:
+def changed(status: Any, made: str | None) -> Cluster:
     """The cluster, its plugin's pod not ready."""
-    cluster = copy.deepcopy(HEALTHY)
+    cluster: Cluster = copy.deepcopy(HEALTHY)
     given = plugin_pod(cluster)
     given["metadata"]["creationTimestamp"] = made
     given["status"] = {"conditions": [{"type": "Ready", "status": "False"}], "phase": "Pending"}

@@ -31,6 +31,8 @@ from eks_gpushare.live.share_map import share_map_of
 from eks_gpushare.live.verdict import verdict_of
 
 if TYPE_CHECKING:
+    from tests.live.test_faults import Cluster
+
     from eks_gpushare.reports.share_map import ShareMap
 
 THEN = datetime(2026, 11, 26, 18, 2, 7, tzinfo=UTC)
@@ -77,9 +79,9 @@ def without_config(cluster: list[Any]) -> list[Any]:
     return [each for each in cluster if each["kind"] != "ConfigMap"]
 
 
-def relabelled() -> list[Any]:
+def relabelled() -> Cluster:
     """The cluster with its nodes in a pool of another name."""
-    cluster = copy.deepcopy(HEALTHY)
+    cluster: Cluster = copy.deepcopy(HEALTHY)
     found = gpu_node(cluster)["metadata"]["labels"]
     for key in [key for key in found if "nodegroup" in key or "eks-gpushare" in key]:
         del found[key]
@@ -104,6 +106,7 @@ def test_a_cluster_is_the_stack_s_by_its_pools_or_by_its_configuration() -> None
 
 def test_shares_are_held_by_pods_of_pools_of_the_stack() -> None:
     found = held_shares(objects_of(HEALTHY), STACK)
+    assert found.nodes is not None
     assert len(found.nodes) == 1
     assert found.notes == ()
     with pytest.raises(CannotLookError, match="a cluster: forbidden"):
@@ -132,8 +135,8 @@ def the_map(cluster: list[Any], *, with_stack: bool = True, **unread: str) -> Sh
     return share_map_of(verdict_of(objects_of(cluster, **unread), STACK if with_stack else None))
 
 
-def broken(*, also: bool = False) -> list[Any]:
-    cluster = copy.deepcopy(HEALTHY)
+def broken(*, also: bool = False) -> Cluster:
+    cluster: Cluster = copy.deepcopy(HEALTHY)
     shares(cluster, 16)
     if also:
         cluster.append(deployment("a", "exceeded quota: one."))
@@ -149,7 +152,7 @@ def test_a_map_says_how_it_stands() -> None:
 
 
 def test_a_map_tells_what_follows_in_short() -> None:
-    cluster = copy.deepcopy(HEALTHY)
+    cluster: Cluster = copy.deepcopy(HEALTHY)
     without(cluster, plugin_pod(cluster))
     gpu_node(cluster)["status"]["allocatable"].pop(GPU)
     (follows,) = [cause.follows for cause in the_map(cluster).causes if cause.follows]

@@ -25,10 +25,10 @@ from eks_gpushare.sharing.bottlerocket import (
     NotOnBottlerocketError,
     bottlerocket_mig,
     bottlerocket_settings,
-    chart_plugin_flags,
     is_bottlerocket,
     served_by_chart,
 )
+from eks_gpushare.sharing.closed_runtime import chart_plugin_flags
 from eks_gpushare.sharing.labels import node_labels
 from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX, advertised, renames, replicas
 from eks_gpushare.validation.parse import parse

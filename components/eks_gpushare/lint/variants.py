@@ -8,7 +8,7 @@ one for each environment, each is looked at for itself.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import NodeSet, Release, Workload
@@ -75,7 +75,7 @@ def _most(items: Sequence[Item]) -> int:
     return max(1, min(MOST, _EFFORT // (1 + nodes * workloads)))
 
 
-def is_loose(item: Item) -> bool:
+def is_loose(item: Item) -> TypeGuard[Release]:
     """Whether it is values that do not say which release they are for."""
     return isinstance(item, Release) and item.name is UNKNOWN and item.values is not UNKNOWN
 
