@@ -11,7 +11,7 @@ from pulumi_kubernetes.helm.v3 import Release
 from eks_gpushare import args as plain
 from eks_gpushare.catalog import versions
 from eks_gpushare.config.additions import catalog_of
-from eks_gpushare.config.base import converted
+from eks_gpushare.config.base import converted, partial_model
 from eks_gpushare.config.cluster import ExistingCluster
 from eks_gpushare.config.component_specs import GpuMetricsSpec
 from eks_gpushare.config.environment import Environment
@@ -106,7 +106,7 @@ class GpuMetrics(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         block = converted(Observability, spec)
         environment = Environment.model_construct(
-            cluster=ExistingCluster.model_construct(),
+            cluster=partial_model(ExistingCluster),
             pools=dict(spec.pools),
             tenants=dict(spec.tenants),
             gpu_stack=spec.gpu_stack,
