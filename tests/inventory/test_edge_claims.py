@@ -60,7 +60,8 @@ def pod(listed: Any, uses: str = "gpu", **more: Any) -> Item:
 
 
 def driver(version: str = "25.12.0", **gates: Any) -> Item:
-    return chart("nvidia-dra-driver-gpu", {"featureGates": gates}, version=version)
+    values = {"gpuResourcesEnabledOverride": True, "featureGates": gates}
+    return chart("nvidia-dra-driver-gpu", values, version=version)
 
 
 OWN = [{"name": "gpu", "resourceClaimName": "gpu"}]
@@ -85,6 +86,10 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
                 }
             ),
         ),
+    ),
+    "a driver that gives out no GPUs": (
+        "GPU1146",
+        (claim(devices()), chart("nvidia-dra-driver-gpu", {"resources": {}}, version="25.12.0")),
     ),
     "an interval that is none": (
         "GPU1147",

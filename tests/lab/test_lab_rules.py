@@ -11,13 +11,12 @@ from tests.unit.monitoring_scenes import stack
 
 from eks_gpushare.sharing.monitoring.groups import rule_groups, rules_document
 from eks_gpushare_lab.binaries import build, versions
-from eks_gpushare_lab.controllers import prometheus, web
+from eks_gpushare_lab.controllers import prometheus, state_metrics, web
 from eks_gpushare_lab.controllers.processes import Processes
 from eks_gpushare_lab.controllers.rule_evaluation import RuleEvaluation, definitions
 from eks_gpushare_lab.host.ports import reserved
 from eks_gpushare_lab.install.charts import render
 from eks_gpushare_lab.install.release import DeclaredRelease
-from eks_gpushare_lab.simulated_node import state_metrics
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -67,7 +67,7 @@ BOTH, EITHER = [[0, 1]], [[0], [1]]
         (pods("a.yaml", kind=PART_OF_POD), pods("b.yaml", kind=PART_OF_POD), BOTH),
         (pods("a.yaml", name=UNKNOWN), pods("b.yaml", name=UNKNOWN), BOTH),
         (pods("a.yaml", name=""), pods("b.yaml", name=""), BOTH),
-        (pods("a.yaml", namespace=UNKNOWN), pods("b.yaml", namespace=UNKNOWN), BOTH),
+        (pods("a.yaml", namespace=UNKNOWN), pods("b.yaml", namespace=UNKNOWN), EITHER),
         (pods("a.yaml", build="one"), pods("b.yaml", build="one"), BOTH),
         (pods("a.yaml"), pods("b.yaml", build="one"), BOTH),
         (nodes("a.yaml"), nodes("b.yaml"), EITHER),

@@ -253,8 +253,9 @@ def group(instance_type: str = "g5.xlarge", more: str = "desiredCapacity: 1") ->
     return GROUPS.replace("TYPE", instance_type).replace("MORE", more)
 
 
-def test_the_image_of_a_node_group_is_judged_elsewhere() -> None:
-    assert codes(group("g5g.xlarge", "amiFamily: AL2_x86_64_GPU")) == set()
+def test_the_image_of_a_node_group_is_for_its_processors() -> None:
+    assert codes(group("g5g.xlarge", "amiFamily: AL2_x86_64_GPU")) == {"GPU1259"}
+    assert codes(group("g5g.xlarge", "amiFamily: AL2023_ARM_64_NVIDIA")) == set()
 
 
 ON_POOL = "nodeSelector: {karpenter.sh/nodepool: gpu}"

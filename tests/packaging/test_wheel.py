@@ -372,8 +372,8 @@ for module in pkgutil.walk_packages(eks_gpushare.__path__, "eks_gpushare."):
 print("\\n".join(name for name in sys.modules if name.partition(".")[0] == "eks_gpushare"))
 """
 BLOCK = 4096
-MOST = 25 * 1024**2
-"""What `du -sm` counts as 25."""
+MOST = 26 * 1024**2
+"""What `du -sm` counts as 26."""
 PROGRAM_VERBS = ("preview", "policy", "iam")
 STACK = ROOT / "stacks" / "Pulumi.time-slicing.yaml"
 WRONG_MANIFEST = ROOT / "examples" / "lint" / "GPU1020" / "bad.yaml"
@@ -406,7 +406,7 @@ def test_the_checks_import_where_nothing_else_is(alone: Path) -> None:
     assert set(done.stdout.splitlines()) == {module.replace("/", ".") for module in modules}
 
 
-def test_the_checks_take_no_more_than_25_megabytes(alone: Path) -> None:
+def test_the_checks_take_no_more_than_26_megabytes(alone: Path) -> None:
     """With what they depend on and the bytecode of all of it, in whole blocks."""
     folders = [site_of(alone), *(link.resolve() for link in (alone / "dependencies").iterdir())]
     files = [

@@ -109,7 +109,7 @@ def everything() -> None:
                 }
             },
             "cluster_autoscaler": {"namespace": "scaling"},
-            "keda": {"prometheus": {"workspace_arn": WORKSPACE, "exporter": "existing"}},
+            "keda": {"prometheus": {"workspace_arn": WORKSPACE}},
             "verifier": {"image": "registry.example.com/verify:0.1.0", "interval_seconds": 60},
             "observability": {"prometheus": {"install": True}},
             "tenants": {

@@ -59,6 +59,7 @@ SKIPS_ANYWHERE = {
     "tests/unit/test_nightly.py": "an example",
     "tests/unit/test_partitions.py": "what requirements bring",
     "tests/unit/test_rules_cluster_aws.py": "what requirements bring",
+    "tests/unit/test_rules_workloads.py": "what requirements bring",
     "tests/unit/test_stack_file.py": "the superuser",
 }
 

@@ -33,7 +33,7 @@ CHARTS = frozenset(
 KARPENTER = frozenset(
     {
         *("karpenter", "karpenter_budgets", "karpenter_chart", "karpenter_disruption"),
-        *("karpenter_install", "karpenter_limits", "karpenter_nodes"),
+        *("karpenter_gates", "karpenter_install", "karpenter_limits", "karpenter_nodes"),
     }
 )
 AUTOSCALER = frozenset({"cluster_autoscaler", "cluster_autoscaler_chart"})

@@ -187,6 +187,7 @@ SUITES: Final = (
         (
             "tests/commands/test_completion_command.py",
             "tests/lint/test_hcl_functions.py",
+            "tests/lint/test_hcl_modules.py",
             "tests/lint/test_kustomize.py",
             "tests/live/test_reading.py",
             "tests/lab/test_cloud_settings.py",

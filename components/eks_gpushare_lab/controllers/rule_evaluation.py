@@ -101,8 +101,7 @@ class RuleEvaluation:
 
     def _answer(self, _method: str, _path: str, _body: bytes) -> Answer:
         """Metrics of the exporters, and of nodes and pods."""
-        from eks_gpushare_lab.controllers import web
-        from eks_gpushare_lab.simulated_node import state_metrics
+        from eks_gpushare_lab.controllers import state_metrics, web
 
         states = state_metrics.page(self._watches.nodes.all(), self._watches.pods.all())
         exporters = self._exporters.page() if self._exporters else ""

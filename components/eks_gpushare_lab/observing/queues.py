@@ -76,4 +76,4 @@ def _borrowed(queues: Sequence[Object]) -> Iterator[tuple[str, int]]:
         for flavor in (queue.get("status") or {}).get("flavorsReservation") or ():
             for resource in flavor.get("resources") or ():
                 text = str(resource.get("borrowed", "0"))
-                yield resource["name"], int(text) if text.isdigit() else 0
+                yield resource["name"], int(text) if text.isascii() and text.isdigit() else 0

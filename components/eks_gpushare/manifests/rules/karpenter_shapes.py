@@ -244,7 +244,8 @@ def _volumes(source: Source, spec: Any) -> Iterator[Judgement]:
         if given in (None, UNKNOWN) or _SIZE.fullmatch(str(text(given))):
             continue
         place = ("spec", "blockDeviceMappings", index, "ebs", "volumeSize")
-        bare = str(text(given)).isdecimal()
+        plain = str(text(given))
+        bare = plain.isascii() and plain.isdigit()
         yield Problem(
             REFUSED_VALUE,
             source,
