@@ -257,11 +257,22 @@ def test_two_that_are_gone_are_told_by_their_names() -> None:
     assert message.startswith("NetworkPolicy vision/tenant, NetworkPolicy vision/platform: missing")
 
 
+def test_three_that_are_gone_are_told_by_their_names() -> None:
+    kind, start = "ValidatingAdmissionPolicy", "eks-gpushare-tenants-"
+    every = cluster()
+    for name in ("pods", "variables", "claims"):
+        gone(kind, f"{start}{name}")(every)
+
+    listed_names = f"{kind} {start}pods, {kind} {start}variables, {kind} {start}claims"
+    message = f"{listed_names}: missing, which the stack declares for its tenants."
+    assert told(every) == [("tenants", message)]
+
+
 def test_what_is_gone_is_told_before_what_may_come_of_something() -> None:
     every = cluster()
     gone("LocalQueue", "default", "vision")(every)
     (missing,) = tenant_faults(listed(every), STACK)
-    other = replace(missing, is_cause_only=False, parts=())
+    other = replace(missing, is_cause_only=False, evidence=("something",))
 
     assert [cause.fault for cause in causes_of([other, missing])] == [missing, other]
 
