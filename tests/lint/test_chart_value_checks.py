@@ -125,8 +125,10 @@ def test_a_value_is_told_of_where_it_stands(paths: Any, path: Any) -> None:
     assert found.path == path
 
 
-def test_an_idle_value_is_told_of_unless_it_is_the_charts_own_file() -> None:
-    keys = chart_keys("gpu-operator")
+@pytest.mark.parametrize("name", ["gpu-operator", "kueue"])
+def test_an_idle_value_is_told_of_unless_it_is_the_charts_own_file(name: str) -> None:
+    """Of the one six tenths are no whole number of keys, and of the other they are."""
+    keys = chart_keys(name)
     assert keys is not None
     idle = next(place for place, kind in keys.places.items() if kind == "idle")
     value: Any = "x"
@@ -138,7 +140,7 @@ def test_an_idle_value_is_told_of_unless_it_is_the_charts_own_file() -> None:
     few, own = ({**dict.fromkeys(known[:count]), **value} for count in (enough - 1, enough))
 
     def told(given: Any) -> list[tuple[str, ...]]:
-        found = looked(chart_values.values_are_read, chart("gpu-operator", given))
+        found = looked(chart_values.values_are_read, chart(name, given))
         return [each.path for each in found if each.rule is IDLE_VALUE]  # type: ignore[misc]
 
     assert told(few) == [idle]
@@ -151,6 +153,45 @@ def test_what_is_not_known_in_a_list_is_no_value_of_a_wrong_type() -> None:
     )
 
     assert looked(chart_values.values_are_read, release) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "codes"), [("", ["GPU1036"]), (NEWEST, ["GPU1036"]), ("0.15.0", [])]
+)
+def test_the_type_of_a_value_is_that_of_the_newest_version(version: str, codes: list[str]) -> None:
+    """An earlier one may have read another; which did is known of what came or changed later."""
+    release = plugin({"gfd": {"enabled": "true"}}, version=version)
+
+    assert [code for code, _ in said(chart_values.values_are_read, release)] == codes
+
+
+@pytest.mark.parametrize(
+    ("values", "fix", "edits"),
+    [
+        ({"migStrategy": "singel"}, "Write single.", ["single"]),
+        ({"migStrategy": "quantum"}, "Write one of these.", []),
+        ({"migStrategy": "none,mixed"}, "Write one of these.", []),
+        ({"deviceListStrategy": "envvars"}, "Write envvar.", ["envvar"]),
+        ({"deviceListStrategy": "envvar,volume-mount"}, "Write one of these.", []),
+    ],
+)
+def test_a_word_that_no_choice_is_gets_the_one_that_was_meant(
+    values: dict[str, str], fix: str, edits: list[str]
+) -> None:
+    (found,) = looked(chart_values.choices_are_known, plugin(values))
+
+    assert found.fix == fix
+    assert [(each.kind, each.path, each.value) for each in found.edits] == [
+        ("set", tuple(values), word) for word in edits
+    ]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"migStrategy": "mixed"}, {"deviceListStrategy": "envvar, volume-mounts"}, {"migStrategy": 5}],
+)
+def test_words_that_are_choices(values: dict[str, Any]) -> None:
+    assert looked(chart_values.choices_are_known, plugin(values)) == []
 
 
 # Words and numbers as somebody wrote them.

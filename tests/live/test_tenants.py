@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 from tests.live.test_declared import told_of
 from tests.live.test_faults import HEALTHY, objects_of
 from tests.live.test_faults import STACK as WITHOUT_TENANTS
@@ -45,7 +47,17 @@ def cluster() -> list[Object]:
         each["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = "x"
         if each["kind"] == "ValidatingAdmissionPolicy":
             each["spec"]["matchConstraints"]["matchPolicy"] = "Equivalent"
+        if each["kind"] == "ClusterQueue":  # amounts are texts there
+            for resource in counted(each):
+                resource |= {key: str(resource[key]) for key in ("nominalQuota", "borrowingLimit")}
     return found
+
+
+def counted(queue: Object) -> list[Object]:
+    """What a ClusterQueue has of each resource of each flavor."""
+    groups = queue["spec"]["resourceGroups"]
+    flavors = [flavor for group in groups for flavor in group["flavors"]]
+    return [resource for flavor in flavors for resource in flavor["resources"]]
 
 
 def listed(every: list[Object], *without: str) -> ClusterObjects:
@@ -79,6 +91,40 @@ def test_what_is_as_declared_is_no_fault(tmp_path: Path) -> None:
     assert told(every) == []
     # As what looks from within is told of it, without cost centres and admins.
     assert list(tenant_faults(listed(every), told_of(tmp_path, STACK))) == []
+
+
+def test_an_amount_may_be_written_in_another_way() -> None:
+    every = cluster()
+    (first, *_) = counted(get(every, "ClusterQueue", "vision"))
+    assert first["nominalQuota"] == "12"
+
+    first["nominalQuota"] = "12000m"
+    assert told(every) == []
+    first["nominalQuota"] = "12k"
+    assert len(told(every)) == 1
+
+
+def test_what_tenants_get_depends_on_the_version_of_their_cluster(tmp_path: Path) -> None:
+    """Since 1.36 pods get their selectors by a policy, whose kind is to be read then."""
+    text = (ROOT / "stacks" / "Pulumi.tenants.yaml").read_text(encoding="utf-8")
+    file = tmp_path / "Pulumi.stack.yaml"
+    file.write_text(text.replace("1.35.8-", "1.36.4-").replace("1.35", "1.36"), encoding="utf-8")
+    of_later = read_stack(file)
+
+    assert not of_later.errors
+    more = set(unread_kinds(listed([]), of_later)) - set(unread_kinds(listed([]), STACK))
+    assert more == {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
+
+
+def test_a_value_that_is_long_is_not_told() -> None:
+    for length, told_of_it in ((60, True), (61, False)):
+        every = cluster()
+        labels = get(every, "Namespace", "vision")["metadata"]["labels"]
+        labels["eks-gpushare.io/isolation"] = "x" * length
+
+        ((_, message),) = told(every)
+        assert ("x" * length in message) is told_of_it
+        assert message.startswith(f"Namespace vision: {ISOLATION} is ")
 
 
 def quota(every: list[Object]) -> None:
@@ -192,9 +238,43 @@ def test_of_a_namespace_that_is_gone_nothing_else_is_told() -> None:
 def test_all_policies_that_are_gone_are_told_once() -> None:
     every = [each for each in cluster() if not each["kind"].startswith("ValidatingAdmission")]
 
-    found = told(every)
-    assert len(found) == 2
-    assert all("more of its kind" in message for _, message in found)
+    kind, name = "ValidatingAdmissionPolicy", "eks-gpushare-tenants-pods"
+    missing = "missing, which the stack declares for its tenants."
+    assert told(every) == [
+        ("tenants", f"{kind} {name} and 3 more of its kind: {missing}"),
+        ("tenants", f"{kind}Binding {name}-research and 7 more of its kind: {missing}"),
+    ]
+
+
+def test_two_that_are_gone_are_told_by_their_names() -> None:
+    every = [
+        each
+        for each in cluster()
+        if (each["kind"], each["metadata"].get("namespace")) != ("NetworkPolicy", "vision")
+    ]
+
+    ((_, message),) = told(every)
+    assert message.startswith("NetworkPolicy vision/tenant, NetworkPolicy vision/platform: missing")
+
+
+def test_three_that_are_gone_are_told_by_their_names() -> None:
+    kind, start = "ValidatingAdmissionPolicy", "eks-gpushare-tenants-"
+    every = cluster()
+    for name in ("pods", "variables", "claims"):
+        gone(kind, f"{start}{name}")(every)
+
+    listed_names = f"{kind} {start}pods, {kind} {start}variables, {kind} {start}claims"
+    message = f"{listed_names}: missing, which the stack declares for its tenants."
+    assert told(every) == [("tenants", message)]
+
+
+def test_what_is_gone_is_told_before_what_may_come_of_something() -> None:
+    every = cluster()
+    gone("LocalQueue", "default", "vision")(every)
+    (missing,) = tenant_faults(listed(every), STACK)
+    other = replace(missing, is_cause_only=False, evidence=("something",))
+
+    assert [cause.fault for cause in causes_of([other, missing])] == [missing, other]
 
 
 def test_of_kinds_that_were_not_read_nothing_is_told() -> None:
@@ -235,6 +315,26 @@ def test_pods_that_the_changed_quota_refuses_are_told_below_it() -> None:
         (cause.fault.finding.code, [each.finding.path for each in cause.follows])
         for cause in causes
     ] == [("GPU1370", ['workloads["vision/chat"]']), ("GPU1343", [])]
+
+
+def test_what_is_promised_by_a_changed_queue_is_told_below_it(tmp_path: Path) -> None:
+    """Its pool has 40 shares."""
+    given = yaml.safe_load((ROOT / "stacks" / "Pulumi.time-slicing.yaml").read_text("utf-8"))
+    contract = {"guaranteed": {"shares": 40}}
+    tenant = {"namespaces": ["vision"], "queue": True, "pools": {"gpu": contract}}
+    given["config"]["eks-gpushare:environment"]["tenants"] = {"vision": tenant}
+    file = tmp_path / "Pulumi.stack.yaml"
+    file.write_text(json.dumps(given), encoding="utf-8")
+    stack = read_stack(file)
+    made = json.loads(json.dumps([each.document for each in _declared(stack)]))
+    counted(get(made, "ClusterQueue", "vision"))[0]["nominalQuota"] = "41"
+
+    causes = verdict_of(objects_of([*copy.deepcopy(HEALTHY), *made]), stack).causes
+    by_code = {
+        each.fault.finding.code: [follows.finding.code for follows in each.follows]
+        for each in causes
+    }
+    assert by_code["GPU1370"] == ["GPU1151"]
 
 
 def test_who_changed_it_is_evidence() -> None:

@@ -167,6 +167,42 @@ def test_subnets_of_scaling_groups_have_a_name_of_their_own() -> None:
     assert made == (SCALING_GROUP, {"vpcZoneIdentifiers": ["subnet-1"], "minSize": "0"})
 
 
+def test_tags_of_scaling_groups_stay_a_list_as_pulumi_has_them() -> None:
+    """Since each says whether instances get it too; `aws.autoscaling.Group` has the same three."""
+    schema = cloudformation.schema("AWS::AutoScaling::AutoScalingGroup")
+    tag = {"Key": "Team", "Value": "ml", "PropagateAtLaunch": True}
+    assert set(tag) == set(schema["definitions"]["TagProperty"]["properties"])
+
+    made = as_of_pulumi("AWS::AutoScaling::AutoScalingGroup", {"Tags": [tag]})
+
+    tags = [{"key": "Team", "value": "ml", "propagateAtLaunch": True}]
+    assert made == (SCALING_GROUP, {"tags": tags})
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "expected"),
+    [
+        (NODE_GROUP, {"Labels": {"Team": "ml"}}, {"labels": {"Team": "ml"}}),
+        (NODE_GROUP, {"Tags": {"Team": "ml"}}, {"tags": {"Team": "ml"}}),
+        (AWS_CLUSTER, {"Tags": [{"Key": "Team", "Value": "ml"}]}, {"tags": {"Team": "ml"}}),
+    ],
+)
+def test_names_that_people_give_stay_as_they_are(
+    kind: str, given: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    assert as_of_pulumi(KINDS[kind], given) == (kind, expected)
+
+
+@pytest.mark.parametrize("keys", [[], UNKNOWN, {"Fn::If": ["Own", [], []]}])
+def test_without_keys_to_see_there_is_no_first_one(keys: Any) -> None:
+    made = as_of_pulumi("AWS::EKS::Cluster", {"EncryptionConfig": keys})
+
+    assert made is not None
+    token, properties = made
+    assert token == AWS_CLUSTER
+    assert bool(properties["encryptionConfig"]) is bool(keys)
+
+
 @pytest.mark.parametrize(
     ("kind", "given"),
     [("AWS::S3::Bucket", {}), ("AWS::EKS::Cluster", None), ("AWS::EKS::Cluster", UNKNOWN)],

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from finding_examples import findings, fixes
 
+from eks_gpushare.config.component_specs import GpuMetricsSpec
+from eks_gpushare.rules.metrics_alone import check_gpu_metrics
+
 URL = {"prometheus": {"url": "http://prometheus.monitoring.svc:9090"}}
 ARN = "arn:aws:aps:us-west-2:111122223333:workspace/ws-1"
 WORKSPACE = {"metrics": "managedPrometheus", "prometheus": {"workspaceArn": ARN}}
@@ -282,3 +285,39 @@ def test_metrics_are_of_one_exporter(given: dict[str, Any], at: list[str]) -> No
 )
 def test_its_namespace_is_nobody_elses(given: dict[str, Any], at: list[str]) -> None:
     assert [where for where, _ in found("GPU735", given)] == at
+
+
+ALONE_POOL = {"instanceTypes": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 4}}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, []),
+        ({"interval": "1s"}, [("GPU882", "interval")]),
+        ({"exporterChart": {"version": "1.0"}}, [("GPU702", "exporter_chart.version")]),
+        (
+            {
+                "prometheus": {"install": True},
+                "exporterChart": {"values": {"nonsense": 1}},
+                "prometheusChart": {"values": {"nonsense": 1}},
+            },
+            [
+                ("GPU711", "exporter_chart.values.nonsense"),
+                ("GPU711", "prometheus_chart.values.nonsense"),
+            ],
+        ),
+        (
+            {"pools": {"gpu": {**ALONE_POOL, "instanceTypes": ["g99.2xlarge"]}}},
+            [("GPU101", "pools.gpu.instanceTypes[0]")],
+        ),
+    ],
+)
+def test_metrics_alone_are_told_of_by_their_own_arguments(
+    given: dict[str, Any], told: list[tuple[str, str]]
+) -> None:
+    spec = GpuMetricsSpec.model_validate(
+        {"pools": {"gpu": ALONE_POOL}, **URL, **given}, by_name=True, by_alias=True
+    )
+
+    assert sorted((each.code, each.path) for each in check_gpu_metrics(spec)) == told

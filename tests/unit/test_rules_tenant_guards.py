@@ -81,6 +81,19 @@ def test_a_pool_of_tenants_without_a_taint_is_told(taints: list[dict[str, str]])
     ]
 
 
+def test_all_tenants_of_a_pool_without_a_taint_are_told_at_once() -> None:
+    contracts = {
+        name: {"namespaces": [name], "pools": {"gpu": {"guaranteed": {"shares": 1}}}}
+        for name in ("a", "b")
+    }
+    given = {"pools": {"gpu": {**SHARED, "taints": []}}, "tenants": contracts}
+
+    ((_, message),) = findings(given, "GPU892")
+    assert message == (
+        "Pods of any namespace may be on these nodes, with shares of the tenants a, b."
+    )
+
+
 def test_a_pool_of_nobody_is_anybody_s() -> None:
     assert told("GPU892", taints=[], pools=()) == []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.config.base import known_fields, partial_model
 from eks_gpushare.config.environment import Charts
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from eks_gpushare.config.component_specs import GpuMetricsSpec
     from eks_gpushare.findings.finding import Finding
+
+_CHARTS: Final = {"dcgmExporter": "exporter_chart", "prometheus": "prometheus_chart"}
+"""Arguments, by what they are among the charts of a stack file."""
 
 
 def check_gpu_metrics(spec: GpuMetricsSpec) -> Iterator[Finding]:
@@ -46,8 +49,8 @@ def check_gpu_metrics(spec: GpuMetricsSpec) -> Iterator[Finding]:
 
 def _of_metrics_chart(found: Finding) -> Finding:
     """What is `charts.prometheus` and `charts.dcgmExporter` in a stack file."""
-    if found.at[:1] != ("charts",) or len(found.at) == 1:
-        return found
-    own = {"dcgmExporter": "exporter_chart", "prometheus": "prometheus_chart"}
-    at = (own.get(str(found.at[1]), found.at[1]), *found.at[2:])
-    return replace(found, at=at, path=dotted(at))
+    match found.at:
+        case ("charts", name, *inner):
+            at = (_CHARTS.get(str(name), name), *inner)
+            return replace(found, at=at, path=dotted(at))
+    return found

@@ -57,7 +57,7 @@ def other_version(at: FieldPath, chart: Chart) -> Iterator[Finding]:
     if theirs is None or ours is None or theirs[:2] == ours[:2]:
         return
     known = versions.KUEUE.version
-    if theirs[:2] < _WITH_KINDS:
+    if theirs < _WITH_KINDS:
         yield OTHER_KUEUE.finding(
             at,
             f"Kueue {chart.version} does not know the API versions v1beta2 of the queues that are "

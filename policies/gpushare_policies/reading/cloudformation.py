@@ -100,7 +100,7 @@ def as_of_pulumi(kind: str, given: Any) -> tuple[str, dict[str, Any]] | None:
         equivalent.changes(made)
     tags = made.get("tags")
     if isinstance(tags, list) and equivalent.token != SCALING_GROUP:
-        made["tags"] = {str(at(tag, "key")): at(tag, "value") for tag in map(_lowered, tags)}
+        made["tags"] = {str(at(tag, "key")): at(tag, "value") for tag in tags}
     return equivalent.token, made
 
 

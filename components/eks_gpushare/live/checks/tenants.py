@@ -100,9 +100,9 @@ def unread_kinds(objects: ClusterObjects, stack: Stack) -> dict[str, str]:
 def _declared(stack: Stack) -> Iterator[_Declared]:
     """What a stack makes for its tenants, namespaces first."""
     environment, plans = stack.environment, stack.plans
-    tenants = (environment.tenants if environment is not None else None) or {}
-    if environment is None or not tenants:
+    if environment is None or not environment.tenants:
         return
+    tenants = environment.tenants
     every = contracts(tenants, plans)
     for name, tenant in tenants.items():
         for called in tenant.every_namespace:
@@ -176,10 +176,9 @@ def _differs(declared: Any, there: Any, path: tuple[str, ...]) -> _Difference | 
 def _same(declared: Any, there: Any) -> bool:
     if isinstance(declared, str | bool | Mapping | list | tuple) and not declared:
         return not there  # which is its default, written out or not
-    if isinstance(declared, str | int) and isinstance(there, str | int):
-        one, other = str(declared), str(there)
-        return one == other or (quantity(one) is not None and quantity(one) == quantity(other))
-    return bool(declared == there)
+    # An API server writes amounts as texts of its own, whatever they were.
+    one, other = str(declared), str(there)
+    return one == other or (quantity(one) is not None and quantity(one) == quantity(other))
 
 
 def _changed(each: _Declared, differs: _Difference, there: Object) -> ClusterFault:
@@ -213,16 +212,15 @@ _LONGEST: Final = 60
 
 def _missing(group: Sequence[_Declared]) -> ClusterFault:
     names = [each.called for each in group]
-    listed = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more of its kind"
-    if 1 < len(names) <= _NAMED:
-        listed = ", ".join(names)
+    listed = ", ".join(names)
+    if len(names) > _NAMED:
+        listed = f"{names[0]} and {len(names) - 1} more of its kind"
     finding = rules.CONTRACT_DIFFERS.finding(
         _place(group[0]),
         f"{listed}: missing, which the stack declares for {group[0].whose}.",
         "Run pulumi up --refresh, which makes what is missing, and see who deleted it.",
     )
-    parts = _parts(group[0].document) if len(names) == 1 else ()
-    return ClusterFault(finding, Link.PODS, is_cause_only=True, parts=parts)
+    return ClusterFault(finding, Link.PODS, is_cause_only=True)
 
 
 def _place(each: _Declared) -> tuple[str, ...]:

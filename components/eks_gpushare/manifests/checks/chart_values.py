@@ -64,7 +64,7 @@ def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
                 continue
             given = _at(values, place)
             message = f"{'.'.join(place)} is {wanted}, not {shown(given)}."
-            path = _path(release, place)
+            path = value_place(release, place)
             yield Problem(WRONG_TYPE, release.source, path, message, fix, None, _set(path, fix))
 
 
@@ -76,7 +76,7 @@ def _unread(
         if place[0] == "global":
             continue  # a chart above may read them
         _, message, fix = what_is_wrong(keys, place, kind)
-        path = _path(release, place)
+        path = value_place(release, place)
         if kind == "idle":
             if _is_its_own(values, keys):
                 continue
@@ -102,14 +102,14 @@ def _unread_then(
         _, _, fix = what_is_wrong(keys, place, kind)
         fix = _HINTS.get(place, fix)
         message = f"{'.'.join(place)} is no value of {called}: no template reads it."
-        path = _path(release, place)
+        path = value_place(release, place)
         edits = _renamed(path, fix, values, place)
         yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, None, edits)
     for place in _leaves(values):
         if keys.kind(place) == "read" and (first := ages.came_after(place, version)) is not None:
             message = f"{'.'.join(place)} is no value of {called}: it came with {first}."
             fix = f"Install {first} or later, or remove it."
-            yield Problem(UNKNOWN_VALUE, release.source, _path(release, place), message, fix)
+            yield Problem(UNKNOWN_VALUE, release.source, value_place(release, place), message, fix)
 
 
 def _leaves(values: Any, above: Place = ()) -> Iterator[Place]:
@@ -130,13 +130,6 @@ def _is_no_chart(release: Release) -> bool:
     """Whether it is the operator's own object, whose keys are others in places."""
     value = getattr(release.source.document, "value", None)
     return isinstance(value, dict) and value.get("kind") == "ClusterPolicy"
-
-
-def _path(release: Release, place: Place) -> FieldPath:
-    for length in range(len(place), -1, -1):
-        if place[:length] in release.paths:
-            return (*release.paths[place[:length]], *place[length:])
-    return place
 
 
 def _renamed(
@@ -166,9 +159,7 @@ def _known(values: Any) -> Any:
     """The values without what is not known."""
     if isinstance(values, dict):
         return {str(key): _known(item) for key, item in values.items() if item is not UNKNOWN}
-    if isinstance(values, list):
-        return [_known(value) for value in values if value is not UNKNOWN]
-    return values
+    return values  # into lists nothing looks
 
 
 @edge(WRONG_TYPE)
