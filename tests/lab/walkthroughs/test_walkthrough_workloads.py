@@ -169,7 +169,8 @@ metadata: {{name: one, namespace: gpu-demo}}
 spec: {{hard: {{requests.{GPU}: "1"}}}}
 ---
 """
-    walk.apply(text=NAMESPACE + quota + deployment("two", "{nvidia.com/gpu: 1}"))
+    walk.apply(text=NAMESPACE + quota)  # until it is known, the API server lets pods pass
+    walk.apply(text=deployment("two", "{nvidia.com/gpu: 1}"))
 
     report = walk.see()
     assert report["workloads"]["gpu-demo/two"]["desired"] == 2
