@@ -8,7 +8,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli import FINE, WRONG_USAGE
+from eks_gpushare.cli.given_stack import stack_or_code
 from eks_gpushare.cli.outputs import (
     Output,
     OutputUsageError,
@@ -31,14 +32,6 @@ _COLUMNS = (
     *("tenant", "cost_center", "namespace", "pool", "resource", "use", "shares"),
     *("usd_per_hour", "usd_per_month"),
 )
-
-
-class _UnusableError(Exception):
-    """What was given cannot be used; the text says why."""
-
-    def __init__(self, text: str, code: int = WRONG_USAGE) -> None:
-        super().__init__(text)
-        self.code = code
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,19 +87,20 @@ def run(options: argparse.Namespace) -> int:
         _refuse_what_contradicts(options)
     except OutputUsageError as error:
         return _cannot(str(error))
-    from eks_gpushare.lint.stack_side import StackUnusableError
+    stack = stack_or_code(options.stack)
+    if isinstance(stack, int):
+        return stack
+    if stack.region is None and any(output.format == _OPENCOST for output in outputs):
+        return _cannot(f"{stack.name} names no aws:region, by which OpenCost finds a price")
     from eks_gpushare.live.connection import CannotLookError
     from eks_gpushare.live.usage_answer import UsageAnswerError
     from eks_gpushare.sharing.paid_nodes import SplitError
 
     try:
-        stack = _stack(options.stack, outputs)
         held, source = _held(options, stack)
         table = _table(options, stack, held)
-    except (CannotLookError, StackUnusableError, UsageAnswerError, SplitError) as error:
+    except (CannotLookError, UsageAnswerError, SplitError) as error:
         return _cannot(str(error))
-    except _UnusableError as error:
-        return _cannot(str(error), error.code)
     return _write(options, outputs, stack, source, table)
 
 
@@ -148,28 +142,11 @@ def _refuse_what_contradicts(options: argparse.Namespace) -> None:
         raise OutputUsageError("--usage and --from cannot both be standard input")
 
 
-def _cannot(message: str, code: int = WRONG_USAGE) -> int:
+def _cannot(message: str) -> int:
     from eks_gpushare.findings.text import printable
 
     print(f"eks-gpushare: {printable(message)}", file=sys.stderr)
-    return code
-
-
-def _stack(given: str, outputs: Sequence[Output]) -> Stack:
-    """The stack.
-
-    Raises:
-        StackUnusableError: If there is no such file.
-        _UnusableError: If it has errors, or no region where one is needed.
-    """
-    from eks_gpushare.lint.stack_side import read_stack, stack_file_of
-
-    stack = read_stack(stack_file_of(given))
-    if stack.environment is None:
-        raise _UnusableError(f"{stack.name} has errors: eks-gpushare check says which", FOUND)
-    if stack.region is None and any(output.format == _OPENCOST for output in outputs):
-        raise _UnusableError(f"{stack.name} names no aws:region, by which OpenCost finds a price")
-    return stack
+    return WRONG_USAGE
 
 
 def _held(options: argparse.Namespace, stack: Stack) -> tuple[list[UseMoment], CostSource]:

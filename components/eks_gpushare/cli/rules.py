@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli import FINE, WRONG_USAGE
+from eks_gpushare.cli.given_stack import stack_or_code
 from eks_gpushare.cli.streams import print_json
 
 if TYPE_CHECKING:
@@ -40,17 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print or write them."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    from eks_gpushare.lint.stack_side import StackUnusableError, read_stack, stack_file_of
-
-    try:
-        stack = read_stack(stack_file_of(options.stack))
-    except StackUnusableError as error:
-        print(f"eks-gpushare: {error}", file=sys.stderr)
-        return WRONG_USAGE
-    if stack.environment is None:
-        said = f"{stack.name} has errors: eks-gpushare check says which"
-        print(f"eks-gpushare: {said}", file=sys.stderr)
-        return FOUND
+    stack = stack_or_code(options.stack)
+    if isinstance(stack, int):
+        return stack
     rules, boards = _documents(stack, options.format)
     if options.output is not None and not _write(Path(options.output), rules, boards):
         return WRONG_USAGE

@@ -6,7 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli import FINE, WRONG_USAGE
+from eks_gpushare.cli.given_stack import stack_or_code
 from eks_gpushare.cli.streams import print_json
 
 if TYPE_CHECKING:
@@ -48,18 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Say what tenants have."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    from eks_gpushare.lint.stack_side import StackUnusableError, read_stack, stack_file_of
     from eks_gpushare.sharing.tenants import contracts, tenants_json
 
-    try:
-        stack = read_stack(stack_file_of(options.stack))
-    except StackUnusableError as error:
-        print(f"eks-gpushare: {error}", file=sys.stderr)
-        return WRONG_USAGE
-    if stack.environment is None:
-        said = f"{stack.name} has errors: eks-gpushare check says which"
-        print(f"eks-gpushare: {said}", file=sys.stderr)
-        return FOUND
+    stack = stack_or_code(options.stack)
+    if isinstance(stack, int):
+        return stack
+    assert stack.environment is not None  # noqa: S101  (which would have been told)
     given = stack.environment.tenants or {}
     if wrong := _no_such(options.tenant, stack.name, given):
         print(f"eks-gpushare: {wrong}", file=sys.stderr)
