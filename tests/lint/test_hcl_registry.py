@@ -472,6 +472,16 @@ def test_the_image_of_a_self_managed_group(lines: Iterable[str], version: str, i
     assert values_of(text, "aws_launch_template")["image_id"] == image
 
 
+def test_the_sizes_of_a_self_managed_group_are_those_of_its_scaling_group() -> None:
+    """The module calls the desired size as its managed groups do; the resource does not."""
+    sizes = ("min_size", "max_size", "desired_capacity", "desired_size")
+    given = values_of(self_managed("min_size = 2", "desired_size = 4"), "aws_autoscaling_group")
+    plain = values_of(self_managed(), "aws_autoscaling_group")
+
+    assert [given.get(name) for name in sizes] == [2, 3, 4, None]
+    assert [plain.get(name) for name in sizes] == [1, 3, 1, None]
+
+
 OVERRIDE = 'override = [{ instance_type = "g5.xlarge" }]'
 
 
