@@ -195,6 +195,10 @@ def test_pods_of_a_dump_have_what_they_hold(run: Run, tmp_path: Path) -> None:
             '{"status": "error", "errorType": "bad_data", "error": "parse error: unclosed"}',
             "Prometheus refused the query: bad_data: parse error: unclosed.",
         ),
+        (
+            '{"status": "success", "data": {"resultType": "vector", "result": 7}}',
+            "is no answer of Prometheus: data.result is no list.",
+        ),
         (answer(kind="scalar"), "data.resultType is 'scalar'; a vector or a matrix is needed."),
         (answer(), "has no series: nothing matched its query."),
         (answer(held(shares="NaN")), "has the value 'NaN', which is no number: a share is held or"),

@@ -176,6 +176,18 @@ def test_an_object_of_the_operator_has_the_labels_by_which_it_is_found() -> None
     }
 
 
+def test_the_command_prints_the_object_with_them(run: Run, tmp_path: Path) -> None:
+    text = TENANTS.read_text(encoding="utf-8").replace(
+        "    tenants:\n", "    observability: {selectorLabels: {release: kps}}\n    tenants:\n", 1
+    )
+    file = tmp_path / "Pulumi.tenants.yaml"
+    file.write_text(text, encoding="utf-8")
+    printed = yaml.safe_load(run("rules", str(file), "--format", "operator").out)
+
+    assert printed["metadata"] == {"name": "eks-gpushare", "labels": {"release": "kps"}}
+    assert run("rules", str(file), "--output", "").code == 2
+
+
 def test_rules_of_twenty_pools_take_no_time_and_few_series() -> None:
     pools = {
         f"pool-{number}": {

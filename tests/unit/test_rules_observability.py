@@ -70,7 +70,12 @@ def test_what_is_right_is_no_finding(code: str, block: dict[str, Any]) -> None:
         (
             {"prometheus": {"url": URL_WITH_NAME}},
             "observability.prometheus.url",
-            f'"{URL_WITH_NAME}" is not the address of a Prometheus, without a password in it.',
+            "What is given is not the address of a Prometheus, without a password in it.",
+        ),
+        (
+            {"prometheus": {"url": "prometheus:9090"}},
+            "observability.prometheus.url",
+            '"prometheus:9090" is not the address of a Prometheus, without a password in it.',
         ),
         (
             {"metrics": "managedPrometheus", "prometheus": {"workspaceArn": "ws-1"}},
@@ -114,6 +119,7 @@ def test_of_an_existing_cluster_nobody_here_knows() -> None:
         ("121s", "121s is not between 5 seconds and 2 minutes."),
         ("15", '"15" is no time in whole seconds.'),
         ("5500ms", '"5500ms" is no time in whole seconds.'),
+        *((text, f'"{text}" is no time in whole seconds.') for text in ("1.5m", "+15s", "30s1m")),
     ],
 )
 def test_scrapes_are_seconds_apart(given: str, message: str) -> None:
@@ -126,6 +132,7 @@ def test_scrapes_are_seconds_apart(given: str, message: str) -> None:
         (".*", '".*" takes every label of every pod.'),
         ("", '"" takes every label of every pod.'),
         ("(", '"(" is no regular expression: missing ), unterminated subpattern at position 0.'),
+        ("^a(?=b)", '"^a(?=b)" has (?= in it, which expressions of Go do not know.'),
         ("^a$,^b$", '"^a$,^b$" has a comma in it, at which the exporter parts expressions.'),
     ],
 )
@@ -143,6 +150,11 @@ def test_labels_of_pods_are_chosen(given: str, message: str) -> None:
             {"labels": {"severity": "x"}},
             "labels.severity",
             "severity is a label that each alert has already.",
+        ),
+        (
+            {"labels": {"team": "{{ bad"}},
+            "labels.team",
+            '"{{ bad" is a template to Prometheus, and no label.',
         ),
         (
             {"labels": {"a-b": "x"}},

@@ -41,6 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print or write them."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    if options.output == "":
+        print("eks-gpushare: --output '' names no folder: give one", file=sys.stderr)
+        return WRONG_USAGE
     stack = stack_or_code(options.stack)
     if isinstance(stack, int):
         return stack
@@ -64,8 +67,10 @@ def _documents(stack: Stack, form: str) -> tuple[dict[str, Any], dict[str, dict[
     groups = rule_groups(environment, stack.plans)
     block = environment.observability or Observability()
     boards = {} if block.dashboards == "none" else boards_json(stack.plans)
-    document = rules_object(groups, None, {}) if form == "operator" else rules_document(groups)
-    return document, boards
+    if form != "operator":
+        return rules_document(groups), boards
+    # As the component registers it, but for the namespace, which whoever applies it says.
+    return rules_object(groups, None, block.selector_labels), boards
 
 
 def _measured(stack: Stack) -> dict[str, Any]:

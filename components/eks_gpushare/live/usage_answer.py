@@ -115,7 +115,9 @@ def _result(file: str, given: Any) -> tuple[list[Any], str]:
     if not isinstance(data, dict):
         raise UsageAnswerError(f'{file} is no answer of Prometheus: it has no "data". {_HOW}')
     kind, result = data.get("resultType"), data.get("result")
-    if kind not in {"vector", "matrix"} or not isinstance(result, list):
+    if not isinstance(result, list):
+        raise UsageAnswerError(f"{file} is no answer of Prometheus: data.result is no list. {_HOW}")
+    if kind not in {"vector", "matrix"}:
         said = f"{file}: data.resultType is {kind!r}; a vector or a matrix is needed."
         raise UsageAnswerError(f"{printable(said)} {_HOW}")
     return result, str(kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.catalog.arns import partition_of_arn, workspace_of
@@ -96,8 +97,11 @@ NAMESPACE = Rule(
     _EXPORTER,
 )
 _LEAST_SECONDS, _MOST_SECONDS = 5, 120
+_TIME = re.compile(r"([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?")
+"""A time as Prometheus takes it, whose API server's pattern is that of the kind ServiceMonitor."""
 _OWN_LABELS = ("alertname", "severity")
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_LOOKS = re.compile(r"\(\?<?[=!]")
 _PROBES = ("app", "pod-template-hash", "x")
 """Labels of which no pattern for some alone takes all."""
 
@@ -129,7 +133,9 @@ def store(ctx: Context) -> Iterator[Finding]:
 def _place(ctx: Context, at: FieldPath, given: MetricsStore) -> Iterator[Finding]:
     """What is wrong with an address or an ARN."""
     if given.url is not None and not is_plain_address(given.url):
-        message = f'"{given.url}" is not the address of a Prometheus, without a password in it.'
+        # A password in it is not repeated, since what is said here is kept by others.
+        said = "What is given" if "@" in given.url else f'"{given.url}"'
+        message = f"{said} is not the address of a Prometheus, without a password in it."
         fix = "Write it like http://prometheus.monitoring.svc:9090."
         yield STORE.finding((*at, "url"), message, fix)
     arn = given.workspace_arn
@@ -179,7 +185,7 @@ def interval(ctx: Context) -> Iterator[Finding]:
     if block is None:
         return
     found = seconds(block.interval)
-    if found is None or found != int(found):
+    if found is None or found != int(found) or not _TIME.fullmatch(block.interval):
         message = f'"{block.interval}" is no time in whole seconds.'
         yield INTERVAL.finding((_BLOCK, "interval"), message, "Write it like 15s or 1m.")
     elif not _LEAST_SECONDS <= found <= _MOST_SECONDS:
@@ -193,13 +199,17 @@ def pod_labels(ctx: Context) -> Iterator[Finding]:
     for index, text in enumerate(block.pod_labels if block is not None else ()):
         at: FieldPath = (_BLOCK, "podLabels", index)
         try:
-            pattern = re.compile(text)
+            with warnings.catch_warnings(action="ignore"):  # of what means more elsewhere
+                pattern = re.compile(text)
         except re.error as error:
             yield POD_LABELS.finding(
                 at, f'"{text}" is no regular expression: {error}.', "Correct it."
             )
             continue
-        if "," in text:
+        if looked := _LOOKS.search(text):
+            message = f'"{text}" has {looked[0]} in it, which expressions of Go do not know.'
+            yield POD_LABELS.finding(at, message, "Write it without looking ahead or back.")
+        elif "," in text:
             message = f'"{text}" has a comma in it, at which the exporter parts expressions.'
             yield POD_LABELS.finding(at, message, "Write an entry for each.")
         elif all(pattern.search(label) for label in _PROBES):
@@ -218,8 +228,11 @@ def alerts(ctx: Context) -> Iterator[Finding]:
             meant = similar(name, ALERT_NAMES)
             fix = f"Did you mean {meant}?" if meant else f"Use one of {', '.join(ALERT_NAMES)}."
             yield ALERTS.finding((*at, "severity", name), f"There is no alert {name}.", fix)
-    for label in settings.labels:
+    for label, value in settings.labels.items():
         place: FieldPath = (*at, "labels", label)
+        if "{{" in value:
+            message = f'"{value}" is a template to Prometheus, and no label.'
+            yield ALERTS.finding(place, message, "Write plain text.")
         if label in _OWN_LABELS:
             message = f"{label} is a label that each alert has already."
             yield ALERTS.finding(place, message, "Use another name; severity has a key of its own.")

@@ -193,7 +193,8 @@ def _beyond(at: FieldPath, detail: ErrorDetails) -> Finding:
     given, limits = detail["input"], detail["ctx"]
     if detail["type"] == "too_long":
         return too_large(at, f"A mapping of {len(given):,} entries", limits["max_length"])
-    most = f"{int(limits['le']):,}"  # each is a whole number
+    limit = limits["le"]
+    most = f"{int(limit):,}" if limit == int(limit) else f"{limit:g}"
     message = f"{format_value(given)} is more than {most}, the most that is allowed."
     return shape_rules.TOO_LARGE.finding(at, message, f"Write {most} or less.")
 
