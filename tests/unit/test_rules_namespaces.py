@@ -61,6 +61,41 @@ def test_a_namespace_that_is_made_twice(given: dict[str, Any], path: str, what: 
     assert findings(given, "GPU735") == [(path, f"{name} is made for {what} already.")]
 
 
+def tenant(*existing: str, **keys: Any) -> dict[str, Any]:
+    pools = {"gpu": {"guaranteed": {"shares": 1}}}
+    return {"namespaces": [], "existingNamespaces": [*existing], "pools": pools, **keys}
+
+
+@pytest.mark.parametrize(
+    ("given", "index", "what"),
+    [
+        ({"tenants": {"a": tenant("nvidia-device-plugin")}}, 0, "the GPU stack"),
+        ({"tenants": {"a": tenant("eks-gpushare-tenants")}}, 0, "what tenants may"),
+        ({"tenants": {"a": tenant("one", "kueue-system", queue=True)}}, 1, "Kueue"),
+        ({**keda(), "tenants": {"a": tenant("keda")}}, 0, "KEDA"),
+    ],
+)
+def test_what_a_stack_makes_is_no_tenant_s(given: dict[str, Any], index: int, what: str) -> None:
+    """Its admins could write what holds them to their contract, or what serves all."""
+    ((path, message),) = findings(given, "GPU735")
+
+    assert path == f"tenants.a.existingNamespaces[{index}]"
+    assert message.endswith(f" is made by this stack, for {what}, and is no tenant's.")
+
+
+@pytest.mark.parametrize(
+    "tenants",
+    [
+        {"a": tenant("models")},
+        {"a": tenant("models"), "b": tenant(namespaces=["models"])},
+    ],
+)
+def test_what_others_make_may_be_a_tenant_s(tenants: dict[str, Any]) -> None:
+    given = {"tenants": tenants, "workloads": {"m": workload("models"), "n": workload("models")}}
+
+    assert findings(given, "GPU735") == []
+
+
 @pytest.mark.parametrize(
     ("given", "fix"),
     [

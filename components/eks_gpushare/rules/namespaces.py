@@ -35,6 +35,8 @@ _OF_MANAGERS = {"devicePlugin": "nvidia-device-plugin", "gpuOperator": "gpu-oper
 _THERE = ("kube-system", "default")
 _MOVE = "Use another one."
 _OR_LEAVE = "Use another one, or set createNamespace: false."
+_WORKLOADS = "workloads"
+_TENANT = "the tenant "
 
 
 @check(Scope.ENVIRONMENT, MADE_TWICE)
@@ -46,6 +48,15 @@ def made_once(ctx: Context) -> Iterator[Finding]:
             message = f"{namespace} is made for {seen[namespace]} already."
             yield MADE_TWICE.finding(at, message, fix)
         seen.setdefault(namespace, what)
+    for name, tenant in (ctx.environment.tenants or {}).items():
+        for index, namespace in enumerate(tenant.existing_namespaces):
+            made = seen.get(namespace, _WORKLOADS)
+            # What two tenants name, and what workloads are put into, are other rules'.
+            if made == _WORKLOADS or made.startswith(_TENANT):
+                continue
+            message = f"{namespace} is made by this stack, for {made}, and is no tenant's."
+            place: FieldPath = ("tenants", name, "existingNamespaces", index)
+            yield MADE_TWICE.finding(place, message, "Name one that others make.")
 
 
 def _made(environment: Environment) -> Iterator[tuple[FieldPath | None, str, str]]:
@@ -73,7 +84,7 @@ def _made(environment: Environment) -> Iterator[tuple[FieldPath | None, str, str
         if not workload.create_namespace or namespace in {DEFAULT_NAMESPACE, *own}:
             continue
         own.add(namespace)
-        yield ("workloads", name, "namespace"), namespace, "workloads"
+        yield ("workloads", name, "namespace"), namespace, _WORKLOADS
 
 
 def _of_metrics(block: Observability | None) -> Iterator[tuple[FieldPath | None, str, str]]:
@@ -94,5 +105,5 @@ def _of_tenants(tenants: Mapping[str, Tenant]) -> Iterator[tuple[FieldPath | Non
     for name, tenant in tenants.items():
         for index, namespace in enumerate(tenant.namespaces):
             if namespace not in own:  # twice among them is another rule's
-                yield ("tenants", name, "namespaces", index), namespace, f"the tenant {name}"
+                yield ("tenants", name, "namespaces", index), namespace, f"{_TENANT}{name}"
             own.add(namespace)
