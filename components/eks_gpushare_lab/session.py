@@ -329,7 +329,8 @@ class Session:
         more = (
             self._pods_of(workload) > wanted for workload, wanted in self._wanted_pods().items()
         )
-        return any(more) or self.observer.daemon_sets_are_late()
+        seen = self.observer
+        return any(more) or seen.daemon_sets_are_late() or seen.scheduler_is_late()
 
     def _wanted_pods(self) -> dict[PodOwner, int]:
         """Workloads of the stack and of the manifests with the pods they want, if that is known."""

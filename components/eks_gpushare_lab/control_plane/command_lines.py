@@ -28,6 +28,10 @@ REQUESTS_PER_SECOND = 2000
 """For the controller manager and the scheduler. With their defaults of 20 and 50 a cluster takes
 seconds longer to get its first service account, and pods wait for the client, not for a node."""
 
+BACKOFF_SECONDS = 4
+"""How long the scheduler waits at most until it tries a pod again; 10 in EKS, which is as long as
+the lab waits for controllers that seem late."""
+
 HPA_SECONDS = 1
 """How often the controller of HorizontalPodAutoscalers looks; 15 in EKS."""
 
@@ -105,7 +109,7 @@ def controller_manager() -> list[str]:
 
 
 def scheduler(directory: Path, settings: Mapping[str, Any]) -> list[str]:
-    """The scheduler, as it comes but for its request rate and what `settings` sets.
+    """The scheduler, as it comes but for its request rate, its longest pause and `settings`.
 
     Writes its configuration into the directory.
     """
@@ -119,6 +123,7 @@ def scheduler(directory: Path, settings: Mapping[str, Any]) -> list[str]:
         "kind": "KubeSchedulerConfiguration",
         "clientConnection": connection,
         "leaderElection": {"leaderElect": False},
+        "podMaxBackoffSeconds": BACKOFF_SECONDS,
         **settings,
     }
     write_private(directory / "scheduler.json", json.dumps(configuration, indent=1).encode())

@@ -19,6 +19,7 @@ from eks_gpushare.live.pods import (
     owner_of,
     state_of,
 )
+from eks_gpushare_lab.observing.scheduling import is_behind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,6 +139,10 @@ class Observer:
             if not wanted <= daemon_set["status"].get("desiredNumberScheduled", 0) <= most:
                 return True
         return False
+
+    def scheduler_is_late(self) -> bool:
+        """Whether what the scheduler has said of a pod no longer holds, and it will look again."""
+        return is_behind(self._watches.pods.all(), self._watches.nodes.all())
 
     def _is_refused(self, daemon_set: Object) -> bool:
         """Whether the API server refuses the pods of a DaemonSet, so that none are on their way."""

@@ -52,6 +52,7 @@ class Watch:
         self._listed = threading.Event()
         self._lock = threading.RLock()
         self._watching: Watching | None = None
+        self._telling = False
         self._thread = threading.Thread(target=self._run, name=f"watch {path}", daemon=True)
         self.changed = 0.0
         """When the last change arrived, by `time.monotonic`."""
@@ -92,10 +93,12 @@ class Watch:
             return self._objects.get((namespace, name))
 
     def is_current(self) -> bool:
-        """Whether the copy has all that the API server has at the time of asking."""
+        """Whether the copy, and whoever listens, has all that the API server has now."""
         items, version = self._client.list(self._path, **self._query)
         asked = {key_of(item): int(_version(item)) for item in items}
         with self._lock:
+            if self._telling:
+                return False
             known = {key: int(_version(item)) for key, item in self._objects.items()}
         gone = (at for key, at in known.items() if key not in asked)
         return all(known.get(key, 0) >= at for key, at in asked.items()) and all(
@@ -143,8 +146,12 @@ class Watch:
                 self._objects[key_of(each)] = each
             self.changed = time.monotonic()
             listeners = list(self._listeners)
-        for listener in listeners:
-            listener(kind, each)
+            self._telling = True
+        try:
+            for listener in listeners:
+                listener(kind, each)
+        finally:
+            self._telling = False
 
 
 def _version(each: Object) -> str:

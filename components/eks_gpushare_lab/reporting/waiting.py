@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from eks_gpushare.live.placement import (
-    allocatable,
-    mismatches,
-    requested,
-    shortages,
-    untolerated,
-)
+from eks_gpushare.live.placement import allocatable, mismatches, requested, untolerated
 from eks_gpushare.live.pods import PENDING, REFUSED, condition, state_of
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.observer import workload_of
 from eks_gpushare_lab.observing.obstacles import before_a_node
 from eks_gpushare_lab.observing.queues import in_queue, waits_in_queue
+from eks_gpushare_lab.observing.scheduling import obstacles_to, other_words, used_by_pods
 from eks_gpushare_lab.observing.workloads import JOBS, SCALABLE, outcomes
 from eks_gpushare_lab.reporting.autoscaler_words import words_about
 from eks_gpushare_lab.simulated_node.mps_server import CLIENT, WAITS, annotation, sets_no_user
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.live.pods import PodOwner
@@ -34,9 +27,6 @@ if TYPE_CHECKING:
 
 _PREFIX = "nvidia.com/"
 _MOST_NAMES = 4
-_COUNT = re.compile(r"[0-9]+ (?=\S)")
-_LOOKED_AT = ("Insufficient", "node(s) had untolerated", "node(s) didn't match Pod's node")
-"""How the scheduler begins what is explained here node by node."""
 _BUILT_IN = {"cpu", "memory", "pods", "ephemeral-storage"}
 
 
@@ -242,41 +232,20 @@ def _hopeless(session: Session, pod: Object, at: tuple[str, str]) -> Iterator[Fi
 
 def _explained(session: Session, pod: Object) -> Iterator[str]:
     """For each kind of node, what keeps the pod off it."""
-    used, others = _used(session), _other_words(pod)
+    used = used_by_pods(session.watches.pods.all())
+    others = [f"the scheduler says: {word}" for word in other_words(pod)]
     pools = {node.name: node.pool for node in session.nodes}
     grouped: dict[tuple[str, str], list[str]] = {}
     for node in sorted(
         session.watches.nodes.all(), key=lambda candidate: candidate["metadata"]["name"]
     ):
         name = node["metadata"]["name"]
-        why = [f"the pod does not tolerate {t}" for t in untolerated(pod["spec"], node)]
-        why += mismatches(pod["spec"], node)
-        why += [text for _, text in shortages(pod["spec"], node, used.get(name, {}))]
+        why = obstacles_to(pod["spec"], node, used)
         text = "; ".join(why or others) or "it would fit now"
         grouped.setdefault((pools.get(name, name), text), []).append(name)
     for (pool, text), names in grouped.items():
         where = names[0] if len(names) == 1 else f"{len(names)} nodes of {pool}"
         yield f"{where}: {text}"
-
-
-def _other_words(pod: Object) -> list[str]:
-    """What the scheduler says of nodes that is not looked at here: ports, affinity of pods."""
-    said = str((condition(pod, "PodScheduled") or {}).get("message", ""))
-    counted = said.partition("available: ")[2].partition(". ")[0].rstrip(".")
-    words = [_COUNT.sub("", word) for word in counted.split(", ") if _COUNT.match(word)]
-    return [f"the scheduler says: {word}" for word in words if not word.startswith(_LOOKED_AT)]
-
-
-def _used(session: Session) -> dict[str, Mapping[str, Decimal]]:
-    found: dict[str, dict[str, Decimal]] = {}
-    for pod in session.watches.pods.all():
-        node = pod["spec"].get("nodeName")
-        if not node or pod["status"].get("phase") in {"Succeeded", "Failed"}:
-            continue
-        total = found.setdefault(node, {})
-        for name, amount in requested(pod["spec"]).items():
-            total[name] = total.get(name, Decimal()) + amount
-    return dict(found)
 
 
 def _pods(count: int) -> str:

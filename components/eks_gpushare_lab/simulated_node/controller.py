@@ -53,6 +53,7 @@ class SimulatedNodes:
         self._retries: dict[str, threading.Timer] = {}
         self._published: dict[tuple[str, str], object] = {}
         self._answers: dict[str, Object] = {}
+        self._written: dict[str, Object] = {}
         self._wake = threading.Condition()
         self._stopped = False
         self._idle = True
@@ -99,6 +100,7 @@ class SimulatedNodes:
         name = node["metadata"]["name"]
         if kind == "DELETED":
             self._nodes.pop(name, None)
+            self._written.pop(name, None)
         else:
             self._touch(name)
 
@@ -216,7 +218,7 @@ class SimulatedNodes:
         return None if found is None else found.get("data") or {}
 
     def _reconcile(self, name: str) -> None:
-        node = self._watches.nodes.get(name)
+        node = self._node(name)
         if node is None or self._is_early(name, node):
             return
         uid = node["metadata"]["uid"]
@@ -230,11 +232,11 @@ class SimulatedNodes:
             simulated.go_on(node, self._pods_on(name))
         change = patches.node_status(node, simulated)
         if change:
-            self._client.patch(f"/api/v1/nodes/{name}/status", change)
+            self._write(f"/api/v1/nodes/{name}/status", change)
         labels = {**simulated.labels, **self._operated(node), **simulated.changes}
         relabel = patches.node_metadata(node, labels, simulated.notes)
         if relabel:
-            self._client.patch(f"/api/v1/nodes/{name}", relabel)
+            self._write(f"/api/v1/nodes/{name}", relabel)
         simulated.commit()
         if not change and not relabel:
             self._remove_taint(node)
@@ -243,6 +245,22 @@ class SimulatedNodes:
                 self._publish(program)
         if simulated.shares_by_mps:
             self._serve(simulated)
+
+    def _node(self, name: str) -> Object | None:
+        """A node as the watch has it, or as it was written last if the watch is behind that.
+
+        By an older copy, labels that are to be set back would seem to stand as they should.
+        """
+        node, written = self._watches.nodes.get(name), self._written.get(name)
+        if node is None or written is None:
+            return node
+        ours, theirs = written["metadata"], node["metadata"]
+        newer = int(ours["resourceVersion"]) > int(theirs["resourceVersion"])
+        return written if newer and ours["uid"] == theirs["uid"] else node
+
+    def _write(self, path: str, change: Object) -> None:
+        written = self._client.patch(path, change).object
+        self._written[written["metadata"]["name"]] = written
 
     def _is_early(self, name: str, node: Object) -> bool:
         """Whether nothing of NVIDIA's may start on a node yet; it is looked at again then."""
@@ -287,7 +305,7 @@ class SimulatedNodes:
                 continue
             change = without_taint(node, self._config_map(*config_map_of(pod)))
             if change:
-                self._client.patch(f"/api/v1/nodes/{node['metadata']['name']}", change)
+                self._write(f"/api/v1/nodes/{node['metadata']['name']}", change)
 
     def _publish(self, instance: PodProgram) -> None:
         """Let a pod show what goes on in it, once for each change."""

@@ -14,6 +14,7 @@ from eks_gpushare.documents.node_config import user_data
 from eks_gpushare_lab.install.desired_cluster import DesiredCluster, NodePool
 from eks_gpushare_lab.install.node_monitoring import ADDON, daemon_sets
 from eks_gpushare_lab.install.release import DeclaredRelease, known_versions
+from eks_gpushare_lab.observing.watches import Watch
 
 pytestmark = pytest.mark.slow
 
@@ -395,6 +396,24 @@ def test_the_startup_taint_goes_when_the_layout_is_there(walk: Walk, codes_of: C
 
     assert node["spec"]["taints"] == [TAINT]
     assert codes_of(walk.see()) == []
+
+
+def test_no_label_is_lost_where_nodes_are_told_of_late(
+    walk: Walk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = Watch._take  # noqa: SLF001
+
+    def late(watch: Watch, kind: str, given: dict[str, Any]) -> None:
+        if given["kind"] == "Node":
+            time.sleep(0.3)
+        take(watch, kind, given)
+
+    monkeypatch.setattr(Watch, "_take", late)
+    walk.install(tainted(*remover()))
+    node = walk.session.watches.nodes.get("gpu-0")
+
+    assert "paused-for-mig-change" not in node["metadata"]["labels"].values()
+    assert node["spec"]["taints"] == [TAINT]
 
 
 def test_without_its_controller_the_startup_taint_stays(walk: Walk, messages_of: Messages) -> None:
