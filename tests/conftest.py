@@ -77,9 +77,15 @@ def pytest_collection() -> Generator[None, object, object]:
 
 AT_LENGTH = "EKS_GPUSHARE_TEST_AT_LENGTH"
 """Lets those tests run that take seconds of a processor for what seldom changes."""
-TOGETHER = ("tests/lab/walkthroughs/", "tests/lab/", "tests/aws/")
+TOGETHER = (
+    "tests/lab/walkthroughs/test_walkthrough_mig",
+    "tests/lab/walkthroughs/",
+    "tests/lab/",
+    "tests/aws/",
+)
 """Whose tests share a control plane or an account: one process has all of them, and begins with
-them, since a control plane waits more than it works."""
+them, since a control plane waits more than it works. What waits longest is in two parts, so that no
+process is left with it when the others have ended."""
 
 
 def _together(nodeid: str) -> str | None:

@@ -61,6 +61,7 @@ def zone_fault(name: str) -> str | None:
     return f"Write {near}." if near else "Write one like Europe/Berlin, America/New_York or UTC."
 
 
+@cache
 def window_fault(start: str, end: str) -> str | None:
     """What keeps KEDA from seeing a window as it is meant, or None.
 
@@ -106,6 +107,7 @@ def _clash(last: date, one: _Event, day: date, two: _Event) -> str | None:
     )
 
 
+@cache
 def skipped(window: ZonedWindow) -> str | None:
     """The first start or end at a time that clocks leave out when summer time begins, or None.
 
