@@ -22,7 +22,7 @@ from tests.edits.karpenter import Karpenter, built
 from eks_gpushare.program.values import UNKNOWN_SENTINEL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from tests.edits.truth import Step
     from tests.engine.conftest import Project, Result
@@ -49,7 +49,7 @@ def karpenter() -> Karpenter:
 
 
 @pytest.fixture(scope="module")
-def up(project: Project) -> Callable[[Mapping[str, Any]], str]:
+def up(project: Project) -> Iterator[Callable[[Mapping[str, Any]], str]]:
     """`up(config)`: the name of a stack that is up with this configuration."""
     there: dict[str, str] = {}
     numbers = count()
@@ -66,7 +66,8 @@ def up(project: Project) -> Callable[[Mapping[str, Any]], str]:
             there[told] = name
         return there[told]
 
-    return have
+    with project.engine.providers_kept():
+        yield have
 
 
 def steps_of(result: Result) -> list[Step]:
