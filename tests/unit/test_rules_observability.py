@@ -133,6 +133,7 @@ def test_scrapes_are_seconds_apart(given: str, message: str) -> None:
         ("", '"" takes every label of every pod.'),
         ("(", '"(" is no regular expression: missing ), unterminated subpattern at position 0.'),
         ("^a(?=b)", '"^a(?=b)" has (?= in it, which expressions of Go do not know.'),
+        ("a{1001}", '"a{1001}" repeats something 1,001 times, and expressions of Go 1,000 times.'),
         ("^a$,^b$", '"^a$,^b$" has a comma in it, at which the exporter parts expressions.'),
     ],
 )
@@ -195,6 +196,16 @@ def test_costs_are_split_by_what_is_measured(split: str, what: str) -> None:
     assert at == "observability.cost.split"
     assert message.startswith(f"Of pods of gpu no {what} is measured: {why}")
     assert found("GPU886", {**URL, "cost": {"split": split}}) == []
+
+
+def test_of_an_exporter_that_the_stack_does_not_set_nothing_is_split_by() -> None:
+    ((at, message),) = found("GPU886", {"metrics": "cloudwatch", "cost": {"split": "memory"}})
+
+    assert at == "observability.cost.split"
+    assert message == (
+        "The exporter of CloudWatch's add-on tells no memory of pods: it is not this stack that "
+        "says what it measures."
+    )
 
 
 def test_of_an_isolated_tenant_something_is_measured() -> None:

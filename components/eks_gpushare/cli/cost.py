@@ -167,9 +167,14 @@ def _held(options: argparse.Namespace, stack: Stack) -> tuple[list[UseMoment], C
     if objects is None:
         return [], CostSource("declared", "", "", "")
     from eks_gpushare.live.held_shares import held_shares
+    from eks_gpushare.live.measured_use import declared_split
 
     at = objects.at.isoformat(timespec="seconds")
-    return [held_shares(objects, stack)], CostSource("cluster", objects.whence, at, at)
+    moment = held_shares(objects, stack)
+    if (split := declared_split(stack)) != "share":
+        said = f"What pods hold is divided by shares: their {split} is known to Prometheus, and "
+        moment = moment._replace(notes=(*moment.notes, f"{said}--usage takes its answer."))
+    return [moment], CostSource("cluster", objects.whence, at, at)
 
 
 def _objects(options: argparse.Namespace) -> ClusterObjects | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.catalog.arns import partition_of_arn, workspace_of
@@ -11,12 +10,18 @@ from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.documents.addresses import is_plain_address
 from eks_gpushare.documents.duration import seconds
+from eks_gpushare.documents.go_expression import go_expression_fault
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
 from eks_gpushare.rules.names import own_namespace_fault
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
-from eks_gpushare.sharing.metrics import measured_pool
+from eks_gpushare.sharing.metrics import (
+    cost_split,
+    measured_pool,
+    split_quantity,
+    unmeasured,
+)
 from eks_gpushare.sharing.monitoring.alerts import ALERT_NAMES
 from eks_gpushare.validation.shape import similar
 
@@ -101,7 +106,6 @@ _TIME = re.compile(r"([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?")
 """A time as Prometheus takes it, whose API server's pattern is that of the kind ServiceMonitor."""
 _OWN_LABELS = ("alertname", "severity")
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-_LOOKS = re.compile(r"\(\?<?[=!]")
 _PROBES = ("app", "pod-template-hash", "x")
 """Labels of which no pattern for some alone takes all."""
 
@@ -198,21 +202,13 @@ def pod_labels(ctx: Context) -> Iterator[Finding]:
     block = _block(ctx)
     for index, text in enumerate(block.pod_labels if block is not None else ()):
         at: FieldPath = (_BLOCK, "podLabels", index)
-        try:
-            with warnings.catch_warnings(action="ignore"):  # of what means more elsewhere
-                pattern = re.compile(text)
-        except re.error as error:
-            yield POD_LABELS.finding(
-                at, f'"{text}" is no regular expression: {error}.', "Correct it."
-            )
-            continue
-        if looked := _LOOKS.search(text):
-            message = f'"{text}" has {looked[0]} in it, which expressions of Go do not know.'
-            yield POD_LABELS.finding(at, message, "Write it without looking ahead or back.")
+        if fault := go_expression_fault(text):
+            fix = "Write it as Go knows it." if "Go" in fault else "Correct it."
+            yield POD_LABELS.finding(at, f'"{text}" {fault}', fix)
         elif "," in text:
             message = f'"{text}" has a comma in it, at which the exporter parts expressions.'
             yield POD_LABELS.finding(at, message, "Write an entry for each.")
-        elif all(pattern.search(label) for label in _PROBES):
+        elif all(re.search(text, label) for label in _PROBES):
             message = f'"{text}" takes every label of every pod.'
             yield POD_LABELS.finding(at, message, 'Name those that you ask for, such as "^app$".')
 
@@ -250,14 +246,19 @@ def attributed(ctx: Context) -> Iterator[Finding]:
     block = _block(ctx)
     if block is None:
         return
+    split = cost_split(block)
+    if split != block.cost.split:
+        message = f"The exporter of CloudWatch's add-on tells no {block.cost.split} of pods: it is "
+        message += "not this stack that says what it measures."
+        fix = "Costs are split by shares; set split: share to say so, or metrics otherwise."
+        yield UNATTRIBUTED.finding((_BLOCK, "cost", "split"), message, fix)
     for name, pool in ctx.environment.pools.items():
         plan = planned(ctx, name, pool)
         if plan is None:
             continue
         shares = measured_pool(plan)
-        quantity = {"activity": "compute", "memory": "memory"}.get(block.cost.split)
-        lacking = [s for s in shares if quantity and getattr(s, quantity) != "pod"]
-        if lacking:
+        if lacking := unmeasured(plan, split):
+            quantity = split_quantity(split)
             message = f"Of pods of {name} no {quantity} is measured: {lacking[0].why}."
             fix = "Costs of this pool are split by shares; set split: share to say so."
             yield UNATTRIBUTED.finding((_BLOCK, "cost", "split"), message, fix)
