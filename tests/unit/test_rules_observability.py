@@ -25,7 +25,7 @@ def found(code: str, block: dict[str, Any], **more: Any) -> list[tuple[str, str]
     return findings({"observability": block, **more}, code)
 
 
-CODES = [f"GPU88{number}" for number in range(8)]
+CODES = [*(f"GPU88{number}" for number in range(8)), "GPU893"]
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -104,6 +104,56 @@ def test_a_new_cluster_has_no_kinds_of_the_operator(block: dict[str, Any]) -> No
             "The stack makes the cluster, and nothing of it installs Prometheus' operator.",
         )
     ]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"prometheus": {}},
+        {"prometheus": {"install": True, "workspaceArn": ARN}},
+        {"prometheus": {"workspaceArn": ARN}},
+        {"metrics": "cloudwatch", "prometheus": INSTALL},
+        {"metrics": "managedPrometheus", "prometheus": INSTALL},
+    ],
+)
+def test_of_a_store_that_is_not_clear_one_thing_is_said(block: dict[str, Any]) -> None:
+    assert len(found("GPU880", block)) == 1
+    assert [found(code, block) for code in ("GPU881", "GPU885")] == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("block", "at", "message"),
+    [
+        (
+            {"selectorLabels": {"release": "a b"}},
+            "selectorLabels.release",
+            (
+                'The value "a b" is not up to 63 letters, digits, -, _ and . with a letter or digit at '
+                "both ends."
+            ),
+        ),
+        (
+            {"selectorLabels": {"-release": "a"}},
+            "selectorLabels.-release",
+            (
+                '"-release" is not 1 to 63 letters, digits, -, _ and . with a letter or digit at both '
+                "ends."
+            ),
+        ),
+        (
+            {"prometheus": {**INSTALL, "storageClass": "GP3_fast"}},
+            "prometheus.storageClass",
+            '"GP3_fast" is not lower-case letters, digits, - and . with none of them last.',
+        ),
+        (
+            {"prometheus": {**INSTALL, "storageClass": "a" * 254}},
+            "prometheus.storageClass",
+            f'"{"a" * 254}" is not lower-case letters, digits, - and . with none of them last.',
+        ),
+    ],
+)
+def test_what_objects_have_of_it_is_valid(block: dict[str, Any], at: str, message: str) -> None:
+    assert found("GPU893", {**URL, **block}, **EBS) == [(f"observability.{at}", message)]
 
 
 def test_of_an_existing_cluster_nobody_here_knows() -> None:

@@ -13,7 +13,7 @@ from eks_gpushare.documents.duration import seconds
 from eks_gpushare.documents.go_expression import go_expression_fault
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
-from eks_gpushare.rules.names import own_namespace_fault
+from eks_gpushare.rules.names import key_fault, own_namespace_fault, subdomain_fault, value_fault
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.metrics import (
@@ -101,6 +101,14 @@ NAMESPACE = Rule(
     "again.",
     _EXPORTER,
 )
+OBJECTS = Rule(
+    "GPU893",
+    "error",
+    "What objects of metrics have of the stack file is valid to Kubernetes.",
+    "The API server refuses an object with such a label, and no claim is ever bound to a class of "
+    "such a name: the update ends in the middle.",
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
+)
 _LEAST_SECONDS, _MOST_SECONDS = 5, 120
 _TIME = re.compile(r"([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?")
 """A time as Prometheus takes it, whose API server's pattern is that of the kind ServiceMonitor."""
@@ -120,18 +128,37 @@ def store(ctx: Context) -> Iterator[Finding]:
     if block is None or block.prometheus is None:
         return
     given, at = block.prometheus, (_BLOCK, "prometheus")
-    named = {"url": given.url, "workspaceArn": given.workspace_arn}
-    keys = [*(["install"] if given.install else ()), *(key for key in named if named[key])]
+    keys = _named(given)
     if len(keys) != 1:
         said = f"{' and '.join(keys)} are" if keys else "None of install, url and workspaceArn is"
         fix = "Give one: install: true, an address, or the ARN of a workspace."
         yield STORE.finding(at, f"{said} given, and metrics have one store.", fix)
         return
-    wanted = "managedPrometheus" if keys == ["workspaceArn"] else "prometheusOperator"
-    if block.metrics != wanted and keys != ["url"]:
+    wanted = _collector(keys)
+    if wanted not in {None, block.metrics}:
         message = f"metrics is {block.metrics}, and {keys[0]} is a store of {wanted}."
         yield STORE.finding((*at, keys[0]), message, f"Set metrics: {wanted}, or remove the key.")
     yield from _place(ctx, at, given)
+
+
+def _named(given: MetricsStore) -> list[str]:
+    """Which stores are named, of which one is meant."""
+    named = {"install": given.install, "url": given.url, "workspaceArn": given.workspace_arn}
+    return [key for key, value in named.items() if value]
+
+
+def _collector(keys: list[str]) -> str | None:
+    """Who collects for a store; None is whoever it is."""
+    known = {"install": "prometheusOperator", "workspaceArn": "managedPrometheus"}
+    return known.get(keys[0])
+
+
+def _is_contradictory(block: Observability) -> bool:
+    """Whether it is not known which store is meant: then nothing more is said of it."""
+    if block.prometheus is None:
+        return False
+    keys = _named(block.prometheus)
+    return len(keys) != 1 or _collector(keys) not in {None, block.metrics}
 
 
 def _place(ctx: Context, at: FieldPath, given: MetricsStore) -> Iterator[Finding]:
@@ -165,7 +192,7 @@ def in_new_cluster(ctx: Context) -> Iterator[Finding]:
         yield IDLE_CHART.finding(
             ("charts", "prometheus"), "This stack installs no Prometheus.", fix
         )
-    if block is None or not isinstance(cluster, NewCluster):
+    if block is None or not isinstance(cluster, NewCluster) or _is_contradictory(block):
         return
     if block.metrics == "prometheusOperator" and not installs:
         yield NO_KINDS.finding(
@@ -181,6 +208,21 @@ def in_new_cluster(ctx: Context) -> Iterator[Finding]:
             "Prometheus asks for a volume, and the cluster has no driver for one.",
             "Set cluster: {addons: {ebsCsi: true}}, or storageClass to one that is there.",
         )
+
+
+@check(Scope.METRICS, OBJECTS)
+def objects(ctx: Context) -> Iterator[Finding]:
+    block = _block(ctx)
+    if block is None:
+        return
+    for key, value in block.selector_labels.items():
+        if fault := key_fault(key) or value_fault(value):
+            at = (_BLOCK, "selectorLabels", key)
+            yield OBJECTS.finding(at, fault, "Write it as Prometheus' selector has it.")
+    given = block.prometheus.storage_class if block.prometheus is not None else None
+    if given is not None and (said := subdomain_fault(given)):
+        fix = "Name one that `kubectl get storageclass` lists."
+        yield OBJECTS.finding((_BLOCK, "prometheus", "storageClass"), said, fix)
 
 
 @check(Scope.METRICS, INTERVAL)
