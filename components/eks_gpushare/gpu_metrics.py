@@ -194,8 +194,10 @@ def _objects(
     where = block.namespace
     if manager == "gpuOperator":
         where = spec.gpu_stack.namespace or _OPERATOR_NAMESPACE
+    monitor = installed.service_monitor(block, manager, where)
     documents: dict[str, dict[str, Any]] = {
-        "monitor": installed.service_monitor(block, manager, where),
+        # The plugin of Bottlerocket is its own, and no exporter starts beside it.
+        **({"monitor": monitor} if pools_of_chart(spec.pools) else {}),
         "rules": installed.rules_in_cluster(environment, block, plans),
     }
     if spec.verifier is not None and has_metrics(spec.verifier):

@@ -417,6 +417,31 @@ def test_a_stack_without_region_has_no_prices(run: Run, tmp_path: Path) -> None:
     assert "names no aws:region, by which OpenCost finds a price" in ran.err
 
 
+def test_opencost_gets_the_price_of_each_type_that_there_may_be(run: Run, tmp_path: Path) -> None:
+    """Also of a pool that keeps no node: it asks for the price when one is there."""
+
+    def nothing_kept(environment: dict[str, Any]) -> None:
+        del environment["tenants"]
+        spot = {"instanceTypes": ["g6.xlarge"], "sharing": {"mode": "exclusive"}}
+        environment["pools"] = {
+            "elastic": {
+                "provisioner": "karpenter",
+                "instanceTypes": ["g6.2xlarge", "g6.4xlarge"],
+                "sharing": {"mode": "exclusive"},
+            },
+            "spare": {"provisioner": "karpenter", "capacityType": "spot", **spot},
+        }
+
+    ran = run("cost", stack(tmp_path, nothing_kept), "--output", "opencost")
+
+    rows = [line.split(",") for line in ran.out.splitlines()[1:]]
+    assert [(row[1], row[6]) for row in rows] == [
+        ("g6.2xlarge", "0.977600"),
+        ("g6.4xlarge", "1.323200"),
+    ]
+    assert "spare: spot prices change by the hour, and AWS lists none." in ran.err
+
+
 def test_a_price_of_ones_own_counts(run: Run, tmp_path: Path) -> None:
     def cheaper(environment: dict[str, Any]) -> None:
         environment["catalog"] = {"instanceTypes": {"g6.4xlarge": {"priceUsdPerHour": 0.8}}}

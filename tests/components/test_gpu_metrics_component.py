@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 URL = {"url": "http://prometheus.monitoring.svc:9090"}
 POOL = {"instance_types": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 4}}
 MIG = {"instance_types": ["p4d.24xlarge"], "sharing": {"mode": "mig", "layout": "all-1g.5gb"}}
+BOTTLEROCKET = {**POOL, "ami_family": "bottlerocket"}
 OPERATOR = {"manager": "gpuOperator"}
 
 
@@ -59,6 +60,11 @@ OBJECTS = {"monitor", "rules"}
                 *OBJECTS,
                 *BOARDS,
             },
+        ),
+        # No exporter starts there, and what finds one would find none.
+        (
+            {"prometheus": URL, "pools": {"gpu": BOTTLEROCKET}},
+            {"namespace", "rules", *BOARDS},
         ),
         ({"metrics": "cloudwatch"}, {"namespace", *BOARDS}),
         ({"metrics": "managedPrometheus"}, {"namespace", "exporter", *BOARDS}),

@@ -36,7 +36,7 @@ from tests.engine.real_cluster import (  # noqa: F401  (fixtures)
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
-LIMIT_SECONDS = 120
+LIMIT_SECONDS = 600
 NO_ENGINE = "no `pulumi` on PATH; how to get it: https://www.pulumi.com/docs/install/"
 NO_ENVIRONMENT = (
     "the engine runs programs in a virtual environment; so run pytest in one: make test"

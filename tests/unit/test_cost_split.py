@@ -57,6 +57,15 @@ def pools(draw: st.DrawFn, name: str) -> list[PaidNodes]:
 
 
 @st.composite
+def payers(draw: st.DrawFn) -> tuple[tuple[str, Fraction], ...]:
+    """Who pays for a holding by what is measured, or nobody is told."""
+    weights = draw(st.dictionaries(st.sampled_from(SPACES), st.integers(1, 9), max_size=3))
+    return tuple(
+        (name, Fraction(weight, sum(weights.values()))) for name, weight in weights.items()
+    )
+
+
+@st.composite
 def clusters(draw: st.DrawFn) -> Cluster:
     """Nodes, what pods hold of them, more of it than there is at times, and what tenants may."""
     names = [f"pool{at}" for at in range(draw(st.integers(1, 4)))]
@@ -70,6 +79,7 @@ def clusters(draw: st.DrawFn) -> Cluster:
                 st.sampled_from([*KINDS, "strange"]),
                 st.one_of(st.integers(0, 12).map(Fraction), AMOUNTS),
                 st.sampled_from(["", "", "type0", "type1", "gone"]),
+                payers(),
             ),
             max_size=12,
         )

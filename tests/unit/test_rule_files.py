@@ -188,7 +188,8 @@ def test_the_command_prints_the_object_with_them(run: Run, tmp_path: Path) -> No
     assert run("rules", str(file), "--output", "").code == 2
 
 
-def test_rules_of_twenty_pools_take_no_time_and_few_series() -> None:
+@pytest.mark.parametrize("split", ["share", "memory", "activity"])
+def test_rules_of_twenty_pools_take_no_time_and_few_series(split: str) -> None:
     pools = {
         f"pool-{number}": {
             "instanceTypes": ["g6.xlarge"],
@@ -197,13 +198,18 @@ def test_rules_of_twenty_pools_take_no_time_and_few_series() -> None:
         }
         for number in range(20)
     }
-    environment, plans = stack(pools=pools, tenants=None)
+    environment, plans = stack(pools=pools, tenants=None, observability={"cost": {"split": split}})
     began = time.process_time()
     groups = rule_groups(environment, plans)
     took = time.process_time() - began
 
     assert took < 0.2
     constants = next(group for group in groups if group.name == "gpushare-declared")
-    others = (*recording.NODES, *recording.OF_SHARES, *recording.OF_GPUS, *recording.OF_COSTS)
+    others = (
+        *recording.NODES,
+        *recording.OF_SHARES,
+        *recording.OF_GPUS,
+        *recording.of_costs(split),
+    )
     # Of one kind of share: its constants, and each other series once for it, its pool or its GPU.
     assert len(constants.rules) / len(pools) + len(others) <= 60

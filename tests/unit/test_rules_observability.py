@@ -25,7 +25,7 @@ def found(code: str, block: dict[str, Any], **more: Any) -> list[tuple[str, str]
     return findings({"observability": block, **more}, code)
 
 
-CODES = [f"GPU88{number}" for number in range(8)]
+CODES = [*(f"GPU88{number}" for number in range(8)), "GPU893"]
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -106,6 +106,56 @@ def test_a_new_cluster_has_no_kinds_of_the_operator(block: dict[str, Any]) -> No
     ]
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"prometheus": {}},
+        {"prometheus": {"install": True, "workspaceArn": ARN}},
+        {"prometheus": {"workspaceArn": ARN}},
+        {"metrics": "cloudwatch", "prometheus": INSTALL},
+        {"metrics": "managedPrometheus", "prometheus": INSTALL},
+    ],
+)
+def test_of_a_store_that_is_not_clear_one_thing_is_said(block: dict[str, Any]) -> None:
+    assert len(found("GPU880", block)) == 1
+    assert [found(code, block) for code in ("GPU881", "GPU885")] == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("block", "at", "message"),
+    [
+        (
+            {"selectorLabels": {"release": "a b"}},
+            "selectorLabels.release",
+            (
+                'The value "a b" is not up to 63 letters, digits, -, _ and . with a letter or digit at '
+                "both ends."
+            ),
+        ),
+        (
+            {"selectorLabels": {"-release": "a"}},
+            "selectorLabels.-release",
+            (
+                '"-release" is not 1 to 63 letters, digits, -, _ and . with a letter or digit at both '
+                "ends."
+            ),
+        ),
+        (
+            {"prometheus": {**INSTALL, "storageClass": "GP3_fast"}},
+            "prometheus.storageClass",
+            '"GP3_fast" is not lower-case letters, digits, - and . with none of them last.',
+        ),
+        (
+            {"prometheus": {**INSTALL, "storageClass": "a" * 254}},
+            "prometheus.storageClass",
+            f'"{"a" * 254}" is not lower-case letters, digits, - and . with none of them last.',
+        ),
+    ],
+)
+def test_what_objects_have_of_it_is_valid(block: dict[str, Any], at: str, message: str) -> None:
+    assert found("GPU893", {**URL, **block}, **EBS) == [(f"observability.{at}", message)]
+
+
 def test_of_an_existing_cluster_nobody_here_knows() -> None:
     cluster = {"name": None, "version": None, "admins": None, "existing": {"name": "demo"}}
 
@@ -133,6 +183,7 @@ def test_scrapes_are_seconds_apart(given: str, message: str) -> None:
         ("", '"" takes every label of every pod.'),
         ("(", '"(" is no regular expression: missing ), unterminated subpattern at position 0.'),
         ("^a(?=b)", '"^a(?=b)" has (?= in it, which expressions of Go do not know.'),
+        ("a{1001}", '"a{1001}" repeats something 1,001 times, and expressions of Go 1,000 times.'),
         ("^a$,^b$", '"^a$,^b$" has a comma in it, at which the exporter parts expressions.'),
     ],
 )
@@ -195,6 +246,16 @@ def test_costs_are_split_by_what_is_measured(split: str, what: str) -> None:
     assert at == "observability.cost.split"
     assert message.startswith(f"Of pods of gpu no {what} is measured: {why}")
     assert found("GPU886", {**URL, "cost": {"split": split}}) == []
+
+
+def test_of_an_exporter_that_the_stack_does_not_set_nothing_is_split_by() -> None:
+    ((at, message),) = found("GPU886", {"metrics": "cloudwatch", "cost": {"split": "memory"}})
+
+    assert at == "observability.cost.split"
+    assert message == (
+        "The exporter of CloudWatch's add-on tells no memory of pods: it is not this stack that "
+        "says what it measures."
+    )
 
 
 def test_of_an_isolated_tenant_something_is_measured() -> None:

@@ -113,7 +113,9 @@ def _write(
 ) -> int:
     from eks_gpushare.cli.cost_text import print_cost
     from eks_gpushare.sharing.opencost import node_prices_csv
+    from eks_gpushare.sharing.paid_nodes import Prices
 
+    possible, unpriced = Prices(stack.plans, stack.catalog, stack.region).possible()
     about = {"stack": stack.name, "region": stack.region, "use": source.as_json()}
     written = write_outputs(
         outputs,
@@ -121,11 +123,12 @@ def _write(
         document=lambda: {**about, **table.as_json(options.by)},
         own={
             _CSV: lambda: _csv(table),
-            _OPENCOST: lambda: node_prices_csv(table.nodes, stack.region or ""),
+            _OPENCOST: lambda: node_prices_csv((*possible, *table.nodes), stack.region or ""),
         },
     )
     if not any(output.format in {"text", "json"} for output in outputs):
-        for said in (*table.unknown, *table.notes):
+        priced = any(output.format == _OPENCOST for output in outputs)
+        for said in dict.fromkeys([*table.unknown, *(unpriced if priced else ()), *table.notes]):
             _cannot(said)
     return FINE if written else WRONG_USAGE
 
@@ -167,9 +170,14 @@ def _held(options: argparse.Namespace, stack: Stack) -> tuple[list[UseMoment], C
     if objects is None:
         return [], CostSource("declared", "", "", "")
     from eks_gpushare.live.held_shares import held_shares
+    from eks_gpushare.live.measured_use import declared_split
 
     at = objects.at.isoformat(timespec="seconds")
-    return [held_shares(objects, stack)], CostSource("cluster", objects.whence, at, at)
+    moment = held_shares(objects, stack)
+    if (split := declared_split(stack)) != "share":
+        said = f"What pods hold is divided by shares: their {split} is known to Prometheus, and "
+        moment = moment._replace(notes=(*moment.notes, f"{said}--usage takes its answer."))
+    return [moment], CostSource("cluster", objects.whence, at, at)
 
 
 def _objects(options: argparse.Namespace) -> ClusterObjects | None:

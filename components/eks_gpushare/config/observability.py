@@ -56,7 +56,8 @@ class CostSplit(Model):
 
     split: Literal["share", "memory", "activity"] = "share"
     """`share`, by the shares that pods ask for; `memory` or `activity`, by what is measured of
-    them, in pools where the exporter tells pods apart, and by share in others."""
+    them, in pools where the exporter tells pods apart, and by share in others. Of rules, and of
+    `cost --usage`."""
 
 
 class Observability(Model):

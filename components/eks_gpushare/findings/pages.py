@@ -15,6 +15,8 @@ class SubjectPage(NamedTuple):
     title: str
     codes: tuple[str, ...]
     """How the numbers of its codes begin."""
+    more: tuple[str, ...] = ()
+    """Codes that begin as those of another page, whole."""
 
 
 SUBJECTS: Final = (
@@ -37,7 +39,7 @@ SUBJECTS: Final = (
         "workloads", "Workloads, warm room, KEDA, verifier", ("82", "83", "84", "85", "86")
     ),
     SubjectPage("contracts", "Contracts of tenants", ("87", "89")),
-    SubjectPage("observability", "Metrics, alerts and boards", ("88",)),
+    SubjectPage("observability", "Metrics, alerts and boards", ("88",), ("893",)),
     SubjectPage("objects", "Files and single objects", ("100", "101")),
     SubjectPage("device-plugin", "Configurations of the device plugin", ("102",)),
     SubjectPage("mig-files", "MIG layouts and values of charts", ("103", "104")),
@@ -67,6 +69,9 @@ def subject_of(code: str) -> SubjectPage | None:
     """The subject of a code; None of those that the pages of the lab and of `verify` have."""
     number = code.removeprefix("GPU")
     of_files = len(number) == _DIGITS_OF_FILES
+    for subject in SUBJECTS:
+        if number in subject.more:
+            return subject
     for subject in SUBJECTS:
         for digits in subject.codes:
             if number.startswith(digits) and (len(digits) == _DIGITS_OF_FILES - 1) == of_files:

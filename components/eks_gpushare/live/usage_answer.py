@@ -16,7 +16,7 @@ from eks_gpushare.documents.reading import read_bytes, reason
 from eks_gpushare.findings.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _MOST_BYTES: Final = 256 * 1024 * 1024
 _MOST: Final = 1_000_000_000.0
@@ -25,6 +25,13 @@ _FINEST: Final = 1_000_000_000
 _LAST: Final = 250_000_000_000
 """Seconds of the year 9892, beyond which nothing is a time."""
 _TOLD: Final = 5
+_OF_SCRAPES: Final = frozenset(
+    {
+        *("endpoint", "instance", "job", "service"),
+        *("prometheus", "prometheus_replica", "replica"),
+    }
+)
+"""Labels that say who told a series, and not what it is of."""
 _HOW: Final = (
     "Save the answer of Prometheus' HTTP API to the query of docs/cost.md as it is, such as by "
     "curl --get URL/api/v1/query --data-urlencode query@FILE."
@@ -92,6 +99,7 @@ def read_answer(file: str) -> UsageAnswer:
         for at, each in enumerate(result)
         for found in _series(each, kind, f"data.result[{at}]", faults)
     )
+    faults += _copies(series)
     if faults:
         more = f" {len(faults) - _TOLD} more are like that." if len(faults) > _TOLD else ""
         raise UsageAnswerError(f"{file}: {' '.join(faults[:_TOLD])}{more} {_HOW}")
@@ -121,6 +129,16 @@ def _result(file: str, given: Any) -> tuple[list[Any], str]:
         said = f"{file}: data.resultType is {kind!r}; a vector or a matrix is needed."
         raise UsageAnswerError(f"{printable(said)} {_HOW}")
     return result, str(kind)
+
+
+def _copies(series: Iterable[UsageSeries]) -> Iterator[str]:
+    """Series that are there twice, as files put together have them, or two of Prometheus."""
+    seen: set[frozenset[tuple[str, str]]] = set()
+    for each in series:
+        key = frozenset(pair for pair in each.labels.items() if pair[0] not in _OF_SCRAPES)
+        if key in seen:
+            yield f"{each} is there twice, so that what it says would count twice."
+        seen.add(key)
 
 
 def _series(given: Any, kind: str, where: str, faults: list[str]) -> Iterator[UsageSeries]:

@@ -7,16 +7,16 @@ whoever has recording rules of their own.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.live.held_shares import capacity_of, observed
-from eks_gpushare.live.nodes import CAPACITY_LABELS, TYPE_LABEL, counted_names
+from eks_gpushare.live.measured_use import MeasuredUse, is_measured
+from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.usage_answer import UsageAnswerError
+from eks_gpushare.live.usage_labels import CAPACITY, NAMESPACE, POOL, TYPE, first, sanitized
 from eks_gpushare.sharing.cost_split import PodShares
-from eks_gpushare.sharing.labels import POOL_LABEL
 from eks_gpushare.sharing.paid_nodes import ObservedNodes, UseMoment
 
 if TYPE_CHECKING:
@@ -28,22 +28,6 @@ if TYPE_CHECKING:
     from eks_gpushare.sharing.plan import PoolPlan
 
 _TOLD: Final = 5
-
-
-def sanitized(name: str) -> str:
-    """A name as kube-state-metrics writes it in values of its label `resource`."""
-    return re.sub(r"[^a-zA-Z0-9_]", "_", name)
-
-
-def _metric_label(name: str) -> str:
-    """A label of a node as kube-state-metrics writes it, in snake case."""
-    return "label_" + re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", sanitized(name)).lower()
-
-
-_POOL: Final = ("pool", _metric_label(POOL_LABEL))
-_TYPE: Final = ("instance_type", _metric_label(TYPE_LABEL))
-_CAPACITY: Final = ("capacity_type", *map(_metric_label, CAPACITY_LABELS))
-_NAMESPACE: Final = ("namespace", "exported_namespace")
 
 
 class _Told(NamedTuple):
@@ -74,11 +58,13 @@ def usage_shares(
     """
     of_nodes = {node.name: node for node in nodes or ()}
     told = _told(answer, of_nodes, stack.plans)
+    use = MeasuredUse(answer, stack, {name: node.pool for name, node in of_nodes.items()})
     _refuse_another_cluster(answer, stack, told, of_nodes)
     mine = [each for each in told if each.pool in stack.plans]
     counted = [each for each in mine if each.node and not each.namespace]
     notes = [f"Prometheus says beside: {warning}" for warning in answer.warnings]
     notes += _others(told, stack)
+    notes += use.notes({each.pool for each in mine if each.namespace})
     there: tuple[ObservedNodes, ...] | None = None
     if nodes is not None:
         types = {name: node.type_name for name, node in of_nodes.items()}
@@ -96,11 +82,12 @@ def usage_shares(
             )
     moments: dict[tuple[Fraction | None, ...], list[float]] = defaultdict(list)
     for time in answer.times:
-        moments[tuple(each.series.points.get(time) for each in mine)].append(time)
+        seen = (each.series.points.get(time) for each in mine)
+        moments[*seen, *use.points(time)].append(time)
     return [
         UseMoment(
             there if there or not counted else tuple(_observed(counted, stack.plans, times[0])),
-            tuple(_holdings(mine, types, times[0])),
+            tuple(_holdings(mine, types, times[0], use)),
             tuple(notes),
             Fraction(len(times), len(answer.times)),
         )
@@ -108,11 +95,23 @@ def usage_shares(
     ]
 
 
-def _holdings(told: Iterable[_Told], types: Mapping[str, str], time: float) -> Iterator[PodShares]:
-    for each in told:
-        if each.namespace and (shares := each.series.points.get(time)):
-            of_type = types.get(each.node, "")
-            yield PodShares(each.pool, each.namespace, each.resource, shares, of_type)
+def _holdings(
+    told: Iterable[_Told], types: Mapping[str, str], time: float, use: MeasuredUse
+) -> Iterator[PodShares]:
+    held = [x for x in told if x.namespace and x.series.points.get(time)]
+    holders: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    for each in held:
+        holders[each.pool, each.node][each.namespace] = None
+    payers = {key: use.payers(*key, tuple(spaces), time) for key, spaces in holders.items()}
+    for each in held:
+        yield PodShares(
+            each.pool,
+            each.namespace,
+            each.resource,
+            each.series.points[time],
+            types.get(each.node, ""),
+            payers[each.pool, each.node],
+        )
 
 
 def _told(
@@ -126,11 +125,11 @@ def _told(
     found: list[_Told] = []
     lacking: list[str] = []
     names = {pool: _names(plan) for pool, plan in plans.items()}
-    for series in answer.series:
+    for series in (each for each in answer.series if not is_measured(each)):
         labels = series.labels
         node = labels.get("node", "")
-        pool = _first(labels, _POOL) or (nodes[node].pool if node in nodes else "")
-        namespace, resource = _first(labels, _NAMESPACE), labels.get("resource", "")
+        pool = first(labels, POOL) or (nodes[node].pool if node in nodes else "")
+        namespace, resource = first(labels, NAMESPACE), labels.get("resource", "")
         if (pool or (nodes and node)) and resource:
             own = names.get(pool, {}).get(sanitized(resource), resource)
             found.append(_Told(pool, node, namespace, own, series))
@@ -140,7 +139,7 @@ def _told(
         more = f" {len(lacking) - _TOLD} more are like that." if len(lacking) > _TOLD else ""
         raise UsageAnswerError(
             f"{answer.file}: {' '.join(lacking[:_TOLD])}{more} Each series needs the labels "
-            f"resource and {_POOL[1]} (or {_POOL[0]}), those of pods namespace too: take the query "
+            f"resource and {POOL[1]} (or {POOL[0]}), those of pods namespace too: take the query "
             "of docs/cost.md."
         )
     return found
@@ -183,8 +182,8 @@ def _alike(
     found: dict[tuple[str, str, str | None], dict[str, list[_Told]]] = defaultdict(dict)
     for (pool, node), own in by_node.items():
         labels = {key: value for each in own for key, value in each.series.labels.items()}
-        capacity = capacity_of(_first(labels, _CAPACITY))
-        found[pool, _first(labels, _TYPE) or _dearest(plans[pool]), capacity][node] = own
+        capacity = capacity_of(first(labels, CAPACITY))
+        found[pool, first(labels, TYPE) or _dearest(plans[pool]), capacity][node] = own
     return found
 
 
@@ -203,7 +202,7 @@ def _observed(
 def _of_no_type(told: Iterable[_Told], plans: Mapping[str, PoolPlan]) -> Iterator[str]:
     """Pools of several types whose nodes do not say theirs."""
     silent = {each.pool for each in told} - {
-        each.pool for each in told if _first(each.series.labels, _TYPE)
+        each.pool for each in told if first(each.series.labels, TYPE)
     }
     for pool in sorted(silent):
         if len(plans[pool].pool.instance_types) > 1:
@@ -220,7 +219,3 @@ def _dearest(plan: PoolPlan) -> str:
 def _names(plan: PoolPlan) -> dict[str, str]:
     """The resources of a pool by what kube-state-metrics writes of them."""
     return {sanitized(name): name for node in plan.per_node.values() for name in node}
-
-
-def _first(labels: Mapping[str, str], names: Iterable[str]) -> str:
-    return next((labels[name] for name in names if labels.get(name)), "")

@@ -11,7 +11,7 @@ from eks_gpushare.documents.addresses import server_address
 from eks_gpushare.documents.helm import value_at
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
-from eks_gpushare.rules.names import own_namespace_fault
+from eks_gpushare.rules.names import own_namespace_fault, subdomain_fault
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.exporter import (
@@ -90,8 +90,6 @@ KEDA_NAMESPACE = Rule(
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
 )
 
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-_LONGEST_SUBDOMAIN = 253
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 
 
@@ -159,7 +157,7 @@ def _authentication(at: FieldPath, given: Prometheus) -> Iterator[Finding]:
     if given.workspace_arn is not None:
         message = "Requests to a workspace are signed, by a role that the stack makes."
         yield PROMETHEUS.finding(at, message, "Remove authentication.")
-    elif not _SUBDOMAIN.fullmatch(name) or len(name) > _LONGEST_SUBDOMAIN:
+    elif subdomain_fault(name) is not None:
         message = f'"{name}" is not the name of a ClusterTriggerAuthentication.'
         yield PROMETHEUS.finding(at, message, "Write lower-case letters, digits, - and .")
 

@@ -177,6 +177,13 @@ def value_fault(value: str) -> str | None:
     return None
 
 
+def subdomain_fault(name: str) -> str | None:
+    """Why the name of an object is not one, or None."""
+    if _DNS_SUBDOMAIN.fullmatch(name) and len(name) <= _LONGEST_PREFIX:
+        return None
+    return f'"{name}" is not lower-case letters, digits, - and . with none of them last.'
+
+
 @check(Scope.POOL, BAD_TAINT, TAINT_TWICE, NO_TAINT)
 def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
     seen: set[tuple[str, str]] = set()

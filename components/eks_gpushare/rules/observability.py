@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.catalog.arns import partition_of_arn, workspace_of
@@ -11,12 +10,18 @@ from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.documents.addresses import is_plain_address
 from eks_gpushare.documents.duration import seconds
+from eks_gpushare.documents.go_expression import go_expression_fault
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
-from eks_gpushare.rules.names import own_namespace_fault
+from eks_gpushare.rules.names import key_fault, own_namespace_fault, subdomain_fault, value_fault
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
-from eks_gpushare.sharing.metrics import measured_pool
+from eks_gpushare.sharing.metrics import (
+    cost_split,
+    measured_pool,
+    split_quantity,
+    unmeasured,
+)
 from eks_gpushare.sharing.monitoring.alerts import ALERT_NAMES
 from eks_gpushare.validation.shape import similar
 
@@ -96,12 +101,19 @@ NAMESPACE = Rule(
     "again.",
     _EXPORTER,
 )
+OBJECTS = Rule(
+    "GPU893",
+    "error",
+    "What objects of metrics have of the stack file is valid to Kubernetes.",
+    "The API server refuses an object with such a label, and no claim is ever bound to a class of "
+    "such a name: the update ends in the middle.",
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
+)
 _LEAST_SECONDS, _MOST_SECONDS = 5, 120
 _TIME = re.compile(r"([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?")
 """A time as Prometheus takes it, whose API server's pattern is that of the kind ServiceMonitor."""
 _OWN_LABELS = ("alertname", "severity")
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-_LOOKS = re.compile(r"\(\?<?[=!]")
 _PROBES = ("app", "pod-template-hash", "x")
 """Labels of which no pattern for some alone takes all."""
 
@@ -116,18 +128,37 @@ def store(ctx: Context) -> Iterator[Finding]:
     if block is None or block.prometheus is None:
         return
     given, at = block.prometheus, (_BLOCK, "prometheus")
-    named = {"url": given.url, "workspaceArn": given.workspace_arn}
-    keys = [*(["install"] if given.install else ()), *(key for key in named if named[key])]
+    keys = _named(given)
     if len(keys) != 1:
         said = f"{' and '.join(keys)} are" if keys else "None of install, url and workspaceArn is"
         fix = "Give one: install: true, an address, or the ARN of a workspace."
         yield STORE.finding(at, f"{said} given, and metrics have one store.", fix)
         return
-    wanted = "managedPrometheus" if keys == ["workspaceArn"] else "prometheusOperator"
-    if block.metrics != wanted and keys != ["url"]:
+    wanted = _collector(keys)
+    if wanted not in {None, block.metrics}:
         message = f"metrics is {block.metrics}, and {keys[0]} is a store of {wanted}."
         yield STORE.finding((*at, keys[0]), message, f"Set metrics: {wanted}, or remove the key.")
     yield from _place(ctx, at, given)
+
+
+def _named(given: MetricsStore) -> list[str]:
+    """Which stores are named, of which one is meant."""
+    named = {"install": given.install, "url": given.url, "workspaceArn": given.workspace_arn}
+    return [key for key, value in named.items() if value]
+
+
+def _collector(keys: list[str]) -> str | None:
+    """Who collects for a store; None is whoever it is."""
+    known = {"install": "prometheusOperator", "workspaceArn": "managedPrometheus"}
+    return known.get(keys[0])
+
+
+def _is_contradictory(block: Observability) -> bool:
+    """Whether it is not known which store is meant: then nothing more is said of it."""
+    if block.prometheus is None:
+        return False
+    keys = _named(block.prometheus)
+    return len(keys) != 1 or _collector(keys) not in {None, block.metrics}
 
 
 def _place(ctx: Context, at: FieldPath, given: MetricsStore) -> Iterator[Finding]:
@@ -161,7 +192,7 @@ def in_new_cluster(ctx: Context) -> Iterator[Finding]:
         yield IDLE_CHART.finding(
             ("charts", "prometheus"), "This stack installs no Prometheus.", fix
         )
-    if block is None or not isinstance(cluster, NewCluster):
+    if block is None or not isinstance(cluster, NewCluster) or _is_contradictory(block):
         return
     if block.metrics == "prometheusOperator" and not installs:
         yield NO_KINDS.finding(
@@ -177,6 +208,21 @@ def in_new_cluster(ctx: Context) -> Iterator[Finding]:
             "Prometheus asks for a volume, and the cluster has no driver for one.",
             "Set cluster: {addons: {ebsCsi: true}}, or storageClass to one that is there.",
         )
+
+
+@check(Scope.METRICS, OBJECTS)
+def objects(ctx: Context) -> Iterator[Finding]:
+    block = _block(ctx)
+    if block is None:
+        return
+    for key, value in block.selector_labels.items():
+        if fault := key_fault(key) or value_fault(value):
+            at = (_BLOCK, "selectorLabels", key)
+            yield OBJECTS.finding(at, fault, "Write it as Prometheus' selector has it.")
+    given = block.prometheus.storage_class if block.prometheus is not None else None
+    if given is not None and (said := subdomain_fault(given)):
+        fix = "Name one that `kubectl get storageclass` lists."
+        yield OBJECTS.finding((_BLOCK, "prometheus", "storageClass"), said, fix)
 
 
 @check(Scope.METRICS, INTERVAL)
@@ -198,21 +244,13 @@ def pod_labels(ctx: Context) -> Iterator[Finding]:
     block = _block(ctx)
     for index, text in enumerate(block.pod_labels if block is not None else ()):
         at: FieldPath = (_BLOCK, "podLabels", index)
-        try:
-            with warnings.catch_warnings(action="ignore"):  # of what means more elsewhere
-                pattern = re.compile(text)
-        except re.error as error:
-            yield POD_LABELS.finding(
-                at, f'"{text}" is no regular expression: {error}.', "Correct it."
-            )
-            continue
-        if looked := _LOOKS.search(text):
-            message = f'"{text}" has {looked[0]} in it, which expressions of Go do not know.'
-            yield POD_LABELS.finding(at, message, "Write it without looking ahead or back.")
+        if fault := go_expression_fault(text):
+            fix = "Write it as Go knows it." if "Go" in fault else "Correct it."
+            yield POD_LABELS.finding(at, f'"{text}" {fault}', fix)
         elif "," in text:
             message = f'"{text}" has a comma in it, at which the exporter parts expressions.'
             yield POD_LABELS.finding(at, message, "Write an entry for each.")
-        elif all(pattern.search(label) for label in _PROBES):
+        elif all(re.search(text, label) for label in _PROBES):
             message = f'"{text}" takes every label of every pod.'
             yield POD_LABELS.finding(at, message, 'Name those that you ask for, such as "^app$".')
 
@@ -250,14 +288,19 @@ def attributed(ctx: Context) -> Iterator[Finding]:
     block = _block(ctx)
     if block is None:
         return
+    split = cost_split(block)
+    if split != block.cost.split:
+        message = f"The exporter of CloudWatch's add-on tells no {block.cost.split} of pods: it is "
+        message += "not this stack that says what it measures."
+        fix = "Costs are split by shares; set split: share to say so, or metrics otherwise."
+        yield UNATTRIBUTED.finding((_BLOCK, "cost", "split"), message, fix)
     for name, pool in ctx.environment.pools.items():
         plan = planned(ctx, name, pool)
         if plan is None:
             continue
         shares = measured_pool(plan)
-        quantity = {"activity": "compute", "memory": "memory"}.get(block.cost.split)
-        lacking = [s for s in shares if quantity and getattr(s, quantity) != "pod"]
-        if lacking:
+        if lacking := unmeasured(plan, split):
+            quantity = split_quantity(split)
             message = f"Of pods of {name} no {quantity} is measured: {lacking[0].why}."
             fix = "Costs of this pool are split by shares; set split: share to say so."
             yield UNATTRIBUTED.finding((_BLOCK, "cost", "split"), message, fix)

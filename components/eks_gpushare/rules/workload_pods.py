@@ -13,7 +13,7 @@ from eks_gpushare.facts.images import moving_tag
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.shares import fit_before_shares
 from eks_gpushare.findings.rule import Rule
-from eks_gpushare.rules.names import namespace_name_fault
+from eks_gpushare.rules.names import namespace_name_fault, subdomain_fault
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.nodes import allocatable
@@ -97,14 +97,12 @@ BAD_CAPABILITY = Rule(
 )
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _SECRET_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 _VARIABLE = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _LONGEST_WORKLOAD = 46
 """What is left of the 58 characters that Kubernetes begins the name of a pod with, after a hash of
 ten and two hyphens (apiserver, pkg/storage/names): a longer name would be cut, and its pods would
 no longer be told by it."""
-_LONGEST_SUBDOMAIN = 253
 _TAKEN = ("kube-system", "kube-public", "kube-node-lease")
 _BASELINE = (
     *("AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD"),
@@ -149,8 +147,7 @@ def _namespace(at: FieldPath, given: str) -> Iterator[Finding]:
 
 
 def _subdomain(at: FieldPath, given: str) -> Iterator[Finding]:
-    if not _SUBDOMAIN.fullmatch(given) or len(given) > _LONGEST_SUBDOMAIN:
-        message = f'"{given}" is not lower-case letters, digits, - and . with none of them last.'
+    if (message := subdomain_fault(given)) is not None:
         yield BAD_NAME.finding(at, message, "Correct the name.")
 
 

@@ -44,6 +44,9 @@ class PodShares(NamedTuple):
     shares: Fraction
     instance_type: str = ""
     """Of nodes of this type; empty where it is not known, and then of any."""
+    payers: tuple[tuple[str, Fraction], ...] = ()
+    """Namespaces that pay for them by what their pods use of the node, each with its part, which
+    add up to 1. Default: the one that holds them."""
 
 
 class CostLine(NamedTuple):
@@ -172,14 +175,16 @@ def _pieces(
     owners: Mapping[str, str],
     sure: Mapping[str, Mapping[str, int]],
 ) -> Iterator[_Piece]:
+    holdings = tuple(holdings)
     used = _used(nodes, holdings)
+    paid = _used(nodes, _by_payer(holdings))
     left = [each.number for each in nodes]
     free: dict[tuple[int, str], Fraction] = {}
     for at, each in enumerate(nodes):
         own = {key[1:]: shares for key, shares in used.items() if key[0] == at}
         asked = sum((shares * each.parts[name] for (_, name), shares in own.items()), _NOTHING)
         fits = min(Fraction(1), each.number / asked) if asked else Fraction(1)
-        for (namespace, resource), shares in own.items():
+        for (_, namespace, resource), shares in (x for x in paid.items() if x[0][0] == at):
             part = shares * each.parts[resource] * fits
             tenant = owners.get(namespace)
             yield _Piece(tenant, namespace, resource, "used", shares, part, each.price)
@@ -198,6 +203,13 @@ def _pieces(
     for each, rest in zip(nodes, left, strict=True):
         if rest or not each.offered:
             yield _Piece(None, None, None, "idle", _NOTHING, rest, each.price)
+
+
+def _by_payer(holdings: Iterable[PodShares]) -> Iterator[PodShares]:
+    """Holdings as of those who pay for them: as many, under other names."""
+    for holding in holdings:
+        for namespace, part in holding.payers or ((holding.namespace, Fraction(1)),):
+            yield holding._replace(namespace=namespace, shares=holding.shares * part, payers=())
 
 
 def _used(

@@ -18,6 +18,7 @@ from eks_gpushare.sharing.scaled_object import tells_pods_apart
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from eks_gpushare.config.observability import Observability
     from eks_gpushare.config.pools import Pool
     from eks_gpushare.sharing.plan import PoolPlan
 
@@ -26,6 +27,8 @@ Level = Literal["pod", "instance", "device", "nothing"]
 Quantity = Literal["compute", "memory", "profiling", "power"]
 QUANTITIES: Final[tuple[Quantity, ...]] = ("compute", "memory", "profiling", "power")
 
+_OF_SPLIT: Final[Mapping[str, Quantity]] = {"memory": "memory", "activity": "compute"}
+"""What has to be known of pods, by what costs are split by; by shares nothing has to."""
 _BOTTLEROCKET: Final = "https://github.com/NVIDIA/dcgm-exporter/issues/636"
 
 
@@ -103,6 +106,46 @@ def measured_pool(plan: PoolPlan) -> tuple[MeasuredShare, ...]:
 def measured(plans: Mapping[str, PoolPlan]) -> tuple[MeasuredShare, ...]:
     """The same of every pool."""
     return tuple(found for plan in plans.values() for found in measured_pool(plan))
+
+
+def cost_split(block: Observability) -> str:
+    """By what costs are split: by shares where the exporter is not one that a stack sets.
+
+    Args:
+        block: The block of the stack, whose `cost.split` is what is wanted.
+    """
+    return "share" if block.metrics == "cloudwatch" else block.cost.split
+
+
+def split_quantity(split: str) -> Quantity | None:
+    """What costs are split by, as `observability.cost.split` says; None is by shares."""
+    return _OF_SPLIT.get(split)
+
+
+def unmeasured(plan: PoolPlan, split: str) -> tuple[MeasuredShare, ...]:
+    """Kinds of shares of a pool of whose pods nothing says what costs are to be split by.
+
+    One is enough for a pool to be split by shares: pods whose use nobody knows would pay nothing
+    beside those whose use is known.
+
+    Args:
+        plan: The pool.
+        split: What `observability.cost.split` says.
+    """
+    quantity = split_quantity(split)
+    if quantity is None:
+        return ()
+    return tuple(share for share in measured_pool(plan) if share.level(quantity) != "pod")
+
+
+def is_split_by_use(plan: PoolPlan, split: str) -> bool:
+    """Whether the cost of a pool is split by what is measured of its pods.
+
+    Args:
+        plan: The pool.
+        split: What `observability.cost.split` says.
+    """
+    return split_quantity(split) is not None and not unmeasured(plan, split)
 
 
 def needs_processes(pools: Iterable[Pool]) -> bool:

@@ -31,7 +31,7 @@ def node_prices_csv(nodes: Iterable[PaidNodes], region: str) -> str:
     """A row for each instance type whose price is known.
 
     Args:
-        nodes: Nodes of a stack. Two of one type cost the same on demand.
+        nodes: Nodes of a stack, and types that it may have. Of one type all cost the same.
         region: Where they are.
     """
     prices = {each.instance_type: each.price for each in nodes if each.price is not None}

@@ -153,6 +153,17 @@ class Prices:
             unknown |= dict.fromkeys([*(lacking if idle else ()), *why])
         return found, list(unknown)
 
+    def possible(self) -> tuple[list[PaidNodes], list[str]]:
+        """A node type each that a pool may have, as none of it, and why prices are unknown."""
+        found: list[PaidNodes] = []
+        unknown: dict[str, None] = {}
+        for pool, plan in self.plans.items():
+            for name in plan.pool.instance_types:
+                price = self.price(pool, name)
+                found.append(PaidNodes(pool, name, Fraction(0), price.usd, {}, {}))
+                unknown |= {price.unknown: None} if price.unknown else {}
+        return found, list(unknown)
+
     def observed(self, nodes: Iterable[ObservedNodes]) -> tuple[list[PaidNodes], list[str]]:
         """Nodes that are there, and what is reserved beyond them, otherwise as `declared`.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.sharing.capacity import most_nodes
-from eks_gpushare.sharing.metrics import is_on_instance, measured_pool
+from eks_gpushare.sharing.metrics import is_on_instance, is_split_by_use, measured_pool
 from eks_gpushare.sharing.monitoring.promql import constant, label_value
-from eks_gpushare.sharing.resources import replicas
+from eks_gpushare.sharing.resources import MIG_PREFIX, replicas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +22,7 @@ def declared_rules(
     plans: Mapping[str, PoolPlan],
     tenants: Mapping[str, Tenant],
     contracts: Iterable[PoolContract],
+    split: str = "share",
 ) -> tuple[RecordingRule, ...]:
     """All of them, of pools and tenants.
 
@@ -29,11 +30,13 @@ def declared_rules(
         plans: The plans of the pools by name.
         tenants: Tenants by name.
         contracts: What they have of pools.
+        split: By what costs are split, as `observability.cost` says.
     """
     return tuple(
         rule
         for rules in (
             *(_of_pool(plan) for plan in plans.values()),
+            *(_of_split(plan, split) for plan in plans.values()),
             _of_namespaces(tenants),
             _of_contracts(contracts),
         )
@@ -47,9 +50,9 @@ def _of_pool(plan: PoolPlan) -> Iterator[RecordingRule]:
         for share in shares:
             labels = {"pool": pool, "instance_type": kind, "resource": label_value(share.resource)}
             yield constant("gpushare:shares_per_node", share.per_node, **labels)
-            price = plan.cost.by_share[share.resource][kind] if plan.cost else None
-            if price is not None:
-                yield constant("gpushare:share_usd_per_hour", price, **labels)
+            price = plan.cost.per_node.get(kind) if plan.cost else None
+            if price is not None:  # not rounded: all shares of a node cost what it costs
+                yield constant("gpushare:share_usd_per_hour", price * share.of_node, **labels)
     for kind, price in (plan.cost.per_node if plan.cost else {}).items():
         yield constant("gpushare:node_usd_per_hour", price, pool=pool, instance_type=kind)
     for kind, count in _instances(plan).items():
@@ -59,6 +62,27 @@ def _of_pool(plan: PoolPlan) -> Iterator[RecordingRule]:
     if (most := most_nodes(plan)) is not None:
         yield constant("gpushare:nodes_max", most, pool=pool)
     yield from _of_exporter(plan)
+
+
+def _of_split(plan: PoolPlan, split: str) -> Iterator[RecordingRule]:
+    """In which pools costs are split by use, and what part of a node each device of several is."""
+    if not is_split_by_use(plan, split):
+        return
+    yield constant("gpushare:split_by_use", 1, pool=plan.name, by=split)
+    for kind, shares in plan.shares.items():
+        # Devices of one kind are alike: what part of a node each is changes no proportion.
+        for share in shares if split == "activity" and len(shares) > 1 else ():
+            labels = {"pool": plan.name, "instance_type": kind}
+            if is_on_instance(plan.pool, share.resource):
+                labels["GPU_I_PROFILE"] = mig_profile(share.base_resource)
+            part = share.of_node * replicas(plan.pool)
+            yield constant("gpushare:device_of_node", part, **labels)
+
+
+def mig_profile(resource: str) -> str:
+    """A MIG profile as NVML and the exporter write it, from its resource: `1g.5gb+me`."""
+    size, *more = resource.removeprefix(MIG_PREFIX).split("gb.", 1)
+    return "gb+".join([size, *more])
 
 
 def _instances(plan: PoolPlan) -> dict[str, int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.config.observability import Observability
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.sharing.capacity import most_nodes
-from eks_gpushare.sharing.metrics import measured
+from eks_gpushare.sharing.metrics import cost_split, measured
 from eks_gpushare.sharing.monitoring import recording
 from eks_gpushare.sharing.monitoring.alerts import alerts
 from eks_gpushare.sharing.monitoring.declared import declared_rules
@@ -55,12 +55,13 @@ def rule_groups(environment: Environment, plans: Mapping[str, PoolPlan]) -> tupl
     """
     block = environment.observability or Observability()
     tenants = environment.tenants or {}
-    declared = declared_rules(plans, tenants, contracts(tenants, plans))
+    split = cost_split(block)
+    declared = declared_rules(plans, tenants, contracts(tenants, plans), split)
     recorded: list[tuple[str, Iterable[RecordingRule]]] = [
         ("declared", declared),
         ("shares", (*recording.NODES, *recording.OF_SHARES)),
         ("gpus", recording.OF_GPUS),
-        ("costs", recording.OF_COSTS),
+        ("costs", recording.of_costs(split)),
         ("tenants", recording.OF_TENANTS if tenants else ()),
         ("objectives", recording.of_objectives(block.slo.scheduling_seconds)),
     ]

@@ -76,9 +76,10 @@ def of_pods(metric: str, of: str, quantity: str) -> str:
     """
     instance = 'GPU_I_ID=""' if of == "gpu" else 'GPU_I_ID!=""'
     given = by_node(metric, f'pod!="",{instance}')
-    pods = f"max by (node, namespace, pod, gpu, GPU_I_ID) ({given})"
+    pods = f"max by (node, namespace, pod, gpu, GPU_I_ID, GPU_I_PROFILE) ({given})"
     known = f'gpushare:measured{{quantity="{quantity}",of="{of}",by="pod"}}'
-    return f"{pods} * on (node) group_left (pool) {NODE} * on (pool) group_left () {known}"
+    placed = f"{pods} * on (node) group_left (pool, instance_type) {NODE}"
+    return f"{placed} * on (pool) group_left () {known}"
 
 
 def requests(matchers: str, phase: str) -> str:

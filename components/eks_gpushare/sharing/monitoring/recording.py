@@ -132,23 +132,75 @@ OF_GPUS: Final = (
 )
 """GPUs and MIG instances, each once, and pods where numbers are theirs."""
 
-OF_COSTS: Final = (
+_HELD_USD: Final = (
+    f"gpushare:node_shares_requested * on ({_KINDS}) group_left () gpushare:share_usd_per_hour"
+)
+_ON_NODE: Final = "node, pool"
+_USED: Final = {
+    "memory": f"sum by ({_ON_NODE}, namespace) (gpushare:pod_memory_used_mib)",
+    "activity": f"sum by ({_ON_NODE}, namespace) (gpushare:device_active_ratio "
+    "* on (pool, instance_type, GPU_I_PROFILE) group_left () gpushare:device_of_node "
+    "or (gpushare:device_active_ratio unless on (pool, instance_type) gpushare:device_of_node))",
+}
+"""What pods of a namespace use of a node, in any unit: it is compared on one node alone."""
+_OF_USE: Final = (
     RecordingRule(
-        "gpushare:pool_usd_per_hour",
-        "sum by (pool) (gpushare:nodes * on (pool, instance_type) gpushare:node_usd_per_hour)",
+        "gpushare:node_usd_held_per_hour", f"sum by ({_ON_NODE}, namespace) ({_HELD_USD})"
     ),
     RecordingRule(
         "gpushare:namespace_usd_per_hour",
-        "sum by (pool, namespace) (gpushare:node_shares_requested "
-        f"* on ({_KINDS}) group_left () gpushare:share_usd_per_hour)",
-    ),
-    RecordingRule(
-        "gpushare:idle_usd_per_hour",
-        "gpushare:pool_usd_per_hour - (sum by (pool) (gpushare:namespace_usd_per_hour) "
-        "or 0 * gpushare:pool_usd_per_hour)",
+        "sum by (pool, namespace) ((gpushare:namespace_use "
+        f"/ on ({_ON_NODE}) group_left () (sum by ({_ON_NODE}) (gpushare:namespace_use) > 0)) "
+        f"* on ({_ON_NODE}) group_left () sum by ({_ON_NODE}) (gpushare:node_usd_held_per_hour) "
+        f"or (gpushare:node_usd_held_per_hour unless on ({_ON_NODE}) "
+        f"(sum by ({_ON_NODE}) (gpushare:namespace_use) > 0)))",
     ),
 )
-"""USD an hour, on demand, where prices are known."""
+"""What pods on a node hold together, divided by what each namespace uses of it. Where nothing is
+measured, or all of it is zero, it is divided by shares."""
+_BY_SHARE: Final = (
+    RecordingRule("gpushare:namespace_usd_per_hour", f"sum by (pool, namespace) ({_HELD_USD})"),
+)
+
+
+def of_costs(split: str) -> tuple[RecordingRule, ...]:
+    """USD an hour, on demand, where prices are known.
+
+    However costs are split, those of the namespaces and the idle ones of a pool add up to what its
+    nodes cost: use only says who of those on a node pays for what they hold together.
+
+    Args:
+        split: By what, as `observability.cost` says.
+    """
+    return (
+        RecordingRule(
+            "gpushare:pool_usd_per_hour",
+            "sum by (pool) (gpushare:nodes * on (pool, instance_type) gpushare:node_usd_per_hour)",
+        ),
+        *(_BY_SHARE if split == "share" else (*_use(split), *_OF_USE)),
+        RecordingRule(
+            "gpushare:idle_usd_per_hour",
+            "gpushare:pool_usd_per_hour - (sum by (pool) (gpushare:namespace_usd_per_hour) "
+            "or 0 * gpushare:pool_usd_per_hour)",
+        ),
+    )
+
+
+def _use(split: str) -> tuple[RecordingRule, ...]:
+    """What pods that hold shares use, by node and namespace, in pools that are split by it."""
+    active = RecordingRule(
+        "gpushare:device_active_ratio",
+        f"({of_pods('DCGM_FI_DEV_GPU_UTIL', 'gpu', 'compute')}) / 100 "
+        f"or {of_pods('DCGM_FI_PROF_GR_ENGINE_ACTIVE', 'instance', 'compute')}",
+    )
+    use = RecordingRule(
+        "gpushare:namespace_use",
+        f"({_USED[split]}) * on (pool) group_left () gpushare:split_by_use "
+        f"and on ({_ON_NODE}, namespace) gpushare:node_shares_requested",
+        (("by", split),),
+    )
+    return (*((active,) if split == "activity" else ()), use)
+
 
 OF_TENANTS: Final = (
     RecordingRule(
