@@ -13,7 +13,6 @@ from uuid import NAMESPACE_URL, uuid5
 from eks_gpushare.program.values import plain, to_data
 
 if TYPE_CHECKING:
-
     from eks_gpushare.program.recording import Recording, Resource
 
 _TIME = "2026-11-28T00:00:00Z"
