@@ -29,12 +29,15 @@ from tests.live.test_reading import FakeServer
 
 from eks_gpushare.live.connection import ApiResponse, CannotLookError
 from eks_gpushare.live.drift import chart_drift, node_drift
+from eks_gpushare.live.faults import ClusterFault, Link, NodeFault, folded
 from eks_gpushare.live.json_lists import read_json
 from eks_gpushare.live.listing import read_cluster
 from eks_gpushare.live.metrics import metrics
 from eks_gpushare.live.nodes import counted_names, gpu_nodes_of
 from eks_gpushare.live.one_pod import of_pod
 from eks_gpushare.live.placement import mismatches, shortages
+from eks_gpushare.live.pods import PodOwner
+from eks_gpushare.live.rules import NODE_GROUP_UNSOUND, NODES_MISSING, OTHER_TYPE
 from eks_gpushare.live.shapes import in_shape
 from eks_gpushare.live.silencing import without_silenced
 from eks_gpushare.live.slim import slim
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
 
     from tests.live.test_faults import Cluster
 
+    from eks_gpushare.findings.rule import Rule
     from eks_gpushare.live.verdict import ClusterVerdict
 
 
@@ -343,3 +347,55 @@ def test_a_busy_server_is_given_twice_the_time_with_each_try(
 
     assert "ConfigMap" in read_cluster(server).unread
     assert waits[3:] == [0.5, 1.0, 2.0]
+
+
+def fault(rule: Rule, link: Link, *nodes: str, **more: Any) -> ClusterFault:
+    severity = more.pop("severity", None)
+    finding = rule.finding(("pools", "gpu"), "It is so.", "Change it.", severity)
+    return ClusterFault(finding, link, frozenset(nodes), **more)
+
+
+def test_nodes_are_missing_for_what_is_said_of_why_alone() -> None:
+    why, missing = fault(NODE_GROUP_UNSOUND, Link.NODE, "a"), fault(NODES_MISSING, Link.NODE, "a")
+    other = fault(OTHER_TYPE, Link.NODE, "a")
+
+    assert why.leads_to(missing)
+    assert not why.leads_to(other)
+    assert not other.leads_to(missing)
+    assert not why.leads_to(fault(NODES_MISSING, Link.NODE, "b"))
+
+
+@pytest.mark.parametrize("link", [Link.PLACEMENT, Link.TAINTS])
+def test_what_keeps_off_the_plugin_explains_what_keeps_off_others(link: Link) -> None:
+    error = fault(OTHER_TYPE, link, "a", severity="error")
+    warning = fault(OTHER_TYPE, link, "a", severity="warning")
+
+    assert error.leads_to(warning) is (link is Link.PLACEMENT)
+    assert not warning.leads_to(error)
+    assert not error.leads_to(error)
+
+
+def test_a_workload_s_fault_leads_to_those_of_its_own_pods() -> None:
+    one, other = PodOwner("a", "Deployment", "one"), PodOwner("a", "Deployment", "other")
+    cause = fault(OTHER_TYPE, Link.PROGRAMS, is_cause_only=True, owner=one)
+
+    assert cause.leads_to(fault(OTHER_TYPE, Link.PODS, owner=one))
+    assert not cause.leads_to(fault(OTHER_TYPE, Link.PODS, owner=other))
+    assert not cause.leads_to(fault(OTHER_TYPE, Link.SHARES, owner=one))
+
+
+@pytest.mark.parametrize("number", [1, 2, 5])
+def test_nodes_with_one_fault_are_told_as_one(cluster: Cluster, number: int) -> None:
+    (node,) = gpu_nodes_of(objects_of(cluster), STACK.plans)
+    names = [f"n{place}" for place in range(number)]
+    given = [
+        NodeFault(
+            OTHER_TYPE, Link.NODE, replace(node, name=name), "it is.", "Mend {node}.", f"of {name}"
+        )
+        for name in names
+    ]
+    (found,) = folded(given)
+
+    assert found.finding.fix == ("Mend n0." if number == 1 else "Mend NODE.")
+    assert found.nodes == set(names)
+    assert found.evidence == tuple(f"of {name}" for name in names[:3])
