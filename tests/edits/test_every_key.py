@@ -35,10 +35,6 @@ NOTHING = {
     },
     "workloads.*.share": "a pool of the stacks has one share to ask for",
     "charts.gpuOperator.values": "the value that is tried is another chart's",
-    **dict.fromkeys(
-        (f"observability.prometheus{key}" for key in ("", ".url", ".workspaceArn")),
-        "who is there already is asked by KEDA alone, which this stack has none of",
-    ),
     "charts.kueue.values": "the value that is tried is another chart's",
     "charts.clusterAutoscaler.version": _NOT_THERE,
     "charts.clusterAutoscaler.values": _NOT_THERE,
