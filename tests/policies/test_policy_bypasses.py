@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import yaml
@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.sdk_internals
 
-CASES: dict[str, dict[str, dict[str, Any]]] = yaml.safe_load(
-    Path(__file__).with_name("bypasses.yaml").read_text(encoding="utf-8")
+FILES = ("bypasses.yaml", "bypasses_by_words.yaml")
+CASES, BY_WORDS = (
+    cast(
+        "dict[str, dict[str, dict[str, Any]]]",
+        yaml.safe_load(Path(__file__).with_name(file).read_text(encoding="utf-8")),
+    )
+    for file in FILES
 )
 
 
@@ -54,8 +59,9 @@ def _said(given: dict[str, Any]) -> list[tuple[str, str]]:
 def _named(side: str) -> list[Any]:
     return [
         pytest.param(rule, given, id=f"{rule}: {name}")
-        for rule, sides in CASES.items()
-        for name, given in sides[side].items()
+        for cases in (CASES, BY_WORDS)
+        for rule, sides in cases.items()
+        for name, given in sides.get(side, {}).items()
     ]
 
 

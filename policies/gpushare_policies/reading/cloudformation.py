@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from gpushare_policies.tokens import AWS_CLUSTER, LAUNCH_TEMPLATE, NODE_GROUP, SCALING_GROUP
+from gpushare_policies.tokens import (
+    AWS_CLUSTER,
+    INGRESS_RULE,
+    KMS_KEY,
+    LAUNCH_TEMPLATE,
+    NODE_GROUP,
+    SCALING_GROUP,
+    SECURITY_GROUP,
+    VOLUME,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,6 +63,17 @@ def _launch_template(made: dict[str, Any]) -> None:
         made |= data if groups is None else {**data, "vpcSecurityGroupIds": groups}
 
 
+def _security_group(made: dict[str, Any]) -> None:
+    for key in ("ingress", "egress"):
+        for rule in made[key] if isinstance(made.get(key), list) else ():
+            _networks(rule)
+
+
+def _networks(rule: Any) -> None:
+    if isinstance(rule, dict) and "cidrIp" in rule:
+        rule["cidrIpv4"] = rule.pop("cidrIp")
+
+
 _EQUIVALENTS: Mapping[str, _Equivalent] = {
     "AWS::EKS::Cluster": _Equivalent(AWS_CLUSTER, {"resourcesVpcConfig": "vpcConfig"}, _cluster),
     "AWS::EKS::Nodegroup": _Equivalent(
@@ -64,6 +84,21 @@ _EQUIVALENTS: Mapping[str, _Equivalent] = {
     "AWS::EC2::LaunchTemplate": _Equivalent(
         LAUNCH_TEMPLATE, {"launchTemplateName": "name"}, _launch_template
     ),
+    "AWS::EC2::SecurityGroup": _Equivalent(
+        SECURITY_GROUP,
+        {
+            "groupName": "name",
+            "groupDescription": "description",
+            "securityGroupIngress": "ingress",
+            "securityGroupEgress": "egress",
+        },
+        _security_group,
+    ),
+    "AWS::EC2::SecurityGroupIngress": _Equivalent(
+        INGRESS_RULE, {"groupId": "securityGroupId"}, _networks
+    ),
+    "AWS::EC2::Volume": _Equivalent(VOLUME, {"volumeType": "type"}),
+    "AWS::KMS::Key": _Equivalent(KMS_KEY, {"keySpec": "customerMasterKeySpec"}),
     "AWS::AutoScaling::AutoScalingGroup": _Equivalent(
         SCALING_GROUP,
         {

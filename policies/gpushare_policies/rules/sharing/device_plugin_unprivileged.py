@@ -8,6 +8,7 @@ from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.props import is_true
 from gpushare_policies.reading.charts import charts_of
 from gpushare_policies.reading.containers import on_pods, pods_of
 from gpushare_policies.reading.node_images import repository_of
@@ -39,7 +40,7 @@ def _values(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
             value = at(chart.values, *path)
             if value is UNKNOWN:
                 yield Unjudged(f"`values.{'.'.join(path)}` of {args.name}")
-            elif value is True:
+            elif is_true(value):
                 yield (
                     f"The values of {args.name} set {'.'.join(path)}, which makes the device "
                     f"plugin privileged. It must not be, unless the static CPU manager's hand-outs "
@@ -53,7 +54,7 @@ def _pods(subject: Subject) -> Iterator[str | Unjudged]:
         for container in pod.containers:
             image = container.get("image")
             is_plugin = isinstance(image, str) and repository_of(image).endswith(f"/{_PLUGIN}")
-            if is_plugin and container.get("securityContext", "privileged") is True:
+            if is_plugin and is_true(container.get("securityContext", "privileged")):
                 yield (
                     f"The container {container.name} of {subject.title} is the device plugin, and "
                     f"privileged. It must not be, unless the static CPU manager's hand-outs "

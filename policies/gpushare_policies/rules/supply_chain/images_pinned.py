@@ -8,9 +8,11 @@ from pulumi_policy import PolicyComplianceFramework, ResourceValidationArgs, Sev
 
 from eks_gpushare.facts.images import moving_tag
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.charts import charts_of
-from gpushare_policies.reading.containers import Container, on_pods, pods_of, unknown_of
+from gpushare_policies.reading.containers import on_pods, pods_of, unknown_of
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
+from gpushare_policies.reading.plain import mappings
 from gpushare_policies.rule import ResourcePolicy, Setting, Unjudged, is_among
 from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix
@@ -40,13 +42,15 @@ def _images(subject: Subject) -> Iterator[str | Unjudged]:
     for pod in pods_of(subject.object):
         yield from unknown_of(pod)
         for container in pod.containers:
-            yield from _image(subject, container)
+            yield from _image(subject, f"The container {container.name}", container.get("image"))
+        for _, volume in mappings(at(pod.spec, "volumes")):
+            name, image = volume.get("name"), at(volume, "image", "reference")
+            yield from _image(subject, f"The volume {name}", image)
 
 
-def _image(subject: Subject, container: Container) -> Iterator[str | Unjudged]:
-    image = container.get("image")
+def _image(subject: Subject, what: str, image: Any) -> Iterator[str | Unjudged]:
     if image is UNKNOWN:
-        yield Unjudged(f"the image of the container {container.name}")
+        yield Unjudged(f"the image of {what[:1].lower()}{what[1:]}")
         return
     if not image:  # of a patch, which leaves the image that is there
         return
@@ -54,13 +58,13 @@ def _image(subject: Subject, container: Container) -> Iterator[str | Unjudged]:
     if tag is not None:
         which = f"the tag {tag}" if tag else "no tag"
         yield (
-            f"The container {container.name} of {subject.title} runs the image {image}, with "
-            f"{which}. It must be one version, or the next pod runs another program. "
+            f"{what} of {subject.title} runs the image {image}, with {which}. It must be one "
+            f"version, or the next pod runs another program. "
             f"{_PINNED.of(args.urn)}"
         )
     elif "@sha256:" not in str(image) and is_among(DIGEST_STACKS.of(args), args.urn):
         yield (
-            f"The container {container.name} of {subject.title} runs the image {image}, without a "
+            f"{what} of {subject.title} runs the image {image}, without a "
             f"digest. It must have one in this stack: a tag can be moved. {_PINNED.of(args.urn)}"
         )
 

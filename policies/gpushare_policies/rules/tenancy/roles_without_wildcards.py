@@ -35,6 +35,11 @@ _TELLING = frozenset(("secrets", "pods/exec", "nodes/proxy"))
 _INSIDE = frozenset(("pods/exec", "pods/attach", "pods/ephemeralcontainers", "*/exec", "*/attach"))
 _HOOKS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 _RAISING = frozenset(("escalate", "bind", "impersonate"))
+_SIGNS = frozenset(("approve", "sign"))
+_FOR_ANYBODY = frozenset(("kubernetes.io/kube-apiserver-client", "kubernetes.io/*"))
+"""Signers whose certificates may carry any name and group, by "Kubernetes signers" in
+https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/, read
+2026-11-28."""
 _READS = frozenset(("get", "list", "watch"))
 
 _NAME_THEM = "List the resources and verbs that are needed."
@@ -75,6 +80,8 @@ def _wide(rule: Mapping[str, Any], *, everywhere: bool) -> Any:
     if anyhow and not (_MIGHTY if everywhere else _TELLING).isdisjoint(named):
         return f"every verb on {', '.join(named)}"
     found = _raising(rule, named, asked, everywhere=everywhere)
+    if not found and _ALL in items(groups):
+        found = f"{', '.join(named) or 'resources'} of every API group"
     return found or (UNKNOWN if has_unknown([groups, resources, verbs]) else "")
 
 
@@ -93,6 +100,9 @@ def _raising(
         return f"{' and '.join(raising)} on {', '.join(named) or 'anything'}"
     if not {"nodes/proxy", "*/proxy"}.isdisjoint(named):
         return "nodes/proxy, by which commands run in every pod"
+    signs = sorted(_SIGNS.intersection(verbs)) if "signers" in named else []
+    if signs and not _FOR_ANYBODY.isdisjoint(map(str, items(rule.get("resourceNames")))):
+        return f"{' and '.join(signs)} certificates by which the API server knows anybody"
     reads = _READS.intersection(verbs)
     unnamed = not items(rule.get("resourceNames"))
     if everywhere and "secrets" in named and reads and unnamed:
@@ -112,7 +122,7 @@ def _of_all_namespaces(rule: Mapping[str, Any], named: list[str], verbs: list[st
     hooks = sorted(name for name in named if name in _HOOKS) if made else []
     if hooks:
         return f"create on {' and '.join(hooks)}, which see and change every request"
-    signs = sorted({"approve", "sign"}.intersection(verbs)) if "signers" in named else []
+    signs = sorted(_SIGNS.intersection(verbs)) if "signers" in named else []
     if signs and "certificates.k8s.io" in items(rule.get("apiGroups")):
         return f"{' and '.join(signs)} on every signer, and so certificates of anybody"
     return ""

@@ -7,8 +7,6 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from eks_gpushare.program.policies.analyzer import judge
 from eks_gpushare.program.policies.pack_files import bundled_pack
 from eks_gpushare.program.policies.packs import load_pack
@@ -16,6 +14,8 @@ from eks_gpushare.program.run import run_program
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
+
+    import pytest
 
 ROOT = Path(__file__).parents[2]
 FEW, TIMES = 160, 3
