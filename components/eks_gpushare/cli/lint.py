@@ -186,7 +186,8 @@ def _held(
     gone = sum(each.times for each in held.gone)
     away = f"; {gone} gone {'are' if gone > 1 else 'is'} dropped" if gone else ""
     findings = f"{renewed.size} finding{'' if renewed.size == 1 else 's'}"
-    _say(f"{printable(str(file))}: {findings} of {len(renewed.entries)} files{away}")
+    files = f"{len(renewed.entries)} file{'' if len(renewed.entries) == 1 else 's'}"
+    _say(f"{printable(str(file))}: {findings} of {files}{away}")
     return renewed.held(reports, looked).reports, (), True
 
 
