@@ -117,6 +117,20 @@ def test_a_mandatory_violation_fails_the_preview(careless: Project) -> None:
     assert result.violations <= _ours(careless, "dev", {})
 
 
+@pytest.mark.parametrize("preset", ["baseline", "recommended", "strict"])
+def test_a_preset_decides_the_levels_for_both(careless: Project, preset: str) -> None:
+    levels = json.loads((PACK / "presets" / f"{preset}.json").read_text(encoding="utf-8"))
+    ours = _ours(careless, "dev", levels)
+    grave = {policy for policy, level, *_ in ours if level == "mandatory"}
+    result = _engines(careless, "dev", levels, fails=bool(grave))
+
+    assert grave
+    assert result.violations <= ours  # the engine ends at the first resource that is refused
+    assert grave & {policy for policy, level, *_ in result.violations if level == "mandatory"}
+    if preset == "strict":
+        assert {level for _, level, *_ in ours} == {"mandatory"}
+
+
 def test_both_say_the_same_of_the_stacks_of_this_repository(
     project: Project, time_slicing: StackFile
 ) -> None:
