@@ -128,16 +128,16 @@ def test_of_a_store_that_is_not_clear_one_thing_is_said(block: dict[str, Any]) -
             {"selectorLabels": {"release": "a b"}},
             "selectorLabels.release",
             (
-                'The value "a b" is not up to 63 letters, digits, -, _ and . with a letter or digit at '
-                "both ends."
+                'The value "a b" is not up to 63 letters, digits, -, _ and . with a letter or '
+                "digit at both ends."
             ),
         ),
         (
             {"selectorLabels": {"-release": "a"}},
             "selectorLabels.-release",
             (
-                '"-release" is not 1 to 63 letters, digits, -, _ and . with a letter or digit at both '
-                "ends."
+                '"-release" is not 1 to 63 letters, digits, -, _ and . with a letter or digit at '
+                "both ends."
             ),
         ),
         (
