@@ -77,23 +77,24 @@ def pytest_collection() -> Generator[None, object, object]:
 
 AT_LENGTH = "EKS_GPUSHARE_TEST_AT_LENGTH"
 """Lets those tests run that take seconds of a processor for what seldom changes."""
-TOGETHER = (
-    "tests/lab/walkthroughs/test_walkthrough_mig",
-    "tests/lab/walkthroughs/",
-    "tests/lab/",
-    "tests/aws/",
-)
+TOGETHER = {
+    "tests/lab/walkthroughs/test_walkthrough_mig": "changes of nodes",
+    "tests/lab/walkthroughs/test_walkthrough_live_changes": "changes of nodes",
+    "tests/lab/walkthroughs/": "walkthroughs",
+    "tests/lab/": "lab",
+    "tests/aws/": "account",
+}
 """Whose tests share a control plane or an account: one process has all of them, and begins with
-them, since a control plane waits more than it works. What waits longest is in two parts, so that no
-process is left with it when the others have ended."""
+them, since a control plane waits more than it works. Walkthroughs are in two parts, so that no
+process is left with them when the others have ended."""
 
 
 def _together(nodeid: str) -> str | None:
-    return next((folder for folder in TOGETHER if nodeid.startswith(folder)), None)
+    return next((name for start, name in TOGETHER.items() if nodeid.startswith(start)), None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    order = {folder: number for number, folder in enumerate(TOGETHER)}
+    order = {name: number for number, name in enumerate(dict.fromkeys(TOGETHER.values()))}
     items.sort(key=lambda item: order.get(_together(item.nodeid) or "", len(order)))
     if not os.environ.get(AT_LENGTH):
         for item in items:

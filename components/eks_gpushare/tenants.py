@@ -38,7 +38,16 @@ _KINDS = {
     "admins": RoleBinding,
 }
 """Classes of what is in a tenant's namespace, by the last part of the logical name."""
+_NAMESPACES = {
+    True: (Namespace, "kubernetes:core/v1:NamespacePatch"),
+    False: (NamespacePatch, "kubernetes:core/v1:Namespace"),
+}
+"""By whether the stack makes a namespace: its class, and the type that it may have had before.
 
+A patch fails for a label that others set to another value, and takes its own labels along when it
+goes, not the namespace. Whoever moves a name from the one key to the other hands the namespace
+over: without the alias Pulumi would delete the one that it has made, with the pods in it.
+"""
 
 _POLICIES = {
     "MutatingAdmissionPolicy": MutatingAdmissionPolicy,
@@ -122,11 +131,9 @@ class Tenants(pulumi.ComponentResource):
             for called in given.every_namespace:
                 role = f"{name}-{called}"  # of one tenant alone, which may have several
                 document = tenant_objects.namespace(called, tenant, given)
-                # A patch fails for a label that others set to another value, and takes its own
-                # labels along when it goes, not the namespace.
-                is_ours = called in given.namespaces
-                make = Namespace if is_ours else NamespacePatch
-                made = make(f"{role}-namespace", **manifest_fields(document), opts=child)
+                make, other = _NAMESPACES[called in given.namespaces]
+                options = pulumi.ResourceOptions(parent=self, aliases=[pulumi.Alias(type_=other)])
+                made = make(f"{role}-namespace", **manifest_fields(document), opts=options)
                 within = pulumi.ResourceOptions(parent=self, depends_on=[made])
                 guards = tenant_objects.guards(called, tenant, given, every, plans)
                 for kind, guard in guards.items():

@@ -246,6 +246,30 @@ def test_all_faults_of_a_usage_file_are_told_as_far_as_anybody_reads(
     assert "4 more are like that." in said
 
 
+def test_as_many_faults_as_are_told_are_all(run: Run, given: Callable[[str], str]) -> None:
+    wrong = given(answer(*(held(shares="-1", container=str(n)) for n in range(5))))
+    said = run("cost", "tenants", "--usage", wrong).err
+    assert said.count("nobody holds less than nothing") == 5
+    assert " more are like that." not in said
+    silent = given(answer(*(({"namespace": str(n)}, [1, "1"]) for n in range(5))))
+    said = run("cost", "tenants", "--usage", silent).err
+    assert said.count("names no pool.") == 5
+    assert " more are like that." not in said
+    assert "label_eks_gpushare_pool (or pool), those of pods namespace too" in said
+
+
+def test_a_node_says_a_pool_only_where_the_cluster_is_known(
+    run: Run, given: Callable[[str], str]
+) -> None:
+    own = ({"node": "gpu-0", "namespace": "a", "resource": "nvidia_com_gpu"}, [9, "4"])
+    other = ({"node": "elsewhere", "namespace": "a", "resource": "nvidia_com_gpu"}, [9, "4"])
+    file, dump = given(answer(own, other)), "examples/verify/cluster.json"
+
+    assert "names no pool." in run("cost", "time-slicing", "--usage", file).err
+    known = run("cost", "time-slicing", "--usage", file, "--from", dump, "--json").json
+    assert known["notes"] == ["Not counted is what the stack does not declare: the node elsewhere."]
+
+
 def test_a_usage_file_that_is_not_there(run: Run) -> None:
     ran = run("cost", "tenants", "--usage", "nowhere.json")
 

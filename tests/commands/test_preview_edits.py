@@ -494,6 +494,12 @@ WORKLOAD = {
 }
 OPEN = {"cluster": {"endpoint": {"public": True, "publicCidrs": ["203.0.113.0/24"]}}}
 SCALED = {**gpu(scaledBy="autoscaler"), "clusterAutoscaler": {}}
+TEAM = "gpushare-tenants-team-namespace"
+
+
+def tenant(key: str) -> dict[str, Any]:
+    sure = {"guaranteed": {"shares": 2}}
+    return {"tenants": {"team": {key: ["team"], "pools": {"gpu": sure}}}}
 
 
 @pytest.mark.parametrize(
@@ -556,3 +562,23 @@ def test_warm_room_that_goes_is_told_once(ask: Ask) -> None:
         ("gpushare-warm-room-gpu-nodes", "terminate"),
         ("gpushare-warm-room", "delete"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (
+            "namespaces",
+            "existingNamespaces",
+            "and is no longer the stack's: it outlives its tenant",
+        ),
+        ("existingNamespaces", "namespaces", "and is the stack's from now on: it goes with its"),
+    ],
+)
+def test_a_namespace_that_is_handed_over_loses_nothing(
+    ask: Ask, before: str, after: str, words: str
+) -> None:
+    ((name, effect, message),) = announced(ask(tenant(before), tenant(after)))
+
+    assert (name, effect) == (TEAM, "update")
+    assert f"the namespace stays, with everything in it, {words}" in message

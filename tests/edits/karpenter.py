@@ -44,7 +44,10 @@ class Karpenter:
 
     def of(self, was: Mapping[str, Any], now: Mapping[str, Any]) -> Says:
         """What it says of one object, before and after."""
-        name = f"{was['kind']}: {'; '.join(sorted(_paths(was['spec'], now['spec'])))}"
+        differences = sorted(_paths(was["spec"], now["spec"]))
+        if not differences:  # what else an object has, Karpenter makes no nodes of
+            return Says(hash=False)
+        name = f"{was['kind']}: {'; '.join(differences)}"
         if self._program is None:
             assert name in self.kept, f"nobody has asked Karpenter of this: {name}"
         elif name not in self.kept or not self.kept[name].get("asked"):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.edits import truth
-from tests.edits.holding import held_of, hold, table
+from tests.edits.holding import TABLE, held_of, hold, table
 from tests.edits.karpenter import Karpenter, built
 from tests.edits.trial import KEYS, asked, schema_keys, stacks, trials
 
@@ -35,10 +35,6 @@ NOTHING = {
     },
     "workloads.*.share": "a pool of the stacks has one share to ask for",
     "charts.gpuOperator.values": "the value that is tried is another chart's",
-    **dict.fromkeys(
-        (f"observability.prometheus{key}" for key in ("", ".url", ".workspaceArn")),
-        "who is there already is asked by KEDA alone, which this stack has none of",
-    ),
     "charts.kueue.values": "the value that is tried is another chart's",
     "charts.clusterAutoscaler.version": _NOT_THERE,
     "charts.clusterAutoscaler.values": _NOT_THERE,
@@ -75,6 +71,14 @@ def test_every_key_has_an_edit_or_a_reason() -> None:
     assert len(there) > 250
     assert not unknown
     assert [key for key in there if not asked(key).get("to") and not asked(key).get("none")] == []
+
+
+def test_every_key_stands_in_the_table() -> None:
+    """The engine is asked of what stands there."""
+    lines = TABLE.read_text(encoding="utf-8").splitlines()[1:-1]
+    there = list(dict.fromkeys(line.partition(" | ")[0] for line in lines))
+
+    assert there == [key for key in schema_keys() if key not in NOTHING]
 
 
 @pytest.mark.parametrize("key", EDITED if EVERY else EDITED[::24])

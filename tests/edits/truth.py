@@ -138,6 +138,7 @@ def steps_of(before: Recording, after: Recording) -> list[Step]:
             for pointed in map(_bare, new.property_dependencies.get(path, ()))
         )
         anew = anew or _bare(new.provider or "::") in replaced  # what it manages is another one's
+        anew = anew or any(_bare(each) in replaced for each in new.options.get("replaceWith", ()))
         if anew:
             replaced.add(urn)
             found.append(Step(*parts, "replace", was, now, step.within))
@@ -230,8 +231,17 @@ def facts(steps: list[Step], karpenter: Karpenter) -> list[Fact]:
         {each.within[0] for each in steps if each.op == op and _chart(each) in _MANAGERS}
         for op in ("delete", "create")
     )
+    # With KEDA's chart go the definitions of its kinds, and what is of them is made anew with it.
+    kedas = {
+        name
+        for each in steps
+        if _chart(each) == "keda" and each.op in _ANEW
+        for name in (each.name, *each.within[:1])
+    }
     for step in steps:
         on = gone if step.type.startswith(_ON_CLUSTER) else set[str]()
+        if step.type == SCALED and not step.changed:
+            on = on | kedas
         if left & {*step.within[:1]}:  # one manager in place of the other is told under its name
             on = on | came
         names = frozenset({step.name, *step.within, *on})

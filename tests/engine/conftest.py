@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -254,6 +254,28 @@ class Engine:
                 _kill_session(process.pid)
             text, _ = process.communicate(timeout=LIMIT_SECONDS)
         return text
+
+    @contextmanager
+    def providers_kept(self) -> Iterator[None]:
+        """Meanwhile one process of each echo provider serves all calls, instead of one for each.
+
+        To start them takes most of the CPU of a preview. What they know of a cloud is forgotten
+        with each call, so only one call at a time may be made.
+        """
+        with ExitStack() as running:
+            ports = []
+            for plugin in sorted((self.home / "plugins").glob("pulumi-resource-*")):
+                command = [str(plugin)]
+                process = running.enter_context(
+                    subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+                )
+                running.callback(process.terminate)
+                assert process.stdout is not None
+                package = plugin.name.removeprefix("pulumi-resource-")
+                ports.append(f"{package}:{process.stdout.readline().strip()}")
+            self._environment["PULUMI_DEBUG_PROVIDERS"] = ",".join(ports)
+            running.callback(self._environment.pop, "PULUMI_DEBUG_PROVIDERS")
+            yield
 
     @contextmanager
     def at_work(self, directory: Path, *args: str) -> Iterator[subprocess.Popen[bytes]]:

@@ -311,6 +311,10 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
     def GetPluginInfo(self, _request: object, _context: object) -> plugin_pb2.PluginInfo:
         return plugin_pb2.PluginInfo(version=self._version)
 
+    def Attach(self, _request: object, _context: object) -> empty_pb2.Empty:
+        """An engine that did not start it says where it is; nothing is asked of the engine."""
+        return empty_pb2.Empty()
+
     def GetSchema(self, _request: object, _context: object) -> provider_pb2.GetSchemaResponse:
         """What other packages and programs in YAML need of it: its packages, and its provider."""
         base = f"github.com/pulumi/pulumi-{self._package}/sdk/v{self._version.partition('.')[0]}/go"
@@ -333,6 +337,7 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
         self, request: provider_pb2.ConfigureRequest, _context: object
     ) -> provider_pb2.ConfigureResponse:
         self._region = request.variables.get("aws:config:region", "")
+        self._eks = EksService()  # what another call has seen is of another account
         return provider_pb2.ConfigureResponse(
             acceptSecrets=True, acceptResources=True, acceptOutputs=True, supportsPreview=True
         )

@@ -72,3 +72,25 @@ def test_a_second_tenant_closes_the_nodes_and_a_queue_brings_kueue(
     assert "Namespace gpushare-tenants-one-namespace" not in gone
     assert "ClusterQueue gpushare-kueue-queue-old" in gone
     project.destroy(STACK)
+
+
+def test_a_namespace_that_is_handed_over_stays(
+    project: Project, time_slicing: StackFile, edited: Edit
+) -> None:
+    """By its alias: else Pulumi would delete the one that it has made, and the pods in it."""
+
+    def declared(key: str) -> StackFile:
+        team = {key: ["team"], "pools": {"gpu": {"guaranteed": {"shares": 2}}}}
+        return edited(time_slicing, "tenants", {"team": team})
+
+    ours, theirs = declared("namespaces"), declared("existingNamespaces")
+    project.init(STACK, ours)
+    project.up(STACK, ours)
+
+    for given in (theirs, ours):
+        result = project.up(STACK, given)
+        steps = [(step, what) for step, what in result.steps if "-tenants-" in what]
+        assert [step for step, _ in steps if step not in {"same", "update"}] == [], steps
+    gone = project.up(STACK, time_slicing).steps
+    assert ("delete", "Namespace gpushare-tenants-team-namespace") in gone
+    project.destroy(STACK)

@@ -235,6 +235,19 @@ def asking(*requests: Any) -> Item:
             f"{WRONG_CLASS} big-gpu; of one's own there are a, big-gpus.",
             "Write big-gpus, if that was meant.",
         ),
+        *(
+            (
+                (claim(devices(name)),),
+                f"{WRONG_CLASS} {name}; of one's own there are none.",
+                "Install the driver that makes it.",
+            )
+            for name in ("neuron.amazonaws.com", "gpu.intel.com")
+        ),
+        (
+            (claim(devices("gpu.nvidia.con")),),
+            f"{WRONG_CLASS} gpu.nvidia.con; of one's own there are none.",
+            "Write gpu.nvidia.com, if that was meant.",
+        ),
         ((asking(),), OF_OTHER, "Name one of its requests."),
         ((asking({}),), OF_OTHER, "Name one of its requests."),
         ((asking({"name": "gpu"}, {"name": "b"}),), OF_OTHER, "Name one of gpu, b."),

@@ -91,6 +91,29 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ((5, 4, 3), ["minSize 5 is more than maxSize 3."]),
+        ((2, 2, 1), ["minSize 2 is more than maxSize 1."]),
+        ((3, 1, 2), ["minSize 3 is more than maxSize 2."]),
+        ((0, 4, 3), ["desiredCapacity 4 is more than maxSize 3."]),
+        ((2, 1, 3), ["desiredCapacity 1 is less than minSize 2."]),
+        ((-1, 0, 1), ["minSize -1 is less than 0."]),
+        ((-1, -2, 1), ["minSize -1 is less than 0.", "desiredCapacity -2 is less than 0."]),
+        ((0, 0, 0), []),
+    ],
+)
+def test_sizes_that_contradict_each_other_are_one_mistake(
+    sizes: tuple[int, int, int], said: list[str]
+) -> None:
+    names = ("minSize", "desiredCapacity", "maxSize")
+    own = dict(zip((f"{OWN}{name}" for name in names), sizes, strict=True))
+    found = problems(read_with(EKSCTL, merged(CONFIG, **own)))
+
+    assert [each.message for each in found if each.rule.id == "GPU1071"] == said
+
+
 @pytest.mark.parametrize(("code", "value"), WRONG)
 def test_one_thing_is_wrong(code: str, value: dict[str, Any]) -> None:
     assert ids(read_with(EKSCTL, value)) == [code]

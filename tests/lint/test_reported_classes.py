@@ -219,6 +219,7 @@ ARGUMENTS = "\"--kubelet-extra-args '--node-labels=team=ml'\""
         ("~> 21.0", AL2023, "var.given", False),
         ("~> 21.0", AL2023, '""', False),
         ("~> 21.0", 'ami_type = "BOTTLEROCKET_x86_64_NVIDIA"', '"[settings.host]"', False),
+        ("~> 20.8", 'ami_type = "AL2_x86_64_GPU"', ARGUMENTS, False),
         ("~> 21.0", f'{AL2023}\nuser_data_template_path = "own.tpl"', ARGUMENTS, False),
     ],
 )

@@ -122,7 +122,7 @@ def test_the_place_of_what_eksctl_does_not_read() -> None:
     [
         ((1, 1, 1), []),
         ((0, None, 0), []),
-        ((2, 2, 1), ["minSize", "desiredCapacity"]),
+        ((2, 2, 1), ["minSize"]),
         ((1, 2, 1), ["desiredCapacity"]),
         ((2, 1, 3), ["desiredCapacity"]),
         ((2, 1, None), ["desiredCapacity"]),

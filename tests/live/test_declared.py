@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from dataclasses import replace
@@ -15,12 +16,13 @@ from tests.unit.fuzzed_stack_files import stack_environments
 
 from eks_gpushare.config.base import Model
 from eks_gpushare.config.environment import Environment
+from eks_gpushare.config.pools import CustomAmi, Reservation
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.lint.stack_side import Stack, read_stack
-from eks_gpushare.live.declared import declared_side
+from eks_gpushare.live.declared import declared_side, undeclared
 from eks_gpushare.live.drift import chart_drift
 from eks_gpushare.live.objects import ClusterObjects
 from eks_gpushare.manifests.document import Document
@@ -194,6 +196,47 @@ def test_the_version_of_a_chart_on_disk_is_not_known(tmp_path: Path) -> None:
     assert local.errors == ()
     assert list(chart_drift(objects, local)) == []
     assert list(chart_drift(objects, told_of(tmp_path, local))) == []
+
+
+def test_a_text_that_declares_nothing_says_why() -> None:
+    def said(text: str) -> list[str]:
+        return [each.message.partition(" compared with: ")[2] for each in undeclared(text)]
+
+    good = (ROOT / "stacks" / "Pulumi.time-slicing.yaml").read_text(encoding="utf-8")
+    assert said(good) == []
+    assert [each.code for each in undeclared("config: {}")] == ["GPU860"]
+    assert said("config: {}") != []
+    (wrong,) = said(good.replace("replicas: 10", "replicas: 1"))
+    assert wrong.startswith("pools.gpu.sharing.replicas: ")
+    assert all(not each.startswith(": ") for each in said("config: ["))
+
+
+class Later:
+    """A value that is known once something else is made."""
+
+
+def test_what_is_known_later_is_stood_in_for_or_left_out() -> None:
+    environment = made_of(Environment, random.Random(1))  # noqa: S311  (nothing secret)
+    pool = next(iter(environment.pools.values()))
+
+    def later(name: str) -> Any:
+        made = copy.deepcopy(pool)
+        made.__dict__["custom_ami"] = made_of(CustomAmi, random.Random(1))  # noqa: S311
+        made.__dict__["reservation"] = made_of(Reservation, random.Random(1))  # noqa: S311
+        made.__dict__["reservation"].__dict__["id"] = Later()
+        made.__dict__["custom_ami"].__dict__["id"] = Later()
+        made.__dict__["ami_version"] = Later()
+        made.model_fields_set.update({"custom_ami", "reservation", "ami_version"})
+        return {name: made}
+
+    environment.__dict__["pools"] = later("one") | later("two")
+    told = declared_side(environment, None)["config"][ENVIRONMENT_KEY]["pools"]
+    reservations = [told[name]["reservation"]["id"] for name in ("one", "two")]
+
+    assert [told[name]["customAmi"]["id"] for name in ("one", "two")] == ["ami-assumed"] * 2
+    assert all(each.startswith("cr-assumed-") for each in reservations)
+    assert len(set(reservations)) == 2
+    assert all("amiVersion" not in each for each in told.values())
 
 
 def dump(environment: Environment) -> dict[str, Any]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import copy
+import ctypes
+import os
+import signal
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -21,16 +25,19 @@ from tests.live.test_faults import (
     without,
 )
 
+from eks_gpushare.live import die_with_parent
 from eks_gpushare.live.connection import CannotLookError
 from eks_gpushare.live.held_shares import capacity_of, held_shares
 from eks_gpushare.live.kinds import LISTED, cluster_role
-from eks_gpushare.live.nodes import gpu_nodes_of
+from eks_gpushare.live.nodes import CAPACITY_LABELS, gpu_nodes_of
 from eks_gpushare.live.objects import moment, name_of, namespace_of, newest_time
 from eks_gpushare.live.same_cluster import refuse_another_cluster
 from eks_gpushare.live.share_map import share_map_of
 from eks_gpushare.live.verdict import verdict_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from tests.live.test_faults import Cluster
 
     from eks_gpushare.reports.share_map import ShareMap
@@ -131,6 +138,20 @@ def test_a_capacity_type_is_one_of_karpenter_or_of_eks(told: str, way: str | Non
     assert capacity_of(told) == way
 
 
+@pytest.mark.parametrize("label", CAPACITY_LABELS)
+def test_a_node_is_bought_as_one_of_its_labels_says(label: str) -> None:
+    cluster: Cluster = copy.deepcopy(HEALTHY)
+    labels = gpu_node(cluster)["metadata"]["labels"]
+    for each in CAPACITY_LABELS:
+        labels.pop(each, None)
+    (unknown,) = held_shares(objects_of(cluster), STACK).nodes or ()
+    labels[label] = "spot"
+    (known,) = held_shares(objects_of(cluster), STACK).nodes or ()
+
+    assert unknown.capacity is None
+    assert known.capacity == "spot"
+
+
 def the_map(cluster: list[Any], *, with_stack: bool = True, **unread: str) -> ShareMap:
     return share_map_of(verdict_of(objects_of(cluster, **unread), STACK if with_stack else None))
 
@@ -141,6 +162,11 @@ def broken(*, also: bool = False) -> Cluster:
     if also:
         cluster.append(deployment("a", "exceeded quota: one."))
     return cluster
+
+
+def test_a_map_is_of_the_stack_or_else_of_the_cluster() -> None:
+    assert the_map(HEALTHY).subject == STACK.name
+    assert the_map(HEALTHY, with_stack=False).subject == objects_of(HEALTHY).whence
 
 
 def test_a_map_says_how_it_stands() -> None:
@@ -158,3 +184,48 @@ def test_a_map_tells_what_follows_in_short() -> None:
     (follows,) = [cause.follows for cause in the_map(cluster).causes if cause.follows]
 
     assert follows == ("gpu-0: it advertises nothing instead of 40 nvidia.com/gpu.",)
+
+
+LIBC = ctypes.CDLL(None)
+OF_PARENT, TOLD = 1, 2  # PR_SET_PDEATHSIG and PR_GET_PDEATHSIG of linux/prctl.h
+
+
+@pytest.fixture
+def become(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[Any]]]:
+    """`become(parent, *command)`: all but the program's start, and what would be started."""
+    before = ctypes.c_int()
+    LIBC.prctl(TOLD, ctypes.byref(before))
+
+    def start(parent: int, *command: str) -> list[Any]:
+        started: list[Any] = []
+        monkeypatch.setattr(sys, "argv", [die_with_parent.__file__, str(parent), *command])
+        with monkeypatch.context() as here:
+            here.setattr(os, "execv", lambda *words: started.append(words))
+            die_with_parent.main()
+        return started
+
+    yield start
+    LIBC.prctl(OF_PARENT, before)
+
+
+def test_a_program_is_started_once_the_kernel_has_tied_it(become: Callable[..., list[Any]]) -> None:
+    tied = ctypes.c_int()
+    started = become(os.getppid(), "/bin/echo", "a", "b")
+    LIBC.prctl(TOLD, ctypes.byref(tied))
+
+    assert tied.value == signal.SIGKILL
+    assert started == [("/bin/echo", ["/bin/echo", "a", "b"])]
+
+
+def test_nothing_is_started_for_a_parent_that_has_gone(become: Callable[..., list[Any]]) -> None:
+    with pytest.raises(SystemExit, match=r"^the parent has gone$"):
+        become(0, "/bin/echo", "a")
+
+
+@pytest.mark.usefixtures("become")
+def test_a_program_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [die_with_parent.__file__, str(os.getppid()), "/not/there", "a"]
+    monkeypatch.setattr(sys, "argv", words)
+
+    with pytest.raises(SystemExit, match=r"^/not/there cannot be run: No such file or directory$"):
+        die_with_parent.main()

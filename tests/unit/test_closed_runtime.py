@@ -10,7 +10,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from finding_examples import base, findings, stack_file_text
+from finding_examples import base, checked, findings, stack_file_text
 from tests.unit.systemd_boot import NEW, Boots, why_not
 
 from eks_gpushare.catalog import Catalog
@@ -200,6 +200,15 @@ def test_nodes_of_others_are_told_until_they_say_that_they_are_closed() -> None:
     assert codes("GPU879", alone, provisioner="existing", gpusOnRequestOnly=True) == []
 
 
+def test_nodes_of_others_are_not_exchanged_by_removing_a_key() -> None:
+    whole = merge_values(base(), given(TWO, provisioner="existing", gpusOnRequestOnly=False))
+    text = stack_file_text(whole)
+    [found] = [each for each in checked(text).findings if each.code == "GPU879"]
+
+    assert found.path == "pools.gpu.gpusOnRequestOnly"
+    assert found.fix.startswith("Have nvidia-ctk config --in-place")
+
+
 def rocket(text: str) -> dict[str, Any]:
     return {**ROCKET, "userData": [{"contentType": "application/toml", "content": text}]}
 
@@ -261,10 +270,12 @@ def test_kubelet_starts_after_the_runtime_is_closed_or_not_at_all(
     # A second try stands for whoever repairs it: else the machine would boot for ever.
     fails = "[[ -e @ROOT@/tried ]] || { touch @ROOT@/tried; echo refused >>@ROOT@/log; exit 1; }"
     node.program("tools/nvidia-ctk", f"{'' if works else fails}\necho closed >>@ROOT@/log")
-    done = [each for each in node.boot() if each in {"closed", "refused", "kubelet"}]
 
-    assert done == [*([] if works else ["refused"]), "closed", "kubelet"]
-    assert node.boot()[-2:] == ["closed", "kubelet"]
+    def boot() -> list[str]:
+        return [each for each in node.boot() if each in {"closed", "refused", "kubelet"}]
+
+    assert boot() == [*([] if works else ["refused"]), "closed", "kubelet"]
+    assert boot()[-2:] == ["closed", "kubelet"]
 
 
 CTK = shutil.which("nvidia-ctk")

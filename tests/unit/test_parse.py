@@ -110,6 +110,15 @@ def test_text_in_place_of_a_list_is_to_be_put_into_brackets() -> None:
     ]
 
 
+def test_a_list_in_quotes_is_not_put_into_brackets_again() -> None:
+    assert with_value("pools.gpu.instanceTypes", "[g5.xlarge]") == [
+        (
+            'GPU005 pools.gpu.instanceTypes: "[g5.xlarge]" is text; a list is expected. Write '
+            "[g5.xlarge], without quotes."
+        )
+    ]
+
+
 def test_a_version_that_is_a_number_is_to_be_quoted() -> None:
     assert with_value("cluster.version", 1.3) == [
         (

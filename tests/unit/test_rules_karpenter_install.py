@@ -348,6 +348,61 @@ def test_gates_in_values_are_those_of_the_release(
     assert of_off == (found if code == "GPU711" else [])
 
 
+def test_a_version_that_is_too_old_for_much_is_told_once() -> None:
+    gates = {"nodeOverlay": True, "staticCapacity": True, "capacityBuffer": True}
+    chart = {"version": "1.6.3", "values": {"settings": {"featureGates": gates}}}
+    given = stack(THEIRS, charts={"karpenter": chart})
+
+    [(path, message)] = findings(given, "GPU776")
+    assert path == "charts.karpenter.version"
+    assert "capacityBuffer" in message
+    shared = {"sharing": {"mode": "timeSlicing", "replicas": 4}}
+    chart["values"] = {"settings": {"featureGates": {"nodeOverlay": True}}}
+    [(_, of_pool)] = findings(merge_values(given, {"pools": {"gpu": shared}}), "GPU776")
+    assert "the pool gpu, whose shares NodeOverlays tell it of" in of_pool
+
+
+@pytest.mark.parametrize(
+    ("gates", "path", "message"),
+    [
+        ("nodeOverlay=true", "", "settings.featureGates is a mapping, not a text."),
+        (["nodeOverlay"], "", "settings.featureGates is a mapping, not a list."),
+        (
+            {"nodeOverlay": "yes"},
+            ".nodeOverlay",
+            'nodeOverlay is true or false, not "yes": Karpenter does not start.',
+        ),
+        (
+            {"spotToSpotConsolidation": 2},
+            ".spotToSpotConsolidation",
+            "spotToSpotConsolidation is true or false, not 2: Karpenter does not start.",
+        ),
+        (
+            {"nodeOverlay": {"enabled": True}},
+            ".nodeOverlay",
+            "nodeOverlay is true or false, not a mapping: Karpenter does not start.",
+        ),
+    ],
+)
+def test_a_gate_is_a_boolean(gates: object, path: str, message: str) -> None:
+    shared = {"sharing": {"mode": "timeSlicing", "replicas": 4}}
+    values = {"settings": {"featureGates": gates}}
+    given = stack(THEIRS, pools={"gpu": shared}, charts={"karpenter": {"values": values}})
+
+    above = "charts.karpenter.values.settings.featureGates"
+    assert findings(given, "GPU727") == [(f"{above}{path}", message)]
+    assert [each for each in findings(given, "GPU757") if path] == []
+
+
+@pytest.mark.parametrize("told", [True, "true", "True", "1", 1])
+def test_what_karpenter_reads_as_true_is_right(told: object) -> None:
+    shared = {"sharing": {"mode": "timeSlicing", "replicas": 4}}
+    values = {"settings": {"featureGates": {"nodeOverlay": told}}}
+    given = stack(THEIRS, pools={"gpu": shared}, charts={"karpenter": {"values": values}})
+
+    assert [findings(given, code) for code in ("GPU727", "GPU757")] == [[], []]
+
+
 def test_small_system_nodes_have_no_room_for_karpenter() -> None:
     """Two t3.small do for a stack without it."""
     small = {"system": {"instanceTypes": ["t3.small"]}, "cluster": {"addons": {"ebsCsi": True}}}

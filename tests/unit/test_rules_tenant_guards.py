@@ -71,6 +71,11 @@ def test_a_taint_keeps_others_away(effect: str) -> None:
     assert told("GPU892", taints=[{**GPU, "effect": effect}]) == []
 
 
+def test_a_pool_without_a_taint_is_told_once() -> None:
+    assert told("GPU306", taints=[]) == []
+    assert findings({"pools": {"gpu": {**SHARED, "taints": []}}}, "GPU306") != []
+
+
 @pytest.mark.parametrize("taints", [[], [{**GPU, "effect": "PreferNoSchedule"}]])
 def test_a_pool_of_tenants_without_a_taint_is_told(taints: list[dict[str, str]]) -> None:
     assert told("GPU892", taints=taints) == [

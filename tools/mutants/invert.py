@@ -37,7 +37,10 @@ ROOMS = {
     "inventory": ("components/eks_gpushare/inventory", ["tests/inventory"]),
     "manifests": ("components/eks_gpushare/manifests", ["tests/lint"]),
     "lint": ("components/eks_gpushare/lint", ["tests/lint"]),
-    "live": ("components/eks_gpushare/live", ["tests/live"]),
+    "live": (
+        "components/eks_gpushare/live",
+        ["tests/live", "tests/commands/test_cost_command.py"],
+    ),
     "rules": (
         "components/eks_gpushare/rules",
         [

@@ -23,7 +23,8 @@ def tenant_lines(tenants: Mapping[str, Any], width: int) -> Iterator[str]:
     for name, tenant in tenants.items():
         spaces = ", ".join(tenant["namespaces"])
         cost = "" if tenant["costCenter"] is None else f", cost centre {tenant['costCenter']}"
-        head = f"{name}: namespace {spaces}, isolation {tenant['isolation']}{cost}"
+        kind = "namespaces" if len(tenant["namespaces"]) > 1 else "namespace"
+        head = f"{name}: {kind} {spaces}, isolation {tenant['isolation']}{cost}"
         yield from wrapped(f"{head}, {_dollars(tenant['usdPerHour'])}", width, "    ", "  ")
         for pool, contract in tenant["pools"].items():
             sure = ", ".join(

@@ -19,6 +19,11 @@ def _key(value: Any) -> Any:
     return value if isinstance(value, Hashable) else frozen(value)
 
 
+def together(*values: Any) -> Any:
+    """Several values as one to be found by: any, where one of them is not known."""
+    return UNKNOWN if any(value is UNKNOWN for value in values) else values
+
+
 class ByValue(Generic[T]):
     """Items, each found by any of its values."""
 

@@ -13,6 +13,7 @@ from eks_gpushare.config.sharing import MigGroup
 from eks_gpushare.inventory.bottlerocket import own_plugin, profile_of
 from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.items import ConfigMap, Release, Workload
+from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.mig_commands import devices_made
 from eks_gpushare.inventory.nodes import CATALOG
 from eks_gpushare.inventory.plugin_configs import file_of_map, plugin_settings
@@ -206,6 +207,7 @@ def _is_for(given: Any, instance_type: InstanceType) -> bool:
     return not ids or any(device.partition(":")[0] in ids for device in listed)
 
 
+@kept
 def mig_configs(inventory: Inventory, cluster: str) -> Maybe[Mapping[str, Any] | None]:
     """The layouts of MIG manager's ConfigMap by name; None where it makes its own list."""
     for release in mig_managers(inventory, cluster):

@@ -58,10 +58,6 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def _is_amount(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return False

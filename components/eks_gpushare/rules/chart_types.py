@@ -57,14 +57,14 @@ def _of(key: str, chart: Chart, default: HelmChart) -> Iterator[Finding]:
     if keys is None:
         return
     for place, wanted, fix in wrong_types(chart.values, keys):
-        given = _said(_at(chart.values, place))
+        given = value_as_text(_at(chart.values, place))
         yield WRONG_VALUE.finding(
             ("charts", key, "values", *place), f"{'.'.join(place)} is {wanted}, not {given}.", fix
         )
 
 
-def _said(value: Any) -> str:
-    """What a value is, without what may be a secret in it."""
+def value_as_text(value: Any) -> str:
+    """What a value of a chart is, without what may be a secret in it."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list | tuple):

@@ -47,7 +47,7 @@ def closed(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         if _opened(pool):
             message = f"Pods of the {whose} may be on these nodes, {said} by this setting."
             yield OPEN.finding(("pools", name, "userData"), message, f"Remove {_VARIABLE}.")
-    elif asked is False:
+    elif pool.provisioner != "existing" and asked is False:
         message = f"Pods of the {whose} may be on these nodes, {said}."
         yield OPEN.finding(
             ("pools", name, "gpusOnRequestOnly"),
@@ -55,9 +55,10 @@ def closed(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
             "Remove the key; the nodes are exchanged for ones that need a request.",
         )
     elif pool.provisioner == "existing" and not asked:
+        # This stack exchanges none of these nodes, whatever the key says.
         message = f"Pods of the {whose} may be on these nodes, {said} unless their user data says"
         yield OPEN.finding(
-            ("pools", name, "provisioner"),
+            ("pools", name, "provisioner" if asked is None else "gpusOnRequestOnly"),
             f"{message} otherwise.",
             "Have nvidia-ctk config --in-place --set "
             "accept-nvidia-visible-devices-envvar-when-unprivileged=false --set "

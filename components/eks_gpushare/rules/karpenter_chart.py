@@ -63,7 +63,7 @@ def gates(ctx: Context) -> Iterator[Finding]:
         return
     for gate, (name, why) in _needed(ctx).items():
         said = _said(given, ("settings", _GATES, gate))
-        if said is not _NOTHING and str(said).lower() != "true":
+        if said is None or str(said) in ("0", "f", "F", "FALSE", "false", "False"):
             yield GATE_OFF.finding(
                 (*_SETTINGS, _GATES, gate),
                 f"The pool {name} needs the feature gate {gate}: {why}.",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog.chart_releases import parse_version
 from eks_gpushare.catalog.karpenter_releases import FEATURE_GATES, GATES_READ, has_gate
 from eks_gpushare.config.base import known_fields
 from eks_gpushare.config.component_specs import KarpenterSpec
 from eks_gpushare.documents.helm import value_at
 from eks_gpushare.facts.index import rule_of
-from eks_gpushare.rules.karpenter_install import OLD_KARPENTER
+from eks_gpushare.rules.chart_types import WRONG_VALUE, value_as_text
+from eks_gpushare.rules.karpenter_install import OLD_KARPENTER, needs
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.karpenter.controller import chart_version
 from eks_gpushare.validation.shape import similar
@@ -24,18 +26,29 @@ if TYPE_CHECKING:
     from eks_gpushare.rules.context import Context
 
 UNKNOWN_VALUE = rule_of("GPU711")
+_BOOLEANS = {"1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"}
+"""What Karpenter reads as a boolean: https://pkg.go.dev/strconv#ParseBool."""
 
 
-@check(Scope.KARPENTER, UNKNOWN_VALUE, OLD_KARPENTER)
+@check(Scope.KARPENTER, UNKNOWN_VALUE, WRONG_VALUE, OLD_KARPENTER)
 def gates_of_values(ctx: Context) -> Iterator[Finding]:
     """Those that the chart is told of by values of the user's own."""
     chart = known_fields(ctx.environment.charts).get("karpenter")
     given = None if chart is None else value_at(chart.values, "settings.featureGates")
-    if chart is None or not isinstance(given, dict):
-        return
     above: FieldPath = ("charts", "karpenter", "values", "settings", "featureGates")
+    if chart is None or given is None:
+        return
+    if not isinstance(given, dict):
+        message = f"settings.featureGates is a mapping, not {value_as_text(given)}."
+        yield WRONG_VALUE.finding(above, message, "Write each gate like nodeOverlay: true.")
+        return
+    for gate, told in given.items():
+        if told is not None and str(told) not in _BOOLEANS:
+            message = f"{gate} is true or false, not {value_as_text(told)}"
+            fix = "Write true or false."
+            yield WRONG_VALUE.finding((*above, gate), f"{message}: Karpenter does not start.", fix)
     yield from unknown_gates(UNKNOWN_VALUE, given, chart, above)
-    yield from _too_old(given, chart, above)
+    yield from _too_old(ctx, given, chart, above)
 
 
 @check(Scope.KARPENTER, OLD_KARPENTER)
@@ -44,7 +57,7 @@ def gates_of_component(ctx: Context) -> Iterator[Finding]:
     block = known_fields(ctx.environment).get("karpenter")
     if isinstance(block, KarpenterSpec):
         chart = ctx.environment.charts.karpenter
-        yield from _too_old(block.feature_gates, chart, ("karpenter", "featureGates"))
+        yield from _too_old(ctx, block.feature_gates, chart, ("karpenter", "featureGates"))
 
 
 def unknown_gates(
@@ -68,13 +81,29 @@ def unknown_gates(
         yield rule.finding((*above, gate), f'Karpenter has no feature gate "{gate}".', fix)
 
 
-def _too_old(gates: Mapping[str, Any], chart: Chart, above: FieldPath) -> Iterator[Finding]:
+def _order(version: str) -> tuple[int, ...]:
+    return parse_version(version) or ()
+
+
+def _too_old(
+    ctx: Context, gates: Mapping[str, Any], chart: Chart, above: FieldPath
+) -> Iterator[Finding]:
+    """Of a version that somebody wrote, the gate that needs the newest one: it is one mistake."""
     version = chart_version(chart)
-    on = [gate for gate, told in gates.items() if str(told).lower() == "true"]
-    for gate in on:
-        needed = FEATURE_GATES.get(gate)
-        if needed is None or has_gate(gate, version) is not False:
-            continue
+    old = [
+        gate
+        for gate, told in gates.items()
+        if gate in FEATURE_GATES
+        and str(told).lower() == "true"
+        and has_gate(gate, version) is False
+    ]
+    if chart.version is not None:
+        # What the pools need of a release says more, where that is as new.
+        newest = max((_order(needed) for needed, _ in needs(ctx)), default=())
+        old = sorted(old, key=lambda gate: _order(FEATURE_GATES[gate]))[-1:]
+        old = [gate for gate in old if _order(FEATURE_GATES[gate]) > newest]
+    for gate in old:
+        needed = FEATURE_GATES[gate]
         at = (*above, gate) if chart.version is None else ("charts", "karpenter", "version")
         yield OLD_KARPENTER.finding(
             at,

@@ -215,7 +215,7 @@ def karpenter_version(ctx: Context) -> Iterator[Finding]:
     chart, definitions = charts.get("karpenter"), charts.get("karpenter_crd")
     version = _version(chart)
     if version is not None and (given := parse_version(version)) is not None:
-        for needed, why in _needs(ctx):
+        for needed, why in needs(ctx):
             least = parse_version(needed)
             if least is not None and given < least:
                 yield OLD_KARPENTER.finding(
@@ -239,8 +239,8 @@ def _version(chart: Chart | None) -> str | None:
     return None if chart is None or chart.path is not None else chart.version
 
 
-def _needs(ctx: Context) -> Iterator[tuple[str, str]]:
-    """What the stack needs of a release, and since when it is there; the newest first."""
+def needs(ctx: Context) -> Iterator[tuple[str, str]]:
+    """What the stack needs of a release: since when it is there, and what; the newest first."""
     found = [(since.SINCE_V1, "pools of API version v1")]
     known = known_fields(ctx.environment)
     cluster = known.get("cluster")

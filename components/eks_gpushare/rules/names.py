@@ -185,7 +185,7 @@ def subdomain_fault(name: str) -> str | None:
 
 
 @check(Scope.POOL, BAD_TAINT, TAINT_TWICE, NO_TAINT)
-def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
+def pool_taints(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(pool.taints):
         at = ("pools", name, "taints", index)
@@ -206,9 +206,11 @@ def pool_taints(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         more = " and the one of nodes that wait for MIG" if startup else ""
         message = f"{len(pool.taints)} taints{more} are more than the {_MOST_TAINTS} EKS takes."
         yield BAD_TAINT.finding(("pools", name, "taints"), message, "Remove some.")
-    if pool.provisioner != "existing" and not any(
+    open_to_all = pool.provisioner != "existing" and not any(
         taint.effect in {"NoSchedule", "NoExecute"} for taint in pool.taints
-    ):
+    )
+    # Of a pool that tenants share GPU892 says it, and what it means for them.
+    if open_to_all and not any(name in t.pools for t in (ctx.environment.tenants or {}).values()):
         yield NO_TAINT.finding(
             ("pools", name, "taints"),
             "No taint keeps pods without a GPU request away from these nodes.",

@@ -315,7 +315,8 @@ def wrong_type(at: FieldPath, given: Any, wanted: str, written: str | None = Non
     elif wanted == "true or false" and isinstance(given, str):
         fix = _boolean_fix(given)
     elif wanted == "a list" and isinstance(given, str):
-        fix = f"Write [{given}]."
+        is_quoted = given.lstrip().startswith("[")
+        fix = f"Write {given.strip()}, without quotes." if is_quoted else f"Write [{given}]."
     elif wanted == "a whole number" and isinstance(given, str) and _is_integer(given):
         fix = f"Write {given.strip()}, without quotes."
     elif at[-1:] == ("served",) and isinstance(given, dict):

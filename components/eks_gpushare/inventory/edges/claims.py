@@ -108,7 +108,11 @@ def _class(
         return
     if not isinstance(name, str):
         return
-    near = get_close_matches(name, [*OF_NVIDIA, *classes], cutoff=_CLOSE)
+    of_others = "." in name and not get_close_matches(
+        name.partition(".")[2], [_DOMAIN.removeprefix(".")], cutoff=_CLOSE
+    )
+    meant = classes if of_others else [*OF_NVIDIA, *classes]
+    near = get_close_matches(name, meant, cutoff=_CLOSE)
     of_nvidia = name.endswith(_DOMAIN)
     listed = ", ".join(sorted(classes)) or "none"
     yield Problem(
@@ -122,6 +126,8 @@ def _class(
         f"are {listed}.",
         f"Write {near[0]}, if that was meant."
         if near
+        else "Install the driver that makes it."
+        if of_others
         else f"Make it, or use one of {', '.join(OF_NVIDIA[:2])}.",
         None if of_nvidia else if_missing(inventory),
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.facts.disruption_budgets import lets_go
 from eks_gpushare.facts.index import rule_of
+from eks_gpushare.inventory.by_value import ByValue
 from eks_gpushare.inventory.items import PART_OF_POD, SCALERS, Pointer, Workload
 from eks_gpushare.inventory.matching import selects
 from eks_gpushare.inventory.problem import NotSeen, Problem
@@ -29,18 +30,20 @@ def budgets(inventory: Inventory) -> Iterator[Judgement]:
     """Each against the pods of its cluster that it selects."""
     for cluster in inventory.clusters():
         pointers = inventory.of(Pointer, cluster)
-        workloads = [
-            workload for workload in inventory.of(Workload, cluster) if workload.kind != PART_OF_POD
-        ]
-        scaled = [
+        workloads = ByValue(
+            (each for each in inventory.of(Workload, cluster) if each.kind != PART_OF_POD),
+            lambda workload: [workload.namespace],
+        )
+        scaled = frozenset(
             text(at(pointer.spec, "scaleTargetRef", "name"))
             for pointer in pointers
             if pointer.kind in SCALERS
-        ]
+        )
         with_gpus = {id(workload) for workload, _ in gpu_workloads(inventory, cluster)}
         for pointer in pointers:
             if pointer.kind == "PodDisruptionBudget":
-                found = [workload for workload in workloads if _is_for(pointer, workload)]
+                near = workloads.may_have(pointer.namespace)
+                found = [workload for workload in near if _is_for(pointer, workload)]
                 is_of_gpus = any(id(workload) in with_gpus for workload in found)
                 yield from _budget(pointer, _pods(pointer, found, scaled), is_of_gpus=is_of_gpus)
 
@@ -73,14 +76,16 @@ def _is_for(budget: Pointer, workload: Workload) -> bool:
     )
 
 
-def _pods(budget: Pointer, found: Sequence[Workload], scaled: Sequence[Any]) -> int | None:
+def _pods(budget: Pointer, found: Sequence[Workload], scaled: frozenset[Any]) -> int | None:
     """How many pods of these it selects; None if that is not known, or changes with a scaler."""
+    if found and UNKNOWN in scaled:
+        return None
     total = 0
     for workload in found:
         unsure = selects(at(budget.spec, "selector"), workload.labels) is None
-        if unsure or UNKNOWN in (workload.name, workload.namespace, budget.namespace, *scaled):
+        if unsure or UNKNOWN in (workload.name, workload.namespace, budget.namespace):
             return None
-        if workload.name in scaled or not isinstance(workload.replicas, int):
+        if text(workload.name) in scaled or not isinstance(workload.replicas, int):
             return None
         total += workload.replicas
     return total or None

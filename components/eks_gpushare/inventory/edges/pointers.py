@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.facts.index import rule_of
-from eks_gpushare.inventory.by_value import ByValue
+from eks_gpushare.inventory.by_value import ByValue, together
 from eks_gpushare.inventory.items import PART_OF_POD, SCALERS, Pointer, Release, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
@@ -83,6 +83,7 @@ class _Workloads:
     def __init__(self, every: Sequence[Workload]) -> None:
         self.of_namespace = ByValue(every, lambda workload: [workload.namespace])
         self.called = ByValue(every, lambda workload: [workload.name])
+        self.placed = ByValue(every, lambda each: [together(each.namespace, each.name)])
         self.labelled = ByValue(every, _labels)
 
 
@@ -105,12 +106,15 @@ def _target(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> It
         return
     if name is None or kind not in _BUILT_IN:
         return
-    alike = [workload for workload in workloads.called.may_have(name) if workload.kind in _BUILT_IN]
+    there = workloads.placed.may_have(together(pointer.namespace, name))
     if any(
-        workload.kind == kind and may_be_same(workload.namespace, pointer.namespace)
-        for workload in alike
+        workload.kind == kind
+        and may_be_same(workload.namespace, pointer.namespace)
+        and may_be_same(workload.name, name)
+        for workload in there
     ):
         return
+    alike = [workload for workload in workloads.called.may_have(name) if workload.kind in _BUILT_IN]
     near = [workload for workload in alike if workload.name is not UNKNOWN]
     if may_be_more and not near:
         return

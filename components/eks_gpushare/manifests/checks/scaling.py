@@ -7,6 +7,7 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.inventory.by_value import ByValue, together
 from eks_gpushare.inventory.edges.amounts import in_all
 from eks_gpushare.inventory.items import SCALERS, Overlay, Pointer, Workload
 from eks_gpushare.inventory.landings import grounds
@@ -56,12 +57,16 @@ _SURGE: Final = "25%"
 def scalers(inventory: Inventory) -> Iterator[Judgement]:
     """Those of workloads that ask for GPUs."""
     for cluster in inventory.clusters():
-        asking = list(gpu_workloads(inventory, cluster))
+        asking = ByValue(
+            gpu_workloads(inventory, cluster),
+            lambda pair: [together(pair[0].namespace, pair[0].name)],
+        )
         said: dict[int, Pointer] = {}
         for pointer in inventory.of(Pointer, cluster):
             if pointer.kind not in SCALERS:
                 continue
-            for workload, requests in asking:
+            name = at(pointer.spec, "scaleTargetRef", "name")
+            for workload, requests in asking.may_have(together(pointer.namespace, name)):
                 if not _scales(pointer, workload):
                     continue
                 first = said.setdefault(id(workload), pointer)

@@ -163,7 +163,9 @@ def size_rules(
     group: Any,
     names: tuple[str, str, str] = ("minSize", "desiredCapacity", "maxSize"),
 ) -> Iterator[Judgement]:
-    """Sizes of a node group that contradict each other.
+    """Sizes of a node group that are none, or the first that contradicts another.
+
+    One of three that is wrong contradicts both others: one mistake is said once.
 
     Args:
         source: Where the group stands.
@@ -173,14 +175,22 @@ def size_rules(
     """
     low, middle, high = names
     least, wanted, most = (whole(at(group, key)) for key in names)
-    if isinstance(most, int):
-        if isinstance(least, int) and least > most:
-            message = f"{low} {least} is more than {high} {most}."
-            yield Problem(REFUSED, source, (*path, low), message, f"Raise {high}.")
-        if isinstance(wanted, int) and wanted > most:
-            message = f"{middle} {wanted} is more than {high} {most}."
-            yield Problem(REFUSED, source, (*path, middle), message, f"Raise {high}.")
-    if isinstance(wanted, int) and isinstance(least, int) and wanted < least:
+    negative = [
+        (key, size)
+        for key, size in zip(names, (least, wanted, most), strict=True)
+        if isinstance(size, int) and size < 0
+    ]
+    if negative:
+        for key, size in negative:
+            message = f"{key} {size} is less than 0."
+            yield Problem(REFUSED, source, (*path, key), message, "Write 0 or more.")
+    elif isinstance(least, int) and isinstance(most, int) and least > most:
+        message = f"{low} {least} is more than {high} {most}."
+        yield Problem(REFUSED, source, (*path, low), message, f"Raise {high}.")
+    elif isinstance(wanted, int) and isinstance(most, int) and wanted > most:
+        message = f"{middle} {wanted} is more than {high} {most}."
+        yield Problem(REFUSED, source, (*path, middle), message, f"Raise {high}.")
+    elif isinstance(wanted, int) and isinstance(least, int) and wanted < least:
         message = f"{middle} {wanted} is less than {low} {least}."
         yield Problem(REFUSED, source, (*path, middle), message, f"Lower {low}.")
 

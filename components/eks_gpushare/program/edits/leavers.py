@@ -52,6 +52,13 @@ _SAYS: Mapping[str, str] = {
 }
 """What goes with a resource, by its type."""
 _OTHERS = "it goes, with all that it has made"
+_HANDED_OVER = {
+    _NAMESPACE: "the namespace stays, with everything in it, and is no longer the stack's: it "
+    "outlives its tenant",
+    _LABELS: "the namespace stays, with everything in it, and is the stack's from now on: it goes "
+    "with its tenant, and everything in it too",
+}
+"""What becomes of a namespace that is of the other type afterwards, by the one that it was of."""
 _ENDS = (
     *(ADDON, _NAMESPACE, "kubernetes:apps/", "kubernetes:batch/", "kubernetes:helm.sh/"),
     "kubernetes:core/v1:P",  # pods and their volumes
@@ -88,10 +95,21 @@ def of_leavers(before: Recording, after: Recording) -> Iterator[Consequence]:
         within = resource.parent and bare(resource.parent) in gone
         if within or resource.existing or _space(resource) == WARM_ROOM:
             continue
+        if _other_kind(bare(resource.urn)) in there:
+            yield edit(resource.name, "update", (), _HANDED_OVER[resource.type])
+            continue
         told = resource.type.startswith(_ENDS) if resource.custom else resource.type not in _POOLS
         if told:
             effect: Effect = "update" if resource.type == _LABELS else "delete"
             yield edit(resource.name, effect, (), _SAYS.get(resource.type, _OTHERS))
+
+
+def _other_kind(urn: str) -> str:
+    """The URN that a namespace gets when it is handed over (`aliases` of eks_gpushare.tenants)."""
+    above, _, name = urn.rpartition("::")
+    types, _, own = above.rpartition("$")
+    other = {_NAMESPACE: _LABELS, _LABELS: _NAMESPACE}.get(own)
+    return f"{types}${other}::{name}" if other else ""
 
 
 def of_namespaces(before: Recording, after: Recording) -> Iterator[Consequence]:
