@@ -28,6 +28,7 @@ from eks_gpushare.inputs.component import refuse
 from eks_gpushare.inputs.late_values import given_ids, when_known
 from eks_gpushare.network import Network
 from eks_gpushare.rules import lookups
+from eks_gpushare.sharing.cloudwatch import makes_addon, with_cloudwatch
 from eks_gpushare.sharing.driver_gate import waits_for_driver
 from eks_gpushare.sharing.plan import startup_taints
 from eks_gpushare.system_nodes import SystemNodes
@@ -69,6 +70,9 @@ class EnvironmentParts:
         more: dict[str, Any] = {"startup_taints": startup} if startup else {}
         if self._spec.tenants:
             more["network_policies"] = True
+        if makes_addon(self._spec.observability):
+            partition = str(self.roles.get("partition", COMMERCIAL.id))
+            more["addons"] = with_cloudwatch(spec.addons, self._spec.observability, partition)
         cluster = EksCluster._from_spec(
             f"{self._name}-cluster",
             converted(

@@ -186,6 +186,61 @@ def test_an_environment_tells_the_operators_exporter_the_same(
     }
 
 
+ADDON = "amazon-cloudwatch-observability"
+POLICY = "arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy"
+
+
+def addons(run: Run) -> dict[str, Any]:
+    """Inputs of add-ons by their names."""
+    found = (to_json(each.inputs) for each in run.all("Addon"))
+    return {given["addonName"]: given for given in found}
+
+
+def test_cloudwatch_collects_by_its_addon_with_a_role(environment: Callable[..., Run]) -> None:
+    run = environment(observability={"metrics": "cloudwatch"})
+    made = addons(run)[ADDON]
+
+    assert made["addonVersion"] == "v6.2.0-eksbuild.1"
+    assert json.loads(made["configurationValues"]) == {
+        "otelContainerInsights": {"enabled": True},
+        "containerInsights": {"enabled": False},
+        "containerLogs": {"enabled": False},
+        "applicationSignals": {"enabled": False},
+    }
+    ((account),) = made["podIdentityAssociations"]
+    assert account["serviceAccount"] == "cloudwatch-agent"
+    role = f"demo-cluster-addon-{ADDON}-cloudwatch-agent"
+    attached = {each.name: each.inputs["policyArn"] for each in run.all("RolePolicyAttachment")}
+    assert [name for name, policy in attached.items() if policy == POLICY] == [
+        f"{role}-CloudWatchAgentServerPolicy"
+    ]
+    assert role in {each.name for each in run.all("Role")}
+    assert not [each for each in run.all("Release") if each.inputs["name"] == "dcgm-exporter"]
+
+
+def test_what_is_said_of_the_addon_goes_over_what_it_gets(environment: Callable[..., Run]) -> None:
+    role = "arn:aws:iam::111122223333:role/Agent"
+    said = {
+        "values": {"containerLogs": {"enabled": True}},
+        "pod_identity": {"cloudwatch-agent": {"role_arn": role}},
+    }
+    addons_of = {"by_name": {ADDON: said}, "versions": {ADDON: "v6.3.0-eksbuild.1"}}
+    cluster = {"name": "demo", "version": "1.35", "addons": addons_of}
+    run = environment(observability={"metrics": "cloudwatch"}, cluster=cluster)
+    made = addons(run)[ADDON]
+
+    assert made["addonVersion"] == "v6.3.0-eksbuild.1"
+    assert json.loads(made["configurationValues"])["containerLogs"] == {"enabled": True}
+    assert made["podIdentityAssociations"] == [
+        {"serviceAccount": "cloudwatch-agent", "roleArn": role}
+    ]
+
+
+@pytest.mark.parametrize("metrics", ["none", "managedPrometheus"])
+def test_elsewhere_the_addon_is_nobodys(environment: Callable[..., Run], metrics: str) -> None:
+    assert ADDON not in addons(environment(observability={"metrics": metrics}))
+
+
 def test_workloads_ask_the_installed_prometheus_by_themselves(
     environment: Callable[..., Run],
 ) -> None:

@@ -24,6 +24,7 @@ from eks_gpushare.stack_file.file import read_stack_file
 ROOT = Path(__file__).parents[2]
 SUPPORTED = ["1.33", "1.34", "1.35", "1.36"]
 ADDONS = {
+    "amazon-cloudwatch-observability",
     "aws-ebs-csi-driver",
     "coredns",
     "eks-node-monitoring-agent",

@@ -188,6 +188,22 @@ def test_the_command_prints_the_object_with_them(run: Run, tmp_path: Path) -> No
     assert run("rules", str(file), "--output", "").code == 2
 
 
+def test_two_hundred_pools_are_so_many_times_one_and_fit_into_an_object() -> None:
+    """Constants are of pools; what is recorded and told is as much for one as for all."""
+
+    def built(count: int) -> tuple[dict[str, int], int]:
+        given = {"instanceTypes": ["g6.xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 4}}
+        pools = {f"pool-{number}": {**given, "nodes": {"max": 2}} for number in range(count)}
+        groups = rule_groups(*stack(pools=pools, tenants=None))
+        counts = {group.name: len(group.rules) for group in groups}
+        return counts, len(json.dumps(rules_object(groups, "metrics", {})))
+
+    one, _ = built(1)
+    many, length = built(200)
+    assert many == {**one, "gpushare-declared": 200 * one["gpushare-declared"]}
+    assert length < 1_000_000  # etcd takes requests of 1.5 MiB
+
+
 @pytest.mark.parametrize("split", ["share", "memory", "activity"])
 def test_rules_of_twenty_pools_take_no_time_and_few_series(split: str) -> None:
     pools = {

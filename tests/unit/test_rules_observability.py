@@ -25,7 +25,7 @@ def found(code: str, block: dict[str, Any], **more: Any) -> list[tuple[str, str]
     return findings({"observability": block, **more}, code)
 
 
-CODES = [*(f"GPU88{number}" for number in range(8)), "GPU893"]
+CODES = [*(f"GPU88{number}" for number in range(8)), "GPU893", "GPU894"]
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -128,16 +128,16 @@ def test_of_a_store_that_is_not_clear_one_thing_is_said(block: dict[str, Any]) -
             {"selectorLabels": {"release": "a b"}},
             "selectorLabels.release",
             (
-                'The value "a b" is not up to 63 letters, digits, -, _ and . with a letter or digit at '
-                "both ends."
+                'The value "a b" is not up to 63 letters, digits, -, _ and . with a letter or '
+                "digit at both ends."
             ),
         ),
         (
             {"selectorLabels": {"-release": "a"}},
             "selectorLabels.-release",
             (
-                '"-release" is not 1 to 63 letters, digits, -, _ and . with a letter or digit at both '
-                "ends."
+                '"-release" is not 1 to 63 letters, digits, -, _ and . with a letter or digit at '
+                "both ends."
             ),
         ),
         (
@@ -296,6 +296,25 @@ def test_a_chart_that_nothing_installs() -> None:
     assert said in findings(charts, "GPU714")
     assert said in found("GPU714", URL, **charts)
     assert found("GPU714", {"prometheus": INSTALL}, **charts, **EBS) == []
+
+
+def test_rules_that_a_stack_is_given_shadow_none_of_its_own() -> None:
+    own = [
+        {"record": "team:nodes", "expr": "1"},
+        {"alert": "GpuXid", "expr": "1"},
+        {"alert": "TeamsOwn", "expr": "gpushare:nodes > 3"},
+        "no rule",
+    ]
+    listed = [{"name": "own", "groups": [{"name": "own", "rules": own}]}]
+    values = {"additionalPrometheusRules": listed, "grafana": {"x": {"alert": "GpuXid"}}}
+    charts = {"charts": {"prometheus": {"values": values}}}
+
+    assert found("GPU894", {"prometheus": INSTALL}, **charts, **EBS) == [
+        (
+            "charts.prometheus.values.additionalPrometheusRules[0].groups[0].rules[1].alert",
+            "GpuXid is a rule that the stack makes too.",
+        )
+    ]
 
 
 def test_the_exporter_is_installed_once() -> None:

@@ -352,6 +352,14 @@ _ADDONS_OF_ALL = (
         date(2026, 8, 24),
     ),
     AddonVersion(
+        "amazon-cloudwatch-observability",
+        "v6.2.0-eksbuild.1",
+        "documented",
+        "the least for Container Insights by OpenTelemetry: https://docs.aws.amazon.com/"
+        "AmazonCloudWatch/latest/monitoring/install-CloudWatch-Observability-EKS-addon.html",
+        date(2026, 11, 28),
+    ),
+    AddonVersion(
         "aws-ebs-csi-driver", "v1.66.0-eksbuild.1", "reported", _UPGRADE_LOG, date(2026, 9, 24)
     ),
 )

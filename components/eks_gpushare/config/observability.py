@@ -68,9 +68,9 @@ class Observability(Model):
     )
     """Who collects them. With `prometheusOperator` the stack applies ServiceMonitors and
     PrometheusRules; with `managedPrometheus` a collector of your own scrapes the exporter by its
-    annotations; with `cloudwatch` the add-on of EKS has an exporter of its own, so that none is
-    installed; and with `none` nothing is. Rules and boards as files `eks-gpushare rules` prints in
-    any case."""
+    annotations; with `cloudwatch` a new cluster gets the add-on of CloudWatch, which has an
+    exporter of its own, so that no other is installed; and with `none` nothing is. Rules and boards
+    as files `eks-gpushare rules` prints in any case."""
     prometheus: MetricsStore | None = None
     """The Prometheus that keeps them. Default: one that finds ServiceMonitors by itself."""
     interval: str = "15s"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.addon_names import ADDON_NAMES
 from eks_gpushare.catalog.arns import policy_fault, role_fault
+from eks_gpushare.config.base import known_fields
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.addon_versions import is_name
 from eks_gpushare.rules.registry import Scope, check
@@ -18,6 +19,8 @@ from eks_gpushare.sharing.addons import (
     PREFIX_ENVIRONMENT,
     VPC_CNI,
 )
+from eks_gpushare.sharing.cloudwatch import ADDON as CLOUDWATCH
+from eks_gpushare.sharing.cloudwatch import makes_addon
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
@@ -63,6 +66,8 @@ def addons(ctx: Context) -> Iterator[Finding]:
     for name, addon in given.by_name.items():
         yield from _addon((*at, "byName", name), name, addon, given)
     made = {*OWN_ADDONS, *given.by_name} - (set() if given.ebs_csi else {EBS_CSI})
+    if makes_addon(known_fields(ctx.environment).get("observability")):
+        made.add(CLOUDWATCH)
     for name in given.versions:
         if name not in made:
             switch = name == EBS_CSI

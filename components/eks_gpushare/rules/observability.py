@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.arns import partition_of_arn, workspace_of
 from eks_gpushare.catalog.partitions import partition_of
@@ -109,9 +109,20 @@ OBJECTS = Rule(
     "such a name: the update ends in the middle.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
 )
+SHADOWED = Rule(
+    "GPU894",
+    "error",
+    "Rules that a stack is given have other names than its own.",
+    "Two rules of one name write one series: each sum over it counts twice, and an alert that has "
+    "its namesake's labels hides it.",
+    "https://prometheus.io/docs/practices/rules/",
+)
 _LEAST_SECONDS, _MOST_SECONDS = 5, 120
 _TIME = re.compile(r"([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?")
 """A time as Prometheus takes it, whose API server's pattern is that of the kind ServiceMonitor."""
+_RECORDS = "gpushare:"
+_RULES_OF_CHART = ("additionalPrometheusRules", "additionalPrometheusRulesMap")
+"""Values of kube-prometheus-stack that are rules."""
 _OWN_LABELS = ("alertname", "severity")
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _PROBES = ("app", "pod-template-hash", "x")
@@ -208,6 +219,33 @@ def in_new_cluster(ctx: Context) -> Iterator[Finding]:
             "Prometheus asks for a volume, and the cluster has no driver for one.",
             "Set cluster: {addons: {ebsCsi: true}}, or storageClass to one that is there.",
         )
+
+
+@check(Scope.CHARTS, SHADOWED)
+def shadowing(ctx: Context) -> Iterator[Finding]:
+    chart, block = ctx.environment.charts.prometheus, _block(ctx)
+    if chart is None or block is None:
+        return
+    at: FieldPath = ("charts", "prometheus", "values")
+    for place, rule in _given_rules(at, chart.values):
+        for kind in ("record", "alert"):
+            name = rule.get(kind)
+            if isinstance(name, str) and (name.startswith(_RECORDS) or name in ALERT_NAMES):
+                message = f"{name} is a rule that the stack makes too."
+                yield SHADOWED.finding((*place, kind), message, "Give it a name of your own.")
+
+
+def _given_rules(at: FieldPath, values: Any) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
+    """Rules in values of the chart, as far as they have the form of some."""
+    if isinstance(values, dict) and {"record", "alert"} & values.keys():
+        yield at, values
+    elif isinstance(values, dict):
+        for key, inner in values.items():
+            if at[-1] != "values" or key in _RULES_OF_CHART:
+                yield from _given_rules((*at, key), inner)
+    elif isinstance(values, list):
+        for index, inner in enumerate(values):
+            yield from _given_rules((*at, index), inner)
 
 
 @check(Scope.METRICS, OBJECTS)
