@@ -69,9 +69,8 @@ def test_a_baseline_of_another_name_is_no_finding_itself(
     assert "of no kind that is read" not in capsys.readouterr().out
 
 
-def test_one_finding_of_one_file_is_said_so(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("folder")
+def test_one_finding_of_one_file_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
     main(["lint", "--baseline", "one.json", "--write-baseline", "a/x.yaml"])
 
     assert capsys.readouterr().err == "eks-gpushare: one.json: 1 finding of 1 file\n"

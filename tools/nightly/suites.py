@@ -82,6 +82,7 @@ SUITES: Final = (
             "at_length",
             "tests/aws",
             "tests/unit/test_cost_split.py",
+            "tests/unit/test_costs_by_use.py",
             "tests/unit/test_generated_docs.py",
             "tests/unit/test_one_mistake.py",
             "tests/unit/test_program_lean_packages.py",

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 _TOKENS: Final = re.compile(
-    r"\\(?P<escape>.)|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|(?P<flags>\(\?[a-zA-Z-]+\))"
+    r"\\(?P<escape>.)|\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]|(?P<flags>\(\?[a-zA-Z-]+\))"
     r"|(?P<group>\(\?(?:P[<=>]|<[=!]?|[a-zA-Z-]*:|.))"
     r"|(?P<open>\()|(?P<close>\))|\{(?P<least>[0-9]+)(?P<most>,[0-9]*)?\}|(?P<repeat>[*+?])|.",
     re.DOTALL,

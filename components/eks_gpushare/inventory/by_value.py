@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from eks_gpushare.inventory.source import UNKNOWN
@@ -16,12 +15,12 @@ T = TypeVar("T")
 
 def _key(value: Any) -> Any:
     """A value as a key: what nobody has checked may be a list where a text belongs."""
-    return value if isinstance(value, Hashable) else frozen(value)
+    return value if value is UNKNOWN or isinstance(value, str) else frozen(value)
 
 
 def together(*values: Any) -> Any:
     """Several values as one to be found by: any, where one of them is not known."""
-    return UNKNOWN if any(value is UNKNOWN for value in values) else values
+    return UNKNOWN if any(value is UNKNOWN for value in values) else tuple(map(_key, values))
 
 
 class ByValue(Generic[T]):

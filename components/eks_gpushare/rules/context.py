@@ -62,6 +62,15 @@ class Context(NamedTuple):
         """Whether the stack makes anything in AWS; with a kubeconfig it does not."""
         return self.new_cluster is not None or self.named_cluster is not None
 
+    @property
+    def pools_of_tenants(self) -> frozenset[str]:
+        """Names of the pools that tenants share, as far as is known who the tenants are."""
+        try:
+            tenants = self.environment.tenants or {}
+            return frozenset(name for tenant in tenants.values() for name in tenant.pools)
+        except UnreadError:
+            return frozenset()
+
     def gpu_types(self, pool: Pool) -> list[tuple[InstanceType, Gpu]]:
         """The instance types of a pool that are known and have a GPU."""
         found = (self.catalog.find(name) for name in pool.instance_types)

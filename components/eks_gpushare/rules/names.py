@@ -210,7 +210,7 @@ def pool_taints(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
         taint.effect in {"NoSchedule", "NoExecute"} for taint in pool.taints
     )
     # Of a pool that tenants share GPU892 says it, and what it means for them.
-    if open_to_all and not any(name in t.pools for t in (ctx.environment.tenants or {}).values()):
+    if open_to_all and name not in ctx.pools_of_tenants:
         yield NO_TAINT.finding(
             ("pools", name, "taints"),
             "No taint keeps pods without a GPU request away from these nodes.",
