@@ -83,7 +83,7 @@ def price(machine: str) -> Fraction:
 
 def random_pods(random: Random) -> tuple[ScenePod, ...]:
     """Pods that leave shares free, some of which do nothing, some on a node where none does."""
-    found = []
+    found: list[ScenePod] = []
     for node in NODES:
         asleep = random.random() < 0.25
         for resource, count in node.allocatable.items():
