@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -265,6 +266,7 @@ def test_an_example_of_a_finding_is_checked_anew_by_each_of_its_tests() -> None:
     assert found["survived"] == found["untested"] == []
 
 
+@cache
 def _measured() -> dict[str, Any]:
     found = json.loads(invert.RESULTS.read_text(encoding="utf-8"))
     assert isinstance(found, dict)
