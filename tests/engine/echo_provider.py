@@ -477,7 +477,7 @@ def _diff(token: str, old: Properties, new: Properties) -> provider_pb2.DiffResp
         and _comparable(token, key, old.get(key)) != _comparable(token, key, new.get(key))
     ]
     replacing = [
-        path for path in REPLACING.get(token, ()) if _at(token, old, path) != _at(token, new, path)
+        path for path in _replacing(token) if _at(token, old, path) != _at(token, new, path)
     ]
     kubernetes = token.startswith("kubernetes:")
     return provider_pb2.DiffResponse(
@@ -489,6 +489,15 @@ def _diff(token: str, old: Properties, new: Properties) -> provider_pb2.DiffResp
         # Two objects of one name cannot be there at once.
         deleteBeforeReplace=kubernetes and bool(replacing) and "metadata.name" not in replacing,
     )
+
+
+def _replacing(token: str) -> tuple[str, ...]:
+    """What replaces a resource; an object of Kubernetes is another one by its name and namespace.
+
+    pulumi/pulumi-kubernetes, provider/pkg/provider/diff.go, metadataForceNewProperties.
+    """
+    of_objects = ("metadata.name", "metadata.namespace") if token.startswith("kubernetes:") else ()
+    return REPLACING.get(token, of_objects)
 
 
 def _at(token: str, properties: Properties, path: str) -> object:
