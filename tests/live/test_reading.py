@@ -708,6 +708,29 @@ def test_without_a_kubeconfig_it_says_how_to_get_one(
     assert "Run aws eks update-kubeconfig --name CLUSTER, or read a dump with --from FILE." in err
 
 
+@pytest.mark.parametrize("named", [True, False], ids=["KUBECONFIG", "home"])
+def test_a_kubeconfig_is_found_where_kubectl_finds_it(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    named: bool,
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    if named:
+        away = f"{tmp_path / 'away'}{os.pathsep}{os.pathsep}{written(tmp_path, 'config', '{}')}"
+        monkeypatch.setenv("KUBECONFIG", away)
+    else:
+        (tmp_path / ".kube").mkdir()
+        written(tmp_path / ".kube", "config", "{}")
+    code, _, err = verified(capsys)
+
+    assert code == 2
+    assert "kubectl is not installed" in err
+
+
 def test_within_a_pod_the_service_account_is_used(
     tmp_path: Path,
     served: Asked,
@@ -787,6 +810,21 @@ def test_kubectl_ends_with_it_however_it_is_ended(
         assert process.returncode == (130 if number is signal.SIGINT else 128 + number)
         assert list(tmp_path.glob("gpushare-*")) == []
     assert ends(int(pid.read_text()))
+
+
+@NEEDS_KUBECTL
+def test_a_cluster_whose_address_kubectl_does_not_say_has_no_name(
+    tmp_path: Path, served: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = shutil.which("kubectl")
+    program = Path(written(tmp_path, "kubectl", "#!/bin/sh\n"))
+    program.write_text(f'#!/bin/sh\ncase "$*" in *view*) exit 1;; esac\nexec {real} "$@"\n')
+    program.chmod(0o755)
+    config = kubeconfig(tmp_path, served, {"token": "of-a-file"})
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+
+    with api_server(config, "away") as server:
+        assert server.whence == "the cluster"
 
 
 @NEEDS_KUBECTL

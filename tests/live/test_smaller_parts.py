@@ -14,6 +14,7 @@ from tests.live.test_faults import (
     NOW,
     STACK,
     broken_and_full,
+    codes,
     config_map,
     crashing,
     gpu_node,
@@ -37,7 +38,12 @@ from eks_gpushare.live.nodes import counted_names, gpu_nodes_of
 from eks_gpushare.live.one_pod import of_pod
 from eks_gpushare.live.placement import mismatches, shortages
 from eks_gpushare.live.pods import PodOwner
-from eks_gpushare.live.rules import NODE_GROUP_UNSOUND, NODES_MISSING, OTHER_TYPE
+from eks_gpushare.live.rules import (
+    CONFIG_MAP_DIFFERS,
+    NODE_GROUP_UNSOUND,
+    NODES_MISSING,
+    OTHER_TYPE,
+)
 from eks_gpushare.live.shapes import in_shape
 from eks_gpushare.live.silencing import without_silenced
 from eks_gpushare.live.slim import slim
@@ -399,3 +405,13 @@ def test_nodes_with_one_fault_are_told_as_one(cluster: Cluster, number: int) -> 
     assert found.finding.fix == ("Mend n0." if number == 1 else "Mend NODE.")
     assert found.nodes == set(names)
     assert found.evidence == tuple(f"of {name}" for name in names[:3])
+
+
+@pytest.mark.parametrize("text", ["a: [", "version: [v1"])
+def test_a_configuration_that_is_no_yaml_is_another_than_the_stacks(
+    cluster: Cluster, text: str
+) -> None:
+    data = config_map(cluster)["data"]
+    data[next(iter(data))] = text
+
+    assert CONFIG_MAP_DIFFERS.id in codes(verdict(cluster))

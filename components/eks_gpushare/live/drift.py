@@ -198,8 +198,8 @@ def _config_map(objects: ClusterObjects, name: str, namespace: str) -> Object | 
 def _same(one: str, other: str) -> bool:
     try:
         return bool(first_document(one) == first_document(other))
-    except ValueError:
-        return one == other
+    except ValueError:  # of what is in the cluster: the stack's is one
+        return False
 
 
 def _map_fault(found: Object, pool: str, has: Any, nodes: frozenset[str]) -> ClusterFault:

@@ -59,9 +59,7 @@ def _is_object(value: Any) -> bool:
 
 
 def _is_amount(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return False
-    found = quantity(str(value))
+    found = quantity(str(value))  # of nothing else the text is one
     return found is not None and abs(found) < 10**_MOST_DIGITS
 
 
