@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
 
-READY_SECONDS = 120
-"""How long the control plane may take. On two idle cores it takes four."""
+READY_SECONDS = 300
+"""How long the control plane may take, on a machine that has much else to do. On two idle cores it
+takes four."""
 
 STOP_SECONDS = 2.0
 """From TERM to KILL. The API server takes 1.4 seconds, or 20 when its store goes first."""

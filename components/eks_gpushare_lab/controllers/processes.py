@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.control_plane.state import Lab
     from eks_gpushare_lab.install.release import DeclaredRelease
 
-READY_SECONDS = 60.0
+READY_SECONDS = 180.0
 """How long a program may take until it answers. On two idle cores it takes three."""
 
 _STOP_SECONDS = 2.0
