@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 STACK = read_stack(ROOT / "stacks" / "Pulumi.tenants.yaml")
 KINDS = {
     *("Namespace", "ResourceQuota", "NetworkPolicy", "ConfigMap", "ClusterQueue", "LocalQueue"),
+    *("ResourceFlavor", "Cohort"),
     *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
 }
 ISOLATION = "metadata.labels.eks-gpushare.io/isolation"
@@ -212,6 +213,14 @@ def test_what_is_other_is_told_with_what_is_declared(
 
     message = f"{what} the stack declares for tenants.{tenant}."
     assert told(every) == [(f"tenants.{tenant}", message)]
+
+
+def test_a_flavor_of_other_nodes_is_told() -> None:
+    every = cluster()
+    get(every, "ResourceFlavor", "slices")["spec"]["nodeLabels"] = {"eks-gpushare/pool": "other"}
+
+    what = "ResourceFlavor slices: spec.nodeLabels.eks-gpushare/pool is other and not slices"
+    assert told(every) == [("tenants", f"{what}, as the stack declares for its tenants.")]
 
 
 def test_a_policy_that_refuses_nothing_is_told() -> None:

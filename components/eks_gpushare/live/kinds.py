@@ -97,6 +97,20 @@ LISTED = (
     ListedKind("ClusterQueue", "kueue.x-k8s.io", "clusterqueues", "what Kueue admits"),
     ListedKind("Workload", "kueue.x-k8s.io", "workloads", "for what Kueue holds pods back"),
     ListedKind("LocalQueue", "kueue.x-k8s.io", "localqueues", "which queues there are"),
+    ListedKind(
+        "ResourceFlavor",
+        "kueue.x-k8s.io",
+        "resourceflavors",
+        "on which nodes Kueue lands pods of tenants",
+        of_tenants=True,
+    ),
+    ListedKind(
+        "Cohort",
+        "kueue.x-k8s.io",
+        "cohorts",
+        "what tenants may borrow of each other",
+        of_tenants=True,
+    ),
 )
 """Those without a version, mostly custom ones, are asked for only where the server has them."""
 

@@ -81,7 +81,7 @@ def unknown_gates(
         yield rule.finding((*above, gate), f'Karpenter has no feature gate "{gate}".', fix)
 
 
-def _order(version: str) -> tuple[int, ...]:
+def _order(version: str) -> tuple[Any, ...]:
     return parse_version(version) or ()
 
 

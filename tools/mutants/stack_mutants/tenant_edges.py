@@ -71,20 +71,10 @@ TENANT_EDGES = (
 )
 """All of them."""
 
-_DERIVED = "derived: no file but the stack's says what it should be; verify reads it back"
-_MIG = "no matter: its devices are MIG's, which keep it apart whatever the label says"
+_RIGHTS = "rights: whom a RoleBinding makes what is for whoever watches the rights of a cluster"
 _NOBODY = "no matter: nobody else's pods are on these nodes in the stack that is tried"
 TENANT_REASONS: Mapping[str, str] = {
-    "*/isolation/*": _MIG,
     "*/LaunchTemplate:*": _NOBODY,
-    "*/Namespace:*": _DERIVED,
-    "*/ResourceQuota:*": _DERIVED,
-    "*/NetworkPolicy:*": _DERIVED,
-    "*/RoleBinding:*": _DERIVED,
-    "*/ValidatingAdmissionPolicy*": _DERIVED,
-    "*/ConfigMap:*parameters*": _DERIVED,
-    "*/ClusterQueue:*": _DERIVED,
-    "*/LocalQueue:*": _DERIVED,
-    "*/ResourceFlavor:*": _DERIVED,
+    "*/RoleBinding:*": _RIGHTS,
 }
-"""Why nothing among policies and checks of files catches some, by a pattern of the name."""
+"""Why no check catches some, by a pattern of the name."""

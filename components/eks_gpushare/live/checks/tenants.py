@@ -133,6 +133,8 @@ def _queues(
             yield _Declared(name_of(document), document)
         elif document["kind"] == "LocalQueue":
             yield _Declared(whose[namespace_of(document)], document)
+        else:
+            yield _Declared(None, document)
 
 
 def _find(objects: ClusterObjects, document: Object) -> Object | None:
