@@ -27,6 +27,7 @@ def cluster_of(*names: str) -> list[Any]:
         made["metadata"]["name"] = name
         made["spec"].pop("providerID", None)
         found.append(made)
+    found: list[Any] = found
     return found
 
 
