@@ -19,7 +19,7 @@ DECLARED = {"gpu-0": {GPU: 40}, "gpu-1": {GPU: 40}, "gpu-2": {GPU: 40}}
 
 def cluster_of(*names: str) -> list[Any]:
     """The cluster with nodes of these names and no pod on them."""
-    found = copy.deepcopy(HEALTHY)
+    found: list[Any] = copy.deepcopy(HEALTHY)
     node = gpu_node(found)
     found.remove(node)
     for name in names:
@@ -27,7 +27,6 @@ def cluster_of(*names: str) -> list[Any]:
         made["metadata"]["name"] = name
         made["spec"].pop("providerID", None)
         found.append(made)
-    found: list[Any] = found
     return found
 
 
