@@ -6,10 +6,7 @@ from dataclasses import dataclass, field
 
 NOT_TRIED: tuple[str, ...] = (
     "components/eks_gpushare/live/cluster_inventory.py",
-    "components/eks_gpushare/live/connection.py",
-    "components/eks_gpushare/live/drift.py",
     "components/eks_gpushare/live/measured_use.py",
-    "components/eks_gpushare/live/shapes.py",
     "components/eks_gpushare/live/usage_answer.py",
     "components/eks_gpushare/live/usage_shares.py",
     "components/eks_gpushare/live/verdict.py",
