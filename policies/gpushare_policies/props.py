@@ -20,7 +20,8 @@ from pulumi_policy.proxy import (
     UnknownValueError,
 )
 
-_TRUE = ("1", "t", "T", "true", "TRUE", "True")
+from eks_gpushare.documents.go_bool import TRUE
+
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
@@ -96,7 +97,7 @@ def is_true(value: Any) -> bool:
         return value
     if isinstance(value, int | float):
         return value == 1
-    return isinstance(value, str) and value in _TRUE
+    return isinstance(value, str) and value in TRUE
 
 
 def whole(value: Any) -> int | None:

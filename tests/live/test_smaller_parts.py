@@ -193,23 +193,16 @@ def test_a_taint_is_taken_away_as_it_stands(cluster: Cluster, value: str, word: 
 
 
 def test_a_configuration_without_a_key_is_told_otherwise_than_another_one(cluster: Cluster) -> None:
+    def told() -> str:
+        messages = (each.fault.finding.message for each in verdict(cluster).causes)
+        (found,) = [each for each in messages if "ConfigMap" in each and "stack declares" in each]
+        return found
+
     data = config_map(cluster)["data"]
     kept = data.pop("gpu")
-    (missing,) = [
-        each.fault.finding.message
-        for each in verdict(cluster).causes
-        if "ConfigMap" in each.fault.finding.message
-        and "stack declares" in each.fault.finding.message
-    ]
-    assert " has no key gpu, which the stack declares for pools.gpu." in missing
+    assert " has no key gpu, which the stack declares for pools.gpu." in told()
     data["gpu"] = kept.replace("10", "4")
-    (other,) = [
-        each.fault.finding.message
-        for each in verdict(cluster).causes
-        if "ConfigMap" in each.fault.finding.message
-        and "stack declares" in each.fault.finding.message
-    ]
-    assert " holds something else there than the stack declares for pools.gpu." in other
+    assert " holds something else there than the stack declares for pools.gpu." in told()
 
 
 def test_the_version_of_a_chart_is_nothing_that_follows(cluster: Cluster) -> None:

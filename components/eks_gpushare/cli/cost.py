@@ -115,7 +115,9 @@ def _write(
     from eks_gpushare.sharing.opencost import node_prices_csv
     from eks_gpushare.sharing.paid_nodes import Prices
 
-    possible, unpriced = Prices(stack.plans, stack.catalog, stack.region).possible()
+    prices = Prices(stack.plans, stack.catalog, stack.region)
+    priced = any(output.format == _OPENCOST for output in outputs)
+    possible, unpriced = prices.possible() if priced else ([], [])
     about = {"stack": stack.name, "region": stack.region, "use": source.as_json()}
     written = write_outputs(
         outputs,
@@ -127,8 +129,7 @@ def _write(
         },
     )
     if not any(output.format in {"text", "json"} for output in outputs):
-        priced = any(output.format == _OPENCOST for output in outputs)
-        for said in dict.fromkeys([*table.unknown, *(unpriced if priced else ()), *table.notes]):
+        for said in dict.fromkeys([*table.unknown, *unpriced, *table.notes]):
             _cannot(said)
     return FINE if written else WRONG_USAGE
 

@@ -34,21 +34,17 @@ def validating_policies() -> dict[str, dict[str, Any]]:
     Their parameters are a ConfigMap with the keys `tenant`, `poolLabel` and, each a list with
     commas, `pools`, `resources`, `taintKeys` and `deviceClasses`.
     """
+    # By libyaml: a preview would spend as long here as on all that tenants register.
+    from eks_gpushare.documents.go_yaml import first_document
+
     text = re.sub(
         r"\b(NAME|PREFIX)\(((?:[^()]|\([^()]*\))*)\)", _condition, _FILE.read_text("utf-8")
     )
-    data = _read(text)
+    data = first_document(text)
     specs = {part: _spec(data[part]) for part in ("pods", "variables")}
     for resource, spec in _CLAIMS.items():
         specs[resource.removeprefix("resource")] = _spec(_filled(data["claims"], resource, spec))
     return specs
-
-
-def _read(text: str) -> Any:
-    import yaml
-
-    # By libyaml, where it is: a preview would spend as long here as on all that tenants register.
-    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  (a safe one)
 
 
 def _filled(value: Any, resource: str, spec: str) -> Any:
@@ -94,7 +90,9 @@ def mutating_policy() -> dict[str, Any]:
     Of the same ConfigMap it reads `poolOf`, entries `resource=pool` where one pool alone has the
     resource, and `tolerations`, entries `pool=key:effect`.
     """
-    data = _read(_FILE.read_text("utf-8"))["placement"]
+    from eks_gpushare.documents.go_yaml import first_document
+
+    data = first_document(_FILE.read_text("utf-8"))["placement"]
     made = _spec({**data, "validations": []})
     del made["validations"]
     patches = [

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.config.autoscaling import Karpenter
 from eks_gpushare.config.base import known_fields
+from eks_gpushare.documents.go_bool import FALSE
 from eks_gpushare.documents.helm import value_at
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART, undone
@@ -63,7 +64,7 @@ def gates(ctx: Context) -> Iterator[Finding]:
         return
     for gate, (name, why) in _needed(ctx).items():
         said = _said(given, ("settings", _GATES, gate))
-        if said is None or str(said) in ("0", "f", "F", "FALSE", "false", "False"):
+        if said is None or str(said) in FALSE:
             yield GATE_OFF.finding(
                 (*_SETTINGS, _GATES, gate),
                 f"The pool {name} needs the feature gate {gate}: {why}.",

@@ -8,6 +8,7 @@ from eks_gpushare.catalog.chart_releases import parse_version
 from eks_gpushare.catalog.karpenter_releases import FEATURE_GATES, GATES_READ, has_gate
 from eks_gpushare.config.base import known_fields
 from eks_gpushare.config.component_specs import KarpenterSpec
+from eks_gpushare.documents.go_bool import FALSE, TRUE
 from eks_gpushare.documents.helm import value_at
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.rules.chart_types import WRONG_VALUE, value_as_text
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from eks_gpushare.rules.context import Context
 
 UNKNOWN_VALUE = rule_of("GPU711")
-_BOOLEANS = {"1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"}
-"""What Karpenter reads as a boolean: https://pkg.go.dev/strconv#ParseBool."""
 
 
 @check(Scope.KARPENTER, UNKNOWN_VALUE, WRONG_VALUE, OLD_KARPENTER)
@@ -43,7 +42,7 @@ def gates_of_values(ctx: Context) -> Iterator[Finding]:
         yield WRONG_VALUE.finding(above, message, "Write each gate like nodeOverlay: true.")
         return
     for gate, told in given.items():
-        if told is not None and str(told) not in _BOOLEANS:
+        if told is not None and str(told) not in TRUE | FALSE:
             message = f"{gate} is true or false, not {value_as_text(told)}"
             fix = "Write true or false."
             yield WRONG_VALUE.finding((*above, gate), f"{message}: Karpenter does not start.", fix)

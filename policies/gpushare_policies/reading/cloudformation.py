@@ -64,14 +64,15 @@ def _launch_template(made: dict[str, Any]) -> None:
 
 
 def _security_group(made: dict[str, Any]) -> None:
+    """Rules of a group are written with lists of networks, those that stand alone with one."""
     for key in ("ingress", "egress"):
-        for rule in made[key] if isinstance(made.get(key), list) else ():
-            _networks(rule)
-
-
-def _networks(rule: Any) -> None:
-    if isinstance(rule, dict) and "cidrIp" in rule:
-        rule["cidrIpv4"] = rule.pop("cidrIp")
+        listed = made.get(key)
+        for rule in listed if isinstance(listed, list) else ():
+            for theirs, ours in (("cidrIp", "cidrBlocks"), ("cidrIpv6", "ipv6CidrBlocks")):
+                if isinstance(rule, dict) and theirs in rule:
+                    rule[ours] = [rule.pop(theirs)]
+            if isinstance(rule, dict) and "ipProtocol" in rule:
+                rule["protocol"] = rule.pop("ipProtocol")
 
 
 _EQUIVALENTS: Mapping[str, _Equivalent] = {
@@ -95,10 +96,13 @@ _EQUIVALENTS: Mapping[str, _Equivalent] = {
         _security_group,
     ),
     "AWS::EC2::SecurityGroupIngress": _Equivalent(
-        INGRESS_RULE, {"groupId": "securityGroupId"}, _networks
+        INGRESS_RULE, {"groupId": "securityGroupId", "cidrIp": "cidrIpv4"}
     ),
     "AWS::EC2::Volume": _Equivalent(VOLUME, {"volumeType": "type"}),
-    "AWS::KMS::Key": _Equivalent(KMS_KEY, {"keySpec": "customerMasterKeySpec"}),
+    "AWS::KMS::Key": _Equivalent(
+        KMS_KEY,
+        {"keySpec": "customerMasterKeySpec", "pendingWindowInDays": "deletionWindowInDays"},
+    ),
     "AWS::AutoScaling::AutoScalingGroup": _Equivalent(
         SCALING_GROUP,
         {
