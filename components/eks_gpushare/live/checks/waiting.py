@@ -16,7 +16,13 @@ from eks_gpushare.live.checks.shares import counts_text
 from eks_gpushare.live.faults import ClusterFault, Link, gist_of_shares, pool_mark
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.objects import name_of, namespace_of
-from eks_gpushare.live.placement import allocatable, mismatches, requested, untolerated
+from eks_gpushare.live.placement import (
+    allocatable,
+    mismatches,
+    requested,
+    requested_by_node,
+    untolerated,
+)
 from eks_gpushare.live.pods import (
     FAILED,
     PENDING,
@@ -111,12 +117,11 @@ def free_of_all(
     objects: ClusterObjects, nodes: Iterable[LiveNode]
 ) -> dict[str, dict[str, Decimal]]:
     """What the pods on each node leave of it."""
-    found = {node.name: allocatable(node.object) for node in nodes}
-    for pod in objects.of("Pod"):
-        free = found.get(at(pod, "spec", "nodeName") or "")
-        if free is None or at(pod, "status", "phase") in {"Succeeded", "Failed"}:
-            continue
-        for name, amount in requested(pod["spec"]).items():
+    taken = requested_by_node(objects.of("Pod"))
+    found = {}
+    for node in nodes:
+        found[node.name] = free = allocatable(node.object)
+        for name, amount in taken.get(node.name, {}).items():
             free[name] = free.get(name, Decimal()) - amount
     return found
 
