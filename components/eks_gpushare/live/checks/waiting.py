@@ -309,8 +309,10 @@ def _why_never(
     best = max(open_to, key=lambda node: sum(node.advertised.values()))
     if not _has_all(best.advertised, waiting.asked):
         return f"for {asked}, and {best.name} advertises {counts_text(best.advertised)}"
-    state = "cordoned" if best.is_cordoned else "not ready"
-    return f"for {asked}, and {counted_names(node.name for node in open_to)} is {state}"
+    states = dict.fromkeys("cordoned" if node.is_cordoned else "not ready" for node in open_to)
+    are = "is" if len(open_to) == 1 else "are"
+    named = counted_names(node.name for node in open_to)
+    return f"for {asked}, and {named} {are} {' or '.join(states)}"
 
 
 def _fault(
