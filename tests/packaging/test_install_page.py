@@ -159,9 +159,9 @@ def test_a_commit_is_installed_without_a_clone(beside: Path) -> None:
     """The line of the table for CI, from a repository that this folder is."""
     (line,) = re.findall(r"`(pip install '[^`]+@ git\+URL@COMMIT[^`]+)`", INSTALL_PAGE)
     made = ("git init -q", "git add -A", "git -c user.name=a -c user.email=a@b.c commit -qm 1")
-    typed(made, beside / "eks-gpushare")
+    commit = typed([*made, "git rev-parse HEAD"], beside / "eks-gpushare").strip()
     url = f"file://localhost{beside / 'eks-gpushare'}"
-    line = line.replace("URL", url).replace("COMMIT", "HEAD")
+    line = line.replace("URL", url).replace("COMMIT", commit)
 
     printed = typed(
         ["python3 -m venv ci", ". ci/bin/activate", line, "eks-gpushare --version"], beside
