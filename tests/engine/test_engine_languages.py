@@ -150,5 +150,29 @@ def test_a_refusal_is_printed_once_and_changes_nothing(life: Life) -> None:
     assert registered(life.kept) == registered(life.state)
 
 
+def test_an_output_of_any_type_that_is_known_is_its_value(
+    life: Life, project: Project, language: Language
+) -> None:
+    """A layout is of any type, so no compiler refuses an output there."""
+    if not language.late:
+        pytest.skip(f"a program in {language.host} has no outputs of its own")
+    assert not life.left["deployment"].get("resources")
+    for old, new in language.late[:-1]:
+        source = project.directory / language.source
+        source.write_text(source.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    edit(project, language, *language.late[-1])
+
+    made = project.up("dev")
+    pools = [
+        each["inputs"]
+        for each in project.state("dev")["deployment"]["resources"]
+        if each["type"] == "eks-gpushare:index:GpuPool"
+    ]
+    project.destroy("dev")
+
+    assert made.outputs["request"] == {"nvidia.com/mig-3g.20gb": 1}
+    assert {"3g.20gb": 2} in [pool["sharing"].get("layout") for pool in pools]
+
+
 def test_nothing_stays_after_a_destroy(life: Life) -> None:
     assert life.left["deployment"].get("resources", []) == []
