@@ -39,6 +39,8 @@ class Life:
     kept: dict[str, Any]
     """The state after the refusal."""
     left: dict[str, Any]
+    program: str
+    """As it was in the beginning."""
 
 
 @pytest.fixture(scope="module", params=LANGUAGES, ids=lambda each: each.name)
@@ -76,7 +78,7 @@ def life(project: Project, language: Language) -> Life:
     edit(project, language, *language.unprotected)
     project.up("dev")
     project.destroy("dev")
-    return Life(made, state, again, changed, refused, kept, project.state("dev"))
+    return Life(made, state, again, changed, refused, kept, project.state("dev"), right)
 
 
 @pytest.fixture(scope="module")
@@ -157,10 +159,12 @@ def test_an_output_of_any_type_that_is_known_is_its_value(
     if not language.late:
         pytest.skip(f"a program in {language.host} has no outputs of its own")
     assert not life.left["deployment"].get("resources")
-    for old, new in language.late[:-1]:
-        source = project.directory / language.source
-        source.write_text(source.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
-    edit(project, language, *language.late[-1])
+    program = life.program
+    for old, new in language.late:
+        assert old in program
+        program = program.replace(old, new, 1)
+    (project.directory / language.source).write_text(life.program, encoding="utf-8")
+    edit(project, language, life.program, program)
 
     made = project.up("dev")
     pools = [
