@@ -172,6 +172,8 @@ def test_an_output_of_any_type_that_is_known_is_its_value(
         for each in project.state("dev")["deployment"]["resources"]
         if each["type"] == "eks-gpushare:index:GpuPool"
     ]
+    edit(project, language, *language.unprotected)
+    project.up("dev")
     project.destroy("dev")
 
     assert made.outputs["request"] == {"nvidia.com/mig-3g.20gb": 1}
