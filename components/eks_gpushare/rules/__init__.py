@@ -221,6 +221,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "closed_runtime": _runtimes,
     "verifier": _verifier,
     "observability": _observability,
+    "managed_prometheus": _observability,
     "schedules": _pods,
     "freshness": _any,
 }

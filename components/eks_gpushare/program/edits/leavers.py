@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 _NAMESPACE = "kubernetes:core/v1:Namespace"
+WORKSPACE = "aws:amp/workspace:Workspace"
 _LABELS = "kubernetes:core/v1:NamespacePatch"
 """What a stack says of a namespace that somebody else has made."""
 _SAYS: Mapping[str, str] = {
@@ -48,6 +49,7 @@ _SAYS: Mapping[str, str] = {
     ),
     _NAMESPACE: "the namespace goes, and with it everything in it",
     _LABELS: "the namespace stays, and everything in it; labels that the stack has put on it go",
+    WORKSPACE: "the workspace goes, and with it every series that it has kept",
     ADDON: "EKS removes the add-on, and whatever it runs on the nodes",
 }
 """What goes with a resource, by its type."""
@@ -60,7 +62,7 @@ _HANDED_OVER = {
 }
 """What becomes of a namespace that is of the other type afterwards, by the one that it was of."""
 _ENDS = (
-    *(ADDON, _NAMESPACE, "kubernetes:apps/", "kubernetes:batch/", "kubernetes:helm.sh/"),
+    *(ADDON, WORKSPACE, _NAMESPACE, "kubernetes:apps/", "kubernetes:batch/", "kubernetes:helm.sh/"),
     "kubernetes:core/v1:P",  # pods and their volumes
 )
 """How types begin with which pods, or what they have stored, come to an end."""
@@ -120,6 +122,21 @@ def of_namespaces(before: Recording, after: Recording) -> Iterator[Consequence]:
         if all(names) and names[0] != names[1]:
             says = _MOVED.format(was=names[0], now=names[1])
             yield edit(new.name, "replace", ("metadata.name",), says)
+
+
+def of_workspaces(
+    after: Recording, replaced: Mapping[str, tuple[str, ...]]
+) -> Iterator[Consequence]:
+    """Workspaces of Amazon Managed Service for Prometheus that become others."""
+    for resource in after.of_type(WORKSPACE):
+        if resource.urn in replaced:
+            names = replaced[resource.urn]
+            yield edit(
+                resource.name,
+                "replace",
+                names,
+                "another workspace is made, and what this one has kept is gone",
+            )
 
 
 def of_warm_room(before: Recording, after: Recording) -> Iterator[Consequence]:
