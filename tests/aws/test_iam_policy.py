@@ -50,6 +50,7 @@ HELD = [
     "account rules",
     "Cluster Autoscaler",
     "Cluster Autoscaler, existing cluster",
+    "CloudWatch for metrics",
     "control plane logs",
     "existing cluster",
     "existing cluster, EFA",

@@ -12,6 +12,7 @@ from tests.components.test_gpu_metrics_component import MIG, OPERATOR, POOL, chi
 
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.catalog.managed_prometheus import MOST_RULES
+from eks_gpushare.program.edits import edits
 from eks_gpushare.program.values import to_json
 from eks_gpushare.rules.chart_values import wrong_values
 from eks_gpushare.sharing.monitoring.groups import FORMATS
@@ -244,6 +245,52 @@ def test_of_a_workspace_to_be_made_keda_is_told_once_it_is(environment: Callable
     )
 
     assert "nothing says where that is" in " ".join(run.error.split())
+
+
+def said(environment: Callable[..., Run], *blocks: dict[str, Any] | None) -> dict[str, str]:
+    """What an edit of the block says, by the names of what goes or becomes another."""
+    before, after = (
+        environment(preview=False, pools={"gpu": POOL}, **({"observability": each} if each else {}))
+        for each in blocks
+    )
+    return {
+        each.name: each.message.removeprefix(f"{each.name}: ")
+        for each in edits(before.recording, after.recording)
+    }
+
+
+MADE = {**MANAGED, "prometheus": {"install": True}}
+GIVEN = {**MANAGED, "prometheus": {"install": True, "workspace_arn": ARN}}
+WITH_KEY = {**MANAGED, "prometheus": {"install": True, "kms_key_arn": KEY}}
+CLOUDWATCH = {"metrics": "cloudwatch", "dashboards": "files"}
+GONE = "the workspace goes, and with it every series that it has kept."
+ANOTHER = "another workspace is made, and what this one has kept is gone (kmsKeyArn)."
+ADDON = "demo-cluster-addon-amazon-cloudwatch-observability"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "name", "says"),
+    [
+        (MADE, GIVEN, "demo-metrics-workspace", GONE),
+        (MADE, WITH_KEY, "demo-metrics-workspace", ANOTHER),
+        (MADE, CLOUDWATCH, "demo-metrics-workspace", GONE),
+        (GIVEN, MADE, "demo-metrics-workspace", None),
+        (
+            CLOUDWATCH,
+            MADE,
+            ADDON,
+            "EKS removes the add-on, and whatever it runs on the nodes.",
+        ),
+    ],
+)
+def test_what_goes_by_an_edit_is_said(
+    environment: Callable[..., Run],
+    before: dict[str, Any],
+    after: dict[str, Any],
+    name: str,
+    says: str | None,
+) -> None:
+    assert said(environment, before, after).get(name) == says
 
 
 def test_a_file_for_amazon_has_no_group_above_its_quota(run: Command, promtool: Promtool) -> None:

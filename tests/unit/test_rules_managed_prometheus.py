@@ -8,8 +8,8 @@ from typing import Any
 
 import botocore.session
 import pytest
+from aws_oracle.cloudformation import CFN_LINT, wheel
 from finding_examples import findings
-from tests.aws.aws_oracle.cloudformation import CFN_LINT, wheel
 
 from eks_gpushare.catalog.managed_prometheus import COLLECTED, KEPT
 from eks_gpushare.config.component_specs import GpuMetricsSpec

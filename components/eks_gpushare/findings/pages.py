@@ -43,7 +43,7 @@ SUBJECTS: Final = (
         "observability",
         "Metrics, alerts and boards",
         ("88",),
-        ("893", "894", *map(str, range(988, 992))),
+        ("893", "894", *map(str, range(988, 993))),
     ),
     SubjectPage("objects", "Files and single objects", ("100", "101")),
     SubjectPage("device-plugin", "Configurations of the device plugin", ("102",)),

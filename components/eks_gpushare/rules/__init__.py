@@ -222,6 +222,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "verifier": _verifier,
     "observability": _observability,
     "managed_prometheus": _observability,
+    "cloudwatch": _observability,
     "schedules": _pods,
     "freshness": _any,
 }

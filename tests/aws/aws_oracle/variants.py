@@ -307,6 +307,7 @@ VARIANTS: Mapping[str, Variant] = {
             "network": None,
         }
     ),
+    "CloudWatch for metrics": Variant({"observability": {"metrics": "cloudwatch"}}),
     "control plane logs": Variant(
         {
             "cluster.logRetentionDays": 90,
