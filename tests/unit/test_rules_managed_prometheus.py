@@ -183,6 +183,15 @@ def test_a_region_without_it_is_told_by_name(region: str | None, message: str | 
     )
 
 
+@pytest.mark.parametrize(("region", "written"), [(None, "us-west-2"), ("eu-west-1", "eu-west-1")])
+def test_how_a_key_is_written_is_said_for_the_region(region: str | None, written: str) -> None:
+    (found,) = check_gpu_metrics(spec_in(region, kmsKeyArn="mine"), COLLECTED_INPUTS)
+
+    assert found.fix == (
+        f"Write arn:aws:kms:{written}:111122223333:key/<id>, or remove it for a key of AWS's own."
+    )
+
+
 def test_a_component_needs_the_cluster_that_is_collected_from() -> None:
     found = list(check_gpu_metrics(spec_in("us-west-2"), ("subnet_ids",)))
 

@@ -416,3 +416,12 @@ def test_metrics_alone_are_told_of_by_their_own_arguments(
     )
 
     assert sorted((each.code, each.path) for each in check_gpu_metrics(spec, ())) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"), [("app(", "Correct it."), ("^app(?=x)", "Write it as Go knows it.")]
+)
+def test_how_an_expression_is_mended_is_said(text: str, fix: str) -> None:
+    given = {"observability": {**WORKSPACE, "podLabels": [text]}}
+
+    assert fixes(given, "GPU883") == [fix]

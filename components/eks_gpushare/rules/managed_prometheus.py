@@ -81,11 +81,13 @@ def region(ctx: Context) -> Iterator[Finding]:
         fix = "Set metrics: prometheusOperator, for a Prometheus in the cluster."
         yield REGION.finding((*_AT, "install"), message, fix)
         return
-    given = workspace_of(store.workspace_arn) if store.workspace_arn is not None else None
-    same = (
-        given is not None and partition_of_arn(store.workspace_arn or "") == partition_of(here).id
-    )
-    if given is not None and same and given.region != here:
+    arn = store.workspace_arn or ""
+    given = workspace_of(arn)
+    if (
+        given is not None
+        and given.region != here
+        and partition_of_arn(arn) == partition_of(here).id
+    ):
         message = f"The workspace is in {given.region}, and the collector is made in {here}."
         fix = f"Name a workspace in {here}, or remove the key to have one made."
         yield REGION.finding((*_AT, "workspaceArn"), message, fix)
