@@ -64,6 +64,19 @@ def test_a_workspace_that_is_there_is_not_made_again(
     assert names(managed(store)) == expected
 
 
+def test_what_is_registered(
+    managed: Callable[..., Run], golden: Callable[[str, str], None]
+) -> None:
+    run = managed({"kms_key_arn": KEY}, verifier=VERIFIER, tags={"team": "ml"})
+    made = {
+        each.name: to_json(each.inputs)
+        for each in run.recording.resources
+        if "GpuMetrics$" in each.urn and not each.name.endswith("-exporter")
+    }
+
+    golden("components/managed-prometheus.json", f"{json.dumps(made, indent=2)}\n")
+
+
 def test_a_workspace_is_encrypted_logged_and_keeps_for_a_time(managed: Callable[..., Run]) -> None:
     run = managed({"kms_key_arn": KEY, "retention_days": 60}, tags={"team": "ml"}, preview=False)
     made = child(run, "workspace")
