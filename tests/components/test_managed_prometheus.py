@@ -12,6 +12,7 @@ from tests.components.test_gpu_metrics_component import MIG, OPERATOR, POOL, chi
 
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.catalog.managed_prometheus import MOST_RULES
+from eks_gpushare.program.costs.stack import cost_of
 from eks_gpushare.program.edits import edits
 from eks_gpushare.program.values import to_json
 from eks_gpushare.rules.chart_values import wrong_values
@@ -304,6 +305,24 @@ def test_what_goes_by_an_edit_is_said(
     says: str | None,
 ) -> None:
     assert said(environment, before, after).get(name) == says
+
+
+@pytest.mark.parametrize(
+    ("block", "named"),
+    [
+        (MADE, {"samples and queries of managed Prometheus", "collectors of managed Prometheus"}),
+        (GIVEN, {"collectors of managed Prometheus"}),
+        (CLOUDWATCH, {"metrics in CloudWatch"}),
+        ({**MANAGED, "prometheus": {"workspace_arn": ARN}}, set()),
+    ],
+)
+def test_what_is_charged_by_use_is_named(
+    environment: Callable[..., Run], block: dict[str, Any], named: set[str]
+) -> None:
+    run = environment(pools={"gpu": POOL}, observability=block)
+    words = cost_of(run.recording, "us-west-2").not_included
+
+    assert {each for each in words if "Prometheus" in each or "metrics" in each} == named
 
 
 def test_a_file_for_amazon_has_no_group_above_its_quota(run: Command, promtool: Promtool) -> None:
