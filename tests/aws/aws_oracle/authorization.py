@@ -138,6 +138,7 @@ _TOLD = {
 PREFIXES = {"amp": "aps"}
 """Services whose actions begin otherwise than botocore calls the service."""
 _LOGS = ("CreateLogDelivery", "DeleteLogDelivery", "GetLogDelivery", "ListLogDeliveries")
+_ACCESS = "arn:{partition}:eks::aws:cluster-access-policy"
 _SCRAPER = "scraper.aps.amazonaws.com"
 _TAG = "aws:ec2/tag:Tag"
 _SERVICE_ROLE = "arn:{partition}:iam::{account}:role/aws-service-role"
@@ -204,7 +205,11 @@ IMPLIED: Mapping[str, tuple[tuple[str, str, Mapping[str, str]], ...]] = {
     "amp:CreateScraper": (
         ("ec2:DescribeSecurityGroups", "*", {}),
         ("ec2:DescribeSubnets", "*", {}),
-        ("eks:AssociateAccessPolicy", "{entry}", {}),
+        (
+            "eks:AssociateAccessPolicy",
+            "{entry}",
+            {"eks:policyArn": f"{_ACCESS}/AmazonPrometheusScraperPolicy"},
+        ),
         ("eks:CreateAccessEntry", "{cluster}", {}),
         ("eks:DescribeCluster", "{cluster}", {}),
         (

@@ -15,6 +15,7 @@ def _aps(path: str) -> tuple[str, ...]:
     return (f"arn:{{partition}}:aps:{{region}}:{{account}}:{path}",)
 
 
+_SCRAPES = "arn:{partition}:eks::aws:cluster-access-policy/AmazonPrometheusScraperPolicy"
 _TAGS = "ListTagsForResource TagResource UntagResource"
 
 METRICS_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
@@ -40,7 +41,12 @@ METRICS_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
         Grant(
             ("eks:CreateAccessEntry", "eks:DescribeCluster"), eks("cluster/{source.eks.cluster}")
         ),
-        Grant(("eks:AssociateAccessPolicy",), eks("access-entry/{source.eks.cluster}/*")),
+        Grant(
+            ("eks:AssociateAccessPolicy",),
+            eks("access-entry/{source.eks.cluster}/*"),
+            # This policy and no other, or a deployer could make anybody an admin of the cluster.
+            condition=("ArnEquals", "eks:policyArn", _SCRAPES),
+        ),
         service_role("scraper.aps.amazonaws.com", "AWSServiceRoleForAmazonPrometheusScraper*"),
     ),
     "aws:amp/workspace:Workspace": (
