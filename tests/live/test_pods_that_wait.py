@@ -17,11 +17,10 @@ from eks_gpushare.inventory.mig_states import UNKNOWN_GPUS
 from eks_gpushare.inventory.nodes import NodeKind
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.live import rules
+from eks_gpushare.live.checks.placed import held_faults, refused_faults
 from eks_gpushare.live.checks.waiting import (
     LaunchablePool,
     Room,
-    held_faults,
-    refused_faults,
     waiting_faults,
     waiting_of,
 )
@@ -352,7 +351,8 @@ def test_pods_that_a_kubelet_refused_are_told_with_its_words() -> None:
     assert found.finding.message == (
         "Job default/chat: the kubelet of gpu-0 refused 1 pod: UnexpectedAdmissionError."
     )
-    assert (found.nodes, found.evidence) == ({"gpu-0"}, ("Allocate failed",))
+    assert found.nodes == {"gpu-0"}
+    assert found.evidence == ("Allocate failed",)
     (silent,) = refused_faults(objects_of([refused("a"), refused("b")]))
     assert "refused 2 pods" in silent.finding.message
     assert silent.evidence == ()
