@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 GROUPS = (NODE_GROUP, SCALING_GROUP)
 """Groups of nodes: of EKS, and of EC2 Auto Scaling."""
 
-_LAUNCH_KEYS = ("launchTemplate", "mixedInstancesPolicy", "launchConfiguration")
+LAUNCH_KEYS = ("launchTemplate", "mixedInstancesPolicy", "launchConfiguration")
+"""What names what nodes start from; a launch configuration stands in a template's place."""
 
 
 def settled(resource: PolicyResource, *path: str) -> Any:
@@ -67,7 +68,7 @@ class NodeGroup:
 
     def has_template(self) -> bool:
         """Whether the group names something to start from, of this stack or not."""
-        return any(_is_there(self.group.props, key) for key in _LAUNCH_KEYS)
+        return any(_is_there(self.group.props, key) for key in LAUNCH_KEYS)
 
     def launch(self) -> Launch | None:
         """What its launch template or launch configuration tells EC2."""
@@ -157,7 +158,7 @@ def start_of(group: PolicyResource, resources: Sequence[PolicyResource]) -> Poli
 
     It is found by what the property depends on, or by its ID or name where these are known.
     """
-    for key in _LAUNCH_KEYS:
+    for key in LAUNCH_KEYS:
         if not _is_there(group.props, key):
             continue
         used = [

@@ -11,6 +11,7 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.elsewhere import nodes_elsewhere
+from gpushare_policies.reading.node_groups import LAUNCH_KEYS, start_of
 from gpushare_policies.reading.plain import count, item_of, items, mappings, text
 from gpushare_policies.tokens import (
     LAUNCH_TEMPLATE,
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 NODE_TOKENS = (NODE_GROUP, MANAGED_NODE_GROUP, *SCALING_GROUPS, SCALING_GROUP)
 """Resources that are node groups."""
 
-_TEMPLATES = ("launchTemplate", "mixedInstancesPolicy", "launchConfiguration")
-"""What names one, or, of launch configurations, stands in its place."""
 _EFFECTS = {
     "noschedule": "NoSchedule",
     "noexecute": "NoExecute",
@@ -53,12 +52,12 @@ def nodes_of(resources: Sequence[PolicyResource], clusters: Mapping[str, str]) -
             continue
         cluster = clusters.get(resource.urn, clusters.get("", ""))
         if resource.resource_type == SCALING_GROUP:
-            found = _group(resource, cluster)
+            found = _group(resource, cluster, resources)
             yield from () if found is None else (found,)
         elif resource.resource_type in SCALING_GROUPS:
             yield _scaling(resource, cluster)
         else:
-            yield _managed(resource, cluster)
+            yield _managed(resource, cluster, resources)
 
 
 def _source(resource: PolicyResource) -> Source:
@@ -69,8 +68,10 @@ def _get(props: Any, key: str) -> Any:
     return item_of(props, key) if any(key == known for known in props) else None
 
 
-def _managed(resource: PolicyResource, cluster: str) -> NodeSet:
-    props, template = resource.props, _template(resource)
+def _managed(
+    resource: PolicyResource, cluster: str, resources: Sequence[PolicyResource]
+) -> NodeSet:
+    props, template = resource.props, _template(resource, resources)
     scaling = _get(props, "scalingConfig")
     ami = text(_get(props, "amiType"))
     if ami in ("", "CUSTOM"):
@@ -120,7 +121,9 @@ def _scaling(resource: PolicyResource, cluster: str) -> NodeSet:
     )
 
 
-def _group(resource: PolicyResource, cluster: str) -> NodeSet | None:
+def _group(
+    resource: PolicyResource, cluster: str, resources: Sequence[PolicyResource]
+) -> NodeSet | None:
     """An Auto Scaling group whose tags are those of a cluster, but such as `pulumi_eks` makes."""
     if resource.parent is not None and resource.parent.resource_type in SCALING_GROUPS:
         return None
@@ -130,7 +133,7 @@ def _group(resource: PolicyResource, cluster: str) -> NodeSet | None:
     if not makes_nodes(tags):
         return None
     mixed = at(_get(props, "mixedInstancesPolicy"), "launchTemplate", "overrides")
-    template = _template(resource)
+    template = _template(resource, resources)
     types = [at(item, "instanceType") for item in items(mixed)]
     return NodeSet(
         source=_source(resource),
@@ -153,14 +156,12 @@ def _ami_of(props: Any) -> str:
     return "" if operating_system is UNKNOWN else str(operating_system)
 
 
-def _template(resource: PolicyResource) -> Any:
+def _template(resource: PolicyResource, resources: Sequence[PolicyResource]) -> Any:
     """The launch template of a node group, `UNKNOWN` where it is none of this program."""
-    for name in _TEMPLATES:
-        for used in resource.property_dependencies.get(name, ()):
-            if used.resource_type == LAUNCH_TEMPLATE:
-                keys = ("imageId", "instanceType", "userData")
-                return {key: _get(used.props, key) for key in keys}
-    given = [_get(resource.props, name) for name in _TEMPLATES]
+    start = start_of(resource, resources)
+    if start is not None and start.resource_type == LAUNCH_TEMPLATE:
+        return {key: _get(start.props, key) for key in ("imageId", "instanceType", "userData")}
+    given = [_get(resource.props, name) for name in LAUNCH_KEYS]
     return None if given == [None] * len(given) else UNKNOWN
 
 

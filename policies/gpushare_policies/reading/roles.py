@@ -95,7 +95,9 @@ class StackRoles:
         naming = [(one, path) for one in self.resources if (path := _naming_nodes(one))]
         naming += [(profile, ("role",)) for profile in self._profiles_of_nodes()]
         named = {urn for one, path in naming for urn in used_by(one, path[0])}
-        called = {peek(one.props, *path) for one, path in naming} - {None}
+        called = {
+            name for one, path in naming for name in _called(str(peek(one.props, *path) or ""))
+        }
         for role in self.roles:
             if (
                 role.urn in named
@@ -267,6 +269,15 @@ def names_of(role: PolicyResource) -> frozenset[str]:
     return frozenset(
         str(value) for key in ("name", "id", "arn") if (value := peek(role.props, key))
     )
+
+
+_ROLE_ARN = re.compile(r"arn:[^:]*:iam::[^:]*:role/(?:[^/]*/)*([^/]+)")
+
+
+def _called(given: str) -> tuple[str, ...]:
+    """A role as it is named; by its ARN it has its name too, which is alone in its account."""
+    found = _ROLE_ARN.fullmatch(given)
+    return (given, found[1]) if found else tuple(filter(None, (given,)))
 
 
 def used_by(resource: PolicyResource, key: str) -> frozenset[str]:
