@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import gpu_instance_types
@@ -12,13 +13,14 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.plain import items, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from eks_gpushare.inventory.source import Maybe
 
 TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 """Labels whose value is the name of an instance type."""
-_GPU_KEYS = ("gpu-name", "gpu-manufacturer", "gpu-count", "gpu-memory")
+GPU_KEYS = ("gpu-name", "gpu-manufacturer", "gpu-count", "gpu-memory")
+"""What follows a prefix of labels that types with GPUs have."""
 _GPU_CATEGORIES = frozenset({"g", "gr", "p"})
 _COMPARING = ("Gt", "Gte", "Lt", "Lte")
 
@@ -57,7 +59,7 @@ def _asks_for_gpus(requirement: Any) -> bool:
     if not isinstance(key, str) or not key.startswith(PREFIXES):
         return False
     word = key.partition("instance-")[2]
-    if word in _GPU_KEYS:
+    if word in GPU_KEYS:
         return how in ("In", "Exists", "Gt", "Gte")
     values = {str(value) for value in items(at(requirement, "values")) if value is not UNKNOWN}
     if how != "In" or not values:
@@ -66,6 +68,29 @@ def _asks_for_gpus(requirement: Any) -> bool:
         return values <= _GPU_CATEGORIES
     families = {name.partition(".")[0] for name in gpu_instance_types()}
     return word == "family" and values <= families
+
+
+_AHEAD = re.compile(r"[gp][0-9]{2}")
+"""How a family begins that is generations ahead of all that there are: a 6 typed twice."""
+_WITHOUT = re.compile(r"(?:[acdhimrtuxz]|hpc|i[ms])[0-9]")
+"""How families begin of which none has a GPU."""
+
+
+def names_families(requirements: Sequence[Any]) -> bool:
+    """Whether they ask for GPUs and name families of which all is known: no type of any is new."""
+    families = {
+        str(name)
+        for each in requirements
+        if at(each, "key") in [f"{prefix}family" for prefix in PREFIXES]
+        and at(each, "operator") == "In"
+        for name in items(at(each, "values"))
+    }
+    known = {name.partition(".")[0] for name in gpu_instance_types()}
+    beside = any(map(_asks_for_gpus, requirements))
+    return bool(families) and all(
+        name in known or _AHEAD.match(name) or (beside and _WITHOUT.match(name))
+        for name in families
+    )
 
 
 def _allowed(name: str, requirements: Iterable[Any]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog import gpu_instance_types
@@ -22,7 +21,7 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
-from eks_gpushare.manifests.instance_choice import chosen_types
+from eks_gpushare.manifests.instance_choice import GPU_KEYS, chosen_types, names_families
 from eks_gpushare.manifests.plain import items, mapping
 from eks_gpushare.sharing.efa import EFA
 from eks_gpushare.sharing.labels import CONFIG_LABEL, OWNED_PREFIXES, PRESENT_LABEL
@@ -62,8 +61,6 @@ _WORDS: Final = {
     "karpenter.k8s.aws/instance-gpu-manufacturer": ("nvidia", "amd", "habana"),
 }
 _GPU_NAME: Final = "karpenter.k8s.aws/instance-gpu-name"
-_AHEAD: Final = re.compile(r"[gp][0-9]{2}")
-"""How a family begins that is generations ahead of all that there are: a 6 typed twice."""
 _GPU_MEMORY: Final = "karpenter.k8s.aws/instance-gpu-memory"
 _LEAST_MIB: Final = 1000
 """Below it a number is one of GiB: no GPU has so few MiB."""
@@ -81,7 +78,7 @@ _OF_TYPES: Final = (
     *("category", "family", "generation", "size", "hypervisor", "tenancy", "local-nvme"),
     *("cpu", "cpu-manufacturer", "cpu-sustained-clock-speed-mhz", "memory", "capability-flex"),
     *("ebs-bandwidth", "network-bandwidth", "encryption-in-transit-supported"),
-    *("gpu-name", "gpu-manufacturer", "gpu-count", "gpu-memory"),
+    *GPU_KEYS,
     *("accelerator-name", "accelerator-manufacturer", "accelerator-count"),
 )
 """What follows the prefix of labels by which types are chosen: `WellKnownLabels` of
@@ -145,7 +142,7 @@ def _types(
         for name in items(at(requirement, "values"))
     ]
     yield from _words(source, known, place)
-    if not listed and chosen_types(requirements) == () and _asks(known):
+    if not listed and chosen_types(requirements) == () and names_families(known):
         yield Problem(
             NO_TYPE,
             source,
@@ -177,18 +174,6 @@ def _types(
             "types: Karpenter may launch ones without a GPU.",
             _INSTEAD,
         )
-
-
-def _asks(requirements: Sequence[Any]) -> bool:
-    """Whether they ask for GPUs by labels whose values are all among those that types have."""
-    families = {
-        str(name)
-        for each in requirements
-        if at(each, "key") == f"{_CHOOSING[0]}family" and at(each, "operator") == "In"
-        for name in items(at(each, "values"))
-    }
-    known = {name.partition(".")[0] for name in gpu_instance_types()}
-    return bool(families) and all(name in known or _AHEAD.match(name) for name in families)
 
 
 def _words(source: Source, requirements: Sequence[Any], place: FieldPath) -> Iterator[Judgement]:
@@ -280,6 +265,8 @@ def _label_meant(key: str) -> str:
         name = key.removeprefix(prefix)
         if key.startswith(prefix) and name not in _OF_TYPES:
             close = difflib.get_close_matches(name, _OF_TYPES, n=1, cutoff=0.85)
+            if not close and name.startswith("gpu-"):
+                return " or ".join(f"{prefix}{word}" for word in GPU_KEYS)
             return f"{prefix}{close[0]}" if close else ""
     return ""
 

@@ -14,7 +14,7 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.finding import dotted
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import PartlyKnown, at, text
+from eks_gpushare.inventory.values import PartlyKnown, at, has_unknown, text
 from eks_gpushare.manifests.plain import EFFECTS, items, kubernetes_effect, mapping, no_strings
 from eks_gpushare.validation.shape import similar
 
@@ -31,6 +31,7 @@ REFUSED_VALUE = rule_of("GPU1053")
 OVERLAY_SHAPE = rule_of("GPU1060")
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
+_NUMBERS = ("Gt", "Lt", "Gte", "Lte")
 _POLICIES = ("WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced")
 _MOVED: Mapping[tuple[str, ...], str] = {
     ("disruption", "expireAfter"): "It belongs to spec.template.spec.expireAfter since v1.",
@@ -101,6 +102,7 @@ def shape(value: Mapping[str, Any], source: Source) -> Iterator[Judgement]:
         yield from _overlay(source, spec)
     if kind == "EC2NodeClass":
         yield from _volumes(source, spec)
+        yield from _alone(source, spec)
 
 
 def _unknown(
@@ -172,6 +174,11 @@ def _requirement(source: Source, path: FieldPath, given: Any) -> Iterator[Judgem
     elif operator in ("In", "NotIn") and (values is None or values == []):
         message = f"{operator} of {at(given, 'key')} has no values."
         yield Problem(REFUSED_VALUE, source, place, message, "Give values, a list of strings.")
+    elif operator in _NUMBERS and _is_told(values) and not _is_number(values):
+        given_values = ", ".join(map(str, items(values))) or "none"
+        message = f"{operator} of {at(given, 'key')} takes one whole number, not {given_values}."
+        fix = 'Give one value, such as ["4"]; a range is two requirements.'
+        yield Problem(REFUSED_VALUE, source, (*place, "values"), message, fix)
     if isinstance(values, str):
         fix = f'Write values: ["{values}"].'
         edit = Edit("set", (*place, "values"), [values])
@@ -180,6 +187,19 @@ def _requirement(source: Source, path: FieldPath, given: Any) -> Iterator[Judgem
     for index, value in enumerate(items(values)):
         if isinstance(value, bool | int | float):
             yield _not_a_string(source, (*path, "values", index), value)
+
+
+def _is_told(values: Any) -> bool:
+    """Whether values are a list, or missing, and all known; other shapes are said by themselves."""
+    return values is None or (isinstance(values, list) and not has_unknown(values))
+
+
+def _is_number(values: Any) -> bool:
+    """Whether there is one value, and it is a whole number of zero or more."""
+    if len(items(values)) != 1:
+        return False
+    given = str(values[0])
+    return given.isascii() and given.isdecimal()
 
 
 def _taints(spec: Any) -> Iterator[tuple[FieldPath, Any]]:
@@ -255,6 +275,25 @@ def _volumes(source: Source, spec: Any) -> Iterator[Judgement]:
             f"volumeSize is {text(given)}, without one of the units Gi, G, Ti and T.",
             f"Write {text(given)}Gi." if bare else "Write a whole number of Gi.",
         )
+
+
+def _alone(source: Source, spec: Any) -> Iterator[Judgement]:
+    """Keys of which the API server takes one, and none beside it."""
+    given = mapping(spec)
+    if "role" in given and "instanceProfile" in given:
+        message = "role and instanceProfile stand beside each other."
+        fix = "Keep one of the two; of role Karpenter makes the profile."
+        yield Problem(REFUSED_VALUE, source, ("spec", "instanceProfile"), message, fix)
+    terms = items(at(spec, "amiSelectorTerms"))
+    if UNKNOWN in terms:
+        return
+    for index, term in enumerate(terms):
+        if "alias" in mapping(term) and (len(terms) > 1 or len(mapping(term)) > 1):
+            message = "An alias stands alone, and this has another term or key beside it."
+            fix = "Keep the alias, or name all images by id."
+            yield Problem(
+                REFUSED_VALUE, source, ("spec", "amiSelectorTerms", index, "alias"), message, fix
+            )
 
 
 def _overlay(source: Source, spec: Any) -> Iterator[Judgement]:
