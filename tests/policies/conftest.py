@@ -43,6 +43,7 @@ from gpushare_policies.tokens import (
     PREFIX_LIST_ENTRY,
     RELEASE,
     SCALING_GROUP,
+    SCALING_GROUPS,
     SECURITY_GROUP,
     SECURITY_GROUP_RULE,
     SPOT_FLEET,
@@ -122,6 +123,14 @@ VALID: dict[str, dict[str, Any]] = {
         "diskSize": 200.0,
         "releaseVersion": "1.35.8-20260930",
         "taints": [{"key": "nvidia.com/gpu", "effect": "NO_EXECUTE"}],
+    },
+    **{
+        component: {
+            "gpu": True,
+            "instanceType": "g5.xlarge",
+            "taints": {"nvidia.com/gpu": {"value": "true", "effect": "NoSchedule"}},
+        }
+        for component in SCALING_GROUPS
     },
     OUR_POOL: {
         "instanceTypes": ["p3.8xlarge"],

@@ -14,6 +14,7 @@ from gpushare_policies.rule import ResourcePolicy, StackPolicy
 from gpushare_policies.tokens import (
     ACCESS_ENTRY,
     AWS_CLUSTER,
+    NODE_GROUP,
     RELEASE,
     ROLE,
     ROLE_ATTACHMENT,
@@ -183,7 +184,12 @@ def _pool(resource: Callable[..., PolicyResource], **ref: Any) -> PolicyResource
     [
         ({"name": "gpu"}, ""),
         ({"name": "gup"}, "names the node class gup, which is not in this stack (there are: gpu)"),
-        ({"name": "any", "kind": "NodeClass", "group": "eks.amazonaws.com"}, ""),
+        ({"name": "default", "kind": "NodeClass", "group": "eks.amazonaws.com"}, ""),
+        (
+            {"name": "gpu", "kind": "NodeClass", "group": "eks.amazonaws.com"},
+            "gpu of EKS Auto Mode",
+        ),
+        ({"name": "any", "kind": "GCENodeClass", "group": "karpenter.k8s.gcp"}, ""),
         ({}, ""),
     ],
 )
@@ -364,12 +370,16 @@ def test_roles_are_for_something(
     denied = text.replace("Allow", "Deny")
     nodes = resource(ROLE, "nodes", {"assumeRolePolicy": '{"Service": "ec2.amazonaws.com"}'})
     of_nodes = resource(ROLE_POLICY, "of-nodes", {"policy": text}, uses={"role": [nodes]})
+    group = resource(NODE_GROUP, "group", {}, uses={"nodeRoleArn": [nodes]})
 
     found = stack_violations(rule, [resource(ROLE_POLICY, "app", {"policy": text}), nodes])
 
     assert ["allows every action" in said for _, said in found] == [True] * is_wrong
     assert stack_violations(rule, [resource(ROLE_POLICY, "app", {"policy": denied})]) == []
-    assert stack_violations(rule, [nodes, of_nodes]) == []  # of which another rule speaks
+    assert [name for name, _ in stack_violations(rule, [nodes, of_nodes])] == (
+        ["of-nodes"] if is_wrong else []
+    )
+    assert stack_violations(rule, [nodes, of_nodes, group]) == []  # of which another rule speaks
 
 
 OIDC = "arn:aws:iam::111122223333:oidc-provider/oidc.eks.us-west-2.amazonaws.com/id/A"
@@ -430,8 +440,10 @@ def test_the_role_of_karpenter_s_nodes_is_one_of_nodes(
 
     found = [name for name, _ in stack_violations(_stack_rule("node-role-rights"), both)]
 
+    of_others = [name for name, _ in stack_violations(_stack_rule("roles-bounded"), both)]
+
     assert found == ([] if kind == "STANDARD" else ["all"])
-    assert stack_violations(_stack_rule("roles-bounded"), both) == []
+    assert of_others == (["all"] if kind == "STANDARD" else [])
 
 
 @pytest.mark.parametrize("text", ["no JSON", "[]", '{"Statement": "x"}', ""])

@@ -78,18 +78,19 @@ class NodeGroup:
         """Instance types that it names, in the group or in the launch template."""
         named = [str(name) for name in each(settled(self.group, "instanceTypes"))]
         named += [
-            str(name) for override in self._overrides() if (name := read(override, "instanceType"))
+            str(name) for override in self.overrides() if (name := read(override, "instanceType"))
         ]
         if not named and self.start is not None and (name := settled(self.start, "instanceType")):
             named.append(str(name))
         return named
 
-    def _overrides(self) -> Sequence[Any]:
+    def overrides(self) -> Sequence[Any]:
+        """What an Auto Scaling group says of some instance types alone."""
         path = ("mixedInstancesPolicy", "launchTemplate", "overrides")
         return each(settled(self.group, *path))
 
     def _requirements(self) -> Iterator[Any]:
-        for override in self._overrides():
+        for override in self.overrides():
             yield read(override, "instanceRequirements")
         if self.start is not None:
             yield settled(self.start, "instanceRequirements")

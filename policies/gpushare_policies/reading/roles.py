@@ -95,9 +95,7 @@ class StackRoles:
         naming = [(one, path) for one in self.resources if (path := _naming_nodes(one))]
         naming += [(profile, ("role",)) for profile in self._profiles_of_nodes()]
         named = {urn for one, path in naming for urn in used_by(one, path[0])}
-        called = {
-            name for one, path in naming for name in _called(str(peek(one.props, *path) or ""))
-        }
+        called = {name for one, path in naming for name in called_by(peek(one.props, *path))}
         for role in self.roles:
             if (
                 role.urn in named
@@ -271,18 +269,19 @@ def names_of(role: PolicyResource) -> frozenset[str]:
     )
 
 
-_ROLE_ARN = re.compile(r"arn:[^:]*:iam::[^:]*:role/(?:[^/]*/)*([^/]+)")
-
-
-def _called(given: str) -> tuple[str, ...]:
-    """A role as it is named; by its ARN it has its name too, which is alone in its account."""
-    found = _ROLE_ARN.fullmatch(given)
-    return (given, found[1]) if found else tuple(filter(None, (given,)))
-
-
 def used_by(resource: PolicyResource, key: str) -> frozenset[str]:
     """The URNs of what a property comes from."""
     return frozenset(found.urn for found in resource.property_dependencies.get(key, []))
+
+
+_ROLE_ARN = re.compile(r"arn:[^:]*:iam::[^:]*:role/(?:[^/]*/)*([^/]+)")
+
+
+def called_by(given: Any) -> frozenset[str]:
+    """How a text calls a role: an ARN has its name too, which no other has in its account."""
+    text = given if isinstance(given, str) else ""
+    found = _ROLE_ARN.fullmatch(text)
+    return frozenset(filter(None, (text, found[1] if found else "")))
 
 
 def named_by(resource: PolicyResource, key: str) -> frozenset[str]:

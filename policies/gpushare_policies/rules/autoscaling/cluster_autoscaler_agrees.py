@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.catalog.chart_daemonsets import chart_of
-from eks_gpushare.inventory.items import NodeSet, Release
+from eks_gpushare.inventory.items import NodeSet, Release, Workload
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import peek
@@ -23,12 +23,16 @@ from gpushare_policies.words import Fix
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from eks_gpushare.inventory.inventory import Inventory
+
 _STACK_FILE = (
     "The autoscaler of a stack file has them from the pools: remove what overrides them under "
     "`charts.cluster-autoscaler.values`."
 )
 _SIZES = "Set `values.autoscalingGroups[].minSize` and `maxSize` to those of the node group."
 _IMAGE = "Set `values.image.tag` to a version of the cluster's minor version."
+_IMAGE_OF_POD = "Set the container's image to a version of the cluster's minor version."
+_OF_IMAGE = re.compile(r"(?:.*/)?cluster-autoscaler(?:-amd64|-arm64)?:(v?1\.[0-9.]+)(?:@.*)?")
 _MINOR = re.compile(r"v?(1\.[0-9]+)(\..*)?")
 _SUFFIX = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|-[0-9a-f]{8}")
 """What EKS adds to the name of a node group for its Auto Scaling group."""
@@ -54,6 +58,19 @@ def _agreeing(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]
             else:
                 message, fix = said
                 yield f"{message} {Fix(_STACK_FILE, fix, fix).of(urn)}", urn
+    for message, fix, urn in _of_images(inventory, versions):
+        yield f"{message} {Fix(_STACK_FILE, fix, fix).of(urn)}", urn
+
+
+def _of_images(inventory: Inventory, versions: set[Any]) -> Iterator[tuple[str, str, str]]:
+    """Autoscalers that no chart installs, by their container's image."""
+    for workload in inventory.of(Workload):
+        for _, container in mappings(at(workload.spec, "containers")):
+            found = _OF_IMAGE.fullmatch(str(container.get("image") or ""))
+            version = _other_version(found[1] if found else "", versions)
+            if found and version:
+                message = _differs(workload.source.name, found[1], version)
+                yield message, _IMAGE_OF_POD, urn_of(workload.source)
 
 
 def _sizes(release: Release, groups: Sequence[NodeSet]) -> Iterator[tuple[str, str] | Unjudged]:
@@ -95,27 +112,34 @@ def _group(name: Any, groups: Sequence[NodeSet]) -> NodeSet | None:
 
 def _image(release: Release, versions: set[Any]) -> Iterator[tuple[str, str] | Unjudged]:
     tag = text(at(release.values, "image", "tag"))
-    known = {str(version) for version in versions if version}
     if tag is UNKNOWN:
         yield Unjudged(f"the image of {release.source.name}")
-    elif tag and len(known) == 1 and (minor := _MINOR.fullmatch(tag)):
-        (version,) = known
-        if minor[1] != version:
-            yield (
-                (
-                    f"The autoscaler of {release.source.name} is {tag}, and its cluster of "
-                    f"Kubernetes {version}. It must be of that minor version, for it simulates the "
-                    f"scheduler of one."
-                ),
-                _IMAGE,
-            )
+    elif version := _other_version(tag or "", versions):
+        yield _differs(release.source.name, tag, version), _IMAGE
+
+
+def _other_version(tag: str, versions: set[Any]) -> str:
+    """The one version of the clusters, where an image of a version is of another minor version."""
+    known = {str(version) for version in versions if version}
+    minor = _MINOR.fullmatch(tag)
+    if minor is None or len(known) != 1:
+        return ""
+    (version,) = known
+    return version if minor[1] != version else ""
+
+
+def _differs(name: str, tag: str, version: str) -> str:
+    return (
+        f"The autoscaler of {name} is {tag}, and its cluster of Kubernetes {version}. It must be "
+        f"of that minor version, for it simulates the scheduler of one."
+    )
 
 
 CLUSTER_AUTOSCALER_AGREES = StackPolicy(
     "cluster-autoscaler-agrees",
     "The Cluster Autoscaler must be of its cluster's version, and know its groups' sizes.",
     check=_agreeing,
-    applies_to=(*kinds.CHARTS, NODE_GROUP, AWS_CLUSTER),
+    applies_to=(*kinds.CHARTS, *kinds.WORKLOADS, NODE_GROUP, AWS_CLUSTER),
     severity=Severity.MEDIUM,
     fix=Fix(_STACK_FILE, f"{_SIZES} {_IMAGE}", f"{_SIZES} {_IMAGE}"),
 )

@@ -83,9 +83,10 @@ def _is_above(given: Any, most: int) -> bool:
 
 GPU_POOL_BUDGETS = ResourcePolicy(
     "gpu-pool-budgets",
-    "NodePools of GPU nodes must replace few nodes at a time.",
+    "NodePools of GPU nodes must not replace most of their nodes at a time.",
     checks=ObjectChecks({NODE_POOL: _budgets}),
     level=EnforcementLevel.ADVISORY,
+    unseen="budgets that are numbers of nodes, of which nobody knows how many there will be.",
     severity=Severity.LOW,
     fix=_BUDGET,
     settings=(MOST_PERCENT,),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import Severity, StackValidationArgs
 
-from gpushare_policies.props import is_known, read
+from eks_gpushare.inventory.values import at
+from gpushare_policies.props import is_known, peek, read
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.objects import objects_of_stack
+from gpushare_policies.reading.roles import called_by, names_of
 from gpushare_policies.rule import StackPolicy, Unjudged
-from gpushare_policies.tokens import ACCESS_ENTRY, AWS_CLUSTER, ROLE
+from gpushare_policies.tokens import ACCESS_ENTRY, AWS_CLUSTER, NODE_GROUP, ROLE
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -36,15 +38,43 @@ def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     if not clusters or any(not _by_entries_only(cluster) for cluster in clusters):
         return
     entries = [resource for resource in args.resources if resource.resource_type == ACCESS_ENTRY]
-    told = set()
+    roles = [resource for resource in args.resources if resource.resource_type == ROLE]
+    by_eks = _let_in_by_eks(args.resources)
+    told: set[str] = set()
     for resource, objects in objects_of_stack(args.resources):
-        if all(obj.kind != NODE_CLASS for obj in objects):
-            continue
-        for role in _used(resource, "spec"):
-            if role.urn in told:
+        for obj in objects:
+            if obj.kind != NODE_CLASS:
                 continue
-            told.add(role.urn)
-            yield from _let_in(resource, role, entries)
+            for name, names in _wanted(resource, at(obj.body, "spec", "role"), roles):
+                own = [entry for entry in entries if names & _principals(entry)]
+                is_made_here = any(role.urn in names for role in roles)
+                if told & names or by_eks & names or not (own or is_made_here):
+                    continue
+                told |= names
+                yield from _let_in(resource, name, own)
+
+
+def _wanted(
+    node_class: PolicyResource, given: Any, roles: Sequence[PolicyResource]
+) -> Iterator[tuple[str, frozenset[str]]]:
+    """The roles of a node class by their names, with all that others may call them."""
+    used = _used(node_class, "spec") or [role for role in roles if given in names_of(role)]
+    for role in used:
+        yield role.name, names_of(role) | {role.urn}
+    if not used and isinstance(given, str):
+        yield given, called_by(given)
+
+
+def _principals(resource: PolicyResource, key: str = "principalArn") -> frozenset[str]:
+    """Whom an entry is for, or which role a node group has, by all that it may be called."""
+    used = frozenset(role.urn for role in _used(resource, key))
+    return used | called_by(peek(resource.props, key))
+
+
+def _let_in_by_eks(resources: Sequence[PolicyResource]) -> frozenset[str]:
+    """Roles of managed node groups, for which EKS makes the entry itself."""
+    groups = [resource for resource in resources if resource.resource_type == NODE_GROUP]
+    return frozenset().union(*(_principals(group, "nodeRoleArn") for group in groups))
 
 
 def _by_entries_only(cluster: PolicyResource) -> bool:
@@ -60,9 +90,8 @@ def _used(resource: PolicyResource, key: str) -> list[PolicyResource]:
 
 
 def _let_in(
-    node_class: PolicyResource, role: PolicyResource, entries: Sequence[PolicyResource]
+    node_class: PolicyResource, name: str, own: Sequence[PolicyResource]
 ) -> Iterator[tuple[str, str] | Unjudged]:
-    own = [entry for entry in entries if role in _used(entry, "principalArn")]
     if any(not is_known(resource.props, "type") for resource in own):
         yield Unjudged(f"the type of the access entry {own[0].name}")
         return
@@ -71,7 +100,7 @@ def _let_in(
         return
     found = f"an access entry of the type {kinds_given[0]}" if own else "no access entry"
     message = (
-        f"The role {role.name}, which the nodes of {node_class.name} get, has {found}. It must "
+        f"The role {name}, which the nodes of {node_class.name} get, has {found}. It must "
         f"have one of the type EC2_LINUX, or the nodes start, are paid for and never join."
     )
     yield f"{message} {_ENTRY.of(node_class.urn)}", node_class.urn
@@ -82,6 +111,7 @@ KARPENTER_NODES_MAY_JOIN = StackPolicy(
     "The role of nodes that Karpenter makes must have an access entry for nodes.",
     check=_roles,
     applies_to=(kinds.KARPENTER[2], ROLE, ACCESS_ENTRY),
+    unseen="roles that another stack makes, if no access entry of this one names them.",
     severity=Severity.HIGH,
     fix=_ENTRY,
 )

@@ -73,8 +73,9 @@ def _kept(args: ResourceValidationArgs) -> Iterator[str]:
 
 CONTROL_PLANE_LOGS_KEPT = ResourcePolicy(
     "control-plane-logs-kept",
-    "Logs of the control plane must be kept for a set time.",
+    "Log groups of the control plane must keep logs for a set time.",
     checks={LOG_GROUP: _kept},
+    unseen="a group that EKS makes itself, because no program does; it keeps logs for ever.",
     level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,
     framework=security_hub("CloudWatch.16", "Log groups are retained for a specified time."),

@@ -70,7 +70,7 @@ def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
         documents, unjudged = stack.documents_of(role)
         placed |= {document.policy.urn for document in documents}
         placed |= {policy.urn for policy in stack.bounds_of(role)}
-        if role.urn not in of_nodes and not _is_of_machines(role):
+        if role.urn not in of_nodes:
             yield from unjudged
             told |= dict.fromkeys(_allows(role, stack, documents))
     yield from told  # of a policy that several roles have once
@@ -89,9 +89,13 @@ def _allows(
     if isinstance(bound, Unjudged):
         yield bound
         return
-    of_cluster = _is_of_the_cluster(role)
+    of_cluster, of_machines = _is_of_the_cluster(role), _is_of_machines(role)
     for arn, resource in stack.policies(role):
-        if of_cluster and _ADMIN.fullmatch(arn) and (bound is None or to_administrator(bound)):
+        if (
+            (of_cluster or of_machines)
+            and _ADMIN.fullmatch(arn)
+            and (bound is None or to_administrator(bound))
+        ):
             what = f"{arn}. It must have what is needed alone, or"
             yield _too_mighty(role, what, resource), resource.urn
     for document in documents:
@@ -106,9 +110,10 @@ def _allows(
 
 
 def _too_mighty(role: PolicyResource, what: str, resource: PolicyResource) -> str:
+    who = "machines" if _is_of_machines(role) else "a cluster or its pods"
     return (
-        f"The role {role.name}, which a cluster or its pods take, has {what} who gets at its "
-        f"credentials owns the account. {_LESS.of(resource.urn)}"
+        f"The role {role.name}, which {who} take, has {what} who gets at its credentials owns the "
+        f"account. {_LESS.of(resource.urn)}"
     )
 
 
@@ -252,6 +257,10 @@ ROLES_BOUNDED = StackPolicy(
         ROLE_ATTACHMENTS,
         POLICY_ATTACHMENT,
         *NAMING_NODES,
+    ),
+    unseen=(
+        "what a role that is not of this stack, or that no cluster, pod or machine takes, gets by "
+        "policies of AWS: who deploys is somebody else's decision."
     ),
     severity=Severity.CRITICAL,
     fix=Fix(_STACK_FILE, f"{_TRUST.eks} {_RIGHTS.eks}", f"{_TRUST.raw} {_RIGHTS.raw}"),

@@ -36,9 +36,10 @@ def _judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
     if least == most or not given(nodes.group.props, *path):
         return
     if not any(ignored in _IGNORED for ignored in nodes.group.opts.ignore_changes or ()):
+        whose = "that its tags let at it" if _is_given(nodes) else "of this stack"
         message = (
             f"{nodes.called} has its number of nodes from this program and from the Cluster "
-            f"Autoscaler of this stack. It must be left to one of them, or the next update stops "
+            f"Autoscaler {whose}. It must be left to one of them, or the next update stops "
             f"nodes under running pods. {_FIX.of(nodes.group.urn)}"
         )
         yield message, nodes.group.urn
@@ -69,6 +70,13 @@ def _is_tagged(nodes: NodeGroup) -> bool:
     )
 
 
+def _is_given(nodes: NodeGroup) -> bool:
+    """Whether an Auto Scaling group is tagged for an autoscaler, of whatever stack."""
+    return not nodes.is_managed and any(
+        peek(tag, "key") == f"{_TAGS}enabled" for tag in each(peek(nodes.group.props, "tags"))
+    )
+
+
 def _named(autoscaler: PolicyResource) -> Sequence[Any]:
     return each(peek(autoscaler.props, "values", "autoscalingGroups"))
 
@@ -78,7 +86,7 @@ def _left_alone(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     groups = [
         nodes
         for nodes in nodes_of(args.resources)
-        if any(_has(autoscaler, nodes) for autoscaler in autoscalers)
+        if _is_given(nodes) or any(_has(autoscaler, nodes) for autoscaler in autoscalers)
     ]
     yield from over_each(groups, _judge)
 
@@ -89,7 +97,7 @@ DESIRED_SIZE_LEFT_ALONE = StackPolicy(
     check=_left_alone,
     applies_to=(NODE_GROUP, SCALING_GROUP, RELEASE, CHART_V4),
     level=EnforcementLevel.ADVISORY,
-    unseen="an autoscaler that another stack installs.",
+    unseen="an autoscaler that another stack installs, of groups that are not tagged for one.",
     severity=Severity.MEDIUM,
     fix=_FIX,
 )

@@ -31,11 +31,13 @@ def _judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
     if not any(read(one, "interfaceType") in _ADAPTERS for one in interfaces):
         return
     subnets = each(settled(nodes.group, "subnetIds" if nodes.is_managed else "vpcZoneIdentifiers"))
-    if len(subnets) > 1:
+    zones = () if nodes.is_managed else each(settled(nodes.group, "availabilityZones"))
+    if len(subnets) > 1 or (not subnets and len(zones) > 1):
         # Traffic of EFA crosses no zone: https://docs.aws.amazon.com/AWSEC2/latest/
         # UserGuide/efa.html#efa-limits, read 2026-11-22.
+        places = f"{len(subnets)} subnets" if subnets else f"{len(zones)} zones"
         message = (
-            f"{nodes.called} has Elastic Fabric Adapters and {len(subnets)} subnets. Such nodes "
+            f"{nodes.called} has Elastic Fabric Adapters and {places}. Such nodes "
             f"must be in one zone, or their traffic does not reach each other. "
             f"{_FIX.of(nodes.group.urn)}"
         )

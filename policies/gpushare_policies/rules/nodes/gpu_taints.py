@@ -12,15 +12,15 @@ from eks_gpushare.inventory.scheduling import lasts
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded, registered
 from eks_gpushare.inventory.values import at
-from gpushare_policies.gpus import is_gpu_node_group
-from gpushare_policies.props import each, format_value, given, peek, read
+from gpushare_policies.gpus import is_gpu_node_group, is_gpu_type
+from gpushare_policies.props import each, format_value, given, is_true, peek, read
 from gpushare_policies.reading.karpenter import NODE_POOL, gives_gpus
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged
-from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, OUR_POOL
+from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, OUR_POOL, SCALING_GROUPS
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -37,6 +37,13 @@ _STACK_FILE = (
 )
 _SET_TAINT = 'Set `taints: [{key: nvidia.com/gpu, value: "true", effect: NO_SCHEDULE}]`.'
 _OF_GROUPS = Fix(_STACK_FILE, _SET_TAINT, _SET_TAINT)
+_SET_BY_KEY = 'Set `taints: {nvidia.com/gpu: {value: "true", effect: NoSchedule}}`.'
+_OF_COMPONENTS = Fix(_STACK_FILE, _SET_BY_KEY, _SET_BY_KEY)
+_MORE_OF_KUBELET = (
+    *("nodeUserDataOverride", "nodeUserData", "kubeletExtraArgs", "bootstrapExtraArgs"),
+    *("nodeadmExtraOptions", "bottlerocketSettings"),
+)
+"""Properties of those components by which nodes may register with taints too."""
 _SET_POOL = (
     "Set `spec.template.spec.taints: [{key: nvidia.com/gpu, effect: NoSchedule}]` of the NodePool."
 )
@@ -82,6 +89,20 @@ def _untainted(args: ResourceValidationArgs | PolicyResource) -> str:
 def _node_group(args: ResourceValidationArgs) -> Iterator[str]:
     if is_gpu_node_group(args.props) and not _keeps_pods_out(args.props):
         yield _untainted(args)
+
+
+def _scaling_group(args: ResourceValidationArgs) -> Iterator[str]:
+    """Of `pulumi_eks`, which makes user data of taints by their keys; other user data says more."""
+    if any(given(args.props, key) for key in _MORE_OF_KUBELET):
+        return
+    is_gpu = is_true(peek(args.props, "gpu")) or is_gpu_type(read(args.props, "instanceType"))
+    taints = read(args.props, "taints") or {}
+    effects = [str(read(taints, key, "effect") or "") for key in taints if lasts(str(key))]
+    if is_gpu and not any(map(_keeps_out, effects)):
+        yield (
+            f"The GPU nodes of {args.name} have no taint that keeps other pods out (effects given: "
+            f"{format_value(effects)}). {_MUST} {_OF_COMPONENTS.of(args.urn)}"
+        )
 
 
 def _pool(args: ResourceValidationArgs) -> Iterator[str]:
@@ -131,10 +152,15 @@ def _node_pool(subject: Subject) -> Iterator[str | Unjudged]:
 GPU_NODES_TAINTED = ResourcePolicy(
     "gpu-nodes-tainted",
     "GPU nodes must have a taint that keeps pods without a GPU request away.",
-    checks={NODE_GROUP: _node_group, OUR_POOL: _pool},
+    checks={
+        NODE_GROUP: _node_group,
+        **dict.fromkeys(SCALING_GROUPS, _scaling_group),
+        OUR_POOL: _pool,
+    },
     unseen=(
         "a GPU type that only the launch template names (gpu-launch-template-taints does), "
-        "and taints that stand in user data, as those of Auto Scaling groups do."
+        "and taints that stand in user data, as those of Auto Scaling groups do, but for those of "
+        "NodeGroup and NodeGroupV2 of pulumi_eks."
     ),
     severity=Severity.MEDIUM,
     fix=_OF_GROUPS,

@@ -12,7 +12,7 @@ from pulumi_policy.proxy import UnknownValueError
 from eks_gpushare.facts.images import Moving, moving_parameter, moving_term
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from gpushare_policies.props import given, is_true, peek, read, stack_of
+from gpushare_policies.props import format_value, given, is_true, peek, read, stack_of
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.launches import launch_of, on_launches
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
@@ -137,6 +137,20 @@ def _version_moves(nodes: NodeGroup) -> Iterator[str]:
         )
 
 
+def _overridden(nodes: NodeGroup) -> Iterator[str]:
+    """Templates that only some instance types of a group start from."""
+    for override in nodes.overrides():
+        if not given(override, "launchTemplateSpecification"):
+            continue
+        version = str(read(override, "launchTemplateSpecification", "version") or "")
+        if version.lower() in _MOVING_VERSIONS:
+            kind = format_value(read(override, "instanceType"))
+            yield (
+                f"{nodes.called} starts its nodes of the type {kind} from {version or '$Default'} "
+                f"of another launch template, so whoever makes a version of it changes these nodes"
+            )
+
+
 def _no_image(nodes: NodeGroup) -> Iterator[str]:
     launch = nodes.launch()
     if launch is None or not nodes.is_managed or launch.image() is not None:
@@ -155,7 +169,7 @@ def _templates(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
         urn = nodes.group.urn
         if not nodes.has_template() or not is_among(_STACKS.of(args), urn):
             return
-        for found in (*_version_moves(nodes), *_no_image(nodes)):
+        for found in (*_version_moves(nodes), *_overridden(nodes), *_no_image(nodes)):
             must = f"In the stack {stack_of(urn)} it must be pinned."
             yield f"{found}. {must} {_TEMPLATE_FIX.of(urn)}", urn
 
@@ -231,7 +245,8 @@ AMI_VERSIONS_PINNED = ResourcePolicy(
 
 LAUNCH_TEMPLATE_PINNED = StackPolicy(
     "launch-template-pinned",
-    "Nodes of production stacks must start from one version of a template, and from one image.",
+    "Nodes of production stacks must start from one version of a template, or the newest of one of "
+    "their own stack, and from one image.",
     check=_templates,
     applies_to=(NODE_GROUP, SCALING_GROUP, LAUNCH_TEMPLATE),
     unseen="what a version of another stack's template says.",

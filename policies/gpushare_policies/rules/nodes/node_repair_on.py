@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import EnforcementLevel, PolicyResource, ResourceValidationArgs, Severity
 
 from gpushare_policies.gpus import is_gpu_node_group
-from gpushare_policies.props import format_value, is_true, read
+from gpushare_policies.props import each, format_value, is_true, read
 from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import NODE_GROUP
 from gpushare_policies.words import Fix
@@ -31,6 +31,12 @@ REPAIR = Fix(
     _SET_REPAIR,
 )
 
+
+_TAKE_OUT = "Take the entry out of `nodeRepairConfig.nodeRepairConfigOverrides`."
+_SET_ACTION = Fix(REPAIR.stack_file, _TAKE_OUT, _TAKE_OUT)
+_OF_GPUS = "AcceleratedHardwareReady"
+"""The condition of nodes that tells of GPUs:
+https://docs.aws.amazon.com/eks/latest/userguide/node-health.html, read 2026-11-22."""
 
 _SET_NO_REPAIR = "Set `nodeRepairConfig: {enabled: false}`."
 _NO_REPAIR = Fix(
@@ -59,6 +65,22 @@ def unrepaired(args: ResourceValidationArgs | PolicyResource) -> Iterator[str]:
             f"Node repair of the GPU nodes of {args.name} is {format_value(enabled)}. It must be "
             f"on, so that EKS replaces a node whose GPU has failed. {REPAIR.of(args.urn)}"
         )
+    elif is_true(enabled):
+        yield from _let_be(args)
+
+
+def _let_be(args: ResourceValidationArgs | PolicyResource) -> Iterator[str]:
+    """Failures of GPUs on which repair is told to do nothing."""
+    for override in each(read(args.props, "nodeRepairConfig", "nodeRepairConfigOverrides")):
+        if (
+            read(override, "nodeMonitoringCondition") == _OF_GPUS
+            and read(override, "repairAction") == "NoAction"
+        ):
+            reason = format_value(read(override, "nodeUnhealthyReason"))
+            yield (
+                f"Node repair of the GPU nodes of {args.name} does nothing where a GPU has failed "
+                f"with {reason}. EKS must replace such a node. {_SET_ACTION.of(args.urn)}"
+            )
 
 
 NODE_REPAIR_ON = ResourcePolicy(

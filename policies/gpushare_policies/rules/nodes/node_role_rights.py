@@ -114,7 +114,7 @@ def _rights(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
 
 NODE_ROLE_RIGHTS = StackPolicy(
     "node-role-rights",
-    "The role of nodes must have no rights beyond what nodes need.",
+    "The role of nodes must have no rights over whatever there is in the account.",
     check=_rights,
     applies_to=(
         ROLE,
@@ -124,7 +124,10 @@ NODE_ROLE_RIGHTS = StackPolicy(
         ROLE_POLICY,
         *NAMING_NODES,
     ),
-    unseen="roles, policies and permissions boundaries of other stacks.",
+    unseen=(
+        "roles, policies and permissions boundaries of other stacks; policies of AWS for drivers "
+        "of volumes are let be, for their conditions keep them to what the driver made."
+    ),
     severity=Severity.HIGH,
     framework=security_hub("IAM.1", "IAM policies do not allow full administrative privileges."),
     fix=_FIX,

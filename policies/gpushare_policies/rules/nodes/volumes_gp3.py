@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
-from gpushare_policies.props import read
+from eks_gpushare.inventory.values import at
+from gpushare_policies.props import format_value, read
+from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.launches import launch_of, on_launches
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
+from gpushare_policies.reading.plain import items, mappings
 from gpushare_policies.reading.storage import STORAGE_CLASS, ebs_parameter
 from gpushare_policies.rule import ResourcePolicy, Unjudged
 from gpushare_policies.tokens import VOLUME
@@ -62,11 +65,28 @@ def _class(subject: Subject) -> Iterator[str | Unjudged]:
         yield _message(subject.args, f"A volume of {subject.title}", kind)
 
 
+def _node_class(subject: Subject) -> Iterator[str | Unjudged]:
+    given = at(subject.object.body, "spec", "blockDeviceMappings")
+    if given is UNKNOWN or UNKNOWN in items(given):
+        yield Unjudged("blockDeviceMappings")
+    for _, mapping in mappings(given):
+        kind = at(mapping, "ebs", "volumeType")
+        if kind is UNKNOWN:
+            yield Unjudged("blockDeviceMappings")
+        elif kind in _OLD:
+            which = f"The volume {format_value(mapping.get('deviceName'))} of {subject.title}"
+            yield _message(subject.args, which, kind)
+
+
 VOLUMES_GP3 = ResourcePolicy(
     "volumes-gp3",
     "Volumes must be of a type of today.",
-    checks=ObjectChecks({STORAGE_CLASS: _class}, {**on_launches(_launched), VOLUME: _volume}),
+    checks=ObjectChecks(
+        {STORAGE_CLASS: _class, NODE_CLASS: _node_class},
+        {**on_launches(_launched), VOLUME: _volume},
+    ),
     level=EnforcementLevel.ADVISORY,
+    unseen="volumes whose type is left to EC2, which takes that of the image or gp2.",
     severity=Severity.LOW,
     fix=_FIX,
 )

@@ -96,7 +96,8 @@ def _judged(
 
 GPU_FAULTS_SEEN = StackPolicy(
     "gpu-faults-seen",
-    "EKS's node monitoring must run on every GPU node, whatever its taints.",
+    "EKS's node monitoring, where it is installed, must run on every GPU node, whatever its "
+    "taints.",
     check=_seen,
     applies_to=(ADDON, *kinds.NODES),
     level=EnforcementLevel.ADVISORY,
