@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 from pulumi_policy.proxy import UnknownValueError
 
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from gpushare_policies.props import each, is_true, peek, read
+from gpushare_policies.reading import kinds
+from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of
+from gpushare_policies.reading.objects import KubernetesObject, objects_of_stack
+from gpushare_policies.reading.plain import mappings
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackPolicy, cis
+from gpushare_policies.rule import StackPolicy, Unjudged, cis
 from gpushare_policies.tokens import DEFAULT_SUBNET, NODE_GROUP, SCALING_GROUP, SUBNET
 from gpushare_policies.words import Fix
 
@@ -25,15 +32,19 @@ _FIX = Fix(
 )
 
 
+_SET_TERMS = (
+    "Set `spec.subnetSelectorTerms` to private subnets alone, or `associatePublicIPAddress: false`."
+)
+_OF_CLASSES = Fix(_FIX.stack_file, _SET_TERMS, _SET_TERMS)
 _SUBNETS = (SUBNET, DEFAULT_SUBNET)
 
 
 def _known(items: Sequence[Any]) -> set[str]:
     """The items that are known, as text."""
     known = set()
-    for at in range(len(items)):
+    for place in range(len(items)):
         with suppress(UnknownValueError):
-            known.add(str(items[at]))
+            known.add(str(items[place]))
     return known
 
 
@@ -55,6 +66,28 @@ class _Subnets:
         for place in sorted({place for name in names for place in self._by_name.get(name, ())}):
             yield self._all[place]
 
+    def selected(self, node_class: PolicyResource, terms: Any) -> Iterator[PolicyResource]:
+        """Those that one of the terms of a node class selects, or that the class is made of."""
+        used = {found.urn for found in node_class.property_dependencies.get("spec", [])}
+        for subnet in self._all:
+            if subnet.urn in used or any(_selects(term, subnet) for _, term in mappings(terms)):
+                yield subnet
+
+
+def _selects(term: Mapping[str, Any], subnet: PolicyResource) -> bool:
+    """Whether a term is of a subnet: by its ID, or by tags, of which `*` is any value."""
+    wanted = {key: value for key, value in term.items() if value is not None}
+    if "id" in wanted:
+        return wanted["id"] == (peek(subnet.props, "id") or "")
+    tags = wanted.get("tags")
+    own = peek(subnet.props, "tags")
+    if not isinstance(tags, dict) or not isinstance(own, Mapping):
+        return False
+    found = {key: peek(own, key) for key in tags}
+    return bool(tags) and all(
+        found[key] is not None and value in ("*", found[key]) for key, value in tags.items()
+    )
+
 
 def _is_public(subnet: PolicyResource) -> bool:
     value = read(subnet.props, "mapPublicIpOnLaunch")
@@ -63,7 +96,7 @@ def _is_public(subnet: PolicyResource) -> bool:
     return subnet.resource_type == DEFAULT_SUBNET if value is None else is_true(value)
 
 
-def _private(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+def _private(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     subnets = _Subnets(args.resources)
 
     def judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
@@ -76,14 +109,39 @@ def _private(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
             yield message, nodes.group.urn
 
     yield from over_each(nodes_of(args.resources), judge)
+    classes = [
+        (resource, obj)
+        for resource, objects in objects_of_stack(args.resources)
+        for obj in objects
+        if obj.kind == NODE_CLASS
+    ]
+    yield from over_each(classes, lambda each: _of_class(*each, subnets))
+
+
+def _of_class(
+    resource: PolicyResource, obj: KubernetesObject, subnets: _Subnets
+) -> Iterator[tuple[str, str] | Unjudged]:
+    gives = at(obj.body, "spec", "associatePublicIPAddress")
+    if gives is False:  # whatever the subnet says
+        return
+    terms = at(obj.body, "spec", "subnetSelectorTerms")
+    public = [found.name for found in subnets.selected(resource, terms) if _is_public(found)]
+    if public and gives is UNKNOWN:
+        yield Unjudged(f"associatePublicIPAddress of {resource.name}")
+    elif public:
+        message = (
+            f"The node class {resource.name} selects {', '.join(public)}, where each node gets a "
+            f"public address. Nodes must be in private subnets. {_OF_CLASSES.of(resource.urn)}"
+        )
+        yield message, resource.urn
 
 
 NODES_IN_PRIVATE_SUBNETS = StackPolicy(
     "nodes-in-private-subnets",
     "Nodes must be in subnets that give no public addresses.",
     check=_private,
-    applies_to=(NODE_GROUP, SCALING_GROUP, SUBNET, DEFAULT_SUBNET),
-    unseen="subnets of other stacks, and where the route tables lead.",
+    applies_to=(NODE_GROUP, SCALING_GROUP, kinds.KARPENTER[2], SUBNET, DEFAULT_SUBNET),
+    unseen="subnets of other stacks and of aws-native, and where the route tables lead.",
     severity=Severity.HIGH,
     framework=cis("5.4.3", "Clusters have private nodes."),
     also=("aws-security-hub/EC2.15", "prowler/eks_cluster_private_nodes_enabled"),
