@@ -17,6 +17,7 @@ from gpushare_policies.tokens import (
     KMS_KEY,
     LAUNCH_TEMPLATE,
     NODE_GROUP,
+    ROLE,
     SCALING_GROUP,
     SECURITY_GROUP,
     VOLUME,
@@ -75,6 +76,13 @@ def _security_group(made: dict[str, Any]) -> None:
                 rule["protocol"] = rule.pop("ipProtocol")
 
 
+def _role(made: dict[str, Any]) -> None:
+    listed = made.get("inlinePolicies")
+    for policy in listed if isinstance(listed, list) else ():
+        if isinstance(policy, dict) and "policyDocument" in policy:
+            policy["policy"] = policy.pop("policyDocument")
+
+
 _EQUIVALENTS: Mapping[str, _Equivalent] = {
     "AWS::EKS::Cluster": _Equivalent(AWS_CLUSTER, {"resourcesVpcConfig": "vpcConfig"}, _cluster),
     "AWS::EKS::Nodegroup": _Equivalent(
@@ -98,6 +106,15 @@ _EQUIVALENTS: Mapping[str, _Equivalent] = {
     "AWS::EC2::SecurityGroupIngress": _Equivalent(
         INGRESS_RULE, {"groupId": "securityGroupId", "cidrIp": "cidrIpv4"}
     ),
+    "AWS::IAM::Role": _Equivalent(
+        ROLE,
+        {
+            "roleName": "name",
+            "assumeRolePolicyDocument": "assumeRolePolicy",
+            "policies": "inlinePolicies",
+        },
+        _role,
+    ),
     "AWS::EC2::Volume": _Equivalent(VOLUME, {"volumeType": "type"}),
     "AWS::KMS::Key": _Equivalent(
         KMS_KEY,
@@ -116,8 +133,8 @@ JUDGED = tuple(_EQUIVALENTS)
 """Types that rules judge, by CloudFormation's names."""
 JUDGED_TOKENS = tuple(each.token for each in _EQUIVALENTS.values())
 """The same by those of Pulumi."""
-_OF_USERS = ("labels", "tags", "userdata")
-"""What people name themselves, and stays as it is."""
+_OF_USERS = ("labels", "tags", "userdata", "assumerolepolicydocument", "policydocument")
+"""What people name themselves, or IAM does, and stays as it is."""
 
 
 def as_of_pulumi(kind: str, given: Any) -> tuple[str, dict[str, Any]] | None:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 from pulumi_policy import PolicyResource
+from pulumi_policy.proxy import unknown_checking_proxy
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, pairs
 from gpushare_policies.reading.cloudformation import JUDGED, as_of_pulumi
 from gpushare_policies.reading.objects import kind_of
-from gpushare_policies.reading.plain import at_top, plain, text
-from gpushare_policies.tokens import NODE_GROUP
+from gpushare_policies.reading.plain import at_top, plain, text, with_sentinels
+from gpushare_policies.tokens import NODE_GROUP, ROLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,17 +154,28 @@ def nodes_elsewhere(resource: PolicyResource) -> Iterator[PolicyResource]:
     for made in resources_elsewhere(resource.resource_type, resource.name, resource.props):
         if made.token == NODE_GROUP:
             props = {"nodeGroupName": made.name, **made.props}
-            yield PolicyResource(
-                NODE_GROUP,
-                props,
-                resource.urn,
-                resource.name,
-                resource.opts,
-                resource.provider,
-                resource.parent,
-                resource.dependencies,
-                {},
-            )
+            yield _of_pulumi(resource, made, props)
+
+
+def roles_elsewhere(resource: PolicyResource) -> Iterator[PolicyResource]:
+    """The roles that a resource makes, as `aws.iam.Role` would say them."""
+    for made in resources_elsewhere(resource.resource_type, resource.name, resource.props):
+        if made.token == ROLE:
+            yield _of_pulumi(resource, made, unknown_checking_proxy(with_sentinels(made.props)))
+
+
+def _of_pulumi(resource: PolicyResource, made: Foreign, props: Any) -> PolicyResource:
+    return PolicyResource(
+        made.token,
+        props,
+        resource.urn,
+        resource.name,
+        resource.opts,
+        resource.provider,
+        resource.parent,
+        resource.dependencies,
+        {},
+    )
 
 
 class Foreign(NamedTuple):
