@@ -78,7 +78,7 @@ def _selects(term: Mapping[str, Any], subnet: PolicyResource) -> bool:
     """Whether a term is of a subnet: by its ID, or by tags, of which `*` is any value."""
     wanted = {key: value for key, value in term.items() if value is not None}
     if "id" in wanted:
-        return wanted["id"] == (peek(subnet.props, "id") or "")
+        return str(wanted["id"]) == str(peek(subnet.props, "id") or "")
     tags = wanted.get("tags")
     own = peek(subnet.props, "tags")
     if not isinstance(tags, dict) or not isinstance(own, Mapping):
