@@ -259,7 +259,24 @@ def test_of_a_workspace_to_be_made_keda_is_told_once_it_is(environment: Callable
         fails=True,
     )
 
-    assert "nothing says where that is" in " ".join(run.error.split())
+    text = " ".join(run.error.split())
+    assert "nothing says where that is asked for." in text
+    assert "name the workspace that it has made" in text
+
+
+def test_once_it_is_made_keda_names_it_and_the_stack_keeps_it(
+    environment: Callable[..., Run],
+) -> None:
+    workload = {"pool": "gpu", "image": "chat:1.0", "replicas": {"max": 3}}
+    run = environment(
+        pools={"gpu": POOL},
+        observability={**MANAGED, "prometheus": {"install": True}},
+        keda={"prometheus": {"workspace_arn": ARN}},
+        workloads={"chat": workload},
+    )
+
+    assert [each.name for each in run.all("Workspace")] == ["demo-metrics-workspace"]
+    assert "workspaces/ws-1a2b" in json.dumps(to_json(run.inputs("ScaledObject")))
 
 
 def said(environment: Callable[..., Run], *blocks: dict[str, Any] | None) -> dict[str, str]:
