@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output == "":
         print("eks-gpushare: --output '' names no folder: give one", file=sys.stderr)
         return WRONG_USAGE
-    stack = stack_or_code(options.stack)
+    stack = stack_or_code(options.stack, as_json=options.json)
     if isinstance(stack, int):
         return stack
     rules, boards = _documents(stack, options.format)
