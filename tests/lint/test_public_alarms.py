@@ -385,3 +385,27 @@ def test_settings_that_are_spelt_as_no_value_are_for_another_program() -> None:
     assert said(topology__yaml=topology) == []
     assert said(values__yaml="migStrategy: mixed\nhosts: {}\n") == ["GPU1034"]
     assert said(values__yaml="mig-strategy: mixed\ngfd: {enabled: true}\n") == ["GPU1034"]
+
+
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: nodes}
+spec:
+  role: nodes
+  subnetSelectorTerms: [{tags: {cluster: demo}}]
+  securityGroupSelectorTerms: [{tags: {cluster: demo}}]
+"""
+
+
+def test_a_patch_that_no_kustomization_names_is_no_whole_object() -> None:
+    assert said(patch_class__yaml=CLASS) == []
+    assert said(dispatch__yaml=CLASS) == ["GPU1053"]
+
+
+def test_a_byte_order_mark_within_a_line_is_a_character() -> None:
+    """Go's YAML (go.yaml.in/yaml/v3 3.0.4) reads it; one that begins a line it passes over."""
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: board}\ndata: {link: 'to=\ufeff$X'}\n"
+
+    assert said(board__yaml=text) == []
+    assert said(board__yaml=text.replace("kind", "\ufeffkind")) == ["GPU1000"]
