@@ -409,3 +409,26 @@ def test_a_byte_order_mark_within_a_line_is_a_character() -> None:
 
     assert said(board__yaml=text) == []
     assert said(board__yaml=text.replace("kind", "\ufeffkind")) == ["GPU1000"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "codes"),
+    [
+        ("{nvidia.com/gpu.product: NVIDIA-A10G, nvidia.com/gpu.count: '4'}", []),
+        ("{nvidia.com/gpu.product: Tesla-T4}", ["GPU1077"]),
+        ("{nvidia.com/gpu.product: a10g}", ["GPU1077"]),
+        ("{nvidia.com/gpu.count: '1'}", ["GPU1077"]),
+    ],
+)
+def test_labels_that_feature_discovery_will_write_as_they_are(
+    labels: str, codes: list[str]
+) -> None:
+    """An autoscaler learns from them what nodes of an empty group will have."""
+    group = "{name: gpu, instanceType: g5.12xlarge, volumeSize: 200, labels: LABELS}"
+    text = (
+        "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\n"
+        "metadata: {name: demo, region: us-west-2, version: '1.35'}\n"
+        f"managedNodeGroups: [{group.replace('LABELS', labels)}]\n"
+    )
+
+    assert [code for code in said(cluster__yaml=text) if code == "GPU1077"] == codes
