@@ -320,3 +320,68 @@ def test_what_two_parts_of_a_call_read_is_told_once(tmp_path: Path, run: Run) ->
     files = [each["file"] for each in document["files"]]
 
     assert len(files) == len(set(files))
+
+
+KEYS_BY_EXPRESSION = """\
+variable "pools" {}
+resource "kubernetes_manifest" "pool" {
+  for_each = var.pools
+  manifest = {
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = { name = each.key }
+    spec = { template = { spec = merge(
+      { nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = each.key } },
+      CONDITION ? {} : { requirements = each.value.requirements },
+    ) } }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "codes"),
+    [("try(length(each.value.requirements), 0) == 0", []), ("true", ["GPU1053"])],
+)
+def test_a_key_that_an_expression_may_add_is_not_missing(condition: str, codes: list[str]) -> None:
+    assert said(main__tf=KEYS_BY_EXPRESSION.replace("CONDITION", condition)) == codes
+
+
+REQUIREMENTS = """\
+```yaml
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: large}
+spec:
+  template:
+    spec:
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [g6.xlarge]}
+```
+"""
+
+
+def test_requirements_of_a_pool_in_a_guide_are_no_whole_pool() -> None:
+    limited = REQUIREMENTS.replace("  template:", "  limits: {cpu: 64}\n  template:")
+
+    assert said(README__md=REQUIREMENTS) == []
+    assert said(README__md=limited) == ["GPU1079"]
+    assert "GPU1078" in said(pool__yaml=REQUIREMENTS.replace("```yaml\n", "").replace("```\n", ""))
+
+
+def test_a_log_of_objects_is_no_broken_file(tmp_path: Path, run: Run) -> None:
+    line = '{"message": "asked for nvidia.com/gpu"}\n'
+    log, broken = tmp_path / "log.json", tmp_path / "pod.json"
+    log.write_text(line * 2)
+    broken.write_text('{"apiVersion": "v1", "kind": "Pod"}\n' * 2)
+
+    assert run("lint", str(log), "--no-config").code == 0
+    assert run("lint", str(broken), "--no-config").code == 2
+
+
+def test_settings_that_are_spelt_as_no_value_are_for_another_program() -> None:
+    topology = "mig-strategy: mixed\nhosts: {first: {memory: 40960}}\n"
+
+    assert said(topology__yaml=topology) == []
+    assert said(values__yaml="migStrategy: mixed\nhosts: {}\n") == ["GPU1034"]
+    assert said(values__yaml="mig-strategy: mixed\ngfd: {enabled: true}\n") == ["GPU1034"]

@@ -10,7 +10,7 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.lint.report import Placed
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
 from eks_gpushare.manifests.files import ENDINGS
-from eks_gpushare.manifests.json_text import is_json_file
+from eks_gpushare.manifests.json_text import is_json_file, is_log
 from eks_gpushare.manifests.placeholders import is_template
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def is_of_others(name: str, text: str, problem: YamlProblem, *, in_folder: bool)
         in_folder: Whether nobody named it.
     """
     if is_json_file(name):
-        return not (_MAY_BE_OURS.search(text) or "{{" in text)
+        return is_log(text) or not (_MAY_BE_OURS.search(text) or "{{" in text)
     if not in_folder or problem.kind in ("duplicate", "size") or is_template(text, problem.line):
         return False
     return _IS_OURS.search(text) is None

@@ -88,6 +88,17 @@ def json_problem(text: str) -> YamlProblem | None:
     return None
 
 
+def is_log(text: str) -> bool:
+    """Whether each line of a text is an object by itself, and none one of Kubernetes."""
+    try:
+        lines = [json.loads(line) for line in text.splitlines() if line.strip()]
+    except (ValueError, RecursionError):
+        return False
+    return len(lines) > 1 and all(
+        isinstance(line, dict) and "apiVersion" not in line for line in lines
+    )
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):

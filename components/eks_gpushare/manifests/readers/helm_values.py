@@ -156,7 +156,10 @@ def _describes(value: Mapping[str, Any]) -> bool:
 
 
 def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
-    """Whether its blocks are blocks, and at least half of all keys are of the chart."""
+    """Whether its blocks are blocks, and at least half of all keys are of the chart.
+
+    One of several has to be spelt as the chart has it: `mig-strategy` is a flag of programs too.
+    """
     blocks = {OPERATOR: ("driver", "toolkit", "devicePlugin", "operator")}.get(chart, ())
     given = [value[block] for block in blocks if value.get(block) is not None]
     if not all(isinstance(block, dict) for block in given):
@@ -164,7 +167,10 @@ def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
     known = chart_keys(chart)
     if known is None:
         return True
-    names = {plain(path) for path in known.below(())} | set().union(*_SIGNS[chart])
+    own = known.below(())
+    if len(value) > 1 and not any(key in own for key in value):
+        return False
+    names = {plain(path) for path in own} | set().union(*_SIGNS[chart])
     return 2 * sum(plain(key) in names for key in value) >= len(value)
 
 

@@ -16,7 +16,7 @@ from eks_gpushare.manifests.readers.user_data import judge_user_data
 from eks_gpushare.manifests.retired import retired
 from eks_gpushare.manifests.rules.karpenter_images import image_rules
 from eks_gpushare.manifests.rules.karpenter_pools import AUTO_MODE_GROUP, gpu_pool_rules, pool_rules
-from eks_gpushare.manifests.rules.karpenter_shapes import shape
+from eks_gpushare.manifests.rules.karpenter_shapes import is_part_of_guide, shape
 from eks_gpushare.manifests.rules.karpenter_versions import karpenter_group, removed_versions
 from eks_gpushare.manifests.rules.nodes import owned_labels
 
@@ -68,7 +68,8 @@ class KarpenterReader:
             place = _place_of_labels(value)
             judgements += owned_labels(source, at(value, *place), place)
             judgements += retired(nodes, ("spec", *template, "requirements"))
-            if kind == "NodePool" and nodes.instance_types and has_gpus(nodes):
+            whole = not _is_excerpt(source, spec)
+            if kind == "NodePool" and nodes.instance_types and has_gpus(nodes) and whole:
                 judgements += gpu_pool_rules(source, spec)
         elif kind == "NodeOverlay":
             found.append(_overlay(source, name, spec))
@@ -78,6 +79,12 @@ class KarpenterReader:
             judgements += image_rules(source, spec)
             judgements += judge_user_data(document, _USER_DATA, at(spec, "userData"))
         return Read(found, judgements)
+
+
+def _is_excerpt(source: Source, spec: Any) -> bool:
+    """Whether documentation shows requirements of a pool, and leaves out what every pool has."""
+    shown = (("template", "spec", "nodeClassRef"), ("limits",), ("disruption",))
+    return is_part_of_guide(source) and all(at(spec, *place) is None for place in shown)
 
 
 def _place_of_labels(value: Any) -> FieldPath:

@@ -14,7 +14,7 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.finding import dotted
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, text
+from eks_gpushare.inventory.values import PartlyKnown, at, text
 from eks_gpushare.manifests.plain import EFFECTS, items, kubernetes_effect, mapping, no_strings
 from eks_gpushare.validation.shape import similar
 
@@ -128,17 +128,19 @@ def _missing(source: Source, kind: str, spec: Any, moved: set[FieldPath]) -> Ite
         above = at(spec, *path[:-1])
         if not (above is None or isinstance(above, dict)) or path[-1] in mapping(above):
             continue
+        if isinstance(above, PartlyKnown):
+            continue  # an expression may add it
         gone.add(path)
         if any(each[-1:] == path[-1:] for each in moved):
             continue  # it stands in the wrong place
         fix = f"Add {path[-1]}{_example(path[-1])}."
         place = ("spec", *path)
         message = f"{dotted(place)} is not given."
-        severity: Severity | None = "info" if _is_part_of_guide(source) else None
+        severity: Severity | None = "info" if is_part_of_guide(source) else None
         yield Problem(REFUSED_VALUE, source, place[:-1], message, fix, severity)
 
 
-def _is_part_of_guide(source: Source) -> bool:
+def is_part_of_guide(source: Source) -> bool:
     """Whether it stands in documentation, which shows what it is about and leaves out the rest."""
     file = str(getattr(source.document, "file", ""))
     return file.lower().endswith((".md", ".markdown", ".txt"))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eks_gpushare.program.recording import Recording, Resource
 
 _DEPLOYMENT = "kubernetes:apps/v1:Deployment"
+WORKSPACE = "aws:amp/workspace:Workspace"
 _SAYS: Mapping[str, str] = {
     "eks-gpushare:index:SharedWorkload": "its pods end, and what leads to them goes",
     "eks-gpushare:index:ClusterAutoscaler": (
@@ -48,6 +49,7 @@ _SAYS: Mapping[str, str] = {
     ),
     _NAMESPACE: "the namespace goes, and with it everything in it",
     _LABELS: "the namespace stays, and everything in it; labels that the stack has put on it go",
+    WORKSPACE: "the workspace goes, and with it every series that it has kept",
     ADDON: "EKS removes the add-on, and whatever it runs on the nodes",
 }
 """What goes with a resource, by its type."""
@@ -58,7 +60,7 @@ _OUTLIVES = "is no longer the stack's: it outlives its tenant"
 _TAKEN_OVER = "is the stack's from now on: it goes with its {owner}, and everything in it too"
 _PASSED_ON = "goes with its {owner} from now on, and everything in it too"
 _ENDS = (
-    *(ADDON, _NAMESPACE, "kubernetes:apps/", "kubernetes:batch/", "kubernetes:helm.sh/"),
+    *(ADDON, WORKSPACE, _NAMESPACE, "kubernetes:apps/", "kubernetes:batch/", "kubernetes:helm.sh/"),
     "kubernetes:core/v1:P",  # pods and their volumes
 )
 """How types begin with which pods, or what they have stored, come to an end."""
@@ -137,6 +139,21 @@ def of_namespaces(before: Recording, after: Recording) -> Iterator[Consequence]:
         if all(names) and names[0] != names[1]:
             says = _MOVED.format(was=names[0], now=names[1])
             yield edit(new.name, "replace", ("metadata.name",), says)
+
+
+def of_workspaces(
+    after: Recording, replaced: Mapping[str, tuple[str, ...]]
+) -> Iterator[Consequence]:
+    """Workspaces of Amazon Managed Service for Prometheus that become others."""
+    for resource in after.of_type(WORKSPACE):
+        if resource.urn in replaced:
+            names = replaced[resource.urn]
+            yield edit(
+                resource.name,
+                "replace",
+                names,
+                "another workspace is made, and what this one has kept is gone",
+            )
 
 
 def of_warm_room(before: Recording, after: Recording) -> Iterator[Consequence]:
