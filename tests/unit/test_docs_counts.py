@@ -90,7 +90,7 @@ CLAIMS: Final[dict[tuple[str, str], Any]] = {
     ("docs/karpenter.md", "a queue and # EventBridge rules"): len(_EVENTS),
     ("docs/lint.md", "written out; a call # files"): files.MAX_FILES,
     ("docs/monitoring.md", "a rule file and # boards"): len(boards()),
-    ("docs/monitoring.md", "CloudWatch Logs, all # types"): len(LOG_TYPES),
+    ("docs/monitoring.md", "logs of the control plane, all # types"): len(LOG_TYPES),
     ("docs/security.md", "# policies of AWS"): len(NODE_POLICIES),
     ("docs/unproven.md", "the # policies are enough"): len(PURPOSES),
     ("examples/languages/README.md", "One program in # languages"): len(LANGUAGES) + 1,
