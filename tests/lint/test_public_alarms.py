@@ -385,3 +385,50 @@ def test_settings_that_are_spelt_as_no_value_are_for_another_program() -> None:
     assert said(topology__yaml=topology) == []
     assert said(values__yaml="migStrategy: mixed\nhosts: {}\n") == ["GPU1034"]
     assert said(values__yaml="mig-strategy: mixed\ngfd: {enabled: true}\n") == ["GPU1034"]
+
+
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: nodes}
+spec:
+  role: nodes
+  subnetSelectorTerms: [{tags: {cluster: demo}}]
+  securityGroupSelectorTerms: [{tags: {cluster: demo}}]
+"""
+
+
+def test_a_patch_that_no_kustomization_names_is_no_whole_object() -> None:
+    assert said(patch_class__yaml=CLASS) == []
+    assert said(dispatch__yaml=CLASS) == ["GPU1053"]
+
+
+def test_a_byte_order_mark_within_a_line_is_a_character() -> None:
+    """Go's YAML (go.yaml.in/yaml/v3 3.0.4) reads it; one that begins a line it passes over."""
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: board}\ndata: {link: 'to=\ufeff$X'}\n"
+
+    assert said(board__yaml=text) == []
+    assert said(board__yaml=text.replace("kind", "\ufeffkind")) == ["GPU1000"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "codes"),
+    [
+        ("{nvidia.com/gpu.product: NVIDIA-A10G, nvidia.com/gpu.count: '4'}", []),
+        ("{nvidia.com/gpu.product: Tesla-T4}", ["GPU1077"]),
+        ("{nvidia.com/gpu.product: a10g}", ["GPU1077"]),
+        ("{nvidia.com/gpu.count: '1'}", ["GPU1077"]),
+    ],
+)
+def test_labels_that_feature_discovery_will_write_as_they_are(
+    labels: str, codes: list[str]
+) -> None:
+    """An autoscaler learns from them what nodes of an empty group will have."""
+    group = "{name: gpu, instanceType: g5.12xlarge, volumeSize: 200, labels: LABELS}"
+    text = (
+        "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\n"
+        "metadata: {name: demo, region: us-west-2, version: '1.35'}\n"
+        f"managedNodeGroups: [{group.replace('LABELS', labels)}]\n"
+    )
+
+    assert [code for code in said(cluster__yaml=text) if code == "GPU1077"] == codes
