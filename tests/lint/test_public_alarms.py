@@ -432,3 +432,30 @@ def test_labels_that_feature_discovery_will_write_as_they_are(
     )
 
     assert [code for code in said(cluster__yaml=text) if code == "GPU1077"] == codes
+
+
+def test_a_schema_of_values_is_no_part_of_a_pod(tmp_path: Path, run: Run) -> None:
+    """`--fix` made a text of its `true`, with which it is no schema any more."""
+    schema = tmp_path / "values.schema.json"
+    text = (
+        '{"type": "object", "properties": {"nodeSelector": '
+        '{"type": "object", "additionalProperties": true}}}\n'
+    )
+    schema.write_text(text)
+    result = run("lint", "--set", "kubernetes", "--fix", "--no-config", str(schema))
+
+    assert result.code == 0
+    assert schema.read_text() == text
+
+
+@pytest.mark.parametrize(("key", "mended"), [("manager", False), ("migManagr", True)])
+def test_a_key_with_another_beginning_is_not_renamed(
+    key: str, mended: bool, tmp_path: Path, run: Run
+) -> None:
+    """It may be a key of another block: `driver.manager` is not `ccManager`."""
+    values = tmp_path / "values.yaml"
+    text = f"driver: {{enabled: false}}\ntoolkit: {{enabled: false}}\n{key}: {{enabled: false}}\n"
+    values.write_text(text)
+    run("lint", "--fix", "--no-config", str(values))
+
+    assert (values.read_text() != text) == mended
