@@ -180,6 +180,10 @@ class Promtool:
         """What it says of groups of rules, alerts too; `""` if it has nothing against them."""
         return self._run("check", "rules", "--lint-fatal", document=groups)
 
+    def refusal_of_configuration(self, document: dict[str, Any]) -> str:
+        """What it says of what is scraped; `""` if it has nothing against it."""
+        return self._run("check", "config", document=document)
+
     def refusal_of_metrics(self, text: str) -> str:
         """What it says of metrics as an exporter writes them; `""` if it has nothing against."""
         command = [str(self._program), "check", "metrics"]

@@ -9,6 +9,7 @@ from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.component_specs import EnvironmentSpec, TenantsSpec
 from eks_gpushare.config.tenants import Tenant
 from eks_gpushare.kueue import Kueue
+from eks_gpushare.sharing.handed_namespaces import SUFFIX
 from eks_gpushare.sharing.plan import PoolPlan
 from eks_gpushare.sharing.tenant_queues import queues
 from eks_gpushare.sharing.tenants import contracts
@@ -49,7 +50,9 @@ def register_tenants(
         tags=dict(spec.tags),
     )
     options = pulumi.ResourceOptions.merge(opts, wired)
-    made = Tenants._from_spec(f"{name}-tenants", block, plans, refs.cluster_name, options)
+    made = Tenants._from_spec(
+        f"{name}{SUFFIX}", block, plans, refs.cluster_name, options, environment=opts.parent
+    )
     queued = queues(tenants, contracts(tenants, plans), plans, spec.charts.kueue)
     if queued is None:
         return made, [made]

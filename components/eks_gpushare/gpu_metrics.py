@@ -1,6 +1,6 @@
 """Metrics of GPUs and shares: an exporter, a Prometheus, rules on what they say, and boards."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NotRequired
 
 import pulumi
@@ -9,6 +9,8 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
 from pulumi_kubernetes.helm.v3 import Release
 
 from eks_gpushare import args as plain
+from eks_gpushare.args.account import Tagged
+from eks_gpushare.aws.refs import CollectedRefs
 from eks_gpushare.catalog import versions
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.base import converted, partial_model
@@ -24,13 +26,19 @@ from eks_gpushare.in_cluster.chart_parts import (
 )
 from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
-from eks_gpushare.rules.metrics_alone import check_gpu_metrics
+from eks_gpushare.rules.metrics_alone import COLLECTED_INPUTS, check_gpu_metrics
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
 from eks_gpushare.sharing.charts import release_source
-from eks_gpushare.sharing.exporter import collects, exporter_chart_values
+from eks_gpushare.sharing.exporter import collects, exporter_chart_values, makes_collector
 from eks_gpushare.sharing.metrics import measured_pool
 from eks_gpushare.sharing.monitoring import installed
-from eks_gpushare.sharing.monitoring.groups import has_metrics
+from eks_gpushare.sharing.monitoring.groups import has_metrics, rule_groups
+from eks_gpushare.sharing.monitoring.managed import (
+    amp_document,
+    scrape_configuration,
+    state_values,
+    yaml_text,
+)
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment
 
 RELEASE_NAME = "dcgm-exporter"
@@ -39,7 +47,7 @@ _TIMEOUT_SECONDS = 900
 _OPERATOR_NAMESPACE = "gpu-operator"
 
 
-class GpuMetricsArgs(plain.ObservabilityBlock):
+class GpuMetricsArgs(Tagged, plain.ObservabilityBlock):
     """What is measured and who is told, and the pools and tenants that it is about."""
 
     pools: dict[str, plain.Pool]
@@ -62,6 +70,13 @@ class GpuMetricsArgs(plain.ObservabilityBlock):
     """Version, mirror and values of the exporter's chart."""
     prometheus_chart: NotRequired[plain.Chart]
     """Version, mirror and values of Prometheus' chart."""
+    cluster_arn: NotRequired[pulumi.Input[str]]
+    """EKS cluster; required, as the two below, where AWS's collector is made for it."""
+    subnet_ids: NotRequired[pulumi.Input[Sequence[pulumi.Input[str]]]]
+    """Subnets that the collector has interfaces in, of the cluster's VPC and up to five."""
+    security_group_ids: NotRequired[pulumi.Input[Sequence[pulumi.Input[str]]]]
+    """Security groups of these interfaces, such as the cluster's, whose members answer each
+    other."""
 
 
 class GpuMetrics(pulumi.ComponentResource):
@@ -90,17 +105,27 @@ class GpuMetrics(pulumi.ComponentResource):
         Raises:
             pulumi.InputPropertiesError: If the arguments are wrong, naming every field.
         """
+        wired = [key for key in COLLECTED_INPUTS if args.get(key) is not None]
 
         def ruled(spec: GpuMetricsSpec) -> Iterator[Finding]:
             yield from missing_provider("GpuMetrics", opts)
-            yield from check_gpu_metrics(spec)
+            yield from check_gpu_metrics(spec, wired)
 
         spec, found = validate_args(GpuMetricsSpec, GpuMetricsArgs, args, ruled)
-        self._register(name, spec, opts)
+        collected = None
+        if len(wired) == len(COLLECTED_INPUTS):
+            collected = CollectedRefs(
+                args["cluster_arn"], args["subnet_ids"], args["security_group_ids"]
+            )
+        self._register(name, spec, collected, opts)
         warn(found, self)
 
     def _register(
-        self, name: str, spec: GpuMetricsSpec, opts: pulumi.ResourceOptions | None
+        self,
+        name: str,
+        spec: GpuMetricsSpec,
+        collected: CollectedRefs | None,
+        opts: pulumi.ResourceOptions | None,
     ) -> None:
         super().__init__("eks-gpushare:index:GpuMetrics", name, props(spec), opts)
         child = pulumi.ResourceOptions(parent=self)
@@ -140,6 +165,8 @@ class GpuMetrics(pulumi.ComponentResource):
                 spec.exporter_chart.timeout_seconds or _TIMEOUT_SECONDS,
                 child,
             )
+        if makes_collector(block) and collected is not None:
+            _managed(name, spec, environment, plans, collected, child)
         if block.metrics == "prometheusOperator":
             _objects(name, spec, environment, plans, after)
         for board, document in installed.board_maps(block, plans).items():
@@ -162,23 +189,63 @@ class GpuMetrics(pulumi.ComponentResource):
 def _prometheus(
     name: str, spec: GpuMetricsSpec, block: Observability, child: pulumi.ResourceOptions
 ) -> list[Release]:
-    """The store, where one is installed."""
+    """The store, where one is installed; of one in AWS what tells the state of the cluster."""
     if block.prometheus is None or not block.prometheus.install:
         return []
     namespace = Namespace(
         f"{name}-prometheus-namespace", metadata={"name": PROMETHEUS_NAMESPACE}, opts=child
     )
     chart = spec.prometheus_chart
+    values = (
+        state_values(chart.values)
+        if makes_collector(block)
+        else installed.prometheus_values(block, chart.values)
+    )
     release = chart_release(
         f"{name}-prometheus",
         PROMETHEUS_RELEASE,
         namespace.metadata.name,
         release_source(chart, versions.PROMETHEUS),
-        installed.prometheus_values(block, chart.values),
+        values,
         chart.timeout_seconds or _TIMEOUT_SECONDS,
         child,
     )
     return [release]
+
+
+def _managed(
+    name: str,
+    spec: GpuMetricsSpec,
+    environment: Environment,
+    plans: Mapping[str, PoolPlan],
+    collected: CollectedRefs,
+    opts: pulumi.ResourceOptions,
+) -> None:
+    """Workspace, collector and rules of Amazon Managed Service for Prometheus."""
+    from eks_gpushare.aws.managed_prometheus import register_managed
+
+    block = converted(Observability, spec)
+    if block.prometheus is None:
+        return
+    groups = rule_groups(environment, plans)
+    scraped = scrape_configuration(
+        block, groups, spec.gpu_stack.manager, _exporter_namespace(spec), spec.verifier
+    )
+    register_managed(
+        name,
+        block.prometheus,
+        collected,
+        yaml_text(scraped),
+        yaml_text(amp_document(groups)),
+        spec.tags,
+        opts,
+    )
+
+
+def _exporter_namespace(spec: GpuMetricsSpec) -> str:
+    if spec.gpu_stack.manager == "gpuOperator":
+        return spec.gpu_stack.namespace or _OPERATOR_NAMESPACE
+    return spec.namespace
 
 
 def _objects(
@@ -191,10 +258,7 @@ def _objects(
     """Monitors and rules, as objects of Prometheus' operator."""
     block = converted(Observability, spec)
     manager = spec.gpu_stack.manager
-    where = block.namespace
-    if manager == "gpuOperator":
-        where = spec.gpu_stack.namespace or _OPERATOR_NAMESPACE
-    monitor = installed.service_monitor(block, manager, where)
+    monitor = installed.service_monitor(block, manager, _exporter_namespace(spec))
     documents: dict[str, dict[str, Any]] = {
         # The plugin of Bottlerocket is its own, and no exporter starts beside it.
         **({"monitor": monitor} if pools_of_chart(spec.pools) else {}),

@@ -22,6 +22,7 @@ from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import TenantsSpec
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import manifest_fields
+from eks_gpushare.in_cluster.namespace_aliases import from_workloads
 from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_tenants
@@ -46,7 +47,8 @@ _NAMESPACES = {
 
 A patch fails for a label that others set to another value, and takes its own labels along when it
 goes, not the namespace. Whoever moves a name from the one key to the other hands the namespace
-over: without the alias Pulumi would delete the one that it has made, with the pods in it.
+over, and so does whoever gives a tenant the namespace of workloads: without the aliases Pulumi
+would delete the one that it has made, with the pods in it.
 """
 
 _POLICIES = {
@@ -123,6 +125,7 @@ class Tenants(pulumi.ComponentResource):
         plans: Mapping[str, PoolPlan],
         cluster_name: pulumi.Input[str] | None,
         opts: pulumi.ResourceOptions | None,
+        environment: pulumi.Resource | None = None,
     ) -> None:
         super().__init__("eks-gpushare:index:Tenants", name, props(spec, "pools", "catalog"), opts)
         child = pulumi.ResourceOptions(parent=self)
@@ -132,7 +135,10 @@ class Tenants(pulumi.ComponentResource):
                 role = f"{name}-{called}"  # of one tenant alone, which may have several
                 document = tenant_objects.namespace(called, tenant, given)
                 make, other = _NAMESPACES[called in given.namespaces]
-                options = pulumi.ResourceOptions(parent=self, aliases=[pulumi.Alias(type_=other)])
+                aliases = [pulumi.Alias(type_=other)]
+                if environment is not None:
+                    aliases += from_workloads(environment, name, called)
+                options = pulumi.ResourceOptions(parent=self, aliases=aliases)
                 made = make(f"{role}-namespace", **manifest_fields(document), opts=options)
                 within = pulumi.ResourceOptions(parent=self, depends_on=[made])
                 guards = tenant_objects.guards(called, tenant, given, every, plans)

@@ -23,10 +23,12 @@ from eks_gpushare.config.component_specs import (
 )
 from eks_gpushare.config.environment import Chart
 from eks_gpushare.in_cluster.chart_parts import manifest_fields
+from eks_gpushare.in_cluster.namespace_aliases import from_tenants
 from eks_gpushare.keda import Keda
 from eks_gpushare.shared_workload import SharedWorkload
 from eks_gpushare.sharing import warm_room
 from eks_gpushare.sharing.exporter import prometheus_of
+from eks_gpushare.sharing.handed_namespaces import of_workloads
 from eks_gpushare.sharing.plan import PoolPlan
 from eks_gpushare.sharing.workloads import (
     CLASS_PREFIX,
@@ -176,9 +178,12 @@ class WorkloadParts:
         labels = {"pod-security.kubernetes.io/enforce": "baseline", **PART_OF}
         made: list[pulumi.Resource] = [
             Namespace(
-                f"{self._name}-namespace-{called}",
+                of_workloads(self._name, called),
                 metadata={"name": called, "labels": labels},
-                opts=opts,
+                opts=pulumi.ResourceOptions.merge(
+                    opts,
+                    pulumi.ResourceOptions(aliases=from_tenants(opts.parent, self._name, called)),
+                ),
             )
             for called in namespaces
         ]

@@ -175,7 +175,16 @@ def test_what_moto_is_said_to_lack_it_lacks(name: str) -> None:
 
 def _some(shape: object) -> object:
     kind = getattr(shape, "type_name", "")
-    return {"list": [], "structure": {"type": "cluster"}}.get(kind, "x")
+    members = getattr(shape, "members", {})
+    if "type" in members:
+        return {"type": "cluster"}
+    if kind == "structure":
+        names = shape.required_members or [next(iter(members))]  # type: ignore[attr-defined]
+        return {name: _some(members[name]) for name in names}
+    if kind == "list":
+        least = shape.metadata.get("min", 0)  # type: ignore[attr-defined]
+        return [_some(shape.member)] * least  # type: ignore[attr-defined]
+    return "x"
 
 
 def test_all_that_moto_is_said_to_lack_is_called(deploy: Callable[[str], Deployed]) -> None:

@@ -50,6 +50,7 @@ HELD = [
     "account rules",
     "Cluster Autoscaler",
     "Cluster Autoscaler, existing cluster",
+    "CloudWatch for metrics",
     "control plane logs",
     "existing cluster",
     "existing cluster, EFA",
@@ -61,6 +62,8 @@ HELD = [
     "Karpenter, existing cluster",
     "key given",
     "long names",
+    "managed Prometheus",
+    "managed Prometheus, key given",
     "nodes as told",
     "reservation",
     "roles given",
@@ -341,7 +344,7 @@ def kinds_of(grant: Grant) -> set[str]:
     found = set()
     for template in grant.resources:
         fill["name"] = "alias/x" if ":kms:" in template else "x"
-        arn = re.sub(r"\{(\w+)\}", lambda each: fill.get(each[1], "x"), template)
+        arn = re.sub(r"\{([\w.]+)\}", lambda each: fill.get(each[1], "x"), template)
         arn = arn.replace("access-entry/x/*", "access-entry/x/role/1/x/x").replace("/*", "/x")
         if arn.startswith("arn:") and not arn.endswith(":*"):
             found.add(str(authorization.kind_of(arn.split(":")[2], arn)))
@@ -404,7 +407,8 @@ def operations(token: str) -> set[str]:
     """What the provider calls for a type."""
     life = LIFECYCLES[token]
     made = [call.operation for calls in (life.create, life.read, life.delete) for call in calls]
-    return {f"{life.service}:{name}" for name in (*made, *life.updates())}
+    prefix = authorization.PREFIXES.get(life.service, life.service)
+    return {f"{prefix}:{name}" for name in (*made, *life.updates())}
 
 
 @pytest.mark.parametrize("token", ACTIONS)

@@ -184,6 +184,12 @@ def test_pods_of_a_dump_have_what_they_hold(run: Run, tmp_path: Path) -> None:
     ]
 
 
+def test_a_milliard_of_shares_may_be_held(run: Run, given: Callable[[str], str]) -> None:
+    ran = run("cost", "tenants", "--usage", given(answer(held(shares="1e9"))))
+
+    assert "no cluster has more" not in f"{ran.out}{ran.err}"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -477,10 +483,30 @@ def test_a_price_of_ones_own_counts(run: Run, tmp_path: Path) -> None:
 
 def test_a_stack_with_errors(run: Run, tmp_path: Path) -> None:
     file = stack(tmp_path, lambda environment: environment["cluster"].pop("version"))
-    ran = run("cost", file)
+    checked = run("check", "--quiet", file)
 
-    assert (ran.code, ran.out) == (1, "")
-    assert ran.err == f"eks-gpushare: {file} has errors: eks-gpushare check says which\n"
+    for verb in ("cost", "rules", "tenants", "shares"):
+        ran = run(verb, file, *(["--cpu", "1"] if verb == "shares" else []))
+        assert (ran.code, ran.out, ran.err) == (1, "", checked.out)
+        assert "error GPU004 at line" in ran.err
+
+
+def test_a_stack_with_errors_as_json(run: Run, tmp_path: Path) -> None:
+    file = stack(tmp_path, lambda environment: environment["cluster"].pop("version"))
+    (checked,) = run("check", "--json", file).json["files"]
+
+    for verb in ("cost", "rules", "tenants"):
+        ran = run(verb, "--json", file)
+        assert (ran.code, ran.json) == (1, {"stack": file, "findings": checked["findings"]})
+
+
+def test_a_stack_file_that_is_no_yaml(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "Pulumi.no.yaml"
+    file.write_text("a: [", encoding="utf-8")
+
+    for verb in ("cost", "rules", "tenants"):
+        ran = run(verb, str(file))
+        assert (ran.code, ran.out, ran.err) == (2, "", run("check", str(file)).out)
 
 
 def test_a_stack_that_keeps_no_node(run: Run) -> None:

@@ -535,15 +535,16 @@ def test_time_slicing_goes_on_top_of_mig(run: Run, tmp_path: Path) -> None:
     ("given", "written"),
     [
         (("--find-links", "dist"), "--find-links {}\n"),
-        ((), "# Not on the index yet? Build its wheels from a clone, and name"),
+        ((), "# No release is on PyPI yet: build wheels from a clone, and name their folder: --"),
     ],
 )
 def test_requirements_say_where_the_package_is(
     run: Run, tmp_path: Path, given: tuple[str, ...], written: str
 ) -> None:
     folder = tmp_path / "project"
-    run("init", str(folder), *given, "--yes", cwd=tmp_path)
+    made = run("init", str(folder), *given, "--yes", cwd=tmp_path)
     text = (folder / "requirements.txt").read_text(encoding="utf-8")
 
+    assert ("no release is on PyPI yet" in made.out) is (not given)
     assert written.format("../dist") in text
     assert text.splitlines()[-1].startswith("eks-gpushare[policy]==")

@@ -570,15 +570,36 @@ def test_warm_room_that_goes_is_told_once(ask: Ask) -> None:
         (
             "namespaces",
             "existingNamespaces",
-            "and is no longer the stack's: it outlives its tenant",
+            "is no longer the stack's: it outlives its tenant",
         ),
-        ("existingNamespaces", "namespaces", "and is the stack's from now on: it goes with its"),
+        (
+            "existingNamespaces",
+            "namespaces",
+            "is the stack's from now on: it goes with its tenant,",
+        ),
+        ("workload", "namespaces", "goes with its tenant from now on, and everything"),
+        ("workload", "existingNamespaces", "is no longer the stack's: it outlives its tenant"),
+        ("namespaces", "workload", "goes with its workloads from now on, and everything"),
+        (
+            "existingNamespaces",
+            "workload",
+            "is the stack's from now on: it goes with its workloads",
+        ),
     ],
 )
 def test_a_namespace_that_is_handed_over_loses_nothing(
     ask: Ask, before: str, after: str, words: str
 ) -> None:
-    ((name, effect, message),) = announced(ask(tenant(before), tenant(after)))
+    there = {"workloads": {"w": {**WORKLOAD, "namespace": "team", "createNamespace": True}}}
 
-    assert (name, effect) == (TEAM, "update")
-    assert f"the namespace stays, with everything in it, {words}" in message
+    def declared(key: str) -> dict[str, Any]:
+        own = {**there, "keda": {}} if "workload" in {before, after} else {}
+        return own if key == "workload" else {**own, **tenant(key)}
+
+    told = announced(ask(declared(before), declared(after)))
+    ((name, effect, message),) = (each for each in told if "namespace" in each[0])
+
+    assert name in {TEAM, "gpushare-namespace-team"}
+    assert effect == "update"
+    assert f"the namespace stays, with everything in it, and {words}" in message
+    assert not [text for _, _, text in told if "namespaces go" in text]

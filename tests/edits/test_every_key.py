@@ -29,10 +29,6 @@ _NOT_THERE = "no stack that is tried has it installed"
 NOTHING = {
     "network.vpcId": "names of a network that is there are told to EKS through its subnets",
     "pools.*.reservation.instances": "it is money alone (tests/components/test_costs_add_up.py)",
-    **{
-        f"observability.cost{key}": "`cost` reads it, and nothing is registered"
-        for key in ("", ".split")
-    },
     "workloads.*.share": "a pool of the stacks has one share to ask for",
     "charts.gpuOperator.values": "the value that is tried is another chart's",
     "charts.kueue.values": "the value that is tried is another chart's",

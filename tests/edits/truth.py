@@ -215,7 +215,7 @@ _PROPERTIES: Final = {
 _GOING: Final = {
     *(RELEASE, NAMESPACE, SCALED, ADDON, "kubernetes:apps/v1:Deployment"),
     *("kubernetes:apps/v1:DaemonSet", "kubernetes:apps/v1:StatefulSet"),
-    *("aws:ec2/natGateway:NatGateway", "aws:ec2/eip:Eip"),
+    *("aws:ec2/natGateway:NatGateway", "aws:ec2/eip:Eip", "aws:amp/workspace:Workspace"),
 }
 """What does not go or come anew in silence, besides nodes."""
 _ANEW: Final = {"replace", "delete"}

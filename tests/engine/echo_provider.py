@@ -80,6 +80,11 @@ REPLACING = {
         "serviceAccount",
     ),
     "aws:sqs/queue:Queue": ("name", "namePrefix"),
+    "aws:amp/workspace:Workspace": ("kmsKeyArn",),
+    "aws:amp/workspaceConfiguration:WorkspaceConfiguration": ("workspaceId",),
+    "aws:amp/ruleGroupNamespace:RuleGroupNamespace": ("name", "workspaceId"),
+    "aws:amp/scraper:Scraper": ("source",),
+    "aws:cloudwatch/logGroup:LogGroup": ("name", "namePrefix"),
     "aws:sqs/queuePolicy:QueuePolicy": ("queueUrl",),
     # pulumi/pulumi-kubernetes, provider/pkg/provider/diff.go and helm_release.go.
     "kubernetes:core/v1:ConfigMap": ("data", "immutable", "metadata.name", "metadata.namespace"),

@@ -45,6 +45,8 @@ class Language:
     """An edit after which eight pods share a GPU, where four did."""
     unprotected: tuple[str, str]
     """An edit after which the cluster may be deleted."""
+    late: tuple[tuple[str, str], ...] = ()
+    """Edits after which a MIG layout is an output that is known; YAML has none of its own."""
     install: tuple[tuple[str, ...], ...] = ()
     compiled: tuple[str, ...] = ()
     options: tuple[tuple[str, str], ...] = ()
@@ -58,6 +60,8 @@ class Language:
         return self.more[0], self.more[1].replace("8", "1")
 
 
+_A100 = (("g6.2xlarge", "p4d.24xlarge"),)
+
 TYPESCRIPT = Language(
     name="typescript",
     source="index.ts",
@@ -67,6 +71,14 @@ TYPESCRIPT = Language(
     compiled=("node", "node_modules/typescript/bin/tsc", "-p", "."),
     more=("replicas: 4", "replicas: 8"),
     unprotected=('name: "gpus",', 'name: "gpus", deletionProtection: false,'),
+    late=(
+        (
+            'const version = "1.35";',
+            'import * as pulumi from "@pulumi/pulumi"; const version = "1.35";',
+        ),
+        *_A100,
+        ("TimeSlicing, replicas: 4", 'Mig, layout: pulumi.output({ "3g.20gb": 2 })'),
+    ),
 )
 GO = Language(
     name="go",
@@ -79,6 +91,11 @@ GO = Language(
     unprotected=(
         '"203.0.113.0/24"},\n\t\t},',
         '"203.0.113.0/24"},\n\t\t},\n\t\tDeletionProtection: pulumi.BoolRef(false),',
+    ),
+    late=(
+        *_A100,
+        ("eksgpushare.SharingModeTimeSlicing", "eksgpushare.SharingModeMig"),
+        ("Replicas: pulumi.IntRef(4)", 'Layout: pulumi.ToOutput(map[string]int{"3g.20gb": 2})'),
     ),
     options=(("binary", "program"),),  # else each start compiles the program again
 )
@@ -99,6 +116,10 @@ JAVA = Language(
     compiled=("mvn", "-q", "-B", "compile"),
     more=(".replicas(4)", ".replicas(8)"),
     unprotected=('.name("gpus")', '.name("gpus").deletionProtection(false)'),
+    late=(
+        *_A100,
+        ("TimeSlicing).replicas(4)", 'Mig).layout(Output.of(java.util.Map.of("3g.20gb", 2)))'),
+    ),
 )
 CSHARP = Language(
     name="csharp",
@@ -108,6 +129,13 @@ CSHARP = Language(
     compiled=("dotnet", "build", "-nologo"),
     more=("Replicas = 4", "Replicas = 8"),
     unprotected=('Name = "gpus",', 'Name = "gpus", DeletionProtection = false,'),
+    late=(
+        *_A100,
+        (
+            "TimeSlicing, Replicas = 4",
+            'Mig, Layout = Output.Create(new Dictionary<string, int> { ["3g.20gb"] = 2 })',
+        ),
+    ),
 )
 LANGUAGES = (TYPESCRIPT, GO, JAVA, CSHARP, YAML)
 

@@ -39,6 +39,8 @@ class Life:
     kept: dict[str, Any]
     """The state after the refusal."""
     left: dict[str, Any]
+    program: str
+    """As it was in the beginning."""
 
 
 @pytest.fixture(scope="module", params=LANGUAGES, ids=lambda each: each.name)
@@ -76,7 +78,7 @@ def life(project: Project, language: Language) -> Life:
     edit(project, language, *language.unprotected)
     project.up("dev")
     project.destroy("dev")
-    return Life(made, state, again, changed, refused, kept, project.state("dev"))
+    return Life(made, state, again, changed, refused, kept, project.state("dev"), right)
 
 
 @pytest.fixture(scope="module")
@@ -148,6 +150,34 @@ def test_a_refusal_is_printed_once_and_changes_nothing(life: Life) -> None:
     assert life.refused.text.count("[GPU201]") == len(refusals), life.refused.text
     assert not any(word in life.refused.text for word in ("Traceback", 'File "', "Unexpected"))
     assert registered(life.kept) == registered(life.state)
+
+
+def test_an_output_of_any_type_that_is_known_is_its_value(
+    life: Life, project: Project, language: Language
+) -> None:
+    """A layout is of any type, so no compiler refuses an output there."""
+    if not language.late:
+        pytest.skip(f"a program in {language.host} has no outputs of its own")
+    assert not life.left["deployment"].get("resources")
+    program = life.program
+    for old, new in language.late:
+        assert old in program
+        program = program.replace(old, new, 1)
+    (project.directory / language.source).write_text(life.program, encoding="utf-8")
+    edit(project, language, life.program, program)
+
+    made = project.up("dev")
+    pools = [
+        each["inputs"]
+        for each in project.state("dev")["deployment"]["resources"]
+        if each["type"] == "eks-gpushare:index:GpuPool"
+    ]
+    edit(project, language, *language.unprotected)
+    project.up("dev")
+    project.destroy("dev")
+
+    assert made.outputs["request"] == {"nvidia.com/mig-3g.20gb": 1}
+    assert {"3g.20gb": 2} in [pool["sharing"].get("layout") for pool in pools]
 
 
 def test_nothing_stays_after_a_destroy(life: Life) -> None:

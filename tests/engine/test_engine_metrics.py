@@ -34,3 +34,36 @@ def test_they_are_made_unchanged_edited_and_taken_away(
     assert ("delete", "Namespace gpushare-metrics-namespace") in gone
     assert ("delete", "Release gpushare-metrics-prometheus") in gone
     project.destroy(STACK)
+
+
+def test_a_workspace_stays_with_its_rules_and_goes_with_its_key(
+    project: Project, time_slicing: StackFile, edited: Edit
+) -> None:
+    key = "arn:aws:kms:us-west-2:111122223333:key/11111111-2222-3333-4444-555555555555"
+    store = {"install": True, "kmsKeyArn": key}
+    block = {"metrics": "managedPrometheus", "prometheus": store, "dashboards": "files"}
+    declared = edited(time_slicing, "observability", block)
+    project.init("workspace", declared)
+
+    made = project.up("workspace", declared)
+    assert {"aws:amp/scraper:Scraper", "aws:amp/workspace:Workspace"} <= {*made.types}
+    assert project.up("workspace", declared).changes == {}
+
+    quiet = {**block, "alerts": {"severity": {"GpuNodeIdle": "none"}}}
+    changed = project.up("workspace", edited(time_slicing, "observability", quiet)).changes
+    assert {name for name in changed if not name.startswith("GpuMetrics")} == {
+        "RuleGroupNamespace gpushare-metrics-workspace-rules"
+    }
+    assert not [what for what in changed.values() if "replaced" in what]
+
+    other = {
+        **quiet,
+        "prometheus": {**store, "kmsKeyArn": key.replace("555555555555", "5" * 11 + "6")},
+    }
+    changed = project.up("workspace", edited(time_slicing, "observability", other)).changes
+    assert {name for name, what in changed.items() if "replaced" in what} == {
+        "Workspace gpushare-metrics-workspace",
+        "WorkspaceConfiguration gpushare-metrics-workspace-configuration",
+        "RuleGroupNamespace gpushare-metrics-workspace-rules",
+    }
+    project.destroy("workspace")

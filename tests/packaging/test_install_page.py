@@ -7,6 +7,7 @@ Every line of a block in `sh` is run, or it stands in `NOT_HERE` with the reason
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from tests.unit.test_docs import blocks_of
+from tests.unit.test_docs import PAGES, blocks_of
 
-from eks_gpushare.cli import main
+import eks_gpushare
+from eks_gpushare.scaffold.texts import RELEASED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parents[2]
 NOT_HERE: Final = {
     "git clone https://github.com/eks-gpushare/eks-gpushare": "it is this folder",
-    "cd eks-gpushare": "it is this folder",
-    "make demo": "`.ci/run` does it beside the tests",
     "make venv": "the first thing that `.ci/run` does",
     "eks-gpushare lab run dev --apply workload.yaml": "tests/lab",
     "pulumi login": "an account, or a state as tests/engine have it",
@@ -36,6 +36,14 @@ NOT_HERE: Final = {
     "KUBECONFIG=kubeconfig.json kubectl logs deployment/gpu-test": "AWS",
 }
 """Lines that no test here runs, and where they are proven or what they need."""
+INSTALL_PAGE: Final = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+OF_A_RELEASE: Final = re.compile(
+    r"(pip|tool) install[^\n`]* '?\"?eks-gpushare|@v0\.|rev: v0\.|--find-links eks-gpushare"
+)
+"""What installs this package from an index, and what names a tag of its repository."""
+UNTIL_THEN: Final = re.compile("until (a|the first) release|no release is on PyPI", re.IGNORECASE)
+HISTORY: Final = ("CHANGELOG.md", "docs/decisions/0030-checks.md")
+"""Pages that tell what was, and lead nobody."""
 
 
 def lines_of(page: str, language: str = "sh") -> list[list[str]]:
@@ -47,9 +55,15 @@ def lines_of(page: str, language: str = "sh") -> list[list[str]]:
     ]
 
 
-CREATE, CLONE, BUILD, COMPLETION = lines_of("install.md")
+BUILD, CREATE, COMPLETION = lines_of("install.md")
 FIRST, ENTER, _LAB, UP = lines_of("first-stack.md")
-RUN: Final = [*CREATE, *BUILD, *COMPLETION, *FIRST, *ENTER, "pulumi install"]
+(INIT,) = (
+    line.removeprefix("$ ")
+    for block in lines_of("first-stack.md", "console")
+    for line in block
+    if line.startswith("$ eks-gpushare init") and "--find-links" in line
+)
+RUN: Final = [*BUILD, *CREATE, *COMPLETION, *FIRST, *ENTER, "pulumi install"]
 
 
 def typed(lines: Sequence[str], folder: Path, **told: str) -> str:
@@ -70,10 +84,28 @@ def typed(lines: Sequence[str], folder: Path, **told: str) -> str:
 
 
 def test_every_line_is_run_or_has_a_reason() -> None:
-    blocks = (CREATE, CLONE, BUILD, COMPLETION, FIRST, ENTER, _LAB, UP)
+    blocks = (BUILD, CREATE, COMPLETION, FIRST, ENTER, _LAB, UP)
     given = {line for block in blocks for line in block}
 
     assert given == {*RUN, *NOT_HERE}
+
+
+def test_whether_there_is_a_release_is_known() -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+    assert (f"## [{eks_gpushare.__version__}] - " in changes) is RELEASED
+
+
+def test_until_the_first_release_no_page_leads_to_one() -> None:
+    """What is of the index or of a tag says where it is until then, and no longer than then."""
+    wrong = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        said = bool(UNTIL_THEN.search(text)) and ("from-a-clone" in text or "From a clone" in text)
+        if said != (not RELEASED and bool(OF_A_RELEASE.search(text))):
+            wrong.append(page.relative_to(ROOT).as_posix())
+
+    assert wrong == [*HISTORY] * (not RELEASED)
 
 
 def test_completion_is_written_for_each_shell(tmp_path: Path) -> None:
@@ -89,37 +121,50 @@ def test_completion_is_written_for_each_shell(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clone in which the lines that build wheels have been typed; in its `dist` they lie."""
-    folder = tmp_path_factory.mktemp("clone")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a clone in which the lines that build wheels have been typed."""
+    folder = tmp_path_factory.mktemp("beside")
     left = shutil.ignore_patterns(".*", "__pycache__", "tests", "build", "dist")
-    shutil.copytree(ROOT, folder, ignore=left, dirs_exist_ok=True)
-    (folder / ".venv").symlink_to(sys.prefix, target_is_directory=True)
-    typed([line for line in BUILD if "-m build" in line], folder)
-    return folder / "dist"
+    clone = shutil.copytree(ROOT, folder / "eks-gpushare", ignore=left)
+    (clone / ".venv").symlink_to(sys.prefix, target_is_directory=True)
+    typed(BUILD, folder)
+    return folder
 
 
 @pytest.mark.at_length
-def test_an_empty_environment_gets_the_command(dist: Path, tmp_path: Path) -> None:
-    """From wheels in place of an index that does not have them yet, as the page says."""
-    printed = typed([*CREATE, BUILD[-1], *FIRST[2:]], tmp_path, PIP_FIND_LINKS=str(dist))
+def test_an_empty_environment_gets_the_command(beside: Path) -> None:
+    printed = typed([*CREATE, *FIRST, "eks-gpushare lab --help"], beside)
 
-    assert any(line.startswith("eks-gpushare ") for line in printed.splitlines())
-    venv = tmp_path / ".venv" / "bin"
-    shown = typed([f"{venv}/eks-gpushare --version", f"{venv}/eks-gpushare lab --help"], tmp_path)
-    assert shown.startswith("eks-gpushare ")
+    assert any(line.startswith("eks-gpushare 0.") for line in printed.splitlines())
+    assert "usage: eks-gpushare lab" in printed
 
 
 @pytest.mark.at_length
 @pytest.mark.skipif(shutil.which("pulumi") is None, reason="no pulumi on PATH")
-def test_pulumi_installs_what_init_writes(dist: Path, tmp_path: Path) -> None:
+def test_pulumi_installs_what_init_writes(beside: Path) -> None:
     """The environment alone: plugins come from the internet."""
-    project = tmp_path / "my-gpus"
-    words = ("--mode", "timeSlicing", "--yes", "--find-links", str(dist))
-    assert main(["init", str(project), *words]) == 0
-    home = {"PULUMI_HOME": str(tmp_path / "home"), "PULUMI_SKIP_UPDATE_CHECK": "true"}
+    home = {"PULUMI_HOME": str(beside / "home"), "PULUMI_SKIP_UPDATE_CHECK": "true"}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    typed([INIT], beside, PATH=path)
 
-    typed([*ENTER, "pulumi install --no-plugins"], tmp_path, **home)
+    typed([*ENTER, "pulumi install --no-plugins"], beside, **home)
 
+    project = beside / "my-gpus"
     shown = typed([f"{project}/.venv/bin/eks-gpushare check --quiet stacks/*.yaml"], project)
     assert shown.startswith("stacks/Pulumi.dev.yaml: ok")
+
+
+@pytest.mark.at_length
+def test_a_commit_is_installed_without_a_clone(beside: Path) -> None:
+    """The line of the table for CI, from a repository that this folder is."""
+    (line,) = re.findall(r"`(pip install '[^`]+@ git\+URL@COMMIT[^`]+)`", INSTALL_PAGE)
+    made = ("git init -q", "git add -A", "git -c user.name=a -c user.email=a@b.c commit -qm 1")
+    commit = typed([*made, "git rev-parse HEAD"], beside / "eks-gpushare").strip()
+    url = f"file://localhost{beside / 'eks-gpushare'}"
+    line = line.replace("URL", url).replace("COMMIT", commit)
+
+    printed = typed(
+        ["python3 -m venv ci", ". ci/bin/activate", line, "eks-gpushare --version"], beside
+    )
+
+    assert printed.splitlines()[-1] == f"eks-gpushare {eks_gpushare.__version__}"

@@ -449,3 +449,34 @@ def test_a_run_is_over_when_its_monitor_is_gone(plugin: Plugin) -> None:
     pools = again("gpu", replicas=8)
     assert plugin.construct(second, "DevicePlugin", "p", {"pools": pools}, second.connected).urn
     second.close()
+
+
+def test_an_output_that_is_known_is_its_value(plugin: Plugin, deployment: Deployment) -> None:
+    """As the engine hands it on, where the package has no type that would refuse an output."""
+
+    def late(value: object) -> OutputValue:
+        return OutputValue(value)
+
+    def labels(name: str, args: dict[str, Any]) -> Any:
+        plugin.construct(deployment, "GpuPool", name, {**pool, **args})
+        (group,) = (
+            each
+            for each in deployment.recording.resources
+            if each.type.endswith(":NodeGroup") and each.name == name
+        )
+        return {key: group.inputs[key] for key in ("labels", "scalingConfig", "instanceTypes")}
+
+    layout = {"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1}
+    sharing = {"mode": "mig", "layout": layout}
+    pool = {**POOL, "instanceTypes": ["p4d.24xlarge"], "sharing": sharing}
+    given: dict[str, dict[str, Any]] = {
+        "layout": {"sharing": {"mode": "mig", "layout": late(layout)}},
+        "count": {"sharing": {"mode": "mig", "layout": {**layout, "1g.5gb": late(2)}}},
+        "block": {"sharing": late(sharing)},
+        "list": {"instanceTypes": late(["p4d.24xlarge"])},
+        "item": {"instanceTypes": [late("p4d.24xlarge")]},
+        "numbers": {"nodes": {"min": 1, "max": late(3)}, "rootVolumeGiB": late(150)},
+    }
+    plain = labels("plain", {})
+
+    assert {name: labels(name, args) for name, args in given.items()} == dict.fromkeys(given, plain)

@@ -143,6 +143,7 @@ def everything() -> None:
             "cluster": {"name": "scaled", "version": newest()},
             "network": {"zones": ["us-west-2a", "us-west-2b"]},
             "karpenter": {"namespace": "karpenter"},
+            "observability": {"metrics": "managedPrometheus", "prometheus": {"install": True}},
             "verifier": {"image": "registry.example.com/verify:0.1.0"},
             "catalog": {"instance_types": {"p5e.48xlarge": {"price_usd_per_hour": 60.0}}},
             "pools": {

@@ -150,11 +150,13 @@ def of_the_whole_cluster(given: dict[str, Any], common: Mapping[str, Any]) -> se
         found |= read(ShareVerifierSpec, component_rules.check_share_verifier, given["verifier"])
     if "observability" in given:
         args = {**given["observability"], "pools": given.get("pools", {})}
+        args["region"] = finding_examples.REGION
         args |= {key: given[key] for key in ("tenants", "gpuStack", "verifier") if key in given}
         own = {"dcgmExporter": "exporterChart", "prometheus": "prometheusChart"}
         args |= {own[key]: each for key, each in given.get("charts", {}).items() if key in own}
         args |= {key: each for key, each in common.items() if key == "catalog"}
-        found |= read(GpuMetricsSpec, metrics_alone.check_gpu_metrics, args)
+        of_metrics = partial(metrics_alone.check_gpu_metrics, wired=metrics_alone.COLLECTED_INPUTS)
+        found |= read(GpuMetricsSpec, of_metrics, args)
     return found
 
 

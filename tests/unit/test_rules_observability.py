@@ -60,7 +60,10 @@ def test_what_is_right_is_no_finding(code: str, block: dict[str, Any]) -> None:
         (
             {"metrics": "cloudwatch", "prometheus": INSTALL},
             "observability.prometheus.install",
-            "metrics is cloudwatch, and install is a store of prometheusOperator.",
+            (
+                "metrics is cloudwatch, and install is a store of prometheusOperator or "
+                "managedPrometheus."
+            ),
         ),
         (
             {"prometheus": {"workspaceArn": ARN}},
@@ -113,7 +116,7 @@ def test_a_new_cluster_has_no_kinds_of_the_operator(block: dict[str, Any]) -> No
         {"prometheus": {"install": True, "workspaceArn": ARN}},
         {"prometheus": {"workspaceArn": ARN}},
         {"metrics": "cloudwatch", "prometheus": INSTALL},
-        {"metrics": "managedPrometheus", "prometheus": INSTALL},
+        {"prometheus": {"install": True, "url": "http://p:9090"}, "metrics": "managedPrometheus"},
     ],
 )
 def test_of_a_store_that_is_not_clear_one_thing_is_said(block: dict[str, Any]) -> None:
@@ -412,4 +415,13 @@ def test_metrics_alone_are_told_of_by_their_own_arguments(
         {"pools": {"gpu": ALONE_POOL}, **URL, **given}, by_name=True, by_alias=True
     )
 
-    assert sorted((each.code, each.path) for each in check_gpu_metrics(spec)) == told
+    assert sorted((each.code, each.path) for each in check_gpu_metrics(spec, ())) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"), [("app(", "Correct it."), ("^app(?=x)", "Write it as Go knows it.")]
+)
+def test_how_an_expression_is_mended_is_said(text: str, fix: str) -> None:
+    given = {"observability": {**WORKSPACE, "podLabels": [text]}}
+
+    assert fixes(given, "GPU883") == [fix]

@@ -39,7 +39,11 @@ ROOMS = {
     "lint": ("components/eks_gpushare/lint", ["tests/lint"]),
     "live": (
         "components/eks_gpushare/live",
-        ["tests/live", "tests/commands/test_cost_command.py"],
+        [
+            "tests/live",
+            "tests/commands/test_cost_command.py",
+            *(f"tests/unit/test_{each}.py" for each in ("cost_split", "costs_by_use")),
+        ],
     ),
     "rules": (
         "components/eks_gpushare/rules",

@@ -8,15 +8,23 @@ from pulumi import Input
 
 
 class MetricsStore(TypedDict):
-    """The Prometheus that keeps what is measured; one of `install`, `url` and `workspace_arn`."""
+    """The Prometheus that keeps what is measured; one of `install`, `url` and `workspace_arn`.
+
+    With `metrics` managedPrometheus also both the first and the last.
+    """
 
     install: NotRequired[bool]
     """Install one, with kube-state-metrics and Grafana: the community's chart
-    kube-prometheus-stack. Default: false."""
+    kube-prometheus-stack. With `metrics` managedPrometheus make a workspace instead, AWS's
+    collector of the cluster, kube-state-metrics, and rules in the workspace. Default: false."""
     url: NotRequired[Input[str]]
     """Address of one that is there, as pods reach it."""
     workspace_arn: NotRequired[str]
-    """Workspace of Amazon Managed Service for Prometheus that is there."""
+    """Workspace of Amazon Managed Service for Prometheus that is there. With `install` collector
+    and rules are made for it, and no other workspace is."""
+    kms_key_arn: NotRequired[str]
+    """KMS key of a workspace that is made; with another key it is another workspace. Default: a
+    key of AWS's own."""
     retention_days: NotRequired[int]
     """Days that an installed one keeps what it has scraped. Default: 15."""
     storage_gib: NotRequired[int]

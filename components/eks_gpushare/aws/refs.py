@@ -72,6 +72,18 @@ class ClusterRefs:
 
 
 @dataclass(frozen=True, slots=True)
+class CollectedRefs:
+    """A cluster as AWS's collector of metrics sees it."""
+
+    cluster_arn: pulumi.Input[str]
+    """EKS cluster."""
+    subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
+    """Subnets that it has interfaces in."""
+    security_group_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
+    """Security groups of these, which pods answer."""
+
+
+@dataclass(frozen=True, slots=True)
 class KarpenterNodeRefs:
     """What a node class has to name: the role, the network, and where it is guarded."""
 

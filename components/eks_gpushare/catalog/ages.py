@@ -162,6 +162,13 @@ _TABLES = (
     ),
     Dated(
         "table",
+        "regions of managed Prometheus",
+        "managed_prometheus.py",
+        date(2026, 11, 28),
+        "botocore 1.44.5, endpoints.json; cfn-lint 1.58.0",
+    ),
+    Dated(
+        "table",
         "partitions",
         "partitions.py",
         date(2026, 11, 22),

@@ -49,11 +49,13 @@ class PrometheusWorkspace(NamedTuple):
     """A workspace of Amazon Managed Service for Prometheus.
 
     Attributes:
+        id: its ID, such as `ws-...`.
         region: its AWS region.
         address: where it is queried, without the path of the API.
 
     """
 
+    id: str
     region: str
     address: str
 
@@ -69,7 +71,8 @@ def workspace_of(arn: str) -> PrometheusWorkspace | None:
         return None
     suffix = "amazonaws.com.cn" if matched["partition"] == "aws-cn" else "amazonaws.com"
     host = f"aps-workspaces.{matched['region']}.{suffix}"
-    return PrometheusWorkspace(matched["region"], f"https://{host}/workspaces/{matched['id']}")
+    address = f"https://{host}/workspaces/{matched['id']}"
+    return PrometheusWorkspace(matched["id"], matched["region"], address)
 
 
 class Queue(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
 from eks_gpushare.cli.outputs import (
@@ -95,12 +95,22 @@ def _print_all(reports: Sequence[SilencedReport], *, quiet: bool) -> None:
         _print(report, quiet=quiet)
 
 
-def _print(silenced: SilencedReport, *, quiet: bool) -> None:
-    report = silenced.report
-    shown = _shown(report, quiet=quiet)
+def print_report(report: StackReport, out: TextIO, *, quiet: bool = True, more: str = "") -> None:
+    """What is wrong with a stack file, as every verb that takes one says it.
+
+    Args:
+        report: What was found.
+        out: Where to.
+        quiet: Without notes, which are counted all the same.
+        more: What else is counted.
+    """
     verdict = "ok" if report.ok else "refused"
+    out.write(f"{printable(report.file)}: {verdict}{counted(report.findings)}{more}\n")
+    print_findings([(report.line_of(f), f) for f in _shown(report, quiet=quiet)], out)
+
+
+def _print(silenced: SilencedReport, *, quiet: bool) -> None:
     away = f", {len(silenced.away)} silenced" if silenced.away else ""
-    sys.stdout.write(f"{printable(report.file)}: {verdict}{counted(report.findings)}{away}\n")
-    print_findings([(report.line_of(f), f) for f in shown], sys.stdout)
+    print_report(silenced.report, sys.stdout, quiet=quiet, more=away)
     if not quiet:
         print_silenced((one.line, one.finding.code, one.silence) for one in silenced.away)

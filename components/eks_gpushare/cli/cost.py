@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
         _refuse_what_contradicts(options)
     except OutputUsageError as error:
         return _cannot(str(error))
-    stack = stack_or_code(options.stack)
+    stack = stack_or_code(options.stack, as_json=options.json)
     if isinstance(stack, int):
         return stack
     if stack.region is None and any(output.format == _OPENCOST for output in outputs):

@@ -9,13 +9,24 @@ from eks_gpushare.cli import FOUND, WRONG_USAGE
 
 if TYPE_CHECKING:
     from eks_gpushare.lint.stack_side import Stack
+    from eks_gpushare.stack_file.check import StackReport
 
 
-def stack_or_code(given: str) -> Stack | int:
-    """The stack, or the exit code once standard error says what is wrong with it.
+class StackRefusedError(Exception):
+    """A stack file that `check` refuses."""
+
+    def __init__(self, report: StackReport) -> None:
+        """Keep what was found in it."""
+        super().__init__(report.file)
+        self.report = report
+
+
+def stack_or_code(given: str, *, as_json: bool) -> Stack | int:
+    """The stack, or the exit code once it is said what is wrong with it.
 
     Args:
         given: Its name, or its file.
+        as_json: Whether standard output gets a document with all findings besides.
     """
     from eks_gpushare.findings.text import printable
     from eks_gpushare.lint.stack_side import StackUnusableError, read_stack, stack_file_of
@@ -26,7 +37,21 @@ def stack_or_code(given: str) -> Stack | int:
         print(f"eks-gpushare: {printable(str(error))}", file=sys.stderr)
         return WRONG_USAGE
     if stack.environment is None:
-        said = f"{stack.name} has errors: eks-gpushare check says which"
-        print(f"eks-gpushare: {said}", file=sys.stderr)
-        return FOUND
+        return refuse(stack.report, as_json=as_json)
     return stack
+
+
+def refuse(report: StackReport, *, as_json: bool) -> int:
+    """Say on standard error what `check --quiet` says of the file.
+
+    Returns:
+        The exit code, as `check` has it.
+    """
+    from eks_gpushare.cli.check import print_report
+    from eks_gpushare.cli.streams import print_json
+
+    if as_json:
+        found = [finding.as_json() for finding in report.findings]
+        print_json({"stack": report.file, "findings": found})
+    print_report(report, sys.stderr)
+    return FOUND if report.readable else WRONG_USAGE

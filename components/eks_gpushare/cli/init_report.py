@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from eks_gpushare.findings.text import counted, print_findings
+from eks_gpushare.scaffold.texts import RELEASED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,6 +79,8 @@ def _print_next(project: FirstProject, choices: Choices, folder: Path) -> None:
     for command, purpose in steps:
         print(f"  {command:{width}}  # {purpose}" if width < _COMMAND else f"  {command}")
     print("and, with the Pulumi CLI and AWS credentials,")
+    if not RELEASED and not choices.wheels:
+        print("  # requirements.txt needs --find-links DIR: no release is on PyPI yet")
     print("  pulumi install")
     print(f"  pulumi stack init {stack}")
     print(f"  pulumi up --stack {stack}")

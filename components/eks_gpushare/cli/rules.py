@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output == "":
         print("eks-gpushare: --output '' names no folder: give one", file=sys.stderr)
         return WRONG_USAGE
-    stack = stack_or_code(options.stack)
+    stack = stack_or_code(options.stack, as_json=options.json)
     if isinstance(stack, int):
         return stack
     rules, boards = _documents(stack, options.format)
@@ -61,13 +61,16 @@ def _documents(stack: Stack, form: str) -> tuple[dict[str, Any], dict[str, dict[
     from eks_gpushare.config.observability import Observability
     from eks_gpushare.sharing.monitoring.boards import boards_json
     from eks_gpushare.sharing.monitoring.groups import rule_groups, rules_document, rules_object
+    from eks_gpushare.sharing.monitoring.managed import amp_document
 
     environment = stack.environment
     assert environment is not None  # noqa: S101  (which `run` has seen)
     groups = rule_groups(environment, stack.plans)
     block = environment.observability or Observability()
     boards = {} if block.dashboards == "none" else boards_json(stack.plans)
-    if form != "operator":
+    if form == "amp":
+        return amp_document(groups), boards
+    if form == "prometheus":
         return rules_document(groups), boards
     # As the component registers it, but for the namespace, which whoever applies it says.
     return rules_object(groups, None, block.selector_labels), boards
@@ -101,7 +104,6 @@ def _write(folder: Path, rules: Mapping[str, Any], boards: Mapping[str, Any]) ->
 
 
 def _yaml(document: Mapping[str, Any]) -> str:
-    import yaml
+    from eks_gpushare.sharing.monitoring.managed import yaml_text
 
-    text: str = yaml.safe_dump(document, sort_keys=False, width=100, allow_unicode=True)
-    return text
+    return yaml_text(document)

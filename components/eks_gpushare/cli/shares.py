@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE, init_words
+from eks_gpushare.cli.given_stack import StackRefusedError, refuse
 from eks_gpushare.cli.streams import print_json
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ def run(options: argparse.Namespace) -> int:
         sized = list(_sized(options, need))
     except _UsageError as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
-        return error.code
+        return WRONG_USAGE
+    except StackRefusedError as error:
+        return refuse(error.report, as_json=options.json)
     if options.json:
         print_json({"pools": [one.as_json() for one in sized]})
     else:
@@ -96,11 +99,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class _UsageError(Exception):
-    """Words of the command line that mean nothing, or a file that cannot be read."""
-
-    def __init__(self, text: str, code: int = WRONG_USAGE) -> None:
-        super().__init__(text)
-        self.code = code
+    """Words of the command line that mean nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,12 +302,10 @@ def _of_stack(options: argparse.Namespace, need: Need) -> Iterator[_Sized]:
 
     file = _file(options.target)
     report = check_file(file, local_files=False)
-    if not report.readable:
-        raise _UsageError("\n".join(str(finding) for finding in report.findings))
     environment = report.environment
     stack_file = report.stack_file
     if environment is None or stack_file is None or not report.ok:
-        raise _UsageError(f"{file} has errors: eks-gpushare check {file} says which", FOUND)
+        raise StackRefusedError(report)
     region = stack_file.region
     catalog, _ = catalog_of(environment.catalog, region)
     pools = environment.pools

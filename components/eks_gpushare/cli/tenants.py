@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from eks_gpushare.sharing.tenants import contracts, tenants_json
 
-    stack = stack_or_code(options.stack)
+    stack = stack_or_code(options.stack, as_json=options.json)
     if isinstance(stack, int):
         return stack
     assert stack.environment is not None  # noqa: S101  (which would have been told)

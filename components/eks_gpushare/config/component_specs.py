@@ -240,7 +240,7 @@ class ShareVerifierSpec(Verifier):
     """What looks at the cluster."""
 
 
-class GpuMetricsSpec(Observability):
+class GpuMetricsSpec(Tagged, Observability):
     """Metrics, rules and boards, and the pools and tenants that they are about."""
 
     pools: dict[str, Pool]

@@ -16,11 +16,17 @@ class MetricsStore(Model):
 
     install: bool = False
     """Install one, with kube-state-metrics and Grafana: the community's chart
-    kube-prometheus-stack. Never beside one that is there."""
+    kube-prometheus-stack. Never beside one that is there. With `metrics: managedPrometheus` make a
+    workspace instead, AWS's collector of the cluster, kube-state-metrics, and rules in the
+    workspace."""
     url: TextInput | None = None
     """Address of one that is there, as pods reach it."""
     workspace_arn: str | None = None
-    """Workspace of Amazon Managed Service for Prometheus that is there."""
+    """Workspace of Amazon Managed Service for Prometheus that is there. With `install` collector
+    and rules are made for it, and no other workspace is."""
+    kms_key_arn: str | None = None
+    """KMS key of a workspace that is made; with another key it is another workspace. Default: a
+    key of AWS's own."""
     retention_days: int = Field(default=15, ge=1, le=400)
     """Days that an installed one keeps what it has scraped."""
     storage_gib: int = Field(default=50, alias="storageGiB", ge=1, le=16_384)
@@ -68,9 +74,9 @@ class Observability(Model):
     )
     """Who collects them. With `prometheusOperator` the stack applies ServiceMonitors and
     PrometheusRules; with `managedPrometheus` a collector of your own scrapes the exporter by its
-    annotations; with `cloudwatch` a new cluster gets the add-on of CloudWatch, which has an
-    exporter of its own, so that no other is installed; and with `none` nothing is. Rules and boards
-    as files `eks-gpushare rules` prints in any case."""
+    annotations, or AWS's where `prometheus` has `install`; with `cloudwatch` a new cluster gets the
+    add-on of CloudWatch, which has an exporter of its own, so that no other is installed; and with
+    `none` nothing is. Rules and boards as files `eks-gpushare rules` prints in any case."""
     prometheus: MetricsStore | None = None
     """The Prometheus that keeps them. Default: one that finds ServiceMonitors by itself."""
     interval: str = "15s"

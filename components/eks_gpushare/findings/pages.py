@@ -39,7 +39,12 @@ SUBJECTS: Final = (
         "workloads", "Workloads, warm room, KEDA, verifier", ("82", "83", "84", "85", "86")
     ),
     SubjectPage("contracts", "Contracts of tenants", ("87", "89")),
-    SubjectPage("observability", "Metrics, alerts and boards", ("88",), ("893", "894")),
+    SubjectPage(
+        "observability",
+        "Metrics, alerts and boards",
+        ("88",),
+        ("893", "894", *map(str, range(988, 993))),
+    ),
     SubjectPage("objects", "Files and single objects", ("100", "101")),
     SubjectPage("device-plugin", "Configurations of the device plugin", ("102",)),
     SubjectPage("mig-files", "MIG layouts and values of charts", ("103", "104")),

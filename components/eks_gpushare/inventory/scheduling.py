@@ -138,7 +138,7 @@ def _term_text(term: Any) -> str:
     return " and ".join(found) or "what an empty term says"
 
 
-def containers(spec: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+def containers(spec: Any) -> Iterator[tuple[tuple[str, int], Any]]:
     """Every container of a pod with its place in the spec."""
     for kind in ("initContainers", "containers"):
         for index, container in enumerate(items(at(spec, kind))):

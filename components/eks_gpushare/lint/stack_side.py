@@ -69,8 +69,8 @@ class Stack:
 
     document: Document
     """Its file, for findings that are about the stack."""
-    errors: tuple[Finding, ...]
-    """What is wrong with the stack file itself; with any of it there are no plans."""
+    report: StackReport
+    """What was found in its file."""
     plans: Mapping[str, PoolPlan]
     """Its pools, by name."""
     environment: Environment | None
@@ -83,6 +83,11 @@ class Stack:
     """Comments of its file that let findings be."""
     catalog: Catalog = field(default_factory=Catalog)
     """Where its instance types are looked up, with what it adds."""
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """What is wrong with the stack file itself; with any of it there are no plans."""
+        return tuple(each for each in self.report.findings if each.severity == "error")
 
     @property
     def name(self) -> str:
@@ -137,10 +142,9 @@ def read_stack(path: Path) -> Stack:
     if report.stack_file is None:
         raise StackUnusableError(report.findings[0].message)
     document = _document(report)
-    errors = tuple(finding for finding in report.findings if finding.severity == "error")
     environment = report.environment
-    if errors or environment is None:
-        return Stack(document, errors, {}, None, ())
+    if not report.ok or environment is None:
+        return Stack(document, report, {}, None, ())
     region = report.stack_file.region
     catalog, _ = catalog_of(environment.catalog, region)
     try:
@@ -153,7 +157,7 @@ def read_stack(path: Path) -> Stack:
         *_charts(environment, catalog, document),
     )
     silences = tuple(_silences(report.stack_file))
-    return Stack(document, (), plans, environment, items, region, silences, catalog)
+    return Stack(document, report, plans, environment, items, region, silences, catalog)
 
 
 def _silences(file: StackFile) -> Iterator[PoolSilence]:

@@ -16,6 +16,8 @@ from eks_gpushare.inventory.matching import (
     meets_expression,
     required_terms,
 )
+from eks_gpushare.inventory.pod_totals import pod_total, turn_of
+from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.live.amounts import quantity
 
 if TYPE_CHECKING:
@@ -55,15 +57,29 @@ def mismatches(spec: Object, node: Object) -> list[str]:
 
 
 def requested(spec: Object) -> dict[str, Decimal]:
-    """What a pod asks for in all, by resource; init containers count where they ask for more."""
-    total: dict[str, Decimal] = {}
-    for container in spec["containers"]:
-        for name, amount in _requests(container).items():
-            total[name] = total.get(name, Decimal()) + amount
-    for container in spec.get("initContainers") or ():
-        for name, amount in _requests(container).items():
-            total[name] = max(total.get(name, Decimal()), amount)
+    """What a pod asks for in all, by resource, with what its runtime class takes."""
+    total = pod_total(
+        (turn_of(kind, container), _requests(container))
+        for (kind, _), container in containers(spec)
+    )
+    own = (spec.get("resources") or {}).get("requests") or {}  # in place of the containers' sum
+    total |= {name: quantity(amount) for name, amount in own.items()}
+    for name, amount in (spec.get("overhead") or {}).items():
+        total[name] = total.get(name, Decimal()) + quantity(amount)
     return total
+
+
+def requested_by_node(pods: Iterable[Object]) -> dict[str, dict[str, Decimal]]:
+    """What the pods on each node ask for together, by node and resource."""
+    found: dict[str, dict[str, Decimal]] = {}
+    for pod in pods:
+        node = pod["spec"].get("nodeName")
+        if not node or pod["status"].get("phase") in {"Succeeded", "Failed"}:
+            continue
+        total = found.setdefault(node, {})
+        for name, amount in requested(pod["spec"]).items():
+            total[name] = total.get(name, Decimal()) + amount
+    return found
 
 
 def allocatable(node: Object) -> dict[str, Decimal]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from eks_gpushare.live.amounts import quantity
+from eks_gpushare.live.placement import requested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,12 +82,11 @@ def holders_by_node(pods: Iterable[Object]) -> dict[str, list[ShareHolder]]:
         node = pod["spec"].get("nodeName")
         if not node or pod["status"].get("phase") in {"Succeeded", "Failed"}:
             continue
-        asked: Counter[str] = Counter()
-        for container in pod["spec"]["containers"]:
-            limits = (container.get("resources") or {}).get("limits") or {}
-            for name, amount in limits.items():
-                if name.startswith("nvidia.com/"):
-                    asked[name] += int(quantity(amount))
+        asked = {
+            name: int(amount)
+            for name, amount in requested(pod["spec"]).items()
+            if name.startswith("nvidia.com/")
+        }
         if asked:
             owner, name = owner_of(pod), pod["metadata"]["name"]
             found.setdefault(node, []).extend(

@@ -92,14 +92,17 @@ _CONDITIONS: Final = _Each(
 _EXPRESSIONS: Final = _Each(
     _Fields({"key": _is_text, "operator": _is_text, "values": _Each(_is_text)}, ("key", "operator"))
 )
+_RESOURCES: Final = _Fields({"limits": _AMOUNTS, "requests": _AMOUNTS})
 _CONTAINERS: Final = _Each(
-    _Fields({"name": _is_text, "resources": _Fields({"limits": _AMOUNTS, "requests": _AMOUNTS})})
+    _Fields({"name": _is_text, "restartPolicy": _is_text, "resources": _RESOURCES})
 )
 _POD_SPEC: Final = _Fields(
     {
         "nodeName": _is_text,
         "containers": _CONTAINERS,
         "initContainers": _CONTAINERS,
+        "resources": _RESOURCES,
+        "overhead": _AMOUNTS,
         "nodeSelector": _TEXTS,
         "tolerations": _Each(_is_object),
         "schedulingGates": _Each(_Fields({"name": _is_text}, ("name",))),

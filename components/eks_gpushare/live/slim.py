@@ -8,7 +8,7 @@ from eks_gpushare.inventory.values import at, items
 
 _ANYBODYS: Final = frozenset(("Pod", "Job", "Namespace"))
 """Kinds of which it does not matter who wrote them."""
-_OF_CONTAINERS: Final = ("name", "image", "command", "args", "resources")
+_OF_CONTAINERS: Final = ("name", "image", "command", "args", "resources", "restartPolicy")
 _CONTAINERS: Final = ("containers", "initContainers")
 
 

@@ -14,6 +14,7 @@ from eks_gpushare.live.checks.aws_health import aws_faults
 from eks_gpushare.live.checks.controllers import node_claim_faults, scaled_object_faults
 from eks_gpushare.live.checks.idle import idle_faults
 from eks_gpushare.live.checks.machines import machine_faults
+from eks_gpushare.live.checks.placed import held_faults, refused_faults
 from eks_gpushare.live.checks.programs import program_faults, programs_of
 from eks_gpushare.live.checks.shares import share_faults
 from eks_gpushare.live.checks.tenants import tenant_faults, unread_kinds
@@ -24,8 +25,6 @@ from eks_gpushare.live.checks.waiting import (
     LaunchablePool,
     Room,
     free_of_all,
-    held_faults,
-    refused_faults,
     waiting_faults,
     waiting_of,
 )

@@ -8,17 +8,18 @@ import gc
 import os
 import socket
 import sys
+from contextvars import ContextVar
 from typing import Any
 
 import grpc  # type: ignore[import-untyped]  # no stubs
-import pulumi
 from grpc import aio
 from pulumi.provider.server import ProviderServicer
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2, provider_pb2_grpc
 
 from eks_gpushare.one_declaration import RUN
+from eks_gpushare.plugin.inputs import settled
 from eks_gpushare.plugin.provider import ComponentsProvider
-from eks_gpushare.plugin.schema import HANDED_OVER
+from eks_gpushare.plugin.schema import HANDED_OVER, component
 
 # As the SDK and the engine have them: pulumi/runtime/_grpc_settings.py of 3.272.0, 2026-11-22.
 _MESSAGE_BYTES = 400 * 1024 * 1024
@@ -34,6 +35,9 @@ _OPTIONS = (
 _CONNECTING_SECONDS = 5
 _WHILE_IT_LASTS = (("grpc.client_idle_timeout_ms", 2**31 - 1),)
 """gRPC would end a connection that nobody uses after half an hour, and clusters take time."""
+
+_TYPE: ContextVar[str] = ContextVar("eks_gpushare_type", default="")
+"""The component that is being made."""
 
 
 def serve() -> None:
@@ -99,6 +103,7 @@ class _Servicer(ProviderServicer):
     ) -> provider_pb2.ConstructResponse:
         async with self._beginning:  # components of a program may be asked for at once
             RUN.set(await self._run(request.monitorEndpoint))
+        _TYPE.set(request.type)
         return await super()._construct(request, context)
 
     async def _run(self, monitor: str) -> _Run:
@@ -114,17 +119,11 @@ class _Servicer(ProviderServicer):
     @staticmethod
     async def _construct_inputs(inputs: Any, input_dependencies: Any) -> dict[str, Any]:
         found = await ProviderServicer._construct_inputs(inputs, input_dependencies)  # noqa: SLF001  (overridden)
+        described = component(_TYPE.get()) or {"inputProperties": {}}
         return {
-            key: await _settled(item) if key in HANDED_OVER else item for key, item in found.items()
+            key: await settled(item, described["inputProperties"].get(key, {}), key in HANDED_OVER)
+            for key, item in found.items()
         }
-
-
-async def _settled(value: Any) -> Any:
-    """What other components have told, which is known by now, without what tells whose it is."""
-    if isinstance(value, pulumi.Output):
-        known = await value.is_known()
-        return await _settled(await value.future()) if known else value
-    return [await _settled(inner) for inner in value] if isinstance(value, list) else value
 
 
 class _Quiet:

@@ -73,6 +73,38 @@ class Translation:
         return item
 
 
+async def settled(value: Any, prop: Properties, told: bool = False) -> Any:  # noqa: FBT001, FBT002
+    """A value without the outputs in it that have to be plain, are known, and are no secret.
+
+    Node.js sends any output as one, also of a plain value. Where an input may be an output it stays
+    one, which knows whose it is.
+
+    Args:
+        value: What a program gave.
+        prop: What the schema has in its place.
+        told: Whether another component has told it, as all of it has to be plain.
+    """
+    if isinstance(value, pulumi.Output):
+        if not (told or prop.get("plain")) or not await value.is_known():
+            return value
+        if await value.is_secret() and not told:
+            return value
+        return await settled(await value.future(), prop, told)
+    if isinstance(value, list):
+        inner = prop if _is_any(prop) else _alternative(prop, "items")
+        return [await settled(each, inner, told) for each in value]
+    if isinstance(value, Mapping):
+        kind = object_type(prop.get("$ref", ""))
+        other = prop if _is_any(prop) else _alternative(prop, "additionalProperties")
+        known = kind["properties"] if kind is not None else {}
+        return {k: await settled(item, known.get(k, other), told) for k, item in value.items()}
+    return value
+
+
+def _is_any(prop: Properties) -> bool:
+    return prop.get("$ref") == "pulumi.json#/Any"
+
+
 def _alternative(prop: Properties, inside: str) -> Properties:
     """What the list or mapping holds that a property takes, be it one type of several."""
     held = (schema[inside] for schema in (prop, *prop.get("oneOf", ())) if inside in schema)

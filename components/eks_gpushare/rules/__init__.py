@@ -221,6 +221,8 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "closed_runtime": _runtimes,
     "verifier": _verifier,
     "observability": _observability,
+    "managed_prometheus": _observability,
+    "cloudwatch": _observability,
     "schedules": _pods,
     "freshness": _any,
 }

@@ -16,6 +16,7 @@ from eks_gpushare.rules.charts import IDLE_CHART
 from eks_gpushare.rules.names import key_fault, own_namespace_fault, subdomain_fault, value_fault
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.sharing.exporter import makes_collector
 from eks_gpushare.sharing.metrics import (
     cost_split,
     measured_pool,
@@ -26,7 +27,7 @@ from eks_gpushare.sharing.monitoring.alerts import ALERT_NAMES
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from eks_gpushare.config.observability import MetricsStore, Observability
     from eks_gpushare.findings.finding import FieldPath, Finding
@@ -117,6 +118,12 @@ SHADOWED = Rule(
     "its namesake's labels hides it.",
     "https://prometheus.io/docs/practices/rules/",
 )
+_COLLECTORS: Final[Mapping[str, tuple[str, ...]]] = {
+    "install": ("prometheusOperator", "managedPrometheus"),
+    "url": (),
+    "workspaceArn": ("managedPrometheus",),
+}
+"""Who collects for a store; nobody is whoever it is."""
 _LEAST_SECONDS, _MOST_SECONDS = 5, 120
 _TIME = re.compile(r"([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?")
 """A time as Prometheus takes it, whose API server's pattern is that of the kind ServiceMonitor."""
@@ -139,37 +146,42 @@ def store(ctx: Context) -> Iterator[Finding]:
     if block is None or block.prometheus is None:
         return
     given, at = block.prometheus, (_BLOCK, "prometheus")
-    keys = _named(given)
+    keys = _named(block)
     if len(keys) != 1:
         said = f"{' and '.join(keys)} are" if keys else "None of install, url and workspaceArn is"
         fix = "Give one: install: true, an address, or the ARN of a workspace."
         yield STORE.finding(at, f"{said} given, and metrics have one store.", fix)
         return
-    wanted = _collector(keys)
-    if wanted not in {None, block.metrics}:
-        message = f"metrics is {block.metrics}, and {keys[0]} is a store of {wanted}."
-        yield STORE.finding((*at, keys[0]), message, f"Set metrics: {wanted}, or remove the key.")
+    wanted = _COLLECTORS[keys[0]]
+    if wanted and block.metrics not in wanted:
+        message = f"metrics is {block.metrics}, and {keys[0]} is a store of {' or '.join(wanted)}."
+        fix = f"Set metrics: {wanted[0]}, or remove the key."
+        yield STORE.finding((*at, keys[0]), message, fix)
     yield from _place(ctx, at, given)
 
 
-def _named(given: MetricsStore) -> list[str]:
+def _named(block: Observability) -> list[str]:
     """Which stores are named, of which one is meant."""
-    named = {"install": given.install, "url": given.url, "workspaceArn": given.workspace_arn}
+    given = block.prometheus
+    if given is None:
+        return []
+    # For a workspace that is there the collector alone is made.
+    for_given = makes_collector(block) and bool(given.workspace_arn)
+    named = {
+        "install": given.install and not for_given,
+        "url": given.url,
+        "workspaceArn": given.workspace_arn,
+    }
     return [key for key, value in named.items() if value]
-
-
-def _collector(keys: list[str]) -> str | None:
-    """Who collects for a store; None is whoever it is."""
-    known = {"install": "prometheusOperator", "workspaceArn": "managedPrometheus"}
-    return known.get(keys[0])
 
 
 def _is_contradictory(block: Observability) -> bool:
     """Whether it is not known which store is meant: then nothing more is said of it."""
     if block.prometheus is None:
         return False
-    keys = _named(block.prometheus)
-    return len(keys) != 1 or _collector(keys) not in {None, block.metrics}
+    keys = _named(block)
+    wanted = _COLLECTORS[keys[0]] if len(keys) == 1 else ()
+    return len(keys) != 1 or bool(wanted and block.metrics not in wanted)
 
 
 def _place(ctx: Context, at: FieldPath, given: MetricsStore) -> Iterator[Finding]:
@@ -212,8 +224,8 @@ def in_new_cluster(ctx: Context) -> Iterator[Finding]:
             "Set prometheus: {install: true}; or add the block once the operator is there.",
         )
     given = block.prometheus
-    volume = given is not None and given.install and given.storage_class is None
-    if volume and not cluster.addons.ebs_csi:
+    in_pods = given is not None and given.install and not makes_collector(block)
+    if in_pods and given and given.storage_class is None and not cluster.addons.ebs_csi:
         yield STORAGE.finding(
             (_BLOCK, "prometheus"),
             "Prometheus asks for a volume, and the cluster has no driver for one.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.config.project import ENVIRONMENT_KEY, PROJECT
@@ -80,15 +80,21 @@ def requirements(version: str | None, wheels: str | None = None) -> str:
         wheels: Folder that has it as wheels, where no index has it.
     """
     pin = f"=={version}" if version else ""
+    where = f"--find-links {shlex.quote(wheels)}\n" if wheels else f"# {NOT_RELEASED}\n"
     return f"""\
 # What the program runs with, and the SDK of the policy pack. `pulumi install` puts it into .venv.
-{f"--find-links {shlex.quote(wheels)}" if wheels else f"# Not on the index yet? {WITHOUT_INDEX}"}
+{where if wheels or not RELEASED else ""}\
 eks-gpushare[policy]{pin}
 """
 
 
-WITHOUT_INDEX = "Build its wheels from a clone, and name their folder: --find-links FOLDER."
-"""How to do without a release on PyPI."""
+RELEASED: Final = False
+"""Whether the changelog has a release, which is on PyPI then."""
+
+NOT_RELEASED: Final = (
+    "No release is on PyPI yet: build wheels from a clone, and name their folder: --find-links DIR."
+)
+"""How to do without a release."""
 
 
 def stack_file(choices: Choices, today: date) -> str:

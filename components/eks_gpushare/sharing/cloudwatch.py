@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 ADDON: Final = "amazon-cloudwatch-observability"
 ACCOUNT: Final = "cloudwatch-agent"
 """Service account of its agent, which writes metrics."""
+CHART_SOURCE: Final = (
+    "https://github.com/aws-observability/helm-charts/tree/main/charts/"
+    "amazon-cloudwatch-observability"
+)
+"""Chart 6.4.0 of the add-on, rendered on 2026-11-28 with the values below: its agent and exporters
+tolerate every taint, and the exporter of GPUs is on nodes of 125 instance types."""
+_NOT_LISTED: Final = ("g6f.", "gr6f.", "g7.", "g7e.", "p5.4xlarge")
+"""How instance types with NVIDIA's GPUs begin that are not among those."""
 _POLICY: Final = "CloudWatchAgentServerPolicy"
 _VALUES: Final[dict[str, Any]] = {
     "otelContainerInsights": {"enabled": True},
@@ -28,6 +36,15 @@ _VALUES: Final[dict[str, Any]] = {
     "containerLogs": {"enabled": False},
     "applicationSignals": {"enabled": False},
 }
+
+
+def is_measured(instance_type: str) -> bool:
+    """Whether the add-on's exporter runs on nodes of an instance type.
+
+    Args:
+        instance_type: Its name; of a type that the add-on's chart is newer than, nothing is known.
+    """
+    return not instance_type.startswith(_NOT_LISTED)
 
 
 def makes_addon(block: Observability | None) -> bool:

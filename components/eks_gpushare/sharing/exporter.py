@@ -39,7 +39,7 @@ RESOURCES = "NVIDIA_RESOURCE_NAMES"
 PROMETHEUS_ADDRESS = f"http://prometheus-operated.{PROMETHEUS_NAMESPACE}.svc:9090"
 """Where pods reach it: the operator of Prometheus makes this Service, whatever the release is
 called."""
-_PORT = "9400"
+PORT = "9400"
 """Where it answers, as its chart has it."""
 
 
@@ -97,6 +97,13 @@ def collects(block: Observability | None) -> bool:
     return block is not None and block.metrics in {"prometheusOperator", "managedPrometheus"}
 
 
+def makes_collector(block: Observability | None) -> bool:
+    """Whether a stack makes a collector of AWS's, and a workspace unless one is given."""
+    if block is None or block.metrics != "managedPrometheus" or block.prometheus is None:
+        return False
+    return block.prometheus.install
+
+
 def _block(environment: Environment) -> Observability | None:
     return known_fields(environment).get("observability")
 
@@ -112,10 +119,13 @@ def prometheus_of(environment: Environment) -> Prometheus | None:
     if keda.prometheus is not None or block is None or block.prometheus is None:
         return keda.prometheus
     store = block.prometheus
-    if not collects(block):
+    in_cluster = store.install and not makes_collector(block)
+    url = PROMETHEUS_ADDRESS if in_cluster else store.url
+    # The address of a workspace that is made is not known before it is.
+    if not collects(block) or (url is None and store.workspace_arn is None):
         return None
     return Prometheus.model_construct(
-        url=PROMETHEUS_ADDRESS if store.install else store.url,
+        url=url,
         workspace_arn=store.workspace_arn,
         process_metrics=True,
     )
@@ -145,7 +155,7 @@ def exporter_chart_values(
         "tolerations": tolerations(pools),
         # Its kind comes with Prometheus' operator; others look for the annotations.
         "serviceMonitor": {"enabled": False},
-        "podAnnotations": {"prometheus.io/scrape": "true", "prometheus.io/port": _PORT},
+        "podAnnotations": {"prometheus.io/scrape": "true", "prometheus.io/port": PORT},
     }
     env: list[dict[str, Any]] = []
     if node_monitoring_agent and any(has_agent_engine(pool, catalog) for pool in pools.values()):
@@ -175,7 +185,7 @@ def _of_block(block: Observability, pools: Mapping[str, Pool]) -> dict[str, Any]
     if not profiling:
         # The chart's default adds SYS_ADMIN, which nothing but profiling takes.
         found["securityContext"] = {"capabilities": {"add": []}}
-    if block.metrics == "prometheusOperator":
+    if block.metrics == "prometheusOperator" or makes_collector(block):
         # A Prometheus that goes by annotations would have every series twice.
         found["podAnnotations"] = {}
     if block.pod_labels:

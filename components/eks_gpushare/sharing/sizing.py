@@ -16,7 +16,12 @@ from eks_gpushare.facts.shares import SYSTEM_PODS, most_pods
 from eks_gpushare.sharing.efa import taken_interfaces
 from eks_gpushare.sharing.nodes import allocatable
 from eks_gpushare.sharing.resources import is_left_whole, shares
-from eks_gpushare.sharing.system_load import SystemLoad, known_addons, on_each_node
+from eks_gpushare.sharing.system_load import (
+    SystemLoad,
+    exporter_load,
+    known_addons,
+    on_each_node,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -172,7 +177,7 @@ def _of_the_node(
     need: Need, pool: Pool, instance_type: InstanceType, environment: Environment, devices: int
 ) -> Iterator[Bound]:
     has = allocatable(instance_type)
-    taken = on_each_node(environment).and_(_OF_GPUS)
+    taken = on_each_node(environment).and_(_OF_GPUS).and_(exporter_load(environment))
     if need.cpu_millis is not None:
         left = has.cpu_millis - taken.cpu_millis
         pods = max(0, int(left / need.cpu_millis))

@@ -5,8 +5,10 @@ system nodes. What it requests, read 2026-11-22: of EKS's add-ons the DaemonSet 
 each of its two containers, kube-proxy 100m, CoreDNS 100m and 70 MiB for each of two replicas, the
 EBS CSI driver 10m and 40 MiB for each container (their manifests, as `kubectl -n kube-system get`
 shows them); eks-node-monitoring-agent 1.7.0; node-feature-discovery 0.19.0, the subchart of
-nvidia-device-plugin 0.20.0 and of gpu-operator (values.yaml of each). Karpenter's chart requests
-nothing; what each copy is given here is in sharing/karpenter/controller.py.
+nvidia-device-plugin 0.20.0 and of gpu-operator (values.yaml of each). Read 2026-11-28: CloudWatch's
+add-on (see `cloudwatch`) and kube-prometheus-stack 88.5.3, as helm renders them with the values of
+a stack, and Alertmanager as its operator makes it. Karpenter's chart requests nothing; what each
+copy is given here is in sharing/karpenter/controller.py.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from eks_gpushare.config.base import known_fields
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.documents.helm import value_at
+from eks_gpushare.sharing.cloudwatch import makes_addon
 from eks_gpushare.sharing.nodes import allocatable
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.config.cluster import Addons
     from eks_gpushare.config.environment import Environment
+    from eks_gpushare.config.observability import Observability
 
 
 class SystemLoad(NamedTuple):
@@ -66,6 +70,14 @@ _STEP_MIB = 256
 _KEDA = SystemLoad(1, 100, 100)
 """Each of the pods of KEDA: its operators, the metrics adapter and the webhooks (values.yaml of
 keda 2.20.2)."""
+_CLOUDWATCH_NODE = SystemLoad(2, 300, 158, ("CloudWatch's agent and node exporter",))
+_CLOUDWATCH_EXPORTER = SystemLoad(1, 250, 128, ("CloudWatch's exporter",))
+"""What the add-on puts on nodes with GPUs besides."""
+_DCGM_EXPORTER = SystemLoad(1, 100, 128, ("the exporter",))
+"""The exporter as its own chart has it (dcgm-exporter 4.8.2)."""
+_CLOUDWATCH = SystemLoad(3, 400, 256, ("CloudWatch's add-on",))
+_PROMETHEUS = SystemLoad(5, 0, 200, ("Prometheus",))
+_STATE_METRICS = SystemLoad(1, 0, 0, ("kube-state-metrics",))
 _PREFIX_PODS = 110
 
 
@@ -73,7 +85,30 @@ def on_each_node(environment: Environment) -> SystemLoad:
     """DaemonSets of a system node."""
     addons = known_addons(environment)
     own = (_EBS_NODE,) if addons is not None and addons.ebs_csi else ()
-    return _sum((*_ON_EACH_NODE, *own))
+    watched = (_CLOUDWATCH_NODE,) if has_cloudwatch(environment) else ()
+    return _sum((*_ON_EACH_NODE, *own, *watched))
+
+
+def has_cloudwatch(environment: Environment) -> bool:
+    """Whether the stack gives its cluster CloudWatch's add-on for its metrics."""
+    return isinstance(environment.cluster, NewCluster) and makes_addon(_metrics(environment))
+
+
+def _metrics(environment: Environment) -> Observability | None:
+    return known_fields(environment).get("observability")
+
+
+def exporter_load(environment: Environment) -> SystemLoad:
+    """What measures GPUs, on each node of a pool; the GPU Operator's requests nothing."""
+    from eks_gpushare.sharing.exporter import collects
+
+    stack = known_fields(environment).get("gpu_stack")
+    if has_cloudwatch(environment):
+        return _CLOUDWATCH_EXPORTER
+    own = stack is None or stack.manager == "devicePlugin"
+    asked = stack is not None and bool(stack.dcgm_exporter)
+    there = own and (asked or collects(_metrics(environment)))
+    return _DCGM_EXPORTER if there else SystemLoad(0, 0, 0)
 
 
 def known_addons(environment: Environment) -> Addons | None:
@@ -110,7 +145,19 @@ def for_the_cluster(environment: Environment) -> SystemLoad:
         loads.append(
             SystemLoad(count, count * _KEDA.cpu_millis, count * _KEDA.memory_mib, ("KEDA",))
         )
-    return _sum([*loads, *_karpenter(environment)])
+    return _sum([*loads, *_collecting(environment), *_karpenter(environment)])
+
+
+def _collecting(environment: Environment) -> list[SystemLoad]:
+    """What collects and keeps metrics."""
+    from eks_gpushare.sharing.exporter import makes_collector
+
+    block = _metrics(environment)
+    if has_cloudwatch(environment):
+        return [_CLOUDWATCH]
+    if block is None or block.prometheus is None or not block.prometheus.install:
+        return []
+    return [_STATE_METRICS if makes_collector(block) else _PROMETHEUS]
 
 
 def _karpenter(environment: Environment) -> list[SystemLoad]:

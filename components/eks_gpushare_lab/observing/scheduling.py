@@ -7,33 +7,20 @@ tried: until then its words are about nodes as they were.
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from eks_gpushare.live.placement import mismatches, requested, shortages, untolerated
+from eks_gpushare.live.placement import mismatches, requested_by_node, shortages, untolerated
 from eks_gpushare.live.pods import PENDING, condition, owner_of, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from decimal import Decimal
 
     from eks_gpushare_lab.client import Object
 
 _COUNT = re.compile(r"[0-9]+ (?=\S)")
 _LOOKED_AT = ("Insufficient", "node(s) had untolerated", "node(s) didn't match Pod's node")
 """How the scheduler begins what is judged here node by node."""
-
-
-def used_by_pods(pods: Iterable[Object]) -> dict[str, Mapping[str, Decimal]]:
-    """What the pods on each node ask for together, by node and resource."""
-    found: dict[str, dict[str, Decimal]] = {}
-    for pod in pods:
-        node = pod["spec"].get("nodeName")
-        if not node or pod["status"].get("phase") in {"Succeeded", "Failed"}:
-            continue
-        total = found.setdefault(node, {})
-        for name, amount in requested(pod["spec"]).items():
-            total[name] = total.get(name, Decimal()) + amount
-    return dict(found)
 
 
 def other_words(pod: Object) -> list[str]:
@@ -70,5 +57,5 @@ def is_behind(pods: Sequence[Object], nodes: Sequence[Object]) -> bool:
     looked_at = [pod["spec"] for (_, *more), pod in waiting.items() if not more]
     if not looked_at:
         return False
-    used = used_by_pods(pods)
+    used = requested_by_node(pods)
     return any(not obstacles_to(spec, node, used) for spec in looked_at for node in nodes)

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from eks_gpushare.live.placement import allocatable, mismatches, requested, untolerated
+from eks_gpushare.live.placement import (
+    allocatable,
+    mismatches,
+    requested,
+    requested_by_node,
+    untolerated,
+)
 from eks_gpushare.live.pods import PENDING, REFUSED, condition, state_of
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.observer import workload_of
 from eks_gpushare_lab.observing.obstacles import before_a_node
 from eks_gpushare_lab.observing.queues import in_queue, waits_in_queue
-from eks_gpushare_lab.observing.scheduling import obstacles_to, other_words, used_by_pods
+from eks_gpushare_lab.observing.scheduling import obstacles_to, other_words
 from eks_gpushare_lab.observing.workloads import JOBS, SCALABLE, outcomes
 from eks_gpushare_lab.reporting.autoscaler_words import words_about
 from eks_gpushare_lab.simulated_node.mps_server import CLIENT, WAITS, annotation, sets_no_user
@@ -232,7 +238,7 @@ def _hopeless(session: Session, pod: Object, at: tuple[str, str]) -> Iterator[Fi
 
 def _explained(session: Session, pod: Object) -> Iterator[str]:
     """For each kind of node, what keeps the pod off it."""
-    used = used_by_pods(session.watches.pods.all())
+    used = requested_by_node(session.watches.pods.all())
     others = [f"the scheduler says: {word}" for word in other_words(pod)]
     pools = {node.name: node.pool for node in session.nodes}
     grouped: dict[tuple[str, str], list[str]] = {}

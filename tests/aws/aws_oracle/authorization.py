@@ -122,7 +122,10 @@ _PASSED = {
 }
 """Calls that hand a role to a service, and to which."""
 
-_UNMADE = ("eks:CreateAccessEntry", "eks:CreateAddon", "eks:CreatePodIdentityAssociation")
+_UNMADE = (
+    *("amp:CreateScraper", "amp:UpdateWorkspaceConfiguration"),
+    *("eks:CreateAccessEntry", "eks:CreateAddon", "eks:CreatePodIdentityAssociation"),
+)
 """Calls that make something, which moto cannot carry out."""
 
 _TOLD = {
@@ -132,6 +135,11 @@ _TOLD = {
 }
 """Parameters that a condition may ask for."""
 
+PREFIXES = {"amp": "aps"}
+"""Services whose actions begin otherwise than botocore calls the service."""
+_LOGS = ("CreateLogDelivery", "DeleteLogDelivery", "GetLogDelivery", "ListLogDeliveries")
+_ACCESS = "arn:{partition}:eks::aws:cluster-access-policy"
+_SCRAPER = "scraper.aps.amazonaws.com"
 _TAG = "aws:ec2/tag:Tag"
 _SERVICE_ROLE = "arn:{partition}:iam::{account}:role/aws-service-role"
 IMPLIED: Mapping[str, tuple[tuple[str, str, Mapping[str, str]], ...]] = {
@@ -194,6 +202,27 @@ IMPLIED: Mapping[str, tuple[tuple[str, str, Mapping[str, str]], ...]] = {
         ("eks:UpdatePodIdentityAssociation", "{association}", {}),
     ),
     "eks:CreatePodIdentityAssociation": (("iam:GetRole", "{role}", {}),),
+    "amp:CreateScraper": (
+        ("ec2:DescribeSecurityGroups", "*", {}),
+        ("ec2:DescribeSubnets", "*", {}),
+        (
+            "eks:AssociateAccessPolicy",
+            "{entry}",
+            {"eks:policyArn": f"{_ACCESS}/AmazonPrometheusScraperPolicy"},
+        ),
+        ("eks:CreateAccessEntry", "{cluster}", {}),
+        ("eks:DescribeCluster", "{cluster}", {}),
+        (
+            "iam:CreateServiceLinkedRole",
+            f"{_SERVICE_ROLE}/{_SCRAPER}/AWSServiceRoleForAmazonPrometheusScraper_1a2b",
+            {"iam:AWSServiceName": _SCRAPER},
+        ),
+    ),
+    "amp:CreateWorkspace": (
+        *((f"logs:{each}", "*", {}) for each in (*_LOGS, "PutResourcePolicy", "UpdateLogDelivery")),
+        *((f"kms:{each}", "{key}", {}) for each in ("Decrypt", "GenerateDataKey")),
+        ("kms:CreateGrant", "{key}", {"kms:GrantIsForAWSResource": "true"}),
+    ),
     "ec2:CreateFlowLogs": (
         ("logs:CreateLogDelivery", "*", {}),
         ("logs:DeleteLogDelivery", "*", {}),
@@ -253,6 +282,8 @@ class Requests:
     ) -> Iterator[Request]:
         """An action on those of the resources that it is about."""
         service, name = action.split(":")
+        service = PREFIXES.get(service, service)
+        action = f"{service}:{name}"
         kinds = reference()[service]["privileges"][name]["resource_types"]
         told = {_TOLD[key]: str(v) for key, v in call.parameters.items() if key in _TOLD}
         found = False
@@ -282,15 +313,20 @@ class Requests:
                 if re.match(r"arn:[\w-]+:iam::\d+:role", text)
             }
         )
-        if call.name not in _PASSED or (call.name == "eks:CreateAddon" and not roles):
+        if call.name not in IMPLIED or (call.name == "eks:CreateAddon" and not roles):
             return
-        passed = (("iam:PassedToService", _PASSED[call.name]),)
-        yield from (Request("iam:PassRole", role, passed, call.name) for role in roles)
+        if call.name in _PASSED:
+            passed = (("iam:PassedToService", _PASSED[call.name]),)
+            yield from (Request("iam:PassRole", role, passed, call.name) for role in roles)
         encrypted = call.parameters.get("encryptionConfig")
+        key = encrypted[0]["provider"]["keyArn"] if encrypted else call.parameters.get("kmsKeyArn")
         cluster = self._at("eks", f"cluster/{call.parameters.get('clusterName')}")
+        if call.name == "amp:CreateScraper":
+            cluster = call.parameters["source"]["eksConfiguration"]["clusterArn"]
         fills = {
-            "role": roles[0],
-            "key": encrypted[0]["provider"]["keyArn"] if encrypted else "",
+            "role": roles[0] if roles else "",
+            "key": key or "",
+            "entry": cluster.replace(":cluster/", ":access-entry/") + "/role/1/name/a-1",
             "template": self._at("ec2", "launch-template/lt-1"),
             "cluster": cluster,
             "association": cluster.replace(":cluster/", ":podidentityassociation/") + "/a-1",
@@ -302,7 +338,7 @@ class Requests:
             template = (("ec2:LaunchTemplate", fills["template"]),)
             yield Request("ec2:RunInstances", arn, template, call.name)
         for action, resource, context in IMPLIED[call.name]:
-            if resource != "{key}" or encrypted:
+            if resource != "{key}" or key:
                 told = tuple((key, value.format(**fills)) for key, value in context.items())
                 yield Request(action, resource.format(**fills), told, call.name)
         if call.parameters.get("capacityType") == "SPOT":
@@ -378,6 +414,8 @@ class Requests:
             if "PlacementGroup" in call.name:
                 found |= {self._at("ec2", f"placement-group/{name}") for name in names if name}
         found |= self._of_queue(service, given)
+        if service == "amp":
+            found |= self._of_prometheus(call)
         if service == "eks":
             cluster = given.get("clusterName") or given.get("name")
             found.add(self._at("eks", f"cluster/{cluster}"))
@@ -387,6 +425,18 @@ class Requests:
                 found.add(self._at("eks", f"podidentityassociation/{cluster}/a-1"))
             if "principalArn" in given:
                 found.add(self._at("eks", f"access-entry/{cluster}/role/{ACCOUNT}/name/a-1"))
+        return found
+
+    def _of_prometheus(self, call: Answered) -> set[str]:
+        """A workspace, rules in it or a collector, by what the call has of them."""
+        given, found = call.parameters, set()
+        workspace = given.get("workspaceId")
+        if workspace is not None:
+            found.add(self._at("aps", f"workspace/{workspace}"))
+        if call.token.endswith(":RuleGroupNamespace") and "name" in given:
+            found.add(self._at("aps", f"rulegroupsnamespace/{workspace}/{given['name']}"))
+        if call.token.endswith(":Scraper"):
+            found.add(self._at("aps", "scraper/s-1"))
         return found
 
     def _of_queue(self, service: str, given: Mapping[str, Any]) -> set[str]:

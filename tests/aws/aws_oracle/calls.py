@@ -102,9 +102,12 @@ def _made(
         specification = {"ResourceType": life.tagged if life else "", "Tags": pairs}
         parameters["TagSpecifications"] = [specification]
     for key in [key for key in inputs if key in call.takes]:
-        way = call.takes[key].split(".")
-        member = _at(shape, way)
-        _put(parameters, shape, way, translate(inputs.pop(key), member, key, call.takes))
+        way = [name for name in call.takes[key].split(".") if name]
+        value = translate(inputs.pop(key), _at(shape, way), key, call.takes)
+        if way:
+            _put(parameters, shape, way, value)
+        else:  # a block whose members are those of the call
+            parameters |= value
     inside = life.inside if life else ""
     within = translate(inputs, shape.members[inside] if inside else shape, "", call.takes)
     if inside:

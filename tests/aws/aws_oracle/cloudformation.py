@@ -70,6 +70,7 @@ def _rule(direction: str, other: str) -> Equivalent:
 
 
 NONE = {
+    "aws:amp/workspaceConfiguration:WorkspaceConfiguration": "a property of Workspace there",
     "aws:cloudwatch/eventTarget:EventTarget": "a property of Rule there",
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": "CloudFormation leaves it as AWS makes it",
     "aws:ec2/tag:Tag": "a property of the resource there",
@@ -79,6 +80,20 @@ NONE = {
 """Types that CloudFormation has no resource for, and why."""
 
 EQUIVALENTS: Mapping[str, Equivalent] = {
+    "aws:amp/ruleGroupNamespace:RuleGroupNamespace": Equivalent(
+        "AWS::APS::RuleGroupsNamespace",
+        fixed={"Workspace": "arn:aws:aps:us-west-2:111122223333:workspace/ws-1a2b3c4d"},
+        leaves=("workspaceId",),  # which is named by its ARN there
+    ),
+    "aws:amp/scraper:Scraper": Equivalent(
+        "AWS::APS::Scraper",
+        {
+            "destination.amp": "AmpConfiguration",
+            "source.eks": "EksConfiguration",
+            "scrapeConfiguration": "ScrapeConfiguration.ConfigurationBlob",
+        },
+    ),
+    "aws:amp/workspace:Workspace": Equivalent("AWS::APS::Workspace"),
     "aws:cloudwatch/logGroup:LogGroup": Equivalent(
         "AWS::Logs::LogGroup", {"name": "LogGroupName"}, leaves=("skipDestroy",)
     ),
@@ -182,6 +197,9 @@ def properties(resource: Resource) -> dict[str, Any]:
         inputs["name"] = plain(resource.outputs)["name"]
     if resource.type == "aws:iam/rolePolicy:RolePolicy":  # its name is required there
         inputs.setdefault("name", plain(resource.outputs)["name"])
+    for key, (outer, _, inner) in ((key, to.names[key].partition(".")) for key in to.names):
+        if inner and key in inputs:  # a block there
+            inputs[outer] = {inner: inputs.pop(key)}
     whole = schema(to.type)
     shape = SchemaShape(whole, whole.get("definitions", {}))
     found = dict(to.fixed)

@@ -110,7 +110,63 @@ _ASSOCIATION = {"clusterName": "$clusterName", "associationId": "$associationId"
 _ENTRY = {"clusterName": "$clusterName", "principalArn": "$principalArn"}
 _OF_QUEUE = {"QueueUrl": "$queueUrl", "AttributeNames": ["Policy"]}
 
+_WORKSPACE = {"workspaceId": "$id"}
+_NAMESPACE = {"workspaceId": "$workspaceId", "name": "$name"}
+
 LIFECYCLES: Mapping[str, Lifecycle] = {
+    "aws:amp/ruleGroupNamespace:RuleGroupNamespace": Lifecycle(
+        "amp",
+        create=(Call("CreateRuleGroupsNamespace", answers={"arn": "arn"}),),
+        read=(
+            Call("DescribeRuleGroupsNamespace", _NAMESPACE),
+            Call("ListTagsForResource", {"resourceArn": "$arn"}),
+        ),
+        delete=(Call("DeleteRuleGroupsNamespace", _NAMESPACE),),
+        update=(*_EKS_TAGS, "PutRuleGroupsNamespace"),
+    ),
+    "aws:amp/scraper:Scraper": Lifecycle(
+        "amp",
+        create=(
+            Call(
+                "CreateScraper",
+                takes={
+                    "destination.amp": "ampConfiguration",
+                    "source.eks": "eksConfiguration",
+                    "scrapeConfiguration": "scrapeConfiguration.configurationBlob",
+                },
+                answers={"id": "scraperId", "arn": "arn"},
+            ),
+        ),
+        read=(Call("DescribeScraper", {"scraperId": "$id"}),),
+        delete=(Call("DeleteScraper", {"scraperId": "$id"}),),
+        update=(*_EKS_TAGS, "UpdateScraper"),
+    ),
+    "aws:amp/workspace:Workspace": Lifecycle(
+        "amp",
+        create=(
+            Call("CreateWorkspace", answers={"id": "workspaceId", "arn": "arn"}),
+            Call(
+                "CreateLoggingConfiguration",
+                {"workspaceId": "$id"},
+                {"loggingConfiguration": ""},
+                only_with="loggingConfiguration",
+            ),
+        ),
+        read=(
+            Call("DescribeWorkspace", _WORKSPACE),
+            Call("DescribeLoggingConfiguration", _WORKSPACE),
+        ),
+        delete=(
+            Call("DeleteLoggingConfiguration", _WORKSPACE),
+            Call("DeleteWorkspace", _WORKSPACE),
+        ),
+        update=(*_EKS_TAGS, "UpdateWorkspaceAlias", "UpdateLoggingConfiguration"),
+    ),
+    "aws:amp/workspaceConfiguration:WorkspaceConfiguration": Lifecycle(
+        "amp",
+        create=(Call("UpdateWorkspaceConfiguration"),),
+        read=(Call("DescribeWorkspaceConfiguration", {"workspaceId": "$workspaceId"}),),
+    ),
     "aws:cloudwatch/eventRule:EventRule": Lifecycle(
         "events",
         create=(Call("PutRule", takes={"name": "Name"}, answers={"arn": "RuleArn"}),),

@@ -176,6 +176,23 @@ VARIANTS: Mapping[str, Variant] = {
             "cluster.name": "c" * 100,
         }
     ),
+    "managed Prometheus": Variant(
+        {"observability": {"metrics": "managedPrometheus", "prometheus": {"install": True}}}
+    ),
+    "managed Prometheus, key given": Variant(
+        {
+            "observability": {
+                "metrics": "managedPrometheus",
+                "prometheus": {
+                    "install": True,
+                    "kmsKeyArn": (
+                        "arn:aws:kms:us-west-2:111122223333:key/"
+                        "11111111-2222-3333-4444-555555555555"
+                    ),
+                },
+            },
+        }
+    ),
     "NAT per zone": Variant(
         {"network": {"zones": ["us-west-2a", "us-west-2b", "us-west-2c"], "natGateways": "perZone"}}
     ),
@@ -277,6 +294,7 @@ VARIANTS: Mapping[str, Variant] = {
             "network": None,
         }
     ),
+    "CloudWatch for metrics": Variant({"observability": {"metrics": "cloudwatch"}}),
     "control plane logs": Variant(
         {
             "cluster.logRetentionDays": 90,
@@ -358,7 +376,8 @@ TRIED = (
     *("Cluster Autoscaler, existing cluster", "custom AMI", "EFA with a placement group"),
     *("existing cluster", "existing cluster, EFA", "existing VPC", "further add-ons", "GovCloud"),
     *("instances tagged", "Karpenter, long names", "KEDA with a workspace", "key given"),
-    *("labels and taints", "nodes as told", "reservation", "roles given", "spot"),
+    *("managed Prometheus, key given", "labels and taints", "nodes as told", "reservation"),
+    *("roles given", "spot", "tenants"),
 )
 """Those that are tried for every change. Between them they make every call with every member that
 any makes, in every partition; the others are tried at night."""

@@ -77,7 +77,8 @@ def test_each_tenant_runs_what_it_is_sure_of(
             assert session.settle()
             session.apply([Manifest(f"asked {n}", each) for n, each in enumerate(asked)])
             # What was borrowed meanwhile comes back; the rest of what is asked for waits for ever.
-            deadline = time.monotonic() + 20
+            # How soon it does is measured by benchmarks/tenants.py, on a machine that is free.
+            deadline = time.monotonic() + 120
             while (found := running(session)) != WANTED and time.monotonic() < deadline:
                 time.sleep(0.2)
             report = report_of(session, {}, []).as_json()

@@ -27,7 +27,7 @@ from eks_gpushare.program.protobuf import empty_pb2
 from eks_gpushare.program.recording import Recording
 from eks_gpushare.program.running.engine import EngineServicer
 from eks_gpushare.program.running.monitor import Monitor
-from eks_gpushare.program.values import encode_properties
+from eks_gpushare.program.values import encode_properties, to_data
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,7 +116,7 @@ class Plugin:
                 type=f"eks-gpushare:index:{kind}",
                 name=name,
                 config={"aws:region": "us-west-2"},
-                inputs=encode_properties(inputs),
+                inputs=encode_properties(to_data(inputs)),
                 providers=providers or {},
             )
         )

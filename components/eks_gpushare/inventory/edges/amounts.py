@@ -10,12 +10,14 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.landings import grounds
+from eks_gpushare.inventory.pod_totals import pod_total, turn_of
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import Request, gpu_workloads
+from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.shared_names import alone
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items, pairs, text
+from eks_gpushare.inventory.values import at, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.resources import SHARED_SUFFIX
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.pod_totals import Turn
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.shared_names import Sharing
 
@@ -178,24 +181,15 @@ def _too_many(
 
 
 def in_all(workload: Workload, resource: str, requests: Sequence[Request]) -> int | None:
-    """What a pod asks for of a resource: containers together, or one that goes before them."""
-    together, before = 0, 0
+    """What a pod asks for of a resource, or None where that is not known."""
+    asked: list[tuple[Turn, dict[str, int]]] = []
+    turns = {where: turn_of(where[0], container) for where, container in containers(workload.spec)}
     for request in requests:
         if request.resource != resource:
             continue
         count = count_of(request)
         if count is None:
             return None
-        where = request.place[len(workload.spec_path) :]
-        if where[0] == "containers" or _stays(workload, where):
-            together += count
-        else:
-            before = max(before, count)
-    return max(together, before)
-
-
-def _stays(workload: Workload, where: Sequence[str | int]) -> bool:
-    """Whether an init container is a sidecar, which runs beside the others."""
-    listed = items(at(workload.spec, "initContainers"))
-    index = where[1]
-    return isinstance(index, int) and at(listed[index], "restartPolicy") == "Always"
+        kind, index = request.place[len(workload.spec_path) :][:2]
+        asked.append((turns[str(kind), int(index)], {resource: count}))
+    return pod_total(asked).get(resource, 0)

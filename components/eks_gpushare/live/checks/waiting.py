@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -11,17 +11,19 @@ from eks_gpushare.inventory.advertised import is_gpu_resource
 from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live import rules
-from eks_gpushare.live.checks.programs import START_SECONDS, STARTING_REASONS, waiting_for
 from eks_gpushare.live.checks.shares import counts_text
 from eks_gpushare.live.faults import ClusterFault, Link, gist_of_shares, pool_mark
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.objects import name_of, namespace_of
-from eks_gpushare.live.placement import allocatable, mismatches, requested, untolerated
+from eks_gpushare.live.placement import (
+    allocatable,
+    mismatches,
+    requested,
+    requested_by_node,
+    untolerated,
+)
 from eks_gpushare.live.pods import (
-    FAILED,
     PENDING,
-    REFUSED,
-    STARTING,
     condition,
     owner_of,
     state_of,
@@ -102,6 +104,11 @@ class Room:
         return {**node.object, "metadata": {**node.object["metadata"], "labels": labels}}
 
 
+def counted_pods(count: int) -> str:
+    """A number of pods in words."""
+    return f"{count} pod{'' if count == 1 else 's'}"
+
+
 def asked_of(spec: Object) -> dict[str, int]:
     """GPU resources that a pod asks for."""
     return {name: int(count) for name, count in requested(spec).items() if is_gpu_resource(name)}
@@ -111,12 +118,11 @@ def free_of_all(
     objects: ClusterObjects, nodes: Iterable[LiveNode]
 ) -> dict[str, dict[str, Decimal]]:
     """What the pods on each node leave of it."""
-    found = {node.name: allocatable(node.object) for node in nodes}
-    for pod in objects.of("Pod"):
-        free = found.get(at(pod, "spec", "nodeName") or "")
-        if free is None or at(pod, "status", "phase") in {"Succeeded", "Failed"}:
-            continue
-        for name, amount in requested(pod["spec"]).items():
+    taken = requested_by_node(objects.of("Pod"))
+    found = {}
+    for node in nodes:
+        found[node.name] = free = allocatable(node.object)
+        for name, amount in taken.get(node.name, {}).items():
             free[name] = free.get(name, Decimal()) - amount
     return found
 
@@ -268,7 +274,7 @@ def _for_room(
             "Request less of it, or use larger instances.",
             evidence,
         )
-    total = sum(node.advertised.get(resource, 0) for node in nodes)
+    total = sum(node.advertised[resource] for node in nodes)
     taken = sum(node.used.get(resource, 0) for node in nodes)
     return _fault(
         waiting,
@@ -304,8 +310,10 @@ def _why_never(
     best = max(open_to, key=lambda node: sum(node.advertised.values()))
     if not _has_all(best.advertised, waiting.asked):
         return f"for {asked}, and {best.name} advertises {counts_text(best.advertised)}"
-    state = "cordoned" if best.is_cordoned else "not ready"
-    return f"for {asked}, and {counted_names(node.name for node in open_to)} is {state}"
+    states = dict.fromkeys("cordoned" if node.is_cordoned else "not ready" for node in open_to)
+    are = "is" if len(open_to) == 1 else "are"
+    named = counted_names(node.name for node in open_to)
+    return f"for {asked}, and {named} {are} {' or '.join(states)}"
 
 
 def _fault(
@@ -319,7 +327,7 @@ def _fault(
     count = len(waiting.pods)
     first = waiting.pods[0]
     called = f"{waiting.owner.kind} {waiting.owner}"
-    waits = f"{_pods(count)} wait{'s' * (count == 1)}"
+    waits = f"{counted_pods(count)} wait{'s' * (count == 1)}"
     pods = "it waits" if waiting.owner.kind == "Pod" else waits
     finding = rule.finding(
         ("pods", f"{namespace_of(first)}/{name_of(first)}"), f"{called}: {pods} {said}.", fix
@@ -331,65 +339,3 @@ def _fault(
     return ClusterFault(
         finding, Link.PODS, about, waiting.owner, evidence, in_short=short, gist=gist
     )
-
-
-def _pods(count: int) -> str:
-    return f"{count} pod{'' if count == 1 else 's'}"
-
-
-def refused_faults(objects: ClusterObjects, namespace: str | None = None) -> Iterator[ClusterFault]:
-    """Pods that a kubelet has refused, by what made them."""
-    groups: dict[tuple[PodOwner, str], list[Object]] = defaultdict(list)
-    for pod in objects.of("Pod"):
-        reason = str(at(pod, "status", "reason") or "")
-        is_refused = reason == REFUSED or reason.startswith("OutOf")
-        if state_of(pod) != FAILED or not is_refused or not asked_of(pod["spec"]):
-            continue
-        if namespace is None or namespace_of(pod) == namespace:
-            groups[owner_of(pod), reason].append(pod)
-    for (owner, reason), pods in groups.items():
-        first = pods[0]
-        nodes = {str(at(pod, "spec", "nodeName") or "") for pod in pods}
-        finding = rules.REFUSED_BY_KUBELET.finding(
-            ("pods", f"{namespace_of(first)}/{name_of(first)}"),
-            f"{owner.kind} {owner}: the kubelet of {counted_names(nodes)} refused "
-            f"{_pods(len(pods))}: {reason}.",
-            f"Delete them once the cause is mended: kubectl delete pods -n {owner.namespace} "
-            "--field-selector=status.phase=Failed.",
-        )
-        said = str(at(first, "status", "message") or "")
-        evidence = (said,) if said else ()
-        yield ClusterFault(finding, Link.PODS, frozenset(nodes), owner, evidence)
-
-
-def held_faults(objects: ClusterObjects, namespace: str | None = None) -> Iterator[ClusterFault]:
-    """Pods that have a share of a node and whose containers do not run, by what made them."""
-    groups: dict[tuple[PodOwner, str], list[Object]] = defaultdict(list)
-    messages: dict[tuple[PodOwner, str], str] = {}
-    for pod in objects.of("Pod"):
-        if at(pod, "metadata", "deletionTimestamp") or state_of(pod) != STARTING:
-            continue
-        if namespace is not None and namespace_of(pod) != namespace:
-            continue
-        reason, message = waiting_for(pod)
-        age = objects.seconds_since(at(pod, "metadata", "creationTimestamp"))
-        is_young = age is not None and age < START_SECONDS
-        if reason and not is_young and reason not in STARTING_REASONS and asked_of(pod["spec"]):
-            groups[owner_of(pod), reason].append(pod)
-            messages.setdefault((owner_of(pod), reason), message)  # some name their pod
-    for (owner, reason), pods in groups.items():
-        first, count, message = pods[0], len(pods), messages[owner, reason]
-        taken = Counter[str]()
-        for pod in pods:
-            taken.update(asked_of(pod["spec"]))
-        said = f": {message.rstrip('.')}" if message else ""
-        do, hold = ("does", "holds") if count == 1 else ("do", "hold")
-        finding = rules.HELD_BY_NOTHING.finding(
-            ("pods", f"{namespace_of(first)}/{name_of(first)}"),
-            f"{owner.kind} {owner}: {_pods(count)} {do} not run and {hold} {counts_text(taken)}: "
-            f"{reason}{said}.",
-            f"See kubectl describe pod -n {namespace_of(first)} {name_of(first)}, and let go of "
-            "the shares until it is mended.",
-        )
-        nodes = frozenset(str(at(pod, "spec", "nodeName")) for pod in pods)
-        yield ClusterFault(finding, Link.PODS, nodes, owner)

@@ -20,8 +20,10 @@ from eks_gpushare.catalog.service_prices import (
 )
 from eks_gpushare.program.costs.items import CostItem, Count, added, no_price, per_month
 from eks_gpushare.program.costs.nodes import node_items
+from eks_gpushare.program.edits.compared import ADDON
 from eks_gpushare.program.pools import ENVIRONMENT_TYPE
 from eks_gpushare.program.values import to_json
+from eks_gpushare.sharing.cloudwatch import ADDON as CLOUDWATCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,9 +42,11 @@ _BY_USE = {
     _KEY: "requests to KMS keys",
     "aws:eks/nodeGroup:NodeGroup": "volumes that pods claim, and load balancers of services",
     "aws:sqs/queue:Queue": "messages about interruptions",
+    "aws:amp/workspace:Workspace": "samples and queries of managed Prometheus",
 }
 """What is charged by use, by the type of resource that brings it."""
 _UNCOUNTED = {
+    "aws:amp/scraper:Scraper": "collectors of managed Prometheus",
     "aws:autoscaling/group:Group": "nodes of auto scaling groups",
     "aws:ec2/instance:Instance": "instances",
     "aws:ec2/fleet:Fleet": "fleets",
@@ -170,6 +174,8 @@ def _not_included(recording: Recording) -> Iterator[str]:
     tokens = {resource.type for resource in recording.resources}
     yield from dict.fromkeys(words for token, words in _BY_USE.items() if token in tokens)
     yield from dict.fromkeys(words for token, words in _UNCOUNTED.items() if token in tokens)
+    if any(each.inputs.get("addonName") == CLOUDWATCH for each in recording.of_type(ADDON)):
+        yield "metrics in CloudWatch"
     if any(
         _charged(resource.inputs.get("vpcEndpointType"))
         for resource in recording.of_type(_ENDPOINT)

@@ -25,7 +25,13 @@ from eks_gpushare.program.edits.compared import (
 )
 from eks_gpushare.program.edits.karpenter import of_karpenter
 from eks_gpushare.program.edits.kinds import Consequence, Effect, edit
-from eks_gpushare.program.edits.leavers import of_leavers, of_namespaces, of_warm_room
+from eks_gpushare.program.edits.leavers import (
+    WORKSPACE,
+    of_leavers,
+    of_namespaces,
+    of_warm_room,
+    of_workspaces,
+)
 from eks_gpushare.program.edits.nodes import REPLACING, of_group
 from eks_gpushare.program.edits.releases import of_releases
 from eks_gpushare.program.edits.running import of_addons, of_pods
@@ -48,6 +54,7 @@ _FORCED_BY: dict[str, frozenset[str]] = {
     CLUSTER: frozenset({"encryptionConfigKeyArn", "name", "vpcId"}),
     RELEASE: frozenset({"name", "namespace"}),
     NODE_GROUP: REPLACING,
+    WORKSPACE: frozenset({"kmsKeyArn"}),
 }
 """Properties whose change, or the replacement of what they point to, replaces a resource."""
 
@@ -74,6 +81,7 @@ def edits(before: Recording, after: Recording) -> list[Consequence]:
         *of_ways_out(before, after),
         *of_managers(before, after),
         *of_releases(before, after, replaced),
+        *of_workspaces(after, replaced),
         *of_addons(before, after),
         *of_pods(before, after),
         *of_requests(before, after),

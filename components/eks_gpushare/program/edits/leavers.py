@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from eks_gpushare.documents.windows import ZonedWindow, hours_per_week
 from eks_gpushare.program.edits.compared import ADDON, CLUSTER, bare, by_urn, inputs
 from eks_gpushare.program.edits.kinds import Consequence, Effect, edit
+from eks_gpushare.sharing.handed_namespaces import LABELLED as _LABELS
+from eks_gpushare.sharing.handed_namespaces import MADE as _NAMESPACE
+from eks_gpushare.sharing.handed_namespaces import TENANTS, heirs, of_tenant
 from eks_gpushare.sharing.warm_room import NAMESPACE as WARM_ROOM
 
 if TYPE_CHECKING:
@@ -15,9 +18,7 @@ if TYPE_CHECKING:
     from eks_gpushare.program.recording import Recording, Resource
 
 _DEPLOYMENT = "kubernetes:apps/v1:Deployment"
-_NAMESPACE = "kubernetes:core/v1:Namespace"
-_LABELS = "kubernetes:core/v1:NamespacePatch"
-"""What a stack says of a namespace that somebody else has made."""
+WORKSPACE = "aws:amp/workspace:Workspace"
 _SAYS: Mapping[str, str] = {
     "eks-gpushare:index:SharedWorkload": "its pods end, and what leads to them goes",
     "eks-gpushare:index:ClusterAutoscaler": (
@@ -36,7 +37,7 @@ _SAYS: Mapping[str, str] = {
         "Kueue is removed, and with the definitions of its kinds every queue in the cluster; pods "
         "that run stay, and those that wait for it wait for ever"
     ),
-    "eks-gpushare:index:Tenants": (
+    TENANTS: (
         "the tenants' namespaces go, and with them everything in them: pods, volumes, secrets"
     ),
     "eks-gpushare:index:ShareVerifier": (
@@ -48,19 +49,18 @@ _SAYS: Mapping[str, str] = {
     ),
     _NAMESPACE: "the namespace goes, and with it everything in it",
     _LABELS: "the namespace stays, and everything in it; labels that the stack has put on it go",
+    WORKSPACE: "the workspace goes, and with it every series that it has kept",
     ADDON: "EKS removes the add-on, and whatever it runs on the nodes",
 }
 """What goes with a resource, by its type."""
 _OTHERS = "it goes, with all that it has made"
-_HANDED_OVER = {
-    _NAMESPACE: "the namespace stays, with everything in it, and is no longer the stack's: it "
-    "outlives its tenant",
-    _LABELS: "the namespace stays, with everything in it, and is the stack's from now on: it goes "
-    "with its tenant, and everything in it too",
-}
-"""What becomes of a namespace that is of the other type afterwards, by the one that it was of."""
+_CONTRACTS = "what holds the tenants to their contracts goes; their namespaces stay"
+_KEPT = "the namespace stays, with everything in it, and "
+_OUTLIVES = "is no longer the stack's: it outlives its tenant"
+_TAKEN_OVER = "is the stack's from now on: it goes with its {owner}, and everything in it too"
+_PASSED_ON = "goes with its {owner} from now on, and everything in it too"
 _ENDS = (
-    *(ADDON, _NAMESPACE, "kubernetes:apps/", "kubernetes:batch/", "kubernetes:helm.sh/"),
+    *(ADDON, WORKSPACE, _NAMESPACE, "kubernetes:apps/", "kubernetes:batch/", "kubernetes:helm.sh/"),
     "kubernetes:core/v1:P",  # pods and their volumes
 )
 """How types begin with which pods, or what they have stored, come to an end."""
@@ -91,25 +91,44 @@ def of_leavers(before: Recording, after: Recording) -> Iterator[Consequence]:
         for resource in before.resources
         if bare(resource.urn) not in there
     }
-    for resource in gone.values():
+    heir_of = {
+        urn: heir
+        for urn, resource in gone.items()
+        for heir in heirs(urn, _name(resource))
+        if heir in there
+    }
+    lost = {
+        bare(resource.parent)
+        for urn, resource in gone.items()
+        if resource.type == _NAMESPACE
+        and resource.parent
+        and urn not in heir_of
+        # The one of what tenants may has no tenant's pods.
+        and resource.name.endswith(of_tenant("", _name(resource)))
+    }
+    for urn, resource in gone.items():
+        if urn in heir_of:
+            says = _handed_over(resource, heir_of[urn])
+            yield edit(resource.name, "update", (), f"{_KEPT}{says}")
+            continue
         within = resource.parent and bare(resource.parent) in gone
         if within or resource.existing or _space(resource) == WARM_ROOM:
-            continue
-        if _other_kind(bare(resource.urn)) in there:
-            yield edit(resource.name, "update", (), _HANDED_OVER[resource.type])
             continue
         told = resource.type.startswith(_ENDS) if resource.custom else resource.type not in _POOLS
         if told:
             effect: Effect = "update" if resource.type == _LABELS else "delete"
-            yield edit(resource.name, effect, (), _SAYS.get(resource.type, _OTHERS))
+            says = _SAYS.get(resource.type, _OTHERS)
+            if resource.type == TENANTS and urn not in lost:
+                says = _CONTRACTS
+            yield edit(resource.name, effect, (), says)
 
 
-def _other_kind(urn: str) -> str:
-    """The URN that a namespace gets when it is handed over (`aliases` of eks_gpushare.tenants)."""
-    above, _, name = urn.rpartition("::")
-    types, _, own = above.rpartition("$")
-    other = {_NAMESPACE: _LABELS, _LABELS: _NAMESPACE}.get(own)
-    return f"{types}${other}::{name}" if other else ""
+def _handed_over(resource: Resource, heir: str) -> str:
+    """What becomes of a namespace, by its URN afterwards."""
+    if f"${_LABELS}::" in heir:
+        return _OUTLIVES
+    owner = "tenant" if f"${TENANTS}$" in heir else "workloads"
+    return (_TAKEN_OVER if resource.type == _LABELS else _PASSED_ON).format(owner=owner)
 
 
 def of_namespaces(before: Recording, after: Recording) -> Iterator[Consequence]:
@@ -120,6 +139,21 @@ def of_namespaces(before: Recording, after: Recording) -> Iterator[Consequence]:
         if all(names) and names[0] != names[1]:
             says = _MOVED.format(was=names[0], now=names[1])
             yield edit(new.name, "replace", ("metadata.name",), says)
+
+
+def of_workspaces(
+    after: Recording, replaced: Mapping[str, tuple[str, ...]]
+) -> Iterator[Consequence]:
+    """Workspaces of Amazon Managed Service for Prometheus that become others."""
+    for resource in after.of_type(WORKSPACE):
+        if resource.urn in replaced:
+            names = replaced[resource.urn]
+            yield edit(
+                resource.name,
+                "replace",
+                names,
+                "another workspace is made, and what this one has kept is gone",
+            )
 
 
 def of_warm_room(before: Recording, after: Recording) -> Iterator[Consequence]:

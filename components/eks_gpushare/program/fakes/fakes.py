@@ -138,6 +138,8 @@ def _flat(value: Any) -> Any:
 
 # What an id begins with, where programs and people expect it to.
 _ID_PREFIXES = {
+    "aws:amp/scraper:Scraper": "s",
+    "aws:amp/workspace:Workspace": "ws",
     "aws:ec2/eip:Eip": "eipalloc",
     "aws:ec2/internetGateway:InternetGateway": "igw",
     "aws:ec2/launchTemplate:LaunchTemplate": "lt",
@@ -250,6 +252,15 @@ def _queue(_resource: Resource, name: str, region: str) -> Properties:
     }
 
 
+def _log_group(_resource: Resource, name: str, region: str) -> Properties:
+    return {"arn": f"arn:{partition_of(region).id}:logs:{region}:{ACCOUNT}:log-group:{name}"}
+
+
+def _workspace(resource: Resource, _name: str, region: str) -> Properties:
+    known = f"workspace/ws-{digest(resource)}"
+    return {"arn": f"arn:{partition_of(region).id}:aps:{region}:{ACCOUNT}:{known}"}
+
+
 def _event_rule(_resource: Resource, name: str, region: str) -> Properties:
     return {"arn": f"arn:{partition_of(region).id}:events:{region}:{ACCOUNT}:rule/{name}"}
 
@@ -276,7 +287,9 @@ _UNKNOWN_IN_BLOCKS: Mapping[str, tuple[tuple[str, Properties], ...]] = {
 stays unknown as a whole."""
 
 _AWS_COMPUTED: Mapping[str, Callable[[Resource, str, str], Properties]] = {
+    "aws:amp/workspace:Workspace": _workspace,
     "aws:cloudformation/stack:Stack": _stack_of_nodes,
+    "aws:cloudwatch/logGroup:LogGroup": _log_group,
     "aws:eks/cluster:Cluster": _eks_cluster,
     "aws:eks/nodeGroup:NodeGroup": _node_group,
     "aws:eks/podIdentityAssociation:PodIdentityAssociation": _pod_identity,

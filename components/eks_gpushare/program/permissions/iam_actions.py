@@ -24,6 +24,7 @@ from eks_gpushare.program.permissions.iam_grants import (
     service_role,
 )
 from eks_gpushare.program.permissions.iam_karpenter_actions import KARPENTER_ACTIONS
+from eks_gpushare.program.permissions.iam_metrics_actions import METRICS_ACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +46,7 @@ https://karpenter.sh/docs/troubleshooting/#missing-service-linked-role."""
 ACTIONS: Mapping[str, tuple[Grant, ...]] = {
     **EC2_ACTIONS,
     **KARPENTER_ACTIONS,
+    **METRICS_ACTIONS,
     "aws:cloudwatch/logGroup:LogGroup": (
         Grant(("logs:DescribeLogGroups",)),
         Grant(

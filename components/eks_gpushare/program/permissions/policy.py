@@ -33,6 +33,7 @@ MANAGED_POLICY_CHARACTERS = 6144
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html."""
 
 _ROLE = "aws:iam/role:Role"
+_CLUSTER = "aws:eks/cluster:Cluster"
 _NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
 _ID = re.compile(r"[a-z]+-[0-9a-f]+")
 """An id that AWS gives; those that stand for the answer of a look-up are none."""
@@ -214,7 +215,23 @@ class _Fill:
             return _made_up(None, self.named_by(name) or self.resource)
         if name.endswith("keyArn"):
             return self.one("arn:{partition}:kms:{region}:{account}:key/*")
-        return "*"
+        if name.endswith("workspaceArn"):
+            return self.one("arn:{partition}:aps:{region}:{account}:workspace/*")
+        return self._cluster(name) if name.endswith(".cluster") else "*"
+
+    def _cluster(self, name: str) -> str:
+        """The name of a cluster that is told by its ARN."""
+        given = _at(self.inputs, f"{name}Arn")
+        if isinstance(given, str):
+            return given.rpartition("/")[2]
+        made = (
+            self.scope.resource(urn)
+            for urn in self.dependencies.get(name.split(".", maxsplit=1)[0], ())
+        )
+        names = (
+            _opened(each.inputs).get("name") for each in made if each and each.type == _CLUSTER
+        )
+        return next((each for each in names if isinstance(each, str)), "*")
 
     def shared(self, kind: str, place: str) -> list[str]:
         """ARNs of what the program names by ids, which others may share with the account."""

@@ -27,6 +27,8 @@ _HALF: Final = 12
 _HEIGHT: Final = 8
 _SOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}
 _MOST_PODS: Final = 20
+_MOST_UNITS: Final = 40
+"""MIG makes 56 instances of a node: more lines than these nobody tells apart."""
 _LEVELS: Final = {"pod": "pod", "instance": "instance", "device": "GPU", "nothing": "-"}
 
 
@@ -182,6 +184,13 @@ def _of_gpus(metric: str) -> tuple[tuple[str, str], ...]:
     return ((f"max by (node, gpu) ({by_node(metric)}) {_ON_NODE}", "GPU {{gpu}}"),)
 
 
+def _most_of_node(series: str) -> tuple[tuple[str, str], ...]:
+    """Those GPUs and MIG instances of a node with the greatest values."""
+    query = f'topk({_MOST_UNITS}, {series}{{node="$node"}})'
+    return ((query, "GPU {{gpu}} {{GPU_I_ID}}"),)
+
+
+_MOST_TOLD: Final = f"Of MIG instances the {_MOST_UNITS} with the most."
 _FLEET: Final = Board(
     "fleet",
     "GPU shares: fleet",
@@ -341,13 +350,15 @@ _GPU: Final = Board(
     (
         BoardPanel(
             "Memory in use",
-            (('gpushare:gpu_memory_ratio{node="$node"}', "GPU {{gpu}} {{GPU_I_ID}}"),),
+            _most_of_node("gpushare:gpu_memory_ratio"),
             "percentunit",
+            _MOST_TOLD,
         ),
         BoardPanel(
             "Time in which it computes",
-            (('gpushare:gpu_active_ratio{node="$node"}', "GPU {{gpu}} {{GPU_I_ID}}"),),
+            _most_of_node("gpushare:gpu_active_ratio"),
             "percentunit",
+            _MOST_TOLD,
         ),
         BoardPanel("Temperature", _of_gpus("DCGM_FI_DEV_GPU_TEMP"), "celsius"),
         BoardPanel("Power", _of_gpus("DCGM_FI_DEV_POWER_USAGE"), "watt"),

@@ -46,12 +46,7 @@ def prometheus_values(block: Observability, given: Mapping[str, Any]) -> dict[st
     """
     store = block.prometheus
     assert store is not None  # noqa: S101  (whoever installs it has one)
-    elsewhere = {"matchExpressions": [{"key": POOL_LABEL, "operator": "DoesNotExist"}]}
-    required = {
-        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [elsewhere]}
-    }
-    # A GPU node goes when its pods do, and it costs too much to wait for these.
-    affinity = {"nodeAffinity": required}
+    affinity = away_from_gpus()
     volume: dict[str, Any] = {
         "accessModes": ["ReadWriteOnce"],
         "resources": {"requests": {"storage": f"{store.storage_gib}Gi"}},
@@ -90,6 +85,23 @@ def prometheus_values(block: Observability, given: Mapping[str, Any]) -> dict[st
     return merge_values(derived, given, keep_null=True)
 
 
+def away_from_gpus() -> dict[str, Any]:
+    """An affinity to other nodes.
+
+    One with GPUs goes when its pods do, and costs too much to wait for others.
+    """
+    elsewhere = {"matchExpressions": [{"key": POOL_LABEL, "operator": "DoesNotExist"}]}
+    required = {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [elsewhere]}
+    }
+    return {"nodeAffinity": required}
+
+
+def exporter_labels(manager: str) -> Mapping[str, str]:
+    """Labels of the exporter's pods and of its Service, by who runs the device plugin."""
+    return (_OPERATOR if manager == "gpuOperator" else _OWN_CHART)[0]
+
+
 def service_monitor(block: Observability, manager: str, namespace: str) -> dict[str, Any]:
     """How Prometheus' operator finds the exporter.
 
@@ -110,7 +122,7 @@ def service_monitor(block: Observability, manager: str, namespace: str) -> dict[
                 {
                     "port": port,
                     "interval": block.interval,
-                    "scrapeTimeout": _timeout(block.interval),
+                    "scrapeTimeout": scrape_timeout(block.interval),
                     # `pod` and `namespace` are those of the pods that have the GPU.
                     "honorLabels": True,
                 }
@@ -181,7 +193,7 @@ def _metadata(block: Observability) -> dict[str, Any]:
     return {"name": OBJECT_NAME, "namespace": block.namespace, **labels}
 
 
-def _timeout(interval: str) -> str:
+def scrape_timeout(interval: str) -> str:
     """Prometheus refuses a time out that is longer than what is between two scrapes."""
     from eks_gpushare.documents.duration import seconds
 
