@@ -1,8 +1,9 @@
-"""Measure what tenants cost: python benchmarks/tenants.py [plan] [preview] [admission].
+"""Measure what tenants cost: python benchmarks/tenants.py [plan] [preview] [admission] [reclaim].
 
 `plan` is the processor's time from contracts to documents, of a hundred tenants on twenty pools;
 `preview` that of a whole preview with tenants by that of the same stack without; `admission` what
-the policies add to a pod on the lab's own API server, of a thousand. Nothing here is a test.
+the policies add to a pod on the lab's own API server, of a thousand; `reclaim` how long 24 shares
+that others have borrowed take to come back and run, by the real Kueue. Nothing here is a test.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,7 +25,12 @@ from eks_gpushare.catalog import Catalog
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.config.tenants import Tenant
-from eks_gpushare.sharing.kueue import kueue_objects, pool_shares, unguaranteed
+from eks_gpushare.sharing.kueue import (
+    kueue_objects,
+    manager_configuration,
+    pool_shares,
+    unguaranteed,
+)
 from eks_gpushare.sharing.plan import plan_pool
 from eks_gpushare.sharing.tenant_objects import admission, guards
 from eks_gpushare.sharing.tenant_queues import queues
@@ -33,9 +40,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 ROOT = Path(__file__).resolve().parents[1]
-LIMITS = {"plan": 0.1, "preview": 1.3, "admission": 10.0}
-"""Seconds, a ratio, and milliseconds for a pod, which issue and documentation promise."""
+LIMITS = {"plan": 0.1, "preview": 1.3, "admission": 10.0, "reclaim": 10.0}
+"""Seconds, a ratio, milliseconds for a pod, and seconds, which issue and documentation promise."""
 _TENANTS, _POOLS, _PODS, _AGAIN = 100, 20, 1000, 5
+_RECLAIMED = 3
 _CREATED = 201
 
 
@@ -118,7 +126,7 @@ def _of_process(command: Sequence[str]) -> float:
 
 def admission_of_pods() -> float:
     """Milliseconds that the policies add to a pod, on a control plane of its own."""
-    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "lab" / "scenes")]
+    _with_scenes()
     from tenant_scene import make, objects, pod, tenant_namespace
     from tests.lab.conftest import Client
 
@@ -143,7 +151,31 @@ def admission_of_pods() -> float:
     return (held - free) * 1000 / _PODS
 
 
-_WAYS = {"plan": plan, "preview": preview, "admission": admission_of_pods}
+def reclaim_of_shares() -> float:
+    """Seconds, the middle one of some runs: Kueue evicts, the scheduler binds, pods start."""
+    _with_scenes()
+    from queue_scene import RESEARCH, VISION, borrow, reclaim, scenes
+
+    shares = [RESEARCH, VISION]
+    took = []
+    for _ in range(_RECLAIMED):
+        with scenes() as make:
+            here = make(kueue_objects(shares), manager_configuration(shares))
+            borrow(here)
+            took.append(reclaim(here))
+    return statistics.median(took)
+
+
+def _with_scenes() -> None:
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "lab" / "scenes")]
+
+
+_WAYS = {
+    "plan": plan,
+    "preview": preview,
+    "admission": admission_of_pods,
+    "reclaim": reclaim_of_shares,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

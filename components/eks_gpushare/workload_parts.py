@@ -159,6 +159,11 @@ class WorkloadParts:
             ),
         ]
 
+    def _once_a_tenants(self, namespace: str) -> pulumi.ResourceOptions:
+        parent = self._child.parent
+        aliases = [] if parent is None else from_tenants(parent, self._name, namespace)
+        return pulumi.ResourceOptions(aliases=aliases)
+
     def _workloads(
         self, after: list[pulumi.Resource], scaler: list[pulumi.Resource]
     ) -> list[pulumi.Resource]:
@@ -180,10 +185,7 @@ class WorkloadParts:
             Namespace(
                 of_workloads(self._name, called),
                 metadata={"name": called, "labels": labels},
-                opts=pulumi.ResourceOptions.merge(
-                    opts,
-                    pulumi.ResourceOptions(aliases=from_tenants(opts.parent, self._name, called)),
-                ),
+                opts=pulumi.ResourceOptions.merge(opts, self._once_a_tenants(called)),
             )
             for called in namespaces
         ]

@@ -64,7 +64,6 @@ HELD = [
     "long names",
     "managed Prometheus",
     "managed Prometheus, key given",
-    "managed Prometheus, workspace given",
     "nodes as told",
     "reservation",
     "roles given",

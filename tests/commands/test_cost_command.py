@@ -184,6 +184,12 @@ def test_pods_of_a_dump_have_what_they_hold(run: Run, tmp_path: Path) -> None:
     ]
 
 
+def test_a_milliard_of_shares_may_be_held(run: Run, given: Callable[[str], str]) -> None:
+    ran = run("cost", "tenants", "--usage", given(answer(held(shares="1e9"))))
+
+    assert "no cluster has more" not in f"{ran.out}{ran.err}"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

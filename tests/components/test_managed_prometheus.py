@@ -14,6 +14,7 @@ from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.catalog.managed_prometheus import MOST_RULES
 from eks_gpushare.program.costs.stack import cost_of
 from eks_gpushare.program.edits import edits
+from eks_gpushare.program.permissions.policy import deploy_policy
 from eks_gpushare.program.values import to_json
 from eks_gpushare.rules.chart_values import wrong_values
 from eks_gpushare.sharing.monitoring.groups import FORMATS
@@ -258,7 +259,24 @@ def test_of_a_workspace_to_be_made_keda_is_told_once_it_is(environment: Callable
         fails=True,
     )
 
-    assert "nothing says where that is" in " ".join(run.error.split())
+    text = " ".join(run.error.split())
+    assert "nothing says where that is asked for." in text
+    assert "name the workspace that it has made" in text
+
+
+def test_once_it_is_made_keda_names_it_and_the_stack_keeps_it(
+    environment: Callable[..., Run],
+) -> None:
+    workload = {"pool": "gpu", "image": "chat:1.0", "replicas": {"max": 3}}
+    run = environment(
+        pools={"gpu": POOL},
+        observability={**MANAGED, "prometheus": {"install": True}},
+        keda={"prometheus": {"workspace_arn": ARN}},
+        workloads={"chat": workload},
+    )
+
+    assert [each.name for each in run.all("Workspace")] == ["demo-metrics-workspace"]
+    assert "workspaces/ws-1a2b" in json.dumps(to_json(run.inputs("ScaledObject")))
 
 
 def said(environment: Callable[..., Run], *blocks: dict[str, Any] | None) -> dict[str, str]:
@@ -323,6 +341,25 @@ def test_what_is_charged_by_use_is_named(
     words = cost_of(run.recording, "us-west-2").not_included
 
     assert {each for each in words if "Prometheus" in each or "metrics" in each} == named
+
+
+def test_of_a_given_workspace_nothing_else_is_in_reach(environment: Callable[..., Run]) -> None:
+    """Rights on workspaces that a stack makes are held by tests/aws, in an account in memory."""
+    run = environment(pools={"gpu": POOL}, observability=GIVEN)
+    found = deploy_policy(run.recording, region="us-west-2", account="111122223333")
+    reached = {
+        resource
+        for each in found.statements
+        if {"aps:CreateScraper", "aps:UpdateScraper"} & {*each["Action"]}
+        for resource in each["Resource"]
+    }
+
+    assert reached == {
+        ARN,
+        "arn:aws:aps:us-west-2:111122223333:scraper/*",
+        "arn:aws:eks:us-west-2:111122223333:cluster/demo",
+    }
+    assert not any("aps:CreateWorkspace" in each["Action"] for each in found.statements)
 
 
 def test_a_file_for_amazon_has_no_group_above_its_quota(run: Command, promtool: Promtool) -> None:

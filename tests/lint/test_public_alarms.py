@@ -385,3 +385,105 @@ def test_settings_that_are_spelt_as_no_value_are_for_another_program() -> None:
     assert said(topology__yaml=topology) == []
     assert said(values__yaml="migStrategy: mixed\nhosts: {}\n") == ["GPU1034"]
     assert said(values__yaml="mig-strategy: mixed\ngfd: {enabled: true}\n") == ["GPU1034"]
+
+
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: nodes}
+spec:
+  role: nodes
+  subnetSelectorTerms: [{tags: {cluster: demo}}]
+  securityGroupSelectorTerms: [{tags: {cluster: demo}}]
+"""
+
+
+def test_a_patch_that_no_kustomization_names_is_no_whole_object() -> None:
+    assert said(patch_class__yaml=CLASS) == []
+    assert said(dispatch__yaml=CLASS) == ["GPU1053"]
+
+
+def test_a_byte_order_mark_within_a_line_is_a_character() -> None:
+    """Go's YAML (go.yaml.in/yaml/v3 3.0.4) reads it; one that begins a line it passes over."""
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: board}\ndata: {link: 'to=\ufeff$X'}\n"
+
+    assert said(board__yaml=text) == []
+    assert said(board__yaml=text.replace("kind", "\ufeffkind")) == ["GPU1000"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "codes"),
+    [
+        ("{nvidia.com/gpu.product: NVIDIA-A10G, nvidia.com/gpu.count: '4'}", []),
+        ("{nvidia.com/gpu.product: Tesla-T4}", ["GPU1077"]),
+        ("{nvidia.com/gpu.product: a10g}", ["GPU1077"]),
+        ("{nvidia.com/gpu.count: '1'}", ["GPU1077"]),
+    ],
+)
+def test_labels_that_feature_discovery_will_write_as_they_are(
+    labels: str, codes: list[str]
+) -> None:
+    """An autoscaler learns from them what nodes of an empty group will have."""
+    group = "{name: gpu, instanceType: g5.12xlarge, volumeSize: 200, labels: LABELS}"
+    text = (
+        "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\n"
+        "metadata: {name: demo, region: us-west-2, version: '1.35'}\n"
+        f"managedNodeGroups: [{group.replace('LABELS', labels)}]\n"
+    )
+
+    assert [code for code in said(cluster__yaml=text) if code == "GPU1077"] == codes
+
+
+def test_a_schema_of_values_is_no_part_of_a_pod(tmp_path: Path, run: Run) -> None:
+    """`--fix` made a text of its `true`, with which it is no schema any more."""
+    schema = tmp_path / "values.schema.json"
+    text = (
+        '{"type": "object", "properties": {"nodeSelector": '
+        '{"type": "object", "additionalProperties": true}}}\n'
+    )
+    schema.write_text(text)
+    result = run("lint", "--set", "kubernetes", "--fix", "--no-config", str(schema))
+
+    assert result.code == 0
+    assert schema.read_text() == text
+
+
+@pytest.mark.parametrize(("key", "mended"), [("manager", False), ("migManagr", True)])
+def test_a_key_with_another_beginning_is_not_renamed(
+    key: str, mended: bool, tmp_path: Path, run: Run
+) -> None:
+    """It may be a key of another block: `driver.manager` is not `ccManager`."""
+    values = tmp_path / "values.yaml"
+    text = f"driver: {{enabled: false}}\ntoolkit: {{enabled: false}}\n{key}: {{enabled: false}}\n"
+    values.write_text(text)
+    run("lint", "--fix", "--no-config", str(values))
+
+    assert (values.read_text() != text) == mended
+
+
+def test_a_key_that_is_a_file_is_read_as_one() -> None:
+    """Grafana's chart has `index .Values "grafana.ini"`."""
+    release = (
+        'resource "helm_release" "monitoring" {\n  name = "monitoring"\n'
+        '  repository = "https://prometheus-community.github.io/helm-charts"\n'
+        '  chart = "kube-prometheus-stack"\n'
+        '  values = [yamlencode({ grafana = { "grafana.KEY" = { server = {} } } })]\n}\n'
+    )
+
+    assert said(main__tf=release.replace("KEY", "ini")) == []
+    assert said(main__tf=release.replace("KEY", "enabled")) == ["GPU1034"]
+
+
+@pytest.mark.parametrize(("name", "codes"), [("bastion", []), ("workers", ["GPU1213"])])
+def test_the_public_address_of_a_bastion_is_what_it_is_for(name: str, codes: list[str]) -> None:
+    template = (
+        f'resource "aws_launch_template" "{name}" {{\n  name = "{name}"\n'
+        '  instance_type = "m6i.large"\n  metadata_options { http_tokens = "required" }\n'
+        "  network_interfaces { associate_public_ip_address = true }\n}\n"
+        f'resource "aws_autoscaling_group" "{name}" {{\n  min_size = 1\n  max_size = 1\n'
+        f"  launch_template {{ id = aws_launch_template.{name}.id }}\n"
+        '  tag {\n    key = "kubernetes.io/cluster/demo"\n    value = "owned"\n'
+        "    propagate_at_launch = true\n  }\n}\n"
+    )
+
+    assert [code for code in said(main__tf=template) if code == "GPU1213"] == codes

@@ -89,7 +89,7 @@ def test_what_is_known_after_it_is_applied_is_not_known() -> None:
         ("GPU1072", {"ami_type": "AL2_x86_64_GPU"}),
         ("GPU1081", {"taint": [{"key": "a", "value": "", "effect": "NoSchedule"}]}),
         ("GPU1069", {"instance_types": ["p3.8xlarge"]}),
-        ("GPU1077", {"labels": {"nvidia.com/gpu.count": "1"}}),
+        ("GPU1077", {"labels": {"nvidia.com/gpu.count": "2"}}),
     ],
 )
 def test_one_thing_is_wrong(code: str, changes: dict[str, Any]) -> None:

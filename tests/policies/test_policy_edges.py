@@ -979,7 +979,11 @@ def test_a_limit_range_of_other_resources_or_at_most_gives_no_gpu(
     made = copy.deepcopy(program())
     gpu_for_all(made)
     made["limits"][1]["spec"]["limits"] = [
-        {"type": "Container", "default": {"cpu": "1"}, "max": {"nvidia.com/gpu": "1"}}
+        {
+            "type": "Container",
+            "default": {"cpu": "1", "nvidia.com/gpu": "0"},
+            "max": {"nvidia.com/gpu": "1"},
+        }
     ]
 
     assert judged("limit-ranges-give-no-gpu", made) == []

@@ -294,6 +294,7 @@ def one(split: str, folder: Path, *dropped: str) -> Any:
 def test_it_says_by_what_it_divides(folder: Path) -> None:
     said = "What pods of slices hold of a node is divided by their memory there; where none is "
     assert f"{said}measured, by shares." in one("memory", folder).notes
+    assert not any("is measured; divided by shares" in note for note in one("memory", folder).notes)
     assert one("share", folder).notes == (
         "Of no tenant, and so the platform's, is what pods of ci hold.",
     )

@@ -22,6 +22,7 @@ from tests.unit.test_one_mistake import OFTEN as MISTAKEN
 import eks_gpushare
 from eks_gpushare.aws.karpenter_interruptions import _EVENTS
 from eks_gpushare.aws.node_group import NODE_POLICIES
+from eks_gpushare.catalog.managed_prometheus import MOST_RULES
 from eks_gpushare.cluster import LOG_TYPES
 from eks_gpushare.config.sharing import MODES
 from eks_gpushare.documents.karpenter_iam import PURPOSES
@@ -91,6 +92,7 @@ CLAIMS: Final[dict[tuple[str, str], Any]] = {
     ("docs/lint.md", "written out; a call # files"): files.MAX_FILES,
     ("docs/monitoring.md", "a rule file and # boards"): len(boards()),
     ("docs/monitoring.md", "CloudWatch Logs, all # types"): len(LOG_TYPES),
+    ("docs/monitoring.md", "groups of # rules at most"): MOST_RULES,
     ("docs/security.md", "# policies of AWS"): len(NODE_POLICIES),
     ("docs/unproven.md", "the # policies are enough"): len(PURPOSES),
     ("examples/languages/README.md", "One program in # languages"): len(LANGUAGES) + 1,

@@ -15,7 +15,7 @@ RULES = ROOT / "tools" / "mutants" / "rules.json"
 sys.path.insert(0, str(ROOT / "tools" / "mutants"))
 
 from rule_mutants.reasons import open_of, reason_of  # noqa: E402  (where it is stands above)
-from rule_mutants.result import NOT_TRIED, Result  # noqa: E402
+from rule_mutants.result import Result  # noqa: E402
 from stack_mutants.reasons import REASONS  # noqa: E402
 
 _HEAD = """\
@@ -180,11 +180,8 @@ def _rules() -> list[str]:
         rows.append(f"| `{name}` | {result.tried} | {excused or ''} | {len(missed) or ''} |")
         left += [f"| `{name}` | {_code(each)} |" for each in missed]
     rows.append(f"| all | {sums['tried']} | {sums['excused'] or ''} | {len(left) or ''} |")
-    untried = ", ".join(f"`{each}`" for each in NOT_TRIED)
-    rest = ["", f"Not in the table are modules that nobody has tried yet: {untried}."]
     return [
         _OF_RULES + "\n".join(rows),
-        *(rest if NOT_TRIED else []),
         *_left(left),
         *_reasoned(why),
     ]

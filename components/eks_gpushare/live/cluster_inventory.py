@@ -284,10 +284,8 @@ def _is_of_nodes(document: Document) -> bool:
 
 
 def _owner(document: Document) -> PodOwner | None:
-    value = document.value
-    if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
-        return None
-    return PodOwner(namespace_of(value), value["kind"], name_of(value))
+    value, kind = document.value, at(document.value, "kind")
+    return PodOwner(namespace_of(value), kind, name_of(value)) if isinstance(kind, str) else None
 
 
 def _nodes(document: Document, finding: Finding, cluster: ReadCluster) -> set[str]:

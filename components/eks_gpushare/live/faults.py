@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.facts.vcpus import VCPU_QUOTA
@@ -181,12 +182,15 @@ class Cause:
 def causes_of(faults: Iterable[ClusterFault]) -> list[Cause]:
     """The faults that follow from no other, each with all that follows from it.
 
-    What may come of several is told below the first of these, in the order of the chain.
+    What may come of several is told below the one that it names, such as by a taint, else below
+    the first of these in the order of the chain.
     """
     ordered = sorted(faults, key=_place_in_chain)
     above: dict[int, ClusterFault] = {}
     for number, fault in enumerate(ordered):
-        parent = next((other for other in ordered[:number] if other.leads_to(fault)), None)
+        before, said = ordered[:number], fault.finding.message
+        named = (other for other in before if any(name in said for name in other.names))
+        parent = next((other for other in chain(named, before) if other.leads_to(fault)), None)
         if parent is not None:
             above[id(fault)] = parent
     causes = {id(fault): Cause(fault, []) for fault in ordered if id(fault) not in above}

@@ -7,7 +7,7 @@ it does. The real scheduler decides; this only explains what it decided.
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.matching import (
@@ -23,7 +23,8 @@ from eks_gpushare.live.amounts import quantity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from eks_gpushare.live.pods import Object
+Object: TypeAlias = "dict[str, Any]"
+"""An object of Kubernetes as JSON data."""
 
 
 def taints_of(node: Object) -> list[NodeTaint]:

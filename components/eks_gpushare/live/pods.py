@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
+from eks_gpushare.live.placement import Object as Object  # noqa: PLC0414  (handed on)
 from eks_gpushare.live.placement import requested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-Object: TypeAlias = "dict[str, Any]"
-"""An object of Kubernetes as JSON data."""
 
 RUNNING, PENDING, STARTING, FAILED, SUCCEEDED = "running", "pending", "starting", "failed", "done"
 """States of a pod: `pending` has no node, `starting` has one and is not ready."""

@@ -46,8 +46,11 @@ _HEAD: Final = {
 }
 _BOM: Final = "\ufeff"
 _PLAIN: Final = re.compile("[^\t\n\r -~]")
-# libyaml's own set of characters, less the byte order mark. Compiled where it is needed.
-_UNREADABLE: Final = "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+# libyaml's own set of characters. A byte order mark that begins a line is passed over by Go's
+# YAML, and by PyYAML it is not. Compiled where it is needed.
+_UNREADABLE: Final = (
+    "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|(?<![^\n\r])\ufeff"
+)
 
 
 class Texts(NamedTuple):

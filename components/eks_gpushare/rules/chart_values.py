@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog import versions
 from eks_gpushare.catalog.chart_keys import chart_keys
@@ -118,6 +118,10 @@ def of_values(above: FieldPath, chart: Chart, default: versions.HelmChart) -> It
         yield rule.finding((*at, *place), message, fix)
 
 
+_FILES: Final = (".conf", ".ini", ".json", ".toml", ".yaml", ".yml")
+"""How keys end that are files, which templates read by `index`: `grafana.ini`."""
+
+
 def wrong_values(
     values: Mapping[str, Any], keys: ChartKeys, above: Place = ()
 ) -> Iterator[tuple[Place, str]]:
@@ -126,7 +130,8 @@ def wrong_values(
         place = (*above, str(key))
         kind = keys.kind(place)
         if kind is None:
-            yield place, "unknown"
+            if not str(key).endswith(_FILES):
+                yield place, "unknown"
         elif kind == "idle":
             yield place, "idle"
         elif kind == "block":

@@ -44,7 +44,8 @@ _BY_SSM = re.compile(
 _TOOLS = re.compile(
     r"(?<![A-Za-z0-9_./-])(?:[A-Za-z0-9_./-]*/)?(?:eksctl|kubectl|helm|helmfile|kustomize|terraform|tofu|pulumi|cdk|"
     r"argocd|flux|ansible(?:-playbook)?|aws\s+(?:\S+\s+)*?(?:eks|ec2|autoscaling|cloudformation|"
-    r"cloudcontrol|batch))(?![A-Za-z0-9_.-])|\.(?:sh|py|rb|js)\b|(?:curl|wget)\b.*\|\s*[A-Za-z0-9_]*sh\b|\bmake\b"
+    r"cloudcontrol|batch)(?!\s+(?:(?:describe|list|get)-|wait\b|update-kubeconfig\b)))"
+    r"(?![A-Za-z0-9_.-])|\.(?:sh|py|rb|js)\b|(?:curl|wget)\b.*\|\s*[A-Za-z0-9_]*sh\b|\bmake\b"
     r"|\bboto3\b|\bbase64\b|\beval\b"
 )
 """What in a command makes clusters, nodes or objects, or runs what cannot be seen."""

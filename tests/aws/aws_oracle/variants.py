@@ -193,19 +193,6 @@ VARIANTS: Mapping[str, Variant] = {
             },
         }
     ),
-    "managed Prometheus, workspace given": Variant(
-        {
-            "cluster": _EXISTING,
-            "network": None,
-            "observability": {
-                "metrics": "managedPrometheus",
-                "prometheus": {
-                    "install": True,
-                    "workspaceArn": "arn:aws:aps:us-west-2:111122223333:workspace/ws-1a2b3c4d",
-                },
-            },
-        }
-    ),
     "NAT per zone": Variant(
         {"network": {"zones": ["us-west-2a", "us-west-2b", "us-west-2c"], "natGateways": "perZone"}}
     ),

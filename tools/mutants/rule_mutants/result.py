@@ -4,16 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-NOT_TRIED: tuple[str, ...] = (
-    "components/eks_gpushare/live/cluster_inventory.py",
-    "components/eks_gpushare/live/measured_use.py",
-    "components/eks_gpushare/live/usage_answer.py",
-    "components/eks_gpushare/live/usage_shares.py",
-    "components/eks_gpushare/live/verdict.py",
-    "components/eks_gpushare/live/checks/waiting.py",
-)
-"""Modules that nobody has tried yet."""
-
 
 @dataclass
 class Result:

@@ -5,7 +5,8 @@ What is not said is not judged: images, node classes and accounts have defaults 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.facts.images import moving_parameter
 from eks_gpushare.facts.index import rule_of
@@ -100,10 +101,16 @@ def encryption(inventory: Inventory) -> Iterator[Judgement]:
                 )
 
 
+_NO_NODE: Final = re.compile(r"bastion|jump[-_]?(?:host|box)")
+"""What instances are called whose public address is what they are for."""
+
+
 @edge(PRIVATE)
 def addresses(inventory: Inventory) -> Iterator[Judgement]:
     """Public addresses that nodes get whatever their subnet says."""
     for launch in _launches(inventory):
+        if _NO_NODE.search(launch.source.name.lower()):
+            continue
         if launch.public_address is UNKNOWN:
             yield NotSeen(PRIVATE, launch.source, f"the addresses of {launch.source.name}")
         elif launch.public_address is True:

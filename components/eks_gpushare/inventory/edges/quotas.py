@@ -13,6 +13,7 @@ from eks_gpushare.inventory.items import NodeSet, Quota
 from eks_gpushare.inventory.nodes import CATALOG
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import is_misspelt
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import pairs, text
 from eks_gpushare.inventory.wording import at_start
@@ -47,7 +48,7 @@ def quotas(inventory: Inventory) -> Iterator[Judgement]:
                 yield NotSeen(QUOTA_NAME, quota.source, f"what {quota.source.name} allows")
                 continue
             for name, given in pairs(quota.hard):
-                if is_gpu_resource(name):
+                if is_gpu_resource(name) or is_misspelt(name):
                     yield from _one(quota, name, given, every, most(name))
                     if quota.kind == _QUEUE:
                         sums[name] = sums.get(name, 0) + (_count(given) or 0)

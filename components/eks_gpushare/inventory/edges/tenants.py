@@ -70,12 +70,24 @@ def apart(inventory: Inventory) -> Iterator[Judgement]:
         stays = [
             _Stay(*whose, workload, offer)
             for workload, requests in gpu_workloads(inventory, cluster)
-            if (whose := _tenant(spaces.get(_space(workload)))) is not None
+            if (whose := _whose(spaces.get(_space(workload)), inventory)) is not None
             for offer in ground.places(workload, requests).seen
             if _shares(offer, requests)
         ]
         yield from _judged(stays)
-        yield from _leaks(stays, spaces, every)
+        yield from _leaks([stay for stay in stays if stay.tenant], spaces, every)
+
+
+def _whose(space: Namespace | None, inventory: Inventory) -> tuple[str, Isolation] | None:
+    """The tenant of a namespace with its isolation, an empty one of what is nobody's for certain.
+
+    A namespace that is not seen may have its labels from elsewhere, but in a cluster of the
+    program's own.
+    """
+    if space is None:
+        return ("", "none") if inventory.complete else None
+    is_nobodys = space.labels is not UNKNOWN and TENANT_LABEL not in space.labels
+    return _tenant(space) or (("", "none") if is_nobodys else None)
 
 
 def _space(workload: Workload) -> str:
@@ -109,18 +121,19 @@ def _judged(stays: Sequence[_Stay]) -> Iterator[Problem]:
         others = (found for tenant, found in first[id(nodes)].items() if tenant != stay.tenant)
         by_mps = stay.offer.config is not None and stay.offer.config.sharing == "mps"
         is_kept = keeps_apart(stay.isolation, "mps" if by_mps else "timeSlicing")
-        other = None if is_kept or once in said else next(others, None)
+        other = None if is_kept or not stay.tenant or once in said else next(others, None)
         if other is None:
             continue
         said.add(once)
         how = "by MPS" if by_mps else "by time slicing"
+        whose = f"the tenant {other.tenant}" if other.tenant else "no tenant"
         yield Problem(
             SHARED_BY_TENANTS,
             stay.workload.source,
             stay.workload.spec_path,
             f"{at_start(stay.workload.source.name)} of the tenant {stay.tenant}, which is "
-            f"marked {ISOLATION_VALUES[stay.isolation]}, and {other.workload.source.name} of the "
-            f"tenant {other.tenant} may share a GPU {how} on {nodes.source.name}.",
+            f"marked {ISOLATION_VALUES[stay.isolation]}, and {other.workload.source.name} of "
+            f"{whose} may share a GPU {how} on {nodes.source.name}.",
             "Give each tenant a pool of its own by taints and node selectors, or MIG devices.",
         )
 

@@ -102,7 +102,7 @@ class CloudFormationReader:
             nodes = nodes if template is None else with_template(nodes, template)
             found.append(nodes)
             judgements += retired(nodes, ("InstanceTypes",))
-            judgements += owned_labels(source, nodes.labels, ("Labels",))
+            judgements += owned_labels(source, nodes.labels, ("Labels",), nodes.instance_types)
             if kind == _NODE_GROUP:
                 judgements += taint_rules(source, given, ("Taints", "Effect"))
                 judgements += ami_rules(nodes, ("AmiType",))

@@ -57,7 +57,9 @@ class EksctlReader:
         nodes = [*_groups(document)]
         for group in nodes:
             judgements += retired(group, _place_of_types(group))
-            judgements += owned_labels(group.source, group.labels, ("labels",))
+            judgements += owned_labels(
+                group.source, group.labels, ("labels",), group.instance_types
+            )
             judgements += _of_boot(document, group.source.path)
         return Read([*nodes, *_agents(document)], judgements)
 

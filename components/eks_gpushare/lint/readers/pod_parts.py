@@ -31,13 +31,20 @@ class PodPartsReader:
     def matches(self, document: Document) -> bool:
         """Whether it has such a part, and is no object of its own."""
         value = document.value
-        if not isinstance(value, dict) or "apiVersion" in value:
+        if not isinstance(value, dict) or "apiVersion" in value or _is_schema(value):
             return False
         return next(_parts(value), None) is not None
 
     def read(self, document: Document) -> Read:
         """Its parts, each of which may be all that is shown of a pod."""
         return Read([_workload(document, path, part) for path, part in _parts(document.value)])
+
+
+def _is_schema(value: Mapping[str, Any]) -> bool:
+    """Whether it tells what values may be, as a chart's values.schema.json does."""
+    return "$schema" in value or (
+        value.get("type") == "object" and isinstance(value.get("properties"), dict)
+    )
 
 
 def _parts(value: Any) -> Iterator[tuple[FieldPath, dict[str, Any]]]:

@@ -148,7 +148,7 @@ def _nodes(
         *node_group_rules(nodes, given),
         *unread_rules(source, given),
         *retired(nodes, ("instance_types",)),
-        *owned_labels(source, nodes.labels, ("labels",)),
+        *owned_labels(source, nodes.labels, ("labels",), nodes.instance_types),
     ]
 
 

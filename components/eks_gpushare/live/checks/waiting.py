@@ -274,7 +274,7 @@ def _for_room(
             "Request less of it, or use larger instances.",
             evidence,
         )
-    total = sum(node.advertised.get(resource, 0) for node in nodes)
+    total = sum(node.advertised[resource] for node in nodes)
     taken = sum(node.used.get(resource, 0) for node in nodes)
     return _fault(
         waiting,

@@ -15,7 +15,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.readers.device_plugin import CHOICES
-from eks_gpushare.manifests.readers.words import close_to, shown
+from eks_gpushare.manifests.readers.words import close_to, plain, shown
 from eks_gpushare.manifests.rules.chart_values import IDLE_VALUE, UNKNOWN_VALUE, WRONG_TYPE
 from eks_gpushare.rules.chart_types import wrong_types
 from eks_gpushare.rules.chart_values import what_is_wrong, wrong_values
@@ -135,12 +135,17 @@ def _is_no_chart(release: Release) -> bool:
 def _renamed(
     path: FieldPath, fix: str, values: Mapping[str, Any], place: Place
 ) -> tuple[Edit, ...]:
-    """What was meant beside it, where nothing else has that name."""
+    """What was meant beside it, where nothing else has that name.
+
+    Another beginning may be of a key that stands in the wrong block, and is for people to see.
+    """
     if not fix.startswith(_MEANT):
         return ()
     *above, name = fix.removeprefix(_MEANT).rstrip("?").split(".")
     beside = _at(values, tuple(above))
-    taken = not isinstance(beside, dict) or name in beside
+    taken = (
+        not isinstance(beside, dict) or name in beside or plain(name)[:1] != plain(place[-1])[:1]
+    )
     return () if taken or tuple(above) != place[:-1] else (Edit("rename", path, name),)
 
 

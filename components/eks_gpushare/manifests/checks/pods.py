@@ -283,6 +283,11 @@ def _toleration(
         fix = "Remove the value; Exists goes with any."
         edits = (Edit("remove", (*path, "value")),)
         yield "value", f"has the operator Exists and the value {shown(value)}.", fix, edits
+    if given.get("tolerationSeconds") is not None and effect != "NoExecute":
+        fix = "Remove it, or write effect: NoExecute; other effects end no pod that runs."
+        edits = (Edit("remove", (*path, "tolerationSeconds")),) if effect in fields.EFFECTS else ()
+        said = f"the effect {shown(effect)}" if effect else "no effect"
+        yield "tolerationSeconds", f"has tolerationSeconds and {said}.", fix, edits
     if key in (None, "") and operator in (None, "", "Equal"):
         fix = "Write its key, or operator: Exists for every taint."
         yield "key", "has no key.", fix, ()

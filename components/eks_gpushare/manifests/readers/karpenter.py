@@ -16,7 +16,7 @@ from eks_gpushare.manifests.readers.user_data import judge_user_data
 from eks_gpushare.manifests.retired import retired
 from eks_gpushare.manifests.rules.karpenter_images import image_rules
 from eks_gpushare.manifests.rules.karpenter_pools import AUTO_MODE_GROUP, gpu_pool_rules, pool_rules
-from eks_gpushare.manifests.rules.karpenter_shapes import is_part_of_guide, shape
+from eks_gpushare.manifests.rules.karpenter_shapes import is_part, shape
 from eks_gpushare.manifests.rules.karpenter_versions import karpenter_group, removed_versions
 from eks_gpushare.manifests.rules.nodes import owned_labels
 
@@ -84,7 +84,7 @@ class KarpenterReader:
 def _is_excerpt(source: Source, spec: Any) -> bool:
     """Whether documentation shows requirements of a pool, and leaves out what every pool has."""
     shown = (("template", "spec", "nodeClassRef"), ("limits",), ("disruption",))
-    return is_part_of_guide(source) and all(at(spec, *place) is None for place in shown)
+    return is_part(source) and all(at(spec, *place) is None for place in shown)
 
 
 def _place_of_labels(value: Any) -> FieldPath:

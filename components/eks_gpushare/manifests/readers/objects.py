@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.pod_fields import ONLY_PODS
@@ -28,6 +29,14 @@ _QUOTAS: dict[str, tuple[FieldPath, ...]] = {
 }
 """Where quotas of namespaces stand: Kubernetes' own, and what kiosk, OpenShift, Kubeflow and the
 hierarchical namespaces make such of. Capsule's tenants have a list of them."""
+_STAND_IN = {
+    "default": (),
+    "defaultRequest": (),
+    "max": ("default",),
+    "min": ("default", "defaultRequest", "max"),
+}
+"""Parts of a LimitRange that become the default of a container, and where the API server looks
+before: `SetDefaults_LimitRangeItem` in pkg/apis/core/v1/defaults.go of Kubernetes 1.35."""
 _AROUND_PODS = {
     **dict.fromkeys(
         ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job"),
@@ -89,16 +98,24 @@ def _quota(value: Mapping[str, Any], source: Source, place: FieldPath) -> Iterat
 
 
 def _limits(value: Mapping[str, Any], source: Source) -> Iterator[Problem]:
+    """What containers get that name nothing: a default, or the bound that stands in for one."""
     for index, limit in mappings(at(value, "spec", "limits")):
-        for part in ("default", "defaultRequest"):
-            given = limit.get(part)
-            for key in given if isinstance(given, dict) else ():
-                if key.startswith(_GPUS):
-                    path = ("spec", "limits", index, part, key)
-                    message = f"{source.name} gives {key} to every container that does not say."
-                    told = f"{message[:1].upper()}{message[1:]}"
-                    fix = "Remove it; containers that need a GPU ask for it."
-                    yield Problem(GPU_FOR_ALL, source, path, told, fix)
+        of_containers = limit.get("type") in (None, "Container")
+        given = {part: at(limit, part) for part in _STAND_IN}
+        held = {part: own if isinstance(own, dict) else {} for part, own in given.items()}
+        for part, before in _STAND_IN.items() if of_containers else ():
+            for key, amount in held[part].items():
+                is_given = not any(key in held[other] for other in before)
+                if not key.startswith(_GPUS) or not is_given or quantity(str(amount)) == 0:
+                    continue
+                path = ("spec", "limits", index, part, key)
+                message = f"{source.name} gives {key} to every container that does not say."
+                told = f"{message[:1].upper()}{message[1:]}"
+                fix = "Remove it; containers that need a GPU ask for it."
+                if before:
+                    told += f" It has no default for it, and what is under {part} becomes that."
+                    fix = f'Write default: {{{key}: "0"}} beside it, or remove it.'
+                yield Problem(GPU_FOR_ALL, source, path, told, fix)
 
 
 def _misplaced(

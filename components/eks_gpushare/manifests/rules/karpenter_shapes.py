@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -138,14 +139,18 @@ def _missing(source: Source, kind: str, spec: Any, moved: set[FieldPath]) -> Ite
         fix = f"Add {path[-1]}{_example(path[-1])}."
         place = ("spec", *path)
         message = f"{dotted(place)} is not given."
-        severity: Severity | None = "info" if is_part_of_guide(source) else None
+        severity: Severity | None = "info" if is_part(source) else None
         yield Problem(REFUSED_VALUE, source, place[:-1], message, fix, severity)
 
 
-def is_part_of_guide(source: Source) -> bool:
-    """Whether it stands in documentation, which shows what it is about and leaves out the rest."""
-    file = str(getattr(source.document, "file", ""))
-    return file.lower().endswith((".md", ".markdown", ".txt"))
+def is_part(source: Source) -> bool:
+    """Whether it stands in documentation, or in a patch of no kustomization among the files.
+
+    Both have what they are about, and leave out the rest.
+    """
+    file = str(getattr(source.document, "file", "")).lower()
+    called = re.split(r"[-_.]", posixpath.basename(file))
+    return file.endswith((".md", ".markdown", ".txt")) or "patch" in called
 
 
 def _example(key: str) -> str:

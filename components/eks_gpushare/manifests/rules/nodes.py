@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.nodes import CATALOG
 from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.plain import mapping
 from eks_gpushare.manifests.rules.karpenter_pools import INPUT_LABELS
 from eks_gpushare.sharing.labels import OWNED_PREFIXES
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.problem import Judgement
-    from eks_gpushare.inventory.source import Source
+    from eks_gpushare.inventory.source import Maybe, Source
 
 OWNED_LABEL = Rule(
     "GPU1077",
@@ -25,6 +27,9 @@ OWNED_LABEL = Rule(
     "select the given one no longer match.",
     "https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery",
 )
+_PREFIX: Final = "nvidia.com/gpu."
+_MAKERS: Final = ("NVIDIA", "Tesla")
+"""How names of products begin, before the model: `NVIDIA-A10G`, `Tesla-T4`."""
 RETIRED_TYPE = Rule(
     "GPU1069",
     "warning",
@@ -34,15 +39,20 @@ RETIRED_TYPE = Rule(
 )
 
 
-def owned_labels(source: Source, labels: Any, path: FieldPath) -> Iterator[Judgement]:
+def owned_labels(
+    source: Source, labels: Any, path: FieldPath, types: Maybe[tuple[str, ...]] = ()
+) -> Iterator[Judgement]:
     """Labels among those of nodes that are feature discovery's own.
 
     Args:
         source: The nodes.
         labels: Their labels.
         path: Where these stand below the source.
+        types: Instance types that the nodes may be of.
     """
-    for key in mapping(labels):
+    for key, value in mapping(labels).items():
+        if _will_be(key, value, types):
+            continue  # which tells an autoscaler of a group without nodes what these will have
         if key.startswith(OWNED_PREFIXES) and not key.startswith(INPUT_LABELS):
             yield Problem(
                 OWNED_LABEL,
@@ -51,3 +61,17 @@ def owned_labels(source: Source, labels: Any, path: FieldPath) -> Iterator[Judge
                 f"{key} is written by feature discovery, which takes it over.",
                 "Use a key of your own, or select by the value that discovery writes.",
             )
+
+
+def _will_be(key: str, value: Any, types: Maybe[tuple[str, ...]]) -> bool:
+    """Whether a label is what feature discovery gives each node of some types."""
+    found = [] if types is UNKNOWN else [CATALOG.find(str(name)) for name in types]
+    known = [each for each in found if each is not None and each.gpu is not None]
+    if not known or len(known) < len(found):
+        return False
+    if key == f"{_PREFIX}count":
+        return {str(each.gpu_count) for each in known} == {str(value)}
+    maker, _, rest = str(value).partition("-")
+    models = {each.gpu.model for each in known if each.gpu is not None}
+    ours = key == f"{_PREFIX}product" and maker in _MAKERS
+    return ours and models == {rest.partition("-")[0]}

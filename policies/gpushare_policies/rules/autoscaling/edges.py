@@ -45,7 +45,8 @@ EDGES = (
     ),
     edge_policy(
         "autoscalers-have-targets",
-        "Autoscalers of pods must name a workload that is there, and queries about its pods.",
+        "Autoscalers of pods must name a workload that is there, and queries about its pods the "
+        "namespace that they are in.",
         applies_to=(
             "kubernetes:keda.sh/v1alpha1:ScaledObject",
             "kubernetes:autoscaling/v2:HorizontalPodAutoscaler",

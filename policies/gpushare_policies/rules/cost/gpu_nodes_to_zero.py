@@ -51,7 +51,7 @@ def _to_zero(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
 
 GPU_NODES_TO_ZERO = StackPolicy(
     "gpu-nodes-to-zero",
-    "Outside production an autoscaler must be able to stop every GPU node.",
+    "Outside production the autoscaler of a stack must be able to stop every GPU node.",
     check=_to_zero,
     applies_to=(NODE_GROUP, SCALING_GROUP, RELEASE, CHART_V4),
     level=EnforcementLevel.ADVISORY,

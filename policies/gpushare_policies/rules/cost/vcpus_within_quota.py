@@ -72,7 +72,8 @@ def _within(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
 
 VCPUS_WITHIN_QUOTA = StackPolicy(
     "vcpus-within-quota",
-    "All groups of nodes must fit into the account's vCPU quotas at their largest.",
+    "All groups of nodes must fit at their largest into the vCPU quotas that the configuration "
+    "names or the program asks for.",
     check=_within,
     applies_to=(*kinds.NODES, LAUNCH_TEMPLATE, SERVICE_QUOTA),
     unseen="what else runs in the account, and the quota itself unless somebody names it.",

@@ -10,7 +10,8 @@ from gpushare_policies.reading.edges import edge_policy
 EDGES = (
     edge_policy(
         "tenants-share-no-gpu",
-        "Tenants that are marked isolated must not take turns on GPUs with others.",
+        "Tenants that a namespace's label eks-gpushare.io/isolation marks isolated must not take "
+        "turns on GPUs with others.",
         applies_to=(*kinds.WORKLOADS, "kubernetes:core/v1:Namespace", *kinds.NODES),
         severity=Severity.HIGH,
         stack_file="Give the tenant a pool of MIG or of whole GPUs in the stack file.",

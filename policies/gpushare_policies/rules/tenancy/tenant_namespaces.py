@@ -50,7 +50,8 @@ def _namespace(subject: Subject) -> Iterator[str | Unjudged]:
 
 TENANT_NAMESPACES_ENFORCE_POD_SECURITY = ResourcePolicy(
     "tenant-namespaces-enforce-pod-security",
-    "Namespaces of tenants must enforce Pod Security at the level baseline or restricted.",
+    "Namespaces with the label eks-gpushare.io/tenant must enforce Pod Security at the level "
+    "baseline or restricted.",
     checks=ObjectChecks({Kind("", "Namespace"): _namespace}),
     severity=Severity.HIGH,
     framework=cis("4.2.1", "The admission of privileged containers is minimized."),
@@ -134,7 +135,7 @@ def _counts(key: str) -> bool:
 
 TENANT_NAMESPACES_WITH_QUOTA = StackPolicy(
     "tenant-namespaces-with-quota",
-    "Namespaces of tenants must have a quota of GPUs.",
+    "Namespaces with the label eks-gpushare.io/tenant must have a quota of GPUs.",
     check=_quotas,
     applies_to=("kubernetes:core/v1:Namespace", "kubernetes:core/v1:ResourceQuota"),
     severity=Severity.MEDIUM,
@@ -232,7 +233,8 @@ def _is_wide(selector: Any) -> bool:
 
 TENANT_NAMESPACES_DENY_TRAFFIC = StackPolicy(
     "tenant-namespaces-deny-traffic",
-    "Namespaces of tenants must have a NetworkPolicy that denies by default what comes in.",
+    "Namespaces with the label eks-gpushare.io/tenant must have a NetworkPolicy that denies by "
+    "default what comes in.",
     check=_policies,
     applies_to=(
         "kubernetes:core/v1:Namespace",

@@ -10,8 +10,8 @@ from gpushare_policies.reading.edges import edge_policy
 EDGES = (
     edge_policy(
         "workloads-can-land",
-        "Pods must ask for GPUs, by resources or claims, that a node they can be on has, and be let"
-        " on the nodes that they select.",
+        "Pods must ask for GPUs of NVIDIA, by resources or claims, that a node they can be on has, "
+        "and be let on the nodes that they select.",
         applies_to=(*kinds.WORKLOADS, *kinds.NODES, *kinds.CHARTS),
         severity=Severity.HIGH,
         stack_file=(
@@ -40,6 +40,7 @@ EDGES = (
         severity=Severity.MEDIUM,
         stack_file="Set `workloads.<workload>.shares: 1` in the stack file, or use a pool of MIG.",
         fix="Ask for one; for more of a GPU use fewer replicas or a larger MIG profile.",
+        likely=("GPU1113",),
     ),
     edge_policy(
         "mps-one-user",
@@ -81,7 +82,7 @@ EDGES = (
     ),
     edge_policy(
         "kubernetes-objects-valid",
-        "Pods and quotas must have fields, values and tolerations that Kubernetes takes, in a "
+        "Pods and quotas must have fields, text and tolerations that Kubernetes takes, in a "
         "version that it serves.",
         applies_to=kinds.WORKLOADS,
         severity=Severity.MEDIUM,
