@@ -38,6 +38,7 @@ from gpushare_policies.tokens import (
     LAUNCH_TEMPLATE,
     MANAGED_NODE_GROUP,
     NODE_GROUP,
+    SCALING_TAG,
 )
 
 if TYPE_CHECKING:
@@ -274,6 +275,24 @@ def test_node_groups_are_read(
 
 def test_a_resource_without_properties_is_no_node_group(resource: Make) -> None:
     assert list(nodes_of([resource(NODE_GROUP, "gpu", {})], {})) == []
+
+
+def test_tags_on_the_group_that_eks_makes_are_those_of_a_node_group(resource: Make) -> None:
+    groups = [
+        resource(NODE_GROUP, name, {"tags": {f"{PROMISE}a": "4", f"{PROMISE}b": "1"}})
+        for name in ("gpu", "cpu")
+    ]
+    tag = {"key": f"{PROMISE}a", "value": "8", "propagateAtLaunch": False}
+    uses = {"autoscalingGroupName": groups[:1]}
+    of_one = resource(SCALING_TAG, "tag", {"tag": tag}, uses=uses)
+    of_another = resource(SCALING_TAG, "other", {"autoscalingGroupName": "old", "tag": tag})
+
+    found = [nodes.promised for nodes in nodes_of([*groups, of_one, of_another], {})]
+
+    assert found == [{"a": "8", "b": "1"}, {"a": "4", "b": "1"}]
+
+
+PROMISE = "k8s.io/cluster-autoscaler/node-template/resources/"
 
 
 # --- Karpenter -----------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from gpushare_policies.tokens import (
     NODE_GROUP,
     SCALING_GROUP,
     SCALING_GROUPS,
+    SCALING_TAG,
 )
 from gpushare_policies.words import name_of
 
@@ -84,7 +85,7 @@ def _managed(
         instance_types=_types(_get(props, "instanceTypes"), template),
         labels=_mapping(_get(props, "labels")),
         taints=_taints(_get(props, "taints")),
-        promised=_promised(_get(props, "tags")),
+        promised=_with_tags(_promised(_get(props, "tags")), resource, resources),
         ami=ami,
         user_data=_user_data(template),
         bought_as=bought_as(_get(props, "capacityType")),
@@ -199,6 +200,19 @@ def _taints(value: Any) -> Any:
 
 def _promised(tags: Any) -> Any:
     return UNKNOWN if tags is UNKNOWN else promised(_mapping(tags).items())
+
+
+def _with_tags(told: Any, group: PolicyResource, resources: Sequence[PolicyResource]) -> Any:
+    """What tags tell autoscalers, with those that are put on the group that EKS makes."""
+    if told is UNKNOWN:
+        return told
+    tags = [
+        _get(one.props, "tag")
+        for one in resources
+        if one.resource_type == SCALING_TAG
+        and group in one.property_dependencies.get("autoscalingGroupName", ())
+    ]
+    return {**told, **promised((text(at(tag, "key")), text(at(tag, "value"))) for tag in tags)}
 
 
 def _user_data(template: Any) -> Any:
