@@ -17,7 +17,7 @@ from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.mig_commands import devices_made
 from eks_gpushare.inventory.nodes import CATALOG
 from eks_gpushare.inventory.plugin_configs import file_of_map, plugin_settings
-from eks_gpushare.inventory.scheduling import containers
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import scripts
 from eks_gpushare.inventory.values import at, items, may_be_same, pairs, switch, text

@@ -1,4 +1,4 @@
-"""What a pod asks of its node, out of what each of its containers asks for.
+"""The containers of a pod, and what they ask of its node together.
 
 Source: `AggregateContainerRequests` in resource/helpers.go of k8s.io/component-helpers 0.35.
 """
@@ -9,14 +9,21 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, items
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 Turn: TypeAlias = Literal["before", "beside", "together"]
 """When a container runs: before the pod's own, beside all that come after it, or with them."""
 Amount = TypeVar("Amount", int, Decimal, Fraction)
+
+
+def containers(spec: Any) -> Iterator[tuple[tuple[str, int], Any]]:
+    """Every container of a pod with its place in the spec."""
+    for kind in ("initContainers", "containers"):
+        for index, container in enumerate(items(at(spec, kind))):
+            yield (kind, index), container
 
 
 def turn_of(kind: str, container: Any) -> Turn:

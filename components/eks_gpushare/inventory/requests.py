@@ -9,7 +9,7 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.advertised import is_gpu_resource
 from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.items import PART_OF_POD, Workload
-from eks_gpushare.inventory.scheduling import containers
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs, text
 

@@ -15,6 +15,7 @@ from eks_gpushare.inventory.matching import (
     meets_term,
     required_terms,
 )
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, some, text
 from eks_gpushare.sharing.mig_manager import STARTUP_TAINT_KEY
@@ -136,13 +137,6 @@ def _term_text(term: Any) -> str:
         else:
             found.append(" ".join(str(part) for part in (key, operator, values) if part))
     return " and ".join(found) or "what an empty term says"
-
-
-def containers(spec: Any) -> Iterator[tuple[tuple[str, int], Any]]:
-    """Every container of a pod with its place in the spec."""
-    for kind in ("initContainers", "containers"):
-        for index, container in enumerate(items(at(spec, kind))):
-            yield (kind, index), container
 
 
 def is_extended(resource: str) -> bool:

@@ -16,8 +16,7 @@ from eks_gpushare.inventory.matching import (
     meets_expression,
     required_terms,
 )
-from eks_gpushare.inventory.pod_totals import pod_total, turn_of
-from eks_gpushare.inventory.scheduling import containers
+from eks_gpushare.inventory.pod_totals import containers, pod_total, turn_of
 from eks_gpushare.live.amounts import quantity
 
 if TYPE_CHECKING:

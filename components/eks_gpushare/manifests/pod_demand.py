@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.inventory.pod_totals import pod_total, turn_of
-from eks_gpushare.inventory.scheduling import containers, is_extended
+from eks_gpushare.inventory.pod_totals import containers, pod_total, turn_of
+from eks_gpushare.inventory.scheduling import is_extended
 from eks_gpushare.inventory.values import at, pairs, text
 
 if TYPE_CHECKING:

@@ -10,11 +10,10 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.landings import grounds
-from eks_gpushare.inventory.pod_totals import pod_total, turn_of
+from eks_gpushare.inventory.pod_totals import containers, pod_total, turn_of
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import Request, gpu_workloads
-from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.shared_names import alone
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs, text

@@ -14,9 +14,9 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.device_configs import GATES, GATES_OF_KINDS, config_problems
 from eks_gpushare.inventory.edges.engines import gives_gpus
 from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Release, Workload
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same
 from eks_gpushare.inventory.wording import at_start, if_missing

@@ -16,9 +16,10 @@ from eks_gpushare.inventory.daemons import Daemon, daemons, may_be_more
 from eks_gpushare.inventory.items import Release, Workload
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
 from eks_gpushare.inventory.places import value_place
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.scheduling import Landing, containers, landing
+from eks_gpushare.inventory.scheduling import Landing, landing
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, text
 from eks_gpushare.inventory.wording import at_start, if_missing

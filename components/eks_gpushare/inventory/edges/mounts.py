@@ -14,9 +14,9 @@ from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.items import ConfigMap, Release, Workload
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.plugin_configs import file_of_map, find_map, plugin_settings
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start

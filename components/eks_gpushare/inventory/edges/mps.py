@@ -10,10 +10,10 @@ from eks_gpushare.facts.mps import most_clients, some_wait, user_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.landings import grounds
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import asks_for_none, gpu_workloads, requests_of
-from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.shared_names import sharings
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items

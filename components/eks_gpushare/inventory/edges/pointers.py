@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.by_value import ByValue, together
 from eks_gpushare.inventory.items import PART_OF_POD, SCALERS, Pointer, Release, Workload
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start

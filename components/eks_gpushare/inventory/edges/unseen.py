@@ -36,10 +36,10 @@ from eks_gpushare.inventory.plugin_configs import (
     find_map,
     may_be_there,
 )
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import NotSeen
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
-from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, pairs
 from eks_gpushare.sharing.tenants import ISOLATED, ISOLATION_LABEL

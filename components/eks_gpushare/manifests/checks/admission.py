@@ -20,10 +20,11 @@ from eks_gpushare.inventory.items import (
 from eks_gpushare.inventory.matching import required_terms
 from eks_gpushare.inventory.nodes import CATALOG, NodeKind
 from eks_gpushare.inventory.plugin_configs import plugin_settings
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
-from eks_gpushare.inventory.scheduling import containers, landing
+from eks_gpushare.inventory.scheduling import landing
 from eks_gpushare.inventory.shared_names import alone
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text

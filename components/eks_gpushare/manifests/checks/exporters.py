@@ -12,9 +12,9 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.items import Release, Workload
 from eks_gpushare.inventory.places import value_place
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.shared_names import sharings
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, text

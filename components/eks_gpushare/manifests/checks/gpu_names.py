@@ -10,10 +10,10 @@ from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.items import NodeSet, Release, Workload
 from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.plugin_configs import configs_of
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
-from eks_gpushare.inventory.scheduling import containers
 from eks_gpushare.inventory.shared_names import alone
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text

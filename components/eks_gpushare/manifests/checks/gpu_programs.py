@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import requests_of
-from eks_gpushare.inventory.scheduling import containers, is_extended
+from eks_gpushare.inventory.scheduling import is_extended
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
