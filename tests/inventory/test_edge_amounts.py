@@ -138,6 +138,18 @@ def test_the_name_of_a_share_tells_without_any_pool() -> None:
     assert (found.rule, found.severity) == (amounts.SEVERAL_SHARES, "warning")
 
 
+@pytest.mark.parametrize(("replicas", "found"), [(None, []), (1, []), (2, ["GPU1113"])])
+def test_a_plugin_by_itself_tells_what_is_shared(replicas: int | None, found: list[str]) -> None:
+    block = {"resources": [] if replicas is None else [{"name": GPU, "replicas": replicas}]}
+    document = {"version": "v1", "sharing": {"timeSlicing": block}}
+    config = plugin({"config": {"map": {"default": document}}})
+    asked = pods({GPU: 2})
+
+    assert codes(config, asked, complete=False) == found
+    for each in problems(config, asked, complete=False):
+        assert "Pods take turns on each of the" in each.message
+
+
 def test_several_whole_gpus_are_no_shares() -> None:
     assert codes(POOL, plugin(), pods({GPU: 4})) == []
     assert codes(POOL, sliced(), pods({GPU: 1})) == []
@@ -218,6 +230,10 @@ def test_who_refuses_several_shares_is_named() -> None:
         (
             pods({}, {GPU: 2}),
             "asks for 2 of nvidia.com/gpu under requests alone; it has to stand under limits.",
+        ),
+        (
+            pods({GPU: 1}, {GPU: 0}),
+            "asks for 0 of nvidia.com/gpu and limits it to 1; the two must be the same.",
         ),
         (
             pods({GPU: 1}, {GPU: 2}),

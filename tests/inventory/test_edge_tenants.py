@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -63,6 +64,8 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
     "by time slicing": ("GPU1160", (pool(), shared(), A, B, *PODS)),
     "by MPS": ("GPU1160", (pool(), shared("mps"), A, B, *PODS)),
     "one of the two is marked": ("GPU1160", (pool(), shared(), A, tenant("b", ""), *PODS)),
+    "beside pods of no tenant": ("GPU1160", (pool(), shared(), A, namespace("b"), *PODS)),
+    "beside pods of a namespace that is not there": ("GPU1160", (pool(), shared(), A, *PODS)),
     "pools that both may use": (
         "GPU1160",
         (pool("a"), pool("b"), shared(), A, B, EACH[0], in_space("b")),
@@ -100,6 +103,20 @@ def test_a_gpu_that_tenants_would_share_is_found(case: str) -> None:
     code, items = BROKEN[case]
 
     assert codes(*items) == [code]
+
+
+def test_whose_a_namespace_is_may_not_be_known() -> None:
+    unknown = replace(namespace("b"), labels=UNKNOWN)
+
+    assert codes(pool(), shared(), A, unknown, *PODS) == ["?GPU1160"]
+    assert codes(pool(), shared(), A, *PODS, complete=False) == []
+    assert codes(pool(), shared(), A, namespace("b"), *PODS, complete=False) == ["GPU1160"]
+
+
+def test_pods_of_nobody_are_named_as_such() -> None:
+    for config, how in ((shared(), "time slicing"), (shared("mps"), "MPS")):
+        (found,) = problems(pool(), config, A, namespace("b"), *PODS)
+        assert f"the Deployment of-b of no tenant may share a GPU by {how} on" in found.message
 
 
 @pytest.mark.parametrize("case", RIGHT)

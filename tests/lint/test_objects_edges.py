@@ -61,6 +61,24 @@ def test_words_of_what_stands_elsewhere() -> None:
     assert problem.message.startswith("The LimitRange gives nvidia.com/gpu to every container")
 
 
+def test_a_bound_becomes_a_default_where_there_is_none() -> None:
+    """As `tests/lab/test_limit_range_defaults.py` has it of the real API server."""
+    gpu = {"nvidia.com/gpu": 1}
+
+    def found(**limit: Any) -> list[Any]:
+        spec = {"limits": [limit]}
+        return problems(
+            read_with(KUBERNETES, {"apiVersion": "v1", "kind": "LimitRange", "spec": spec})
+        )
+
+    (bound,) = found(max=gpu)
+    assert bound.message.endswith("no default for it, and what is under max becomes that.")
+    assert bound.fix == 'Write default: {nvidia.com/gpu: "0"} beside it, or remove it.'
+    (default,) = found(default=gpu)
+    assert default.fix == "Remove it; containers that need a GPU ask for it."
+    assert found(type="Pod", max=gpu) == found(default={"nvidia.com/gpu": "0"}, max=gpu) == []
+
+
 def only(value: Any) -> Any:
     (found,) = items(read_with(HELM, value))
     return found

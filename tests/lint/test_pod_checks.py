@@ -240,6 +240,18 @@ def test_what_is_text_or_no_scalar_is_left(spec: Any) -> None:
             "Remove the value; Exists goes with any.",
             (("value", None),),
         ),
+        (
+            {"key": "a", "effect": "NoSchedule", "tolerationSeconds": 0},
+            'has tolerationSeconds and the effect "NoSchedule".',
+            "Remove it, or write effect: NoExecute; other effects end no pod that runs.",
+            (("tolerationSeconds", None),),
+        ),
+        (
+            {"key": "a", "tolerationSeconds": 9},
+            "has tolerationSeconds and no effect.",
+            "Remove it, or write effect: NoExecute; other effects end no pod that runs.",
+            (),
+        ),
         ({"value": "b"}, "has no key.", "Write its key, or operator: Exists for every taint.", ()),
         (
             {"key": "", "operator": "Equal"},
@@ -275,6 +287,8 @@ def test_a_toleration_that_the_api_server_refuses(
         {"key": "a", "operator": "Exists", "value": None},
         {"key": "a", "operator": "", "effect": ""},
         {"key": "a", "operator": "Gt", "value": "5"},
+        {"key": "a", "effect": "NoExecute", "tolerationSeconds": 9},
+        {"key": "a", "effect": "NoSchedule", "tolerationSeconds": None},
         {"key": "a", "operator": "Equal", "value": "b", "effect": "PreferNoSchedule"},
         {"operator": UNKNOWN},
         {"key": UNKNOWN, "operator": "near"},

@@ -1,0 +1,75 @@
+"""Attempts to go past policies, and right programs, by one who had read the descriptions alone.
+
+The author knew no line of the pack, of its tests or of its documentation. Each line of
+`attempts.jsonl` breaks the words of one rule, each of `right_programs.jsonl` those of none.
+`attempts_left.yaml` has what is not said, and why.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from eks_gpushare.program.policies.analyzer import run_pack
+from eks_gpushare.program.recording import STACK_TYPE, Recording, Resource
+from gpushare_policies import POLICIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.sdk_internals
+
+HERE = Path(__file__).parent
+LEFT: dict[str, Any] = yaml.safe_load((HERE / "attempts_left.yaml").read_text(encoding="utf-8"))
+REASONS = set(LEFT["reasons"])
+NOT_SAID = {
+    (rule, name): why for rule, names in LEFT["not said"].items() for name, why in names.items()
+}
+
+
+def cases(file: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (HERE / file).read_text(encoding="utf-8").splitlines()]
+
+
+def registered(given: dict[str, Any], stack: str) -> Iterator[Resource]:
+    called = f"p-{stack}"
+    root = f"urn:pulumi:{stack}::p::{STACK_TYPE}::{called}"
+    yield Resource(root, STACK_TYPE, called, custom=False)
+    types: list[str] = []
+    for each in given["resources"]:
+        above = f"{types[int(each['parent'])]}$" if each.get("parent") is not None else ""
+        types.append(f"{above}{each['t']}")
+        urn = f"urn:pulumi:{stack}::p::{types[-1]}::{each['name']}"
+        yield Resource(urn, each["t"], each["name"], inputs=each["props"], outputs=each["props"])
+
+
+def said(given: dict[str, Any]) -> set[str]:
+    stack = given.get("stack", "dev")
+    recording = Recording("p", stack, resources=list(registered(given, stack)))
+    return {violation.policy for violation in run_pack(POLICIES, recording)}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [pytest.param(each, id=f"{each['rule']}: {each['name']}") for each in cases("attempts.jsonl")],
+)
+def test_an_attempt_is_said_by_its_rule_or_has_a_reason(given: dict[str, Any]) -> None:
+    why = NOT_SAID.get((given["rule"], given["name"]))
+
+    assert (given["rule"] in said(given)) is (why is None)
+    assert why is None or why in REASONS
+
+
+def test_what_is_left_is_of_attempts_that_there_are() -> None:
+    assert NOT_SAID.keys() <= {(each["rule"], each["name"]) for each in cases("attempts.jsonl")}
+
+
+@pytest.mark.parametrize(
+    "given", [pytest.param(each, id=each["name"]) for each in cases("right_programs.jsonl")]
+)
+def test_of_a_right_program_nothing_is_said(given: dict[str, Any]) -> None:
+    assert said(given) == set(LEFT["alarms"].get(given["name"], ()))
