@@ -138,16 +138,25 @@ def test_the_name_of_a_share_tells_without_any_pool() -> None:
     assert (found.rule, found.severity) == (amounts.SEVERAL_SHARES, "warning")
 
 
-@pytest.mark.parametrize(("replicas", "found"), [(None, []), (1, []), (2, ["GPU1113"])])
-def test_a_plugin_by_itself_tells_what_is_shared(replicas: int | None, found: list[str]) -> None:
-    block = {"resources": [] if replicas is None else [{"name": GPU, "replicas": replicas}]}
+@pytest.mark.parametrize(
+    ("resource", "strict", "found", "then"),
+    [
+        (GPU, False, ["GPU1113"], "Pods take turns on each of "),
+        (GPU, True, ["GPU1113"], "The device plugin of "),
+        (MIG, False, [], ""),
+    ],
+)
+def test_a_plugin_by_itself_tells_what_is_shared(
+    resource: str, strict: bool, found: list[str], then: str
+) -> None:
+    block = {"resources": [{"name": resource, "replicas": 2}], "failRequestsGreaterThanOne": strict}
     document = {"version": "v1", "sharing": {"timeSlicing": block}}
     config = plugin({"config": {"map": {"default": document}}})
-    asked = pods({GPU: 2})
+    told = problems(config, pods({GPU: 2}), complete=False)
 
-    assert codes(config, asked, complete=False) == found
-    for each in problems(config, asked, complete=False):
-        assert "Pods take turns on each of the" in each.message
+    assert [each.rule.id for each in told] == found
+    assert all(then in each.message for each in told)
+    assert [each.severity for each in told] == [None if strict else "warning" for _ in found]
 
 
 def test_several_whole_gpus_are_no_shares() -> None:
@@ -307,3 +316,10 @@ def test_whole_gpus_are_no_shares_of_which_there_may_be_too_many() -> None:
     assert said(budgets.pods_of_nodes, POOL, plugin()) == []
     assert said(budgets.pods_of_nodes, nodes("g9.xlarge"), sliced()) == []
     assert said(budgets.pods_of_nodes, nodes(labels=UNKNOWN), sliced()) == []
+
+
+@pytest.mark.parametrize(("resource", "found"), [("cpu", []), (GPU, ["GPU1114"])])
+def test_a_pod_as_a_whole_asks_for_no_gpu(resource: str, found: list[str]) -> None:
+    whole = {"limits": {resource: 1}}
+
+    assert codes(pods({"cpu": 1}, resources=whole), complete=False) == found

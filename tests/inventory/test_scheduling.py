@@ -8,9 +8,9 @@ import pytest
 
 from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.matching import is_tolerated, meets_requirements
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.scheduling import (
     Landing,
-    containers,
     is_extended,
     keeping_off,
     landing,
