@@ -55,10 +55,11 @@ def ages(chart: str, repository: Path) -> dict[str, Any]:
         for place in read_places(chart, files):
             found.setdefault(place, [version, version])[1] = version
     whole = [seen[0], seen[-1]]
-    return {
-        "releases": seen,
-        "places": {place: of for place, of in sorted(found.items()) if of != whole},
-    }
+    places: dict[str, list[str]] = {}  # by their ages: many places came, or went, together
+    for place, of in sorted(found.items()):
+        if of != whole:
+            places.setdefault(" ".join(of), []).append(place)
+    return {"releases": seen, "places": places}
 
 
 def read_places(name: str, chart: Chart) -> Iterator[str]:

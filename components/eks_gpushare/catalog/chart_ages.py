@@ -68,7 +68,11 @@ def chart_ages(chart: str) -> ChartAges | None:
     table = load("chart-ages.json").get(chart)
     if table is None:
         return None
-    places = {tuple(text.split(".")): Age(*given) for text, given in table["places"].items()}
+    places = {
+        tuple(text.split(".")): Age(*age.split())
+        for age, together in table["places"].items()
+        for text in together
+    }
     return ChartAges(frozenset(table["releases"]), MappingProxyType(places))
 
 
