@@ -27,6 +27,7 @@ from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_tenants
 from eks_gpushare.sharing import tenant_objects
+from eks_gpushare.sharing.handed_namespaces import LABELLED, MADE, of_tenant
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
 from eks_gpushare.sharing.tenant_admission import POLICY_NAME
 from eks_gpushare.sharing.tenants import contracts, tenants_json
@@ -40,8 +41,8 @@ _KINDS = {
 }
 """Classes of what is in a tenant's namespace, by the last part of the logical name."""
 _NAMESPACES = {
-    True: (Namespace, "kubernetes:core/v1:NamespacePatch"),
-    False: (NamespacePatch, "kubernetes:core/v1:Namespace"),
+    True: (Namespace, LABELLED),
+    False: (NamespacePatch, MADE),
 }
 """By whether the stack makes a namespace: its class, and the type that it may have had before.
 
@@ -139,7 +140,7 @@ class Tenants(pulumi.ComponentResource):
                 if environment is not None:
                     aliases += from_workloads(environment, name, called)
                 options = pulumi.ResourceOptions(parent=self, aliases=aliases)
-                made = make(f"{role}-namespace", **manifest_fields(document), opts=options)
+                made = make(of_tenant(name, called), **manifest_fields(document), opts=options)
                 within = pulumi.ResourceOptions(parent=self, depends_on=[made])
                 guards = tenant_objects.guards(called, tenant, given, every, plans)
                 for kind, guard in guards.items():

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from eks_gpushare.inventory.advertised import is_gpu_resource
-from eks_gpushare.live.placement import requested_by_node
-from eks_gpushare.live.pods import used_by_node
+from eks_gpushare.live.pods import requested_by_node, used_by_node
 from eks_gpushare.live.shapes import in_shape
 from eks_gpushare.live.slim import slim
 from eks_gpushare.manifests.pod_demand import demand_of

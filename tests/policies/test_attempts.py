@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-
-from eks_gpushare.program.policies.analyzer import run_pack
-from eks_gpushare.program.recording import STACK_TYPE, Recording, Resource
-from gpushare_policies import POLICIES
+from tests.policies.registered import violations_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,22 +32,17 @@ def cases(file: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (HERE / file).read_text(encoding="utf-8").splitlines()]
 
 
-def registered(given: dict[str, Any], stack: str) -> Iterator[Resource]:
-    called = f"p-{stack}"
-    root = f"urn:pulumi:{stack}::p::{STACK_TYPE}::{called}"
-    yield Resource(root, STACK_TYPE, called, custom=False)
+def registered(given: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     types: list[str] = []
     for each in given["resources"]:
         above = f"{types[int(each['parent'])]}$" if each.get("parent") is not None else ""
         types.append(f"{above}{each['t']}")
-        urn = f"urn:pulumi:{stack}::p::{types[-1]}::{each['name']}"
-        yield Resource(urn, each["t"], each["name"], inputs=each["props"], outputs=each["props"])
+        yield types[-1], each["name"], each["props"]
 
 
 def said(given: dict[str, Any]) -> set[str]:
-    stack = given.get("stack", "dev")
-    recording = Recording("p", stack, resources=list(registered(given, stack)))
-    return {violation.policy for violation in run_pack(POLICIES, recording)}
+    found = violations_of(given.get("stack", "dev"), registered(given))
+    return {violation.policy for violation in found}
 
 
 @pytest.mark.parametrize(

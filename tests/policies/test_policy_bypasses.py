@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import yaml
-
-from eks_gpushare.program.policies.analyzer import run_pack
-from eks_gpushare.program.recording import STACK_TYPE, Recording, Resource
-from gpushare_policies import POLICIES
+from tests.policies.registered import violations_of
 
 if TYPE_CHECKING:
     from eks_gpushare.program.policies.violations import Violation
@@ -27,28 +24,19 @@ CASES = [
 ]
 
 
-def _resource(given: dict[str, Any], name: str, stack: str) -> Resource:
+def _registration(given: dict[str, Any], name: str) -> tuple[str, str, dict[str, Any]]:
     token = given.get("t") or f"kubernetes:{given['k']}"
     props = given.get("props")
     if props is None:
         props = {"metadata": {"name": "x", "namespace": "team"}, "spec": given["spec"]}
-    types = f"{given['below']}${token}" if "below" in given else token
-    urn = f"urn:pulumi:{stack}::p::{types}::{name}"
-    return Resource(urn, token, name, inputs=props, outputs=props)
+    return f"{given['below']}${token}" if "below" in given else token, name, props
 
 
 def _found(given: dict[str, Any]) -> list[Violation]:
     """What policies say of a stack of these."""
-    stack = given.get("stack", "dev")
-    called = f"p-{stack}"
-    root = Resource(
-        f"urn:pulumi:{stack}::p::{STACK_TYPE}::{called}", STACK_TYPE, called, custom=False
-    )
-    resources = [
-        _resource(one, str(number), stack)
-        for number, one in enumerate((*given.get("also", ()), given))
-    ]
-    return run_pack(POLICIES, Recording("p", stack, resources=[root, *resources]))
+    resources = (*given.get("also", ()), given)
+    registrations = (_registration(one, str(number)) for number, one in enumerate(resources))
+    return violations_of(given.get("stack", "dev"), registrations)
 
 
 def _said(given: dict[str, Any]) -> list[tuple[str, str]]:

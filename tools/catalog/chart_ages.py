@@ -59,7 +59,8 @@ def ages(chart: str, repository: Path) -> dict[str, Any]:
     for place, of in sorted(found.items()):
         if of != whole:
             places.setdefault(" ".join(of), []).append(place)
-    return {"releases": seen, "places": places}
+    together = {age: " ".join(of) for age, of in places.items()}
+    return {"releases": seen, "places": together}
 
 
 def read_places(name: str, chart: Chart) -> Iterator[str]:

@@ -71,7 +71,7 @@ def chart_ages(chart: str) -> ChartAges | None:
     places = {
         tuple(text.split(".")): Age(*age.split())
         for age, together in table["places"].items()
-        for text in together
+        for text in together.split()
     }
     return ChartAges(frozenset(table["releases"]), MappingProxyType(places))
 

@@ -7,7 +7,7 @@ it does. The real scheduler decides; this only explains what it decided.
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.matching import (
@@ -16,14 +16,13 @@ from eks_gpushare.inventory.matching import (
     meets_expression,
     required_terms,
 )
-from eks_gpushare.inventory.pod_totals import containers, pod_total, turn_of
 from eks_gpushare.live.amounts import quantity
+from eks_gpushare.live.pods import requested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-Object: TypeAlias = "dict[str, Any]"
-"""An object of Kubernetes as JSON data."""
+    from eks_gpushare.live.pods import Object
 
 
 def taints_of(node: Object) -> list[NodeTaint]:
@@ -56,32 +55,6 @@ def mismatches(spec: Object, node: Object) -> list[str]:
     return found
 
 
-def requested(spec: Object) -> dict[str, Decimal]:
-    """What a pod asks for in all, by resource, with what its runtime class takes."""
-    total = pod_total(
-        (turn_of(kind, container), _requests(container))
-        for (kind, _), container in containers(spec)
-    )
-    own = (spec.get("resources") or {}).get("requests") or {}  # in place of the containers' sum
-    total |= {name: quantity(amount) for name, amount in own.items()}
-    for name, amount in (spec.get("overhead") or {}).items():
-        total[name] = total.get(name, Decimal()) + quantity(amount)
-    return total
-
-
-def requested_by_node(pods: Iterable[Object]) -> dict[str, dict[str, Decimal]]:
-    """What the pods on each node ask for together, by node and resource."""
-    found: dict[str, dict[str, Decimal]] = {}
-    for pod in pods:
-        node = pod["spec"].get("nodeName")
-        if not node or pod["status"].get("phase") in {"Succeeded", "Failed"}:
-            continue
-        total = found.setdefault(node, {})
-        for name, amount in requested(pod["spec"]).items():
-            total[name] = total.get(name, Decimal()) + amount
-    return found
-
-
 def allocatable(node: Object) -> dict[str, Decimal]:
     """What a node can give, by resource."""
     return {
@@ -108,12 +81,6 @@ def shortages(spec: Object, node: Object, used: Mapping[str, Decimal]) -> list[t
 
 def _number(amount: Decimal) -> str:
     return f"{amount.normalize():f}"
-
-
-def _requests(container: Mapping[str, Any]) -> dict[str, Decimal]:
-    resources = container.get("resources") or {}
-    asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
-    return {name: quantity(amount) for name, amount in asked.items()}
 
 
 def _unmet(term: Mapping[str, Any], labels: Mapping[str, str], node: Object) -> Iterator[str]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from eks_gpushare.live.placement import Object as Object  # noqa: PLC0414  (handed on)
-from eks_gpushare.live.placement import requested
+from eks_gpushare.inventory.pod_totals import containers, pod_total, turn_of
+from eks_gpushare.live.amounts import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
+
+Object: TypeAlias = "dict[str, Any]"
+"""An object of Kubernetes as JSON data."""
 
 RUNNING, PENDING, STARTING, FAILED, SUCCEEDED = "running", "pending", "starting", "failed", "done"
 """States of a pod: `pending` has no node, `starting` has one and is not ready."""
@@ -63,6 +67,43 @@ def condition(pod: Object, kind: str) -> Object | None:
     return next((c for c in pod["status"].get("conditions") or () if c["type"] == kind), None)
 
 
+def requested(spec: Object) -> dict[str, Decimal]:
+    """What a pod asks for in all, by resource, with what its runtime class takes."""
+    total = pod_total(
+        (turn_of(kind, container), _requests(container))
+        for (kind, _), container in containers(spec)
+    )
+    own = (spec.get("resources") or {}).get("requests") or {}  # in place of the containers' sum
+    total |= {name: quantity(amount) for name, amount in own.items()}
+    for name, amount in (spec.get("overhead") or {}).items():
+        total[name] = total.get(name, Decimal()) + quantity(amount)
+    return total
+
+
+def _requests(container: Mapping[str, Any]) -> dict[str, Decimal]:
+    resources = container.get("resources") or {}
+    asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    return {name: quantity(amount) for name, amount in asked.items()}
+
+
+def _on_nodes(pods: Iterable[Object]) -> Iterator[tuple[str, Object]]:
+    """Those that have a node and have not ended, with its name."""
+    for pod in pods:
+        node = pod["spec"].get("nodeName")
+        if node and pod["status"].get("phase") not in {"Succeeded", "Failed"}:
+            yield node, pod
+
+
+def requested_by_node(pods: Iterable[Object]) -> dict[str, dict[str, Decimal]]:
+    """What the pods on each node ask for together, by node and resource."""
+    found: dict[str, dict[str, Decimal]] = {}
+    for node, pod in _on_nodes(pods):
+        total = found.setdefault(node, {})
+        for name, amount in requested(pod["spec"]).items():
+            total[name] = total.get(name, Decimal()) + amount
+    return found
+
+
 class ShareHolder(NamedTuple):
     """A pod on a node, and what it has of one of NVIDIA's resources."""
 
@@ -76,10 +117,7 @@ class ShareHolder(NamedTuple):
 def holders_by_node(pods: Iterable[Object]) -> dict[str, list[ShareHolder]]:
     """What the pods on each node have asked for, by node."""
     found: dict[str, list[ShareHolder]] = {}
-    for pod in pods:
-        node = pod["spec"].get("nodeName")
-        if not node or pod["status"].get("phase") in {"Succeeded", "Failed"}:
-            continue
+    for node, pod in _on_nodes(pods):
         asked = {
             name: int(amount)
             for name, amount in requested(pod["spec"]).items()

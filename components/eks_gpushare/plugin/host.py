@@ -121,7 +121,9 @@ class _Servicer(ProviderServicer):
         found = await ProviderServicer._construct_inputs(inputs, input_dependencies)  # noqa: SLF001  (overridden)
         described = component(_TYPE.get()) or {"inputProperties": {}}
         return {
-            key: await settled(item, described["inputProperties"].get(key, {}), key in HANDED_OVER)
+            key: await settled(
+                item, described["inputProperties"].get(key, {}), told=key in HANDED_OVER
+            )
             for key, item in found.items()
         }
 

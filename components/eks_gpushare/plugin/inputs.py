@@ -73,7 +73,7 @@ class Translation:
         return item
 
 
-async def settled(value: Any, prop: Properties, told: bool = False) -> Any:  # noqa: FBT001, FBT002
+async def settled(value: Any, prop: Properties, *, told: bool) -> Any:
     """A value without the outputs in it that have to be plain, are known, and are no secret.
 
     Node.js sends any output as one, also of a plain value. Where an input may be an output it stays
@@ -89,15 +89,15 @@ async def settled(value: Any, prop: Properties, told: bool = False) -> Any:  # n
             return value
         if await value.is_secret() and not told:
             return value
-        return await settled(await value.future(), prop, told)
+        return await settled(await value.future(), prop, told=told)
     if isinstance(value, list):
         inner = prop if _is_any(prop) else _alternative(prop, "items")
-        return [await settled(each, inner, told) for each in value]
+        return [await settled(each, inner, told=told) for each in value]
     if isinstance(value, Mapping):
         kind = object_type(prop.get("$ref", ""))
         other = prop if _is_any(prop) else _alternative(prop, "additionalProperties")
         known = kind["properties"] if kind is not None else {}
-        return {k: await settled(item, known.get(k, other), told) for k, item in value.items()}
+        return {k: await settled(item, known.get(k, other), told=told) for k, item in value.items()}
     return value
 
 

@@ -12,8 +12,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from eks_gpushare.live.placement import allocatable, requested
-from eks_gpushare.live.pods import RUNNING, condition, state_of
+from eks_gpushare.live.placement import allocatable
+from eks_gpushare.live.pods import RUNNING, condition, requested, state_of
 from eks_gpushare.sharing.labels import POOL_LABEL
 from eks_gpushare_lab.observing.declared_pools import pool_of
 from eks_gpushare_lab.observing.observer import workload_of

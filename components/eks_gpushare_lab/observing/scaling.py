@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import Catalog
-from eks_gpushare.live.placement import requested
+from eks_gpushare.live.pods import requested
 from eks_gpushare.sharing.nodes import allocatable
 from eks_gpushare_lab.observing.autoscalers import Autoscalers
 from eks_gpushare_lab.observing.node_history import NodeHistory, asks_for, waiting_for

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from eks_gpushare.live.placement import mismatches, requested_by_node, shortages, untolerated
-from eks_gpushare.live.pods import PENDING, condition, owner_of, state_of
+from eks_gpushare.live.placement import mismatches, shortages, untolerated
+from eks_gpushare.live.pods import PENDING, condition, owner_of, requested_by_node, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,8 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.live.placement import requested
-from eks_gpushare.live.pods import PENDING, RUNNING, state_of
+from eks_gpushare.live.pods import PENDING, RUNNING, requested, state_of
 from eks_gpushare.sharing.tenants import TENANT_LABEL
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.observing.queues import GROUP, borrowed, in_queue

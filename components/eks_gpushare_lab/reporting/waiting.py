@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from eks_gpushare.live.placement import (
-    allocatable,
-    mismatches,
+from eks_gpushare.live.placement import allocatable, mismatches, untolerated
+from eks_gpushare.live.pods import (
+    PENDING,
+    REFUSED,
+    condition,
     requested,
     requested_by_node,
-    untolerated,
+    state_of,
 )
-from eks_gpushare.live.pods import PENDING, REFUSED, condition, state_of
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.observer import workload_of
 from eks_gpushare_lab.observing.obstacles import before_a_node

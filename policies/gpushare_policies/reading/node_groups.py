@@ -149,30 +149,35 @@ def _is_there(props: Mapping[str, Any], key: str) -> bool:
 
 def nodes_of(resources: Sequence[PolicyResource]) -> Iterator[NodeGroup]:
     """The groups of nodes of a stack, each with what it is started from."""
+    starts = starts_of(resources)
     for group in resources:
         if group.resource_type in GROUPS:
-            yield NodeGroup(group, start_of(group, resources))
+            yield NodeGroup(group, start_of(group, starts))
 
 
-def start_of(group: PolicyResource, resources: Sequence[PolicyResource]) -> PolicyResource | None:
-    """The launch template or launch configuration of a group, if it is in the stack.
+def starts_of(resources: Sequence[PolicyResource]) -> tuple[PolicyResource, ...]:
+    """The launch templates and launch configurations of a stack."""
+    kinds = (LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION)
+    return tuple(resource for resource in resources if resource.resource_type in kinds)
+
+
+def start_of(group: PolicyResource, starts: Sequence[PolicyResource]) -> PolicyResource | None:
+    """What a group starts from, if it is in the stack.
 
     It is found by what the property depends on, or by its ID or name where these are known.
+
+    Args:
+        group: The group.
+        starts: The templates and configurations of its stack.
     """
     for key in LAUNCH_KEYS:
         if not _is_there(group.props, key):
             continue
-        used = [
-            resource
-            for resource in group.property_dependencies.get(key, [])
-            if resource.resource_type in (LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION)
-        ]
+        used = starts_of(group.property_dependencies.get(key, []))
         if len(used) == 1:
             return used[0]
         names = {name for name in _names(group, key) if name}
-        for resource in used or resources:
-            if resource.resource_type not in (LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION):
-                continue
+        for resource in used or starts:
             if {peek(resource.props, "id"), peek(resource.props, "name")} & names:
                 return resource
     return None

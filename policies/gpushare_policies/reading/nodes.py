@@ -11,7 +11,7 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.elsewhere import nodes_elsewhere
-from gpushare_policies.reading.node_groups import LAUNCH_KEYS, start_of
+from gpushare_policies.reading.node_groups import LAUNCH_KEYS, start_of, starts_of
 from gpushare_policies.reading.plain import count, item_of, items, mappings, text
 from gpushare_policies.tokens import (
     LAUNCH_TEMPLATE,
@@ -46,6 +46,7 @@ def nodes_of(resources: Sequence[PolicyResource], clusters: Mapping[str, str]) -
         if resource.resource_type == NODE_GROUP and resource.parent is not None
     }
     elsewhere = [made for resource in resources for made in nodes_elsewhere(resource)]
+    starts, tags = starts_of(resources), _tags_of_groups(resources)
     for resource in (*resources, *elsewhere):
         if resource.resource_type not in NODE_TOKENS or not list(resource.props):
             continue
@@ -53,12 +54,12 @@ def nodes_of(resources: Sequence[PolicyResource], clusters: Mapping[str, str]) -
             continue
         cluster = clusters.get(resource.urn, clusters.get("", ""))
         if resource.resource_type == SCALING_GROUP:
-            found = _group(resource, cluster, resources)
+            found = _group(resource, cluster, starts)
             yield from () if found is None else (found,)
         elif resource.resource_type in SCALING_GROUPS:
             yield _scaling(resource, cluster)
         else:
-            yield _managed(resource, cluster, resources)
+            yield _managed(resource, cluster, starts, tags.get(resource.urn, ()))
 
 
 def _source(resource: PolicyResource) -> Source:
@@ -70,9 +71,13 @@ def _get(props: Any, key: str) -> Any:
 
 
 def _managed(
-    resource: PolicyResource, cluster: str, resources: Sequence[PolicyResource]
+    resource: PolicyResource,
+    cluster: str,
+    starts: Sequence[PolicyResource],
+    tags: Sequence[tuple[Any, Any]],
 ) -> NodeSet:
-    props, template = resource.props, _template(resource, resources)
+    props, template = resource.props, _template(resource, starts)
+    told = _promised(_get(props, "tags"))
     scaling = _get(props, "scalingConfig")
     ami = text(_get(props, "amiType"))
     if ami in ("", "CUSTOM"):
@@ -85,7 +90,7 @@ def _managed(
         instance_types=_types(_get(props, "instanceTypes"), template),
         labels=_mapping(_get(props, "labels")),
         taints=_taints(_get(props, "taints")),
-        promised=_with_tags(_promised(_get(props, "tags")), resource, resources),
+        promised=told if told is UNKNOWN else {**told, **promised(tags)},
         ami=ami,
         user_data=_user_data(template),
         bought_as=bought_as(_get(props, "capacityType")),
@@ -123,7 +128,7 @@ def _scaling(resource: PolicyResource, cluster: str) -> NodeSet:
 
 
 def _group(
-    resource: PolicyResource, cluster: str, resources: Sequence[PolicyResource]
+    resource: PolicyResource, cluster: str, starts: Sequence[PolicyResource]
 ) -> NodeSet | None:
     """An Auto Scaling group whose tags are those of a cluster, but such as `pulumi_eks` makes."""
     if resource.parent is not None and resource.parent.resource_type in SCALING_GROUPS:
@@ -134,7 +139,7 @@ def _group(
     if not makes_nodes(tags):
         return None
     mixed = at(_get(props, "mixedInstancesPolicy"), "launchTemplate", "overrides")
-    template = _template(resource, resources)
+    template = _template(resource, starts)
     types = [at(item, "instanceType") for item in items(mixed)]
     return NodeSet(
         source=_source(resource),
@@ -157,9 +162,9 @@ def _ami_of(props: Any) -> str:
     return "" if operating_system is UNKNOWN else str(operating_system)
 
 
-def _template(resource: PolicyResource, resources: Sequence[PolicyResource]) -> Any:
+def _template(resource: PolicyResource, starts: Sequence[PolicyResource]) -> Any:
     """The launch template of a node group, `UNKNOWN` where it is none of this program."""
-    start = start_of(resource, resources)
+    start = start_of(resource, starts)
     if start is not None and start.resource_type == LAUNCH_TEMPLATE:
         return {key: _get(start.props, key) for key in ("imageId", "instanceType", "userData")}
     given = [_get(resource.props, name) for name in LAUNCH_KEYS]
@@ -202,17 +207,17 @@ def _promised(tags: Any) -> Any:
     return UNKNOWN if tags is UNKNOWN else promised(_mapping(tags).items())
 
 
-def _with_tags(told: Any, group: PolicyResource, resources: Sequence[PolicyResource]) -> Any:
-    """What tags tell autoscalers, with those that are put on the group that EKS makes."""
-    if told is UNKNOWN:
-        return told
-    tags = [
-        _get(one.props, "tag")
-        for one in resources
-        if one.resource_type == SCALING_TAG
-        and group in one.property_dependencies.get("autoscalingGroupName", ())
-    ]
-    return {**told, **promised((text(at(tag, "key")), text(at(tag, "value"))) for tag in tags)}
+def _tags_of_groups(resources: Sequence[PolicyResource]) -> dict[str, list[tuple[Any, Any]]]:
+    """Tags that are put on the Auto Scaling groups that EKS makes, by the node group's URN."""
+    found: dict[str, list[tuple[Any, Any]]] = {}
+    for resource in resources:
+        if resource.resource_type == SCALING_TAG:
+            tag = _get(resource.props, "tag")
+            for group in resource.property_dependencies.get("autoscalingGroupName", ()):
+                found.setdefault(group.urn, []).append(
+                    (text(at(tag, "key")), text(at(tag, "value")))
+                )
+    return found
 
 
 def _user_data(template: Any) -> Any:

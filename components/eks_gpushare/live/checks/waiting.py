@@ -15,17 +15,13 @@ from eks_gpushare.live.checks.shares import counts_text
 from eks_gpushare.live.faults import ClusterFault, Link, gist_of_shares, pool_mark
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.objects import name_of, namespace_of
-from eks_gpushare.live.placement import (
-    allocatable,
-    mismatches,
-    requested,
-    requested_by_node,
-    untolerated,
-)
+from eks_gpushare.live.placement import allocatable, mismatches, untolerated
 from eks_gpushare.live.pods import (
     PENDING,
     condition,
     owner_of,
+    requested,
+    requested_by_node,
     state_of,
 )
 

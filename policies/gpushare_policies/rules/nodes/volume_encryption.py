@@ -9,14 +9,17 @@ from pulumi_policy import PolicyResource, ResourceValidationArgs, Severity, Stac
 
 from eks_gpushare.catalog.amis import ami_types
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
 from gpushare_policies.props import each, format_value, given, is_known, is_true, read
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.launches import Launch, launch_of, on_launches
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import items, mappings
-from gpushare_policies.reading.storage import STORAGE_CLASS, ebs_parameter, makes_ebs
+from gpushare_policies.reading.storage import (
+    STORAGE_CLASS,
+    ebs_parameter,
+    makes_ebs,
+    volumes_of_class,
+)
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged, security_hub
 from gpushare_policies.tokens import ENCRYPTION_BY_DEFAULT, LAUNCH_TEMPLATE, NODE_GROUP, VOLUME
@@ -170,18 +173,13 @@ def _of_images(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
 def _node_class(subject: Subject) -> Iterator[str | Unjudged]:
     # Without any mapping Karpenter makes the volumes of the image's family, and encrypts them.
     # https://karpenter.sh/docs/concepts/nodeclasses/#specblockdevicemappings (2026-11-22)
-    given = at(subject.object.body, "spec", "blockDeviceMappings")
-    if given is UNKNOWN or UNKNOWN in items(given):
-        yield Unjudged("blockDeviceMappings")
-    for _, mapping in mappings(given):
-        encrypted = at(mapping, "ebs", "encrypted")
-        if encrypted is UNKNOWN:
-            yield Unjudged("blockDeviceMappings")
-        elif at(mapping, "ebs") is not None and not is_true(encrypted):
+    for found in volumes_of_class(subject, "encrypted"):
+        if isinstance(found, Unjudged):
+            yield found
+        elif not is_true(found[1]):
             yield (
-                f"The volume {format_value(mapping.get('deviceName'))} of {subject.title} has "
-                f"encrypted {format_value(encrypted)}. It must be true, whatever the AWS account "
-                f"does by default. {_OF_CLASSES.of(subject.args.urn)}"
+                f"{found[0]} has encrypted {format_value(found[1])}. It must be true, whatever the "
+                f"AWS account does by default. {_OF_CLASSES.of(subject.args.urn)}"
             )
 
 

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
-from gpushare_policies.props import format_value, read
+from gpushare_policies.props import read
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.launches import launch_of, on_launches
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import items, mappings
-from gpushare_policies.reading.storage import STORAGE_CLASS, ebs_parameter
+from gpushare_policies.reading.storage import STORAGE_CLASS, ebs_parameter, volumes_of_class
 from gpushare_policies.rule import ResourcePolicy, Unjudged
 from gpushare_policies.tokens import VOLUME
 from gpushare_policies.words import Fix
@@ -66,16 +64,11 @@ def _class(subject: Subject) -> Iterator[str | Unjudged]:
 
 
 def _node_class(subject: Subject) -> Iterator[str | Unjudged]:
-    given = at(subject.object.body, "spec", "blockDeviceMappings")
-    if given is UNKNOWN or UNKNOWN in items(given):
-        yield Unjudged("blockDeviceMappings")
-    for _, mapping in mappings(given):
-        kind = at(mapping, "ebs", "volumeType")
-        if kind is UNKNOWN:
-            yield Unjudged("blockDeviceMappings")
-        elif kind in _OLD:
-            which = f"The volume {format_value(mapping.get('deviceName'))} of {subject.title}"
-            yield _message(subject.args, which, kind)
+    for found in volumes_of_class(subject, "volumeType"):
+        if isinstance(found, Unjudged):
+            yield found
+        elif found[1] in _OLD:
+            yield _message(subject.args, *found)
 
 
 VOLUMES_GP3 = ResourcePolicy(
