@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.live.test_faults import (
+    GPU,
     HEALTHY,
     LONG_AGO,
+    about,
     codes,
     condition,
     following,
@@ -405,3 +407,39 @@ def test_what_somebody_changed_by_hand_is_found_by_pulumi_once_it_asks() -> None
     shares(cluster, 16)
 
     assert "pulumi up --refresh" in fix_of(verdict(cluster))
+
+
+def overlay(**capacity: str) -> Object:
+    types = {
+        "key": "node.kubernetes.io/instance-type",
+        "operator": "In",
+        "values": ["p4d.24xlarge"],
+    }
+    spec = {"requirements": [types], "capacity": capacity}
+    return about("NodeOverlay", "karpenter.sh/v1alpha1", **spec)
+
+
+def claim() -> Object:
+    """What Karpenter makes of a NodePool: it does not say which layout its node's boot cuts."""
+    labels = {
+        "node.kubernetes.io/instance-type": "p4d.24xlarge",
+        "karpenter.sh/nodepool": "cut",
+        "kubernetes.io/os": "linux",
+    }
+    taint = {"key": GPU, "value": "true", "effect": "NoSchedule"}
+    found = about("NodeClaim", "karpenter.sh/v1", taints=[taint], requirements=[])
+    owner = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "name": "cut", "uid": "x"}
+    found["metadata"] |= {"labels": labels, "ownerReferences": [owner]}
+    steps = ("Launched", "Registered", "Initialized")
+    found["status"] = {"conditions": [{"type": step, "status": "True"} for step in steps]}
+    return found
+
+
+def test_a_node_claim_is_judged_by_its_node_and_its_node_pool() -> None:
+    operator = workload("operator")
+    operator["spec"]["template"]["spec"] |= {"tolerations": []}
+    operator["spec"]["template"]["spec"]["containers"][0].pop("resources")
+    operator["spec"]["template"]["spec"]["nodeSelector"] = {"kubernetes.io/os": "linux"}
+    promised = overlay(**{GPU: "0", "nvidia.com/mig-1g.5gb": "56"})
+
+    assert worse(verdict(cluster_with(promised, claim(), operator))) == []

@@ -152,11 +152,12 @@ def _is_of_others(given: Object) -> bool:
     kind = given.get("kind")
     if kind == "Node":
         return is_leaving(given)
+    owners = items(at(given, "metadata", "ownerReferences"))
+    if kind == "NodeClaim":
+        return bool(owners)  # its NodePool, which does not call itself its controller
     if kind not in _MADE:
         return False
-    made = any(
-        at(owner, "controller") is True for owner in items(at(given, "metadata", "ownerReferences"))
-    )
+    made = any(at(owner, "controller") is True for owner in owners)
     return made or (kind == "Pod" and at(given, "status", "phase") in _OVER)
 
 
