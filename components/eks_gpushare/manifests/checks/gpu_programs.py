@@ -210,6 +210,10 @@ def _needs_one(container: _Container) -> bool:
     value, spec = container.value, container.workload.spec
     if has_unknown([at(value, key) for key in ("resources", "env", "envFrom")]):
         return False
+    volumes = [at(each, "name") for each in items(at(spec, "volumes"))]
+    mounted = [at(each, "name") for each in items(at(value, "volumeMounts"))]
+    if container.workload.kind != "StatefulSet" and not set(mounted) <= set(volumes):
+        return False  # an excerpt: nobody runs a pod without the volumes that it mounts
     asked = [
         name for part in ("limits", "requests") for name, _ in pairs(at(value, "resources", part))
     ]
