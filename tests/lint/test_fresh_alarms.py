@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.lint.test_public_alarms import said
+
+from eks_gpushare.lint.file_in_reading import FileInReading
+from eks_gpushare.lint.report import Placed
+from eks_gpushare.lint.rules.shell import BY_HAND
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,3 +92,102 @@ def test_a_pod_without_the_volumes_that_it_mounts_is_an_excerpt() -> None:
     assert said(guide__md=f"```yaml\n{POD}```\n") == []
     assert said(guide__md=f"```yaml\n{whole}```\n") == ["GPU1238"]
     assert said(pod__yaml=whole) == ["GPU1238"]
+
+
+INSTALL = """\
+helm install gpu-operator nvidia/gpu-operator --version v25.3.3 --set mig.strategy=single
+kubectl patch clusterpolicies.nvidia.com/cluster-policy --type json \\
+  -p '[{"op": "OP", "path": "/spec/mig/strategy", "value": "mixed"}]'
+"""
+MIG_POD = POD.replace("volumeMounts: [{name: models, mountPath: /models}]", "args: [--version]")
+MIG_POD = MIG_POD.rstrip() + "\n      resources: {limits: {nvidia.com/mig-3g.47gb: 1}}\n"
+
+
+@pytest.mark.parametrize(("operation", "wrong"), [("replace", False), ("remove", True)])
+def test_a_json_patch_changes_the_strategy_of_an_installed_operator(
+    operation: str, wrong: bool
+) -> None:
+    script = INSTALL.replace("OP", operation)
+
+    assert ("GPU1206" in said(up__sh=script, pod__yaml=MIG_POD)) == wrong
+
+
+def test_what_is_to_be_filled_in_may_be_a_comment_in_brackets() -> None:
+    text = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  key: [VALUE \n"
+
+    assert said(token__yaml=text.replace("VALUE", "#your key]")) == []
+    assert said(token__yaml=text.replace("VALUE", "a b: ,,")) == ["GPU1000"]
+
+
+GPU_POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    spec:
+      nodeClassRef: {MOREname: gpu}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "codes"), [("", []), ("group: a, kind: b, ", ["GPU1078", "GPU1079"])]
+)
+def test_a_guide_shows_a_pool_without_what_the_api_needs(more: str, codes: list[str]) -> None:
+    pool = GPU_POOL.replace("MORE", more)
+    found = said(guide__md=f"```yaml\n{pool}```\n")
+
+    assert [code for code in found if code in {"GPU1078", "GPU1079"}] == codes
+
+
+@pytest.mark.parametrize(("selector", "wrong"), [("", False), ("selector: {a: b}", True)])
+def test_a_deployment_in_a_guide_without_its_selector_is_an_excerpt(
+    selector: str, wrong: bool
+) -> None:
+    pod = "    spec:\n      containers:\n        - {name: a, image: 'vllm/vllm-openai:v0.20.0'}\n"
+    text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n"
+    text += f"  {selector}\n  template:\n{pod}"
+
+    assert ("GPU1238" in said(guide__md=f"```yaml\n{text}```\n")) == wrong
+    assert "GPU1238" in said(server__yaml=text)
+
+
+@pytest.mark.parametrize(("value", "wrong"), [("{}", False), ("{a: b}", True)])
+def test_a_default_that_nothing_reads_may_be_copied(value: str, wrong: bool) -> None:
+    values = "devicePlugin: {enabled: true}\nmig: {strategy: single}\ndriver:\n"
+    values += f"  nvidiaDriverCRD: {{nodeSelector: {value}}}\n"
+
+    assert ("GPU1035" in said(gpu_operator_values__yaml=values)) == wrong
+
+
+LABELLED = GPU_POOL.replace("MORE", "group: karpenter.k8s.aws, kind: EC2NodeClass, ").replace(
+    "  template:\n", '  template:\n    metadata: {labels: {KEY: "true"}}\n'
+)
+SELECTING = """\
+template:
+  spec:
+    nodeSelector: {nvidia.com/gpu: "true"}
+    containers: [{name: runner, image: "example.com/runner:1"}]
+"""
+
+
+@pytest.mark.parametrize(("key", "wrong"), [("nvidia.com/gpu", False), ("team", True)])
+def test_pools_of_another_folder_may_give_nodes_a_label_with_the_name_of_a_resource(
+    key: str, wrong: bool
+) -> None:
+    files = {"nodes/pool__yaml": LABELLED.replace("KEY", key), "runners/t4__yaml": SELECTING}
+
+    assert ("GPU1205" in said(**files)) == wrong
+
+
+def test_one_finding_of_two_severities_is_told_once_and_is_the_worst() -> None:
+    """Values that a script installs are looked at by themselves, and as the release's."""
+    file = FileInReading("values.yaml")
+    for severity in ("warning", "error", "info"):
+        found = BY_HAND.finding(("a",), "It is so.", "Let it be.", severity)
+        file.found.append(Placed(found, None))
+    (placed,) = file.report(date(2026, 11, 28)).found
+
+    assert placed.finding.severity == "error"

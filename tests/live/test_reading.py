@@ -391,11 +391,15 @@ def test_wrong_usage_is_said_and_ends_with_2(
 def test_a_stack_with_errors_declares_nothing(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    file = written(tmp_path, "Pulumi.bad.yaml", "config:\n  eks-gpushare:environment: {pools: 1}\n")
-    code, _, err = verified(capsys, "--from", str(DATA), file)
+    text = "config:\n  eks-gpushare:environment: {pools: 1, system: 2}\n"
+    file = written(tmp_path, "Pulumi.bad.yaml", text)
+    code, out, err = verified(capsys, "--from", str(DATA), file)
+    assert main(["check", "--quiet", file]) == 1
 
-    assert code == 2
-    assert "has errors, so nothing is known of its pools: run eks-gpushare check" in err
+    assert (code, out) == (2, "")
+    assert err == capsys.readouterr().out
+    assert ", pools\n" in err
+    assert ", system\n" in err
 
 
 def test_it_is_written_as_metrics(capsys: pytest.CaptureFixture[str]) -> None:

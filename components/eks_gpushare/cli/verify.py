@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, NoReturn
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
+from eks_gpushare.cli.given_stack import refuse
 from eks_gpushare.cli.outputs import (
     HTML,
     Output,
@@ -187,6 +188,9 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         stack = _stack(options.stack) if options.stack else None
+        if stack is not None and stack.errors:
+            refuse(stack.report, as_json=options.json)
+            return WRONG_USAGE
         if options.watch is not None:
             _watch(options, stack)
         verdict = _verdict(options, stack)
@@ -275,17 +279,11 @@ def _stack(given: str) -> Stack:
     """The stack.
 
     Raises:
-        StackUnusableError: If it cannot be used, or has errors, so that nothing is declared.
+        StackUnusableError: If it cannot be used.
     """
-    from eks_gpushare.lint.stack_side import StackUnusableError, read_stack, stack_file_of
+    from eks_gpushare.lint.stack_side import read_stack, stack_file_of
 
-    stack = read_stack(stack_file_of(given))
-    if stack.errors:
-        raise StackUnusableError(
-            f"{stack.name} has errors, so nothing is known of its pools: run eks-gpushare check "
-            f"{stack.name}. The first is: {stack.errors[0].message}"
-        )
-    return stack
+    return read_stack(stack_file_of(given))
 
 
 def _watch(options: argparse.Namespace, stack: Stack | None) -> NoReturn:
