@@ -99,6 +99,7 @@ SUITES: Final = (
             "tests/commands/test_streams.py",
             "tests/commands/test_several_stacks.py",
             "tests/components/test_costs_add_up.py",
+            "tests/edits/test_by_hand.py",
             "tests/edits/test_every_key.py",
             "tests/packaging/test_hooks.py",
             "tests/packaging/test_install_page.py",
