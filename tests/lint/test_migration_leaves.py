@@ -110,6 +110,24 @@ kind: EC2NodeClass
 metadata: {name: gpu, labels: {x: y}}
 spec: {role: a, amiSelectorTerms: [{alias: al2023@latest}], tags: {a: b}}
 """
+GROUP: Final = {
+    "cluster_name": "vision",
+    "node_group_name": "gpu",
+    "node_role_arn": "arn:aws:iam::1:role/n",
+    "subnet_ids": ["subnet-1", "subnet-2"],
+    "instance_types": ["g5.xlarge"],
+    "ami_type": "BOTTLEROCKET_x86_64_NVIDIA",
+    "capacity_type": "SPOT",
+    "disk_size": 120,
+    "release_version": "1.35.1-20260101",
+    "version": "${var.version}",
+    "labels": {"team": "vision"},
+    "tags": {"owner": "x"},
+    "scaling_config": [{"min_size": 0, "max_size": 3, "desired_size": 1}],
+    "update_config": [{"max_unavailable": 1}],
+    "taint": [{"key": "a", "value": "b", "effect": "NO_EXECUTE"}],
+    "lifecycle": [{"ignore_changes": ["scaling_config"]}],
+}
 _NAMES: Final = frozenset(("apiVersion", "kind", "name", "nodeClassRef"))
 """What tells objects apart, and says nothing of them."""
 _GROUPS: Final = ("managedNodeGroups", "nodeGroups")
@@ -193,6 +211,42 @@ def test_every_value_is_in_the_stack_file_or_listed(text: str, new: bool) -> Non
 
     assert lost == []
     assert asked >= 15
+
+
+def test_every_value_of_a_group_of_terraform_is_in_the_stack_file_or_listed() -> None:
+    def made(group: dict[str, Any]) -> Migration:
+        text = json.dumps({"resource": {"aws_eks_node_group": {"gpu": group}}})
+        reading = read_files([GivenFile("main.tf.json", text)])
+        return migrate(reading.items, classes=reading.classes)
+
+    whole = made(GROUP)
+    result = yaml.safe_load(whole.text)
+    lost = []
+    for path, value in leaves(GROUP):
+        if path[0] == "lifecycle" or any(covers(each.path, "", path) for each in whole.left):
+            continue  # how Terraform goes about it is no part of the group
+        tried = [without(GROUP, path), *(with_value(GROUP, path, other) for other in others(value))]
+        if not any(yaml.safe_load(made(each).text) != result for each in tried):
+            lost.append(path)
+
+    assert lost == []
+    assert result["config"]["eks-gpushare:environment"] == {
+        "cluster": {"existing": {"name": "vision"}},
+        "pools": {
+            "gpu": {
+                "instanceTypes": ["g5.xlarge"],
+                "nodes": {"min": 0, "desired": 1, "max": 3},
+                "capacityType": "spot",
+                "rootVolumeGiB": 120,
+                "amiVersion": "1.35.1-20260101",
+                "subnetIds": ["subnet-1", "subnet-2"],
+                "amiFamily": "bottlerocket",
+                "labels": {"team": "vision"},
+                "taints": [{"key": "a", "value": "b", "effect": "NoExecute"}],
+                "sharing": {"mode": "exclusive"},
+            }
+        },
+    }
 
 
 def _with(documents: list[Any], number: int, changed: Any) -> list[Any]:

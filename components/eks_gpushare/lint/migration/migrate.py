@@ -139,7 +139,10 @@ def _complete(moved: Moved, shares: Shares, today: date, *, new: bool) -> None:
     if not moved.environment.get("network"):
         moved.environment["network"] = {"zones": 2}
     _zones(moved)
-    for pool in moved.pools.values():
+    for name, pool in moved.pools.items():
+        if pool.pop("subnetIds", None) is not None:
+            why = "The stack makes a network of its own."
+            moved.leave_again(("pools", "subnetIds"), moved.sources[name], "subnets", why)
         if pool.get("amiFamily", "al2023") == "al2023":
             release = ami_release("al2023", cluster["version"])
             if release is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.migration.declared_groups import of_declared_group
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.plain import items, mapping, whole
 from eks_gpushare.sharing.labels import DERIVED_LABELS, OWNED_PREFIXES
@@ -63,6 +64,7 @@ def pool_of(nodes: NodeSet, shares: Shares, moved: Moved) -> None:
     made["instanceTypes"] = gpus
     made["nodes"] = _karpenter_nodes(nodes, gpus) if "provisioner" in made else sizes(nodes)
     _from_document(nodes, made, moved)
+    of_declared_group(nodes, made, moved)
     _image(nodes, made, moved)
     if labels := _labels(nodes, moved):
         made["labels"] = labels
