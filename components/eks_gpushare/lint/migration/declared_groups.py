@@ -23,6 +23,8 @@ _TAKEN: Final = frozenset(
     )
 )
 """Read of every node group, in lower case and without underscores."""
+_TEXTS: Final = ("capacitytype", "amitype")
+"""Of these, which are a word where they are known."""
 _WHY: Final[Mapping[str, str]] = {
     "noderole": "The stack makes roles of its own.",
     "noderolearn": "The stack makes roles of its own.",
@@ -56,7 +58,7 @@ def of_declared_group(nodes: NodeSet, made: dict[str, Any], moved: Moved) -> Non
         moved.leave(nodes.source, (), what, why)
     for key, value in given.items():
         plain = key.replace("_", "").lower()
-        if value is UNKNOWN:
+        if value is UNKNOWN or (plain in _TEXTS and not isinstance(value, str)):
             what = f"{key} of {nodes.source.name}"
             moved.leave(nodes.source, (key,), what, _WHY.get(plain, _UNKNOWN))
         elif plain in _TAKEN or value is None or value == []:
