@@ -138,6 +138,16 @@ def _of_file(value: Any) -> Iterator[Finding]:
     if not isinstance(value, dict):
         yield _missing_environment((), f"The file holds {format_value(value)}, not a mapping.")
         return
+    if {"apiVersion", "kind"} <= value.keys():
+        message = f"The file holds a Kubernetes object of kind {value['kind']}, not a stack."
+        fix = "Check it by eks-gpushare lint, or give a stack file; stacks/ has examples."
+        yield shape_rules.NO_ENVIRONMENT.finding((), message, fix)
+        return
+    if (bare := [key for key in value if ":" in str(key)]) and "config" not in value:
+        message = f"{' and '.join(map(str, bare))} {'stand' if bare[1:] else 'stands'} at the top."
+        fix = "Write config: above, and indent the rest by two blanks, so that it is below config."
+        yield shape_rules.NO_ENVIRONMENT.finding((bare[0],), message, fix)
+        return
     for key in value:
         if key not in _TOP_LEVEL:
             yield _stray((key,), key, f"{key} is not a key of a stack file.", _TOP_LEVEL)
@@ -165,8 +175,9 @@ def config_findings(config: dict[str, Any], *, elsewhere: bool) -> Iterator[Find
         config: Its keys with their namespaces, and plain data.
         elsewhere: Whether more of it comes from Pulumi ESC.
     """
-    for key in config:
-        yield from _of_key(key)
+    of_keys = [found for key in config for found in _of_key(key)]
+    yield from of_keys
+    meant = any(found.fix == f"Did you mean {ENVIRONMENT_KEY}?" for found in of_keys)
     at = ("config", ENVIRONMENT_KEY)
     if config.get(ENVIRONMENT_KEY) is not None:
         yield from _secrets(config[ENVIRONMENT_KEY], at)
@@ -175,7 +186,7 @@ def config_findings(config: dict[str, Any], *, elsewhere: bool) -> Iterator[Find
         yield shape_rules.NO_ENVIRONMENT.finding(at, f"{ENVIRONMENT_KEY} is empty.", fix)
     elif elsewhere:
         yield _unseen_environment()
-    else:
+    elif not meant:
         yield _missing_environment(("config",), f"The file has no {ENVIRONMENT_KEY}.")
     region = config.get(_REGION_KEY)
     if region is not None and region_of(config) is None:
