@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.config.project import ENVIRONMENT_KEY, PROJECT
@@ -16,7 +17,6 @@ from eks_gpushare.validation.shape import format_value, similar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from eks_gpushare.findings.rule import Rule
 
@@ -270,4 +270,19 @@ def secret_finding(at: FieldPath) -> Finding:
 def unreadable(name: str, reason: str) -> Finding:
     """The finding of a file that cannot be opened."""
     code: Rule = shape_rules.UNREADABLE
-    return code.finding((), f"{name} cannot be read: {reason}.", "Give the path of a stack file.")
+    fix = f"Give {_files_at(name) or 'the path of a stack file'}."
+    return code.finding((), f"{name} cannot be read: {reason}.", fix)
+
+
+def _files_at(name: str) -> str | None:
+    """The files of stacks that a folder, or a stack that is called by its name, has."""
+    path = Path(name)
+    if path.is_dir():
+        found = [file for at in (path, path / "stacks") for file in at.glob("Pulumi.*.yaml")]
+    else:
+        called = f"Pulumi.{path.name}.yaml"
+        folders = (path.parent, path.parent / "stacks")
+        found = [folder / called for folder in folders if (folder / called).is_file()]
+    if len(found) > 1:
+        return f"a stack file, such as {min(found).as_posix()}"
+    return found[0].as_posix() if found else None
