@@ -158,5 +158,13 @@ def test_one_mistake_is_one_error(old: str, new: str, path: str, fix: str) -> No
     assert found(old, new) == [(path, fix)]
 
 
+def test_zones_of_no_region_are_corrected_one_by_one() -> None:
+    for wrong in ("[us-west2a, us-west2b]", "[us-east-1y, us-east-1z]", "[us-east-1a, us-west-1a]"):
+        assert found("[us-west-2a, us-west-2b]", wrong) == [
+            (f"network.zones[{index}]", "Correct the zone.") for index in (0, 1)
+        ]
+    assert found(AMI, "zones: [us-east-1a]") == [(f"{POOL}.zones[0]", "Correct the zone.")]
+
+
 def test_a_pool_may_be_called_as_one_of_its_keys() -> None:
     assert found("      gpu:\n", "      warm:\n") == []
