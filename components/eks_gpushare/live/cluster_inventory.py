@@ -24,14 +24,14 @@ from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.same_nodes import alike
 from eks_gpushare.live.checks.machines import taint_evidence
 from eks_gpushare.live.faults import ClusterFault, Link
-from eks_gpushare.live.nodes import NODEPOOL_LABEL, is_leaving
+from eks_gpushare.live.nodes import NODEPOOL_LABEL, as_if_it_stayed, is_leaving
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.pods import PodOwner
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.inventory.items import Item
@@ -77,21 +77,26 @@ class ReadCluster:
 
 
 def read(
-    objects: ClusterObjects, most: Mapping[str, int | None], to_come: Iterable[Item] = ()
+    objects: ClusterObjects,
+    most: Mapping[str, int | None],
+    to_come: Iterable[Item] = (),
+    last: Collection[str] = (),
 ) -> ReadCluster:
     """A cluster's inventory.
 
     Args:
         objects: What was read of it.
         most: How many nodes a pool may have, by the name of a node; None where nothing says.
-        to_come: Nodes that are declared, and of which none is there yet.
+        to_come: Nodes that are declared, and of which none is there that stays.
+        last: Names of nodes that are about to go and are the only ones of their kind, of which
+            nothing says that others come; what is meant for them is judged by them.
     """
     found: list[Item] = [*to_come]
     judgements: list[Judgement] = []
     for given in objects.all():
-        if _is_of_others(given):
+        if _is_of_others(given) and name_of(given) not in last:
             continue
-        _read(_document(given), found, judgements, 0)
+        _read(_document(_as_it_was(given)), found, judgements, 0)
     kept: list[Item] = []
     nodes: dict[str, tuple[str, ...]] = {}
     for group in alike(found):
@@ -153,6 +158,12 @@ def _is_of_others(given: Object) -> bool:
         at(owner, "controller") is True for owner in items(at(given, "metadata", "ownerReferences"))
     )
     return made or (kind == "Pod" and at(given, "status", "phase") in _OVER)
+
+
+def _as_it_was(given: Object) -> Object:
+    """A node that is about to go as it was before; other objects as they are."""
+    leaves = given.get("kind") == "Node" and is_leaving(given)
+    return as_if_it_stayed(given) if leaves else given
 
 
 def _document(given: Object) -> Document:

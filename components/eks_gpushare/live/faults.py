@@ -13,9 +13,11 @@ from eks_gpushare.inventory.edges.amounts import SEVERAL_SHARES, TOO_MANY
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.rules import (
     CONFIG_MAP_DIFFERS,
+    HELD_BY_NOTHING,
     NEVER_INITIALISED,
     NODE_GROUP_UNSOUND,
     NODES_MISSING,
+    SHARES_TAKEN,
 )
 
 if TYPE_CHECKING:
@@ -150,11 +152,13 @@ def _is_worse(one: ClusterFault, other: ClusterFault) -> bool:
 
     One taint keeps off several programs, of which the plugin counts. What is wrong with a
     configuration that somebody changed comes of the change. Nodes are missing for what EKS or
-    Karpenter says.
+    Karpenter says. Shares are taken by pods that do not run.
     """
     codes = one.finding.code, other.finding.code
     if one.link is Link.CONFIGURATION:
         return codes[0] == CONFIG_MAP_DIFFERS.id
+    if one.link is Link.PODS:
+        return codes == (HELD_BY_NOTHING.id, SHARES_TAKEN.id)
     if one.link is Link.NODE:
         return codes[0] in _WHY_NO_NODES and codes[1] == NODES_MISSING.id
     severities = (one.finding.severity, other.finding.severity)

@@ -199,6 +199,21 @@ FEW_ADDRESSES = Rule(
     "The next node gets no address, or its pods get none.",
     "https://docs.aws.amazon.com/eks/latest/best-practices/subnets.html",
 )
+SYSTEM_UNSOUND = Rule(
+    "GPU1371",
+    "error",
+    "A node with GPUs has room on its disk, memory and a network, and its system is sound.",
+    "Kubelet takes no new pods and evicts those that are there, or the node is about to fail.",
+    _MONITORING,
+)
+WAITS_FOR_OTHER = Rule(
+    "GPU1372",
+    "info",
+    "A pod that asks for a GPU waits for nothing else.",
+    "A volume, its neighbours or a scheduler that is not there keep it waiting, and its share "
+    "stays unused.",
+    _SCHEDULER,
+)
 CONTRACT_DIFFERS = Rule(
     "GPU1370",
     "error",

@@ -16,18 +16,13 @@ from eks_gpushare.live.checks.idle import idle_faults
 from eks_gpushare.live.checks.machines import machine_faults
 from eks_gpushare.live.checks.placed import held_faults, refused_faults
 from eks_gpushare.live.checks.programs import program_faults, programs_of
+from eks_gpushare.live.checks.room import LaunchablePool, Room, free_of_all, waiting_of
 from eks_gpushare.live.checks.shares import share_faults
 from eks_gpushare.live.checks.tenants import tenant_faults, unread_kinds
 from eks_gpushare.live.checks.uncreated import not_created_faults
 from eks_gpushare.live.checks.vcpu_quotas import quota_demands
 from eks_gpushare.live.checks.versions import version_faults
-from eks_gpushare.live.checks.waiting import (
-    LaunchablePool,
-    Room,
-    free_of_all,
-    waiting_faults,
-    waiting_of,
-)
+from eks_gpushare.live.checks.waiting import waiting_faults
 from eks_gpushare.live.cluster_inventory import inventory_faults, read, with_unseen_layouts
 from eks_gpushare.live.connection import CannotLookError
 from eks_gpushare.live.drawn_nodes import drawn_pools
@@ -153,13 +148,14 @@ def verdict_of(
         refuse_another_cluster(objects, stack, nodes)
     # Of nodes that nothing declares it is not known how many there may be.
     most = {node.name: _most(plans, node.pool) for node in nodes}
-    there = {node.pool for node in nodes}
+    there = {node.pool for node in nodes if not node.is_leaving}
     to_come = [
         item
         for item in (stack.items if stack is not None else ())
         if isinstance(item, NodeSet) and item.name not in there
     ]
-    cluster = with_unseen_layouts(read(objects, most, to_come), nodes)
+    last = {node.name for node in nodes if node.pool not in there and node.pool not in plans}
+    cluster = with_unseen_layouts(read(objects, most, to_come, last), nodes)
     chosen = [node for node in nodes if pool is None or node.pool == pool]
     if pool is not None and not chosen and pool not in plans:
         known = ", ".join(dict.fromkeys(node.pool for node in nodes)) or "none"
@@ -253,13 +249,12 @@ def _faults(
         for workload in objects.of("Workload")
         if str(workload.get("apiVersion")).startswith("kueue.")
     ]
-    room = Room(
-        nodes, free_of_all(objects, nodes), labels, launches, settling=settling, queued=queued
-    )
+    missing = tuple(_missing(stack, nodes))
+    room = Room(nodes, free_of_all(objects, nodes), labels, launches, missing, settling, queued)
+    yield from held_faults(objects, namespace)  # before those that wait for what these hold
     yield from waiting_faults(objects, room, namespace)
     yield from refused_faults(objects, namespace)
     yield from not_created_faults(objects, namespace)
-    yield from held_faults(objects, namespace)
     yield from scaled_object_faults(objects)
     yield from idle_faults(nodes)
 
@@ -280,6 +275,18 @@ def _launches(
             continue
         most, there = _most(stack.plans, name), sum(node.pool == name for node in nodes)
         yield LaunchablePool(name, offer, None if most is None else most - there)
+
+
+def _missing(stack: Stack | None, nodes: Sequence[LiveNode]) -> Iterator[LaunchablePool]:
+    """Pools of a stack that no autoscaler serves, and that have fewer nodes than they should."""
+    for offer in offers(Inventory(stack.items), "").every if stack is not None else ():
+        name = str(offer.kind.nodes.name)
+        plan = stack.plans.get(name) if stack is not None else None
+        if plan is None or plan.scaling is not None:
+            continue
+        lacking = plan.sizes.min - sum(node.pool == name for node in nodes)
+        if lacking > 0:
+            yield LaunchablePool(name, offer, lacking)
 
 
 def _declared(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live import rules
-from eks_gpushare.live.checks.waiting import asked_of
+from eks_gpushare.live.checks.room import asked_of
 from eks_gpushare.live.faults import ClusterFault, Link, pool_mark
 from eks_gpushare.live.objects import name_of, namespace_of
 
