@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.program.edits.access import of_access
+from eks_gpushare.program.edits.access import ENTRY, of_access
 from eks_gpushare.program.edits.cluster import (
     of_clusters,
     of_clusters_gone,
@@ -57,6 +57,7 @@ _FORCED_BY: dict[str, frozenset[str]] = {
     RELEASE: frozenset({"name", "namespace"}),
     NODE_GROUP: REPLACING,
     WORKSPACE: frozenset({"kmsKeyArn"}),
+    ENTRY: frozenset({"clusterName", "principalArn"}),
 }
 """Properties whose change, or the replacement of what they point to, replaces a resource."""
 
@@ -83,7 +84,7 @@ def edits(before: Recording, after: Recording) -> list[Consequence]:
     return [
         *nodes,
         *clusters,
-        *of_access(before, after),
+        *of_access(before, after, replaced),
         *of_other_clusters(before, after),
         *of_ways_out(before, after),
         *of_managers(before, after, drained),
