@@ -76,7 +76,7 @@ SUITES: Final = (
         " hooks; pip and pulumi install as the pages say; AWS takes what every stack and variant"
         " asks of it, and the policy of each allows that alone; no page hangs on the order of sets;"
         " a mistake in any example is one error; each alert is held, whatever is changed about it;"
-        " streams, tables and packages of every kind",
+        " boards give the loads that were put in; streams, tables and packages of every kind",
         (
             "-m",
             "at_length",
@@ -92,6 +92,7 @@ SUITES: Final = (
             "tests/lab/test_tenant_admission.py",
             "tests/lab/test_lab_rules.py",
             "tests/unit/test_alerts.py",
+            "tests/lab/walkthroughs/test_walkthrough_boards.py",
             "tests/lab/walkthroughs/test_walkthrough_cost.py",
             "tests/lab/walkthroughs/test_walkthrough_dump.py",
             "tests/lab/walkthroughs/test_walkthrough_kueue.py",
