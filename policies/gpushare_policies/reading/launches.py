@@ -74,6 +74,11 @@ class Launch:
         """How a message names it."""
         return f"The {self.kind} {self.name}"
 
+    @property
+    def whose(self) -> str:
+        """Whose volumes a message speaks of: an instance may be no node of a cluster."""
+        return "its" if self.token in (INSTANCE, SPOT_INSTANCE) else "the nodes'"
+
     def inherits(self) -> bool:
         """Whether a launch template says what this leaves open, and is judged for it."""
         return self.token != LAUNCH_TEMPLATE and given(self.props, "launchTemplate")

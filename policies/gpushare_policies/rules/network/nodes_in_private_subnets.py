@@ -13,6 +13,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import each, is_true, peek, read
 from gpushare_policies.reading import kinds
+from gpushare_policies.reading.elsewhere import made_by
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of
 from gpushare_policies.reading.objects import KubernetesObject, objects_of_stack
@@ -53,6 +54,7 @@ class _Subnets:
 
     def __init__(self, resources: Sequence[PolicyResource]) -> None:
         self._all = [found for found in resources if found.resource_type in _SUBNETS]
+        self._all += [made for resource in resources for made in made_by(resource, SUBNET)]
         self._by_name: dict[str, list[int]] = {}
         for place, subnet in enumerate(self._all):
             for name in (subnet.urn, str(peek(subnet.props, "id") or "")):
@@ -141,7 +143,7 @@ NODES_IN_PRIVATE_SUBNETS = StackPolicy(
     "Nodes must be in subnets that give no public addresses.",
     check=_private,
     applies_to=(NODE_GROUP, SCALING_GROUP, kinds.KARPENTER[2], SUBNET, DEFAULT_SUBNET),
-    unseen="subnets of other stacks and of aws-native, and where the route tables lead.",
+    unseen="subnets of other stacks, and where the route tables lead.",
     severity=Severity.HIGH,
     framework=cis("5.4.3", "Clusters have private nodes."),
     also=("aws-security-hub/EC2.15", "prowler/eks_cluster_private_nodes_enabled"),
