@@ -31,14 +31,23 @@ _FIX = Fix(
     "Set `volumeType: gp3`.",
 )
 
+_SET_PARAMETER = (
+    "Set `parameters.type: gp3` of a StorageClass beside it; a class cannot be changed."
+)
+_OF_STORAGE = Fix(
+    _SET_PARAMETER,
+    "Set `storageClasses: gp3` of the cluster, or make a StorageClass with `parameters.type: gp3`.",
+    _SET_PARAMETER,
+)
 
-def _message(args: ResourceValidationArgs, which: str, kind: object) -> str:
+
+def _message(args: ResourceValidationArgs, which: str, kind: object, fix: Fix = _FIX) -> str:
     why = (
         "which is faster at the sizes that CUDA images need and costs less"
         if str(kind).lower() != "io1"
         else "which lasts longer at the price of io1"
     )
-    return f"{which} has the type {kind}. It must be gp3 (or io2), {why}. {_FIX.of(args.urn)}"
+    return f"{which} has the type {kind}. It must be gp3 (or io2), {why}. {fix.of(args.urn)}"
 
 
 def _launched(args: ResourceValidationArgs) -> Iterator[str]:
@@ -63,7 +72,7 @@ def _class(subject: Subject) -> Iterator[str | Unjudged]:
     if kind is UNKNOWN:
         yield Unjudged("parameters")
     elif str(kind).lower() in _OLD:
-        yield _message(subject.args, f"A volume of {subject.title}", kind)
+        yield _message(subject.args, f"A volume of {subject.title}", kind, _OF_STORAGE)
 
 
 def _node_class(subject: Subject) -> Iterator[str | Unjudged]:
