@@ -13,12 +13,14 @@ from tests.live.test_faults import (
     GPU,
     HEALTHY,
     LONG_AGO,
+    STACK,
     about,
     codes,
     condition,
     following,
     get,
     gpu_node,
+    objects_of,
     plugin_pod,
     pod,
     running,
@@ -30,6 +32,9 @@ from tests.live.test_faults import (
     workload,
     worse,
 )
+
+from eks_gpushare.live.connection import CannotLookError
+from eks_gpushare.live.verdict import verdict_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -595,6 +600,16 @@ def test_gpus_that_mps_shares_need_its_control_daemon() -> None:
 
     assert "GPU1310" in codes(found)
     assert any("of MPS" in message for _, message in worse(found))
+
+
+def test_a_namespace_that_is_not_there_has_no_pods_that_are_well() -> None:
+    cluster = cluster_with()
+
+    with pytest.raises(CannotLookError, match="has no namespace tema-a"):
+        verdict_of(objects_of(cluster), STACK, namespace="tema-a")
+    assert verdict_of(objects_of(cluster), STACK, namespace="default").ok()
+    without_any = [each for each in cluster if each["kind"] != "Namespace"]
+    assert verdict_of(objects_of(without_any), STACK, namespace="tema-a").ok()
 
 
 def uncut(cluster: Cluster) -> None:
