@@ -253,6 +253,22 @@ def test_who_refuses_the_pods_of_the_device_plugin_is_told(why: str) -> None:
     assert following(found) == {"GPU1320"}
 
 
+def test_what_is_refused_of_one_daemon_set_is_told_once_for_all_pools() -> None:
+    cluster = cluster_with(event("DaemonSet", "nvidia-device-plugin", "Error creating: quota"))
+    without(cluster, plugin_pod(cluster))
+    shares(cluster, 0)
+    other = copy.deepcopy(gpu_node(cluster))
+    other["metadata"]["name"] = "other-0"
+    for key in ("eks-gpushare/pool", "eks.amazonaws.com/nodegroup"):
+        other["metadata"]["labels"][key] = "other"
+
+    found = verdict([*cluster, other])
+
+    told = [message for code, message in worse(found) if code == "GPU1310"]
+    assert len(told) == 1
+    assert "GPU1310" in following(found)
+
+
 def test_an_event_of_what_is_over_counts_for_nothing() -> None:
     cluster = cluster_with(event("DaemonSet", "nvidia-device-plugin", "Error creating: quota"))
 

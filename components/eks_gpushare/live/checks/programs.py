@@ -194,8 +194,10 @@ def _without(
         return
     called = f"{namespace_of(nearest)}/{name_of(nearest)}"
     fix = "Let the DaemonSet's tolerations, node selector and affinity match the node."
+    gist = ""
     if not why:
         why, fix = _not_made(nearest, programs.unplaced.get(place, ()), refusals)
+        gist = f"{called} {why[0]}"  # of the DaemonSet, whichever pools it is for
     yield NodeFault(
         rules.NOT_REACHED,
         Link.PROGRAMS,
@@ -203,6 +205,7 @@ def _without(
         f"no pod of {TITLES[role]} ({called}) is on it, so {_HARM[role]}: {'; '.join(why)}.",
         fix,
         in_short=f"no pod of {TITLES[role]} is on it.",
+        gist=gist,
     )
 
 
@@ -257,7 +260,7 @@ def _not_running(
             else f"See kubectl logs {place} --all-containers --previous.",
             f"pod {called}{_validator_text(programs.validators.get(node.name), reason)}",
             alike=f"{role} {owner['name']} {reason}",
-            gist=reason if reason == _INITIALISING else "",
+            gist=f"{reason} {node.name}" if reason == _INITIALISING else "",
         )
 
 
