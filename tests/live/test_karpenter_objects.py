@@ -72,7 +72,8 @@ def test_a_node_pool_that_is_missing_is_told() -> None:
     assert words([found]) == [
         "The NodePool spot is not there, so that no node of pools.spot comes."
     ]
-    assert (found.finding.code, found.nodes) == ("GPU1374", {pool_mark("spot")})
+    assert found.finding.code == "GPU1374"
+    assert found.nodes == {pool_mark("spot")}
 
 
 def test_node_pools_that_may_not_be_read_are_not_missing() -> None:
@@ -135,7 +136,8 @@ def test_what_is_not_ready_is_told_once_and_of_the_class_before_its_pool() -> No
     assert found.finding.message == (
         "Karpenter cannot work with the EC2NodeClass spot: SubnetsNotReady, no subnets match."
     )
-    assert (found.finding.code, found.nodes) == ("GPU1373", {pool_mark("spot")})
+    assert found.finding.code == "GPU1373"
+    assert found.nodes == {pool_mark("spot")}
     assert words(unready_faults(objects_of([pool]))) == [
         "Karpenter cannot work with the NodePool spot: UnhealthyDependents."
     ]

@@ -125,7 +125,7 @@ def is_leaving(node: Object) -> bool:
 
 def is_of_windows(node: Object) -> bool:
     """Whether it runs Windows, for which NVIDIA has no device plugin."""
-    return at(node, "metadata", "labels", "kubernetes.io/os") == "windows"
+    return bool(at(node, "metadata", "labels", "kubernetes.io/os") == "windows")
 
 
 def is_unregistered(node: Object) -> bool:

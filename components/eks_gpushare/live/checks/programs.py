@@ -14,7 +14,7 @@ from eks_gpushare.live import rules
 from eks_gpushare.live.connection import in_short
 from eks_gpushare.live.faults import Link, NodeFault
 from eks_gpushare.live.objects import name_of, namespace_of
-from eks_gpushare.live.placement import mismatches, untolerated
+from eks_gpushare.live.placement import keeping_off
 from eks_gpushare.live.pods import PodOwner, condition
 from eks_gpushare.live.refusals import refusals_of
 
@@ -230,9 +230,7 @@ def _is_changed_just_now(daemon_set: Object) -> bool:
 
 
 def _why_not(daemon_set: Object, node: LiveNode) -> list[str]:
-    spec = at(daemon_set, "spec", "template", "spec") or {}
-    found = [f"it does not tolerate the taint {taint}" for taint in untolerated(spec, node.object)]
-    return [*found, *mismatches(spec, node.object)]
+    return keeping_off(at(daemon_set, "spec", "template", "spec") or {}, node.object)
 
 
 def _not_running(
