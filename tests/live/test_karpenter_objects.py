@@ -176,3 +176,32 @@ def test_a_node_pool_is_full_once_it_has_all_of_one_resource(
 
     assert is_at_limit(given) is full
     assert not is_at_limit(karpenter("NodePool", "spot", {}))
+    assert not is_at_limit(karpenter("NodePool", "spot", {"limits": {"nvidia.com/gpu": "1"}}))
+
+
+def test_two_minutes_are_what_karpenter_gets() -> None:
+    late = UNREADY | {"lastTransitionTime": "2026-11-26T18:00:07Z"}
+
+    assert len(list(unready_faults(objects_of([karpenter("NodePool", "spot", {}, late)])))) == 1
+
+
+def test_who_changed_a_node_pool_is_told() -> None:
+    other = changed(taints=[])
+    wrote = {"manager": "kubectl-edit", "time": LONG_AGO, "fieldsV1": {"f:spec": {}}}
+    other["metadata"]["managedFields"] = [wrote]
+
+    (found,) = drift(other, node_pool("on-demand"))
+    (unsaid,) = drift(changed(taints=[]), node_pool("on-demand"))
+    (missing,) = drift(node_pool("on-demand"))
+
+    assert found.evidence == (f"spec set by kubectl-edit at {LONG_AGO}",)
+    assert unsaid.evidence == missing.evidence == ()
+
+
+def test_other_requirements_say_nothing_of_types() -> None:
+    requirements = [
+        {"key": "node.kubernetes.io/instance-type", "operator": "NotIn", "values": ["p5.48xlarge"]},
+        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-west-2a"]},
+    ]
+
+    assert drift(changed(requirements=requirements), node_pool("on-demand")) == []

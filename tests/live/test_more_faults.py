@@ -34,6 +34,8 @@ from tests.live.test_faults import (
 )
 
 from eks_gpushare.live.connection import CannotLookError
+from eks_gpushare.live.pods import PodOwner
+from eks_gpushare.live.refusals import is_short_of_pods, refusals_of
 from eks_gpushare.live.verdict import verdict_of
 
 if TYPE_CHECKING:
@@ -273,6 +275,41 @@ def test_an_event_of_what_is_over_counts_for_nothing() -> None:
     cluster = cluster_with(event("DaemonSet", "nvidia-device-plugin", "Error creating: quota"))
 
     assert worse(verdict(cluster)) == []
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([event("Job", "model", "one"), event("Job", "model", "two")], "one"),
+        ([event("Job", "model", "one", ""), event("Job", "model", "two")], "two"),
+        ([event("Job", "model", "one"), event("Job", "model", "two", "")], "one"),
+        ([event("Job", "model", "one") | {"reason": "BackoffLimitExceeded"}], None),
+        ([event("Job", "model", "one") | {"message": 5}], None),
+        ([event("Job", "", "one")], None),
+    ],
+    ids=[
+        "of one time",
+        "without a time",
+        "with a time",
+        "of another reason",
+        "of no text",
+        "of none",
+    ],
+)
+def test_the_last_reason_of_events_counts(events: list[Object], said: str | None) -> None:
+    found = refusals_of(objects_of(events))
+
+    assert found.get(PodOwner("nvidia-device-plugin", "Job", "model")) == said
+    assert len(found) == (said is not None)
+
+
+def test_who_is_short_of_pods() -> None:
+    wants = {"kind": "DaemonSet", "status": {"desiredNumberScheduled": 1}}
+
+    assert is_short_of_pods(wants)
+    assert not is_short_of_pods({"kind": "Deployment", "spec": {"replicas": 3}})
+    wants["status"] = {"desiredNumberScheduled": 1, "currentNumberScheduled": 1}
+    assert not is_short_of_pods(wants)
 
 
 def made(kind: str, **status: object) -> Object:
