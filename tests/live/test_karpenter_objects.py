@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,14 @@ def test_a_node_pool_that_is_missing_is_told() -> None:
 
 def test_node_pools_that_may_not_be_read_are_not_missing() -> None:
     assert drift(NodePool="forbidden") == []
+    assert drift(node_pool("spot"), NodePool="one of them is odd") == []
+    assert drift() == []
+
+
+def test_where_there_are_none_all_are_missing() -> None:
+    none = replace(objects_of([]), by_kind={"NodePool": ()})
+
+    assert len(list(node_pool_drift(none, STACK.plans))) == 2
 
 
 @pytest.mark.parametrize(
