@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,11 +73,20 @@ def test_a_node_pool_that_is_missing_is_told() -> None:
     assert words([found]) == [
         "The NodePool spot is not there, so that no node of pools.spot comes."
     ]
-    assert (found.finding.code, found.nodes) == ("GPU1374", frozenset({pool_mark("spot")}))
+    assert found.finding.code == "GPU1374"
+    assert found.nodes == {pool_mark("spot")}
 
 
 def test_node_pools_that_may_not_be_read_are_not_missing() -> None:
     assert drift(NodePool="forbidden") == []
+    assert drift(node_pool("spot"), NodePool="one of them is odd") == []
+    assert drift() == []
+
+
+def test_where_there_are_none_all_are_missing() -> None:
+    none = replace(objects_of([]), by_kind={"NodePool": ()})
+
+    assert len(list(node_pool_drift(none, STACK.plans))) == 2
 
 
 @pytest.mark.parametrize(
@@ -135,7 +145,8 @@ def test_what_is_not_ready_is_told_once_and_of_the_class_before_its_pool() -> No
     assert found.finding.message == (
         "Karpenter cannot work with the EC2NodeClass spot: SubnetsNotReady, no subnets match."
     )
-    assert (found.finding.code, found.nodes) == ("GPU1373", frozenset({pool_mark("spot")}))
+    assert found.finding.code == "GPU1373"
+    assert found.nodes == {pool_mark("spot")}
     assert words(unready_faults(objects_of([pool]))) == [
         "Karpenter cannot work with the NodePool spot: UnhealthyDependents."
     ]
@@ -174,3 +185,32 @@ def test_a_node_pool_is_full_once_it_has_all_of_one_resource(
 
     assert is_at_limit(given) is full
     assert not is_at_limit(karpenter("NodePool", "spot", {}))
+    assert not is_at_limit(karpenter("NodePool", "spot", {"limits": {"nvidia.com/gpu": "1"}}))
+
+
+def test_two_minutes_are_what_karpenter_gets() -> None:
+    late = UNREADY | {"lastTransitionTime": "2026-11-26T18:00:07Z"}
+
+    assert len(list(unready_faults(objects_of([karpenter("NodePool", "spot", {}, late)])))) == 1
+
+
+def test_who_changed_a_node_pool_is_told() -> None:
+    other = changed(taints=[])
+    wrote = {"manager": "kubectl-edit", "time": LONG_AGO, "fieldsV1": {"f:spec": {}}}
+    other["metadata"]["managedFields"] = [wrote]
+
+    (found,) = drift(other, node_pool("on-demand"))
+    (unsaid,) = drift(changed(taints=[]), node_pool("on-demand"))
+    (missing,) = drift(node_pool("on-demand"))
+
+    assert found.evidence == (f"spec set by kubectl-edit at {LONG_AGO}",)
+    assert unsaid.evidence == missing.evidence == ()
+
+
+def test_other_requirements_say_nothing_of_types() -> None:
+    requirements = [
+        {"key": "node.kubernetes.io/instance-type", "operator": "NotIn", "values": ["p5.48xlarge"]},
+        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-west-2a"]},
+    ]
+
+    assert drift(changed(requirements=requirements), node_pool("on-demand")) == []

@@ -13,12 +13,14 @@ from tests.live.test_faults import (
     GPU,
     HEALTHY,
     LONG_AGO,
+    STACK,
     about,
     codes,
     condition,
     following,
     get,
     gpu_node,
+    objects_of,
     plugin_pod,
     pod,
     running,
@@ -30,6 +32,11 @@ from tests.live.test_faults import (
     workload,
     worse,
 )
+
+from eks_gpushare.live.connection import CannotLookError
+from eks_gpushare.live.pods import PodOwner
+from eks_gpushare.live.refusals import is_short_of_pods, refusals_of
+from eks_gpushare.live.verdict import verdict_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -248,10 +255,61 @@ def test_who_refuses_the_pods_of_the_device_plugin_is_told(why: str) -> None:
     assert following(found) == {"GPU1320"}
 
 
+def test_what_is_refused_of_one_daemon_set_is_told_once_for_all_pools() -> None:
+    cluster = cluster_with(event("DaemonSet", "nvidia-device-plugin", "Error creating: quota"))
+    without(cluster, plugin_pod(cluster))
+    shares(cluster, 0)
+    other = copy.deepcopy(gpu_node(cluster))
+    other["metadata"]["name"] = "other-0"
+    for key in ("eks-gpushare/pool", "eks.amazonaws.com/nodegroup"):
+        other["metadata"]["labels"][key] = "other"
+
+    found = verdict([*cluster, other])
+
+    told = [message for code, message in worse(found) if code == "GPU1310"]
+    assert len(told) == 1
+    assert "GPU1310" in following(found)
+
+
 def test_an_event_of_what_is_over_counts_for_nothing() -> None:
     cluster = cluster_with(event("DaemonSet", "nvidia-device-plugin", "Error creating: quota"))
 
     assert worse(verdict(cluster)) == []
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([event("Job", "model", "one"), event("Job", "model", "two")], "one"),
+        ([event("Job", "model", "one", ""), event("Job", "model", "two")], "two"),
+        ([event("Job", "model", "one"), event("Job", "model", "two", "")], "one"),
+        ([event("Job", "model", "one") | {"reason": "BackoffLimitExceeded"}], None),
+        ([event("Job", "model", "one") | {"message": 5}], None),
+        ([event("Job", "", "one")], None),
+    ],
+    ids=[
+        "of one time",
+        "without a time",
+        "with a time",
+        "of another reason",
+        "of no text",
+        "of none",
+    ],
+)
+def test_the_last_reason_of_events_counts(events: list[Object], said: str | None) -> None:
+    found = refusals_of(objects_of(events))
+
+    assert found.get(PodOwner("nvidia-device-plugin", "Job", "model")) == said
+    assert len(found) == (said is not None)
+
+
+def test_who_is_short_of_pods() -> None:
+    wants = {"kind": "DaemonSet", "status": {"desiredNumberScheduled": 1}}
+
+    assert is_short_of_pods(wants)
+    assert not is_short_of_pods({"kind": "Deployment", "spec": {"replicas": 3}})
+    wants["status"] = {"desiredNumberScheduled": 1, "currentNumberScheduled": 1}
+    assert not is_short_of_pods(wants)
 
 
 def made(kind: str, **status: object) -> Object:
@@ -595,6 +653,16 @@ def test_gpus_that_mps_shares_need_its_control_daemon() -> None:
 
     assert "GPU1310" in codes(found)
     assert any("of MPS" in message for _, message in worse(found))
+
+
+def test_a_namespace_that_is_not_there_has_no_pods_that_are_well() -> None:
+    cluster = cluster_with()
+
+    with pytest.raises(CannotLookError, match="has no namespace tema-a"):
+        verdict_of(objects_of(cluster), STACK, namespace="tema-a")
+    assert verdict_of(objects_of(cluster), STACK, namespace="default").ok()
+    without_any = [each for each in cluster if each["kind"] != "Namespace"]
+    assert verdict_of(objects_of(without_any), STACK, namespace="tema-a").ok()
 
 
 def uncut(cluster: Cluster) -> None:

@@ -261,5 +261,5 @@ def folded(found: Iterable[NodeFault]) -> Iterator[ClusterFault]:
             evidence=evidence,
             names=first.names,
             in_short=f"{counted_names(names)}: {first.in_short}" if first.in_short else "",
-            gist=f"{first.gist} {sorted(names)}" if first.gist else "",
+            gist=first.gist,
         )

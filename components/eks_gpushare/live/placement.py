@@ -55,6 +55,12 @@ def mismatches(spec: Object, node: Object) -> list[str]:
     return found
 
 
+def keeping_off(spec: Object, node: Object) -> list[str]:
+    """What keeps a pod off a node for good, its taints first."""
+    found = [f"it does not tolerate the taint {taint}" for taint in untolerated(spec, node)]
+    return [*found, *mismatches(spec, node)]
+
+
 def allocatable(node: Object) -> dict[str, Decimal]:
     """What a node can give, by resource."""
     return {

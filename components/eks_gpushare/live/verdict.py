@@ -146,7 +146,8 @@ def verdict_of(
         drawn: Whether to draw its nodes. Default: not, since that keeps names of all pods.
 
     Raises:
-        CannotLookError: If nothing of the stack is in the cluster.
+        CannotLookError: If nothing of the stack is in the cluster, or it has no such pool or
+            namespace.
     """
     plans = stack.plans if stack is not None else {}
     nodes = gpu_nodes_of(objects, plans)
@@ -168,6 +169,9 @@ def verdict_of(
     if pool is not None and not chosen and pool not in plans:
         known = ", ".join(dict.fromkeys(node.pool for node in nodes)) or "none"
         raise CannotLookError(f"{objects.whence} has no pool {pool}; its pools are {known}.")
+    spaces = [name_of(given) for given in objects.of("Namespace")]
+    if namespace is not None and spaces and namespace not in spaces:
+        raise CannotLookError(f"{objects.whence} has no namespace {namespace}.")
     programs = programs_of(objects)
     settling = programs.settling(objects) | {node.name for node in nodes if node.is_joining}
     declared = {node.name: of_plans[node.name] for node in chosen if node.name in of_plans}

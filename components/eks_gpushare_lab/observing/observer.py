@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from eks_gpushare.live.placement import mismatches, untolerated
+from eks_gpushare.live.placement import keeping_off
 from eks_gpushare.live.pods import (
     PENDING,
     REFUSED,
@@ -134,7 +134,7 @@ class Observer:
                     orphans.setdefault(owner["uid"], set()).add(name)
         for daemon_set in self._watches.daemon_sets.all():
             spec = daemon_set["spec"]["template"]["spec"]
-            wanted = sum(not (untolerated(spec, n) or mismatches(spec, n)) for n in nodes.values())
+            wanted = sum(not keeping_off(spec, node) for node in nodes.values())
             most = wanted + len(orphans.get(daemon_set["metadata"]["uid"], ()))
             if not wanted <= daemon_set["status"].get("desiredNumberScheduled", 0) <= most:
                 return True

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import Catalog
-from eks_gpushare.live.placement import mismatches, untolerated
+from eks_gpushare.live.placement import keeping_off, mismatches, untolerated
 from eks_gpushare.live.pods import RUNNING, state_of
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.observer import workload_of
@@ -210,8 +210,7 @@ def _worker_that_misses(
 def why_not(session: Session, coverage: Coverage, node: Object) -> str:
     """Why a DaemonSet has no pod on a node, as a sentence."""
     name = node["metadata"]["name"]
-    reasons = [f"it does not tolerate the taint {t}" for t in untolerated(coverage.template, node)]
-    reasons += mismatches(coverage.template, node)
+    reasons = keeping_off(coverage.template, node)
     if not reasons:
         about = [
             event["message"]

@@ -210,13 +210,6 @@ def of_pods() -> list[ClusterFault]:
             there_is(workload("first", pod_spec("nvidia.com/gpu.shared", tolerations=TOLERATES))),
             about="first",
         ),
-        fault(
-            "a claim that nobody makes",
-            SLICED,
-            "GPU1148",
-            there_is(workload("claims", claiming())),
-            about="claims",
-        ),
     ]
     return found
 
@@ -290,23 +283,10 @@ def refusing() -> Change:
     return made
 
 
-def claiming() -> Object:
-    container = {
-        "name": "main",
-        "image": "registry.example.com/main:1",
-        "resources": {"claims": [{"name": "gpu"}]},
-    }
-    claim = {"name": "gpu", "resourceClaimTemplateName": "nobodys"}
-    return {"containers": [container], "resourceClaims": [claim]}
-
-
 def of_custom_resources() -> list[ClusterFault]:
     keda = served(("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects"))
     kueue = served(("kueue.x-k8s.io", "v1beta2", "Workload", "workloads"))
-    karpenter = served(
-        ("karpenter.sh", "v1", "NodeClaim", "nodeclaims"),
-        ("karpenter.sh", "v1", "NodePool", "nodepools"),
-    )
+    karpenter = served(("karpenter.sh", "v1", "NodeClaim", "nodeclaims"))
     failing = {
         "conditions": [{"type": "Ready", "status": "False", "message": "failed to ensure HPA"}]
     }

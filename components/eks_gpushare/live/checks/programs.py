@@ -14,7 +14,7 @@ from eks_gpushare.live import rules
 from eks_gpushare.live.connection import in_short
 from eks_gpushare.live.faults import Link, NodeFault
 from eks_gpushare.live.objects import name_of, namespace_of
-from eks_gpushare.live.placement import mismatches, untolerated
+from eks_gpushare.live.placement import keeping_off
 from eks_gpushare.live.pods import PodOwner, condition
 from eks_gpushare.live.refusals import refusals_of
 
@@ -194,8 +194,10 @@ def _without(
         return
     called = f"{namespace_of(nearest)}/{name_of(nearest)}"
     fix = "Let the DaemonSet's tolerations, node selector and affinity match the node."
+    gist = ""
     if not why:
         why, fix = _not_made(nearest, programs.unplaced.get(place, ()), refusals)
+        gist = f"{called} {why[0]}"  # of the DaemonSet, whichever pools it is for
     yield NodeFault(
         rules.NOT_REACHED,
         Link.PROGRAMS,
@@ -203,6 +205,7 @@ def _without(
         f"no pod of {TITLES[role]} ({called}) is on it, so {_HARM[role]}: {'; '.join(why)}.",
         fix,
         in_short=f"no pod of {TITLES[role]} is on it.",
+        gist=gist,
     )
 
 
@@ -227,9 +230,7 @@ def _is_changed_just_now(daemon_set: Object) -> bool:
 
 
 def _why_not(daemon_set: Object, node: LiveNode) -> list[str]:
-    spec = at(daemon_set, "spec", "template", "spec") or {}
-    found = [f"it does not tolerate the taint {taint}" for taint in untolerated(spec, node.object)]
-    return [*found, *mismatches(spec, node.object)]
+    return keeping_off(at(daemon_set, "spec", "template", "spec") or {}, node.object)
 
 
 def _not_running(
@@ -257,7 +258,7 @@ def _not_running(
             else f"See kubectl logs {place} --all-containers --previous.",
             f"pod {called}{_validator_text(programs.validators.get(node.name), reason)}",
             alike=f"{role} {owner['name']} {reason}",
-            gist=reason if reason == _INITIALISING else "",
+            gist=f"{reason} {node.name}" if reason == _INITIALISING else "",
         )
 
 
