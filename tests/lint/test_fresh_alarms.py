@@ -191,3 +191,32 @@ def test_one_finding_of_two_severities_is_told_once_and_is_the_worst() -> None:
     (placed,) = file.report(date(2026, 11, 28)).found
 
     assert placed.finding.severity == "error"
+
+
+SHARES = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shares, namespace: kube-system}
+data:
+  any: |
+    version: v1
+    sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+"""
+FLUX = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: plugin SPACE}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin, version: 0.18.0}}
+  values: {config: {name: shares}}
+"""
+
+
+@pytest.mark.parametrize(("space", "wrong"), [("", False), (", namespace: default", True)])
+def test_a_release_without_a_namespace_goes_where_its_kustomization_says(
+    space: str, wrong: bool
+) -> None:
+    """Flux's `targetNamespace` stands in another file, and is of all that a folder has."""
+    release = FLUX.replace(" SPACE", space)
+
+    assert ("GPU1120" in said(release__yaml=release, shares__yaml=SHARES)) == wrong

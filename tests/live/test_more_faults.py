@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.live.test_faults import (
+    GPU,
     HEALTHY,
     LONG_AGO,
+    about,
     codes,
     condition,
     following,
+    get,
     gpu_node,
     plugin_pod,
     pod,
@@ -405,3 +408,202 @@ def test_what_somebody_changed_by_hand_is_found_by_pulumi_once_it_asks() -> None
     shares(cluster, 16)
 
     assert "pulumi up --refresh" in fix_of(verdict(cluster))
+
+
+def overlay(**capacity: str) -> Object:
+    types = {
+        "key": "node.kubernetes.io/instance-type",
+        "operator": "In",
+        "values": ["p4d.24xlarge"],
+    }
+    spec = {"requirements": [types], "capacity": capacity}
+    return about("NodeOverlay", "karpenter.sh/v1alpha1", **spec)
+
+
+def claim() -> Object:
+    """What Karpenter makes of a NodePool: it does not say which layout its node's boot cuts."""
+    labels = {
+        "node.kubernetes.io/instance-type": "p4d.24xlarge",
+        "karpenter.sh/nodepool": "cut",
+        "kubernetes.io/os": "linux",
+    }
+    taint = {"key": GPU, "value": "true", "effect": "NoSchedule"}
+    found = about("NodeClaim", "karpenter.sh/v1", taints=[taint], requirements=[])
+    owner = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "name": "cut", "uid": "x"}
+    found["metadata"] |= {"labels": labels, "ownerReferences": [owner]}
+    steps = ("Launched", "Registered", "Initialized")
+    found["status"] = {"conditions": [{"type": step, "status": "True"} for step in steps]}
+    return found
+
+
+def test_a_node_claim_is_judged_by_its_node_and_its_node_pool() -> None:
+    operator = workload("operator")
+    operator["spec"]["template"]["spec"] |= {"tolerations": []}
+    operator["spec"]["template"]["spec"]["containers"][0].pop("resources")
+    operator["spec"]["template"]["spec"]["nodeSelector"] = {"kubernetes.io/os": "linux"}
+    promised = overlay(**{GPU: "0", "nvidia.com/mig-1g.5gb": "56"})
+
+    assert worse(verdict(cluster_with(promised, claim(), operator))) == []
+
+
+def other_node(cluster: Cluster, name: str, **labels: str) -> Object:
+    made = copy.deepcopy(gpu_node(cluster))
+    made["metadata"] = {"name": name, "labels": labels, "creationTimestamp": LONG_AGO}
+    made["spec"]["taints"] = [{"key": "virtual-kubelet.io/provider", "effect": "NoSchedule"}]
+    cluster.append(made)
+    return made
+
+
+def test_nodes_of_other_clouds_that_advertise_gpus_have_a_plugin_of_their_own() -> None:
+    cluster = cluster_with()
+    other_node(cluster, "gke", **{"node.kubernetes.io/instance-type": "g2-standard-4"})
+    other_node(cluster, "virtual", type="virtual-kubelet")
+
+    assert worse(verdict(cluster)) == []
+
+    silent = other_node(cluster, "silent", **{"nvidia.com/gpu.present": "true"})
+    silent["status"]["allocatable"].pop(GPU)
+    assert codes(verdict(cluster)) == ["GPU1310"]
+
+
+def test_nodes_of_windows_have_none_of_nvidias_programs() -> None:
+    cluster = cluster_with()
+    machine = {"node.kubernetes.io/instance-type": "g4dn.xlarge", "kubernetes.io/os": "windows"}
+    other_node(cluster, "windows", **machine)["status"]["allocatable"].pop(GPU)
+
+    assert worse(verdict(cluster)) == []
+
+
+def test_a_workload_of_no_pods_in_a_cluster_of_no_nodes_may_be_asleep() -> None:
+    asleep = workload("model")
+    asleep["spec"]["replicas"] = 0
+
+    assert worse(verdict(cluster_with(asleep, do=gone), with_stack=False)) == []
+    assert codes(verdict(cluster_with(workload("model"), do=gone), with_stack=False)) == ["GPU1110"]
+
+
+def test_claims_that_are_not_read_are_not_missing() -> None:
+    uses = workload("model")
+    uses["spec"]["template"]["spec"]["resourceClaims"] = [
+        {"name": "gpu", "resourceClaimTemplateName": "one"}
+    ]
+
+    assert worse(verdict(cluster_with(uses))) == []
+
+
+@pytest.mark.parametrize(
+    ("image", "called"),
+    [
+        ("nvcr.io/nvidia/gpu-operator:v26.3.0@sha256:0", "The GPU Operator"),
+        ("registry.example.com:5000/kueue/kueue:v0.16.2", "Kueue"),
+    ],
+)
+def test_a_controller_without_a_pod_is_told(image: str, called: str) -> None:
+    controller = workload("controller")
+    spec = controller["spec"]["template"]["spec"]
+    spec["containers"] = [{"name": "manager", "image": image}]
+    queue = about("ClusterQueue", "kueue.x-k8s.io/v1beta2")
+    condition = {"type": "Available", "status": "False", "lastTransitionTime": LONG_AGO}
+    cluster = cluster_with(controller, queue)
+
+    controller["status"] = {"conditions": [condition]}
+    assert only(verdict(cluster)) == (
+        f"{called} does not run: no pod is ready of the Deployment default/controller."
+    )
+
+    controller["status"] = {"conditions": [{**condition, "status": "True"}]}
+    assert worse(verdict(cluster)) == []
+    controller["status"] = {
+        "conditions": [condition | {"lastTransitionTime": "2026-11-26T18:00:00Z"}]
+    }
+    assert worse(verdict(cluster)) == []
+    controller["spec"]["replicas"] = 0
+    assert codes(verdict(cluster)) == ["GPU1375"]
+
+
+def gated() -> Object:
+    made = pod("waits", schedulingGates=[{"name": "kueue.x-k8s.io/admission"}])
+    made["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "one"}
+    return made
+
+
+def test_pods_at_the_gate_of_a_queue_that_is_held_are_told_by_the_queue() -> None:
+    local = about("LocalQueue", "kueue.x-k8s.io/v1beta2", clusterQueue="one")
+    queue = about("ClusterQueue", "kueue.x-k8s.io/v1beta2", stopPolicy="Hold")
+    queue["metadata"].pop("namespace")
+    said = {"type": "Active", "status": "False", "message": "is stopped"}
+    queue["status"] = {"conditions": [said]}
+
+    (cause,) = (
+        each
+        for each in verdict(cluster_with(gated(), local, queue)).causes
+        if each.fault.finding.code == "GPU1344"
+    )
+    assert cause.fault.evidence == ("Kueue says of the ClusterQueue one: is stopped",)
+
+    queue["status"] = {"conditions": [{**said, "status": "True"}]}
+    again = verdict(cluster_with(gated(), local, queue)).causes
+    assert [each.fault.evidence for each in again if each.fault.finding.code == "GPU1344"] == [()]
+
+
+def initialising(cluster: Cluster) -> None:
+    for name in ("nvidia-device-plugin-rc76m", "nvidia-device-plugin-gpu-feature-discovery-wwgvl"):
+        get(cluster, "Pod", name)["status"] = {
+            "phase": "Pending",
+            "conditions": [{"type": "Ready", "status": "False"}],
+            "initContainerStatuses": [
+                {"name": "toolkit-validation", "ready": False, "state": {"running": {}}}
+            ],
+            "containerStatuses": [
+                {"name": "x", "ready": False, "state": {"waiting": {"reason": "PodInitializing"}}}
+            ],
+        }
+    shares(cluster, 0)
+
+
+def validator(*, ready: bool) -> Object:
+    made = running("validator")
+    owner = {"kind": "DaemonSet", "name": "nvidia-operator-validator", "controller": True}
+    made["metadata"]["ownerReferences"] = [owner | {"uid": "x"}]
+    made["spec"]["containers"] = [{"name": "validator", "image": "x"}]
+    made["spec"]["initContainers"] = [{"name": "driver-validation", "image": "x"}]
+    state = {"waiting": {"reason": "CrashLoopBackOff"}}
+    made["status"] |= {"initContainerStatuses": [{"name": "driver-validation", "state": state}]}
+    made["status"]["conditions"] = [{"type": "Ready", "status": "True" if ready else "False"}]
+    return made
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_programs_that_wait_for_the_operators_validator_are_one_finding(*, ready: bool) -> None:
+    found = verdict(cluster_with(validator(ready=ready), do=initialising))
+    (cause,) = (each for each in found.causes if each.fault.finding.severity != "info")
+
+    assert "its init container toolkit-validation has not come to its end" in only(found)
+    assert following(found) == {"GPU1311", "GPU1320"}
+    told = (
+        "the validator default/validator is not ready, CrashLoopBackOff" in cause.fault.evidence[0]
+    )
+    assert told is not ready
+
+
+def shared_by_mps(cluster: Cluster) -> None:
+    gpu_node(cluster)["metadata"]["labels"]["nvidia.com/gpu.sharing-strategy"] = "mps"
+
+
+def test_gpus_that_mps_shares_need_its_control_daemon() -> None:
+    found = verdict(cluster_with(do=shared_by_mps))
+
+    assert "GPU1310" in codes(found)
+    assert any("of MPS" in message for _, message in worse(found))
+
+
+def uncut(cluster: Cluster) -> None:
+    gpu_node(cluster)["metadata"]["labels"]["eks-gpushare/mig"] = "failed"
+    shares(cluster, 0)
+
+
+def test_what_a_stack_declares_stands_for_what_a_node_lost_that_was_cut() -> None:
+    """Who asks for it is right, though no node has it now."""
+    found = verdict(cluster_with(workload("model"), do=uncut))
+
+    assert codes(found) == ["GPU1313"]

@@ -15,7 +15,7 @@ from eks_gpushare.live import rules
 from eks_gpushare.live.checks.machines import taint_evidence
 from eks_gpushare.live.cluster_inventory import daemon_sets
 from eks_gpushare.live.faults import ClusterFault, Link, NodeFault, pool_mark
-from eks_gpushare.live.nodes import LEAVING, SPARE, counted_names, writer_of
+from eks_gpushare.live.nodes import LEAVING, SPARE, counted_names, is_unregistered, writer_of
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.sharing.labels import CONFIG_LABEL, MIG_LABEL
 
@@ -46,6 +46,8 @@ def node_drift(nodes: Sequence[LiveNode], plans: Mapping[str, PoolPlan]) -> Iter
         if plan is None or node.is_leaving:
             continue
         yield from _type(node, plan)
+        if is_unregistered(node.object):
+            continue
         yield from _labels(node, plan)
         yield from _taints(node, plan)
 

@@ -40,6 +40,7 @@ LEAVING: Final = (
     "aws-node-termination-handler/",
 )
 """Beginnings of taints by which autoscalers and AWS's handler mark nodes that they take away."""
+UNREGISTERED: Final = "karpenter.sh/unregistered"
 SPARE: Final = "DeletionCandidateOfClusterAutoscaler"
 """Key of the taint, which keeps no pod off, of a node that may be taken away, and is as any other:
 https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md."""
@@ -122,6 +123,16 @@ def is_leaving(node: Object) -> bool:
     return gone or any(taint.key.startswith(LEAVING) for taint in taints_of(node))
 
 
+def is_of_windows(node: Object) -> bool:
+    """Whether it runs Windows, for which NVIDIA has no device plugin."""
+    return bool(at(node, "metadata", "labels", "kubernetes.io/os") == "windows")
+
+
+def is_unregistered(node: Object) -> bool:
+    """Whether Karpenter has not given it the labels and taints of its NodePool yet."""
+    return any(taint.key == UNREGISTERED for taint in taints_of(node))
+
+
 def as_if_it_stayed(node: Object) -> Object:
     """A node without the marks of one that is about to go."""
     taints = [
@@ -155,6 +166,8 @@ def _live(
     labels: dict[str, str] = {
         str(key): str(value) for key, value in (at(node, "metadata", "labels") or {}).items()
     }
+    if is_of_windows(node):
+        return None
     name, type_name = name_of(node), labels.get(TYPE_LABEL, "")
     known = _CATALOG.find(type_name)
     advertised, capacity = (_gpus(at(node, "status", part)) for part in ("allocatable", "capacity"))

@@ -214,6 +214,27 @@ WAITS_FOR_OTHER = Rule(
     "stays unused.",
     _SCHEDULER,
 )
+KARPENTER_UNREADY = Rule(
+    "GPU1373",
+    "error",
+    "Karpenter can work with its NodePools, EC2NodeClasses and NodeOverlays.",
+    "It launches no node of a pool, or one with other shares, and says why only in their status.",
+    "https://karpenter.sh/docs/troubleshooting/",
+)
+NODE_POOL_DIFFERS = Rule(
+    "GPU1374",
+    "error",
+    "A NodePool of Karpenter is there and launches what its pool declares.",
+    "Nodes that are there stay as they are; the next ones are of another kind, or do not come.",
+    "https://karpenter.sh/docs/concepts/nodepools/",
+)
+CONTROLLER_DOWN = Rule(
+    "GPU1375",
+    "error",
+    "What launches nodes, scales workloads and makes device plugins runs.",
+    "All looks well until something has to change: then no node comes and nothing is scaled.",
+    "https://karpenter.sh/docs/troubleshooting/",
+)
 CONTRACT_DIFFERS = Rule(
     "GPU1370",
     "error",

@@ -369,7 +369,7 @@ def _without_unit(at: FieldPath, given: str) -> str | None:
     """`200` of `200Gi`, where the key says GiB."""
     for end, unit in _UNITS.items():
         if str(at[-1]).endswith(end):
-            found = re.fullmatch(rf"(\d+) *{unit}", given.strip(), re.IGNORECASE)
+            found = re.fullmatch(rf"([0-9]+) *{unit}", given.strip(), re.IGNORECASE)
             return found[1] if found else None
     return None
 

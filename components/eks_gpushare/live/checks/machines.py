@@ -8,7 +8,7 @@ from eks_gpushare.inventory.scheduling import is_of_agent, lasts
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live import rules
 from eks_gpushare.live.faults import Link, NodeFault
-from eks_gpushare.live.nodes import writer_of
+from eks_gpushare.live.nodes import UNREGISTERED, writer_of
 from eks_gpushare.sharing.labels import MIG_LABEL, MIG_REASON_LABEL
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _SYSTEM: Final = ("KernelReady", "NetworkingReady", "StorageReady", "ContainerRu
 """Further conditions of EKS's node monitoring agent."""
 _STARTUP_SECONDS: Final = 15 * 60.0
 """After how long a startup taint stays: as long as Karpenter gives a node to register."""
-_STARTUP: Final = ("node.cloudprovider.kubernetes.io/uninitialized", "karpenter.sh/unregistered")
+_STARTUP: Final = ("node.cloudprovider.kubernetes.io/uninitialized", UNREGISTERED)
 _MIG_STATE: Final = "nvidia.com/mig.config.state"
 _MIG_CONFIG: Final = "nvidia.com/mig.config"
 _UNDER_WAY: Final = frozenset(("pending", "rebooting"))

@@ -72,7 +72,7 @@ class Room:
     settling: Collection[str] = ()
     """Names of those that are about to advertise what they will."""
     queued: Sequence[Object] = ()
-    """Workloads of Kueue."""
+    """Workloads and queues of Kueue."""
 
     def launched_for(self, waiting: Waiting) -> list[LaunchablePool]:
         """Pools of which an autoscaler may launch a node for a pod."""

@@ -35,6 +35,7 @@ _OTHERS: Final = re.compile(
     re.IGNORECASE,
 )
 """What the scheduler says of a pod that waits for something else than what nodes have."""
+_QUEUE: Final = "kueue.x-k8s.io/queue-name"
 _SCHEDULER: Final = "default-scheduler"
 _OF_SHARES: Final = (rules.SHARES_TAKEN, rules.LIMIT_REACHED, rules.NOT_LAUNCHED)
 _OF_NO_NODE: Final = frozenset((rules.GATED.id, rules.WAITS_FOR_OTHER.id))
@@ -141,7 +142,31 @@ def _said_by_kueue(waiting: Waiting, queued: Sequence[Object]) -> Iterator[str]:
         reserved = condition(workload, "QuotaReserved") if workload.get("status") else None
         if at(reserved, "message"):
             yield f"Kueue says of the Workload {name_of(workload)}: {at(reserved, 'message')}"
-            return
+            break
+    yield from _said_of_queue(waiting, queued)
+
+
+def _said_of_queue(waiting: Waiting, queued: Sequence[Object]) -> Iterator[str]:
+    """What keeps the queue of pods closed, as Kueue says it."""
+    named = at(waiting.pods[0], "metadata", "labels", _QUEUE)
+    local = _found(queued, "LocalQueue", named, waiting.owner.namespace)
+    queue = _found(queued, "ClusterQueue", at(local, "spec", "clusterQueue"), "")
+    active = condition(queue, "Active") if queue is not None and queue.get("status") else None
+    if queue is not None and at(active, "status") == "False":
+        yield f"Kueue says of the ClusterQueue {name_of(queue)}: {at(active, 'message')}"
+
+
+def _found(objects: Sequence[Object], kind: str, name: object, namespace: str) -> Object | None:
+    return next(
+        (
+            each
+            for each in objects
+            if each.get("kind") == kind
+            and name_of(each) == name
+            and namespace_of(each) == namespace
+        ),
+        None,
+    )
 
 
 def _has_all(has: Mapping[str, int], asked: Mapping[str, int]) -> bool:
