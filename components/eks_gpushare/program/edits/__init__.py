@@ -37,7 +37,7 @@ from eks_gpushare.program.edits.nodes import REPLACING, of_group
 from eks_gpushare.program.edits.releases import of_releases
 from eks_gpushare.program.edits.running import of_addons, of_pods
 from eks_gpushare.program.edits.sharing import of_managers, of_requests
-from eks_gpushare.program.edits.stored import of_logs, of_reservations
+from eks_gpushare.program.edits.stored import of_logs, of_reservations, of_series
 from eks_gpushare.program.edits.tenants import of_queues, of_quotas
 from eks_gpushare.program.edits.versions import clusters_of, of_versions
 
@@ -99,6 +99,7 @@ def edits(before: Recording, after: Recording) -> list[Consequence]:
         *of_namespaces(before, after),
         *of_leavers(before, after),
         *of_logs(before, after),
+        *of_series(before, after),
         *of_reservations(before, after),
     ]
 
