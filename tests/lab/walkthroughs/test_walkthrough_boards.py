@@ -180,7 +180,7 @@ def about(value: float) -> Any:
 
 def pods(session: Session, names: Iterable[str]) -> dict[str, tuple[float, float]]:
     """Pods of pools by the name that boards have for them: what each computes and holds."""
-    found = {}
+    found: dict[str, tuple[float, float]] = {}
     for pod in session.watches.pods.all():
         metadata = pod["metadata"]
         pool_name, _, load = (metadata.get("labels") or {}).get("app", "").partition("-")
