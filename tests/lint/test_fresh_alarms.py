@@ -42,7 +42,8 @@ def test_a_script_labels_nodes_for_other_matters_too(label: str, wrong: bool) ->
 
 
 PATCH = """\
-oc -n machines patch machineset gpu --type=merge \\
+oc -n machines \\
+  patch machineset gpu --type=merge \\
   --patch '{"spec": {"metadata": {"labels": {"KEY": "four"}}}}'
 """
 
@@ -177,11 +178,16 @@ template:
 
 @pytest.mark.parametrize(("key", "wrong"), [("nvidia.com/gpu", False), ("team", True)])
 def test_pools_of_another_folder_may_give_nodes_a_label_with_the_name_of_a_resource(
-    key: str, wrong: bool
+    key: str, wrong: bool, tmp_path: Path, run: Run
 ) -> None:
     files = {"nodes/pool__yaml": LABELLED.replace("KEY", key), "runners/t4__yaml": SELECTING}
 
     assert ("GPU1205" in said(**files)) == wrong
+    for name, text in files.items():
+        file = tmp_path / name.replace("__", ".")
+        file.parent.mkdir()
+        file.write_text(text)
+    assert ("GPU1205" in run("lint", "--quiet", "--no-config", str(tmp_path)).out) == wrong
 
 
 def test_one_finding_of_two_severities_is_told_once_and_is_the_worst() -> None:
