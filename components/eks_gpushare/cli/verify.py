@@ -11,7 +11,6 @@ import time
 from typing import TYPE_CHECKING, NoReturn
 
 from eks_gpushare.cli import FINE, FOUND, WRONG_USAGE
-from eks_gpushare.cli.given_stack import refuse
 from eks_gpushare.cli.outputs import (
     HTML,
     Output,
@@ -183,19 +182,20 @@ def run(options: argparse.Namespace) -> int:
         _refuse_what_contradicts(options, outputs)
     except OutputUsageError as error:
         return _cannot(str(error))
+    from eks_gpushare.cli.given_stack import StackRefusedError, refuse
     from eks_gpushare.lint.stack_side import StackUnusableError
     from eks_gpushare.live.connection import CannotLookError
 
     try:
         stack = _stack(options.stack) if options.stack else None
-        if stack is not None and stack.errors:
-            refuse(stack.report, as_json=options.json)
-            return WRONG_USAGE
         if options.watch is not None:
             _watch(options, stack)
         verdict = _verdict(options, stack)
     except (CannotLookError, StackUnusableError) as error:
         return _cannot(str(error))
+    except StackRefusedError as error:
+        refuse(error.report, as_json=Output("json") in outputs)
+        return WRONG_USAGE  # the cluster was not looked at: 1 is of what is wrong there
     from eks_gpushare.cli.verify_text import print_verdict
 
     written = write_outputs(
@@ -280,10 +280,15 @@ def _stack(given: str) -> Stack:
 
     Raises:
         StackUnusableError: If it cannot be used.
+        StackRefusedError: If it has errors, so that nothing is declared.
     """
+    from eks_gpushare.cli.given_stack import StackRefusedError
     from eks_gpushare.lint.stack_side import read_stack, stack_file_of
 
-    return read_stack(stack_file_of(given))
+    stack = read_stack(stack_file_of(given))
+    if stack.errors:
+        raise StackRefusedError(stack.report)
+    return stack
 
 
 def _watch(options: argparse.Namespace, stack: Stack | None) -> NoReturn:

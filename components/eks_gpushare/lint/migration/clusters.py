@@ -120,8 +120,8 @@ def _vpc(
             network["natGateways"] = "single" if at(given, "gateway") == "Single" else "perZone"
             moved.bring(("network",), source, (*path, "gateway"))
         elif key == "clusterEndpoints":
-            named = "publicAccessCIDRs" in vpc
-            _endpoints(mapping(given), named, source, cluster, moved)
+            is_narrowed = "publicAccessCIDRs" in vpc
+            _endpoints(mapping(given), is_narrowed, source, cluster, moved)
         else:
             why = "The stack makes a network of its own; network: {existing: ...} takes one."
             moved.leave(source, path, f"vpc.{key}", why)

@@ -275,7 +275,9 @@ def _image(nodes: NodeSet, made: dict[str, Any], moved: Moved) -> None:
         why = "The pool starts from EKS's own AL2023 image, unless you name customAmi."
         document = nodes.source.document
         given = at(document.value, *nodes.source.path) if isinstance(document, Document) else None
-        places = [(key,) for key in ("ami", "amiFamily") if at(given, key) is not None]
+        places: list[FieldPath] = [
+            (key,) for key in ("ami", "amiFamily") if at(given, key) is not None
+        ]
         for place in places or [()]:
             moved.leave(nodes.source, place, f"the image {ami}", why)
 

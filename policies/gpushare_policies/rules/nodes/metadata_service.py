@@ -12,7 +12,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import format_value, given, is_known, read, whole
 from gpushare_policies.reading.karpenter import NODE_CLASS
-from gpushare_policies.reading.launches import Launch, is_node, launch_of, on_launches
+from gpushare_policies.reading.launches import Launch, launch_of, on_launches
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.rule import ResourcePolicy, Unjudged, number, security_hub
 from gpushare_policies.tokens import INSTANCE, LAUNCH_TEMPLATE, NODE_GROUP, SPOT_FLEET
@@ -90,7 +90,7 @@ def _launch(args: ResourceValidationArgs, launch: Launch) -> Iterator[str]:
     options = read(launch.props, "metadataOptions")
     if read(options, "httpEndpoint") == "disabled":
         return
-    joins = launch.token != INSTANCE or is_node(launch.props)
+    joins = launch.is_of_nodes
     judge = _Judge(launch.called, args.urn, MAXIMUM_HOPS.of(args), joins)
     tokens = read(options, "httpTokens")
     if tokens is not None or not launch.inherits():
