@@ -97,7 +97,7 @@ class Kueue(pulumi.ComponentResource):
                 api_version=document["apiVersion"],
                 kind=document["kind"],
                 **manifest_fields(document),
-                opts=options,
+                opts=pulumi.ResourceOptions.merge(options, _OF_KIND.get(document["kind"])),
             )
         self.namespace = namespace.metadata.name
         self.register_outputs({"namespace": self.namespace})
@@ -105,6 +105,13 @@ class Kueue(pulumi.ComponentResource):
     _from_spec = FromSpec(_register)
 
 
+# Kueue refuses another queue of a LocalQueue that is there: a namespace that becomes another
+# tenant's gets another one (apis/kueue/v1beta2/localqueue_types.go, 0.16.2: immutable).
+_OF_KIND = {
+    "LocalQueue": pulumi.ResourceOptions(
+        replace_on_changes=["spec.clusterQueue"], delete_before_replace=True
+    )
+}
 _ROLES = {
     "ResourceFlavor": "flavor",
     "Cohort": "cohort",

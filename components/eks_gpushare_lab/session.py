@@ -271,7 +271,8 @@ class Session:
         coming = self.scaling.coming(quiet)
         if quiet >= (PATIENCE_SECONDS if coming else _SILENT_SECONDS):
             return True
-        return not coming and not self.observer.moving(self._is_stuck) and self._complete()
+        moving = coming or self.observer.moving(self._is_stuck) or not self._complete()
+        return not (moving or self.queueing.is_behind(self.watches.pods.all()))
 
     def _is_stuck(self, pod: Object) -> bool:
         return waits_for_devices(pod, self.client.get)

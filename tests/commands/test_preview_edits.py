@@ -86,7 +86,7 @@ AUTOSCALER: dict[str, Any] = {"scaledBy": "autoscaler"}
             {},
             nodes(1, 3, 5),
             "terminate",
-            "EKS scales in from 4 to 3: one node is terminated, with the pods on them",
+            "EKS scales in from 4 to 3: one node is terminated, with the pods on it",
         ),
         (
             {},

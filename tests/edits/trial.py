@@ -79,6 +79,33 @@ class Trial:
         return str(pools.get(name, {}).get("provisioner", "managedNodeGroup")) if name else ""
 
 
+@dataclass(frozen=True, slots=True)
+class ByHand:
+    """An edit of `by_hand.yaml`."""
+
+    trial: Trial
+    predicted: str
+    """What somebody expected of it."""
+    refused: tuple[str, ...]
+    """Findings that stop it; none where it goes through."""
+
+
+@cache
+def by_hand() -> dict[str, ByHand]:
+    """The edits that users make, by their names."""
+    text = Path(__file__).with_name("by_hand.yaml").read_text(encoding="utf-8")
+    found: dict[str, ByHand] = {}
+    for given in yaml.safe_load(text):
+        config, edits = stacks()[given["stack"]], [given.get("before") or {}, given["after"]]
+        configs, environment = [], config[ENVIRONMENT_KEY]
+        for edit in edits:
+            environment = _without_null(merge_values(environment, edit, keep_null=True))
+            configs.append({**config, ENVIRONMENT_KEY: environment})
+        trial = Trial("", given["stack"], given["edit"], *configs)
+        found[given["edit"]] = ByHand(trial, given["predicted"], tuple(given.get("refused", ())))
+    return found
+
+
 @cache
 def stacks() -> dict[str, dict[str, Any]]:
     """The configuration of every stack."""

@@ -17,7 +17,7 @@ from aws_oracle.cloudformation import EQUIVALENTS, schema
 from eks_gpushare.program.values import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tests.edits.karpenter import Karpenter
 
@@ -34,6 +34,10 @@ RELEASE: Final = "kubernetes:helm.sh/v3:Release"
 NAMESPACE: Final = "kubernetes:core/v1:Namespace"
 PROVIDER: Final = "pulumi:providers:kubernetes"
 SCALED: Final = "kubernetes:keda.sh/v1alpha1:ScaledObject"
+ENTRY: Final = "aws:eks/accessEntry:AccessEntry"
+LOGS: Final = "aws:cloudwatch/logGroup:LogGroup"
+QUEUE: Final = "kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue"
+LOCAL_QUEUE: Final = "kubernetes:kueue.x-k8s.io/v1beta2:LocalQueue"
 
 _BY_PROVIDER: Final[Mapping[str, frozenset[str]]] = {
     # What CloudFormation has no resource or another notion for: hashicorp/terraform-provider-aws.
@@ -49,6 +53,23 @@ _BY_PROVIDER: Final[Mapping[str, frozenset[str]]] = {
     # The same, provider/pkg/provider/provider.go, DiffConfig, for a provider that has one.
     PROVIDER: frozenset({"clusterIdentifier"}),
 }
+_REFUSED_IN_PLACE: Final[Mapping[str, frozenset[str]]] = {
+    # "self == oldSelf" in config/components/crd/bases of kubernetes-sigs/kueue, 0.16.2; of the
+    # other kinds that are registered, Karpenter's and KEDA's definitions have no such rule but of
+    # what is static, which another rule holds.
+    LOCAL_QUEUE: frozenset({"spec.clusterQueue"}),
+}
+"""What the API server refuses to change of an object that is there."""
+_ONE_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    ENTRY: ("clusterName", "principalArn"),
+    ADDON: ("clusterName", "addonName"),
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": (
+        *("clusterName", "namespace", "serviceAccount"),
+    ),
+    LOGS: ("name",),
+    RELEASE: ("namespace", "name"),
+}
+"""By which inputs there is one resource of a type; of Kubernetes' objects the metadata say it."""
 _SETS: Final = {(GROUP, "subnetIds"), (GROUP, "taints")}
 _STAYING: Final = {(GROUP, "releaseVersion"), (GROUP, "version")}
 """Optional and Computed in the provider: taken out of the program, they stay as they are."""
@@ -139,6 +160,7 @@ def steps_of(before: Recording, after: Recording) -> list[Step]:
         )
         anew = anew or _bare(new.provider or "::") in replaced  # what it manages is another one's
         anew = anew or any(_bare(each) in replaced for each in new.options.get("replaceWith", ()))
+        anew = anew or any(_at(was, p) != _at(now, p) for p in _replacing(new))
         if anew:
             replaced.add(urn)
             found.append(Step(*parts, "replace", was, now, step.within))
@@ -150,6 +172,10 @@ def steps_of(before: Recording, after: Recording) -> list[Step]:
         if urn not in news
     ]
     return found
+
+
+def _replacing(resource: Resource) -> Iterable[str]:
+    return tuple(resource.options.get("replaceOnChanges", ()))
 
 
 def _changed_at(path: str, was: Mapping[str, Any], now: Mapping[str, Any], step: Step) -> bool:
@@ -208,7 +234,9 @@ class Fact:
 _MANAGERS: Final = {"nvidia-device-plugin", "gpu-operator"}
 """Charts that have the same work, so that one takes over from the other."""
 _PROPERTIES: Final = {
-    CLUSTER: {"version", "vpcConfig", "deletionProtection"},
+    CLUSTER: {"version", "vpcConfig", "deletionProtection", "upgradePolicy"},
+    ENTRY: {"kubernetesGroups"},
+    LOGS: {"retentionInDays"},
     RELEASE: {"values", "version", "chart", "repositoryOpts"},
     SCALED: {"spec"},
 }
@@ -216,10 +244,11 @@ _GOING: Final = {
     *(RELEASE, NAMESPACE, SCALED, ADDON, "kubernetes:apps/v1:Deployment"),
     *("kubernetes:apps/v1:DaemonSet", "kubernetes:apps/v1:StatefulSet"),
     *("aws:ec2/natGateway:NatGateway", "aws:ec2/eip:Eip", "aws:amp/workspace:Workspace"),
+    *(ENTRY, LOGS, QUEUE),
 }
 """What does not go or come anew in silence, besides nodes."""
 _ANEW: Final = {"replace", "delete"}
-_ON_CLUSTER: Final = ("kubernetes:", "aws:eks/addon:")
+_ON_CLUSTER: Final = ("kubernetes:", "aws:eks/addon:", "aws:eks/accessEntry:")
 
 
 def facts(steps: list[Step], karpenter: Karpenter) -> list[Fact]:
@@ -240,7 +269,7 @@ def facts(steps: list[Step], karpenter: Karpenter) -> list[Fact]:
     }
     for step in steps:
         on = gone if step.type.startswith(_ON_CLUSTER) else set[str]()
-        if step.type == SCALED and not step.changed:
+        if step.type == SCALED and (step.op == "delete" or not step.changed):
             on = on | kedas
         if left & {*step.within[:1]}:  # one manager in place of the other is told under its name
             on = on | came
@@ -249,7 +278,34 @@ def facts(steps: list[Step], karpenter: Karpenter) -> list[Fact]:
             found.append(
                 Fact(f"{step.type.rpartition(':')[2]} {step.name}: {what}", effects, names)
             )
-    return found
+    return found + _in_the_way(steps)
+
+
+def _in_the_way(steps: list[Step]) -> list[Fact]:
+    """What is made while the one that it takes the place of is still there: the engine makes first.
+
+    One manager of GPUs takes over from the other by aliases, of which the steps know nothing.
+    """
+    goes = {of: step for step in steps if step.op == "delete" and (of := _identity(step, step.was))}
+    return [
+        Fact(
+            f"{step.type.rpartition(':')[2]} {step.name}: is made while {goes[of].name} is there",
+            frozenset({"refused"}),
+            frozenset({step.name, *step.within}),
+        )
+        for step in steps
+        if step.op == "create" and (of := _identity(step, step.now)) in goes
+        if not any("device-plugin" in name or "gpu-operator" in name for name in step.within)
+    ]
+
+
+def _identity(step: Step, given: Mapping[str, Any]) -> tuple[object, ...]:
+    metadata = given.get("metadata")
+    if step.type.startswith("kubernetes:") and isinstance(metadata, dict):
+        found: tuple[object, ...] = (metadata.get("namespace"), metadata.get("name"))
+    else:
+        found = tuple(given.get(name) for name in _ONE_OF.get(step.type, ()))
+    return (step.type, *found) if any(found) else ()
 
 
 def _chart(step: Step) -> object:
@@ -265,8 +321,14 @@ def _facts_of(step: Step, karpenter: Karpenter) -> Iterator[tuple[str, frozenset
         yield from _of_class(step, karpenter)
     elif step.type == CLUSTER and step.op in _ANEW:
         yield step.op, frozenset({"replace", "delete", "refused"})
-    elif (step.op in _ANEW and step.type in _GOING) or (
-        step.op == "update" and step.changed & _told(step)
+    elif step.op == "update" and any(
+        _at(step.was, path) != _at(step.now, path) for path in _REFUSED_IN_PLACE.get(step.type, ())
+    ):
+        yield "is refused in place", frozenset({"refused"})
+    elif (
+        (step.op in _ANEW and step.type in _GOING)
+        or (step.op == "replace" and step.type == LOCAL_QUEUE)
+        or (step.op == "update" and step.changed & _told(step))
     ):
         effects = _ROLLS if step.type == TEMPLATE else TOLD
         yield f"{step.op} {sorted(step.changed & _told(step))}", effects

@@ -57,6 +57,15 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
         (NODE_POOL, plugin(), placed({OURS: "b"}, ANY_GPU_TAINT)),
     ),
     "a Job": ("GPU1118", (POOL, plugin(), placed({"pool": "gpu"}, kind="Job"))),
+    "a node that somebody made has it too": (
+        "GPU1118",
+        (
+            POOL,
+            nodes("m6i.large", provisioner="byHand", labels={"pool": "gpu"}, taints=[TEAM]),
+            plugin(),
+            placed({"pool": "gpu"}),
+        ),
+    ),
     "a pool that is not there": (
         "GPU1118",
         (POOL, NODE_POOL, plugin(), placed({OURS: "c"}, ANY_GPU_TAINT)),
@@ -92,6 +101,12 @@ RIGHT: dict[str, tuple[Item, ...]] = {
             labels={"pool": "a"},
         ),
         placed({"pool": "a"}),
+    ),
+    "a node that somebody made": (
+        POOL,
+        nodes("m6i.large", name="c", provisioner="byHand", labels={"pool": "gpu"}),
+        plugin(),
+        placed({"pool": "gpu"}),
     ),
     "a label of ours that a boot gives": (
         POOL,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from eks_gpushare_lab.client import ApiError
-from eks_gpushare_lab.observing.queues import borrowed, in_queue, words
+from eks_gpushare_lab.observing.queues import borrowed, in_queue, is_behind, words
 from eks_gpushare_lab.reporting.tenants import TenantReport, tenant_reports
 
 if TYPE_CHECKING:
@@ -194,3 +194,208 @@ def test_without_kueue_and_tenants_nothing_is_said() -> None:
 
     assert tenant_reports(cast("Session", none)) == {}
     assert tenant_reports(cast("Session", alone)) == {"a": TenantReport(("a",), 0, {}, {})}
+
+
+def known_workload(
+    *conditions: tuple[str, str],
+    pod: str = "p",
+    queue: str = "default",
+    asks: int = 1,
+    **spec: Any,
+) -> dict[str, Any]:
+    owner = {"kind": "Pod", "name": pod, "uid": f"uid-{pod}"}
+    listed = [{"type": kind, "status": status} for kind, status in conditions]
+    requests = [{"name": "main", "resources": {SMALL: str(asks)}}]
+    has_some = ("QuotaReserved", "True") in conditions
+    reserved = {"admission": {"clusterQueue": "research"}} if has_some else {}
+    return {
+        "metadata": {"name": f"pod-{pod}", "namespace": "research", "ownerReferences": [owner]},
+        "spec": {"queueName": queue, **spec},
+        "status": {"conditions": listed, "resourceRequests": requests, **reserved},
+    }
+
+
+def local_queue(**status: str) -> dict[str, Any]:
+    conditions = [{"type": kind, "status": is_so} for kind, is_so in status.items()]
+    return {
+        "metadata": {"name": "default", "namespace": "research"},
+        "spec": {"clusterQueue": "research"},
+        "status": {"conditions": conditions},
+    }
+
+
+def cluster_queue(
+    name: str = "research", used: int = 4, reserving: int = 0, **quota: int
+) -> dict[str, Any]:
+    """Sure of 4; others of the cohort of what is said."""
+    given = {"name": SMALL, "nominalQuota": 4, **quota}
+    flavor = {"name": "slices", "resources": [given]}
+    of = [{"name": "slices", "resources": [{"name": SMALL, "total": str(used)}]}]
+    return {
+        "metadata": {"name": name},
+        "spec": {
+            "cohortName": "tenants",
+            "preemption": {"reclaimWithinCohort": "Any"},
+            "resourceGroups": [{"coveredResources": [SMALL], "flavors": [flavor]}],
+        },
+        "status": {"reservingWorkloads": reserving, "flavorsReservation": of},
+    }
+
+
+NO_QUOTA = (("QuotaReserved", "False"),)
+RESERVED = (("QuotaReserved", "True"),)
+ADMITTED = (*RESERVED, ("Admitted", "True"))
+FINISHED = (*ADMITTED, ("Finished", "True"))
+PART = {"kueue.x-k8s.io/pod-group-name": "whole"}
+
+
+def labelled(given: dict[str, Any], labels: dict[str, str]) -> dict[str, Any]:
+    return {**given, "metadata": {**given["metadata"], "labels": labels}}
+
+
+def is_behind_with(
+    pods: list[Any],
+    workloads: list[Any],
+    queues: list[Any] | None = None,
+    local: Any = None,
+    cohorts: list[Any] | None = None,
+) -> bool:
+    reserving = sum(workload["status"]["conditions"][:1] == [RIGHT] for workload in workloads)
+    lists = {
+        "workloads": workloads,
+        "clusterqueues": [cluster_queue(reserving=reserving)] if queues is None else queues,
+        "localqueues": [local or local_queue()],
+        "cohorts": cohorts or [],
+    }
+    return is_behind(pods, lists.__getitem__)
+
+
+RIGHT = {"type": "QuotaReserved", "status": "True"}
+
+
+@pytest.mark.parametrize(
+    ("pods", "workloads", "behind"),
+    [
+        pytest.param([], [], False, id="nothing is there"),
+        pytest.param([pod("p")], [], False, id="a pod that is not its own"),
+        pytest.param([pod("p", GATE)], [], True, id="a pod not looked at"),
+        pytest.param([labelled(pod("p", GATE), PART)], [], False, id="a part of a group"),
+        pytest.param([pod("p", GATE)], [known_workload()], True, id="not tried yet"),
+        pytest.param([pod("p", GATE)], [known_workload(*NO_QUOTA)], False, id="no room"),
+        pytest.param(
+            [pod("p", GATE)], [known_workload(queue="elsewhere")], False, id="no such queue"
+        ),
+        pytest.param([pod("p", GATE)], [known_workload(active=False)], False, id="switched off"),
+        pytest.param([pod("p", GATE)], [known_workload(*ADMITTED)], True, id="admitted, and held"),
+        pytest.param([pod("p", GATE)], [known_workload(*RESERVED)], False, id="checks are open"),
+        pytest.param([pod("p", phase="Running")], [known_workload(*ADMITTED)], False, id="it runs"),
+        pytest.param(
+            [pod("p", phase="Succeeded")], [known_workload(*ADMITTED)], True, id="it has ended"
+        ),
+        pytest.param([], [known_workload(*ADMITTED)], True, id="it is gone"),
+        pytest.param([], [known_workload(*NO_QUOTA)], False, id="gone, and held nothing"),
+    ],
+)
+def test_whether_kueue_has_something_to_do_yet(
+    pods: list[Any], workloads: list[Any], *, behind: bool
+) -> None:
+    assert is_behind_with(pods, workloads) is behind
+
+
+def test_what_is_over_holds_nothing() -> None:
+    assert not is_behind_with([], [known_workload(*FINISHED)], [cluster_queue()])
+
+
+def test_a_queue_that_counts_otherwise_has_not_seen_all() -> None:
+    assert is_behind_with([], [], [cluster_queue(reserving=1)])
+    assert not is_behind_with([], [], [{**cluster_queue(), "status": {}}])
+
+
+@pytest.mark.parametrize(
+    "local", [local_queue(Active="False"), {**local_queue(), "spec": {"clusterQueue": "gone"}}]
+)
+def test_what_waits_in_a_queue_that_is_not_served_is_not_waited_for(local: dict[str, Any]) -> None:
+    assert is_behind_with([pod("p", GATE)], [known_workload()], local=local_queue(Active="True"))
+    assert not is_behind_with([pod("p", GATE)], [known_workload()], local=local)
+
+
+LENDS = {
+    "metadata": {"name": "tenants"},
+    "spec": {"resourceGroups": cluster_queue()["spec"]["resourceGroups"]},
+}
+
+
+def alone(queue: dict[str, Any]) -> dict[str, Any]:
+    return {**queue, "spec": {**queue["spec"], "cohortName": ""}}
+
+
+def never_back(queue: dict[str, Any]) -> dict[str, Any]:
+    preemption = {"reclaimWithinCohort": "Never"}
+    return {**queue, "spec": {**queue["spec"], "preemption": preemption}}
+
+
+@pytest.mark.parametrize(
+    ("asks", "queues", "cohorts", "room"),
+    [
+        pytest.param(1, [cluster_queue(used=3)], [], True, id="of its own"),
+        pytest.param(2, [cluster_queue(used=3)], [], False, id="more than is left"),
+        pytest.param(0, [cluster_queue(used=3)], [], True, id="none of it"),
+        pytest.param(1, [cluster_queue(), cluster_queue("b", 3)], [], True, id="another's"),
+        pytest.param(1, [cluster_queue(), cluster_queue("b", 4)], [], False, id="nobody has any"),
+        pytest.param(
+            1, [cluster_queue(borrowingLimit=0), cluster_queue("b", 3)], [], False, id="no loan"
+        ),
+        pytest.param(
+            2,
+            [cluster_queue(borrowingLimit=2), cluster_queue("b", 1)],
+            [],
+            True,
+            id="up to its most",
+        ),
+        pytest.param(
+            1, [alone(cluster_queue()), alone(cluster_queue("b", 3))], [], False, id="no cohort"
+        ),
+        pytest.param(1, [alone(cluster_queue(used=3))], [LENDS], True, id="alone, of its own"),
+        pytest.param(1, [cluster_queue()], [LENDS], True, id="what no queue is sure of"),
+        pytest.param(
+            1, [cluster_queue(used=3), cluster_queue("b", 5)], [], True, id="lent, and taken back"
+        ),
+        pytest.param(
+            1,
+            [never_back(cluster_queue(used=3)), cluster_queue("b", 5)],
+            [],
+            False,
+            id="lent, and left",
+        ),
+        pytest.param(1, [cluster_queue(used=3, lendingLimit=1)], [], False, id="limits of lending"),
+    ],
+)
+def test_what_waits_is_tried_again_where_there_is_room(
+    asks: int, queues: list[Any], cohorts: list[Any], *, room: bool
+) -> None:
+    waiting = known_workload(*NO_QUOTA, asks=asks)
+
+    assert is_behind_with([pod("p", GATE)], [waiting], queues, cohorts=cohorts) is room
+
+
+def test_what_kueue_has_not_counted_is_not_judged_by_its_quota() -> None:
+    waiting = known_workload(*NO_QUOTA)
+    del waiting["status"]["resourceRequests"]
+
+    assert not is_behind_with([pod("p", GATE)], [waiting], [cluster_queue(used=0)])
+
+
+def test_a_workload_has_all_its_resources_of_one_flavor() -> None:
+    two = cluster_queue(used=3)
+    (group,) = two["spec"]["resourceGroups"]
+    group["coveredResources"] = [SMALL, "memory"]
+    group["flavors"] = [
+        {"name": "slices", "resources": [{"name": SMALL, "nominalQuota": 4}]},
+        {"name": "others", "resources": [{"name": "memory", "nominalQuota": "1Gi"}]},
+    ]
+    waiting = known_workload(*NO_QUOTA)
+    both = [{"name": "main", "resources": {SMALL: "1", "memory": "1Mi"}}]
+
+    assert is_behind_with([pod("p", GATE)], [waiting], [two])
+    waiting["status"]["resourceRequests"] = both
+    assert not is_behind_with([pod("p", GATE)], [waiting], [two])

@@ -325,10 +325,7 @@ OTHER_PLUGIN = plugin().replace("name: plugin,", "name: other,")
         ((both(deployment(), deployment("b", "'{{ .a }}': b")),), False),
         ((both(deployment(labels=""), deployment("b", "")),), False),
         ((deployment(), deployment("b")), False),
-        ((plugin(), OTHER_PLUGIN), True),
-        ((plugin(), in_space(OTHER_PLUGIN, "other")), False),
-        ((plugin(), OTHER_PLUGIN.replace("DaemonSet", "Deployment")), False),
-        ((plugin(), OTHER_PLUGIN.replace("nvcr.io/nvidia/k8s-device-plugin", "app")), False),
+        ((both(plugin(), OTHER_PLUGIN),), False),
         ((both(deployment(), deployment("b").replace(GPU, "cpu: 1")),), False),
     ],
 )

@@ -101,8 +101,8 @@ def test_together_they_are_told_once_at_the_largest(v100: Stack) -> None:
     )
 
 
-@pytest.mark.parametrize(("wrong", "how_many"), [(1, "an error"), (2, "2 errors")])
-def test_errors_of_a_stack_are_counted(tmp_path: Path, wrong: int, how_many: str) -> None:
+@pytest.mark.parametrize("wrong", [1, 2])
+def test_errors_of_a_stack_are_all_told(tmp_path: Path, wrong: int) -> None:
     text = (ROOT / "stacks/Pulumi.time-slicing.yaml").read_text(encoding="utf-8")
     text = text.replace("mode: timeSlicing", "mode: slicing")
     if wrong > 1:
@@ -110,10 +110,15 @@ def test_errors_of_a_stack_are_counted(tmp_path: Path, wrong: int, how_many: str
     file = tmp_path / "Pulumi.broken.yaml"
     file.write_text(text, encoding="utf-8")
     stack = read_stack(file)
-    (problem,) = found(stack, pods(1))
+    problems = found(stack, pods(1))
 
     assert len(stack.errors) == wrong
-    assert f" has {how_many}, so nothing is known of its pools." in problem.message
+    assert [(each.path, each.fix) for each in problems] == [
+        (error.at, error.fix) for error in stack.errors
+    ]
+    for problem, error in zip(problems, stack.errors, strict=True):
+        start = f"Of its pools nothing is known: {stack.name} has an error. "
+        assert problem.message == start + error.message
 
 
 def test_a_stack_that_files_are_held_against_is_left_as_it_is(v100: Stack) -> None:

@@ -121,7 +121,7 @@ def test_the_same_once_more_is_new(folder: Path) -> None:
 
 
 def test_a_script_is_known_by_its_lines(folder: Path) -> None:
-    line = "kubectl label node n1 team=vision\n"
+    line = "kubectl label node n1 gpu=shared\n"
     (folder / "z.yaml").unlink()
     (folder / "s.sh").write_text(f"#!/bin/sh\n{line}")
     assert main(["lint", "--fail-on", "warning", "s.sh"]) == 1

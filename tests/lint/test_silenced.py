@@ -36,7 +36,7 @@ def codes(report: FileReport) -> list[str]:
     return [each.code for each in report.findings]
 
 
-LABEL = "kubectl label node a b=c"
+LABEL = "kubectl label node a b=gpu"
 POD = """\
 apiVersion: v1
 kind: Pod

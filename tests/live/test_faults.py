@@ -558,7 +558,7 @@ CASES = (
         "GPU1110",
     ),
     case("a pod that holds a share", not_started, "GPU1346"),
-    case("memory that no node has", much_memory, "GPU1341"),
+    case("memory that no node has", much_memory, "GPU1340"),
     case(
         "a layout without a manager",
         lambda c: labels(c, **{"nvidia.com/mig.config": "all-1g.5gb"}),
@@ -877,7 +877,9 @@ def test_pods_that_wait_for_something_else_are_none_of_ours() -> None:
     cluster.append(made)
 
     assert worse(verdict(cluster)) == []
-    assert said in of_pod(verdict(cluster), objects_of(cluster), "default/one").said
+    (cause,) = of_pod(verdict(cluster), objects_of(cluster), "default/one").causes
+    assert cause.fault.finding.code == "GPU1372"
+    assert said in cause.fault.evidence[0]
 
 
 def test_what_is_wrong_with_several_objects_is_told_of_each() -> None:

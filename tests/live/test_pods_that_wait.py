@@ -18,12 +18,8 @@ from eks_gpushare.inventory.nodes import NodeKind
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.live import rules
 from eks_gpushare.live.checks.placed import held_faults, refused_faults
-from eks_gpushare.live.checks.waiting import (
-    LaunchablePool,
-    Room,
-    waiting_faults,
-    waiting_of,
-)
+from eks_gpushare.live.checks.room import LaunchablePool, Room, waiting_of
+from eks_gpushare.live.checks.waiting import waiting_faults
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -109,7 +109,11 @@ def test_a_small_cluster_takes_a_request_for_each_kind() -> None:
     assert found.version == VERSION
     # Its groups, its version, and 11 kinds. A kubectl that chooses one of its own by the server's
     # version, such as the dispatcher of Google's SDK, asks for that twice more.
-    always = [listed for listed in LISTED if listed.version and not listed.of_tenants]
+    always = [
+        listed
+        for listed in LISTED
+        if listed.version and not (listed.of_tenants or listed.of_refusals)
+    ]
     assert len(server.asked) == 2 + len(always) == 13
 
 
@@ -391,11 +395,20 @@ def test_wrong_usage_is_said_and_ends_with_2(
 def test_a_stack_with_errors_declares_nothing(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    file = written(tmp_path, "Pulumi.bad.yaml", "config:\n  eks-gpushare:environment: {pools: 1}\n")
-    code, _, err = verified(capsys, "--from", str(DATA), file)
+    """All of them are told, as other verbs tell them; 1 would say that the cluster is wrong."""
+    wrong = "config:\n  eks-gpushare:environment: {pools: 1, clusters: 2}\n"
+    file = written(tmp_path, "Pulumi.bad.yaml", wrong)
+    code, out, err = verified(capsys, "--from", str(DATA), file)
 
-    assert code == 2
-    assert "has errors, so nothing is known of its pools: run eks-gpushare check" in err
+    assert (code, out) == (2, "")
+    assert "pools" in err
+    assert "clusters" in err
+
+    code, out, again = verified(capsys, "--from", str(DATA), "--json", file)
+    assert (code, again) == (2, err)
+    assert {found["severity"] for found in json.loads(out)["findings"]} == {"error"}
+    assert main(["check", "--quiet", file]) == 1
+    assert capsys.readouterr().out == err
 
 
 def test_it_is_written_as_metrics(capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,7 +121,7 @@ def test_the_action_installs_the_commit_that_it_is_of() -> None:
 def test_all_of_them_bring_what_reads_files_of_terraform() -> None:
     """Without it such files are a note, and nothing in them is found."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    (extra,) = set(project["optional-dependencies"]) - {"aws"}
+    (extra,) = set(project["optional-dependencies"]) - {"aws", "completion"}
     (template,) = document(TEMPLATE)["eks-gpushare-lint"]["before_script"]
     hooks = document(ROOT / ".pre-commit-hooks.yaml")
 

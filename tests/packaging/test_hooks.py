@@ -175,6 +175,7 @@ def test_a_commit_fails_with_a_root_of_terraform_that_is_wrong(commit: Any) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.at_length
 def test_a_hook_brings_no_pulumi(commit: Any, theirs: Path) -> None:
     commit("manifest.yaml", "a: 1\n")
     (site,) = (theirs.parent / "home").glob("repo*/py_env*/lib/python*/site-packages")

@@ -97,7 +97,7 @@ def test_all_distributions_are_of_one_version_and_ask_for_each_other_in_it() -> 
     version = checks["version"]
 
     assert library["version"] == lab["version"] == version
-    assert library["dependencies"][0] == f"eks-gpushare-checks[terraform]=={version}"
+    assert library["dependencies"][0] == f"eks-gpushare-checks[completion,terraform]=={version}"
     assert library["optional-dependencies"]["lab"] == [f"eks-gpushare-lab=={version}"]
     assert lab["dependencies"][0] == f"eks-gpushare=={version}"
 

@@ -449,7 +449,6 @@ def test_the_checks_alone_judge_files_of_others_and_report_in_sarif(
         (("mig", "check", "p4d.24xlarge", "all-balanced"), "p4d.24xlarge: 8 x A100-40GB"),
         (("schema",), "{"),
         (("findings", "GPU201"), "GPU201, "),
-        (("completion", "bash"), ""),
         (("--version",), "eks-gpushare "),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
@@ -461,6 +460,24 @@ def test_the_checks_alone_have_their_other_verbs(
 
     assert done.stdout.startswith(begins)
     assert done.stderr == ""
+
+
+def test_without_what_shells_ask_completion_says_how_to_install_it(
+    alone: Path, tmp_path: Path
+) -> None:
+    command = alone / "venv/bin/eks-gpushare"
+    done = run(command, "completion", "bash", cwd=tmp_path, code=2)
+    asked = subprocess.run(
+        [command, "che"],
+        env={"_ARGCOMPLETE": "1", "COMP_LINE": "eks-gpushare che", "COMP_POINT": "16"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stdout == ""
+    assert done.stderr.endswith("pip install 'eks-gpushare-checks[completion]'\n")
+    assert (asked.returncode, asked.stdout, asked.stderr) == (1, "", "")
 
 
 @pytest.mark.parametrize("verb", PROGRAM_VERBS)

@@ -113,9 +113,22 @@ def parsed(source: str) -> ast.Module:
     return ast.parse(source)
 
 
+BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+@cache
+def statements(source: str) -> tuple[ast.AST, ...]:
+    """All statements of a file; its expressions, which take long to walk, have none."""
+    found: list[ast.AST] = [parsed(source)]
+    for scope in found:
+        for field in BODIES:
+            found += getattr(scope, field, None) or ()
+    return tuple(found)
+
+
 def imports(source: str) -> Iterator[tuple[int, str]]:
     """Line and full name of each absolute import, wherever in the file it stands."""
-    for node in ast.walk(parsed(source)):
+    for node in statements(source):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -158,11 +171,9 @@ def describes(previous: ast.stmt | None, text: ast.Expr, scope: ast.AST) -> bool
 def lost_strings(source: str) -> list[str]:
     """Strings that stand alone: the half of a message that a missing parenthesis or comma lost."""
     found = []
-    scopes: list[ast.AST] = [parsed(source)]  # no expression: those of all files take long to walk
-    for scope in scopes:
-        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+    for scope in statements(source):
+        for field in BODIES:
             body = getattr(scope, field, None) or ()
-            scopes += body
             for previous, node in zip([None, *body], body, strict=False):
                 if is_text(node) and (field != "body" or not describes(previous, node, scope)):
                     found.append(f"{node.lineno}: a string that nothing uses")
@@ -494,7 +505,7 @@ def twins(sources: Iterable[str]) -> list[str]:
     named = Counter(
         node.name
         for source in sources
-        for node in ast.walk(parsed(source))
+        for node in statements(source)
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     return sorted(name for name, count in named.items() if count > 1)

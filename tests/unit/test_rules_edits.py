@@ -310,3 +310,65 @@ def test_a_pool_of_karpenters_stays_of_its_kind(was: bool, now: bool, message: s
 
     assert [(code, said) for code, _, said, _ in edit] == [("GPU779", message)]
     assert found(on_karpenter(static=was), on_karpenter(static=was)) == []
+
+
+PLATFORM, TEAM = (f"arn:aws:iam::111122223333:role/{name}" for name in ("Platform", "Team"))
+TENANT: Fragment = {
+    "tenants": {
+        "team": {
+            "namespaces": ["t"],
+            "admins": [TEAM],
+            "pools": {"gpu": {"guaranteed": {"gpus": 1}}},
+        }
+    }
+}
+_TWICE = "{} has an access entry by {}, and would get another one by {}."
+_OUT_FIRST = (
+    "Put it back into {}. Or take it out, run pulumi up, and put it here then: in between it has "
+    "no access, so somebody else has to run that."
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "path", "entries"),
+    [
+        (
+            cluster(admins=[PLATFORM]),
+            cluster(namedAdmins={"ops": PLATFORM}),
+            "cluster.namedAdmins.ops",
+            (PLATFORM, "cluster.admins", "cluster.namedAdmins.ops"),
+        ),
+        (
+            cluster(namedAdmins={"ops": PLATFORM}),
+            cluster(admins=[TEAM, PLATFORM]),
+            "cluster.admins[1]",
+            (PLATFORM, "cluster.namedAdmins.ops", "cluster.admins"),
+        ),
+        (
+            cluster(namedAdmins={"ops": PLATFORM}),
+            cluster(namedAdmins={"platform": PLATFORM}),
+            "cluster.namedAdmins.platform",
+            (PLATFORM, "cluster.namedAdmins.ops", "cluster.namedAdmins.platform"),
+        ),
+        (
+            cluster(admins=[TEAM]),
+            TENANT,
+            "tenants.team.admins[0]",
+            (TEAM, "cluster.admins", "tenants"),
+        ),
+    ],
+)
+def test_a_principal_keeps_its_access_entry(
+    before: Fragment, after: Fragment, path: str, entries: tuple[str, str, str]
+) -> None:
+    assert found(before, after) == [
+        ("GPU993", path, _TWICE.format(*entries), _OUT_FIRST.format(entries[1]))
+    ]
+
+
+def test_principals_that_come_go_and_change_places_in_a_list_are_fine() -> None:
+    assert found(cluster(admins=[PLATFORM, TEAM]), cluster(admins=[TEAM, PLATFORM])) == []
+    assert found(cluster(admins=[PLATFORM]), cluster(namedAdmins={"team": TEAM})) == []
+    free = cluster(deletionProtection=False, admins=[PLATFORM])
+    other = cluster(name="other", deletionProtection=False, namedAdmins={"ops": PLATFORM})
+    assert found(free, other) == []

@@ -188,8 +188,8 @@ def test_a_namespace_is_of_one_tenant_and_a_tenant_has_one() -> None:
     assert paths("GPU875", {"a": tenant(namespaces=["A"])}) == ["tenants.a.namespaces[0]"]
 
 
-def test_admins_are_of_a_tenant_alone() -> None:
-    cluster = {"admins": [ROLE]}
+@pytest.mark.parametrize("cluster", [{"admins": [ROLE]}, {"namedAdmins": {"platform": ROLE}}])
+def test_admins_are_of_a_tenant_alone(cluster: dict[str, Any]) -> None:
     message = f"{ROLE} is an admin of the whole cluster."
 
     assert told("GPU876", {"a": tenant(admins=[ROLE])}, cluster=cluster) == [

@@ -145,7 +145,7 @@ def other_prices(public: Public) -> dict[str, Any]:
 
 
 def other_zones(current: Moto) -> dict[str, Any]:
-    """Other-zones.json: zone ids by region, and for each type a number whose bits are its zones.
+    """Other-zones.json: zone ids by region, and a number whose bits are zones for their types.
 
     The lowest bit is the first zone of the first region. A type that is offered nowhere is left
     out: nothing is known of where it is.
@@ -156,14 +156,15 @@ def other_zones(current: Moto) -> dict[str, Any]:
             by_region.setdefault(region, set()).update(zones)
     regions = {region: sorted(zones) for region, zones in sorted(by_region.items())}
     places = [(region, zone) for region, zones in regions.items() for zone in zones]
-    offered = {}
+    offered: dict[str, str] = {}
     for name in other_table(current):
         here = current.zones.get(name, {})
         bits = sum(
             1 << at for at, (region, zone) in enumerate(places) if zone in here.get(region, ())
         )
         if bits:
-            offered[name] = f"{bits:x}"
+            alike = offered.get(f"{bits:x}")
+            offered[f"{bits:x}"] = f"{alike} {name}" if alike else name
     return {"zones": regions, "offered": offered}
 
 
@@ -244,7 +245,7 @@ def render_prices(table: Mapping[str, Any]) -> str:
 
 
 def render_zones(table: Mapping[str, Any]) -> str:
-    """Other-zones.json: one line for each region and type."""
+    """Other-zones.json: one line for each region, and for types of the same zones."""
     blocks = [f'"{key}": {{\n{_lines(value.items())}\n}}' for key, value in table.items()]
     return "{\n" + ",\n".join(blocks) + "\n}\n"
 

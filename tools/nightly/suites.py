@@ -76,7 +76,7 @@ SUITES: Final = (
         " hooks; pip and pulumi install as the pages say; AWS takes what every stack and variant"
         " asks of it, and the policy of each allows that alone; no page hangs on the order of sets;"
         " a mistake in any example is one error; each alert is held, whatever is changed about it;"
-        " streams, tables and packages of every kind",
+        " boards give the loads that were put in; streams, tables and packages of every kind",
         (
             "-m",
             "at_length",
@@ -92,21 +92,14 @@ SUITES: Final = (
             "tests/lab/test_tenant_admission.py",
             "tests/lab/test_lab_rules.py",
             "tests/unit/test_alerts.py",
-            "tests/lab/walkthroughs/test_walkthrough_cost.py",
-            "tests/lab/walkthroughs/test_walkthrough_dump.py",
-            "tests/lab/walkthroughs/test_walkthrough_kueue.py",
-            "tests/lab/walkthroughs/test_walkthrough_random_queues.py",
-            "tests/lab/walkthroughs/test_walkthrough_rules.py",
-            "tests/lab/walkthroughs/test_walkthrough_tenants.py",
-            "tests/lab/walkthroughs/test_walkthrough_verify.py",
-            "tests/lab/walkthroughs/test_walkthrough_verify_faults.py",
-            "tests/lab/walkthroughs/test_walkthrough_verify_rights.py",
+            "tests/lab/walkthroughs",
             "tests/live/test_cost_of_clusters.py",
             "tests/commands/test_preview_pods.py",
             "tests/commands/test_preview_tables.py",
             "tests/commands/test_streams.py",
             "tests/commands/test_several_stacks.py",
             "tests/components/test_costs_add_up.py",
+            "tests/edits/test_by_hand.py",
             "tests/edits/test_every_key.py",
             "tests/packaging/test_hooks.py",
             "tests/packaging/test_install_page.py",

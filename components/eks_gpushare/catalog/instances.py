@@ -162,15 +162,21 @@ def other_instance_type(name: str) -> InstanceType | None:
 
 def _other_zones(name: str) -> Mapping[str, tuple[str, ...]]:
     """Zone ids by region in which EC2 offers a type without NVIDIA GPUs."""
-    table = load("other-zones.json")
-    bits = int(table["offered"].get(name, "0"), 16)
+    bits = _offered().get(name, 0)
     found: dict[str, tuple[str, ...]] = {}
-    for region, zones in table["zones"].items():
+    for region, zones in load("other-zones.json")["zones"].items():
         here = tuple(zone for at, zone in enumerate(zones) if bits >> at & 1)
         bits >>= len(zones)
         if here:
             found[region] = here
     return MappingProxyType(found)
+
+
+@cache
+def _offered() -> Mapping[str, int]:
+    """A number whose bits are the zones, by type without NVIDIA GPUs."""
+    table = load("other-zones.json")["offered"]
+    return {name: int(bits, 16) for bits, names in table.items() for name in names.split()}
 
 
 def other_instance_names() -> Iterator[str]:

@@ -120,7 +120,12 @@ def _run(words: Sequence[str]) -> int:
 
 def _complete_line() -> None:
     """Print what may come next on the line of a shell, and end the process."""
+    from importlib.util import find_spec
+
     from eks_gpushare.cli.completers import complete, words_so_far
+
+    if find_spec("argcomplete") is None:  # a script of before it was taken out: no answer
+        sys.exit(FOUND)
 
     complete(_parser(words_so_far()))
 

@@ -11,10 +11,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import argcomplete
-from argcomplete.completers import DirectoriesCompleter, FilesCompleter
-from argcomplete.lexers import split_line
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -23,6 +19,8 @@ if TYPE_CHECKING:
 
 def words_so_far() -> list[str]:
     """The words of the line that is being completed, without the command."""
+    from argcomplete.lexers import split_line
+
     line = os.environ.get("COMP_LINE", "")
     *_, words, _ = split_line(line, int(os.environ.get("COMP_POINT", len(line))))
     return list(words[1:])
@@ -30,11 +28,13 @@ def words_so_far() -> list[str]:
 
 def complete(parser: argparse.ArgumentParser) -> None:
     """Print what may come next, and end the process."""
+    from argcomplete import autocomplete
+
     for action in _actions(parser):
         known = _BY_METAVAR.get(str(action.metavar))
         if known is not None and action.choices is None:
             action.completer = known  # type: ignore[attr-defined]  # where argcomplete looks for it
-    argcomplete.autocomplete(parser, always_complete_options=False)
+    autocomplete(parser, always_complete_options=False)
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
@@ -55,7 +55,19 @@ def _stacks(prefix: str, **_: Any) -> list[str]:
     except (ProjectError, OSError):
         names = []
     fitting = sorted(name for name in names if name.startswith(prefix))
-    return fitting or list(_YAML(prefix))
+    return fitting or _files(prefix)
+
+
+def _files(prefix: str) -> list[str]:
+    from argcomplete.completers import FilesCompleter
+
+    return list(FilesCompleter(["yaml", "yml"])(prefix))
+
+
+def _folders(prefix: str, **_: Any) -> list[str]:
+    from argcomplete.completers import DirectoriesCompleter
+
+    return list(DirectoriesCompleter()(prefix))
 
 
 def _types(parsed_args: argparse.Namespace, **_: Any) -> list[str]:
@@ -96,11 +108,9 @@ def _one_of(words: Sequence[str]) -> Completer:
     return lambda **_: list(words)
 
 
-_YAML = FilesCompleter(["yaml", "yml"])
-_DIRECTORIES = DirectoriesCompleter()
 _BY_METAVAR: dict[str, Completer] = {
     "CODE|POLICY": _codes,
-    "DIR": _DIRECTORIES,
+    "DIR": _folders,
     "LAYOUT": _layouts,
     "MANAGER": _one_of(("devicePlugin", "gpuOperator")),
     "MODE": _one_of(("exclusive", "timeSlicing", "mps", "mig")),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from eks_gpushare.cli import FINE
+from eks_gpushare.cli import FINE, WRONG_USAGE
 from eks_gpushare.cli.streams import print_json
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ where to put it:
   zsh   eks-gpushare completion zsh > DIR/_eks-gpushare   DIR is one of $fpath
   fish  eks-gpushare completion fish > ~/.config/fish/completions/eks-gpushare.fish
 """
+_NOT_INSTALLED = (
+    "eks-gpushare: what shells ask is not installed: pip install 'eks-gpushare-checks[completion]'"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the script. On each TAB it asks the command itself, in the environment of then."""
+    if find_spec("argcomplete") is None:
+        print(_NOT_INSTALLED, file=sys.stderr)
+        return WRONG_USAGE
     from argcomplete.shell_integration import shellcode
 
     script = shellcode([COMMAND], shell=options.shell).strip()

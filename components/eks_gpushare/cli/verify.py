@@ -182,6 +182,7 @@ def run(options: argparse.Namespace) -> int:
         _refuse_what_contradicts(options, outputs)
     except OutputUsageError as error:
         return _cannot(str(error))
+    from eks_gpushare.cli.given_stack import StackRefusedError, refuse
     from eks_gpushare.lint.stack_side import StackUnusableError
     from eks_gpushare.live.connection import CannotLookError
 
@@ -192,6 +193,9 @@ def run(options: argparse.Namespace) -> int:
         verdict = _verdict(options, stack)
     except (CannotLookError, StackUnusableError) as error:
         return _cannot(str(error))
+    except StackRefusedError as error:
+        refuse(error.report, as_json=Output("json") in outputs)
+        return WRONG_USAGE  # the cluster was not looked at: 1 is of what is wrong there
     from eks_gpushare.cli.verify_text import print_verdict
 
     written = write_outputs(
@@ -275,16 +279,15 @@ def _stack(given: str) -> Stack:
     """The stack.
 
     Raises:
-        StackUnusableError: If it cannot be used, or has errors, so that nothing is declared.
+        StackUnusableError: If it cannot be used.
+        StackRefusedError: If it has errors, so that nothing is declared.
     """
-    from eks_gpushare.lint.stack_side import StackUnusableError, read_stack, stack_file_of
+    from eks_gpushare.cli.given_stack import StackRefusedError
+    from eks_gpushare.lint.stack_side import read_stack, stack_file_of
 
     stack = read_stack(stack_file_of(given))
     if stack.errors:
-        raise StackUnusableError(
-            f"{stack.name} has errors, so nothing is known of its pools: run eks-gpushare check "
-            f"{stack.name}. The first is: {stack.errors[0].message}"
-        )
+        raise StackRefusedError(stack.report)
     return stack
 
 

@@ -34,7 +34,7 @@ SUBJECTS: Final = (
     SubjectPage("charts", "Charts", ("70", "71", "72", "73")),
     SubjectPage("karpenter", "Karpenter", ("74", "75", "76", "77")),
     SubjectPage("cluster-autoscaler", "Cluster Autoscaler", ("78", "79")),
-    SubjectPage("edits", "Quotas, costs and edits", ("80", "81")),
+    SubjectPage("edits", "Quotas, costs and edits", ("80", "81"), ("993",)),
     SubjectPage(
         "workloads", "Workloads, warm room, KEDA, verifier", ("82", "83", "84", "85", "86")
     ),

@@ -85,9 +85,18 @@ def landing(spec: Any, taints: Maybe[Sequence[NodeTaint]], labels: Labels) -> La
 def keeping_off(taints: Sequence[NodeTaint]) -> Iterator[NodeTaint]:
     """The taints that keep pods off for good."""
     for taint in taints:
-        passing = taint.key.startswith(_PASSING) or taint.key.endswith(_PASSING_END)
-        if taint.effect in KEEPS_OFF and not passing:
+        if taint.effect in KEEPS_OFF and not passes(taint.key):
             yield taint
+
+
+def passes(key: str) -> bool:
+    """Whether Kubernetes, the cloud provider or an agent on the node takes a taint away."""
+    return key.startswith(_PASSING) or is_of_agent(key)
+
+
+def is_of_agent(key: str) -> bool:
+    """Whether a taint is of an agent that takes it away once it runs, of a network or a driver."""
+    return key.endswith(_PASSING_END)
 
 
 def lasting(taints: Maybe[Sequence[NodeTaint]]) -> Maybe[Sequence[NodeTaint]]:

@@ -75,7 +75,7 @@ def judge_against(files: Inventory, stack: Stack) -> Iterator[Judgement]:
         stack: What they are held against.
     """
     if stack.errors:
-        yield _errors(stack)
+        yield from _errors(stack)
         return
     kinds = gpu_nodes(Inventory(stack.items), "")
     wanted = [*_own_workloads(stack)]
@@ -105,16 +105,12 @@ def judge_against(files: Inventory, stack: Stack) -> Iterator[Judgement]:
     yield from judge_contracts(files, stack)
 
 
-def _errors(stack: Stack) -> Problem:
-    first, count = stack.errors[0], len(stack.errors)
-    how_many = "an error" if count == 1 else f"{count} errors"
-    return Problem(
-        STACK_WITH_ERRORS,
-        Source(stack.name, stack.document, ()),
-        first.at,
-        f"{stack.name} has {how_many}, so nothing is known of its pools. {first.message}",
-        f"Run eks-gpushare check {stack.name} and correct what it says.",
-    )
+def _errors(stack: Stack) -> Iterator[Problem]:
+    """All of them, as `check` tells them."""
+    source = Source(stack.name, stack.document, ())
+    for error in stack.errors:
+        told = f"Of its pools nothing is known: {stack.name} has an error. {error.message}"
+        yield Problem(STACK_WITH_ERRORS, source, error.at, told, error.fix)
 
 
 def _places(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.lint.report import FileReport, Placed
@@ -11,6 +11,9 @@ from eks_gpushare.lint.silencing import silenced
 
 if TYPE_CHECKING:
     from datetime import date
+
+_MILDEST: Final = ("info", "warning", "error")
+"""Of what is found twice, the worst counts."""
 
 
 @dataclass(slots=True)
@@ -27,7 +30,13 @@ class FileInReading:
 
     def report(self, today: date) -> FileReport:
         """What was found in it, in the order of its lines."""
-        unique = {(placed.finding, placed.position): placed for placed in self.found}
+        unique: dict[object, Placed] = {}
+        for placed in self.found:
+            key = replace(placed.finding, severity="error"), placed.position
+            if key not in unique or _MILDEST.index(unique[key].finding.severity) < (
+                _MILDEST.index(placed.finding.severity)
+            ):
+                unique[key] = placed
         found, away = silenced(unique.values(), self.text, today)
         in_order = tuple(sorted(found, key=lambda placed: placed.position or Position(0, 0)))
         kinds = tuple(self.kinds)

@@ -274,7 +274,9 @@ class Reading:
         found = [*self.judgements, *values_of_files(parts)]
         texts = {file.name: file.text for file in self.files.values()}
         scoped = Scoped(items, self.classes, texts, edges, complete=complete)
-        found += in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
+        within = in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
+        others = self.everywhere or self.naming()
+        found += [others.with_other_scopes(judgement) for judgement in within]
         for error, edge in scoped.broken:
             self._somewhere(defect(error, edge.rules))
         for judgement in told_by_values(found, self.charted):

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import posixpath
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
+from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.lint.node_classes import class_named, class_of
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
 from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.rules.gpu_names import RESOURCE_AS_LABEL, RESOURCE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.problem import Judgement
 
 _CONFIGS = {DEVICE_PLUGIN: ("config", "name"), OPERATOR: ("devicePlugin", "config", "name")}
 
@@ -38,6 +42,18 @@ class Naming(NamedTuple):
                     found.setdefault(file, []).extend(others)
         return found
 
+    def with_other_scopes(self, judgement: Judgement) -> Judgement:
+        """A finding as a note, where files of another scope give nodes the label of its resource.
+
+        Args:
+            judgement: What was found within a scope.
+        """
+        if not isinstance(judgement, Problem) or judgement.rule is not RESOURCE_AS_LABEL:
+            return judgement
+        named = set(RESOURCE_NAMES.findall(judgement.message))
+        given = {name for kind, name in self.having if kind == "label"}
+        return replace(judgement, severity="info") if named & given else judgement
+
 
 def naming(items: Iterable[Item], classes: Iterable[Document]) -> Naming:
     """What some files have and name.
@@ -54,6 +70,10 @@ def naming(items: Iterable[Item], classes: Iterable[Document]) -> Naming:
             having.setdefault(("map", item.name), set()).update(_file(item.source.document))
         for key in _names(item):
             named.setdefault(key, set()).update(_file(item.source.document))
+        if isinstance(item, NodeSet):
+            for label, _ in pairs(item.labels):
+                if RESOURCE_NAMES.fullmatch(label):
+                    having.setdefault(("label", label), set()).update(_file(item.source.document))
     for document in classes:
         if (found := class_of(document)) is not None:
             having.setdefault(("class", found[0]), set()).update(_file(document))

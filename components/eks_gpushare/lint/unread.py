@@ -27,6 +27,10 @@ _FIXES: Final = {
 """What to do where the parser does not tell."""
 _MAY_BE_OURS: Final = re.compile(r"apiVersion|nvidia|gpu|planned_values|AWS::", re.IGNORECASE)
 """What a file of JSON is about that is worth a word where it cannot be read."""
+_IS_JSON_OF_OURS: Final = re.compile(
+    r"\"apiVersion\"\s*:\s*\"|\"planned_values\"|\"AWS::|\"AWSTemplateFormatVersion\""
+)
+"""What one of JSON has that is an object, a plan or a template."""
 _IS_OURS: Final = re.compile(
     r"^ *(?:- )?[\"']?apiVersion[\"']?:|nvidia\.com/|\bmig-configs\b|\btimeSlicing\b|\bAWS::"
     r"|\bdevicePlugin\b|\bmigStrategy\b",
@@ -113,6 +117,8 @@ def is_of_others(name: str, text: str, problem: YamlProblem, *, in_folder: bool)
         in_folder: Whether nobody named it.
     """
     if is_json_file(name):
+        if in_folder and problem.kind == "size" and _IS_JSON_OF_OURS.search(text) is None:
+            return True  # an API's description has apiVersion among its properties
         return is_log(text) or not (_MAY_BE_OURS.search(text) or "{{" in text)
     if not in_folder or problem.kind in ("duplicate", "size") or is_template(text, problem.line):
         return False

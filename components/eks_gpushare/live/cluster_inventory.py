@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.findings.defects import defect
@@ -16,6 +17,8 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.advertised import offers
 from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.edges import EDGES
+from eks_gpushare.inventory.edges.claims import NO_CLAIM
+from eks_gpushare.inventory.edges.landing import NOT_ADVERTISED
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import NodeSet, Workload
 from eks_gpushare.inventory.problem import Problem
@@ -24,14 +27,20 @@ from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.same_nodes import alike
 from eks_gpushare.live.checks.machines import taint_evidence
 from eks_gpushare.live.faults import ClusterFault, Link
-from eks_gpushare.live.nodes import NODEPOOL_LABEL, is_leaving
+from eks_gpushare.live.nodes import (
+    NODEPOOL_LABEL,
+    as_if_it_stayed,
+    is_leaving,
+    is_of_windows,
+    is_unregistered,
+)
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.pods import PodOwner
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.inventory.items import Item
@@ -47,7 +56,10 @@ _OF_NODES: Final = frozenset(
     ("Node", "NodePool", "EC2NodeClass", "NodeOverlay", "ConfigMap", "ClusterPolicy", "Config")
 )
 """Kinds whose faults are of nodes; of others it is pods that go wrong."""
+_NOTHING_DECLARED: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType({})
 _OVER: Final = frozenset(("Succeeded", "Failed"))
+_OF_UNREAD: Final = frozenset((NO_CLAIM.id,))
+"""Rules about objects of kinds that are not read, so that all of them would be missing."""
 _MOST_WITHIN: Final = 4
 _SIGNS: Final = ("nvidia.com/", "migStrategy", "mig-configs", "sharing:")
 """What the configurations have that are read of ConfigMaps, of which a cluster has many others."""
@@ -77,21 +89,26 @@ class ReadCluster:
 
 
 def read(
-    objects: ClusterObjects, most: Mapping[str, int | None], to_come: Iterable[Item] = ()
+    objects: ClusterObjects,
+    most: Mapping[str, int | None],
+    to_come: Iterable[Item] = (),
+    last: Collection[str] = (),
 ) -> ReadCluster:
     """A cluster's inventory.
 
     Args:
         objects: What was read of it.
         most: How many nodes a pool may have, by the name of a node; None where nothing says.
-        to_come: Nodes that are declared, and of which none is there yet.
+        to_come: Nodes that are declared, and of which none is there that stays.
+        last: Names of nodes that are about to go and are the only ones of their kind, of which
+            nothing says that others come; what is meant for them is judged by them.
     """
     found: list[Item] = [*to_come]
     judgements: list[Judgement] = []
     for given in objects.all():
-        if _is_of_others(given):
+        if _is_of_others(given) and not (given.get("kind") == "Node" and name_of(given) in last):
             continue
-        _read(_document(given), found, judgements, 0)
+        _read(_document(_as_it_was(given)), found, judgements, 0)
     kept: list[Item] = []
     nodes: dict[str, tuple[str, ...]] = {}
     for group in alike(found):
@@ -105,7 +122,11 @@ def read(
     return ReadCluster(Inventory(tuple(kept), complete), judgements, nodes)
 
 
-def with_unseen_layouts(cluster: ReadCluster, nodes: Iterable[LiveNode]) -> ReadCluster:
+def with_unseen_layouts(
+    cluster: ReadCluster,
+    nodes: Iterable[LiveNode],
+    declared: Mapping[str, Mapping[str, int]] = _NOTHING_DECLARED,
+) -> ReadCluster:
     """A cluster whose nodes, and what launches them, give out what nodes do that somebody has cut.
 
     Who has cut their GPUs is not among the objects, such as their boot. What would follow from the
@@ -114,6 +135,8 @@ def with_unseen_layouts(cluster: ReadCluster, nodes: Iterable[LiveNode]) -> Read
     Args:
         cluster: The cluster.
         nodes: Its nodes with GPUs.
+        declared: What a stack says that they give out, by their names, which counts where they
+            give out something else: that is told of the nodes, and not of those who ask for it.
     """
     cut = [
         node
@@ -131,7 +154,9 @@ def with_unseen_layouts(cluster: ReadCluster, nodes: Iterable[LiveNode]) -> Read
         for node in cut:
             is_its = node.name in names or node.labels.get(NODEPOOL_LABEL) == item.name
             if is_its and node.type_name == kind.name:
-                facts.setdefault(id(item), {}).setdefault(kind.name, dict(node.advertised))
+                facts.setdefault(id(item), {}).setdefault(
+                    kind.name, dict(declared.get(node.name) or node.advertised)
+                )
     kept = tuple(
         replace(item, advertised=facts[id(item)])
         if isinstance(item, NodeSet) and id(item) in facts
@@ -146,13 +171,20 @@ def _is_of_others(given: Object) -> bool:
     """Whether it is judged with what made it, has ended, or is about to."""
     kind = given.get("kind")
     if kind == "Node":
-        return is_leaving(given)
+        return is_leaving(given) or is_of_windows(given) or is_unregistered(given)
+    owners = items(at(given, "metadata", "ownerReferences"))
+    if kind == "NodeClaim":
+        return bool(owners)  # its NodePool, which does not call itself its controller
     if kind not in _MADE:
         return False
-    made = any(
-        at(owner, "controller") is True for owner in items(at(given, "metadata", "ownerReferences"))
-    )
+    made = any(at(owner, "controller") is True for owner in owners)
     return made or (kind == "Pod" and at(given, "status", "phase") in _OVER)
+
+
+def _as_it_was(given: Object) -> Object:
+    """A node that is about to go as it was before; other objects as they are."""
+    leaves = given.get("kind") == "Node" and is_leaving(given)
+    return as_if_it_stayed(given) if leaves else given
 
 
 def _document(given: Object) -> Document:
@@ -232,8 +264,11 @@ def _faults(
     if not isinstance(judgement, Problem):
         return
     document = judgement.source.document
-    if not isinstance(document, Document):
+    if not isinstance(document, Document) or judgement.rule.id in _OF_UNREAD:
         return
+    is_asleep = at(document.value, "spec", "replicas") == 0
+    if is_asleep and not nodes and judgement.rule.id == NOT_ADVERTISED.id:
+        return  # nothing says that an autoscaler would start no node for it
     path = (*document.at, *judgement.source.path, *judgement.path)
     finding = judgement.rule.finding(
         (*_called(document), *path),

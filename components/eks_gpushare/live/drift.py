@@ -8,14 +8,14 @@ from eks_gpushare.documents.go_yaml import first_document
 from eks_gpushare.inventory.daemons import config_manager
 from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.plugin_configs import file_of_map, plugin_settings
-from eks_gpushare.inventory.scheduling import lasts
+from eks_gpushare.inventory.scheduling import lasts, passes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.live import rules
 from eks_gpushare.live.checks.machines import taint_evidence
 from eks_gpushare.live.cluster_inventory import daemon_sets
 from eks_gpushare.live.faults import ClusterFault, Link, NodeFault, pool_mark
-from eks_gpushare.live.nodes import LEAVING, counted_names, writer_of
+from eks_gpushare.live.nodes import LEAVING, SPARE, counted_names, is_unregistered, writer_of
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.sharing.labels import CONFIG_LABEL, MIG_LABEL
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _OF_KUBERNETES: Final = (
     *("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/"),
-    *("node.eks.amazonaws.com/", "eks.amazonaws.com/", *LEAVING),
+    *("node.eks.amazonaws.com/", "eks.amazonaws.com/", SPARE, *LEAVING),
 )
 """Beginnings of taints that controllers put on nodes and take away again."""
 _PLUGIN_ROLES: Final = "plugin"
@@ -46,6 +46,8 @@ def node_drift(nodes: Sequence[LiveNode], plans: Mapping[str, PoolPlan]) -> Iter
         if plan is None or node.is_leaving:
             continue
         yield from _type(node, plan)
+        if is_unregistered(node.object):
+            continue
         yield from _labels(node, plan)
         yield from _taints(node, plan)
 
@@ -58,7 +60,7 @@ def _type(node: LiveNode, plan: PoolPlan) -> Iterator[NodeFault]:
             Link.NODE,
             node,
             f"it is a {node.type_name}, and its pool declares {', '.join(types)}.",
-            "Run pulumi up, and let the group replace its nodes.",
+            "Run pulumi up --refresh, and let the group replace its nodes.",
             "label node.kubernetes.io/instance-type",
         )
 
@@ -87,7 +89,7 @@ def _taints(node: LiveNode, plan: PoolPlan) -> Iterator[NodeFault]:
     declared = {NodeTaint(taint.key, taint.value, taint.effect) for taint in plan.taints}
     there = set(node.taints)
     for taint in sorted(there - declared):
-        if taint.key.startswith(_OF_KUBERNETES) or not lasts(taint.key):
+        if taint.key.startswith(_OF_KUBERNETES) or not lasts(taint.key) or passes(taint.key):
             continue
         suffix = f"={taint.value}" if taint.value else ""
         yield NodeFault(
@@ -212,7 +214,7 @@ def _map_fault(found: Object, pool: str, has: Any, nodes: frozenset[str]) -> Clu
         if has is not None
         else f"{counted_names(nodes)}: the ConfigMap {called} has no key {pool}, which the stack "
         f"declares for pools.{pool}.",
-        "Run pulumi up, which makes the ConfigMap anew, and see who writes to it.",
+        "Run pulumi up --refresh, which makes the ConfigMap anew, and see who writes to it.",
     )
     evidence = f"data.{pool} {writer_of(found, 'f:data', f'f:{pool}')}".rstrip()
     return ClusterFault(finding, Link.CONFIGURATION, nodes, evidence=(evidence,))
@@ -239,7 +241,7 @@ def chart_drift(objects: ClusterObjects, stack: Stack) -> Iterator[ClusterFault]
             finding = rules.CHART_DIFFERS.finding(
                 ("charts", chart),
                 f"DaemonSet {called} is of {chart} {has}, and the stack declares {version}.",
-                "Run pulumi up, and see who else installs the chart.",
+                "Run pulumi up --refresh, and see who else installs the chart.",
             )
             evidence = f"label {_CHART_LABEL}={label}"
             yield ClusterFault(

@@ -13,9 +13,11 @@ from eks_gpushare.inventory.edges.amounts import SEVERAL_SHARES, TOO_MANY
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.rules import (
     CONFIG_MAP_DIFFERS,
+    HELD_BY_NOTHING,
     NEVER_INITIALISED,
     NODE_GROUP_UNSOUND,
     NODES_MISSING,
+    SHARES_TAKEN,
 )
 
 if TYPE_CHECKING:
@@ -101,7 +103,8 @@ class ClusterFault:
     """Its words without the object's name: of those that say the same of several, one is told."""
 
     parts: tuple[str, ...] = ()
-    """What a fault of pods names, all of it, that follows from this one of an object of no node."""
+    """What a fault of pods names, all of it, that follows from this one of an object; of one that
+    is about nodes too, whatever names it."""
 
     def as_json(self) -> dict[str, Any]:
         """As `verify --json` prints it."""
@@ -115,9 +118,8 @@ class ClusterFault:
         """Whether another fault, which is not before it in the chain, is what comes of this one."""
         if self.gist and (self.finding.code, self.gist) == (other.finding.code, other.gist):
             return True
-        if self.parts:
-            said = f"{other.finding.path} {other.finding.message}"
-            return other.link is Link.PODS and all(part in said for part in self.parts)
+        if self.parts and (not self.nodes or self._is_named_by(other)):
+            return self._is_named_by(other) and (other.link is Link.PODS or bool(self.nodes))
         if other.is_cause_only:
             if self._asks_for_too_much(other):
                 return True
@@ -127,6 +129,10 @@ class ClusterFault:
         if self.is_cause_only and self.owner is not None:
             return other.owner == self.owner and other.link is Link.PODS
         return self._breaks(other)
+
+    def _is_named_by(self, other: ClusterFault) -> bool:
+        said = f"{other.finding.path} {other.finding.message}"
+        return all(part in said for part in self.parts)
 
     def _asks_for_too_much(self, other: ClusterFault) -> bool:
         """Whether both say of one workload that a pod asks for more than it can get."""
@@ -150,11 +156,13 @@ def _is_worse(one: ClusterFault, other: ClusterFault) -> bool:
 
     One taint keeps off several programs, of which the plugin counts. What is wrong with a
     configuration that somebody changed comes of the change. Nodes are missing for what EKS or
-    Karpenter says.
+    Karpenter says. Shares are taken by pods that do not run.
     """
     codes = one.finding.code, other.finding.code
     if one.link is Link.CONFIGURATION:
         return codes[0] == CONFIG_MAP_DIFFERS.id
+    if one.link is Link.PODS:
+        return codes == (HELD_BY_NOTHING.id, SHARES_TAKEN.id)
     if one.link is Link.NODE:
         return codes[0] in _WHY_NO_NODES and codes[1] == NODES_MISSING.id
     severities = (one.finding.severity, other.finding.severity)
@@ -227,6 +235,8 @@ class NodeFault:
     """`what`, as it is told where it follows from another."""
     alike: str = ""
     """What is the same of nodes with one fault. Default: all its words, which may name a pod."""
+    gist: str = ""
+    """What it comes of, where several faults of a node come of the same: one of them is told."""
 
 
 def folded(found: Iterable[NodeFault]) -> Iterator[ClusterFault]:
@@ -251,4 +261,5 @@ def folded(found: Iterable[NodeFault]) -> Iterator[ClusterFault]:
             evidence=evidence,
             names=first.names,
             in_short=f"{counted_names(names)}: {first.in_short}" if first.in_short else "",
+            gist=f"{first.gist} {sorted(names)}" if first.gist else "",
         )

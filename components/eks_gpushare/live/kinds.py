@@ -23,6 +23,8 @@ class ListedKind(NamedTuple):
     """A field selector that leaves out what is of no use here."""
     of_tenants: bool = False
     """Whether it is asked for only where a stack declares tenants."""
+    of_refusals: bool = False
+    """Whether it is asked for last, and only where a controller has fewer pods than it wants."""
 
     def path(self, version: str) -> str:
         """Where an API server lists all of them."""
@@ -110,6 +112,15 @@ LISTED = (
         "cohorts",
         "what tenants may borrow of each other",
         of_tenants=True,
+    ),
+    ListedKind(
+        "Event",
+        "",
+        "events",
+        "why pods cannot be created",
+        "v1",
+        "reason=FailedCreate",
+        of_refusals=True,
     ),
 )
 """Those without a version, mostly custom ones, are asked for only where the server has them."""

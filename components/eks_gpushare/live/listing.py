@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import chain
 from time import monotonic
 from time import sleep as pause
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +12,7 @@ from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live.connection import CannotLookError, in_short
 from eks_gpushare.live.kinds import LISTED, NEEDED
 from eks_gpushare.live.objects import ClusterObjects
+from eks_gpushare.live.refusals import is_short_of_pods
 from eks_gpushare.live.shapes import in_shape
 from eks_gpushare.live.slim import slim
 
@@ -62,6 +64,8 @@ def read_cluster(
         version = listed.version or served.get((listed.group, listed.plural), "")
         if not version or (listed.of_tenants and not tenants):
             continue  # no such custom resource is here
+        if listed.of_refusals and not any(map(is_short_of_pods, chain(*found.values()))):
+            continue
         try:
             objects = list(_objects(server, listed, version, until))
         except _NotListedError as error:

@@ -36,10 +36,14 @@ _POOL_LABELS: Final = (
 )
 """By which nodes belong together, the surest first."""
 LEAVING: Final = (
-    *("karpenter.sh/disrupted", "karpenter.sh/disruption"),
-    *("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"),
+    *("karpenter.sh/disrupted", "karpenter.sh/disruption", "ToBeDeletedByClusterAutoscaler"),
+    "aws-node-termination-handler/",
 )
-"""Keys of taints by which autoscalers mark nodes that they take away."""
+"""Beginnings of taints by which autoscalers and AWS's handler mark nodes that they take away."""
+UNREGISTERED: Final = "karpenter.sh/unregistered"
+SPARE: Final = "DeletionCandidateOfClusterAutoscaler"
+"""Key of the taint, which keeps no pod off, of a node that may be taken away, and is as any other:
+https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md."""
 JOINING_SECONDS: Final = 180.0
 """How long a node may take until its GPUs are advertised, which comes 60 to 90 s after it is ready:
 https://github.com/aws/karpenter-provider-aws/issues/3376."""
@@ -107,11 +111,36 @@ class LiveNode:
         """Whether it is about to go."""
         return is_leaving(self.object)
 
+    @property
+    def is_spare(self) -> bool:
+        """Whether an autoscaler may take it away once it has been without use for long enough."""
+        return any(taint.key == SPARE for taint in self.taints)
+
 
 def is_leaving(node: Object) -> bool:
     """Whether a node is about to go, by its own mark or by that of an autoscaler."""
     gone = at(node, "metadata", "deletionTimestamp") is not None
-    return gone or any(taint.key in LEAVING for taint in taints_of(node))
+    return gone or any(taint.key.startswith(LEAVING) for taint in taints_of(node))
+
+
+def is_of_windows(node: Object) -> bool:
+    """Whether it runs Windows, for which NVIDIA has no device plugin."""
+    return bool(at(node, "metadata", "labels", "kubernetes.io/os") == "windows")
+
+
+def is_unregistered(node: Object) -> bool:
+    """Whether Karpenter has not given it the labels and taints of its NodePool yet."""
+    return any(taint.key == UNREGISTERED for taint in taints_of(node))
+
+
+def as_if_it_stayed(node: Object) -> Object:
+    """A node without the marks of one that is about to go."""
+    taints = [
+        given
+        for given in items(at(node, "spec", "taints"))
+        if not str(at(given, "key")).startswith(LEAVING)
+    ]
+    return {**node, "spec": {**node["spec"], "taints": taints}}
 
 
 def gpu_nodes_of(
@@ -137,6 +166,8 @@ def _live(
     labels: dict[str, str] = {
         str(key): str(value) for key, value in (at(node, "metadata", "labels") or {}).items()
     }
+    if is_of_windows(node):
+        return None
     name, type_name = name_of(node), labels.get(TYPE_LABEL, "")
     known = _CATALOG.find(type_name)
     advertised, capacity = (_gpus(at(node, "status", part)) for part in ("allocatable", "capacity"))

@@ -86,7 +86,7 @@ def _requests(container: Mapping[str, Any]) -> dict[str, Decimal]:
     return {name: quantity(amount) for name, amount in asked.items()}
 
 
-def _on_nodes(pods: Iterable[Object]) -> Iterator[tuple[str, Object]]:
+def on_nodes(pods: Iterable[Object]) -> Iterator[tuple[str, Object]]:
     """Those that have a node and have not ended, with its name."""
     for pod in pods:
         node = pod["spec"].get("nodeName")
@@ -97,7 +97,7 @@ def _on_nodes(pods: Iterable[Object]) -> Iterator[tuple[str, Object]]:
 def requested_by_node(pods: Iterable[Object]) -> dict[str, dict[str, Decimal]]:
     """What the pods on each node ask for together, by node and resource."""
     found: dict[str, dict[str, Decimal]] = {}
-    for node, pod in _on_nodes(pods):
+    for node, pod in on_nodes(pods):
         total = found.setdefault(node, {})
         for name, amount in requested(pod["spec"]).items():
             total[name] = total.get(name, Decimal()) + amount
@@ -117,7 +117,7 @@ class ShareHolder(NamedTuple):
 def holders_by_node(pods: Iterable[Object]) -> dict[str, list[ShareHolder]]:
     """What the pods on each node have asked for, by node."""
     found: dict[str, list[ShareHolder]] = {}
-    for node, pod in _on_nodes(pods):
+    for node, pod in on_nodes(pods):
         asked = {
             name: int(amount)
             for name, amount in requested(pod["spec"]).items()

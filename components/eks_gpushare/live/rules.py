@@ -199,6 +199,42 @@ FEW_ADDRESSES = Rule(
     "The next node gets no address, or its pods get none.",
     "https://docs.aws.amazon.com/eks/latest/best-practices/subnets.html",
 )
+SYSTEM_UNSOUND = Rule(
+    "GPU1371",
+    "error",
+    "A node with GPUs has room on its disk, memory and a network, and its system is sound.",
+    "Kubelet takes no new pods and evicts those that are there, or the node is about to fail.",
+    _MONITORING,
+)
+WAITS_FOR_OTHER = Rule(
+    "GPU1372",
+    "info",
+    "A pod that asks for a GPU waits for nothing else.",
+    "A volume, its neighbours or a scheduler that is not there keep it waiting, and its share "
+    "stays unused.",
+    _SCHEDULER,
+)
+KARPENTER_UNREADY = Rule(
+    "GPU1373",
+    "error",
+    "Karpenter can work with its NodePools, EC2NodeClasses and NodeOverlays.",
+    "It launches no node of a pool, or one with other shares, and says why only in their status.",
+    "https://karpenter.sh/docs/troubleshooting/",
+)
+NODE_POOL_DIFFERS = Rule(
+    "GPU1374",
+    "error",
+    "A NodePool of Karpenter is there and launches what its pool declares.",
+    "Nodes that are there stay as they are; the next ones are of another kind, or do not come.",
+    "https://karpenter.sh/docs/concepts/nodepools/",
+)
+CONTROLLER_DOWN = Rule(
+    "GPU1375",
+    "error",
+    "What launches nodes, scales workloads and makes device plugins runs.",
+    "All looks well until something has to change: then no node comes and nothing is scaled.",
+    "https://karpenter.sh/docs/troubleshooting/",
+)
 CONTRACT_DIFFERS = Rule(
     "GPU1370",
     "error",

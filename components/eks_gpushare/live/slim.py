@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from eks_gpushare.inventory.values import at, items
 
-_ANYBODYS: Final = frozenset(("Pod", "Job", "Namespace"))
+_ANYBODYS: Final = frozenset(("Pod", "Job", "Namespace", "Event"))
 """Kinds of which it does not matter who wrote them."""
 _OF_CONTAINERS: Final = ("name", "image", "command", "args", "resources", "restartPolicy")
 _CONTAINERS: Final = ("containers", "initContainers")

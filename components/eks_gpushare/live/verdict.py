@@ -11,29 +11,30 @@ from eks_gpushare.inventory.edges.daemonsets import given_by_claims
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.live.checks.aws_health import aws_faults
-from eks_gpushare.live.checks.controllers import node_claim_faults, scaled_object_faults
+from eks_gpushare.live.checks.controllers import (
+    controller_faults,
+    node_claim_faults,
+    scaled_object_faults,
+)
 from eks_gpushare.live.checks.idle import idle_faults
 from eks_gpushare.live.checks.machines import machine_faults
+from eks_gpushare.live.checks.node_pools import is_at_limit, node_pool_drift, unready_faults
 from eks_gpushare.live.checks.placed import held_faults, refused_faults
 from eks_gpushare.live.checks.programs import program_faults, programs_of
+from eks_gpushare.live.checks.room import LaunchablePool, Room, free_of_all, waiting_of
 from eks_gpushare.live.checks.shares import share_faults
 from eks_gpushare.live.checks.tenants import tenant_faults, unread_kinds
 from eks_gpushare.live.checks.uncreated import not_created_faults
 from eks_gpushare.live.checks.vcpu_quotas import quota_demands
 from eks_gpushare.live.checks.versions import version_faults
-from eks_gpushare.live.checks.waiting import (
-    LaunchablePool,
-    Room,
-    free_of_all,
-    waiting_faults,
-    waiting_of,
-)
+from eks_gpushare.live.checks.waiting import waiting_faults
 from eks_gpushare.live.cluster_inventory import inventory_faults, read, with_unseen_layouts
 from eks_gpushare.live.connection import CannotLookError
 from eks_gpushare.live.drawn_nodes import drawn_pools
 from eks_gpushare.live.drift import chart_drift, configuration_drift, missing_nodes, node_drift
 from eks_gpushare.live.faults import Cause, ClusterFault, causes_of, folded
-from eks_gpushare.live.nodes import gpu_nodes_of
+from eks_gpushare.live.nodes import gpu_nodes_of, is_unregistered
+from eks_gpushare.live.objects import name_of
 from eks_gpushare.live.same_cluster import refuse_another_cluster
 from eks_gpushare.live.silencing import without_silenced
 
@@ -153,20 +154,23 @@ def verdict_of(
         refuse_another_cluster(objects, stack, nodes)
     # Of nodes that nothing declares it is not known how many there may be.
     most = {node.name: _most(plans, node.pool) for node in nodes}
-    there = {node.pool for node in nodes}
+    there = {node.pool for node in nodes if not (node.is_leaving or is_unregistered(node.object))}
     to_come = [
         item
         for item in (stack.items if stack is not None else ())
         if isinstance(item, NodeSet) and item.name not in there
     ]
-    cluster = with_unseen_layouts(read(objects, most, to_come), nodes)
+    gone = (node for node in nodes if node.is_leaving and node.pool not in plans)
+    last = {node.name for node in gone if node.pool not in there}
+    of_plans = _declared(nodes, plans)
+    cluster = with_unseen_layouts(read(objects, most, to_come, last), nodes, of_plans)
     chosen = [node for node in nodes if pool is None or node.pool == pool]
     if pool is not None and not chosen and pool not in plans:
         known = ", ".join(dict.fromkeys(node.pool for node in nodes)) or "none"
         raise CannotLookError(f"{objects.whence} has no pool {pool}; its pools are {known}.")
     programs = programs_of(objects)
     settling = programs.settling(objects) | {node.name for node in nodes if node.is_joining}
-    declared = _declared(chosen, plans)
+    declared = {node.name: of_plans[node.name] for node in chosen if node.name in of_plans}
     rows = tuple(_rows(objects, chosen, stack, pool))
     of_aws = aws_faults(aws, chosen, plans, quota_demands(stack)) if aws is not None else ()
     of_cluster = _faults(objects, chosen, cluster, stack, declared, programs, settling, namespace)
@@ -231,6 +235,10 @@ def _faults(
         for offer in offers(cluster.inventory, "").every
         for name in cluster.nodes.get(str(offer.kind.nodes.name), ())
     }
+    launches = tuple(_launches(objects, cluster, stack, nodes))
+    yield from controller_faults(objects, nodes, [launch.pool for launch in launches])
+    yield from unready_faults(objects)
+    yield from node_pool_drift(objects, plans)
     yield from node_claim_faults(objects)  # before the nodes that are missing for it
     yield from folded(machine_faults(nodes))
     yield from version_faults(objects, stack, nodes)
@@ -247,31 +255,32 @@ def _faults(
     served = {node for node, kind in kinds.items() if kind.serves_itself} | programs.served()
     yield from folded(share_faults(nodes, declared, offered, served, settling))
     labels = {node.name: dict(plans[node.pool].labels) for node in nodes if node.pool in plans}
-    launches = tuple(_launches(cluster, stack, nodes))
     queued = [
-        workload
-        for workload in objects.of("Workload")
-        if str(workload.get("apiVersion")).startswith("kueue.")
+        each
+        for kind in ("Workload", "LocalQueue", "ClusterQueue")
+        for each in objects.of(kind)
+        if str(each.get("apiVersion")).startswith("kueue.")
     ]
-    room = Room(
-        nodes, free_of_all(objects, nodes), labels, launches, settling=settling, queued=queued
-    )
+    missing = tuple(_missing(stack, nodes))
+    room = Room(nodes, free_of_all(objects, nodes), labels, launches, missing, settling, queued)
+    yield from held_faults(objects, namespace)  # before those that wait for what these hold
     yield from waiting_faults(objects, room, namespace)
     yield from refused_faults(objects, namespace)
     yield from not_created_faults(objects, namespace)
-    yield from held_faults(objects, namespace)
     yield from scaled_object_faults(objects)
     yield from idle_faults(nodes)
 
 
 def _launches(
-    cluster: ReadCluster, stack: Stack | None, nodes: Sequence[LiveNode]
+    objects: ClusterObjects, cluster: ReadCluster, stack: Stack | None, nodes: Sequence[LiveNode]
 ) -> Iterator[LaunchablePool]:
     """Nodes that autoscalers may add: of the stack's pools, else of the NodePools."""
+    full = {name_of(given) for given in objects.of("NodePool") if is_at_limit(given)}
     if stack is None:
         for offer in offers(cluster.inventory, "").every:
             if offer.kind.nodes.provisioner in {"karpenter", "autoMode"}:
-                yield LaunchablePool(str(offer.kind.nodes.name), offer, None)
+                name = str(offer.kind.nodes.name)
+                yield LaunchablePool(name, offer, 0 if name in full else None)
         return
     for offer in offers(Inventory(stack.items), "").every:
         name = str(offer.kind.nodes.name)
@@ -279,7 +288,21 @@ def _launches(
         if plan is None or plan.scaling is None:
             continue
         most, there = _most(stack.plans, name), sum(node.pool == name for node in nodes)
-        yield LaunchablePool(name, offer, None if most is None else most - there)
+        is_full = name in full and plan.pool.provisioner == "karpenter"
+        left = None if most is None else most - there
+        yield LaunchablePool(name, offer, 0 if is_full else left)
+
+
+def _missing(stack: Stack | None, nodes: Sequence[LiveNode]) -> Iterator[LaunchablePool]:
+    """Pools of a stack that no autoscaler serves, and that have fewer nodes than they should."""
+    for offer in offers(Inventory(stack.items), "").every if stack is not None else ():
+        name = str(offer.kind.nodes.name)
+        plan = stack.plans.get(name) if stack is not None else None
+        if plan is None or plan.scaling is not None:
+            continue
+        lacking = plan.sizes.min - sum(node.pool == name for node in nodes)
+        if lacking > 0:
+            yield LaunchablePool(name, offer, lacking)
 
 
 def _declared(

@@ -123,7 +123,7 @@ _MARKS: Final = re.compile(
 )
 _NO_SCALAR: Final = re.compile(
     r"(?:^\s*(?:- )?|:\s+)(?:%\{|%[A-Za-z0-9_]+%|%[sdv]\b|@@?[A-Za-z][A-Za-z0-9_]*@"
-    r"|\{[A-Za-z_][A-Za-z0-9_.-]*\})"
+    r"|\{[A-Za-z_][A-Za-z0-9_.-]*\}|\[\#)"
     r"|^\s*(?:- )?(?:\$\{|\$[A-Z]|<[A-Za-z%])"
 )
 """Signs that begin what YAML takes for something else, and notices only later."""

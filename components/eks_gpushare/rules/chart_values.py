@@ -133,7 +133,8 @@ def wrong_values(
             if not str(key).endswith(_FILES):
                 yield place, "unknown"
         elif kind == "idle":
-            yield place, "idle"
+            if value not in ({}, [], "", None):  # such as the default, copied
+                yield place, "idle"
         elif kind == "block":
             if isinstance(value, dict):
                 yield from wrong_values(value, keys, place)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.config.environment import Environment
     from eks_gpushare.config.network import Network
-    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.findings.finding import FieldPath, Finding
 
 NETWORK_KEPT = Rule(
     "GPU810",
@@ -90,6 +90,15 @@ IMAGE_BEHIND = Rule(
     "https://kubernetes.io/releases/version-skew-policy",
 )
 
+ENTRY_KEPT = Rule(
+    "GPU993",
+    "error",
+    "A principal keeps the access entry by which a cluster that is up knows it.",
+    "EKS has one of each. Pulumi makes the one of another name first, which EKS refuses, and the "
+    "update stops there.",
+    "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessEntry.html",
+)
+
 
 def check_edit(
     before: Environment, after: Environment, regions: tuple[str | None, str | None] = (None, None)
@@ -107,6 +116,7 @@ def check_edit(
     found += _images(before, after)
     found += _karpenter(before, after)
     if _same_cluster(before, after):
+        found += _entries(before, after)
         found += _network(before.network, after.network)
     return found
 
@@ -239,6 +249,34 @@ def _version(old: NewCluster, new: NewCluster) -> Iterator[Finding]:
         message = f"From {old.version} to {new.version} the cluster would skip {between}."
         fix = f'Set "{was[0]}.{was[1] + 1}" first, with every amiVersion, and run pulumi up.'
         yield ONE_MINOR_UP.finding(at, message, fix)
+
+
+def _entries(before: Environment, after: Environment) -> Iterator[Finding]:
+    olds = _entries_of(before)
+    for arn, (entry, at) in _entries_of(after).items():
+        was, _ = olds.get(arn, (entry, at))
+        if was != entry:
+            message = f"{arn} has an access entry by {was}, and would get another one by {entry}."
+            fix = (
+                f"Put it back into {was}. Or take it out, run pulumi up, and put it here then: in "
+                "between it has no access, so somebody else has to run that."
+            )
+            yield ENTRY_KEPT.finding(at, message, fix)
+
+
+def _entries_of(environment: Environment) -> dict[str, tuple[str, FieldPath]]:
+    """Principals, each with what names its access entry, and where it stands."""
+    cluster = environment.cluster
+    found: dict[str, tuple[str, FieldPath]] = {}
+    for name, tenant in (environment.tenants or {}).items():
+        for index, arn in enumerate(tenant.admins):
+            found[arn] = "tenants", ("tenants", name, "admins", index)
+    if isinstance(cluster, NewCluster):
+        for index, arn in enumerate(cluster.admins):
+            found[arn] = "cluster.admins", ("cluster", "admins", index)
+        for name, arn in (cluster.named_admins or {}).items():
+            found[arn] = f"cluster.namedAdmins.{name}", ("cluster", "namedAdmins", name)
+    return found
 
 
 def _network(old: Network, new: Network) -> Iterator[Finding]:

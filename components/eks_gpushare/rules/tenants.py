@@ -326,7 +326,9 @@ def admins_of_cluster(ctx: Context) -> Iterator[Finding]:
     by_file = isinstance(cluster, ExistingCluster) and isinstance(
         cluster.existing, ClusterByKubeconfig
     )
-    everywhere = ctx.new_cluster.admins if ctx.new_cluster is not None else ()
+    everywhere = set[str]()
+    if ctx.new_cluster is not None:
+        everywhere = {*ctx.new_cluster.admins, *(ctx.new_cluster.named_admins or {}).values()}
     for name, tenant in _tenants(ctx).items():
         for index, arn in enumerate(tenant.admins):
             at: FieldPath = ("tenants", name, "admins", index)
@@ -340,7 +342,7 @@ def admins_of_cluster(ctx: Context) -> Iterator[Finding]:
                 yield ADMIN.finding(
                     at,
                     f"{arn} is an admin of the whole cluster.",
-                    "Name it in cluster.admins or here.",
+                    "Name it there or here.",
                 )
 
 

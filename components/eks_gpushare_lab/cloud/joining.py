@@ -87,12 +87,18 @@ def _as_told(instance: Any, kind: str, image: MachineImage | None, account: Acco
         taints=told.taints,
         zones=(instance.placement.zone,),
         region=account.region,
-        version=account.version,
+        version=_version(image) or account.version,
         disk_gib=_disk(instance),
         ami_type=image.ami_type if image else "CUSTOM",
         release=image.release if image else "",
         user_data=user_data,
     )
+
+
+def _version(image: MachineImage | None) -> str:
+    """Kubernetes version of an AMI; releases of Bottlerocket are counted otherwise."""
+    is_dated = image is not None and not image.ami_type.startswith("BOTTLEROCKET")
+    return image.release if image is not None and is_dated else ""
 
 
 def _disk(instance: Any) -> int:

@@ -17,6 +17,7 @@ from eks_gpushare_lab.controllers import kueue
 from eks_gpushare_lab.controllers.processes import Processes
 from eks_gpushare_lab.host.folders import make_private
 from eks_gpushare_lab.host.ports import reserved
+from eks_gpushare_lab.observing import queues
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,6 +113,21 @@ class Queueing:
         """
         if self._processes is not None:
             self._processes.wait("queues", lambda: kueue.knows_queues(self._client))
+
+    def is_behind(self, pods: Sequence[Object]) -> bool:
+        """Whether it has something to do yet about workloads; never without it.
+
+        Args:
+            pods: all there are.
+        """
+        if self._processes is None:
+            return False
+        return queues.is_behind(pods, lambda kind: self._client.list(f"{queues.GROUP}/{kind}")[0])
+
+    @property
+    def pid(self) -> int | None:
+        """Its process; None before it starts and after it has ended."""
+        return self._processes.pid(kueue.CHART) if self._processes is not None else None
 
     def check(self) -> None:
         """See that it runs, if it was started.

@@ -234,6 +234,7 @@ def test_no_node_and_what_karpenter_says_of_it(
     assert f"1 pod: Karpenter: {text}" in report["workloads"]["default/alone"]["reasons"]
 
 
+@pytest.mark.at_length
 def test_workloads_of_the_stack_go_too_and_warm_room_stays(by_hand: ByHand, walk: Walk) -> None:
     node = by_hand.launch(0)
     by_hand.join(0, node)
@@ -264,6 +265,7 @@ def test_nodes_that_stay_are_told_with_what_runs_there(by_hand: ByHand, walk: Wa
     assert "1 nodes are left 0 s after the workloads were scaled to nothing" in found.message
 
 
+@pytest.mark.at_length
 def test_node_pools_wait_for_less_when_nodes_are_to_go(by_hand: ByHand, walk: Walk) -> None:
     spec: dict[str, Any] = {
         "disruption": {
@@ -306,6 +308,7 @@ def test_node_pools_wait_for_less_when_nodes_are_to_go(by_hand: ByHand, walk: Wa
     assert after["spec"] == before["spec"]
 
 
+@pytest.mark.at_length
 def test_a_workload_that_is_named_twice_is_scaled_twice(
     empty_lab: Lab,
     client: Client,

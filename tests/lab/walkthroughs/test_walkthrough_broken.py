@@ -42,6 +42,7 @@ def test_a_taint_that_no_daemonset_tolerates(
     )
 
 
+@pytest.mark.at_length
 def test_a_renamed_share_needs_a_toleration_of_its_own(walk: Walk, messages_of: Messages) -> None:
     walk.install("renamed")
     walk.apply("renamed/workloads.yaml")
@@ -86,6 +87,7 @@ def test_another_version_of_the_chart_is_one_error_and_no_daemon_set(
     ]
 
 
+@pytest.mark.at_length
 def test_a_config_map_that_nobody_refers_to(
     walk: Walk, codes_of: Codes, messages_of: Messages
 ) -> None:
@@ -103,6 +105,7 @@ def test_a_config_map_that_nobody_refers_to(
     assert codes_of(report) == ["GPU931"]
 
 
+@pytest.mark.at_length
 def test_a_misspelt_key_in_a_config_map_of_ones_own(walk: Walk, messages_of: Messages) -> None:
     walk.install("misspelt-key")
 
@@ -131,6 +134,7 @@ def test_a_label_that_names_a_missing_key(walk: Walk, messages_of: Messages) -> 
     ]
 
 
+@pytest.mark.at_length
 def test_a_node_with_another_label_loses_its_device_plugin(
     walk: Walk, messages_of: Messages
 ) -> None:

@@ -55,6 +55,7 @@ def lab_run(home: Path, stack: str, expected: int) -> tuple[int, dict[str, Any]]
     return answer.returncode, json.loads(answer.stdout)
 
 
+@pytest.mark.at_length
 def test_a_run_that_comes_out_as_expected_ends_with_0(programs: Programs, lab_home: Path) -> None:
     assert programs.paths
     code, report = lab_run(lab_home, "time-slicing", 20)

@@ -39,6 +39,7 @@ def test_the_pools_with_efa_hand_it_out_and_no_other(walk: Walk) -> None:
     assert report["findings"] == []
 
 
+@pytest.mark.at_length
 def test_without_the_plugin_the_pools_are_named(
     walk: Walk, desired: Desired, messages_of: Messages
 ) -> None:
@@ -57,6 +58,7 @@ def test_without_the_plugin_the_pools_are_named(
     )
 
 
+@pytest.mark.at_length
 def test_what_keeps_the_plugin_off_a_node_is_named(
     walk: Walk, desired: Desired, messages_of: Messages
 ) -> None:

@@ -6,6 +6,8 @@ control plane of its own, since Kueue's webhooks are for all of one.
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -124,6 +126,44 @@ def test_a_stack_with_its_release_is_laid_whole(
         # What is left waits for nobody: namespaces of tenants take pods without Kueue.
         client.apply(deployment("team-vision", "later", "", 1))
         client.close()
+
+
+def bare(given: dict[str, Any]) -> dict[str, Any]:
+    """A pod of a Deployment by itself: nobody makes another in its place."""
+    metadata = {**given["metadata"], **given["spec"]["template"]["metadata"]}
+    spec = given["spec"]["template"]["spec"]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def test_the_lab_is_not_at_rest_while_kueue_has_something_to_do(
+    scene: Callable[..., Scene],
+) -> None:
+    shares = [RESEARCH._replace(maximum_gib=None), VISION._replace(maximum_gib=None)]
+    here = scene(kueue_objects(shares), manager_configuration(shares))
+    pods = "/api/v1/namespaces/team-research/pods"
+    with Session(here.client) as session:
+        session.queueing = here.queueing
+        made = [bare(deployment("team-research", f"first-{n}", LARGE, 1)) for n in range(8)]
+        session.apply([Manifest(pod["metadata"]["name"], pod) for pod in made])
+        assert session.settle()
+        session.apply([Manifest("second", deployment("team-research", "second", LARGE, 2))])
+        assert session.settle()
+        assert here.running("team-research") == {LARGE: 8}
+
+        # It does not see that pods end, as on a machine that has no time for it.
+        process = here.queueing.pid
+        assert process
+        os.kill(process, signal.SIGSTOP)
+        try:
+            for pod in made[:2]:
+                path = f"{pods}/{pod['metadata']['name']}/status"
+                here.client.patch(path, {"status": {"phase": "Succeeded"}})
+            assert not session.settle(longest=8)
+        finally:
+            os.kill(process, signal.SIGCONT)
+        assert session.settle()
+        waiting = here.client.list(pods, labelSelector="app=second")[0]
+        assert {pod["status"]["phase"] for pod in waiting} == {"Running"}
 
 
 def by_gib(strategy: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:

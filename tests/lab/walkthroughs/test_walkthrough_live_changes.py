@@ -64,6 +64,7 @@ def test_an_edited_config_map_goes_unnoticed_until_the_pods_roll(
     assert (before, edited, advertised(walk)) == (12, 12, 20)
 
 
+@pytest.mark.at_length
 def test_another_label_is_noticed(walk: Walk, desired: Desired) -> None:
     walk.install("time-slicing")
     by_hand(walk, gpu=shares(3), fast=shares(2))
@@ -74,6 +75,7 @@ def test_another_label_is_noticed(walk: Walk, desired: Desired) -> None:
     assert (before, advertised(walk)) == (12, 8)
 
 
+@pytest.mark.at_length
 def test_a_node_keeps_the_name_that_it_advertised_before_it_was_renamed(
     walk: Walk, desired: Desired
 ) -> None:
@@ -89,6 +91,7 @@ def test_a_node_keeps_the_name_that_it_advertised_before_it_was_renamed(
     assert walk.see()["nodes"]["gpu-0"]["advertised"] == {GPU: 0, f"{GPU}.shared": 8}
 
 
+@pytest.mark.at_length
 def test_a_label_without_a_key_leaves_a_running_plugin_as_it_is(
     walk: Walk, desired: Desired, messages_of: Messages
 ) -> None:
@@ -114,6 +117,7 @@ def test_a_crash_loop_ends_when_the_key_comes(walk: Walk, desired: Desired) -> N
     assert (before, advertised(walk)) == (0, 16)
 
 
+@pytest.mark.at_length
 def test_a_config_map_that_is_not_there(
     walk: Walk, desired: Desired, messages_of: Messages
 ) -> None:
@@ -128,6 +132,7 @@ def test_a_config_map_that_is_not_there(
     )
 
 
+@pytest.mark.at_length
 def test_a_node_that_goes_takes_its_shares_with_it(
     walk: Walk, desired: Desired, shortly: Shortly
 ) -> None:

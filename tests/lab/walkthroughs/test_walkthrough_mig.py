@@ -107,6 +107,7 @@ def with_plugin(nodes: NodePool, strategy: str, sharing: Values = None) -> Desir
 SEVENTHS = ",".join(f"19:{start}" for start in range(7))
 
 
+@pytest.mark.at_length
 def test_56_of_100_pods_run_on_sevenths_of_eight_gpus(walk: Walk) -> None:
     nodes = pool({"nvidia.com/mig-1g.5gb": 56}, user_data=booted(f"*={SEVENTHS}"))
     walk.install(with_plugin(nodes, "mixed"))
@@ -158,6 +159,7 @@ def test_the_single_strategy_with_two_profiles_crash_loops(
     assert message.endswith("more than one MIG device type present on node.")
 
 
+@pytest.mark.at_length
 def test_a_new_layout_is_a_new_machine(walk: Walk) -> None:
     before = pool({"nvidia.com/mig-1g.5gb": 56}, user_data=booted(f"*={SEVENTHS}"))
     after = pool({"nvidia.com/mig-3g.20gb": 16}, user_data=booted("*=9:0,9:4"))
@@ -196,6 +198,7 @@ def test_a_label_makes_balanced_gpus(walk: Walk, codes_of: Codes) -> None:
     assert codes_of(report) == []
 
 
+@pytest.mark.at_length
 def test_a_whole_pool_is_served_by_the_operator(walk: Walk, codes_of: Codes) -> None:
     walk.install(operated(pool({GPU: 4}, "g5.12xlarge")))
 
@@ -218,6 +221,7 @@ def test_ampere_without_a_reboot_fails(walk: Walk, messages_of: Messages) -> Non
     ]
 
 
+@pytest.mark.at_length
 def test_another_label_cuts_the_gpus_anew(walk: Walk) -> None:
     config = "nvidia.com/mig.config"
     walk.install(operated(pool(BALANCED, labels={config: "all-balanced"}), **REBOOT))
@@ -228,6 +232,7 @@ def test_another_label_cuts_the_gpus_anew(walk: Walk) -> None:
     assert {name: count for name, count in advertised.items() if count} == thirds
 
 
+@pytest.mark.at_length
 def test_a_label_that_nobody_reads_is_named(walk: Walk, messages_of: Messages) -> None:
     nodes = pool(BALANCED, labels={"nvidia.com/mig.config": "all-balanced"})
     walk.install(operated(nodes, migManager=OFF))
@@ -240,6 +245,7 @@ def test_a_label_that_nobody_reads_is_named(walk: Walk, messages_of: Messages) -
     ]
 
 
+@pytest.mark.at_length
 def test_without_discovery_the_operator_serves_nothing(walk: Walk, codes_of: Codes) -> None:
     nodes = pool({GPU: 8}, labels={"nvidia.com/gpu.present": "true"})
     walk.install(operated(nodes, nfd=OFF))
@@ -274,6 +280,7 @@ def test_a_host_engine_keeps_mig_manager_from_its_gpus(walk: Walk, messages_of: 
     assert "In use by another client (dcgm-server-" in message
 
 
+@pytest.mark.at_length
 def test_one_that_selects_the_label_of_clients_makes_way(walk: Walk, codes_of: Codes) -> None:
     selector = {"nvidia.com/gpu.deploy.client": "true"}
     engine = {"dcgmAgent": {**EVERYWHERE["dcgmAgent"], "nodeSelector": selector}}
@@ -284,6 +291,7 @@ def test_one_that_selects_the_label_of_clients_makes_way(walk: Walk, codes_of: C
     assert report["pools"]["gpu"]["advertised"] == {GPU: 0, **LARGE}
 
 
+@pytest.mark.at_length
 def test_a_reboot_ends_the_hold_of_a_host_engine(walk: Walk, codes_of: Codes) -> None:
     nodes = pool(BALANCED, labels={"nvidia.com/mig.config": "all-balanced"})
     walk.install(monitored(nodes, EVERYWHERE, **REBOOT, **REMOTE))
@@ -291,6 +299,7 @@ def test_a_reboot_ends_the_hold_of_a_host_engine(walk: Walk, codes_of: Codes) ->
     assert codes_of(walk.see()) == []
 
 
+@pytest.mark.at_length
 def test_mig_manager_is_waited_for_though_its_pods_go_unseen(
     walk: Walk, codes_of: Codes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,6 +321,7 @@ def test_mig_manager_is_waited_for_though_its_pods_go_unseen(
     assert codes_of(walk.see()) == []
 
 
+@pytest.mark.at_length
 def test_two_host_engines_on_a_node_are_named(walk: Walk, messages_of: Messages) -> None:
     walk.install(monitored(pool({GPU: 4}, "g5.12xlarge"), EVERYWHERE))
 
@@ -319,6 +329,7 @@ def test_two_host_engines_on_a_node_are_named(walk: Walk, messages_of: Messages)
     assert message.startswith("2 host engines of DCGM run there, in the pods dcgm-server-")
 
 
+@pytest.mark.at_length
 def test_an_agent_without_its_host_engine_is_named(walk: Walk, messages_of: Messages) -> None:
     walk.install(monitored(pool({GPU: 4}, "g5.12xlarge"), {}, **REMOTE))
 
@@ -327,6 +338,7 @@ def test_an_agent_without_its_host_engine_is_named(walk: Walk, messages_of: Mess
     ]
 
 
+@pytest.mark.at_length
 def test_a_kubelet_that_may_be_too_quick_is_named(walk: Walk, messages_of: Messages) -> None:
     walk.install(operated(pool({GPU: 4}, "g5.12xlarge", ami_type="AL2023_x86_64_NVIDIA")))
 
@@ -338,6 +350,7 @@ def test_a_kubelet_that_may_be_too_quick_is_named(walk: Walk, messages_of: Messa
     assert messages_of(walk.see(), "GPU940") == []
 
 
+@pytest.mark.at_length
 def test_an_ami_that_hides_failures_is_named(walk: Walk, messages_of: Messages) -> None:
     layout = booted(f"*={SEVENTHS}")
     nodes = pool({"nvidia.com/mig-1g.5gb": 56}, user_data=layout, release="1.35.0-20251007")
@@ -398,6 +411,7 @@ def test_the_startup_taint_goes_when_the_layout_is_there(walk: Walk, codes_of: C
     assert codes_of(walk.see()) == []
 
 
+@pytest.mark.at_length
 def test_no_label_is_lost_where_nodes_are_told_of_late(
     walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -416,6 +430,7 @@ def test_no_label_is_lost_where_nodes_are_told_of_late(
     assert node["spec"]["taints"] == [TAINT]
 
 
+@pytest.mark.at_length
 def test_without_its_controller_the_startup_taint_stays(walk: Walk, messages_of: Messages) -> None:
     walk.install(tainted())
 

@@ -24,6 +24,7 @@ def counts(report: dict[str, Any]) -> dict[str, tuple[int, int]]:
     }
 
 
+@pytest.mark.at_length
 def test_56_of_100_pods_run_on_a_node_of_the_smallest_devices(walk: Walk) -> None:
     walk.install("mig-uniform")
     walk.apply(FILES["mig1-5"])
@@ -35,6 +36,7 @@ def test_56_of_100_pods_run_on_a_node_of_the_smallest_devices(walk: Walk) -> Non
     assert report["findings"] == []
 
 
+@pytest.mark.at_length
 def test_balanced_devices_run_16_8_and_8_of_20_pods_each(walk: Walk) -> None:
     walk.install("mig-balanced")
     walk.apply(*FILES.values())
@@ -47,6 +49,7 @@ def test_balanced_devices_run_16_8_and_8_of_20_pods_each(walk: Walk) -> None:
     assert report["findings"] == []
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize(
     ("stack", "resource", "workload", "count"),
     [("mig-2g", MEDIUM, "mig2-10", 24), ("mig-3g", LARGE, "mig3-20", 16)],
@@ -64,6 +67,7 @@ def test_larger_devices_are_fewer(
     assert report["findings"] == []
 
 
+@pytest.mark.at_length
 def test_four_pods_take_turns_on_each_device(walk: Walk) -> None:
     walk.install("mig-time-slicing")
     walk.apply(FILES["mig1-5"])

@@ -82,6 +82,7 @@ def test_another_count_is_an_error(held: Callable[..., dict[str, Held]]) -> None
     )
 
 
+@pytest.mark.at_length
 def test_a_plugin_that_stops_is_an_error(held: Callable[..., dict[str, Held]]) -> None:
     pool = held("time-slicing", {"ends": "unable to load config: no"})["gpu"]
     (said,) = pool.differences
@@ -112,6 +113,7 @@ def test_another_label_is_an_error(held: Callable[..., dict[str, Held]]) -> None
     )
 
 
+@pytest.mark.at_length
 def test_a_discovery_that_stops_is_an_error(held: Callable[..., dict[str, Held]]) -> None:
     pool = held("time-slicing", FORTY, ends="no NVML")["gpu"]
 
@@ -123,6 +125,7 @@ def test_a_discovery_that_stops_is_an_error(held: Callable[..., dict[str, Held]]
     assert pool.labels is None
 
 
+@pytest.mark.at_length
 def test_what_is_not_run_of_mps_is_said(held: Callable[..., dict[str, Held]]) -> None:
     pool = held("mps", {"registers": {"nvidia.com/gpu": 4}})["gpu"]
 
@@ -130,6 +133,7 @@ def test_what_is_not_run_of_mps_is_said(held: Callable[..., dict[str, Held]]) ->
     assert [each.code for each in pool.findings()] == ["GPU986"]
 
 
+@pytest.mark.at_length
 def test_a_library_without_mig_is_not_compared_with(held: Callable[..., dict[str, Held]]) -> None:
     pool = held("mig-uniform", {})["gpu"]
 
@@ -142,6 +146,7 @@ def test_a_library_without_mig_is_not_compared_with(held: Callable[..., dict[str
     )
 
 
+@pytest.mark.at_length
 def test_bottlerocket_is_not_compared_with(held: Callable[..., dict[str, Held]]) -> None:
     pools = held("bottlerocket", {})
     why = "Bottlerocket brings a device plugin and settings of its own; NVIDIA's is not run."
@@ -149,6 +154,7 @@ def test_bottlerocket_is_not_compared_with(held: Callable[..., dict[str, Held]])
     assert {each.apart for each in pools.values()} == {(why,)}
 
 
+@pytest.mark.at_length
 def test_a_pool_without_a_node_is_told(held: Callable[..., dict[str, Held]]) -> None:
     (pool,) = held("karpenter-time-slicing", {}).values()
 

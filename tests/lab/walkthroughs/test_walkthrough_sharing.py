@@ -71,6 +71,7 @@ def test_twenty_pods_run_on_forty_shares(walk: Walk, stack: str) -> None:
     assert report["findings"] == []
 
 
+@pytest.mark.at_length
 def test_as_many_pods_run_as_the_bound_of_cpu_says(walk: Walk, run: Run) -> None:
     asked = run("shares", "time-slicing", "--cpu", "1500m", "--memory", "2GiB", "--json").json
     (kind,) = asked["pools"][0]["instanceTypes"]
@@ -99,6 +100,7 @@ def test_fewer_replicas_on_a_live_lab_evict_nobody(walk: Walk) -> None:
     assert report["findings"] == []
 
 
+@pytest.mark.at_length
 def test_a_change_of_replicas_replaces_the_config_map(walk: Walk) -> None:
     names = []
     for stack in ("time-slicing", "fewer-replicas"):
@@ -149,6 +151,7 @@ def test_nodes_are_as_eks_would_have_them(walk: Walk) -> None:
     assert node["status"]["allocatable"]["cpu"] == "31850m"
 
 
+@pytest.mark.at_length
 def test_mps_shares_come_with_the_daemon_that_discovery_lets_in(walk: Walk) -> None:
     walk.install("mps")
 
@@ -231,6 +234,7 @@ def test_mps_serves_the_pods_of_one_user_and_lets_the_others_wait(
     assert report["findings"] == []
 
 
+@pytest.mark.at_length
 def test_mps_serves_pods_that_all_run_as_one_user(walk: Walk) -> None:
     walk.install("mps")
     one = deployment("one", 2, "{runAsUser: 1000}")
@@ -240,6 +244,7 @@ def test_mps_serves_pods_that_all_run_as_one_user(walk: Walk) -> None:
     assert report["findings"] == []
 
 
+@pytest.mark.at_length
 def test_a_job_of_another_user_is_not_taken_for_done(walk: Walk, messages_of: Messages) -> None:
     walk.install("mps")
     walk.apply(text=deployment("root", 1, "{runAsUser: 0}"))

@@ -75,6 +75,7 @@ def test_a_pod_that_the_kubelet_refuses_is_not_waited_for(
     assert len(messages_of(walk.see(), "GPU922")) == 1
 
 
+@pytest.mark.at_length
 def test_a_pod_that_is_refused_late_has_not_run_before(
     walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +93,7 @@ def test_a_pod_that_is_refused_late_has_not_run_before(
     assert (counts["running"], counts["peak"]) == (0, 0)
 
 
+@pytest.mark.at_length
 def test_a_job_whose_pods_are_refused_is_never_done(
     walk: Walk, eventually: Callable[..., bool]
 ) -> None:
@@ -112,6 +114,7 @@ def test_a_job_whose_pods_are_refused_is_never_done(
     assert status().get("succeeded", 0) == 0
 
 
+@pytest.mark.at_length
 def test_a_request_of_two_whole_gpus_runs(walk: Walk) -> None:
     walk.install("exclusive")
     walk.apply(text=NAMESPACE + deployment("pairs", "{nvidia.com/gpu: 2}"))
@@ -119,6 +122,7 @@ def test_a_request_of_two_whole_gpus_runs(walk: Walk) -> None:
     assert walk.see()["workloads"]["gpu-demo/pairs"]["running"] == 2
 
 
+@pytest.mark.at_length
 def test_a_resource_that_nobody_advertises(walk: Walk, messages_of: Messages) -> None:
     walk.install("time-slicing")
     walk.apply(text=NAMESPACE + deployment("slices", "{nvidia.com/mig-1g.5gb: 1}"))
@@ -141,6 +145,7 @@ def test_a_namespace_that_is_missing(walk: Walk) -> None:
     assert found["fix"] == ("Apply a Namespace nowhere first: put one at the top of the manifest.")
 
 
+@pytest.mark.at_length
 def test_a_container_without_an_image(walk: Walk, messages_of: Messages) -> None:
     walk.install("exclusive")
     pod = "kind: Pod\napiVersion: v1\nmetadata: {name: bare}\nspec: {containers: [{name: app}]}\n"
@@ -183,6 +188,7 @@ spec: {{hard: {{requests.{GPU}: "1"}}}}
     )
 
 
+@pytest.mark.at_length
 def test_the_api_server_warns_of_a_privileged_daemon(walk: Walk, messages_of: Messages) -> None:
     walk.install("exclusive")
     walk.apply(

@@ -32,18 +32,24 @@ _NODE_POOL = "karpenter.sh/nodepool"
 def pinned(inventory: Inventory) -> Iterator[Judgement]:
     """Those that ask for GPUs are held against what nodes advertise."""
     for cluster in inventory.clusters():
-        every = [
-            NodeKind(nodes, None)
-            for nodes in inventory.of(NodeSet, cluster)
-            if nodes.provisioner not in ("byHand", "autoMode")
-        ]
+        kinds = [NodeKind(nodes, None) for nodes in inventory.of(NodeSet, cluster)]
+        every = [kind for kind in kinds if kind.nodes.provisioner not in ("byHand", "autoMode")]
+        by_hand = [kind for kind in kinds if kind.nodes.provisioner == "byHand"]
         there = _There(every, LabelIndex(every), _keys_of(every))
         for workload in inventory.of(Workload, cluster):
             if workload.kind in (PART_OF_POD, "DaemonSet") or not every:
                 continue
             selector = at(workload.spec, "nodeSelector")
-            if selector and not at(workload.spec, "nodeName") and not any(requests_of(workload)):
+            if not selector or at(workload.spec, "nodeName") or any(requests_of(workload)):
+                continue
+            # Such as the nodes of a running cluster, whatever made them.
+            if not any(_may_land(workload, kind) for kind in by_hand):
                 yield from _of(inventory, workload, selector, there)
+
+
+def _may_land(workload: Workload, kind: NodeKind) -> bool:
+    spec = with_extended_tolerations(workload.spec)
+    return landing(spec, lasting(kind.nodes.taints), kind.label).lands is not False
 
 
 class _There(NamedTuple):

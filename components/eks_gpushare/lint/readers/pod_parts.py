@@ -62,7 +62,11 @@ def _parts(value: Any) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
 
 
 def _is_selector(value: Any) -> bool:
-    return bool(pairs(value)) and not any(isinstance(pair, dict | list) for _, pair in pairs(value))
+    """Whether it has values of labels; a switch of a chart's own, `enabled: false`, is none."""
+    return bool(pairs(value)) and not any(
+        isinstance(given, dict | list) or (key == "enabled" and isinstance(given, bool))
+        for key, given in pairs(value)
+    )
 
 
 def _is_affinity(value: Any) -> bool:

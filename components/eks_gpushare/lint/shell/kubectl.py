@@ -242,15 +242,29 @@ def _run(line: Line, at: Position, said: Said) -> None:
     said.inner.append(placed_document(said.file, whole, at, {("spec",): overrides.position}))
 
 
+def _merged(operations: Sequence[Any]) -> dict[str, Any]:
+    """What the operations of a JSON patch add and replace, as one to merge."""
+    made: dict[str, Any] = {}
+    for each in operations:
+        if isinstance(each, dict) and each.get("op") in {"add", "replace"}:
+            value = each.get("value")
+            for step in reversed(str(each.get("path")).split("/")[1:]):
+                value = {step.replace("~1", "/").replace("~0", "~"): value}
+            made = merge_values(made, value) if isinstance(value, dict) else made
+    return made
+
+
 def _patch(line: Line, at: Position, said: Said) -> None:
     """A patch of the GPU Operator's ClusterPolicy, whose spec has the chart's keys."""
     patch = line.last("patch")
     if patch is None or GAP in patch.text:
         return
     try:
-        values = json.loads(patch.text)["spec"]
-    except (ValueError, KeyError, TypeError):
+        given = json.loads(patch.text)
+    except ValueError:
         return
+    whole = _merged(given) if isinstance(given, list) else given
+    values = whole.get("spec") if isinstance(whole, dict) else None
     if not isinstance(values, dict):
         return
     for key, release in said.releases.items():

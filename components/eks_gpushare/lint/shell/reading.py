@@ -39,6 +39,8 @@ _LOCAL: Final = re.compile(
 _OF_GPUS: Final = re.compile(r"nvidia|gpu|mig|mps|accelerator|cuda", re.IGNORECASE)
 _REPLACED: Final = re.compile(r"\b(?:eks|eksctl|nodegroup|karpenter)\b|node group", re.IGNORECASE)
 """Words of guides for nodes that come and go by themselves."""
+_PATCH: Final = re.compile(r"\b(?:kubectl|oc|k)\b[^\n#]*?\bpatch\b(?:[^\n\\]|\\.|\\\n)*")
+"""Commands that change what stands in an object."""
 _FEEDING: Final = ("cat", "tee", "kubectl", "oc", "k", "helm", "eksctl", "echo")
 
 
@@ -91,13 +93,27 @@ def _take_heredoc(command: Command, said: Said) -> None:
         said.inner += documents
 
 
-def _as_note(judgement: Judgement, only_of_gpus: bool) -> Judgement:  # noqa: FBT001  (private)
-    """What is put on nodes by hand as a note, but what guides for GPUs put there."""
+def _as_note(judgement: Judgement, *, guide: bool, patches: str | None) -> Judgement:
+    """What is put on nodes by hand as a note, where it does not matter or is declared too.
+
+    Args:
+        judgement: What was found.
+        guide: Whether it stands in a guide, which tells of labels of other programs as well.
+        patches: What the text patches, such as a machine set; None where nobody replaces nodes.
+    """
     if not isinstance(judgement, Problem) or judgement.rule is not BY_HAND:
         return judgement
-    if only_of_gpus and _OF_GPUS.search(judgement.message) is not None:
-        return judgement
-    return replace(judgement, severity="info")
+    part, key = judgement.path
+    domain = str(key).rpartition("/")[0] if part == "labels" else ""
+    of_another = guide and domain not in {"", "nvidia.com"}
+    if (
+        patches is None
+        or of_another
+        or (part == "labels" and str(key) in patches)
+        or not _OF_GPUS.search(judgement.message)
+    ):
+        return replace(judgement, severity="info")
+    return judgement
 
 
 def read_of(said: Said, text: str) -> Read:
@@ -109,8 +125,8 @@ def read_of(said: Said, text: str) -> Read:
     """
     guide = said.file.lower().endswith(GUIDES)
     local = _LOCAL.search(f"{text}\n{said.file}") or (guide and not _REPLACED.search(text))
-    if local or guide:
-        said.judgements = [_as_note(judgement, not local) for judgement in said.judgements]
+    patches = None if local else "\n".join(_PATCH.findall(text))
+    said.judgements = [_as_note(each, guide=guide, patches=patches) for each in said.judgements]
     items = [*said.items, *said.releases.values()]
     files = (item for name, item in said.within.items() if name not in said.taken)
     inner = [*said.inner, *(document for documents in files for document in documents)]

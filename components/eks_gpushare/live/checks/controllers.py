@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live import rules
-from eks_gpushare.live.checks.waiting import asked_of
+from eks_gpushare.live.checks.room import asked_of
 from eks_gpushare.live.faults import ClusterFault, Link, pool_mark
 from eks_gpushare.live.objects import name_of, namespace_of
+from eks_gpushare.live.pods import condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from eks_gpushare.live.nodes import LiveNode
     from eks_gpushare.live.objects import ClusterObjects
     from eks_gpushare.live.pods import Object
 
@@ -21,6 +23,70 @@ _STEPS: Final = ("Launched", "Registered", "Initialized")
 _LAUNCH_SECONDS: Final = 15 * 60.0
 """After which Karpenter gives up a node that has not registered."""
 _PER_POOL: Final = 3
+
+
+_PROGRAMS: Final = {
+    "karpenter/controller": "Karpenter",
+    "cluster-autoscaler": "Cluster Autoscaler",
+    "nvidia/gpu-operator": "the GPU Operator",
+    "kedacore/keda": "KEDA",
+    "kueue/kueue": "Kueue",
+}
+"""How images of controllers end, without their tag, and what they are."""
+_AUTOSCALERS: Final = ("Karpenter", "Cluster Autoscaler")
+_FOLLOWS: Final = {"KEDA": ("KEDA cannot work",), "Kueue": ("kueue.x-k8s.io/",)}
+"""What a fault says that comes of such a controller."""
+_DOWN_SECONDS: Final = 300.0
+
+
+def controller_faults(
+    objects: ClusterObjects, nodes: Sequence[LiveNode], scaled: Sequence[str]
+) -> Iterator[ClusterFault]:
+    """Controllers that have something to do with GPUs here, and of which no pod is ready.
+
+    Args:
+        objects: The cluster.
+        nodes: Its nodes with GPUs.
+        scaled: Pools to which an autoscaler may add nodes.
+    """
+    matters = {
+        **dict.fromkeys(_AUTOSCALERS, bool(scaled)),
+        "the GPU Operator": bool(nodes),
+        "KEDA": any(_is_of_gpus(objects, each) for each in objects.of("ScaledObject")),
+        "Kueue": bool(objects.of("ClusterQueue")),
+    }
+    for given in objects.of("Deployment"):
+        called = next(filter(matters.get, _programs_of(given)), None)
+        down = _down(objects, given) if called else ""
+        if called is None or not down:
+            continue
+        place = f"{namespace_of(given)}/{name_of(given)}"
+        finding = rules.CONTROLLER_DOWN.finding(
+            ("controllers", place),
+            f"{called[:1].upper()}{called[1:]} does not run: {down} of the Deployment {place}.",
+            f"See kubectl describe deployment -n {namespace_of(given)} {name_of(given)}, and the "
+            "log of its pods.",
+        )
+        about = frozenset(map(pool_mark, scaled if called in _AUTOSCALERS else ()))
+        yield ClusterFault(finding, Link.NODE, about, parts=_FOLLOWS.get(called, ()))
+
+
+def _programs_of(given: Object) -> Iterator[str]:
+    for container in items(at(given, "spec", "template", "spec", "containers")):
+        image = str(at(container, "image") or "").partition("@")[0]
+        place, _, name = image.rpartition("/")
+        path = f"{place}/{name.partition(':')[0]}"
+        yield from (called for end, called in _PROGRAMS.items() if path.endswith(end))
+
+
+def _down(objects: ClusterObjects, given: Object) -> str:
+    """Which pods there are of one that has none that is ready; empty of one that has."""
+    if at(given, "spec", "replicas") == 0:
+        return "no pods are asked for"
+    available = condition(given, "Available") if given.get("status") else None
+    since = objects.seconds_since(at(available, "lastTransitionTime"))
+    is_late = at(available, "status") == "False" and (since is None or since > _DOWN_SECONDS)
+    return "no pod is ready" if is_late and not at(given, "status", "availableReplicas") else ""
 
 
 def node_claim_faults(objects: ClusterObjects) -> Iterator[ClusterFault]:
@@ -56,16 +122,15 @@ def node_claim_faults(objects: ClusterObjects) -> Iterator[ClusterFault]:
 
 def _is_true(given: Object, kind: str) -> bool:
     return any(
-        at(condition, "type") == kind and at(condition, "status") == "True"
-        for condition in items(at(given, "status", "conditions"))
+        at(each, "type") == kind and at(each, "status") == "True"
+        for each in items(at(given, "status", "conditions"))
     )
 
 
 def _message(given: Object, kind: str) -> str:
-    for condition in items(at(given, "status", "conditions")):
-        if at(condition, "type") == kind:
-            said = str(at(condition, "message") or at(condition, "reason") or "")
-            return said.rstrip(".")
+    for each in items(at(given, "status", "conditions")):
+        if at(each, "type") == kind:
+            return str(at(each, "message") or at(each, "reason") or "").rstrip(".")
     return ""
 
 
@@ -74,9 +139,9 @@ def scaled_object_faults(objects: ClusterObjects) -> Iterator[ClusterFault]:
     for scaled in objects.of("ScaledObject"):
         reason = _message(scaled, "Ready")
         states = [
-            str(at(condition, "status"))
-            for condition in items(at(scaled, "status", "conditions"))
-            if at(condition, "type") == "Ready"
+            str(at(each, "status"))
+            for each in items(at(scaled, "status", "conditions"))
+            if at(each, "type") == "Ready"
         ]
         if states != ["False"] or not _is_of_gpus(objects, scaled):
             continue

@@ -20,7 +20,7 @@ def idle_faults(nodes: Sequence[LiveNode]) -> Iterator[ClusterFault]:
     pools: dict[str, list[LiveNode]] = {}
     for node in nodes:
         is_old = node.age is None or node.age > _IDLE_SECONDS
-        if node.is_ready and is_old and not node.used and not node.is_leaving:
+        if node.is_ready and is_old and not (node.used or node.is_leaving or node.is_spare):
             pools.setdefault(node.pool, []).append(node)
     for name, idle in pools.items():
         count = len(idle)

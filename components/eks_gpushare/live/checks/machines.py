@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.inventory.scheduling import lasts
+from eks_gpushare.inventory.scheduling import is_of_agent, lasts
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live import rules
 from eks_gpushare.live.faults import Link, NodeFault
-from eks_gpushare.live.nodes import writer_of
+from eks_gpushare.live.nodes import UNREGISTERED, writer_of
 from eks_gpushare.sharing.labels import MIG_LABEL, MIG_REASON_LABEL
 
 if TYPE_CHECKING:
@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 
 _HARDWARE: Final = "AcceleratedHardwareReady"
 """Condition of EKS's node monitoring agent."""
+_PRESSURES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure", "NetworkUnavailable")
+"""Conditions of kubelet and of the network, each of which keeps pods off where it is true."""
+_SYSTEM: Final = ("KernelReady", "NetworkingReady", "StorageReady", "ContainerRuntimeReady")
+"""Further conditions of EKS's node monitoring agent."""
 _STARTUP_SECONDS: Final = 15 * 60.0
 """After how long a startup taint stays: as long as Karpenter gives a node to register."""
-_STARTUP: Final = ("node.cloudprovider.kubernetes.io/uninitialized", "karpenter.sh/unregistered")
+_STARTUP: Final = ("node.cloudprovider.kubernetes.io/uninitialized", UNREGISTERED)
 _MIG_STATE: Final = "nvidia.com/mig.config.state"
 _MIG_CONFIG: Final = "nvidia.com/mig.config"
 _UNDER_WAY: Final = frozenset(("pending", "rebooting"))
@@ -37,6 +41,7 @@ def machine_faults(nodes: Iterable[LiveNode]) -> Iterator[NodeFault]:
                 yield _not_ready(node)
             continue
         yield from _hardware(node)
+        yield from _system(node)
         yield from _closed(node)
         yield from _mig(node)
 
@@ -76,6 +81,39 @@ def _hardware(node: LiveNode) -> Iterator[NodeFault]:
         )
 
 
+def _system(node: LiveNode) -> Iterator[NodeFault]:
+    wanted = {**dict.fromkeys(_PRESSURES, "False"), **dict.fromkeys(_SYSTEM, "True")}
+    opposite = {"False": "True", "True": "False"}
+    for kind, good in wanted.items():
+        found = node.conditions.get(kind)
+        if found is None or str(at(found, "status")) != opposite[good]:
+            continue
+        reason, message = (str(at(found, part) or "") for part in ("reason", "message"))
+        said = ", ".join(filter(None, (reason, message.rstrip("."))))
+        yield NodeFault(
+            rules.SYSTEM_UNSOUND,
+            Link.NODE,
+            node,
+            f"{kind} is {opposite[good]}{f': {said}' if said else ''}.",
+            _FIXES.get(kind, "See kubectl describe node {node}; replace it if it does not pass."),
+            f"status.conditions {kind} is {opposite[good]}"
+            + (
+                f" since {at(found, 'lastTransitionTime')}"
+                if at(found, "lastTransitionTime")
+                else ""
+            ),
+            alike=f"{kind} {reason}",
+        )
+
+
+_FIXES: Final = {
+    "DiskPressure": "Kubelet evicts pods and takes no new ones until images and files are gone: "
+    "see kubectl describe node {node}, and give the pool's nodes a larger disk.",
+    "MemoryPressure": "Kubelet evicts pods and takes no new ones: see kubectl top pods, and give "
+    "pods memory limits.",
+}
+
+
 def _closed(node: LiveNode) -> Iterator[NodeFault]:
     if node.is_cordoned:
         yield NodeFault(
@@ -87,15 +125,15 @@ def _closed(node: LiveNode) -> Iterator[NodeFault]:
             f"spec.unschedulable {writer_of(node.object, 'f:spec', 'f:unschedulable')}".rstrip(),
         )
     for taint in node.taints:
-        started = not lasts(taint.key) or taint.key in _STARTUP
+        started = not lasts(taint.key) or taint.key in _STARTUP or is_of_agent(taint.key)
         if started and (node.age is None or node.age > _STARTUP_SECONDS):
             yield NodeFault(
                 rules.STARTUP_TAINT_STAYS,
                 Link.TAINTS,
                 node,
                 f"the startup taint {taint} is still there.",
-                "See the log of what takes it away: MIG manager, the network's agent, Karpenter or "
-                "the cloud controller.",
+                "See the log of what takes it away: MIG manager, the agent of the network or of a "
+                "CSI driver, Karpenter or the cloud controller.",
                 taint_evidence(node, taint),
             )
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live import rules
 from eks_gpushare.live.checks.programs import START_SECONDS, STARTING_REASONS, waiting_for
+from eks_gpushare.live.checks.room import asked_of, counted_pods
 from eks_gpushare.live.checks.shares import counts_text
-from eks_gpushare.live.checks.waiting import asked_of, counted_pods
 from eks_gpushare.live.faults import ClusterFault, Link
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.objects import name_of, namespace_of
-from eks_gpushare.live.pods import FAILED, REFUSED, STARTING, owner_of, state_of
+from eks_gpushare.live.pods import FAILED, REFUSED, RUNNING, STARTING, owner_of, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.live.objects import ClusterObjects
     from eks_gpushare.live.pods import Object, PodOwner
+
+_PULL_SECONDS: Final = 1800.0
+"""How long containers may take to be created, images of tens of gigabytes among them."""
+_ENDING: Final = "Terminating"
 
 
 def refused_faults(objects: ClusterObjects, namespace: str | None = None) -> Iterator[ClusterFault]:
@@ -52,14 +56,13 @@ def held_faults(objects: ClusterObjects, namespace: str | None = None) -> Iterat
     groups: dict[tuple[PodOwner, str], list[Object]] = defaultdict(list)
     messages: dict[tuple[PodOwner, str], str] = {}
     for pod in objects.of("Pod"):
-        if at(pod, "metadata", "deletionTimestamp") or state_of(pod) != STARTING:
-            continue
         if namespace is not None and namespace_of(pod) != namespace:
             continue
-        reason, message = waiting_for(pod)
-        age = objects.seconds_since(at(pod, "metadata", "creationTimestamp"))
-        is_young = age is not None and age < START_SECONDS
-        if reason and not is_young and reason not in STARTING_REASONS and asked_of(pod["spec"]):
+        if at(pod, "metadata", "deletionTimestamp"):
+            reason, message = _ending_for(objects, pod)
+        else:
+            reason, message = _starting_for(objects, pod)
+        if reason and asked_of(pod["spec"]):
             groups[owner_of(pod), reason].append(pod)
             messages.setdefault((owner_of(pod), reason), message)  # some name their pod
     for (owner, reason), pods in groups.items():
@@ -78,3 +81,24 @@ def held_faults(objects: ClusterObjects, namespace: str | None = None) -> Iterat
         )
         nodes = frozenset(str(at(pod, "spec", "nodeName")) for pod in pods)
         yield ClusterFault(finding, Link.PODS, nodes, owner)
+
+
+def _starting_for(objects: ClusterObjects, pod: Object) -> tuple[str, str]:
+    """Why a pod that has a node does not run, where it should by now."""
+    reason, message = waiting_for(pod) if state_of(pod) == STARTING else ("", "")
+    age = objects.seconds_since(at(pod, "metadata", "creationTimestamp"))
+    least = _PULL_SECONDS if reason in STARTING_REASONS else START_SECONDS
+    return ("", "") if age is not None and age < least else (reason, message)
+
+
+def _ending_for(objects: ClusterObjects, pod: Object) -> tuple[str, str]:
+    """Why a pod that was deleted keeps its share, where it should be gone by now."""
+    # It is the time by which its containers have to have ended.
+    late = objects.seconds_since(at(pod, "metadata", "deletionTimestamp"))
+    has_node = at(pod, "spec", "nodeName") and state_of(pod) in {RUNNING, STARTING}
+    if not has_node or late is None or late < START_SECONDS:
+        return "", ""
+    kept_by = [str(name) for name in items(at(pod, "metadata", "finalizers"))]
+    if kept_by:
+        return _ENDING, f"its finalizer is {', '.join(kept_by)}"
+    return _ENDING, "its node's kubelet has not ended it"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.daemons import TITLES, role_of
+from eks_gpushare.inventory.matching import required_terms
 from eks_gpushare.inventory.nodes import without_operands
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live import rules
@@ -13,7 +15,8 @@ from eks_gpushare.live.connection import in_short
 from eks_gpushare.live.faults import Link, NodeFault
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.placement import mismatches, untolerated
-from eks_gpushare.live.pods import condition
+from eks_gpushare.live.pods import PodOwner, condition
+from eks_gpushare.live.refusals import refusals_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,13 +34,20 @@ _HARM: Final[Mapping[Role, str]] = {
     "migManager": "nothing cuts its GPUs",
 }
 """What comes of it, by role, of those without which something is missing."""
+_SOME: Final[Mapping[Role, str]] = {"plugin": "a device plugin", "mps": "an MPS control daemon"}
+_STRATEGY: Final = "nvidia.com/gpu.sharing-strategy"
+"""Label by which GPU feature discovery tells how GPUs are shared."""
 _SETTLED_SECONDS: Final = 60.0
 """After how long a kubelet has registered a plugin that is ready, or one that was ended is gone."""
 _LOOP: Final = "CrashLoopBackOff"
+_NO_POD: Final = "its controller has made no pod for it"
+_NO_IMAGE: Final = frozenset(("ImagePullBackOff", "ErrImagePull", "InvalidImageName"))
 _GENERATION: Final = ("metadata", "generation")
 START_SECONDS: Final = 300.0
 """How long a pod may take to start: images of NVIDIA's have half a gigabyte."""
-STARTING_REASONS: Final = frozenset(("ContainerCreating", "PodInitializing"))
+_VALIDATION: Final = "driver-validation"
+_INITIALISING: Final = "PodInitializing"
+STARTING_REASONS: Final = frozenset(("ContainerCreating", _INITIALISING))
 """For which a container waits that is about to start."""
 
 
@@ -50,6 +60,10 @@ class NodePrograms(NamedTuple):
     """Pods of a role on a node, by the node's name and the role."""
     ending: frozenset[tuple[str, str]]
     """Nodes and roles with a pod that is about to go, and whose next comes only then."""
+    unplaced: Mapping[tuple[str, str], Sequence[Object]] = MappingProxyType({})
+    """Pods of a role that are meant for a node and wait for it, as `on` has others."""
+    validators: Mapping[str, Object] = MappingProxyType({})
+    """The GPU Operator's validator on a node, for which init containers of others wait."""
 
     def served(self) -> frozenset[str]:
         """Names of nodes on which a device plugin is ready."""
@@ -83,18 +97,38 @@ def programs_of(objects: ClusterObjects) -> NodePrograms:
         if role is not None:
             sets[role].append(daemon_set)
     on: dict[tuple[str, str], list[Object]] = defaultdict(list)
+    unplaced: dict[tuple[str, str], list[Object]] = defaultdict(list)
+    validators: dict[str, Object] = {}
     ending: set[tuple[str, str]] = set()
     for pod in objects.of("Pod"):
         owner = next(iter(items(at(pod, "metadata", "ownerReferences"))), None)
-        role = role_of(at(pod, "spec")) if at(owner, "kind") == "DaemonSet" else None
+        is_daemon = at(owner, "kind") == "DaemonSet"
+        role = role_of(at(pod, "spec")) if is_daemon else None
+        if is_daemon and _validates(pod):
+            validators[str(at(pod, "spec", "nodeName") or "")] = pod
         if role is None:
             continue
         place = str(at(pod, "spec", "nodeName") or ""), role
         if at(pod, "metadata", "deletionTimestamp") is None:
-            on[place].append(pod)
+            if place[0]:
+                on[place].append(pod)
+            for name in _meant_for(pod) if not place[0] else ():
+                unplaced[name, role].append(pod)
         elif _is_within(objects, at(pod, "metadata", "deletionTimestamp"), _SETTLED_SECONDS):
             ending.add(place)
-    return NodePrograms(sets, on, frozenset(ending))
+    return NodePrograms(sets, on, frozenset(ending), unplaced, validators)
+
+
+def _validates(pod: Object) -> bool:
+    return any(at(each, "name") == _VALIDATION for each in items(at(pod, "spec", "initContainers")))
+
+
+def _meant_for(pod: Object) -> Iterator[str]:
+    """Names of nodes that a pod may be on alone, as the controller of DaemonSets writes them."""
+    for term in required_terms(at(pod, "spec")) or ():
+        for field in items(at(term, "matchFields")):
+            if at(field, "key") == "metadata.name":
+                yield from items(at(field, "values"))
 
 
 def program_faults(
@@ -116,32 +150,41 @@ def program_faults(
     """
     if {"DaemonSet", "Pod"} & set(objects.unread):
         return
+    refusals = refusals_of(objects)
     for node in nodes:
         kind = kinds.get(node.name)
         if node.is_leaving or not node.is_ready or (kind is not None and kind.serves_itself):
             continue
         if programs.sets.get("plugin") or not by_claims:
-            yield from _without_plugin(node, programs, kind)
+            yield from _without(node, "plugin", programs, kind, refusals)
+        if node.labels.get(_STRATEGY) == "mps":
+            yield from _without(node, "mps", programs, kind, refusals)
         for role in _HARM:
             yield from _not_running(objects, node, role, programs)
 
 
-def _without_plugin(
-    node: LiveNode, programs: NodePrograms, kind: NodeKind | None
+def _without(
+    node: LiveNode,
+    role: Role,
+    programs: NodePrograms,
+    kind: NodeKind | None,
+    refusals: Mapping[PodOwner, str],
 ) -> Iterator[NodeFault]:
-    """Of all programs the plugin alone has to be on every node."""
-    place = node.name, "plugin"
+    """Of all programs the plugin alone has to be on every node, and MPS where it is shared so."""
+    place = node.name, role
     if programs.on.get(place) or place in programs.ending or node.is_joining:
         return
     if kind is not None and without_operands(kind.nodes):
         return
-    sets = programs.sets.get("plugin", ())
+    if node.type is None and node.advertised:
+        return  # of no machine of AWS, by whatever its cloud has there
+    sets = programs.sets.get(role, ())
     if not sets:
         yield NodeFault(
             rules.NOT_REACHED,
             Link.PROGRAMS,
             node,
-            f"no DaemonSet runs a device plugin, so {_HARM['plugin']}.",
+            f"no DaemonSet runs {_SOME[role]}, so {_HARM[role]}.",
             "Install NVIDIA's chart nvidia-device-plugin, or the GPU Operator.",
         )
         return
@@ -150,17 +193,31 @@ def _without_plugin(
     if not why and _is_changed_just_now(nearest):
         return
     called = f"{namespace_of(nearest)}/{name_of(nearest)}"
-    reasons = "; ".join(why) or "its controller has made no pod for it"
+    fix = "Let the DaemonSet's tolerations, node selector and affinity match the node."
+    if not why:
+        why, fix = _not_made(nearest, programs.unplaced.get(place, ()), refusals)
     yield NodeFault(
         rules.NOT_REACHED,
         Link.PROGRAMS,
         node,
-        f"no pod of {TITLES['plugin']} ({called}) is on it, so {_HARM['plugin']}: {reasons}.",
-        "Let the DaemonSet's tolerations, node selector and affinity match the node."
-        if why
-        else f"See kubectl describe daemonset -n {namespace_of(nearest)} {name_of(nearest)}.",
-        in_short=f"no pod of {TITLES['plugin']} is on it.",
+        f"no pod of {TITLES[role]} ({called}) is on it, so {_HARM[role]}: {'; '.join(why)}.",
+        fix,
+        in_short=f"no pod of {TITLES[role]} is on it.",
     )
+
+
+def _not_made(
+    daemon_set: Object, unplaced: Sequence[Object], refusals: Mapping[PodOwner, str]
+) -> tuple[list[str], str]:
+    """Why a DaemonSet that is for a node has no pod there, and what helps."""
+    space, name = namespace_of(daemon_set), name_of(daemon_set)
+    for pod in unplaced:
+        said = str(at(condition(pod, "PodScheduled"), "message") or "nothing").rstrip(".")
+        fix = f"See kubectl describe pod -n {space} {name_of(pod)}, and make room for it."
+        return [f"its pod waits, and the scheduler says: {said}"], fix
+    fix = f"See kubectl describe daemonset -n {space} {name}."
+    refused = refusals.get(PodOwner(space, "DaemonSet", name))
+    return [f"its pods cannot be created: {refused}" if refused else _NO_POD], fix
 
 
 def _is_changed_just_now(daemon_set: Object) -> bool:
@@ -186,6 +243,7 @@ def _not_running(
         if reason in {"", *STARTING_REASONS} and (age is None or age < START_SECONDS):
             continue
         called = f"{namespace_of(pod)}/{name_of(pod)}"
+        place = f"-n {namespace_of(pod)} {name_of(pod)}"
         said = f": {message.rstrip('.')}" if message else ""
         owner = items(at(pod, "metadata", "ownerReferences"))[0]
         yield NodeFault(
@@ -194,10 +252,23 @@ def _not_running(
             node,
             f"{TITLES[role]} of {namespace_of(pod)}/{owner['name']} is "
             f"{reason or str(at(pod, 'status', 'phase'))}{said}, so {_HARM[role]}.",
-            f"See kubectl logs -n {namespace_of(pod)} {name_of(pod)} --all-containers --previous.",
-            f"pod {called}",
+            f"See kubectl describe pod {place}, and correct its image."
+            if reason in _NO_IMAGE
+            else f"See kubectl logs {place} --all-containers --previous.",
+            f"pod {called}{_validator_text(programs.validators.get(node.name), reason)}",
             alike=f"{role} {owner['name']} {reason}",
+            gist=reason if reason == _INITIALISING else "",
         )
+
+
+def _validator_text(validator: Object | None, reason: str) -> str:
+    """What the operator's validator waits for, for which another pod's init container waits."""
+    if validator is None or reason != _INITIALISING or _is_ready(validator):
+        return ""
+    why, message = waiting_for(validator)
+    said = ": ".join(filter(None, (why, message)))
+    called = f"{namespace_of(validator)}/{name_of(validator)}"
+    return f"; the validator {called} is not ready{f', {said}' if said else ''}"
 
 
 def _is_ready(pod: Object) -> bool:
@@ -221,12 +292,22 @@ def _is_within(objects: ClusterObjects, time: object, seconds: float) -> bool:
 
 def waiting_for(pod: Object) -> tuple[str, str]:
     """Reason and message of the first container that waits or has failed; empty without one."""
+    running = next(
+        (
+            str(at(status, "name"))
+            for status in items(at(pod, "status", "initContainerStatuses"))
+            if at(status, "state", "running") is not None and not at(status, "ready")
+        ),
+        "",
+    )
     for part in ("initContainerStatuses", "containerStatuses"):
         for status in items(at(pod, "status", part)):
             waits = at(status, "state", "waiting")
             last = at(status, "lastState", "terminated")
             if waits is not None:
                 reason = str(at(waits, "reason") or "waiting")
+                if running and reason == _INITIALISING:
+                    return reason, f"its init container {running} has not come to its end"
                 # Of a loop the kubelet says how long it pauses, and the pod's name.
                 message = "" if reason == _LOOP and last else str(at(waits, "message") or "")
                 return reason, message or _ended(last)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.live import rules
 from eks_gpushare.live.faults import Link, NodeFault
+from eks_gpushare.sharing.resources import MIG_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -13,7 +14,15 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.advertised import Offer
     from eks_gpushare.live.nodes import LiveNode
 
-_COUNT = "nvidia.com/gpu.count"
+_COUNT: Final = "nvidia.com/gpu.count"
+_RESTART: Final = (
+    "Restart the device plugin's pod on {node}: it reads its configuration when it starts."
+)
+_CUT: Final = (
+    "See nvidia-smi mig -lgi on {node}: where its GPUs are not cut as declared, drain and replace "
+    "it, since its boot cuts them; else see the log of its device plugin, which may be told "
+    "another migStrategy."
+)
 
 
 def share_faults(
@@ -116,11 +125,11 @@ def _differs(
             evidence += f"; its plugin's configuration gives {counts_text(configured)}"
     else:
         what += f", and its device plugin's configuration gives {counts_text(wanted)}."
-    fix = (
-        "Correct the device plugin's configuration, and restart the plugin."
-        if is_as_configured
-        else "Restart the device plugin's pod on {node}: it reads its configuration when it starts."
-    )
+    fix = _RESTART
+    if is_as_configured:
+        fix = "Correct the device plugin's configuration, and restart the plugin."
+    elif any(name.startswith(MIG_PREFIX) for name in wanted) and configured is None:
+        fix = _CUT
     rule = rules.DIFFERS_FROM_DECLARED if is_declared else rules.DIFFERS_FROM_CONFIGURED
     short = f"it advertises {counts_text(node.advertised)} instead of {counts_text(wanted)}."
     yield NodeFault(rule, Link.SHARES, node, what, fix, evidence, in_short=short)

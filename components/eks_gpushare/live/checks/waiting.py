@@ -2,143 +2,46 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.advertised import is_gpu_resource
-from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live import rules
+from eks_gpushare.live.checks.room import PODS, counted_pods, waiting_of
 from eks_gpushare.live.checks.shares import counts_text
 from eks_gpushare.live.faults import ClusterFault, Link, gist_of_shares, pool_mark
-from eks_gpushare.live.nodes import counted_names
+from eks_gpushare.live.nodes import as_if_it_stayed, counted_names
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.placement import allocatable, mismatches, untolerated
-from eks_gpushare.live.pods import (
-    PENDING,
-    condition,
-    owner_of,
-    requested,
-    requested_by_node,
-    state_of,
-)
+from eks_gpushare.live.pods import condition, requested
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.rule import Rule
-    from eks_gpushare.inventory.advertised import Offer
     from eks_gpushare.inventory.items import NodeTaint
+    from eks_gpushare.live.checks.room import LaunchablePool, Room, Waiting
     from eks_gpushare.live.nodes import LiveNode
     from eks_gpushare.live.objects import ClusterObjects
-    from eks_gpushare.live.pods import Object, PodOwner
+    from eks_gpushare.live.pods import Object
 
-_JUST_NOW: Final = 30.0
-"""Seconds that a pod may wait before it is said to."""
+_OTHERS: Final = re.compile(
+    r"persistentvolumeclaim|volume|anti-affinity|affinity rules|topology spread|free ports"
+    r"|resourceclaim",
+    re.IGNORECASE,
+)
+"""What the scheduler says of a pod that waits for something else than what nodes have."""
+_QUEUE: Final = "kueue.x-k8s.io/queue-name"
+_SCHEDULER: Final = "default-scheduler"
 _OF_SHARES: Final = (rules.SHARES_TAKEN, rules.LIMIT_REACHED, rules.NOT_LAUNCHED)
+_OF_NO_NODE: Final = frozenset((rules.GATED.id, rules.WAITS_FOR_OTHER.id))
+"""What another node would not mend."""
 _LAUNCH_SECONDS: Final = 600.0
 """How long a node may take until pods run on it that wait for one, GPU driver and images too."""
-
-
-@dataclass(slots=True)
-class Waiting:
-    """Pods of one workload that wait for the same."""
-
-    owner: PodOwner
-    asked: Mapping[str, int]
-    """GPU resources of one pod."""
-    pods: list[Object] = field(default_factory=list)
-
-
-class LaunchablePool(NamedTuple):
-    """Nodes of a pool that an autoscaler adds for pods that wait."""
-
-    pool: str
-    offer: Offer
-    """What one of them would have."""
-    left: int | None
-    """How many more there may be; None where nothing says."""
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """What the nodes of a cluster have left for a pod."""
-
-    nodes: Sequence[LiveNode]
-    free: Mapping[str, Mapping[str, Decimal]]
-    """What no pod has taken, by node and resource."""
-    declared: Mapping[str, Mapping[str, str]]
-    """Labels that a node's pool declares, by the node."""
-    launches: Sequence[LaunchablePool] = ()
-    """Nodes that an autoscaler may add."""
-    settling: Collection[str] = ()
-    """Names of those that are about to advertise what they will."""
-    queued: Sequence[Object] = ()
-    """Workloads of Kueue."""
-
-    def launched_for(self, waiting: Waiting) -> list[LaunchablePool]:
-        """Pools of which an autoscaler may launch a node for a pod."""
-        spec = with_extended_tolerations(waiting.pods[0]["spec"])
-        return [
-            launch
-            for launch in self.launches
-            if all(launch.offer.has(resource) is not False for resource in waiting.asked)
-            and landing(
-                spec, launch.offer.kind.nodes.taints, launch.offer.kind.label_once_found
-            ).lands
-            is not False
-        ]
-
-    def candidates(self, spec: Object) -> list[LiveNode]:
-        """Nodes that a pod wants by their labels, as they are or as their pool declares them."""
-        return [node for node in self.nodes if not mismatches(spec, self._as_declared(node))]
-
-    def _as_declared(self, node: LiveNode) -> Object:
-        labels = {**node.labels, **self.declared.get(node.name, {})}
-        return {**node.object, "metadata": {**node.object["metadata"], "labels": labels}}
-
-
-def counted_pods(count: int) -> str:
-    """A number of pods in words."""
-    return f"{count} pod{'' if count == 1 else 's'}"
-
-
-def asked_of(spec: Object) -> dict[str, int]:
-    """GPU resources that a pod asks for."""
-    return {name: int(count) for name, count in requested(spec).items() if is_gpu_resource(name)}
-
-
-def free_of_all(
-    objects: ClusterObjects, nodes: Iterable[LiveNode]
-) -> dict[str, dict[str, Decimal]]:
-    """What the pods on each node leave of it."""
-    taken = requested_by_node(objects.of("Pod"))
-    found = {}
-    for node in nodes:
-        found[node.name] = free = allocatable(node.object)
-        for name, amount in taken.get(node.name, {}).items():
-            free[name] = free.get(name, Decimal()) - amount
-    return found
-
-
-def waiting_of(objects: ClusterObjects, namespace: str | None) -> list[Waiting]:
-    """Pods that ask for GPUs and have no node yet, by what made them."""
-    found: dict[tuple[PodOwner, str], Waiting] = {}
-    for pod in objects.of("Pod"):
-        if state_of(pod) != PENDING or at(pod, "metadata", "deletionTimestamp"):
-            continue
-        if namespace is not None and namespace_of(pod) != namespace:
-            continue
-        asked = asked_of(pod["spec"])
-        age = objects.seconds_since(at(pod, "metadata", "creationTimestamp"))
-        if not asked or (age is not None and age < _JUST_NOW):
-            continue
-        owner = owner_of(pod)
-        key = owner, counts_text(asked)
-        found.setdefault(key, Waiting(owner, asked)).pods.append(pod)
-    return list(found.values())
 
 
 def waiting_faults(
@@ -156,7 +59,7 @@ def waiting_faults(
         found = _why(waiting, room)
         if found is None:
             continue
-        if launches and found.finding.code != rules.GATED.id:
+        if launches and found.finding.code not in _OF_NO_NODE:
             ages = (
                 objects.seconds_since(at(pod, "metadata", "creationTimestamp"))
                 for pod in waiting.pods
@@ -206,20 +109,22 @@ def _why(waiting: Waiting, room: Room) -> ClusterFault | None:
         )
     spec = pod["spec"]
     candidates = room.candidates(spec)
-    about = tuple(node.name for node in candidates)
+    gone = room.missing_for(waiting)
+    about = (*(node.name for node in candidates), *map(pool_mark, gone))
     evidence = (f"its scheduler says: {at(scheduled, 'message')}",) if scheduled else ()
     kept_off: dict[tuple[NodeTaint, ...], list[str]] = {}
     for node in candidates:  # a thousand nodes have a few sets of taints
         if (taints := tuple(node.taints)) not in kept_off:
-            kept_off[taints] = untolerated(spec, node.object)
+            kept_off[taints] = untolerated(spec, as_if_it_stayed(node.object))
     open_to = [node for node in candidates if not kept_off[tuple(node.taints)]]
     whole = [node for node in open_to if _has_all(node.advertised, waiting.asked)]
-    if whole and any(node.is_ready and not node.is_cordoned for node in whole):
+    if any(node.is_ready and not (node.is_cordoned or node.is_leaving) for node in whole):
         return _for_room(waiting, about, whole, room, evidence)
     if any(node.name in room.settling for node in open_to if node not in whole):
         return None
-    said = _why_never(spec, waiting, candidates, open_to, room)
-    fix = "Correct what the pods ask for, or the node that they are meant for."
+    said, fix = _why_never(spec, waiting, candidates, open_to, room)
+    if gone:
+        fix = f"See why nodes of {', '.join(gone)} are missing."
     return _fault(waiting, about, rules.NEVER_LANDS, said, fix, evidence)
 
 
@@ -237,7 +142,31 @@ def _said_by_kueue(waiting: Waiting, queued: Sequence[Object]) -> Iterator[str]:
         reserved = condition(workload, "QuotaReserved") if workload.get("status") else None
         if at(reserved, "message"):
             yield f"Kueue says of the Workload {name_of(workload)}: {at(reserved, 'message')}"
-            return
+            break
+    yield from _said_of_queue(waiting, queued)
+
+
+def _said_of_queue(waiting: Waiting, queued: Sequence[Object]) -> Iterator[str]:
+    """What keeps the queue of pods closed, as Kueue says it."""
+    named = at(waiting.pods[0], "metadata", "labels", _QUEUE)
+    local = _found(queued, "LocalQueue", named, waiting.owner.namespace)
+    queue = _found(queued, "ClusterQueue", at(local, "spec", "clusterQueue"), "")
+    active = condition(queue, "Active") if queue is not None and queue.get("status") else None
+    if queue is not None and at(active, "status") == "False":
+        yield f"Kueue says of the ClusterQueue {name_of(queue)}: {at(active, 'message')}"
+
+
+def _found(objects: Sequence[Object], kind: str, name: object, namespace: str) -> Object | None:
+    return next(
+        (
+            each
+            for each in objects
+            if each.get("kind") == kind
+            and name_of(each) == name
+            and namespace_of(each) == namespace
+        ),
+        None,
+    )
 
 
 def _has_all(has: Mapping[str, int], asked: Mapping[str, int]) -> bool:
@@ -251,36 +180,66 @@ def _for_room(
     room: Room,
     evidence: tuple[str, ...],
 ) -> ClusterFault | None:
-    wanted = requested(waiting.pods[0]["spec"])
+    wanted = {**requested(waiting.pods[0]["spec"]), PODS: Decimal(1)}
     lacking = Counter(
         name
         for node in nodes
         for name, amount in wanted.items()
         if amount > room.free[node.name].get(name, Decimal())
+        and (name != PODS or PODS in room.free[node.name])
     )
-    resource = next((name for name in lacking if is_gpu_resource(name)), None)
     if not lacking:
-        return None  # but for a volume, its neighbours, or a scheduler of its own
+        return _for_other(waiting, about, evidence)
+    named = counted_names(node.name for node in nodes)
+    resource = next((name for name in lacking if is_gpu_resource(name)), None)
     if resource is None:
-        return _fault(
-            waiting,
-            about,
-            rules.SHARES_TAKEN,
-            f"for {', '.join(lacking)} on {counted_names(node.name for node in nodes)}",
-            "Request less of it, or use larger instances.",
-            evidence,
-        )
+        most = [(node, allocatable(node.object)) for node in nodes]
+        for name in lacking:
+            larger = max(most, key=lambda one: one[1].get(name, Decimal()))
+            if wanted[name] > larger[1].get(name, Decimal()):
+                said = f"for {name}, of which one asks for more than {larger[0].name} has in all"
+                fix = "Request less of it, or use larger instances."
+                found = _fault(waiting, about, rules.NEVER_LANDS, said, fix, evidence)
+                return replace(found, is_cause_only=True)
+        if set(lacking) == {PODS}:
+            said = f"for room, and {named} ha{'s' if len(nodes) == 1 else 've'} as many pods as may"
+            fix = "Let nodes have more: cluster.addons.prefixDelegation, or larger instances."
+            return _fault(waiting, about, rules.SHARES_TAKEN, said, fix, evidence)
+        said = f"for {', '.join(lacking)} on {named}"
+        fix = "Request less of it, or use larger instances."
+        return _fault(waiting, about, rules.SHARES_TAKEN, said, fix, evidence)
     total = sum(node.advertised[resource] for node in nodes)
     taken = sum(node.used.get(resource, 0) for node in nodes)
     return _fault(
         waiting,
         about,
         rules.SHARES_TAKEN,
-        f"for {resource}, of which {taken} of {total} are taken on "
-        f"{counted_names(node.name for node in nodes)}",
+        f"for {resource}, of which {taken} of {total} are taken on {named}",
         "Wait for pods to end, run fewer, or let the pool have more nodes.",
         evidence,
     )
+
+
+def _for_other(
+    waiting: Waiting, about: tuple[str, ...], evidence: tuple[str, ...]
+) -> ClusterFault | None:
+    """Why pods wait that have room: for a volume, their neighbours, or their scheduler."""
+    spec, scheduled = waiting.pods[0]["spec"], condition(waiting.pods[0], "PodScheduled")
+    if scheduled is None:
+        scheduler = str(spec.get("schedulerName") or _SCHEDULER)
+        if scheduler == _SCHEDULER:
+            return None
+        said = f"for the scheduler {scheduler}, which has said nothing of them"
+        fix = f"See whether {scheduler} runs, or take schedulerName away."
+    elif _OTHERS.search(str(at(scheduled, "message"))):
+        said = "for something else than a share, of which there are enough"
+        fix = (
+            f"See kubectl describe pod -n {waiting.owner.namespace} {name_of(waiting.pods[0])}: "
+            "a volume, other pods or a rule of the pod keep it waiting."
+        )
+    else:
+        return None
+    return _fault(waiting, about, rules.WAITS_FOR_OTHER, said, fix, evidence)
 
 
 def _why_never(
@@ -289,27 +248,35 @@ def _why_never(
     candidates: Sequence[LiveNode],
     open_to: Sequence[LiveNode],
     room: Room,
-) -> str:
+) -> tuple[str, str]:
+    """Why pods never land, and what helps."""
     asked = counts_text(waiting.asked)
     if not room.nodes:
-        return f"for {asked}, and no node has a GPU"
+        return f"for {asked}, and no node has a GPU", "Add nodes with GPUs, or ask for none."
     if not candidates:
         why = mismatches(spec, room.nodes[0].object)
-        return f"for {asked}, and no node with GPUs is wanted: {'; '.join(why)}"
+        said = f"for {asked}, and no node with GPUs is wanted: {'; '.join(why)}"
+        return said, "Select on labels that the nodes have."
     if not open_to:
         first = candidates[0]
-        taints = ", ".join(untolerated(spec, first.object))
-        return (
+        taints = ", ".join(untolerated(spec, as_if_it_stayed(first.object)))
+        said = (
             f"for {asked}; {counted_names(node.name for node in candidates)} "
             f"ha{'s' if len(candidates) == 1 else 've'} taints that they do not tolerate: {taints}"
         )
+        return said, "Add tolerations to the pods, if they are meant for these nodes."
     best = max(open_to, key=lambda node: sum(node.advertised.values()))
     if not _has_all(best.advertised, waiting.asked):
-        return f"for {asked}, and {best.name} advertises {counts_text(best.advertised)}"
-    states = dict.fromkeys("cordoned" if node.is_cordoned else "not ready" for node in open_to)
+        said = f"for {asked}, and {best.name} advertises {counts_text(best.advertised)}"
+        return said, "Ask for what nodes advertise, or let them advertise what is asked for."
+    states = dict.fromkeys(
+        "about to go" if node.is_leaving else "cordoned" if node.is_cordoned else "not ready"
+        for node in open_to
+    )
     are = "is" if len(open_to) == 1 else "are"
     named = counted_names(node.name for node in open_to)
-    return f"for {asked}, and {named} {are} {' or '.join(states)}"
+    said = f"for {asked}, and {named} {are} {' or '.join(states)}"
+    return said, f"See kubectl describe node {open_to[0].name}, or let the pool have more nodes."
 
 
 def _fault(

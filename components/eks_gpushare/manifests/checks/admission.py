@@ -211,22 +211,17 @@ def _why_refused(spec: Any) -> str:
 
 @edge(SAME_PODS)
 def selectors(inventory: Inventory) -> Iterator[Judgement]:
-    """Of DaemonSets for GPUs, and of workloads with GPUs that stand in one file."""
+    """Of workloads with GPUs in one file; nothing scales DaemonSets or counts their pods."""
     for cluster in inventory.clusters():
-        asking = {id(each) for each, _ in gpu_workloads(inventory, cluster)}
         seen: dict[Any, Workload] = {}
-        for workload in inventory.of(Workload, cluster):
+        for workload, _ in gpu_workloads(inventory, cluster):
             document = workload.source.document
-            if not isinstance(document, Document):
+            if not isinstance(document, Document) or workload.kind in {PART_OF_POD, "DaemonSet"}:
                 continue
             selector = at(document.value, "spec", "selector")
-            daemon = workload.kind == "DaemonSet" and role_of(workload.spec) is not None
-            if workload.kind == PART_OF_POD or not (daemon or id(workload) in asking):
-                continue
             if has_unknown(selector) or not pairs(at(selector, "matchLabels")):
                 continue
-            where = "" if daemon else document.file
-            key = (str(workload.namespace), where, repr(selector))
+            key = (str(workload.namespace), document.file, repr(selector))
             first = seen.setdefault(key, workload)
             if first.name != workload.name:
                 yield Problem(

@@ -22,6 +22,7 @@ from eks_gpushare.manifests.rules.gpu_names import (
     NO_SUCH_RESOURCE,
     OTHER_STRATEGY,
     RESOURCE_AS_LABEL,
+    RESOURCE_NAMES,
 )
 from eks_gpushare.manifests.rules.karpenter_versions import never_existed
 from eks_gpushare.sharing.labels import PRESENT_LABEL
@@ -45,7 +46,6 @@ _MEANT: Final = {
     **dict.fromkeys(("gpu", "gpus"), GPU),
     **dict.fromkeys(("gpushared", "gpushare", "sharedgpu"), GPU + SHARED_SUFFIX),
 }
-_LABELS: Final = re.compile(r"nvidia\.com/(?:gpu|gpu\.shared|mig-[0-9]+g\.[0-9]+gb(?:\.shared)?)")
 _WANTING: Final = ("In", "Exists", "Gt", "Lt")
 _TERMS: Final = (
     "affinity",
@@ -130,7 +130,7 @@ def resources_are_no_labels(inventory: Inventory) -> Iterator[Judgement]:
             if id(workload.source) in judged:
                 continue
             for path, key in _selected(workload.spec):
-                if _LABELS.fullmatch(key) and key not in given:
+                if RESOURCE_NAMES.fullmatch(key) and key not in given:
                     is_owners = not declared and (
                         workload.kind == "DaemonSet" or _is_tolerated(workload.spec, path, key)
                     )

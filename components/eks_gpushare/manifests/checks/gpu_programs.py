@@ -15,6 +15,8 @@ from eks_gpushare.inventory.scheduling import is_extended
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.files import GUIDES
 from eks_gpushare.manifests.pod_fields import is_plain
 from eks_gpushare.manifests.rules.gpu_programs import (
     ASKS_FOR_NONE,
@@ -210,6 +212,8 @@ def _needs_one(container: _Container) -> bool:
     value, spec = container.value, container.workload.spec
     if has_unknown([at(value, key) for key in ("resources", "env", "envFrom")]):
         return False
+    if _is_excerpt(container):
+        return False
     asked = [
         name for part in ("limits", "requests") for name, _ in pairs(at(value, "resources", part))
     ]
@@ -224,6 +228,19 @@ def _needs_one(container: _Container) -> bool:
         )
         or re.search(r"--device[= ]+cpu", container.line)
     )
+
+
+def _is_excerpt(container: _Container) -> bool:
+    """Whether something is left out without which no API server takes it."""
+    workload = container.workload
+    document = workload.source.document
+    if isinstance(document, Document) and document.file.endswith(GUIDES):
+        selector = at(document.value, "spec", "selector")
+        if workload.kind in {"Deployment", "DaemonSet", "StatefulSet"} and selector is None:
+            return True
+    volumes = [at(each, "name") for each in items(at(workload.spec, "volumes"))]
+    mounted = [at(each, "name") for each in items(at(container.value, "volumeMounts"))]
+    return workload.kind != "StatefulSet" and not all(each in volumes for each in mounted)
 
 
 def _split_over(container: _Container, server: _Server) -> int | None:

@@ -68,7 +68,7 @@ class KarpenterReader:
             place = _place_of_labels(value)
             judgements += owned_labels(source, at(value, *place), place)
             judgements += retired(nodes, ("spec", *template, "requirements"))
-            whole = not _is_excerpt(source, spec)
+            whole = not _is_excerpt(source, value)
             if kind == "NodePool" and nodes.instance_types and has_gpus(nodes) and whole:
                 judgements += gpu_pool_rules(source, spec)
         elif kind == "NodeOverlay":
@@ -81,9 +81,12 @@ class KarpenterReader:
         return Read(found, judgements)
 
 
-def _is_excerpt(source: Source, spec: Any) -> bool:
-    """Whether documentation shows requirements of a pool, and leaves out what every pool has."""
-    shown = (("template", "spec", "nodeClassRef"), ("limits",), ("disruption",))
+def _is_excerpt(source: Source, value: Any) -> bool:
+    """Whether documentation shows some of a pool, and leaves out what every pool has."""
+    spec = at(value, "spec")
+    served = at(value, "apiVersion") == "karpenter.sh/v1"
+    node_class = ("template", "spec", "nodeClassRef", *(("group",) if served else ()))
+    shown = (node_class, ("limits",), ("disruption",))
     return is_part(source) and all(at(spec, *place) is None for place in shown)
 
 

@@ -38,10 +38,11 @@ REFUSED: Final = Rule(
 )
 SAME_PODS: Final = Rule(
     "GPU1257",
-    "error",
+    "warning",
     "Two workloads of a namespace select pods of their own.",
-    "Each takes the other's pods for its own: one of them starts none, or ends those of the other.",
-    "https://github.com/NVIDIA/k8s-device-plugin/issues/982",
+    "Each keeps to the pods that it owns, but autoscalers, disruption budgets and Services go by "
+    "labels: an autoscaler counts the other's pods too, or stops where there are two.",
+    "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#selector",
 )
 FAILS_ELSEWHERE: Final = Rule(
     "GPU1258",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.program.edits.access import ENTRY, of_access
 from eks_gpushare.program.edits.cluster import (
     of_clusters,
     of_clusters_gone,
@@ -36,7 +37,8 @@ from eks_gpushare.program.edits.nodes import REPLACING, of_group
 from eks_gpushare.program.edits.releases import of_releases
 from eks_gpushare.program.edits.running import of_addons, of_pods
 from eks_gpushare.program.edits.sharing import of_managers, of_requests
-from eks_gpushare.program.edits.tenants import of_quotas
+from eks_gpushare.program.edits.stored import of_logs, of_reservations
+from eks_gpushare.program.edits.tenants import of_queues, of_quotas
 from eks_gpushare.program.edits.versions import clusters_of, of_versions
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ _FORCED_BY: dict[str, frozenset[str]] = {
     RELEASE: frozenset({"name", "namespace"}),
     NODE_GROUP: REPLACING,
     WORKSPACE: frozenset({"kmsKeyArn"}),
+    ENTRY: frozenset({"clusterName", "principalArn"}),
 }
 """Properties whose change, or the replacement of what they point to, replaces a resource."""
 
@@ -73,22 +76,30 @@ def edits(before: Recording, after: Recording) -> list[Consequence]:
     ]
     if refused := [consequence for consequence in clusters if consequence.effect == "refused"]:
         return refused
-    return [
+    nodes = [
         *_of_groups(before, after, replaced),
         *of_karpenter(before, after, replaced),
+    ]
+    drained = {each.name for each in nodes if each.effect in {"replace", "roll"}}
+    return [
+        *nodes,
         *clusters,
+        *of_access(before, after, replaced),
         *of_other_clusters(before, after),
         *of_ways_out(before, after),
-        *of_managers(before, after),
-        *of_releases(before, after, replaced),
+        *of_managers(before, after, drained),
+        *of_releases(before, after, replaced, drained),
         *of_workspaces(after, replaced),
         *of_addons(before, after),
         *of_pods(before, after),
-        *of_requests(before, after),
+        *of_requests(before, after, drained),
         *of_warm_room(before, after),
         *of_quotas(before, after),
+        *of_queues(before, after),
         *of_namespaces(before, after),
         *of_leavers(before, after),
+        *of_logs(before, after),
+        *of_reservations(before, after),
     ]
 
 

@@ -68,6 +68,16 @@ _ELSEWHERE = (
     "all that the stack has in the cluster {was} goes, with the pods of it that run there, and is "
     "made anew in {now}"
 )
+# EKS user guide, view-support-status: what it does when standard support of a version ends.
+_SUPPORTED: Mapping[object, str] = {
+    "EXTENDED": (
+        "EKS leaves the control plane at its version when that one's standard support ends, and "
+        "takes the price of extended support from then on"
+    ),
+    "STANDARD": (
+        "EKS upgrades the control plane by itself when the standard support of its version ends"
+    ),
+}
 _UNGUARDED = "EKS and Pulumi no longer refuse to delete it; no node is touched"
 
 
@@ -163,6 +173,9 @@ def _in_place(old: Resource, new: Resource) -> Iterator[Consequence]:
         yield edit(new.name, "update", ("version",), says)
     if subnets := tuple(sorted(names & {*_SUBNETS})):
         yield edit(new.name, "update", subnets, _OTHER_SUBNETS)
+    how = (inputs(new).get("upgradePolicy") or {}).get("supportType")
+    if "upgradePolicy" in names and how in _SUPPORTED:
+        yield edit(new.name, "update", ("upgradePolicy",), _SUPPORTED[how])
     if "endpointPublicAccess" in names or "publicAccessCidrs" in names:
         yield _of_endpoint(old, new)
     if "deletionProtection" in names:

@@ -48,6 +48,19 @@ def same_order(value: object) -> object:
     return sorted(value, key=str) if isinstance(value, list) else value
 
 
+def lost_labels(was: object, now: object) -> str:
+    """Labels of nodes that pods may select, and that are gone or others; `""` if none is.
+
+    Those of programs, which the plans derive, nobody is told to select.
+    """
+    old, new = (each if isinstance(each, dict) else {} for each in (was, now))
+    lost = (f"{key}={value}" for key, value in sorted(old.items()) if new.get(key) != value)
+    return " and ".join(each for each in lost if not each.startswith(_DERIVED))
+
+
+_DERIVED = ("eks-gpushare/", "k8s.amazonaws.com/", "nvidia.com/")
+
+
 def by_urn(recording: Recording, token: str) -> dict[str, Resource]:
     """Resources of a type by their URN."""
     return {bare(resource.urn): resource for resource in recording.of_type(token)}

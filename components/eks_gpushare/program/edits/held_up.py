@@ -31,6 +31,10 @@ _NO_SHARES = (
     "; no new node has {gone}, so a node with a pod that asks for it stays, until you change what "
     "the pod asks for or take the node away: {remove}"
 )
+_NO_LABEL = (
+    "; no new node has the label {labels}, so a node with a pod that selects it stays, until you "
+    "change what the pod selects or take the node away: {remove}"
+)
 _REMOVE = "kubectl delete nodeclaims -l karpenter.sh/nodepool={name}"
 
 
@@ -38,6 +42,7 @@ def held_up(
     pool: Resource,
     ways: list[str] | None,
     told: tuple[Mapping[str, dict[str, Any]], Mapping[str, dict[str, Any]]],
+    lost: str,
     after: Recording,
 ) -> str:
     """What is said of it behind what drifts; empty where nothing holds it up.
@@ -46,6 +51,7 @@ def held_up(
         pool: The NodePool as it is to become.
         ways: How its nodes may be bought.
         told: What Karpenter is told of nodes of each type, before and after.
+        lost: Labels that new nodes do not have; `""` if none is missing.
         after: What the stack is to become.
     """
     remove = _REMOVE.format(name=inputs(pool)["metadata"]["name"])
@@ -58,6 +64,8 @@ def held_up(
     ]
     if gone := sorted(offered[0] - offered[1]):
         says += _NO_SHARES.format(gone=" or ".join(gone), remove=remove)
+    if lost:
+        says += _NO_LABEL.format(labels=lost, remove=remove)
     return says
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.duration import seconds
 from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.program.edits.compared import ROLE, bare, by_urn, inputs
+from eks_gpushare.program.edits.compared import ROLE, bare, by_urn, inputs, lost_labels
 from eks_gpushare.program.edits.held_up import held_up
 from eks_gpushare.program.edits.kinds import Consequence, edit
 from eks_gpushare.program.edits.versions import clusters_of
@@ -108,7 +108,8 @@ def _of_pool(
         says = _DRIFT.format(budget=budget)
         if not drifting:
             says = _GONE.format(gone=_requirements(now, gone), budget=budget)
-        says += held_up(new, _values(now).get(_CAPACITY_TYPE), overlays, after)
+        lost = lost_labels(_labels(was), _labels(now))
+        says += held_up(new, _values(now).get(_CAPACITY_TYPE), overlays, lost, after)
         yield edit(name, "roll", tuple(drifting or gone), says)
     yield from _of_replicas(name, was, now)
     yield from _of_overlays(name, *overlays)
@@ -217,11 +218,14 @@ def _node(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def _template_changes(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What of the template makes every node drift: all of it but the requirements."""
-    labels = [spec["template"].get("metadata", {}).get("labels") for spec in (was, now)]
-    found = ["labels"] if labels[0] != labels[1] else []
+    found = ["labels"] if _labels(was) != _labels(now) else []
     old, new = _node(was), _node(now)
     names = sorted({*old, *new} - {"requirements"})
     return found + [name for name in names if _bag(old.get(name)) != _bag(new.get(name))]
+
+
+def _labels(spec: Mapping[str, Any]) -> object:
+    return spec["template"].get("metadata", {}).get("labels")
 
 
 def _bag(value: object) -> object:

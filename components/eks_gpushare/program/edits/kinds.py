@@ -26,7 +26,7 @@ device plugin's; nodes and other pods stay. request: pods have to ask for someth
 select or tolerate something else. update: no node is touched. create, delete: the nodes are new, or
 go for good. refused: AWS or Pulumi does not do it, and the update stops there."""
 
-_SAYS: dict[Effect, str] = {
+SAYS: dict[Effect, str] = {
     "replace": "its nodes are replaced: new ones start, then the old ones are drained and go, so "
     "for a while there are twice as many",
     "roll": "each of its nodes is exchanged for a new one, and the pods on it are evicted",
@@ -40,6 +40,7 @@ _SAYS: dict[Effect, str] = {
     "create": "its nodes are new",
     "delete": "its nodes go, with the pods on them",
 }
+"""What is said of each, where nothing else is."""
 _JSON_NAMES: dict[Effect, str] = {"repartition": "recut"}
 """Names of 0.1.0, which scripts may compare with."""
 
@@ -70,4 +71,4 @@ class Consequence:
 def edit(name: str, effect: Effect, because: tuple[str, ...], says: str = "") -> Consequence:
     """An edit, in words of its own or in those that its kind has."""
     why = f" ({', '.join(because)})" if because else ""
-    return Consequence(name, effect, because, f"{name}: {says or _SAYS[effect]}{why}.")
+    return Consequence(name, effect, because, f"{name}: {says or SAYS[effect]}{why}.")

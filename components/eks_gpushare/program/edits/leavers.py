@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from eks_gpushare.documents.windows import ZonedWindow, hours_per_week
 from eks_gpushare.program.edits.compared import ADDON, CLUSTER, bare, by_urn, inputs
 from eks_gpushare.program.edits.kinds import Consequence, Effect, edit
+from eks_gpushare.program.edits.stored import LOGS
 from eks_gpushare.sharing.handed_namespaces import LABELLED as _LABELS
 from eks_gpushare.sharing.handed_namespaces import MADE as _NAMESPACE
 from eks_gpushare.sharing.handed_namespaces import TENANTS, heirs, of_tenant
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from eks_gpushare.program.recording import Recording, Resource
 
 _DEPLOYMENT = "kubernetes:apps/v1:Deployment"
+_SCALED = "kubernetes:keda.sh/v1alpha1:ScaledObject"
 WORKSPACE = "aws:amp/workspace:Workspace"
 _SAYS: Mapping[str, str] = {
     "eks-gpushare:index:SharedWorkload": "its pods end, and what leads to them goes",
@@ -28,7 +30,7 @@ _SAYS: Mapping[str, str] = {
     # (keda/templates/crds of kedacore/charts, 2.20.2, read 2026-11-22).
     "eks-gpushare:index:Keda": (
         "KEDA is removed, and with the definitions of its kinds every ScaledObject in the cluster, "
-        "those of others too; workloads keep as many pods as they have"
+        "those of others too; what they scaled keeps its pods, unless another number is told"
     ),
     "eks-gpushare:index:EfaDevicePlugin": (
         "AWS's device plugin is removed; running pods keep their interfaces, new ones get none"
@@ -45,12 +47,15 @@ _SAYS: Mapping[str, str] = {
     ),
     "eks-gpushare:index:GpuMetrics": (
         "nothing measures the GPUs any more, rules and boards go, and with an installed Prometheus "
-        "what it has kept; workloads that follow their use keep as many pods as they have"
+        "or a workspace of the stack what it has kept; workloads that follow their use keep as "
+        "many pods as they have"
     ),
     _NAMESPACE: "the namespace goes, and with it everything in it",
     _LABELS: "the namespace stays, and everything in it; labels that the stack has put on it go",
     WORKSPACE: "the workspace goes, and with it every series that it has kept",
     ADDON: "EKS removes the add-on, and whatever it runs on the nodes",
+    _SCALED: "KEDA scales it no more",
+    LOGS: "the log group goes, and with it every record that it has kept",
 }
 """What goes with a resource, by its type."""
 _OTHERS = "it goes, with all that it has made"
@@ -60,7 +65,8 @@ _OUTLIVES = "is no longer the stack's: it outlives its tenant"
 _TAKEN_OVER = "is the stack's from now on: it goes with its {owner}, and everything in it too"
 _PASSED_ON = "goes with its {owner} from now on, and everything in it too"
 _ENDS = (
-    *(ADDON, WORKSPACE, _NAMESPACE, "kubernetes:apps/", "kubernetes:batch/", "kubernetes:helm.sh/"),
+    *(ADDON, LOGS, WORKSPACE, _NAMESPACE),
+    *(_SCALED, "kubernetes:apps/", "kubernetes:batch/", "kubernetes:helm.sh/"),
     "kubernetes:core/v1:P",  # pods and their volumes
 )
 """How types begin with which pods, or what they have stored, come to an end."""
@@ -79,7 +85,6 @@ _MOVED = (
 _LESS = "room is kept for {now} in place of {was} placeholders; nodes that are empty then go"
 _MORE = "room is kept for {now} in place of {was} placeholders; nodes start for it, and are paid"
 _OTHER_TIMES = "room is kept at other times; nodes start and go by them"
-_SCALED = "kubernetes:keda.sh/v1alpha1:ScaledObject"
 _HOURS_PER_WEEK = 168
 
 

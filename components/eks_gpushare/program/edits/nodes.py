@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.program.edits.compared import changed, dropped, inputs
+from eks_gpushare.program.edits.compared import changed, dropped, inputs, lost_labels
 from eks_gpushare.program.edits.kinds import Consequence, edit
 
 if TYPE_CHECKING:
@@ -65,6 +65,10 @@ _TAINTED = (
     "the taints of its running nodes change at once; running pods stay, and new ones need other "
     "tolerations"
 )
+_UNLABELLED = (
+    "its nodes lose {labels} at once; running pods stay, and new ones that select that find no "
+    "node here"
+)
 _SENT_AGAIN = (
     "EKS is sent the new limits with the desired size in the state, {kept} by the earlier file: "
     "nodes above that, which the autoscaler has added since, are terminated, unless "
@@ -78,7 +82,7 @@ _TAKEN_BACK = (
     "the stack decides its size again: {desired}, whatever the autoscaler has made of it, as soon "
     "as an update finds it different, so run `pulumi up --refresh`; nodes above that are terminated"
 )
-_FEWER = "EKS scales in from {was} to {now}: {gone} terminated, with the pods on them"
+_FEWER = "EKS scales in from {was} to {now}: {gone}"
 _MORE = "EKS starts new nodes, {now} in place of {was}; none that runs is touched"
 _LIMITS = (
     "its limits change in place; no node is touched, unless something but the stack has made them "
@@ -125,6 +129,9 @@ def of_group(
     yield from sizes
     if _TAINTS in names:
         yield _of_taints(old, new)
+    if lost := lost_labels(inputs(old).get("labels"), inputs(new).get("labels")):
+        yield edit(new.name, "update", ("labels",), _UNLABELLED.format(labels=lost))
+        names -= {"labels"} if _mig_config(old) == _mig_config(new) else set()
     rest = tuple(sorted(names - _ROLLING - {_SIZES, _TAINTS}))
     if rest and not rolling:
         yield _in_place(old, new, rest)
@@ -164,8 +171,10 @@ def _of_sizes(name: str, old: _Sizes, new: _Sizes) -> Iterator[Consequence]:
         yield edit(name, "terminate", ("ignoreChanges",), says)
     elif new.desired < old.desired:
         fewer = old.desired - new.desired
-        gone = "one node is" if fewer == 1 else f"{fewer} nodes are"
-        gone = gone if new.desired else "all its nodes are"
+        gone = f"{fewer} nodes are" if new.desired else "all its nodes are"
+        gone += " terminated, with the pods on them"
+        if new.desired and fewer == 1:
+            gone = "one node is terminated, with the pods on it"
         says = _FEWER.format(was=old.desired, now=new.desired, gone=gone)
         yield edit(name, "terminate", because, says)
     elif new.desired > old.desired:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.program.edits.compared import RELEASE, by_urn, changed, inputs
 from eks_gpushare.program.edits.karpenter import CONTROLLER, DEFINITIONS, REINSTALLED, RESTARTS
-from eks_gpushare.program.edits.kinds import Consequence, edit
+from eks_gpushare.program.edits.kinds import SAYS, Consequence, edit
+from eks_gpushare.program.edits.mps import with_clients
 from eks_gpushare.program.edits.sharing import MANAGERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from eks_gpushare.program.recording import Recording, Resource
 
@@ -19,13 +20,13 @@ class _Says(NamedTuple):
     """What is said of a release."""
 
     changed: str
-    """Where it is upgraded; `""` for the words of its kind, which are the device plugin's."""
+    """Where it is upgraded."""
     anew: str
     """Where it is removed and installed again."""
 
 
 _OF_PLUGIN = _Says(
-    "",
+    SAYS["restart"],
     "the device plugin is removed and installed anew; nodes and running pods stay, but no new pod "
     "gets a GPU meanwhile",
 )
@@ -72,7 +73,10 @@ _DEFINITIONS = "karpenter-crd"
 
 
 def of_releases(
-    before: Recording, after: Recording, replaced: Mapping[str, tuple[str, ...]]
+    before: Recording,
+    after: Recording,
+    replaced: Mapping[str, tuple[str, ...]],
+    drained: Collection[str],
 ) -> Iterator[Consequence]:
     """Releases that are there before and after.
 
@@ -80,10 +84,17 @@ def of_releases(
         before: What is up.
         after: What it is to become.
         replaced: Properties that replace a resource, by its URN.
+        drained: Names of pools whose nodes go, with the pods on them.
     """
     olds = by_urn(before, RELEASE)
     for urn, release in by_urn(after, RELEASE).items():
         says = _said_of(release)
+        if says is _OF_PLUGIN:
+            was, now = (
+                run.by_urn.get(each.parent) if each else None
+                for run, each in ((before, olds.get(urn)), (after, release))
+            )
+            says = _Says(*(with_clients(words, was, now, drained) for words in says))
         if release.urn in replaced:
             yield edit(release.name, "replace", replaced[release.urn], says.anew)
         elif urn in olds and (names := changed(olds[urn], release)):

@@ -21,7 +21,9 @@ _OF_EKS = frozenset({"resolveConflictsOnCreate", "resolveConflictsOnUpdate", "ta
 _EXCHANGED = "its pods are exchanged for new ones, some at a time"
 _STOPPED_FIRST = "all its pods end, and only then new ones start"
 _ANEW = "its pods end, and others start in its place"
-_COUNT = "it has {now} pods in place of {was}"
+_COUNT = "it has {now} in place of {was}"
+_FIXED = "it has {now} from then on, however many it has now"
+_FREED = "KEDA decides how many pods it has from then on, where there were {was}"
 _FOLLOWS = "KEDA keeps {now} of its pods by what it is told from then on"
 _NARROWER = "KEDA keeps {now} of its pods in place of {was}; those above that end"
 _ADDON = "EKS changes the add-on in place: its pods restart; nodes and other pods stay"
@@ -53,8 +55,11 @@ def of_pods(before: Recording, after: Recording) -> Iterator[Consequence]:
 
 def _of_count(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Consequence]:
     counts = [each["spec"].get("replicas") for each in (was, now)]
-    if counts[0] != counts[1] and None not in counts:
-        yield edit(name, "update", ("replicas",), _COUNT.format(was=counts[0], now=counts[1]))
+    if counts[0] == counts[1]:
+        return
+    says = _FIXED if counts[0] is None else _FREED if counts[1] is None else _COUNT
+    told = [f"{count} pod{'' if count == 1 else 's'}" for count in counts]
+    yield edit(name, "update", ("replicas",), says.format(was=told[0], now=told[1]))
 
 
 def _is_warm(resource: Resource) -> bool:

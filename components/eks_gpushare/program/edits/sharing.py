@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.program.edits.compared import same_order
 from eks_gpushare.program.edits.kinds import Consequence, edit
+from eks_gpushare.program.edits.mps import with_clients
 from eks_gpushare.program.pools import ENVIRONMENT_TYPE, POOL_TYPES
 from eks_gpushare.program.values import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from eks_gpushare.program.recording import Recording
 
@@ -34,8 +35,16 @@ _ASKED = {
 """What a pod says to get a share, by its key in the output `pools`."""
 
 
-def of_managers(before: Recording, after: Recording) -> Iterator[Consequence]:
-    """One who runs the device plugin in place of the other, or come or gone."""
+def of_managers(
+    before: Recording, after: Recording, drained: Collection[str]
+) -> Iterator[Consequence]:
+    """One who runs the device plugin in place of the other, or come or gone.
+
+    Args:
+        before: What is up.
+        after: What it is to become.
+        drained: Names of pools whose nodes go, with the pods on them.
+    """
     old, new = (
         {token: parts for token in MANAGERS if (parts := run.of_type(token))}
         for run in (before, after)
@@ -46,18 +55,29 @@ def of_managers(before: Recording, after: Recording) -> Iterator[Consequence]:
             continue
         if gone:
             says = _ANOTHER_MANAGER.format(new=MANAGERS[token], old=MANAGERS[gone[0]])
-            yield from (edit(part.name, "replace", ("gpuStack.manager",), says) for part in parts)
+            for part in parts:
+                words = with_clients(says, old[gone[0]][0], part, drained)
+                yield edit(part.name, "replace", ("gpuStack.manager",), words)
         else:
             says = _INSTALLED.format(new=MANAGERS[token])
             yield from (edit(part.name, "create", (), says) for part in parts)
     if old and not new:
         for token, parts in old.items():
             says = _REMOVED.format(old=MANAGERS[token])
-            yield from (edit(part.name, "delete", (), says) for part in parts)
+            for part in parts:
+                yield edit(part.name, "delete", (), with_clients(says, part, None, drained))
 
 
-def of_requests(before: Recording, after: Recording) -> Iterator[Consequence]:
-    """Pools whose pods have to be written otherwise."""
+def of_requests(
+    before: Recording, after: Recording, drained: Collection[str]
+) -> Iterator[Consequence]:
+    """Pools whose pods have to be written otherwise.
+
+    Args:
+        before: What is up.
+        after: What it is to become.
+        drained: Names of pools whose nodes go, with the pods on them.
+    """
     olds = _pools(before)
     for name, new in _pools(after).items():
         old = olds.get(name, {})
@@ -69,11 +89,12 @@ def of_requests(before: Recording, after: Recording) -> Iterator[Consequence]:
             for key in differing
         ]
         says = "pods that are started later " + ", and ".join(asks)
-        if "request" in differing and old.get("perNode") != new.get("perNode"):
-            says += "; " + "; ".join(
-                _advertised(old.get("perNode") or {}, new.get("perNode") or {})
-            )
-        yield edit(name, "request", tuple(differing), f"{says}; running pods stay")
+        if "request" in differing:
+            per_node = (each.get("perNode") or {} for each in (old, new))
+            says = "; ".join([says, *_advertised(*per_node)])
+        if name not in drained:
+            says += "; running pods stay"
+        yield edit(name, "request", tuple(differing), says)
 
 
 def _pools(run: Recording) -> dict[str, dict[str, Any]]:

@@ -34,7 +34,7 @@ _VERBS = ("list", "patch", "watch")
 """What the program asks of nodes: it watches them, and takes the taint off by a patch."""
 _COMMAND = re.compile(
     r"\bkubectl\b[^;&|\n]*\btaint\b[^;&|\n]*?\s"
-    r"([\w./-]+?)(?:=[^\s:]*)?(?::\w+)?-(?=$|[\s;&|)'\"])"
+    r"([A-Za-z0-9_./-]+?)(?:=[^\s:]*)?(?::[A-Za-z]+)?-(?=$|[\s;&|)'\"])"
 )
 """What takes a taint off: `kubectl taint node NAME key=value:Effect-`."""
 _VERBS_OF_COMMAND = ("get", "patch")

@@ -1,0 +1,222 @@
+"""What was said of a second row of public repositories and was not so, in our own words."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.lint.test_public_alarms import said
+
+from eks_gpushare.lint.file_in_reading import FileInReading
+from eks_gpushare.lint.report import Placed
+from eks_gpushare.lint.rules.shell import BY_HAND
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Run
+
+GUIDE = "# Nodes of EKS\n\n```bash\nkubectl label node <node> {label}\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("label", "wrong"),
+    [
+        ("agent.nvidia.io/schedule=true", False),
+        ("agent.example.com/gpu-model=a10", False),
+        ("nvidia.com/device-plugin.config=four", True),
+        ("gpu=shared", True),
+    ],
+)
+def test_a_guide_tells_of_the_labels_of_another_program(label: str, wrong: bool) -> None:
+    """Who reads them is its agent, and which node gets one is for whoever reads the guide."""
+    assert ("GPU1062" in said(guide__md=GUIDE.format(label=label))) == wrong
+
+
+@pytest.mark.parametrize(("label", "wrong"), [("role=load-test", False), ("role=gpu", True)])
+def test_a_script_labels_nodes_for_other_matters_too(label: str, wrong: bool) -> None:
+    assert ("GPU1062" in said(up__sh=f"kubectl label node n1 {label}\n")) == wrong
+
+
+PATCH = """\
+oc -n machines patch machineset gpu --type=merge \\
+  --patch '{"spec": {"metadata": {"labels": {"KEY": "four"}}}}'
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"), [("nvidia.com/device-plugin.config", False), ("team", True)]
+)
+def test_what_nodes_get_that_come_later_stands_beside(key: str, wrong: bool) -> None:
+    script = "oc label node -l gpu=yes nvidia.com/device-plugin.config=four\n"
+
+    assert ("GPU1062" in said(up__sh=script + PATCH.replace("KEY", key))) == wrong
+
+
+@pytest.mark.parametrize(
+    ("head", "code"), [('"swagger": "2.0"', 0), ('"apiVersion": "v1", "kind": "List"', 2)]
+)
+def test_a_large_file_of_another_tool_is_a_note(
+    head: str, code: int, tmp_path: Path, run: Run
+) -> None:
+    """The description of an API has `apiVersion` among its properties."""
+    properties = ",".join(f'"p{number}": {{"apiVersion": {{}}}}' for number in range(41_000))
+    (tmp_path / "api.json").write_text(f'{{{head}, "definitions": {{{properties}}}}}')
+
+    assert run("lint", "--no-config", str(tmp_path)).code == code
+
+
+@pytest.mark.parametrize(("switch", "wrong"), [("enabled", False), ("gpu", True)])
+def test_values_may_switch_a_selector_off(switch: str, wrong: bool) -> None:
+    values = f"global:\n  nodeSelector:\n    {switch}: false\n"
+
+    assert ("GPU1004" in said(values__yaml=values)) == wrong
+
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: server}
+spec:
+  containers:
+    - name: server
+      image: vllm/vllm-openai:v0.20.0
+      volumeMounts: [{name: models, mountPath: /models}]
+"""
+
+
+def test_a_pod_without_the_volumes_that_it_mounts_is_an_excerpt() -> None:
+    whole = POD + "  volumes: [{name: models, emptyDir: {}}]\n"
+
+    assert said(guide__md=f"```yaml\n{POD}```\n") == []
+    assert said(guide__md=f"```yaml\n{whole}```\n") == ["GPU1238"]
+    assert said(pod__yaml=whole) == ["GPU1238"]
+
+
+INSTALL = """\
+helm install gpu-operator nvidia/gpu-operator --version v25.3.3 --set mig.strategy=single
+kubectl patch clusterpolicies.nvidia.com/cluster-policy --type json \\
+  -p '[{"op": "OP", "path": "/spec/mig/strategy", "value": "mixed"}]'
+"""
+MIG_POD = POD.replace("volumeMounts: [{name: models, mountPath: /models}]", "args: [--version]")
+MIG_POD = MIG_POD.rstrip() + "\n      resources: {limits: {nvidia.com/mig-3g.47gb: 1}}\n"
+
+
+@pytest.mark.parametrize(("operation", "wrong"), [("replace", False), ("remove", True)])
+def test_a_json_patch_changes_the_strategy_of_an_installed_operator(
+    operation: str, wrong: bool
+) -> None:
+    script = INSTALL.replace("OP", operation)
+
+    assert ("GPU1206" in said(up__sh=script, pod__yaml=MIG_POD)) == wrong
+
+
+def test_what_is_to_be_filled_in_may_be_a_comment_in_brackets() -> None:
+    text = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  key: [VALUE \n"
+
+    assert said(token__yaml=text.replace("VALUE", "#your key]")) == []
+    assert said(token__yaml=text.replace("VALUE", "a b: ,,")) == ["GPU1000"]
+
+
+GPU_POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    spec:
+      nodeClassRef: {MOREname: gpu}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "codes"), [("", []), ("group: a, kind: b, ", ["GPU1078", "GPU1079"])]
+)
+def test_a_guide_shows_a_pool_without_what_the_api_needs(more: str, codes: list[str]) -> None:
+    pool = GPU_POOL.replace("MORE", more)
+    found = said(guide__md=f"```yaml\n{pool}```\n")
+
+    assert [code for code in found if code in {"GPU1078", "GPU1079"}] == codes
+
+
+@pytest.mark.parametrize(("selector", "wrong"), [("", False), ("selector: {a: b}", True)])
+def test_a_deployment_in_a_guide_without_its_selector_is_an_excerpt(
+    selector: str, wrong: bool
+) -> None:
+    pod = "    spec:\n      containers:\n        - {name: a, image: 'vllm/vllm-openai:v0.20.0'}\n"
+    text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n"
+    text += f"  {selector}\n  template:\n{pod}"
+
+    assert ("GPU1238" in said(guide__md=f"```yaml\n{text}```\n")) == wrong
+    assert "GPU1238" in said(server__yaml=text)
+
+
+@pytest.mark.parametrize(("value", "wrong"), [("{}", False), ("{a: b}", True)])
+def test_a_default_that_nothing_reads_may_be_copied(value: str, wrong: bool) -> None:
+    values = "devicePlugin: {enabled: true}\nmig: {strategy: single}\ndriver:\n"
+    values += f"  nvidiaDriverCRD: {{nodeSelector: {value}}}\n"
+
+    assert ("GPU1035" in said(gpu_operator_values__yaml=values)) == wrong
+
+
+LABELLED = GPU_POOL.replace("MORE", "group: karpenter.k8s.aws, kind: EC2NodeClass, ").replace(
+    "  template:\n", '  template:\n    metadata: {labels: {KEY: "true"}}\n'
+)
+SELECTING = """\
+template:
+  spec:
+    nodeSelector: {nvidia.com/gpu: "true"}
+    containers: [{name: runner, image: "example.com/runner:1"}]
+"""
+
+
+@pytest.mark.parametrize(("key", "wrong"), [("nvidia.com/gpu", False), ("team", True)])
+def test_pools_of_another_folder_may_give_nodes_a_label_with_the_name_of_a_resource(
+    key: str, wrong: bool
+) -> None:
+    files = {"nodes/pool__yaml": LABELLED.replace("KEY", key), "runners/t4__yaml": SELECTING}
+
+    assert ("GPU1205" in said(**files)) == wrong
+
+
+def test_one_finding_of_two_severities_is_told_once_and_is_the_worst() -> None:
+    """Values that a script installs are looked at by themselves, and as the release's."""
+    file = FileInReading("values.yaml")
+    for severity in ("warning", "error", "info"):
+        found = BY_HAND.finding(("a",), "It is so.", "Let it be.", severity)
+        file.found.append(Placed(found, None))
+    (placed,) = file.report(date(2026, 11, 28)).found
+
+    assert placed.finding.severity == "error"
+
+
+SHARES = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shares, namespace: kube-system}
+data:
+  any: |
+    version: v1
+    sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+"""
+FLUX = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: plugin SPACE}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin, version: 0.18.0}}
+  values: {config: {name: shares}}
+"""
+
+
+@pytest.mark.parametrize(("space", "wrong"), [("", False), (", namespace: default", True)])
+def test_a_release_without_a_namespace_goes_where_its_kustomization_says(
+    space: str, wrong: bool
+) -> None:
+    """Flux's `targetNamespace` stands in another file, and is of all that a folder has."""
+    release = FLUX.replace(" SPACE", space)
+
+    assert ("GPU1120" in said(release__yaml=release, shares__yaml=SHARES)) == wrong
