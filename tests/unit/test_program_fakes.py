@@ -430,6 +430,21 @@ def test_core_data_by_hand_is_refused_where_nothing_names_the_cluster() -> None:
     )
 
 
+def test_a_storage_class_has_the_parameters_that_it_is_given() -> None:
+    fast = eks.StorageClassArgs(type="io2", encrypted=True, iops_per_gb=50, zones=["a"])
+    classes: Any = {"fast": fast}
+
+    recording = record(lambda: eks.Cluster("main", storage_classes=classes) and None)
+
+    (made,) = (found for found in recording.resources if found.type.endswith(":StorageClass"))
+    assert made.inputs["parameters"] == {
+        "type": "io2",
+        "encrypted": "true",
+        "iopsPerGb": "50",
+        "zones": "a",
+    }
+
+
 def test_a_stack_reference_knows_nothing_in_a_preview() -> None:
     def program() -> None:
         other = pulumi.StackReference("other", stack_name="org/other/dev")
