@@ -406,7 +406,7 @@ CONFIG = {"aws:region": "us-west-2"}
 
 def test_a_number_of_gateways_is_taken_as_the_plugin_takes_it() -> None:
     recording = run_program(
-        lambda: AwsxVpc("net", natGateways=1) and None, project="p", stack="dev", config=CONFIG
+        lambda: AwsxVpc("net", natGateways=1), project="p", stack="dev", config=CONFIG
     )
 
     assert recording.error is None
@@ -415,7 +415,7 @@ def test_a_number_of_gateways_is_taken_as_the_plugin_takes_it() -> None:
 
 def test_arguments_that_only_a_plugin_understands_are_said_to_be() -> None:
     recording = run_program(
-        lambda: AwsxVpc("net", tags=["a"]) and None, project="p", stack="dev", config=CONFIG
+        lambda: AwsxVpc("net", tags=["a"]), project="p", stack="dev", config=CONFIG
     )
 
     assert recording.error is not None

@@ -434,7 +434,7 @@ def test_a_storage_class_has_the_parameters_that_it_is_given() -> None:
     fast = eks.StorageClassArgs(type="io2", encrypted=True, iops_per_gb=50, zones=["a"])
     classes: Any = {"fast": fast}
 
-    recording = record(lambda: eks.Cluster("main", storage_classes=classes) and None)
+    recording = record(lambda: eks.Cluster("main", storage_classes=classes))
 
     (made,) = (found for found in recording.resources if found.type.endswith(":StorageClass"))
     assert made.inputs["parameters"] == {
