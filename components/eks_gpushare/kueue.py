@@ -106,11 +106,10 @@ class Kueue(pulumi.ComponentResource):
 
 
 # Kueue refuses another queue of a LocalQueue that is there: a namespace that becomes another
-# tenant's gets another one (apis/kueue/v1beta2/localqueue_types.go, 0.16.2: immutable).
+# tenant's gets another one (apis/kueue/v1beta2/localqueue_types.go, 0.16.2: immutable). Its spec
+# has nothing else, and a provider without a detailed diff names no more than that.
 _OF_KIND = {
-    "LocalQueue": pulumi.ResourceOptions(
-        replace_on_changes=["spec.clusterQueue"], delete_before_replace=True
-    )
+    "LocalQueue": pulumi.ResourceOptions(replace_on_changes=["spec"], delete_before_replace=True)
 }
 _ROLES = {
     "ResourceFlavor": "flavor",

@@ -14,6 +14,8 @@ _EKS_CLUSTER_SUFFIX = "-eksCluster"
 
 OWN_TEMPLATE = "A ManagedNodeGroup needs a launch template of yours for it (`launchTemplate`)."
 """Of what the component gives EKS no word about."""
+BY_TRANSFORM = "by `transforms` in its options, since pulumi_eks has no property for it"
+"""How what a component makes gets what the component has no property for."""
 ALWAYS = (
     "Nodes made from a stack file always have it: remove what takes it away, such as a transform."
 )

@@ -78,13 +78,19 @@ def test_extended_support_costs_six_times_as_much(
     assert items(cost)["gpusharing-demo"][2] == 0.6
 
 
+NO_SPOT = (
+    "gpu: the price of spot instances changes by the hour; spotUsdPerHour of "
+    "catalog.instanceTypes says what you pay."
+)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
         (
             "labels: {eks-node: gpu}",
             "capacityType: spot",
-            "gpu: the price of spot instances changes by the hour.",
+            NO_SPOT,
         ),
         (
             "system: {instanceTypes: [t3.large]",
@@ -113,6 +119,16 @@ def test_a_price_of_ones_own_counts(run: Run, tmp_path: Path, time_slicing: str)
     assert items(cost)["gpushare-gpu"] == (1, 1, 3.5, 3.5)
 
 
+def test_what_is_paid_for_spot_is_one_too(run: Run, tmp_path: Path, time_slicing: str) -> None:
+    text = time_slicing.replace("labels: {eks-node: gpu}", "capacityType: spot") + (
+        "    catalog: {instanceTypes: {p3.8xlarge: {spotUsdPerHour: 4}}}\n"
+    )
+    cost = preview(run, tmp_path, text)
+
+    assert items(cost)["gpushare-gpu"] == (1, 1, 4, 4)
+    assert cost["unknown"] == []
+
+
 def test_the_text_says_unknown_and_what_is_known(
     run: Run, tmp_path: Path, time_slicing: str
 ) -> None:
@@ -125,7 +141,7 @@ def test_the_text_says_unknown_and_what_is_known(
     known = next(line for line in out.splitlines() if line.startswith("of it known"))
     assert total.split() == ["total", *["unknown"] * 4]
     assert "unknown" not in known
-    assert "gpu: the price of spot instances changes by the hour." in out
+    assert NO_SPOT in out
 
 
 PROGRAM = """import pulumi

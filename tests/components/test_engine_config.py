@@ -103,7 +103,7 @@ def test_a_misspelt_environment_is_not_merely_missing(project: Path) -> None:
     config = {"aws:region": "us-west-2", "eks-gpushare:enviroment": ENVIRONMENT}
     codes = [line.split()[0] for line in refused(run(project, {"config": config}))]
 
-    assert codes == ["GPU009", "GPU008"]
+    assert codes == ["GPU009"]
 
 
 def test_a_secret_that_no_file_shows_is_refused_as_a_whole(project: Path) -> None:

@@ -94,6 +94,18 @@ TOLD = {
         "gpushare-kueue-queue-vision: Kueue lets the queue vision go once all that it has admitted "
         "has ended, and the update waits for that."
     ),
+    "prom-days": (
+        "gpushare-metrics-prometheus: series older than 7 days go, which were kept for 90 days "
+        "(retention)."
+    ),
+    "prom-gib": (
+        "gpushare-metrics-prometheus: Prometheus' operator changes no volume that is there: it "
+        "stays as it is until its claim is changed by hand (storageSpec)."
+    ),
+    "amp-days": (
+        "gpushare-metrics-workspace-configuration: series older than 7 days go, which were kept "
+        "for 90 days (retentionPeriodInDays)."
+    ),
 }
 """Of edits by which something was silent or false: what is said now; by stack, for the time."""
 
@@ -119,6 +131,13 @@ def test_what_is_refused_is_refused_by_name(name: str) -> None:
         found = check_edit(before, after)
 
     assert {each.code for each in found} == {*edit.refused}
+
+
+def test_a_resource_that_is_no_longer_counted_limits_nobody() -> None:
+    told = [each.message for each in said(EDITS["borrowing-gone"])]
+
+    assert any("research may have 2 of nvidia.com/mig-3g.20gb of slices" in each for each in told)
+    assert not any("gpu-memory" in each for each in told)
 
 
 def test_a_namespace_of_another_tenant_gets_another_queue() -> None:

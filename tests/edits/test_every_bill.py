@@ -34,6 +34,7 @@ PAID = {
     "pools.*.rootVolumeGiB": "root volumes",
     "pools.*.warm": "GPU nodes",
     "catalog.instanceTypes.*.priceUsdPerHour": "GPU nodes",
+    "catalog.instanceTypes.*.spotUsdPerHour": "GPU nodes",
 }
 """Keys that money hangs on, and words of a line of the bill that their edit changes."""
 HERE = ["network.natGateways", "pools.*.warm"]

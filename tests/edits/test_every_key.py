@@ -44,6 +44,7 @@ NOTHING = {
         for key in (
             *("", ".instanceTypes.*.vcpus", ".instanceTypes.*.memoryMiB"),
             *(".instanceTypes.*.maxPods", ".instanceTypes.*.zoneIds"),
+            ".instanceTypes.*.spotUsdPerHour",
             *(f".instanceTypes.*.gpu.{each}" for each in _OF_GPU),
         )
     },

@@ -18,7 +18,7 @@ import pytest
 from tests.edits import truth
 from tests.edits.holding import compare, found_before, places, recorded, said_of
 from tests.edits.karpenter import Karpenter, built
-from tests.edits.trial import stacks
+from tests.edits.trial import by_hand, stacks
 from tests.engine.state_made_up import deployment_of
 
 from eks_gpushare.program.values import UNKNOWN_SENTINEL
@@ -26,6 +26,8 @@ from eks_gpushare.program.values import UNKNOWN_SENTINEL
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from tests.edits.holding import Held
+    from tests.edits.trial import Trial
     from tests.edits.truth import Step
     from tests.engine.conftest import Project, Result
 
@@ -158,17 +160,32 @@ def known(now: Any, was: Any) -> Any:
 def test_what_the_engine_takes_away_is_told(
     key: str, project: Project, up: Up, karpenter: Karpenter
 ) -> None:
-    wrong: dict[str, Any] = {}
-    for trial in found_before(key):
-        stack = up(trial.stack, trial.before)
-        project.write(stack, dict(trial.after))
-        words = ("preview", "--stack", stack)
-        done = project.engine.run(project.directory, *words, limit_seconds=_LIMIT_SECONDS)
-        steps = steps_of(done)
-        after = recorded(trial.stack, trial.after)
-        found = truth.facts(steps, karpenter) + truth.version_drifts(steps, after)
-        held = compare(said_of(trial.stack, trial.before, trial.after), found)
-        if held.silent or held.false:
-            wrong[trial.place] = (held.silent, held.false)
+    wrong = {
+        trial.place: (held.silent, held.false)
+        for trial in found_before(key)
+        if (held := by_engine(trial, project, up, karpenter)).silent or held.false
+    }
 
     assert wrong == {}
+
+
+@pytest.mark.parametrize("name", [name for name, edit in by_hand().items() if not edit.refused])
+def test_what_the_engine_takes_away_by_hand_is_told(
+    name: str, project: Project, up: Up, karpenter: Karpenter
+) -> None:
+    """Several keys at once among them, and blocks that come and go."""
+    held = by_engine(by_hand()[name].trial, project, up, karpenter)
+
+    assert (held.silent, held.false) == ((), ())
+
+
+def by_engine(trial: Trial, project: Project, up: Up, karpenter: Karpenter) -> Held:
+    """What is said of an edit, and what the engine's preview of it does."""
+    stack = up(trial.stack, trial.before)
+    project.write(stack, dict(trial.after))
+    words = ("preview", "--stack", stack)
+    done = project.engine.run(project.directory, *words, limit_seconds=_LIMIT_SECONDS)
+    steps = steps_of(done)
+    after = recorded(trial.stack, trial.after)
+    found = truth.facts(steps, karpenter) + truth.version_drifts(steps, after)
+    return compare(said_of(trial.stack, trial.before, trial.after), found)

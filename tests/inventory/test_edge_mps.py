@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from inventory_of import GPU, PRESENT, codes, nodes, operator, plugin, pods, problems, said
+from inventory_of import (
+    GPU,
+    PRESENT,
+    codes,
+    config_map,
+    nodes,
+    operator,
+    plugin,
+    pods,
+    problems,
+    said,
+)
 
 from eks_gpushare.inventory.edges import mps as mps_edge
 from eks_gpushare.inventory.edges.mps import users_of
@@ -192,6 +203,32 @@ def test_containers_of_two_users_are_told_of() -> None:
 
     assert found.rule.id == "GPU1170"
     assert "run as user 7 and user 8; they share GPUs by MPS" in found.message
+
+
+def written_out(*command: str) -> Item:
+    container = {
+        "name": "main",
+        "image": "nvcr.io/nvidia/k8s-device-plugin:v0.20.0",
+        "command": list(command),
+        "args": ["--config-file=/config/config.yaml"],
+        "volumeMounts": [{"name": "config", "mountPath": "/config"}],
+    }
+    volumes = [{"name": "config", "configMap": {"name": "shares"}}]
+    spec = {"containers": [container], "volumes": volumes, "tolerations": [{"operator": "Exists"}]}
+    return pods(kind="DaemonSet", name=command[0], namespace="kube-system", spec=spec)
+
+
+def test_a_plugin_that_is_written_out_needs_the_daemon_beside_it() -> None:
+    config = f"version: v1\nsharing: {{mps: {{resources: [{{name: {GPU}, replicas: 4}}]}}}}\n"
+    alone = POOL, config_map("shares", {"config.yaml": config}), written_out("nvidia-device-plugin")
+
+    assert said(mps_edge.nodes_with_mps, *alone) == [
+        (
+            "GPU1171",
+            "The node group gpu is to share GPUs by MPS, and no MPS control daemon is here.",
+        )
+    ]
+    assert said(mps_edge.nodes_with_mps, *alone, written_out("mps-control-daemon")) == []
 
 
 def test_each_declaration_is_told_of_once() -> None:

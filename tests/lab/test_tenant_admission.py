@@ -31,6 +31,7 @@ def own(call: Call) -> str:
     """The namespace of the tenant a, with the policies on, once they are in force."""
     space = scene.tenant_namespace(call, "team-a", "a")
     scene.tenant_namespace(call, "team-b", "b")
+    scene.tenant_namespace(call, "team-c", "c")
     scene.tenant_namespace(call, "of-nobody", None)
     scene.make(call, scene.objects((1, 35)))
     return space
@@ -505,3 +506,68 @@ def test_later_servers_place_pods_by_themselves(
         assert "nodeSelector" not in none
         assert {t["key"].partition("/")[0] for t in none["tolerations"]} == {"node.kubernetes.io"}
         assert "no toleration of everything" in call("POST", path, late)["message"]
+
+
+GATED = said(schedulingGates=[{"name": "kueue.x-k8s.io/admission"}])
+OTHER_GATE = said(schedulingGates=[{"name": "example.com/other"}])
+
+
+def owned(api_version: str, kind: str) -> Callable[[Made], object]:
+    reference = {"apiVersion": api_version, "kind": kind, "name": "x", "uid": "u"}
+    references = [{**reference, "controller": True}]
+    return lambda made: made["metadata"].update(ownerReferences=references)
+
+
+@pytest.mark.parametrize(
+    ("made", "passes"),
+    [
+        pytest.param(pod(GATED), True, id="held by the queue"),
+        pytest.param(pod(GATED, owned("apps/v1", "ReplicaSet")), True, id="of a ReplicaSet"),
+        pytest.param(pod(gpu=None), True, id="without a GPU"),
+        pytest.param(pod(), False, id="held by nobody"),
+        pytest.param(pod(OTHER_GATE), False, id="held by another"),
+        pytest.param(pod(owned("batch/v1", "Job")), False, id="said to be a Job's"),
+        pytest.param(pod(owned("apps/v1", "Deployment")), False, id="said to be a Deployment's"),
+    ],
+)
+def test_no_pod_of_a_queue_passes_it_by(made: Made, held: str, call: Call, *, passes: bool) -> None:
+    """Kueue takes what says that it is part of a Job or Deployment for admitted with that."""
+    assert held
+    answer = call("POST", "/api/v1/namespaces/team-c/pods?dryRun=All", made)
+
+    assert (answer["_code"] == 201) is passes, answer
+    if not passes:
+        assert "the pod passes its queue by" in answer["message"]
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "more", "reason"),
+    [
+        ("batch/v1", "Job", {}, "SuccessfulCreate"),
+        ("apps/v1", "ReplicaSet", {"selector": {"matchLabels": {"a": "b"}}}, "FailedCreate"),
+    ],
+)
+def test_controllers_make_pods_of_what_the_queue_admits_whole(
+    group: str,
+    kind: str,
+    more: Made,
+    reason: str,
+    held: str,
+    call: Call,
+    eventually: Callable[..., bool],
+) -> None:
+    """Of a Job Kueue admits the Job; pods of others have its gate, or there are none."""
+    assert held
+    spec = {**pod()["spec"], **({"restartPolicy": "Never"} if kind == "Job" else {})}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": spec}
+    given = {"metadata": {"generateName": "whole-"}, "spec": {**more, "template": template}}
+    path = f"/apis/{group}/namespaces/team-c/{kind.lower()}s"
+    name = call("POST", path, given)["metadata"]["name"]
+
+    def told() -> bool:
+        found = call("GET", "/api/v1/namespaces/team-c/events")["items"]
+        about = [each for each in found if each["involvedObject"]["name"] == name]
+        return any(each["reason"] == reason for each in about)
+
+    assert eventually(told)
+    call("DELETE", f"{path}/{name}?propagationPolicy=Background")

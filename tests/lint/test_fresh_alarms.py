@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 from tests.lint.test_public_alarms import said
 
 from eks_gpushare.lint.file_in_reading import FileInReading
@@ -40,7 +42,8 @@ def test_a_script_labels_nodes_for_other_matters_too(label: str, wrong: bool) ->
 
 
 PATCH = """\
-oc -n machines patch machineset gpu --type=merge \\
+oc -n machines \\
+  patch machineset gpu --type=merge \\
   --patch '{"spec": {"metadata": {"labels": {"KEY": "four"}}}}'
 """
 
@@ -175,11 +178,16 @@ template:
 
 @pytest.mark.parametrize(("key", "wrong"), [("nvidia.com/gpu", False), ("team", True)])
 def test_pools_of_another_folder_may_give_nodes_a_label_with_the_name_of_a_resource(
-    key: str, wrong: bool
+    key: str, wrong: bool, tmp_path: Path, run: Run
 ) -> None:
     files = {"nodes/pool__yaml": LABELLED.replace("KEY", key), "runners/t4__yaml": SELECTING}
 
     assert ("GPU1205" in said(**files)) == wrong
+    for name, text in files.items():
+        file = tmp_path / name.replace("__", ".")
+        file.parent.mkdir()
+        file.write_text(text)
+    assert ("GPU1205" in run("lint", "--quiet", "--no-config", str(tmp_path)).out) == wrong
 
 
 def test_one_finding_of_two_severities_is_told_once_and_is_the_worst() -> None:
@@ -191,3 +199,57 @@ def test_one_finding_of_two_severities_is_told_once_and_is_the_worst() -> None:
     (placed,) = file.report(date(2026, 11, 28)).found
 
     assert placed.finding.severity == "error"
+
+
+SHARES = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shares, namespace: kube-system}
+data:
+  any: |
+    version: v1
+    sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+"""
+FLUX = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: plugin SPACE}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin, version: 0.18.0}}
+  values: {config: {name: shares}}
+"""
+
+
+@pytest.mark.parametrize(("space", "wrong"), [("", False), (", namespace: default", True)])
+def test_a_release_without_a_namespace_goes_where_its_kustomization_says(
+    space: str, wrong: bool
+) -> None:
+    """Flux's `targetNamespace` stands in another file, and is of all that a folder has."""
+    release = FLUX.replace(" SPACE", space)
+
+    assert ("GPU1120" in said(release__yaml=release, shares__yaml=SHARES)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (f"{POD}---\n\ufeff{POD}", False),
+        (POD.replace("spec:", "\ufeff\nspec:"), False),
+        (POD.replace("spec:", "\ufeff# of ours\nspec:"), False),
+        (POD.replace("kind:", "\ufeffkind:"), True),
+        (f"{POD}\ufeff---\n{POD}", True),
+    ],
+)
+def test_a_byte_order_mark_at_the_start_of_a_line_is_what_libyaml_says(
+    text: str, wrong: bool
+) -> None:
+    """Go's reader is libyaml's; kubectl parts documents before it reads them."""
+    parts = re.split(r"^---\n", text, flags=re.MULTILINE)
+    try:
+        documents = [yaml.load(part, Loader=yaml.CSafeLoader) for part in parts]
+        refused = not all(isinstance(each, dict) for each in documents)
+    except yaml.YAMLError:
+        refused = True
+
+    assert refused == wrong
+    assert ("GPU1000" in said(pods__yaml=text)) == wrong

@@ -89,7 +89,11 @@ OPEN = "It is open to the world there. Name networks: cluster.endpoint.publicCid
         ({"nat": {"gateway": "HighlyAvailable"}}, {"natGateways": "perZone"}, {}),
         ({"nat": {"gateway": "Disable"}}, {}, {"vpc.nat": OWN}),
         ({"gateway": {"gateway": "Single"}}, {}, {"vpc.gateway": OWN}),
-        ({"clusterEndpoints": {"publicAccess": True}}, {}, {"vpc.clusterEndpoints": OPEN}),
+        (
+            {"clusterEndpoints": {"publicAccess": True}},
+            {},
+            {"vpc.clusterEndpoints.publicAccess": OPEN},
+        ),
         ({"clusterEndpoints": {"publicAccess": False}}, {}, {}),
         ({"clusterEndpoints": {"publicAccess": True}, "publicAccessCIDRs": []}, {}, {}),
     ],

@@ -347,3 +347,42 @@ def test_what_is_no_utf8_is_not_written() -> None:
 
     assert main(["lint", "--fix", "a.yaml"]) == 2
     assert Path("a.yaml").read_bytes() == content
+
+
+MISTAKES = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shares, namespace: gpu}
+data:
+  any: |
+    version: v1
+    sharing:
+      timeSlicing:
+        renamebydefault: true
+        resources: [{name: nvidia.com/gpu, replicas: "4"}]
+"""
+IN_HCL = (
+    'resource "kubernetes_manifest" "pod" {{\n  manifest = {{\n    apiVersion = "v1"\n'
+    '    kind = "Pod"\n    metadata = {{ name = "a" }}\n    spec = {{ containers = '
+    '[{{ name = "c", resources = {{ limits = {{ "nvidia.com/GPU" = 1 }} }} }}] }}\n  }}\n}}\n'
+    'resource "kubectl_manifest" "shares" {{\n  yaml_body = <<-YAML\n{}  YAML\n}}\n'
+).format("".join(f"    {line}\n" for line in MISTAKES.splitlines()))
+IN_JSON = json.dumps(
+    {"resource": {"kubectl_manifest": {"shares": {"yaml_body": MISTAKES}}}}, indent=2
+)
+
+
+def test_terraform_is_judged_and_never_written() -> None:
+    """Text of HCL is what expressions make; what is right in it is for whoever wrote them."""
+    files = [
+        GivenFile("main.tf", IN_HCL),
+        GivenFile("more/main.tf.json", IN_JSON),
+        GivenFile("vars/prod.tfvars", 'labels = { "nvidia.com/GPU" = 1 }\n'),
+        GivenFile("shares.yaml", MISTAKES),
+    ]
+    found = {report.file: {each.code for each in report.findings} for report in lint_files(files)}
+    fixes = fixed_files(files)
+
+    assert {"GPU1020", "GPU1204"} <= found["main.tf"]
+    assert "GPU1020" in found["more/main.tf.json"]
+    assert [fixed.file for fixed in fixes.fixed] == ["shares.yaml"]

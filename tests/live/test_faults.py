@@ -1102,6 +1102,24 @@ def test_an_idle_node_is_told_with_its_price() -> None:
     assert "at 4.60 USD an hour by list" in cause.fault.finding.message
 
 
+@pytest.mark.parametrize(
+    ("label", "value", "priced"),
+    [
+        ("karpenter.sh/capacity-type", "spot", False),
+        ("eks.amazonaws.com/capacityType", "SPOT", False),
+        ("eks.amazonaws.com/capacityType", "CAPACITY_BLOCK", False),
+        ("eks.amazonaws.com/capacityType", "ON_DEMAND", True),
+        ("karpenter.sh/capacity-type", "reserved", True),
+    ],
+)
+def test_no_list_has_the_price_of_a_spot_node(label: str, value: str, *, priced: bool) -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    labels(cluster, **{label: value})
+    idle = next(c for c in verdict(cluster).causes if c.fault.finding.code == "GPU1345")
+
+    assert ("USD an hour by list" in idle.fault.finding.message) is priced
+
+
 def test_pods_wait_for_a_node_that_is_missed() -> None:
     cluster = copy.deepcopy(HEALTHY)
     without(cluster, gpu_node(cluster), plugin_pod(cluster))

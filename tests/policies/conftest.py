@@ -151,7 +151,7 @@ VALID: dict[str, dict[str, Any]] = {
         "metadataOptions": {"httpTokens": "required", "httpPutResponseHopLimit": 1.0},
         "networkInterfaces": [{"deviceIndex": 0.0, "associatePublicIpAddress": "false"}],
     },
-    VOLUME: {"availabilityZone": "us-west-2a", "encrypted": True, "size": 100.0},
+    VOLUME: {"availabilityZone": "us-west-2a", "encrypted": True, "size": 100.0, "type": "gp3"},
     ENCRYPTION_BY_DEFAULT: {"enabled": True},
     INSTANCE: {
         "ami": "ami-1",

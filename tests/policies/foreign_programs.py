@@ -252,7 +252,7 @@ PROGRAMS: dict[str, Program] = {
         n, network_interfaces=[{"device_index": 0, "associate_public_ip_address": "true"}]
     ),
     "right-volume": lambda n: aws.ebs.Volume(
-        f"{n}-volume", availability_zone="us-west-2a", size=10, encrypted=True
+        f"{n}-volume", availability_zone="us-west-2a", size=10, encrypted=True, type="gp3"
     ),
     "plain-volume": lambda n: aws.ebs.Volume(
         f"{n}-volume", availability_zone="us-west-2a", size=10

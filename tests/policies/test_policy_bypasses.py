@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.sdk_internals
 
-FILES = ("bypasses.yaml", "bypasses_by_words.yaml", "bypasses_independent.yaml")
+FILES = (
+    "bypasses.yaml",
+    "bypasses_by_words.yaml",
+    "bypasses_independent.yaml",
+    "bypasses_public.yaml",
+)
 CASES = [
     cast(
         "dict[str, dict[str, dict[str, Any]]]",

@@ -279,7 +279,7 @@ PROGRAM = """\
 import pulumi_aws as aws
 
 for name in ("old", "new"):
-    aws.ebs.Volume(name, availability_zone="us-west-2a", size=1)
+    aws.ebs.Volume(name, availability_zone="us-west-2a", size=1, type="gp3")
 """
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pulumi
@@ -201,3 +203,24 @@ def test_the_types_of_a_urn_decide_the_words(chain: str) -> None:
 def test_every_rule_names_a_way_for_each_kind_of_program() -> None:
     for rule in POLICIES:
         assert "With raw resources: " in str(rule.remediation_steps)
+
+
+def test_fixes_name_properties_that_pulumi_eks_has() -> None:
+    """Or say that a transform is needed. What is not at the top is of `pulumi_aws`."""
+    folder = Path(eks.__file__).parent
+    source = "\n".join(file.read_text(encoding="utf-8") for file in folder.glob("*.py"))
+    known = set(re.findall(r'name="(\w+)"', source)) | set(re.findall(r"def (\w+)\(self\)", source))
+    told = {
+        rule.name: re.search(r"With pulumi_eks: (.*?)(?: With raw resources:|$)", steps)
+        for rule in POLICIES
+        if (steps := str(rule.remediation_steps))
+    }
+    named = {
+        (name, key)
+        for name, found in told.items()
+        if found and "`transforms`" not in found[1]
+        for key in re.findall(r"`(node[A-Z]\w*|enable\w+|metadata\w+|authentication\w+)", found[1])
+    }
+
+    assert named
+    assert {each for each in named if each[1] not in known} == set()

@@ -226,7 +226,7 @@ MESSAGES: list[tuple[str, str, dict[str, Any], str]] = [
     (
         "nodes-without-public-address",
         INSTANCE,
-        {"associatePublicIpAddress": True},
+        {"associatePublicIpAddress": True, "instanceType": "g5.xlarge"},
         (
             "The instance gpu gives its nodes a public IP address. Nodes must have private "
             "addresses only. Set `associatePublicIpAddress: false`, and put nodes into private "

@@ -461,7 +461,7 @@ PAIRS = [
         ({"ec2SshKey": "ops", "sourceSecurityGroupIds": []}, None),
     ),
     *_pairs("node-ssh-keys", LAUNCH_TEMPLATE, "keyName", ("ops", ""), ("k", None)),
-    *_pairs("volumes-gp3", VOLUME, "type", ("gp2", "gp3"), ("standard", "io2"), ("st1", None)),
+    *_pairs("volumes-gp3", VOLUME, "type", ("gp2", "gp3"), ("standard", "io2"), (None, "gp3")),
     *_pairs(
         "node-updates-in-steps",
         NODE_GROUP,

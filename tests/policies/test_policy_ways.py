@@ -143,7 +143,11 @@ def test_what_is_encrypted_is_said_as_not_judged(tmp_path: Path) -> None:
 
     def program() -> None:
         aws.ebs.Volume(
-            "disk", availability_zone="us-west-2a", encrypted=Output.secret(encrypted), size=1
+            "disk",
+            availability_zone="us-west-2a",
+            encrypted=Output.secret(encrypted),
+            size=1,
+            type="gp3",
         )
 
     after = recorded(program, known=True)

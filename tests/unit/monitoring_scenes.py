@@ -196,13 +196,17 @@ def _of_exporter(
         lambda given: by_name[given["metadata"]["name"]].load,
         lambda given: by_name[given["metadata"]["name"]].memory,
     )
-    target = {"job": "dcgm-exporter", "instance": f"{node.name}:9400"}
+    # Prometheus has them of the exporter's pod, and adds those that a series does not have.
+    own_pod = {"namespace": "gpushare-metrics", "pod": f"dcgm-exporter-{node.name}"}
+    target = {"job": "dcgm-exporter", "instance": f"{node.name}:9400", **own_pod}
     for line in exposition(machine, options, target).splitlines():
         if not line.startswith("#"):
             series, _, value = line.rpartition(" ")
             yield series, value
     for name, more, told in node.copied:
-        for pod in ("", *(f',namespace="{each.namespace}",pod="{each.name}"' for each in own)):
+        pods_of = [own_pod, *({"namespace": each.namespace, "pod": each.name} for each in own)]
+        for labels in pods_of:
+            pod = "".join(f',{key}="{text}"' for key, text in labels.items())
             at = f'gpu="0",UUID="GPU-0",{options.hostname}="{node.name}"'
             yield f"{name}{{{at}{more}{pod}}}", f"{told:g}"
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eks_gpushare.catalog import Catalog
+from eks_gpushare.config.additions import catalog_of
+from eks_gpushare.config.environment import CatalogAdditions
 from eks_gpushare.config.pools import Pool
 from eks_gpushare.sharing.apportion import apportioned
 from eks_gpushare.sharing.cost_split import (
@@ -288,8 +289,10 @@ def test_what_is_left_goes_to_those_that_lost_most() -> None:
 
 def prices(instance_type: str, sharing: dict[str, Any], **more: Any) -> Prices:
     keys = {"instanceTypes": [instance_type], "sharing": sharing, **more.pop("pool", {})}
-    plan = plan_pool("p", Pool.model_validate(keys), Catalog(), "us-east-1")
-    return Prices({"p": plan}, Catalog(), more.pop("region", "us-east-1"), **more)
+    own = CatalogAdditions.model_validate({"instanceTypes": more.pop("types", {})})
+    catalog, _ = catalog_of(own, "us-east-1")
+    plan = plan_pool("p", Pool.model_validate(keys), catalog, "us-east-1")
+    return Prices({"p": plan}, catalog, more.pop("region", "us-east-1"), **more)
 
 
 BALANCED = {"mode": "mig", "layout": "all-balanced"}
@@ -385,12 +388,18 @@ def test_nodes_of_some_hours_count_for_that_part_of_the_week() -> None:
     assert nodes.offered == {"nvidia.com/gpu": nodes.number}
 
 
+NO_SPOT = (
+    "p: spot prices change by the hour, and AWS lists none; write what you pay to catalog: "
+    "{instanceTypes: {g6.xlarge: {spotUsdPerHour: ...}}}."
+)
+
+
 def test_what_has_no_price_says_why() -> None:
     spot = prices("g6.xlarge", {"mode": "exclusive"}, pool={"capacityType": "spot"})
     nowhere = prices("g6.xlarge", {"mode": "exclusive"}, region=None)
     elsewhere = prices("g6.xlarge", {"mode": "exclusive"}, region="eu-nowhere-1")
 
-    assert spot.declared()[1] == ["p: spot prices change by the hour, and AWS lists none."]
+    assert spot.declared()[1] == [NO_SPOT]
     assert nowhere.declared()[1] == ["p: the stack names no aws:region."]
     assert elsewhere.declared()[1] == [
         (
@@ -420,7 +429,25 @@ def test_a_spot_node_of_a_pool_that_may_have_both_has_no_price() -> None:
 
     nodes, unknown = found.observed(seen)
     assert [each.price is None for each in nodes] == [False, True]
-    assert unknown == ["p: spot prices change by the hour, and AWS lists none."]
+    assert unknown == [NO_SPOT]
+
+
+def test_what_a_stack_pays_for_spot_counts_for_spot_alone() -> None:
+    own = {"g6.xlarge": {"spotUsdPerHour": 0.3}}
+    shares = {"nvidia.com/gpu": Fraction(1)}
+    seen = [
+        ObservedNodes("p", "g6.xlarge", how, Fraction(1), shares) for how in ("onDemand", "spot")
+    ]
+    pools = [{"capacityType": "spot"}, {}]
+    spot, on_demand = (
+        prices("g6.xlarge", {"mode": "exclusive"}, pool=pool, types=own) for pool in pools
+    )
+
+    assert [each.price for each in spot.declared()[0]] == [Fraction("0.3")]
+    assert [each.price for each in on_demand.declared()[0]] == [Fraction("0.8048")]
+    nodes, unknown = on_demand.observed(seen)
+    assert [each.price for each in nodes] == [Fraction("0.8048"), Fraction("0.3")]
+    assert unknown == []
 
 
 def test_a_type_that_the_pool_does_not_declare_is_shared_as_the_pool_says() -> None:

@@ -399,3 +399,28 @@ def test_a_kubeconfig_has_the_role_that_was_asked_for() -> None:
         "--role",
         "arn:aws:iam::111122223333:role/Admin",
     ]
+
+
+CONFIG = {"aws:region": "us-west-2"}
+
+
+def test_a_number_of_gateways_is_taken_as_the_plugin_takes_it() -> None:
+    recording = run_program(
+        lambda: AwsxVpc("net", natGateways=1) and None, project="p", stack="dev", config=CONFIG
+    )
+
+    assert recording.error is None
+    assert sum(found.type.endswith(":NatGateway") for found in recording.resources) == 3
+
+
+def test_arguments_that_only_a_plugin_understands_are_said_to_be() -> None:
+    recording = run_program(
+        lambda: AwsxVpc("net", tags=["a"]) and None, project="p", stack="dev", config=CONFIG
+    )
+
+    assert recording.error is not None
+    assert recording.error.type == "PlanError"
+    assert recording.error.text.startswith(
+        "what awsx:ec2:Vpc makes of the arguments of net cannot be known without its plugin ("
+    )
+    assert "components:\n  awsx:ec2:Vpc:" in recording.error.text

@@ -395,6 +395,56 @@ def test_a_resource_of_any_package_echoes_its_inputs() -> None:
     assert record(program).outputs == {"length": 2, "text": UNKNOWN}
 
 
+def test_a_route_table_that_is_looked_up_has_an_id() -> None:
+    found: list[Any] = []
+
+    record(lambda: found.append(aws.ec2.get_route_table(subnet_id="subnet-1")))
+
+    (table,) = found
+    assert (table.id, table.route_table_id) == ("rtb-of-subnet-1", "rtb-of-subnet-1")
+
+
+def hand_written_core(**more: Any) -> None:
+    """Core data with the name of a cluster that is no resource of the program."""
+    raw = aws.eks.Cluster("raw", role_arn="role", vpc_config={"subnet_ids": ["subnet-1"]})
+    core: Any = {"cluster": raw.name}
+    role = "arn:aws:iam::111122223333:role/nodes"
+    eks.ManagedNodeGroup("nodes", cluster=core, node_role_arn=role, subnet_ids=["s"], **more)
+
+
+def test_core_data_by_hand_serves_where_the_cluster_is_named_too() -> None:
+    recording = record(lambda: hand_written_core(cluster_name="raw"))
+
+    (group,) = (found for found in recording.resources if found.type.endswith(":NodeGroup"))
+    assert group.inputs["clusterName"] == "raw"
+    assert "version" not in group.inputs
+
+
+def test_core_data_by_hand_is_refused_where_nothing_names_the_cluster() -> None:
+    config = {"aws:region": "us-west-2"}
+    error = run_program(hand_written_core, project="demo", stack="dev", config=config).error
+
+    assert error is not None
+    assert error.text == (
+        "what the `cluster` of core data is cannot be known here: give an eks.Cluster or its `core`"
+    )
+
+
+def test_a_storage_class_has_the_parameters_that_it_is_given() -> None:
+    fast = eks.StorageClassArgs(type="io2", encrypted=True, iops_per_gb=50, zones=["a"])
+    classes: Any = {"fast": fast}
+
+    recording = record(lambda: eks.Cluster("main", storage_classes=classes) and None)
+
+    (made,) = (found for found in recording.resources if found.type.endswith(":StorageClass"))
+    assert made.inputs["parameters"] == {
+        "type": "io2",
+        "encrypted": "true",
+        "iopsPerGb": "50",
+        "zones": "a",
+    }
+
+
 def test_a_stack_reference_knows_nothing_in_a_preview() -> None:
     def program() -> None:
         other = pulumi.StackReference("other", stack_name="org/other/dev")

@@ -4,9 +4,10 @@ import asyncio
 import os
 import sys
 import threading
+from importlib.metadata import version
 from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pulumi_aws as aws
@@ -254,7 +255,61 @@ def test_missing_configuration_is_a_run_error() -> None:
 
     assert error is not None
     assert error.type == "RunError"
-    assert "Missing required configuration variable 'demo:absent'" in error.text
+    assert error.text == (
+        "Missing required configuration variable 'demo:absent'\n"
+        "\tplease set a value using the command `pulumi config set demo:absent <value>`\n"
+        "Without Pulumi, write it under `config` of Pulumi.dev.yaml."
+    )
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_where_a_package_is_missed_is_said(tmp_path: Path, listed: bool) -> None:
+    program = write(tmp_path / "a", main="import no_such_package")
+    if listed:
+        (program / "requirements.txt").write_text("no-such-package")
+
+    error = record(program).error
+
+    needs = (
+        f"python -m pip install -r {program}/requirements.txt"
+        if listed
+        else "install what the program needs"
+    )
+    assert error is not None
+    assert error.text == (
+        "No module named 'no_such_package'. It is looked for in the environment of this command, "
+        f"{sys.prefix}: {needs} there."
+    )
+
+
+@pytest.mark.parametrize(
+    "line", ["aws.ec2.get_subnet_ids(vpc_id='v')", "aws.ec2.Eip('address', vpc=True)"]
+)
+def test_the_release_of_an_sdk_is_said_that_lacks_what_is_asked(tmp_path: Path, line: str) -> None:
+    error = record(write(tmp_path / "a", main=f"import pulumi_aws as aws\n{line}\n")).error
+
+    installed = f"pulumi_aws {version('pulumi_aws')} is installed here"
+    assert error is not None
+    assert error.text.endswith(f"{installed}; the program may be for an earlier release of it.")
+
+
+def test_an_argument_that_is_wrong_in_the_program_itself_is_its_own(tmp_path: Path) -> None:
+    error = record(write(tmp_path / "a", main="dict_of = lambda: None\ndict_of(a=1)\n")).error
+
+    assert error is not None
+    assert "installed here" not in error.text
+
+
+def test_a_look_up_of_what_only_an_update_tells_is_explained() -> None:
+    def program() -> None:
+        other = pulumi.StackReference("net", stack_name="org/net/dev")
+        name: Any = other.get_output("cluster")
+        _ = aws.eks.get_cluster(name=name).vpc_config
+
+    error = record(program).error
+
+    assert error is not None
+    assert "such as an output of another stack. Call the function that takes outputs" in error.text
 
 
 def test_an_error_points_at_the_users_line(tmp_path: Path) -> None:

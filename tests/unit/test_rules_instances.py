@@ -260,6 +260,19 @@ def test_a_given_price_is_a_known_price() -> None:
     assert with_type("GPU802", "g9.xlarge", NEW | {"priceUsdPerHour": 1.5}) == []
 
 
+def test_a_price_on_demand_is_none_of_spot() -> None:
+    spot, both = {"capacityType": "spot"}, {"priceUsdPerHour": 1.5, "spotUsdPerHour": 0.5}
+
+    assert with_type("GPU802", "g9.xlarge", NEW | {"priceUsdPerHour": 1.5}, **spot) == [
+        "The price of spot capacity is not in the catalog."
+    ]
+    assert with_type("GPU802", "g9.xlarge", NEW | both, **spot) == []
+    assert with_type("GPU802", "g9.xlarge", NEW | {"spotUsdPerHour": 0.5}) != []
+    assert with_type("GPU108", "g9.xlarge", NEW | {"spotUsdPerHour": 0}) == [
+        "0.0 is not more than 0."
+    ]
+
+
 @pytest.mark.parametrize(
     ("size", "code"),
     [(19, "GPU505"), (20, "GPU506"), (99, "GPU506"), (100, None), (65536, None), (65537, "GPU505")],

@@ -351,6 +351,18 @@ def test_a_directory_is_unreadable(tmp_path: Path) -> None:
     )
 
 
+def test_who_gives_the_name_or_the_folder_of_a_stack_is_told_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "Pulumi.prod.yaml").touch()
+    monkeypatch.chdir(tmp_path)
+
+    for name in ("prod", ".", "stacks"):
+        assert check_file(name).findings[0].fix == "Give stacks/Pulumi.prod.yaml."
+    assert check_file("dev").findings[0].fix == "Give the path of a stack file."
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
 def test_a_file_without_permission_is_unreadable(good: Path) -> None:
     good.chmod(0)

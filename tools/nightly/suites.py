@@ -76,7 +76,7 @@ SUITES: Final = (
         " hooks; pip and pulumi install as the pages say; AWS takes what every stack and variant"
         " asks of it, and the policy of each allows that alone; no page hangs on the order of sets;"
         " a mistake in any example is one error; each alert is held, whatever is changed about it;"
-        " streams, tables and packages of every kind",
+        " boards give the loads that were put in; streams, tables and packages of every kind",
         (
             "-m",
             "at_length",

@@ -33,6 +33,8 @@ class CatalogInstanceType(TypedDict):
     """Pods a node can run."""
     price_usd_per_hour: NotRequired[float]
     """On-demand price in USD per hour."""
+    spot_usd_per_hour: NotRequired[float]
+    """What it costs as spot in USD per hour, as EC2's price history or your bill has it."""
     zone_ids: NotRequired[list[str]]
     """Zones of the region that offer it, by ID, such as `usw2-az1`."""
     gpu: NotRequired[CatalogGpu]

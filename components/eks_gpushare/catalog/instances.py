@@ -8,7 +8,7 @@ type microseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -78,6 +78,7 @@ class InstanceType:
         usage_classes: "on-demand", "spot", "capacity-block".
         placement: placement group strategies it can be in.
         prices: Linux on-demand USD per hour by region; None or absent means unknown, never 0.
+        spot_prices: USD per hour as spot by region; AWS lists none, so they are a stack's own.
         zones: zone ids by region in which EC2 offers it.
         quota: code of the vCPU quota it counts on, by "onDemand" and "spot".
         retired: whether EC2 offers it in no region any more.
@@ -107,6 +108,7 @@ class InstanceType:
     usage_classes: tuple[str, ...] = ("on-demand", "spot")
     placement: tuple[str, ...] = ("cluster", "partition", "spread")
     prices: Mapping[str, float | None] = field(default_factory=dict, hash=False)
+    spot_prices: Mapping[str, float] = field(default_factory=dict, hash=False)
     zones: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     quota: Mapping[str, str] = field(default_factory=dict, hash=False)
     retired: bool = False
@@ -120,9 +122,17 @@ class InstanceType:
         """The part of the name before the dot, such as "p3"."""
         return self.name.partition(".")[0]
 
-    def price(self, region: str) -> float | None:
-        """The Linux on-demand price in USD per hour in `region`, None if unknown."""
-        return self.prices.get(region)
+    def price(self, region: str, ways: Collection[str] = ("onDemand",)) -> float | None:
+        """The Linux price in USD per hour in a region, None if unknown.
+
+        Args:
+            region: where it is.
+            ways: how it may be bought: `onDemand`, `reserved`, `spot`, `capacityBlock`. Of several
+                on demand counts, which is the dearest. Default: on demand.
+        """
+        if not {"onDemand", "reserved"}.isdisjoint(ways):
+            return self.prices.get(region)
+        return self.spot_prices.get(region) if "spot" in ways else None
 
 
 def gpu_instance_types() -> Mapping[str, InstanceType]:

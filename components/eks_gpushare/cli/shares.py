@@ -333,7 +333,8 @@ def _size_pool(
     from eks_gpushare.sharing.sizing import size
 
     types = [found for each in pool.instance_types if (found := catalog.find(each)) is not None]
-    prices = [instance_type.price(region) if region else None for instance_type in types]
+    ways = pool.bought_as
+    prices = [instance_type.price(region, ways) if region else None for instance_type in types]
     known = [price for price in prices if price is not None]
     return _Sized(
         name,

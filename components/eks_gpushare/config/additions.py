@@ -81,6 +81,7 @@ def _impossible(entry: CatalogInstanceType) -> tuple[tuple[str, ...], str] | Non
         ("memoryMiB",): entry.memory_mib,
         ("maxPods",): entry.max_pods,
         ("priceUsdPerHour",): entry.price_usd_per_hour,
+        ("spotUsdPerHour",): entry.spot_usd_per_hour,
     }
     if entry.gpu is not None:
         numbers |= {("gpu", "count"): entry.gpu.count, ("gpu", "memoryMiB"): entry.gpu.memory_mib}
@@ -113,6 +114,8 @@ def _merged(
         changes["api_gpu_count"] = entry.gpu.count
     if entry.price_usd_per_hour is not None and region is not None:
         changes["prices"] = {**known.prices, region: entry.price_usd_per_hour}
+    if entry.spot_usd_per_hour is not None and region is not None:
+        changes["spot_prices"] = {region: entry.spot_usd_per_hour}
     if entry.zone_ids is not None and region is not None:
         changes["zones"] = {**known.zones, region: entry.zone_ids}
     given = {key: value for key, value in changes.items() if value is not None}

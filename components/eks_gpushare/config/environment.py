@@ -133,6 +133,9 @@ class CatalogInstanceType(Model):
     """Pods a node can run."""
     price_usd_per_hour: float | None = Field(default=None, le=1_000_000)
     """On-demand price in the stack's region in USD per hour."""
+    spot_usd_per_hour: float | None = Field(default=None, le=1_000_000)
+    """What it costs as spot in the stack's region in USD per hour, as EC2's price history or your
+    bill has it: AWS lists none. Default: unknown."""
     zone_ids: Items[str] | None = None
     """Zones of the stack's region that offer it, by ID, such as `usw2-az1`."""
     gpu: CatalogGpu | None = None

@@ -47,7 +47,7 @@ from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS
 from eks_gpushare.manifests.readers.helm_values import ValuesOf
 from eks_gpushare.manifests.readers.subcharts import SubchartValuesReader
-from eks_gpushare.manifests.texts import read_texts, unreadable_character
+from eks_gpushare.manifests.texts import is_passed_over, read_texts, unreadable_character
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.document import DocumentReader, Read
     from eks_gpushare.manifests.files import GivenFile
     from eks_gpushare.manifests.readers.subcharts import Subchart
+    from eks_gpushare.stack_file.yaml_problems import YamlProblem
 
 _MOST_WITHIN: Final = 4
 """Documents within documents that are followed: a script's manifest's ConfigMap's configuration."""
@@ -155,10 +156,7 @@ class Reading:
             return False
         bad = unreadable_character(text)
         if bad is not None:
-            is_none = is_of_others(file.name, text, bad, in_folder=file.in_folder)
-            file.readable = is_none
-            file.found.append(of_others(bad) if is_none else cannot(bad))
-            return False
+            return self._unread(file, text, bad)
         left = max(0, _MOST_ITEMS - self.read)
         texts = read_texts(text, file.name, most=min(MAX_ITEMS, left), outlines=True)
         self.read += texts.items
@@ -185,6 +183,17 @@ class Reading:
         if not any(known) and file.in_folder:  # such as values of a chart of others
             file.found = [as_note(placed) for placed in file.found]
         return any(known)
+
+    def _unread(self, file: FileInReading, text: str, bad: YamlProblem) -> bool:
+        """What is said of a text with a character that YAML does not have."""
+        if is_passed_over(text, bad):
+            why = f"it is not checked: line {bad.line} begins with a byte order mark, U+FEFF"
+            file.found.append(Placed(not_read(why), None))
+        else:
+            is_none = is_of_others(file.name, text, bad, in_folder=file.in_folder)
+            file.readable = is_none
+            file.found.append(of_others(bad) if is_none else cannot(bad))
+        return False
 
     def _document(self, file: FileInReading, document: Document, depth: int) -> bool:
         self.documents += 1

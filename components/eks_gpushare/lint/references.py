@@ -6,7 +6,7 @@ import posixpath
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
 
+_LABEL = "label"
+"""Kind of what has the name of a resource, and is a label that nodes are given all the same."""
 _CONFIGS = {DEVICE_PLUGIN: ("config", "name"), OPERATOR: ("devicePlugin", "config", "name")}
 
 
@@ -36,11 +38,19 @@ class Naming(NamedTuple):
         """The files that a file names something of, where only one has it, by its normal path."""
         found: dict[str, list[str]] = {}
         for key, files in self.named.items():
+            if key[0] == _LABEL:
+                continue
             others = self.having.get(key, frozenset())
             for file in sorted(files - others):
                 if len(others) == 1:
                     found.setdefault(file, []).extend(others)
         return found
+
+    def gives_labels_to(self, part: Naming) -> bool:
+        """Whether nodes of other files have labels that a part selects, and its own have not."""
+        return any(
+            key[0] == _LABEL and key in self.having and key not in part.having for key in part.named
+        )
 
     def with_other_scopes(self, judgement: Judgement) -> Judgement:
         """A finding as a note, where files of another scope give nodes the label of its resource.
@@ -51,7 +61,7 @@ class Naming(NamedTuple):
         if not isinstance(judgement, Problem) or judgement.rule is not RESOURCE_AS_LABEL:
             return judgement
         named = set(RESOURCE_NAMES.findall(judgement.message))
-        given = {name for kind, name in self.having if kind == "label"}
+        given = {name for kind, name in self.having if kind == _LABEL}
         return replace(judgement, severity="info") if named & given else judgement
 
 
@@ -73,7 +83,7 @@ def naming(items: Iterable[Item], classes: Iterable[Document]) -> Naming:
         if isinstance(item, NodeSet):
             for label, _ in pairs(item.labels):
                 if RESOURCE_NAMES.fullmatch(label):
-                    having.setdefault(("label", label), set()).update(_file(item.source.document))
+                    having.setdefault((_LABEL, label), set()).update(_file(item.source.document))
     for document in classes:
         if (found := class_of(document)) is not None:
             having.setdefault(("class", found[0]), set()).update(_file(document))
@@ -100,6 +110,10 @@ def _names(item: Item) -> Iterator[tuple[str, str]]:
         name = at(item.values, *_CONFIGS[item.chart])
         if isinstance(name, str):
             yield "map", name
+    if isinstance(item, Workload):
+        for part in ("nodeSelector", "affinity"):
+            for label in RESOURCE_NAMES.findall(str(at(item.spec, part))):
+                yield _LABEL, label
     if isinstance(item, NodeSet) and item.provisioner == "karpenter":
         name = class_named(item)
         if name is not None:

@@ -153,6 +153,8 @@ def _again(
     changed: set[int] = set()
     for number, part in enumerate(parts):
         had = part.naming.references()
+        if everywhere.gives_labels_to(part.naming):
+            changed.add(number)
         for file in part.files:
             if sorted(wanted.get(file, ())) != sorted(had.get(file, ())):
                 changed.add(number)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.inventory.advertised import is_gpu_resource
+from eks_gpushare.inventory.capacity import way_named
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live.amounts import quantity
 from eks_gpushare.live.objects import name_of
@@ -86,9 +87,11 @@ class LiveNode:
 
     @property
     def usd_per_hour(self) -> float | None:
-        """What it costs by AWS's list; None where that is not known."""
+        """What it costs by AWS's list, which has no spot; None where that is not known."""
         known = self.type
-        return None if known is None else known.price(self.labels.get(_REGION_LABEL, ""))
+        told = next((self.labels[key] for key in CAPACITY_LABELS if key in self.labels), "")
+        way = way_named(told.replace("-", "_"))
+        return None if known is None else known.price(self.labels.get(_REGION_LABEL, ""), (way,))
 
     @property
     def is_cordoned(self) -> bool:

@@ -203,8 +203,9 @@ class Kustomizations:
         owners = [file] if file in self._by_file else self._owners.get(file, [])
         is_object = isinstance(document.value, dict) and "kind" in document.value
         found = []
+        above = self._above(owners)
         for top in self.tops:
-            for chain in self._chains(owners, top):
+            for chain in self._chains(owners, top) if top in above else ():
                 value = document.value
                 for name in chain if is_object and file not in self._by_file else ():
                     each = self._by_file[name]
@@ -215,6 +216,15 @@ class Kustomizations:
                 may = document.editable and value is document.value
                 found.append(replace(document, value=value, editable=may, build=top))
         return found or [document]
+
+    def _above(self, owners: Sequence[str]) -> set[str]:
+        """All that build on some kustomizations, and these."""
+        found, waiting = set(owners), list(owners)
+        while waiting:
+            parents = set(self._by_file[waiting.pop()].parents) - found
+            found |= parents
+            waiting += parents
+        return found
 
     def _chains(self, owners: Sequence[str], top: str) -> Iterator[list[str]]:
         """The ways from an object up to a kustomization, each the innermost first."""

@@ -195,6 +195,20 @@ def unreadable_character(text: str) -> YamlProblem | None:
     return YamlProblem(message, line, column, "character", fix=fix)
 
 
+def is_passed_over(text: str, problem: YamlProblem) -> bool:
+    """Whether a character that YAML does not have is a byte order mark that Go's reader skips.
+
+    That is one at the start of a document, each of which kubectl and Helm read by itself, or of a
+    line that holds nothing.
+    """
+    lines = LINE_BREAK.split(text.removeprefix(_BOM))
+    here = lines[problem.line - 1] if problem.line <= len(lines) else ""
+    above = lines[problem.line - 2].rstrip() if problem.line > 1 else ""
+    rest = here.removeprefix(_BOM)
+    starts = above == "---" and not rest.startswith("---")
+    return here != rest and problem.column == 1 and (starts or rest.strip()[:1] in {"", "#"})
+
+
 def _parts(text: str) -> Iterator[tuple[int, int, str]]:
     """Start, lines before and text of each document that holds something.
 

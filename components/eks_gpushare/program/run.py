@@ -27,6 +27,7 @@ from pulumi.runtime.stack import run_in_stack
 
 from eks_gpushare.program.fakes.fakes import Fakes, default_fakes
 from eks_gpushare.program.recording import ProgramError, Recording
+from eks_gpushare.program.remedies import remedy_of
 from eks_gpushare.program.running.endings import ProcessEndedError, kept_alive, own_signals
 from eks_gpushare.program.running.engine import EngineServicer
 from eks_gpushare.program.running.isolation import (
@@ -294,4 +295,6 @@ def _program_error(error: BaseException, monitor: Monitor, directory: Path | Non
     source = line_of_error(error, directory) or monitor.failure_lines.get(text, "")
     trace = "" if is_run_error else "".join(traceback.format_exception(error))
     name = "RunError" if is_run_error else type(error).__name__
+    if remedy := remedy_of(error, directory, monitor.recording.stack):
+        text = f"{text.rstrip('.')}. {remedy}" if "\n" not in text else f"{text}\n{remedy}"
     return ProgramError(name, text, source, trace, error)

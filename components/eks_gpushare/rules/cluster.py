@@ -109,7 +109,7 @@ def version(ctx: Context) -> Iterator[Finding]:
     newest = current[-1] if current else max(eks_versions())
     if not _MINOR.fullmatch(given):
         message = f'"{given}" is not a minor version of Kubernetes.'
-        meant = re.match(r"v?(1\.[0-9]{2})(?![0-9])", given)
+        meant = re.search(r"(?<![0-9.])(1\.[0-9]{2})(?![0-9])", given)
         fix = f'Write it as "{meant[1] if meant else newest}".'
         yield BAD_VERSION.finding(at, message, fix)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.resource_ids import is_id
@@ -195,6 +196,9 @@ def _pinned_zones(
     """What is wrong with zones that are to be some of a network's."""
     if not zones:
         yield ZONE_OUTSIDE.finding(at, "The list is empty.", "Name a zone, or remove the key.")
+    if elsewhere := _of_another_region(zones, region):
+        yield ZONE_REGION.finding(at, *elsewhere)
+        return
     for index, zone in enumerate(zones):
         if fault := zone_fault(zone, region):
             yield ZONE_REGION.finding((*at, index), fault, "Correct the zone.")
@@ -230,6 +234,21 @@ def elsewhere_placed_system(ctx: Context) -> Iterator[Finding]:
         yield SUBNETS.finding(("system", "zones"), message, "Use subnet_ids alone.")
 
 
+def _of_another_region(zones: Sequence[str], region: str | None) -> tuple[str, str] | None:
+    """What is said of zones that are all of one region, and not of the stack's; None of others."""
+    regions = {zone[:-1] for zone in zones}
+    if region is None or len(zones) == 1 or len(regions) != 1 or regions == {region}:
+        return None
+    (other,) = regions
+    if any(zone_fault(zone, other) for zone in zones) or not _REGION.fullmatch(other):
+        return None
+    message = f"{' and '.join(zones)} are zones of {other}, and the stack is in {region}."
+    return message, f"Name zones of {region}, or write aws:region: {other}."
+
+
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[1-9]")
+
+
 def zone_fault(zone: str, region: str | None) -> str | None:
     """Why a zone cannot be one of the region, or None."""
     if region is None:
@@ -248,6 +267,9 @@ def network_zones(ctx: Context) -> Iterator[Finding]:
     """For the zones of a network."""
     network = ctx.new_network
     if network is None or isinstance(network.zones, int):
+        return
+    if elsewhere := _of_another_region(network.zones, ctx.region):
+        yield ZONE_REGION.finding(("network", "zones"), *elsewhere)
         return
     for index, zone in enumerate(network.zones):
         if fault := zone_fault(zone, ctx.region):

@@ -115,13 +115,15 @@ def prices(ctx: Context) -> Iterator[Finding]:
         return
     for name, pool in ctx.environment.pools.items():
         at = ("pools", name)
-        if not {"onDemand", "reserved"} & {*pool.bought_as}:
-            message = f"The price of {' and '.join(pool.bought_as)} capacity is not in the catalog."
+        ways = pool.bought_as
+        unknown = [t.name for t, _ in ctx.gpu_types(pool) if t.price(ctx.region, ways) is None]
+        if unknown and not {"onDemand", "reserved"} & {*ways}:
+            message = f"The price of {' and '.join(ways)} capacity is not in the catalog."
             fix = "Nothing to change; ask the EC2 console for today's price."
+            if "spot" in ways:
+                fix = "To see the cost give spotUsdPerHour under catalog.instanceTypes."
             yield NO_PRICE.finding((*at, "capacityType"), message, fix)
-            continue
-        unknown = [t.name for t, _ in ctx.gpu_types(pool) if t.price(ctx.region) is None]
-        if unknown:
+        elif unknown:
             yield NO_PRICE.finding(
                 (*at, "instanceTypes"),
                 f"No price of {', '.join(unknown)} in {ctx.region} is known.",

@@ -25,7 +25,8 @@ _FINEST = 1_000_000
 """Parts of a node are fractions of far smaller numbers, which floats only come close to."""
 _HOURS_PER_WEEK = 168
 _NOT_LISTED = {
-    "spot": "spot prices change by the hour, and AWS lists none",
+    "spot": "spot prices change by the hour, and AWS lists none; write what you pay to "
+    "catalog: {{instanceTypes: {{{type}: {{spotUsdPerHour: ...}}}}}}",
     "capacityBlock": "a capacity block is paid when it is reserved",
 }
 
@@ -98,12 +99,13 @@ class Prices:
                 that may be bought in several ways counts as on demand, which is the dearest.
         """
         ways = self.plans[pool].pool.bought_as if capacity is None else (capacity,)
-        if not {"onDemand", "reserved"} & {*ways}:
-            return NodePrice(None, f"{pool}: {_NOT_LISTED[ways[0]]}.")
         if self._region is None:
             return NodePrice(None, f"{pool}: the stack names no aws:region.")
         found = self._catalog.find(instance_type)
-        listed = found.price(self._region) if found is not None else None
+        listed = found.price(self._region, ways) if found is not None else None
+        if listed is None and not {"onDemand", "reserved"} & {*ways}:
+            way = "spot" if "spot" in ways else ways[0]
+            return NodePrice(None, f"{pool}: {_NOT_LISTED[way].format(type=instance_type)}.")
         if listed is None:
             said = f"{pool}: no price of {instance_type} in {self._region} is known; write it to "
             said += f"catalog: {{instanceTypes: {{{instance_type}: {{priceUsdPerHour: ...}}}}}}."

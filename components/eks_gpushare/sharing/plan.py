@@ -64,7 +64,8 @@ class PoolPlan:
     """What a pod must tolerate to run here. EKS adds a toleration by itself only for the taint
     that has the name of the requested resource."""
     cost: Cost | None
-    """None where the price is unknown: spot, capacity blocks, types without a list price."""
+    """None where the price is unknown: capacity blocks, types without a list price, and spot where
+    the stack gives none."""
     scaling: ScalingRange | None = None
     """How far an autoscaler takes it; None where none does."""
 
@@ -236,9 +237,9 @@ def _known(catalog: Catalog, name: str) -> InstanceType:
 def _cost(plan: PoolPlan, types: list[InstanceType], region: str | None) -> Cost | None:
     """Of several types the dearest counts, for any of them may be what is launched."""
     shares = plan.shares
-    if region is None or not {"onDemand", "reserved"} & {*plan.pool.bought_as}:
+    if region is None:
         return None
-    priced = ((t.name, t.price(region)) for t in types if t.gpu_count)
+    priced = ((t.name, t.price(region, plan.pool.bought_as)) for t in types if t.gpu_count)
     prices = {name: price for name, price in priced if price is not None}
     if not prices or len(prices) < len(types):
         return None

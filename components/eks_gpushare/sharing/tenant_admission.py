@@ -52,6 +52,8 @@ class AdmittedTenant:
     device_classes: tuple[str, ...] = ()
     """Classes that its claims of dynamic resource allocation may name. Default: none, and pods may
     have no claims."""
+    queued: bool = False
+    """Whether Kueue admits its pods, so that none may pass it by."""
 
     def parameters(self, taint_keys: Iterable[str]) -> dict[str, str]:
         """The data of its ConfigMap.
@@ -75,6 +77,7 @@ class AdmittedTenant:
         if wrong:
             raise ValueError(f"{wrong[0]!r} is no name that a tenant could be given")
         joined = {key: ",".join(names) for key, names in lists.items()}
+        joined |= {"queued": "true"} if self.queued else {}
         return {"tenant": self.name, "poolLabel": POOL_LABEL, **joined, **self._placement()}
 
     def _placement(self) -> dict[str, str]:

@@ -221,6 +221,7 @@ def admission(
                 for contract in every
                 if contract.tenant == name
             },
+            queued=tenant.queue,
         )
         for name, tenant in tenants.items()
         if tenant.admission

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.config.project import ENVIRONMENT_KEY, PROJECT
@@ -16,7 +17,6 @@ from eks_gpushare.validation.shape import format_value, similar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from eks_gpushare.findings.rule import Rule
 
@@ -138,6 +138,16 @@ def _of_file(value: Any) -> Iterator[Finding]:
     if not isinstance(value, dict):
         yield _missing_environment((), f"The file holds {format_value(value)}, not a mapping.")
         return
+    if {"apiVersion", "kind"} <= value.keys():
+        message = f"The file holds a Kubernetes object of kind {value['kind']}, not a stack."
+        fix = "Check it by eks-gpushare lint, or give a stack file; stacks/ has examples."
+        yield shape_rules.NO_ENVIRONMENT.finding((), message, fix)
+        return
+    if (bare := [key for key in value if ":" in str(key)]) and "config" not in value:
+        message = f"{' and '.join(map(str, bare))} {'stand' if bare[1:] else 'stands'} at the top."
+        fix = "Write config: above, and indent the rest by two blanks, so that it is below config."
+        yield shape_rules.NO_ENVIRONMENT.finding((bare[0],), message, fix)
+        return
     for key in value:
         if key not in _TOP_LEVEL:
             yield _stray((key,), key, f"{key} is not a key of a stack file.", _TOP_LEVEL)
@@ -165,8 +175,9 @@ def config_findings(config: dict[str, Any], *, elsewhere: bool) -> Iterator[Find
         config: Its keys with their namespaces, and plain data.
         elsewhere: Whether more of it comes from Pulumi ESC.
     """
-    for key in config:
-        yield from _of_key(key)
+    of_keys = [found for key in config for found in _of_key(key)]
+    yield from of_keys
+    meant = any(found.fix == f"Did you mean {ENVIRONMENT_KEY}?" for found in of_keys)
     at = ("config", ENVIRONMENT_KEY)
     if config.get(ENVIRONMENT_KEY) is not None:
         yield from _secrets(config[ENVIRONMENT_KEY], at)
@@ -175,7 +186,7 @@ def config_findings(config: dict[str, Any], *, elsewhere: bool) -> Iterator[Find
         yield shape_rules.NO_ENVIRONMENT.finding(at, f"{ENVIRONMENT_KEY} is empty.", fix)
     elif elsewhere:
         yield _unseen_environment()
-    else:
+    elif not meant:
         yield _missing_environment(("config",), f"The file has no {ENVIRONMENT_KEY}.")
     region = config.get(_REGION_KEY)
     if region is not None and region_of(config) is None:
@@ -259,4 +270,19 @@ def secret_finding(at: FieldPath) -> Finding:
 def unreadable(name: str, reason: str) -> Finding:
     """The finding of a file that cannot be opened."""
     code: Rule = shape_rules.UNREADABLE
-    return code.finding((), f"{name} cannot be read: {reason}.", "Give the path of a stack file.")
+    fix = f"Give {_files_at(name) or 'the path of a stack file'}."
+    return code.finding((), f"{name} cannot be read: {reason}.", fix)
+
+
+def _files_at(name: str) -> str | None:
+    """The files of stacks that a folder, or a stack that is called by its name, has."""
+    path = Path(name)
+    if path.is_dir():
+        found = [file for at in (path, path / "stacks") for file in at.glob("Pulumi.*.yaml")]
+    else:
+        called = f"Pulumi.{path.name}.yaml"
+        folders = (path.parent, path.parent / "stacks")
+        found = [folder / called for folder in folders if (folder / called).is_file()]
+    if len(found) > 1:
+        return f"a stack file, such as {min(found).as_posix()}"
+    return found[0].as_posix() if found else None

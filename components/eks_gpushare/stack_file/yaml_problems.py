@@ -74,6 +74,9 @@ def syntax_problem(text: str, error: Exception) -> YamlProblem:
     if "tab character" in what or lines[line][column : column + 1] == "\t":
         message = "a tab stands where YAML allows only blanks"
         return YamlProblem(message, line + 1, column + 1, "tab", fix="indent with blanks")
+    if "${" in lines[line]:
+        hint = "write the value itself: a stack file has no variables, and { begins a mapping"
+        return YamlProblem(f"not valid YAML: {what}", line + 1, column + 1, fix=hint)
     hint = next((fix for words, fix in _HINTS if words in what), "")
     return YamlProblem(f"not valid YAML: {what}", line + 1, column + 1, fix=hint)
 

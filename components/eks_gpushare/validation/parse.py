@@ -108,6 +108,7 @@ def _pools_at_other_levels(given: dict[str, Any]) -> Iterator[tuple[str, Finding
         message = "pools holds pools by their names; these are the keys of a single one."
         fix = f"Give it a name: pools: {SHAPES['pools']}."
         yield "pools", shape_rules.WRONG_TYPE.finding(("pools",), message, fix)
+    yield from _keys_among_pools(pools)
     of_pools = fields_by_key(Pool).keys() - fields_by_key(Environment).keys()
     stray = [key for key in given if key in of_pools]
     if "pools" not in given and "instanceTypes" in stray:
@@ -115,6 +116,19 @@ def _pools_at_other_levels(given: dict[str, Any]) -> Iterator[tuple[str, Finding
         fix = f"Write them under its name: pools: {SHAPES['pools']}."
         found = shape_rules.UNKNOWN_KEY.finding((stray[0],), message, fix)
         yield from ((key, found) for key in ("pools", *stray))
+
+
+def _keys_among_pools(pools: object) -> Iterator[tuple[str, Finding]]:
+    """Keys of a pool that are not indented enough, so that they stand beside it."""
+    keys, before = fields_by_key(Pool).keys(), ""
+    for name, block in pools.items() if isinstance(pools, dict) else ():
+        named = isinstance(block, dict) and keys & block.keys()
+        if name in keys and not named and before:
+            message = f"{name} is a key of a pool, and stands where the names of pools are."
+            fix = f"Indent it by two blanks more, so that it is in {before}."
+            yield "pools", shape_rules.UNKNOWN_KEY.finding(("pools", name), message, fix)
+        elif name not in keys:
+            before = str(name)
 
 
 def _misspelt(block: dict[str, Any], telling: str, otherwise: type[Model]) -> str | None:

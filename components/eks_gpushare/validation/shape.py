@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -12,6 +13,7 @@ from eks_gpushare.findings.finding import FieldPath, Finding
 from eks_gpushare.validation import shape_rules
 from eks_gpushare.validation.blocks import keys_of_block, place_of
 from eks_gpushare.validation.limits import too_large
+from eks_gpushare.validation.other_words import in_our_words, of_device_plugin
 from eks_gpushare.validation.shapes import shape_at
 from eks_gpushare.validation.sharing_keys import of_another_mode
 
@@ -48,6 +50,9 @@ _EXPECTED = {
     "model_attributes_type": "a mapping",
     "mapping_type": "a mapping",
 }
+_BLOCKS = frozenset(kind for kind, what in _EXPECTED.items() if what == "a mapping")
+_UNITS = {"GiB": r"gi?b?", "Days": r"d(ays?)?", "Seconds": r"s(ec(onds?)?)?"}
+"""How the unit of a key is written behind a number, by the end of the key."""
 _VERSION_KEYS = {"version", "amiVersion", "computeCapability", "ami_version", "compute_capability"}
 
 
@@ -113,8 +118,14 @@ def shape_findings(
     misspelt |= {
         (*item.place, loc[-1]) for loc, item in of_blocks.items() if item.place is not None
     }
+    first: set[Loc] = set()
     for detail in details:
         loc = detail["loc"]
+        if isinstance(loc[-1], int) and isinstance(detail["input"], str):
+            # Who writes the entries of a list as text writes all of them so.
+            if detail["type"] in _BLOCKS and loc[:-1] in first:
+                continue
+            first.add(loc[:-1])
         if detail["type"] == "extra_forbidden":
             each = of_blocks.get(loc, UnknownKey((), None))
             foreign = of_another_mode(loc, each.block)
@@ -211,7 +222,9 @@ def _of_version(at: FieldPath) -> bool:
 def _unknown_key(at: FieldPath, unknown: UnknownKey, names: list[str]) -> Finding:
     """A key near to one of the block was meant to be that one; else it may belong elsewhere."""
     key, block = str(at[-1]), unknown.block
-    if meant := unknown.meant or similar(key, block or names):
+    if ours := in_our_words(key, block):
+        fix = f"Write {ours}."
+    elif meant := unknown.meant or similar(key, block or names):
         if is_in_camel_case(key, meant):
             return in_camel_case(at, meant)
         fix = f"Did you mean {meant}?" if meant != key else "Remove it; it belongs elsewhere."
@@ -276,6 +289,8 @@ def _mode(at: FieldPath, given: Any) -> Finding:
         return wrong_type(at, given, "a mapping")
     if "mode" not in given:
         fix = f"Add mode: one of {', '.join(MODES)}."
+        if ours := of_device_plugin(given):
+            fix = f"In place of the device plugin's own configuration write sharing: {ours}."
         return shape_rules.MISSING_KEY.finding((*at, "mode"), "mode is required here.", fix)
     if not isinstance(given["mode"], str):
         return wrong_type((*at, "mode"), given["mode"], "text")
@@ -317,14 +332,28 @@ def wrong_type(at: FieldPath, given: Any, wanted: str, written: str | None = Non
     elif wanted == "a list" and isinstance(given, str):
         is_quoted = given.lstrip().startswith("[")
         fix = f"Write {given.strip()}, without quotes." if is_quoted else f"Write [{given}]."
-    elif wanted == "a whole number" and isinstance(given, str) and _is_integer(given):
-        fix = f"Write {given.strip()}, without quotes."
-    elif at[-1:] == ("served",) and isinstance(given, dict):
-        fix = "Put it into a list: [pool.served]."
-    elif (shape := shape_at(at)) is not None:
-        named = "an entry" if isinstance(at[-1], int) else at[-1]
-        fix = f"Write {named}: {shape}."
+    elif at[-1:] == ("zones",) and isinstance(given, str):
+        message = f"{format_value(given)} is text; a number of zones or a list is expected."
+        fix = f"Write [{given}]."
+    else:
+        fix = _fix_of_type(at, given, wanted) or fix
     return shape_rules.WRONG_TYPE.finding(at, message, fix)
+
+
+def _fix_of_type(at: FieldPath, given: Any, wanted: str) -> str | None:
+    """What to write for a value of another type, where that can be told."""
+    if wanted == "a whole number" and isinstance(given, str):
+        if _is_integer(given):
+            return f"Write {given.strip()}, without quotes."
+        number = _without_unit(at, given)
+        return number and f"Write {number}, without the unit, which the key has."
+    if at[-2:-1] == ("layout",) and isinstance(given, str):
+        return f"Write layout: {{{given}: 1}}, with how many of each profile a GPU gets."
+    if at[-1:] == ("served",) and isinstance(given, dict):
+        return "Put it into a list: [pool.served]."
+    shape = shape_at(at)
+    named = "an entry" if isinstance(at[-1], int) else at[-1]
+    return None if shape is None else f"Write {named}: {shape}."
 
 
 def _boolean_fix(given: str) -> str:
@@ -334,6 +363,15 @@ def _boolean_fix(given: str) -> str:
     if given.lower() in {"yes", "no", "on", "off", "y", "n"}:
         return f"Write true or false; {given} is text here."
     return "Write true or false."
+
+
+def _without_unit(at: FieldPath, given: str) -> str | None:
+    """`200` of `200Gi`, where the key says GiB."""
+    for end, unit in _UNITS.items():
+        if str(at[-1]).endswith(end):
+            found = re.fullmatch(rf"([0-9]+) *{unit}", given.strip(), re.IGNORECASE)
+            return found[1] if found else None
+    return None
 
 
 def _is_integer(text: str) -> bool:

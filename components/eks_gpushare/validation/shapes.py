@@ -28,6 +28,7 @@ SHAPES: Final[Mapping[str, str]] = MappingProxyType(
         "pools.*.labels": "{team: research}",
         "pools.*.taints": f"[{_TAINT}]",
         "pools.*.taints.*": _TAINT,
+        "pools.*.karpenter": "{consolidateAfter: 5m}",
         "pools.*.reservation": "{id: cr-0a1b2c3d4e5f67890}",
         "pools.*.kubelet": "{maxPods: 110}",
         "pools.*.warm": "{shares: 1}",
@@ -39,6 +40,11 @@ SHAPES: Final[Mapping[str, str]] = MappingProxyType(
         "workloads.*": "{pool: gpu, image: registry.example/app:1.0}",
         "charts.devicePlugin": "{version: 0.20.0}",
         "charts.gpuOperator": "{version: v26.7.0}",
+        "tenants": "{team: {namespaces: [team], pools: {gpu: {guaranteed: {shares: 4}}}}}",
+        "tenants.*": "{namespaces: [team], pools: {gpu: {guaranteed: {shares: 4}}}}",
+        "observability": "{prometheus: {install: true}}",
+        "observability.prometheus": "{install: true}",
+        "cluster.addons": "{ebsCsi: true}",
         "tags": "{team: research}",
     }
 )

@@ -20,6 +20,7 @@ from gpushare_policies.tokens import (
     ROLE,
     SCALING_GROUP,
     SECURITY_GROUP,
+    SUBNET,
     VOLUME,
 )
 
@@ -115,6 +116,7 @@ _EQUIVALENTS: Mapping[str, _Equivalent] = {
         },
         _role,
     ),
+    "AWS::EC2::Subnet": _Equivalent(SUBNET, {}),
     "AWS::EC2::Volume": _Equivalent(VOLUME, {"volumeType": "type"}),
     "AWS::KMS::Key": _Equivalent(
         KMS_KEY,

@@ -21,7 +21,7 @@ from eks_gpushare.inventory.values import at, has_unknown, pairs
 from gpushare_policies.reading.cloudformation import JUDGED, as_of_pulumi
 from gpushare_policies.reading.objects import kind_of
 from gpushare_policies.reading.plain import at_top, plain, text, with_sentinels
-from gpushare_policies.tokens import NODE_GROUP, ROLE
+from gpushare_policies.tokens import NODE_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -158,10 +158,10 @@ def nodes_elsewhere(resource: PolicyResource) -> Iterator[PolicyResource]:
             yield _of_pulumi(resource, made, props)
 
 
-def roles_elsewhere(resource: PolicyResource) -> Iterator[PolicyResource]:
-    """The roles that a resource makes, as `aws.iam.Role` would say them."""
+def made_by(resource: PolicyResource, token: str) -> Iterator[PolicyResource]:
+    """The resources of a type of `pulumi_aws` that a resource makes, as that would say them."""
     for made in resources_elsewhere(resource.resource_type, resource.name, resource.props):
-        if made.token == ROLE:
+        if made.token == token:
             yield _of_pulumi(resource, made, unknown_checking_proxy(with_sentinels(made.props)))
 
 

@@ -74,6 +74,16 @@ class Launch:
         """How a message names it."""
         return f"The {self.kind} {self.name}"
 
+    @property
+    def whose(self) -> str:
+        """Whose volumes a message speaks of: an instance may be no node of a cluster."""
+        return "the nodes'" if self.is_of_nodes else "its"
+
+    @property
+    def is_of_nodes(self) -> bool:
+        """Whether its machines may be nodes of Kubernetes; a server, or one of ECS, is none."""
+        return is_node(self.props) if self.token == INSTANCE else not _is_of_ecs(self.props)
+
     def inherits(self) -> bool:
         """Whether a launch template says what this leaves open, and is judged for it."""
         return self.token != LAUNCH_TEMPLATE and given(self.props, "launchTemplate")
@@ -137,6 +147,18 @@ def is_node(props: Any) -> bool:
     except UnknownValueError:
         return True
     return any(word in str(data) for word in _JOINS)
+
+
+def _is_of_ecs(props: Any) -> bool:
+    """Whether machines join a cluster of ECS, as their user data says, and none of Kubernetes."""
+    try:
+        data = str(read(props, "userData") or "") + str(
+            decoded(read(props, "userDataBase64")) or ""
+        )
+    except UnknownValueError:
+        return False
+    text = data if "ECS_CLUSTER" in data else str(decoded(data) or "")
+    return "ECS_CLUSTER" in text and not any(word in text for word in _JOINS)
 
 
 def on_launches(check: Check) -> dict[str, Check]:

@@ -23,7 +23,8 @@ TENANT_A = AdmittedTenant(
     },
 )
 TENANT_B = AdmittedTenant("b", {"vision": AdmittedPool(("nvidia.com/gpu",))}, ("gpu.nvidia.com",))
-TENANTS = (TENANT_A, TENANT_B)
+TENANT_C = AdmittedTenant("c", {"notebooks": AdmittedPool((SHARE,))}, queued=True)
+TENANTS = (TENANT_A, TENANT_B, TENANT_C)
 TENANT_LABEL = "eks-gpushare.io/tenant"
 TAINT_KEYS = ("team", "eks-gpushare/startup")
 

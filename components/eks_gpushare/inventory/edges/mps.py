@@ -33,6 +33,7 @@ NOT_ON_MIG = rule_of("GPU1172")
 TOO_MANY_CLIENTS = rule_of("GPU1173")
 SHARED_MEMORY = rule_of("GPU1174")
 _GUESSED = " Where no runAsUser is set, the image decides; root is assumed."
+_DEPLOY_DAEMON = "Deploy mps-control-daemon of the plugin's image beside it, or use the chart."
 _SHM = "/dev/shm"  # noqa: S108  (a place in a container)
 
 
@@ -40,13 +41,14 @@ _SHM = "/dev/shm"  # noqa: S108  (a place in a container)
 def nodes_with_mps(inventory: Inventory) -> Iterator[Judgement]:
     """What the plugin and its daemon say to it."""
     for cluster in inventory.clusters():
-        discovers = any(daemon.role == "discovery" for daemon in daemons(inventory, cluster))
+        roles = {daemon.role for daemon in daemons(inventory, cluster)}
+        discovers = "discovery" in roles
         yield from _no_daemon(inventory, cluster, discovers)
         said: set[tuple[int, str]] = set()
         for offer in offers(inventory, cluster).every:
             if offer.config is None or offer.config.sharing != "mps":
                 continue
-            for problem in _node(offer, inventory, discovers):
+            for problem in _node(offer, inventory, discovers, "mps" in roles):
                 once = (id(offer.kind.nodes), problem.rule.id)
                 if once not in said:
                     said.add(once)
@@ -63,7 +65,7 @@ def _no_daemon(inventory: Inventory, cluster: str, discovers: bool) -> Iterator[
         if config.sharing != "mps" or (discovers if by_chart else daemon_there):
             continue
         missing = "no MPS control daemon is here"
-        fix = "Deploy mps-control-daemon of the plugin's image beside it, or use the chart."
+        fix = _DEPLOY_DAEMON
         if by_chart:
             missing = (
                 "its daemon goes where nodes have the label nvidia.com/mps.capable=true: GPU "
@@ -83,7 +85,12 @@ def _no_daemon(inventory: Inventory, cluster: str, discovers: bool) -> Iterator[
         return
 
 
-def _node(offer: Offer, inventory: Inventory, discovers: bool) -> Iterator[Problem]:  # noqa: FBT001  (of the cluster)
+def _node(
+    offer: Offer,
+    inventory: Inventory,
+    discovers: bool,  # noqa: FBT001  (of the cluster)
+    served: bool,  # noqa: FBT001  (the same)
+) -> Iterator[Problem]:
     nodes, config = offer.kind.nodes, offer.config
     title = at_start(nodes.source.name)
     if config is None:
@@ -117,6 +124,16 @@ def _node(offer: Offer, inventory: Inventory, discovers: bool) -> Iterator[Probl
             f"{title} is to share GPUs by MPS, and nothing gives it the label "
             "nvidia.com/mps.capable=true: GPU feature discovery is off.",
             "Set `gfd.enabled: true` of the chart, or give the nodes the label.",
+            None if inventory.complete else "warning",
+        )
+    by_hand = offer.plugins and all(plugin.chart is None for plugin in offer.plugins)
+    if by_hand and not served:
+        yield Problem(
+            NO_DAEMON,
+            nodes.source,
+            (),
+            f"{title} is to share GPUs by MPS, and no MPS control daemon is here.",
+            _DEPLOY_DAEMON,
             None if inventory.complete else "warning",
         )
 

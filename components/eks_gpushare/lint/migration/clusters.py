@@ -14,6 +14,7 @@ from eks_gpushare.manifests.rules.eksctl import MANAGED, SELF_MANAGED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import NodeSet
     from eks_gpushare.inventory.source import Source
     from eks_gpushare.lint.migration.moved import Moved
@@ -40,6 +41,10 @@ _OF_GROUP: Final = frozenset(
         *("amiFamily", "ami"),
     )
 )
+_OF_SYSTEM: Final = frozenset(
+    ("name", "instanceType", "instanceTypes", "minSize", "maxSize", "desiredCapacity")
+)
+"""What is taken over of a group without GPUs."""
 _WHY: Final[Mapping[str, str]] = {
     "addons": "The stack installs the add-ons that it needs; see cluster.addons.",
     "iam": "The stack makes roles and Pod Identity associations of its own.",
@@ -57,6 +62,9 @@ _WHY: Final[Mapping[str, str]] = {
     "capacityReservation": "Name it in the pool: reservation: {id: ...}.",
     "availabilityZones": "Name them in the pool's zones.",
     "subnets": "Name them in the pool's subnetIds.",
+    "labels": "The stack's group of nodes without GPUs has none of its own.",
+    "taints": "The stack's group of nodes without GPUs has none of its own.",
+    "spot": "The stack's group of nodes without GPUs is bought on demand.",
     "launchTemplate": "The stack makes launch templates of its own.",
 }
 
@@ -64,8 +72,8 @@ _WHY: Final[Mapping[str, str]] = {
 def cluster_of(value: Mapping[str, Any], source: Source, moved: Moved) -> None:
     """Take over a ClusterConfig's cluster and network."""
     moved.cluster = source
-    moved.take(source, ("metadata", "name"), ("metadata", "version"), ("metadata", "region"))
-    moved.take(source, ("availabilityZones",))
+    moved.take(source, ("metadata", "name"), ("metadata", "region"))
+    moved.bring(("cluster", "version"), source, ("metadata", "version"))
     name, version = at(value, "metadata", "name"), text(at(value, "metadata", "version"))
     region = at(value, "metadata", "region")
     cluster = moved.environment.setdefault("cluster", {})
@@ -84,6 +92,7 @@ def cluster_of(value: Mapping[str, Any], source: Source, moved: Moved) -> None:
     network = moved.environment.setdefault("network", {})
     if zones:
         network["zones"] = zones
+        moved.bring(("network",), source, ("availabilityZones",))
     _vpc(at(value, "vpc"), source, cluster, network, moved)
     _admins(value, cluster, source, moved)
     for key in value:
@@ -95,24 +104,45 @@ def cluster_of(value: Mapping[str, Any], source: Source, moved: Moved) -> None:
 def _vpc(
     vpc: Any, source: Source, cluster: dict[str, Any], network: dict[str, Any], moved: Moved
 ) -> None:
+    cidrs = items(at(vpc, "publicAccessCIDRs"))
     for key, given in mapping(vpc).items():
-        moved.take(source, ("vpc", key))
+        path: FieldPath = ("vpc", key)
         if key == "cidr" and isinstance(given, str):
             network["cidr"] = given
+            moved.bring(("network",), source, path)
         elif key == "publicAccessCIDRs":
-            cidrs = [item for item in items(given) if isinstance(item, str)]
-            cluster["endpoint"] = {"public": True, "publicCidrs": cidrs}
+            named = {index: item for index, item in enumerate(cidrs) if isinstance(item, str)}
+            endpoint = cluster.setdefault("endpoint", {})
+            if at(vpc, "clusterEndpoints", "publicAccess") is not False:
+                endpoint |= {"public": True, "publicCidrs": list(named.values())}
+                moved.bring(("cluster", "endpoint"), source, *((*path, each) for each in named))
         elif key == "nat" and at(given, "gateway") in {"Single", "HighlyAvailable"}:
-            single = at(given, "gateway") == "Single"
-            network["natGateways"] = "single" if single else "perZone"
+            network["natGateways"] = "single" if at(given, "gateway") == "Single" else "perZone"
+            moved.bring(("network",), source, (*path, "gateway"))
         elif key == "clusterEndpoints":
-            open_to_all = at(given, "publicAccess") is True and "publicAccessCIDRs" not in vpc
-            if open_to_all:
-                why = "It is open to the world there. Name networks: cluster.endpoint.publicCidrs."
-                moved.leave(source, ("vpc", key), f"vpc.{key}", why)
+            is_narrowed = "publicAccessCIDRs" in vpc
+            _endpoints(mapping(given), is_narrowed, source, cluster, moved)
         else:
             why = "The stack makes a network of its own; network: {existing: ...} takes one."
-            moved.leave(source, ("vpc", key), f"vpc.{key}", why)
+            moved.leave(source, path, f"vpc.{key}", why)
+
+
+def _endpoints(
+    given: Mapping[str, Any],
+    named: bool,  # noqa: FBT001  (private)
+    source: Source,
+    cluster: dict[str, Any],
+    moved: Moved,
+) -> None:
+    """Who reaches the API server; `named` is whether networks are."""
+    for key, own in (("publicAccess", "public"), ("privateAccess", "private")):
+        path = ("vpc", "clusterEndpoints", key)
+        if given.get(key) is True and own == "public" and not named:
+            why = "It is open to the world there. Name networks: cluster.endpoint.publicCidrs."
+            moved.leave(source, path, f"vpc.clusterEndpoints.{key}", why)
+        elif isinstance(given.get(key), bool):
+            cluster.setdefault("endpoint", {})[own] = given[key]
+            moved.bring(("cluster", "endpoint"), source, path)
 
 
 def _admins(
@@ -121,14 +151,20 @@ def _admins(
     for index, entry in enumerate(items(at(value, "accessConfig", "accessEntries"))):
         principal = at(entry, "principalARN")
         policies = items(at(entry, "accessPolicies"))
-        admin = any(str(at(policy, "policyARN")).endswith(_ADMIN) for policy in policies)
-        if isinstance(principal, str) and admin:
+        admin = any(map(_is_cluster_admin, policies))
+        place: FieldPath = ("accessConfig", "accessEntries", index)
+        if isinstance(principal, str) and admin and len(policies) == 1:
             cluster.setdefault("admins", []).append(principal)
-            moved.take(source, ("accessConfig", "accessEntries", index))
+            taken = ((*place, "principalARN"), (*place, "accessPolicies"))
+            moved.bring(("cluster", "admins"), source, *taken)
         else:
-            place = ("accessConfig", "accessEntries", index)
             why = "Only cluster-admin is taken over; give other access beside the stack."
             moved.leave(source, place, f"the access entry of {principal}", why)
+
+
+def _is_cluster_admin(policy: Any) -> bool:
+    scope = at(policy, "accessScope", "type")
+    return str(at(policy, "policyARN")).endswith(_ADMIN) and scope in {None, "cluster"}
 
 
 def groups_of(groups: Iterable[NodeSet], moved: Moved) -> None:
@@ -138,9 +174,13 @@ def groups_of(groups: Iterable[NodeSet], moved: Moved) -> None:
         given = mapping(at(nodes.source.document.value, *nodes.source.path))
         types = nodes.instance_types if isinstance(nodes.instance_types, tuple) else ()
         plain = bool(types) and not any(name in known for name in types)
+        taken = _OF_GROUP
         if plain and "system" not in moved.environment:
             moved.environment["system"] = {"instanceTypes": list(types), "nodes": sizes(nodes)}
             moved.comment(("system",), nodes.source)
+            paths = ((key,) for key in given if key in _OF_SYSTEM and key != "name")
+            moved.bring(("system",), nodes.source, *paths)
+            taken = _OF_SYSTEM
         elif plain:
             why = "The stack has one group of nodes without GPUs; make others beside it."
             moved.leave(nodes.source, (), nodes.source.name, why)
@@ -148,7 +188,7 @@ def groups_of(groups: Iterable[NodeSet], moved: Moved) -> None:
         for key, value in given.items():
             if key == "tags":
                 _tags(nodes, mapping(value), moved)
-            elif key in _OF_GROUP or _SO_ANYWAY.get(key) == value:
+            elif key in taken or _SO_ANYWAY.get(key) == value:
                 moved.take(nodes.source, (key,))
             elif not moved.knows(nodes.source, key):
                 why = _WHY.get(key, "A stack file has no counterpart for it.")

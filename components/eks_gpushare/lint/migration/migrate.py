@@ -139,7 +139,10 @@ def _complete(moved: Moved, shares: Shares, today: date, *, new: bool) -> None:
     if not moved.environment.get("network"):
         moved.environment["network"] = {"zones": 2}
     _zones(moved)
-    for pool in moved.pools.values():
+    for name, pool in moved.pools.items():
+        if pool.pop("subnetIds", None) is not None:
+            why = "The stack makes a network of its own."
+            moved.leave_again(("pools", "subnetIds"), moved.sources[name], "subnets", why)
         if pool.get("amiFamily", "al2023") == "al2023":
             release = ami_release("al2023", cluster["version"])
             if release is not None:
@@ -158,7 +161,7 @@ def _existing(moved: Moved, today: date) -> None:
         if (zones := pool.pop("zones", None)) is not None:
             why = "The zones of an existing network are not known: name subnets in subnetIds."
             what = f"zones of the pool {name}: {', '.join(map(str, zones))}"
-            moved.leave(moved.sources[name], (), what, why)
+            moved.leave_again(("pools", name, "zones"), moved.sources[name], what, why)
         release = ami_release("al2023", version)
         of_karpenter = pool.get("provisioner") == "karpenter"
         if of_karpenter and release is not None and pool.get("amiFamily", "al2023") == "al2023":
@@ -172,7 +175,7 @@ def _existing(moved: Moved, today: date) -> None:
     source = moved.cluster or Source("the cluster", None)
     for key in own:
         why = "It is the existing cluster's own; --new declares a cluster with it."
-        moved.leave(source, (), key, why)
+        moved.leave_again(tuple(key.split(".")), source, key, why)
 
 
 def _zones(moved: Moved) -> None:

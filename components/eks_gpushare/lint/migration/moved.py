@@ -22,6 +22,8 @@ class Left(NamedTuple):
     """What it is, by the place in its file: `managedNodeGroups[0].ssh`."""
     why: str
     """Why it was not taken over, and what to do where something is to be done."""
+    path: FieldPath = ()
+    """Its place in its document; of a file without one, nothing."""
 
     def as_json(self) -> dict[str, Any]:
         """As `lint --to-stack --json` prints it."""
@@ -50,6 +52,8 @@ class Moved:
     """What pools come from, by their names."""
     cluster: Source | None = None
     """What declares the cluster."""
+    origins: dict[tuple[str, ...], list[tuple[Source, FieldPath]]] = field(default_factory=dict)
+    """Where a key of the environment, `("network",)` or `("pools", name, "zones")`, comes from."""
     known: dict[int, set[FieldPath]] = field(default_factory=dict)
     """Places of documents that were taken over or listed, by the documents' values."""
 
@@ -60,10 +64,28 @@ class Moved:
             places = {(*source.path, *path) for path in paths}
             self.known.setdefault(id(document.value), set()).update(places)
 
+    def bring(self, key: tuple[str, ...], source: Source, *paths: FieldPath) -> None:
+        """Note that places of a document are taken over as a key, of which more is yet decided."""
+        self.take(source, *paths)
+        self.origins.setdefault(key, []).extend((source, path) for path in paths)
+
+    def leave_again(self, key: tuple[str, ...], source: Source, what: str, why: str) -> None:
+        """Say of a key that it goes after all, at each place that it comes from.
+
+        Args:
+            key: The key of the environment.
+            source: What it is of, where nobody noted a place.
+            what: What it is.
+            why: Why it goes.
+        """
+        for origin, path in self.origins.get(key) or [(source, ())]:
+            self.leave(origin, path, what, why)
+
     def knows(self, source: Source, key: str) -> bool:
-        """Whether a key was taken over or listed already."""
+        """Whether a key, or something within it, was taken over or listed already."""
         known = self.known.get(id(getattr(source.document, "value", None)), set())
-        return (*source.path, key) in known
+        place = (*source.path, key)
+        return any(each[: len(place)] == place for each in known)
 
     def leave(self, source: Source, path: FieldPath, what: str, why: str) -> None:
         """Say of something that it was not taken over."""
@@ -71,7 +93,7 @@ class Moved:
         if isinstance(document, Document):
             self.take(source, path)
             at = document.position((*source.path, *path))
-            self.left.append(Left(document.file, at, what, why))
+            self.left.append(Left(document.file, at, what, why, (*source.path, *path)))
         else:
             self.left.append(Left("", Position(1, 1), what, why))
 

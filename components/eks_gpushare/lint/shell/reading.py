@@ -39,7 +39,9 @@ _LOCAL: Final = re.compile(
 _OF_GPUS: Final = re.compile(r"nvidia|gpu|mig|mps|accelerator|cuda", re.IGNORECASE)
 _REPLACED: Final = re.compile(r"\b(?:eks|eksctl|nodegroup|karpenter)\b|node group", re.IGNORECASE)
 """Words of guides for nodes that come and go by themselves."""
-_PATCH: Final = re.compile(r"\b(?:kubectl|oc|k)\b[^\n#]*?\bpatch\b(?:[^\n\\]|\\.|\\\n)*")
+_PATCH: Final = re.compile(
+    r"\b(?:kubectl|oc|k)\b(?:[^\n#\\]|\\.|\\\n)*?\bpatch\b(?:[^\n\\]|\\.|\\\n)*"
+)
 """Commands that change what stands in an object."""
 _FEEDING: Final = ("cat", "tee", "kubectl", "oc", "k", "helm", "eksctl", "echo")
 

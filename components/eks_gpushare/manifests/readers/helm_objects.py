@@ -96,7 +96,8 @@ def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
 
 
 def _space_of(value: Mapping[str, Any]) -> Maybe[str]:
-    own = text(at(value, "metadata", "namespace"), "default")
+    """Where a chart goes; not known without a namespace, which Flux or kubectl add then."""
+    own = text(at(value, "metadata", "namespace"), "") or UNKNOWN
     return text(at(value, "spec", "targetNamespace"), "") or own
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.catalog.service_prices import HOURS_PER_MONTH, SOURCES, service_prices
+from eks_gpushare.inventory.capacity import way_named
 from eks_gpushare.program.costs.items import CostItem, Count, no_price
 from eks_gpushare.program.pools import (
     KARPENTER_POOL_TYPE,
@@ -18,7 +19,7 @@ from eks_gpushare.program.values import to_json
 from eks_gpushare.sharing.labels import POOL_LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.program.recording import Recording, Resource
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 _GROUP = "aws:eks/nodeGroup:NodeGroup"
 _TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 _NOT_LISTED = {
-    "SPOT": "the price of spot instances changes by the hour",
+    "SPOT": "the price of spot instances changes by the hour; spotUsdPerHour of "
+    "catalog.instanceTypes says what you pay",
     "CAPACITY_BLOCK": "a capacity block is paid when it is reserved",
 }
 _CAPACITY = {"spot": "SPOT", "capacityBlock": "CAPACITY_BLOCK"}
@@ -141,14 +143,18 @@ class _Nodes:
             if idle.at_desired or idle.at_max:
                 yield CostItem("reservedInstances", self.name, words, idle, price, source, unknown)
 
+    def _prices(self, types: Iterable[str], region: str) -> list[float | None]:
+        known = map(self._catalog.find, types)
+        return [t.price(region, (way_named(self._capacity),)) if t else None for t in known]
+
     def _price(self) -> tuple[float | None, str, str]:
-        reason = _NOT_LISTED.get(self._capacity)
-        if reason is not None:
-            return None, "", f"{self._called}: {reason}."
         if self.region is None:
             return None, "", f"{self._called}: the stack names no aws:region."
-        prices = [t.price(self.region) if t else None for t in self._known()]
+        prices = self._prices(self._types, self.region)
         lacking = [n for n, p in zip(self._types, prices, strict=True) if p is None]
+        reason = _NOT_LISTED.get(self._capacity)
+        if reason is not None and (lacking or not prices):
+            return None, "", f"{self._called}: {reason}."
         if lacking or not prices:
             which = ", ".join(lacking) or "its instance types"
             return None, "", f"{self._called}: no price of {which} in {self.region} is known."
@@ -217,10 +223,7 @@ class _Pool(_Nodes):
         """What the most nodes of each type cost, their number and type, where numbers differ."""
         if self.region is None or len({*counts.values()}) < 2:  # noqa: PLR2004
             return []
-        known = [self._catalog.find(name) for name in counts]
-        prices = [
-            instance_type.price(self.region) if instance_type else None for instance_type in known
-        ]
+        prices = self._prices(counts, self.region)
         if not all(prices):
             return []
         return [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.program.edits.access import of_access
+from eks_gpushare.program.edits.access import ENTRY, of_access
 from eks_gpushare.program.edits.cluster import (
     of_clusters,
     of_clusters_gone,
@@ -37,7 +37,7 @@ from eks_gpushare.program.edits.nodes import REPLACING, of_group
 from eks_gpushare.program.edits.releases import of_releases
 from eks_gpushare.program.edits.running import of_addons, of_pods
 from eks_gpushare.program.edits.sharing import of_managers, of_requests
-from eks_gpushare.program.edits.stored import of_logs, of_reservations
+from eks_gpushare.program.edits.stored import of_logs, of_reservations, of_series
 from eks_gpushare.program.edits.tenants import of_queues, of_quotas
 from eks_gpushare.program.edits.versions import clusters_of, of_versions
 
@@ -57,6 +57,7 @@ _FORCED_BY: dict[str, frozenset[str]] = {
     RELEASE: frozenset({"name", "namespace"}),
     NODE_GROUP: REPLACING,
     WORKSPACE: frozenset({"kmsKeyArn"}),
+    ENTRY: frozenset({"clusterName", "principalArn"}),
 }
 """Properties whose change, or the replacement of what they point to, replaces a resource."""
 
@@ -83,7 +84,7 @@ def edits(before: Recording, after: Recording) -> list[Consequence]:
     return [
         *nodes,
         *clusters,
-        *of_access(before, after),
+        *of_access(before, after, replaced),
         *of_other_clusters(before, after),
         *of_ways_out(before, after),
         *of_managers(before, after, drained),
@@ -98,6 +99,7 @@ def edits(before: Recording, after: Recording) -> list[Consequence]:
         *of_namespaces(before, after),
         *of_leavers(before, after),
         *of_logs(before, after),
+        *of_series(before, after),
         *of_reservations(before, after),
     ]
 

@@ -22,6 +22,8 @@ _LESS = (
 
 _QUEUE = "kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue"
 _LOCAL_QUEUE = "kubernetes:kueue.x-k8s.io/v1beta2:LocalQueue"
+_COUNTED = "eks-gpushare.io/"
+"""How resources begin that pods do not ask for, and that Kueue derives of what they ask for."""
 _LESS_QUEUED = (
     "{queue} may have {now} of {name} in place of {was}, {sure} of them for sure: pods that run "
     "stay, until others of the cohort take back what is theirs, and new ones wait"
@@ -57,6 +59,8 @@ def of_queues(before: Recording, after: Recording) -> Iterator[Consequence]:
 def _of_quota(old: Resource, new: Resource) -> Iterator[Consequence]:
     was, now = (_amounts(resource) for resource in (old, new))
     for (flavor, name), (sure, most) in was.items():
+        if name.startswith(_COUNTED) and (flavor, name) not in now:
+            continue  # what is counted of pods, and no longer is, limits nobody
         less = now.get((flavor, name), (0, 0))
         if less[0] < sure or _number(less[1]) < _number(most):
             says = _LESS_QUEUED.format(

@@ -100,7 +100,17 @@ def _route_tables(plan: Plan, args: Properties, _provider: str) -> Properties:
 def _route_table(_plan: Plan, args: Properties, _provider: str) -> Properties:
     main = {"main": True, "subnetId": "", "gatewayId": "", "routeTableAssociationId": "ASSUMED"}
     routes = [{"cidrBlock": "0.0.0.0/0", "natGatewayId": "nat-assumed", "gatewayId": ""}]
-    return {**args, "id": args.get("routeTableId"), "associations": [main], "routes": routes}
+    found = args.get("routeTableId") or f"rtb-of-{args.get('subnetId', 'assumed')}"
+    return {
+        **args,
+        "id": found,
+        "routeTableId": found,
+        "vpcId": args.get("vpcId", "vpc-assumed"),
+        "ownerId": ACCOUNT,
+        "associations": [main],
+        "routes": routes,
+        "tags": dict(args.get("tags") or {}),
+    }
 
 
 def _partition(plan: Plan, args: Properties, provider: str) -> Properties:

@@ -51,7 +51,7 @@ class _Subnet:
 def _vpc(plan: Plan, component: Resource) -> Properties:
     args, children = component.inputs, Children(plan, component)
     zones = _zones(plan, component)
-    strategy = str(known((known(args.get("natGateways"), {})).get("strategy"), "OnePerAz")).lower()
+    strategy = str(known(_of_gateways(args).get("strategy"), "OnePerAz")).lower()
     tags = {"Name": children.name, **known(args.get("tags"), {})}
     passed = {
         key: args.get(key)
@@ -93,6 +93,12 @@ def _vpc(plan: Plan, component: Resource) -> Properties:
         "subnetLayout": UNKNOWN,
         **made.outputs(),
     }
+
+
+def _of_gateways(args: Properties) -> Properties:
+    """What is said of NAT gateways; of a number, as older releases took, nothing is read."""
+    given = known(args.get("natGateways"), {})
+    return given if isinstance(given, dict) else {}
 
 
 class _Network:
@@ -168,7 +174,7 @@ class _Network:
     def _nat(self, number: int, subnet: Resource) -> None:
         args, name = self._children.component.inputs, f"{self._children.name}-{number}"
         tags = {**known(args.get("tags"), {}), "Name": name}
-        given = known((known(args.get("natGateways"), {})).get("elasticIpAllocationIds"), [])
+        given = known(_of_gateways(args).get("elasticIpAllocationIds"), [])
         if given:
             address: Any = given[min(number, len(given)) - 1]
         else:

@@ -78,7 +78,16 @@ class Fakes:
             raise _unprepared(
                 "remote component", resource.type, example("components", resource.type)
             )
-        return component.construct(plan, resource)
+        try:
+            return component.construct(plan, resource)
+        except (AttributeError, KeyError, TypeError) as error:
+            # The plugin may take what its schema does not say, in its own way.
+            example_of = example("components", resource.type)
+            raise PlanError(
+                f"what {resource.type} makes of the arguments of {resource.name} cannot be known "
+                f"without its plugin ({error}). Correct them, or put what it would answer into a "
+                f"file and name that with --answers FILE:\n\n{example_of}"
+            ) from error
 
     def invoke(self, plan: Plan, token: str, args: Properties, provider: str) -> Properties:
         """What the function `token` answers. Raises `PlanError` if it is not prepared."""

@@ -7,6 +7,9 @@
 - It copies a GPU's value to each pod on it, or has the GPU's own beside those of pods. Nothing of
   a pod is more than that of its GPU, so that the greatest is the GPU's.
 
+- What the exporter tells of no pod gets the labels of the exporter's own pod, as of every target:
+  pods are those that ask for a share, and no others.
+
 All of it takes `honorLabels: true`, or the labels of pods are the exporter's own.
 """
 
@@ -19,6 +22,7 @@ NODE: Final = "gpushare:node"
 """1 for each node of a pool, with its pool and instance type."""
 SHARES: Final = 'resource=~"nvidia_com_.+"'
 """Which resources kube-state-metrics is asked for: all of NVIDIA's."""
+_ASKED: Final = "kube_pod_container_resource_requests"
 _UNKNOWN: Final = re.compile(r"[^a-zA-Z0-9_]")
 
 
@@ -77,6 +81,7 @@ def of_pods(metric: str, of: str, quantity: str) -> str:
     instance = 'GPU_I_ID=""' if of == "gpu" else 'GPU_I_ID!=""'
     given = by_node(metric, f'pod!="",{instance}')
     pods = f"max by (node, namespace, pod, gpu, GPU_I_ID, GPU_I_PROFILE) ({given})"
+    pods = f"({pods} and on (namespace, pod) {_ASKED}{{{SHARES}}})"
     known = f'gpushare:measured{{quantity="{quantity}",of="{of}",by="pod"}}'
     placed = f"{pods} * on (node) group_left (pool, instance_type) {NODE}"
     return f"{placed} * on (pool) group_left () {known}"
@@ -89,7 +94,7 @@ def requests(matchers: str, phase: str) -> str:
         matchers: What the labels have to be beside the resource.
         phase: Phases of those pods, as a regular expression.
     """
-    asked = f"kube_pod_container_resource_requests{{{SHARES},{matchers}}}"
+    asked = f"{_ASKED}{{{SHARES},{matchers}}}"
     containers = f"max by (namespace, pod, container, node, resource) ({asked})"
     return f"{containers} * on (namespace, pod) group_left () ({in_phase(phase)})"
 

@@ -73,7 +73,7 @@ def _kept(args: ResourceValidationArgs) -> Iterator[str]:
 
 CONTROL_PLANE_LOGS_KEPT = ResourcePolicy(
     "control-plane-logs-kept",
-    "Log groups of the control plane must keep logs for a set time.",
+    "Log groups of the control plane must keep logs for a set time, of at least 90 days.",
     checks={LOG_GROUP: _kept},
     unseen="a group that EKS makes itself, because no program does; it keeps logs for ever.",
     level=EnforcementLevel.ADVISORY,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
 from gpushare_policies.props import each, given, is_known, peek
-from gpushare_policies.reading.elsewhere import roles_elsewhere
+from gpushare_policies.reading.elsewhere import made_by
 from gpushare_policies.reading.permissions import (
     ActionRequest,
     Context,
@@ -62,7 +62,7 @@ _LESS = Fix(_STACK_FILE, _ATTACH, _ATTACH)
 
 
 def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
-    elsewhere = [role for resource in args.resources for role in roles_elsewhere(resource)]
+    elsewhere = [role for resource in args.resources for role in made_by(resource, ROLE)]
     stack = StackRoles([*args.resources, *elsewhere])
     of_nodes = {role.urn for role in stack.of_nodes()}
     told: dict[tuple[str, str] | Unjudged, None] = {}

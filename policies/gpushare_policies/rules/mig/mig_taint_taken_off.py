@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import Severity, StackValidationArgs
@@ -20,38 +21,69 @@ if TYPE_CHECKING:
 
 _RBAC = "rbac.authorization.k8s.io"
 _ROLE, _BINDING = Kind(_RBAC, "ClusterRole"), Kind(_RBAC, "ClusterRoleBinding")
-_DEPLOYMENT = Kind("apps", "Deployment")
+_POOL = Kind("karpenter.sh", "NodePool")
+_RUNS = (
+    Kind("apps", "Deployment"),
+    Kind("apps", "DaemonSet"),
+    Kind("apps", "StatefulSet"),
+    Kind("batch", "Job"),
+    Kind("batch", "CronJob"),
+)
 _PROGRAM = "mig_taint_remover.py"
 _VERBS = ("list", "patch", "watch")
 """What the program asks of nodes: it watches them, and takes the taint off by a patch."""
+_COMMAND = re.compile(
+    r"\bkubectl\b[^;&|\n]*\btaint\b[^;&|\n]*?\s"
+    r"([A-Za-z0-9_./-]+?)(?:=[^\s:]*)?(?::[A-Za-z]+)?-(?=$|[\s;&|)'\"])"
+)
+"""What takes a taint off: `kubectl taint node NAME key=value:Effect-`."""
+_VERBS_OF_COMMAND = ("get", "patch")
+"""What `kubectl taint` asks of a node by its name."""
 _STACK_FILE = "A stack file's pools bring them: remove what changes them, such as a transform."
 _RAW = (
-    "Bind the service account to a ClusterRole with the verbs list, patch and watch on nodes, by a "
-    "ClusterRoleBinding."
+    "Bind the service account to a ClusterRole with these verbs on nodes, by a ClusterRoleBinding."
 )
 _RIGHTS = Fix(_STACK_FILE, _RAW, _RAW)
 
 
 def _taken_off(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
-    found = [*objects_in(args.resources, (_DEPLOYMENT, _ROLE, _BINDING))]
+    found = [*objects_in(args.resources, (*_RUNS, _ROLE, _BINDING, _POOL))]
     for obj in found:
-        if obj.object.kind == _DEPLOYMENT and (account := _account(obj)) is not None:
-            yield from _judged(obj, account, [o for o in found if o.cluster == obj.cluster])
+        if obj.object.kind not in _RUNS:
+            continue
+        here = [other for other in found if other.cluster == obj.cluster]
+        verbs, account = _asked(obj, here)
+        if verbs:
+            yield from _judged(obj, account, verbs, here)
 
 
-def _account(placed: PlacedObject) -> Any:
-    """The service account of the program's pods; None if it is another program."""
+def _asked(placed: PlacedObject, here: Sequence[PlacedObject]) -> tuple[Sequence[str], Any]:
+    """What pods that take a startup taint off ask of nodes, and by which service account."""
     for template in pod_templates(placed.object):
         for _, container in mappings(at(template.spec, "containers")):
             words = [*items(at(container, "command")), *items(at(container, "args"))]
+            account = text(at(template.spec, "serviceAccountName"), "default")
             if any(str(word).rpartition("/")[2] == _PROGRAM for word in words):
-                return text(at(template.spec, "serviceAccountName"), "default")
-    return None
+                return _VERBS, account
+            taken = {match[1] for match in _COMMAND.finditer(" ".join(map(str, words)))}
+            if taken & _startup_taints(here):
+                return _VERBS_OF_COMMAND, account
+    return (), None
+
+
+def _startup_taints(here: Sequence[PlacedObject]) -> set[str]:
+    """Keys of the taints that nodes of Karpenter's pools are to lose."""
+    return {
+        str(taint.get("key"))
+        for pool in here
+        if pool.object.kind == _POOL
+        for _, taint in mappings(at(pool.object.body, "spec", "template", "spec", "startupTaints"))
+    }
 
 
 def _judged(
-    remover: PlacedObject, account: Any, found: Sequence[PlacedObject]
+    remover: PlacedObject, account: Any, verbs: Sequence[str], found: Sequence[PlacedObject]
 ) -> Iterator[tuple[str, str] | Unjudged]:
     bindings = [obj for obj in found if obj.object.kind == _BINDING]
     roles = {obj.object.name: obj for obj in found if obj.object.kind == _ROLE}
@@ -71,7 +103,7 @@ def _judged(
     if has_unknown(rules) or any(at(obj.object.body, "rules") is UNKNOWN for obj in bound):
         yield Unjudged(f"the rights of {name_of(remover.urn)}")
         return
-    lacking = [verb for verb in _VERBS if not any(_allows(rule, verb) for rule in rules)]
+    lacking = [verb for verb in verbs if not any(_allows(rule, verb) for rule in rules)]
     if lacking:
         yield (
             (
@@ -107,6 +139,7 @@ MIG_TAINT_TAKEN_OFF = StackPolicy(
     check=_taken_off,
     applies_to=(
         "kubernetes:apps/v1:Deployment",
+        "kubernetes:apps/v1:DaemonSet",
         f"kubernetes:{_RBAC}/v1:ClusterRole",
         f"kubernetes:{_RBAC}/v1:ClusterRoleBinding",
     ),

@@ -13,13 +13,23 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import each, is_true, peek, read
 from gpushare_policies.reading import kinds
+from gpushare_policies.reading.elsewhere import made_by
 from gpushare_policies.reading.karpenter import NODE_CLASS
+from gpushare_policies.reading.launches import is_node
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of
 from gpushare_policies.reading.objects import KubernetesObject, objects_of_stack
 from gpushare_policies.reading.plain import mappings
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackPolicy, Unjudged, cis
-from gpushare_policies.tokens import DEFAULT_SUBNET, NODE_GROUP, SCALING_GROUP, SUBNET
+from gpushare_policies.tokens import (
+    DEFAULT_SUBNET,
+    EIP,
+    EIP_ASSOCIATION,
+    INSTANCE,
+    NODE_GROUP,
+    SCALING_GROUP,
+    SUBNET,
+)
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -36,6 +46,12 @@ _SET_TERMS = (
     "Set `spec.subnetSelectorTerms` to private subnets alone, or `associatePublicIPAddress: false`."
 )
 _OF_CLASSES = Fix(_FIX.stack_file, _SET_TERMS, _SET_TERMS)
+_TAKE_AWAY = "Leave the instance without it, in a private subnet."
+_OF_ELASTIC = Fix(
+    "Nodes made from a stack file have none: remove what gives them one, such as a transform.",
+    _TAKE_AWAY,
+    _TAKE_AWAY,
+)
 _SUBNETS = (SUBNET, DEFAULT_SUBNET)
 
 
@@ -53,6 +69,7 @@ class _Subnets:
 
     def __init__(self, resources: Sequence[PolicyResource]) -> None:
         self._all = [found for found in resources if found.resource_type in _SUBNETS]
+        self._all += [made for resource in resources for made in made_by(resource, SUBNET)]
         self._by_name: dict[str, list[int]] = {}
         for place, subnet in enumerate(self._all):
             for name in (subnet.urn, str(peek(subnet.props, "id") or "")):
@@ -98,6 +115,7 @@ def _is_public(subnet: PolicyResource) -> bool:
 
 def _private(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     subnets = _Subnets(args.resources)
+    machines = [found for found in args.resources if found.resource_type == INSTANCE]
 
     def judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
         public = [found.name for found in subnets.of(nodes) if _is_public(found)]
@@ -109,6 +127,7 @@ def _private(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
             yield message, nodes.group.urn
 
     yield from over_each(nodes_of(args.resources), judge)
+    yield from over_each(args.resources, lambda each: _elastic(each, machines))
     classes = [
         (resource, obj)
         for resource, objects in objects_of_stack(args.resources)
@@ -116,6 +135,25 @@ def _private(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
         if obj.kind == NODE_CLASS
     ]
     yield from over_each(classes, lambda each: _of_class(*each, subnets))
+
+
+def _elastic(
+    address: PolicyResource, machines: Sequence[PolicyResource]
+) -> Iterator[tuple[str, str]]:
+    """An address that stays, of an instance that is a node by itself."""
+    key = {EIP: "instance", EIP_ASSOCIATION: "instanceId"}.get(address.resource_type)
+    if key is None:
+        return
+    named = {found.urn for found in address.property_dependencies.get(key, [])}
+    named |= {str(peek(address.props, key) or "")} - {""}
+    for machine in machines:
+        own = {machine.urn, str(peek(machine.props, "id") or "")}
+        if own & named and is_node(machine.props):
+            message = (
+                f"The address {address.name} is that of {machine.name}, a node, which so has a "
+                f"public one. Nodes must have private addresses only. {_OF_ELASTIC.of(address.urn)}"
+            )
+            yield message, address.urn
 
 
 def _of_class(
@@ -138,10 +176,18 @@ def _of_class(
 
 NODES_IN_PRIVATE_SUBNETS = StackPolicy(
     "nodes-in-private-subnets",
-    "Nodes must be in subnets that give no public addresses.",
+    "Nodes must be in subnets that give no public addresses, and have none that stays.",
     check=_private,
-    applies_to=(NODE_GROUP, SCALING_GROUP, kinds.KARPENTER[2], SUBNET, DEFAULT_SUBNET),
-    unseen="subnets of other stacks and of aws-native, and where the route tables lead.",
+    applies_to=(
+        NODE_GROUP,
+        SCALING_GROUP,
+        kinds.KARPENTER[2],
+        SUBNET,
+        DEFAULT_SUBNET,
+        EIP,
+        EIP_ASSOCIATION,
+    ),
+    unseen="subnets of other stacks, and where the route tables lead.",
     severity=Severity.HIGH,
     framework=cis("5.4.3", "Clusters have private nodes."),
     also=("aws-security-hub/EC2.15", "prowler/eks_cluster_private_nodes_enabled"),

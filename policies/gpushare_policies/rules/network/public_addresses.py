@@ -8,12 +8,12 @@ from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from gpushare_policies.props import given, is_true
+from gpushare_policies.props import is_true
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.launches import launch_of, on_launches
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
-from gpushare_policies.tokens import EIP, EIP_ASSOCIATION, LAUNCH_TEMPLATE
+from gpushare_policies.tokens import LAUNCH_TEMPLATE
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ _OF_OTHERS = Fix(
     _EKS,
     "Set `associatePublicIpAddress: false`, and put nodes into private subnets.",
 )
-_TAKE_AWAY = "Leave the instance without it, in a private subnet."
-_OF_ELASTIC = Fix(_STACK_FILE, _TAKE_AWAY, _TAKE_AWAY)
 _SET_CLASS = (
     "Set `spec.associatePublicIPAddress: false` of the EC2NodeClass, and choose private subnets."
 )
@@ -54,18 +52,9 @@ def _public(called: str, fix: Fix, urn: str) -> str:
 
 def _addresses(args: ResourceValidationArgs) -> Iterator[str]:
     for launch in launch_of(args):
-        if launch.gives_public_address():
+        if launch.gives_public_address() and launch.is_of_nodes:
             fix = _OF_TEMPLATES if launch.token == LAUNCH_TEMPLATE else _OF_OTHERS
             yield _public(launch.called, fix, args.urn)
-
-
-def _elastic(args: ResourceValidationArgs) -> Iterator[str]:
-    named = "instance" if args.resource_type == EIP else "instanceId"
-    if given(args.props, named):
-        yield (
-            f"The address {args.name} is an instance's, which so has a public one. Nodes must have "
-            f"private addresses only. {_OF_ELASTIC.of(args.urn)}"
-        )
 
 
 def _node_class(subject: Subject) -> Iterator[str | Unjudged]:
@@ -82,7 +71,7 @@ _RECOMMENDED = cis("5.4.3", "Clusters have private nodes.")
 NODES_WITHOUT_PUBLIC_ADDRESS = ResourcePolicy(
     "nodes-without-public-address",
     "Nodes must not be given a public IP address.",
-    checks={**on_launches(_addresses), EIP: _elastic, EIP_ASSOCIATION: _elastic},
+    checks=on_launches(_addresses),
     severity=Severity.HIGH,
     framework=_RECOMMENDED,
     also=("aws-security-hub/EC2.9", "aws-security-hub/EC2.25"),

@@ -12,11 +12,11 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import format_value, given, is_known, read, whole
 from gpushare_policies.reading.karpenter import NODE_CLASS
-from gpushare_policies.reading.launches import Launch, is_node, launch_of, on_launches
+from gpushare_policies.reading.launches import Launch, launch_of, on_launches
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.rule import ResourcePolicy, Unjudged, number, security_hub
 from gpushare_policies.tokens import INSTANCE, LAUNCH_TEMPLATE, NODE_GROUP, SPOT_FLEET
-from gpushare_policies.words import ALWAYS, OWN_TEMPLATE, Fix
+from gpushare_policies.words import ALWAYS, BY_TRANSFORM, OWN_TEMPLATE, Fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,16 +30,22 @@ MAXIMUM_HOPS = number(
 _STATED = "`metadataOptions: {httpTokens: required, httpPutResponseHopLimit: 1}`"
 _TOKENS = Fix(
     ALWAYS,
-    f"Set {_STATED} of a NodeGroupV2, or `enableIMDSv2: true` of a ManagedNodeGroup.",
+    f"Set `enableIMDSv2: true` of a ManagedNodeGroup; of a NodeGroupV2 set {_STATED} on the launch "
+    f"template {BY_TRANSFORM}.",
     "Set `metadataOptions.httpTokens: required`.",
 )
 _HOPS = Fix(
     "Set `pools.<pool>.metadataHopLimit: 1` in the stack file, or leave the key out.",
-    f"Set `metadataOptions.httpPutResponseHopLimit: 1` of a NodeGroupV2. {OWN_TEMPLATE}",
+    f"Set `metadataOptions.httpPutResponseHopLimit: 1` on the launch template of a NodeGroupV2 "
+    f"{BY_TRANSFORM}. {OWN_TEMPLATE}",
     "Set `metadataOptions.httpPutResponseHopLimit: 1`.",
 )
 _LEFT_OUT = "Leave `pools.<pool>.metadataHopLimit` out of the stack file."
-_IMDS = Fix(_LEFT_OUT, f"Set {_STATED} of a NodeGroupV2. {OWN_TEMPLATE}", f"Set {_STATED}.")
+_IMDS = Fix(
+    _LEFT_OUT,
+    f"Set {_STATED} on the launch template of a NodeGroupV2 {BY_TRANSFORM}. {OWN_TEMPLATE}",
+    f"Set {_STATED}.",
+)
 _SET_CLASS = (
     "Set `spec.metadataOptions: {httpTokens: required, httpPutResponseHopLimit: 1}` of the "
     "EC2NodeClass, or leave the key out, which means the same."
@@ -90,7 +96,7 @@ def _launch(args: ResourceValidationArgs, launch: Launch) -> Iterator[str]:
     options = read(launch.props, "metadataOptions")
     if read(options, "httpEndpoint") == "disabled":
         return
-    joins = launch.token != INSTANCE or is_node(launch.props)
+    joins = launch.is_of_nodes
     judge = _Judge(launch.called, args.urn, MAXIMUM_HOPS.of(args), joins)
     tokens = read(options, "httpTokens")
     if tokens is not None or not launch.inherits():

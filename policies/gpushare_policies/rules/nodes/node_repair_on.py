@@ -10,7 +10,7 @@ from gpushare_policies.gpus import is_gpu_node_group
 from gpushare_policies.props import each, format_value, is_true, read
 from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import NODE_GROUP
-from gpushare_policies.words import Fix
+from gpushare_policies.words import BY_TRANSFORM, Fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ def _cut_by_mig_manager(args: ResourceValidationArgs | PolicyResource) -> bool:
 _SET_REPAIR = "Set `nodeRepairConfig: {enabled: true}`."
 REPAIR = Fix(
     "Set `pools.<pool>.nodeRepair: true` in the stack file, or leave the key out.",
-    _SET_REPAIR,
+    f"Set `nodeRepairConfig: {{enabled: true}}` of the aws.eks.NodeGroup {BY_TRANSFORM}.",
     _SET_REPAIR,
 )
 
@@ -41,7 +41,7 @@ https://docs.aws.amazon.com/eks/latest/userguide/node-health.html, read 2026-11-
 _SET_NO_REPAIR = "Set `nodeRepairConfig: {enabled: false}`."
 _NO_REPAIR = Fix(
     "Set `pools.<pool>.nodeRepair: false` in the stack file.",
-    _SET_NO_REPAIR,
+    f"Set `nodeRepairConfig: {{enabled: false}}` of the aws.eks.NodeGroup {BY_TRANSFORM}.",
     _SET_NO_REPAIR,
 )
 

@@ -26,7 +26,9 @@ _FIX = Fix(
 
 def _key(args: ResourceValidationArgs) -> Iterator[str]:
     for launch in launch_of(args):
-        if given(launch.props, "keyName") and (key := peek(launch.props, "keyName")) != "":
+        if not given(launch.props, "keyName") or not launch.is_of_nodes:
+            continue
+        if (key := peek(launch.props, "keyName")) != "":
             yield _message(f"{launch.called} puts the SSH key {key or 'of this stack'}", args.urn)
 
 

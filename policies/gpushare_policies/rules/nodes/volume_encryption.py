@@ -72,7 +72,7 @@ def _volumes(args: ResourceValidationArgs) -> Iterator[str]:
             names = ", ".join(volume.name for volume in volumes)
             mapped = f"no root volume, only {names}," if names else "no volume,"
             yield (
-                f"{launch.called} maps {mapped} so the nodes' root volume {_BY_ACCOUNT} "
+                f"{launch.called} maps {mapped} so {launch.whose} root volume {_BY_ACCOUNT} "
                 f"{_fix(launch).of(args.urn)}"
             )
         for volume in volumes:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # gp3 has 3000 IOPS and 125 MiB/s at any size and costs a fifth less than gp2, which has 3 IOPS for
 # each GiB: https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html, read 2026-11-22.
+# A volume that names no type is gp2 (CreateVolume in the API reference of EC2, read 2026-11-28).
 # io2 costs what io1 does and lasts a hundred times longer, as the same page says.
 _OLD = ("gp2", "io1", "standard", "sc1", "st1")
 
@@ -30,14 +31,23 @@ _FIX = Fix(
     "Set `volumeType: gp3`.",
 )
 
+_SET_PARAMETER = (
+    "Set `parameters.type: gp3` of a StorageClass beside it; a class cannot be changed."
+)
+_OF_STORAGE = Fix(
+    _SET_PARAMETER,
+    "Set `storageClasses: gp3` of the cluster, or make a StorageClass with `parameters.type: gp3`.",
+    _SET_PARAMETER,
+)
 
-def _message(args: ResourceValidationArgs, which: str, kind: object) -> str:
+
+def _message(args: ResourceValidationArgs, which: str, kind: object, fix: Fix = _FIX) -> str:
     why = (
         "which is faster at the sizes that CUDA images need and costs less"
         if str(kind).lower() != "io1"
         else "which lasts longer at the price of io1"
     )
-    return f"{which} has the type {kind}. It must be gp3 (or io2), {why}. {_FIX.of(args.urn)}"
+    return f"{which} has the type {kind}. It must be gp3 (or io2), {why}. {fix.of(args.urn)}"
 
 
 def _launched(args: ResourceValidationArgs) -> Iterator[str]:
@@ -53,6 +63,8 @@ def _volume(args: ResourceValidationArgs) -> Iterator[str]:
     kind = read(args.props, "type")
     if kind in _OLD:
         yield _message(args, f"The volume {args.name}", kind)
+    elif not kind and list(args.props):
+        yield _message(args, f"The volume {args.name}", "gp2, as it names none")
 
 
 def _class(subject: Subject) -> Iterator[str | Unjudged]:
@@ -60,7 +72,7 @@ def _class(subject: Subject) -> Iterator[str | Unjudged]:
     if kind is UNKNOWN:
         yield Unjudged("parameters")
     elif str(kind).lower() in _OLD:
-        yield _message(subject.args, f"A volume of {subject.title}", kind)
+        yield _message(subject.args, f"A volume of {subject.title}", kind, _OF_STORAGE)
 
 
 def _node_class(subject: Subject) -> Iterator[str | Unjudged]:
@@ -79,7 +91,7 @@ VOLUMES_GP3 = ResourcePolicy(
         {**on_launches(_launched), VOLUME: _volume},
     ),
     level=EnforcementLevel.ADVISORY,
-    unseen="volumes whose type is left to EC2, which takes that of the image or gp2.",
+    unseen="volumes of machines whose type is left to EC2, which takes that of the image or gp2.",
     severity=Severity.LOW,
     fix=_FIX,
 )

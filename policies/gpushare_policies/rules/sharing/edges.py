@@ -70,7 +70,10 @@ EDGES = (
     ),
     edge_policy(
         "sharing-config-takes-effect",
-        "A configuration that shares GPUs must be one that the device plugin reads.",
+        # `fallbackStrategies: [empty]` is for nodes that are labelled later, as the plugin's README
+        # does it: https://github.com/NVIDIA/k8s-device-plugin#updating-per-node-configuration-with-a-node-label
+        "A configuration that shares GPUs must be one that the device plugin reads; of values that "
+        "ask for none without a label of the node, people may set that later.",
         applies_to=(*kinds.CHARTS, *kinds.NODES, "kubernetes:core/v1:ConfigMap"),
         severity=Severity.MEDIUM,
         stack_file=(

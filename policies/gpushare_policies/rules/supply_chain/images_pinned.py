@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import PolicyComplianceFramework, ResourceValidationArgs, Severity
@@ -30,6 +31,9 @@ DIGEST_STACKS: Setting[tuple[str, ...]] = Setting(
     lambda value: tuple(map(str, value)),
 )
 
+_PARAMETER = re.compile(r"\$\(params\.([\w.-]+)\)")
+"""Of a Task or Pipeline of Tekton: https://tekton.dev/docs/pipelines/variables/."""
+
 _SET_TAG = "Give `image` a tag of one version, or a digest (`name:1.2.3@sha256:...`)."
 _PINNED = Fix(
     "Give `workloads.<workload>.image` a tag of one version, or a digest, in the stack file.",
@@ -52,9 +56,10 @@ def _image(subject: Subject, what: str, image: Any) -> Iterator[str | Unjudged]:
     if image is UNKNOWN:
         yield Unjudged(f"the image of {what[:1].lower()}{what[1:]}")
         return
+    image = _settled(subject, str(image or ""))
     if not image:  # of a patch, which leaves the image that is there
         return
-    args, tag = subject.args, moving_tag(str(image))
+    args, tag = subject.args, moving_tag(image)
     if tag is not None:
         which = f"the tag {tag}" if tag else "no tag"
         yield (
@@ -62,11 +67,24 @@ def _image(subject: Subject, what: str, image: Any) -> Iterator[str | Unjudged]:
             f"version, or the next pod runs another program. "
             f"{_PINNED.of(args.urn)}"
         )
-    elif "@sha256:" not in str(image) and is_among(DIGEST_STACKS.of(args), args.urn):
+    elif "@sha256:" not in image and is_among(DIGEST_STACKS.of(args), args.urn):
         yield (
             f"{what} of {subject.title} runs the image {image}, without a "
             f"digest. It must have one in this stack: a tag can be moved. {_PINNED.of(args.urn)}"
         )
+
+
+def _settled(subject: Subject, image: str) -> str:
+    """An image with the defaults of parameters that it is made of; "" where only a run tells it."""
+    body = subject.object.body
+    given = {
+        str(param.get("name")): param.get("default")
+        for _, param in mappings(at(body, "spec", "params"))
+    }
+    for name in _PARAMETER.findall(image):
+        if isinstance(default := given.get(name), str):
+            image = image.replace(f"$(params.{name})", default)
+    return "" if "$(" in image or "{{" in image else image
 
 
 def _chart(args: ResourceValidationArgs) -> Iterator[str]:

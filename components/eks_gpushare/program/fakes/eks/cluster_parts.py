@@ -38,8 +38,22 @@ class Made:
     outputs: Properties = field(default_factory=dict)
 
 
+def _parameters(each: Properties) -> Properties:
+    """Those of a storage class, which are text, as `storageclass.ts` of the plugin makes them."""
+    made: Properties = {"type": each.get("type", UNKNOWN)}
+    for key in ("zones", "iopsPerGb", "encrypted", "kmsKeyId"):
+        given = unwrap(each.get(key))
+        if given is UNKNOWN:
+            made[key] = UNKNOWN
+        elif isinstance(given, list):
+            made[key] = ", ".join(map(str, given))
+        elif given:
+            made[key] = str(given).lower() if isinstance(given, bool) else str(given)
+    return made
+
+
 def storage_classes(children: Children, made: Made, settled: list[str]) -> Properties:
-    """Storage classes, whose parameters are not stood in for beyond the volume's type."""
+    """Storage classes."""
     given = unwrap(children.component.inputs.get("storageClasses"))
     if isinstance(given, str):
         given = {given: {"type": given, "default": True}}
@@ -58,7 +72,7 @@ def storage_classes(children: Children, made: Made, settled: list[str]) -> Prope
                 "kind": "StorageClass",
                 "metadata": metadata,
                 "provisioner": "kubernetes.io/aws-ebs",
-                "parameters": {"type": each.get("type", UNKNOWN)},
+                "parameters": _parameters(each),
                 **{
                     option: each[option]
                     for option in (

@@ -40,8 +40,22 @@ def _depended_on(plan: Plan, component: Resource) -> Any:
 
 
 def cluster_of(plan: Plan, core: Properties) -> Resource:
-    """The aws.eks.Cluster within core data."""
-    return plan.resource(unwrap(core["cluster"]).urn)
+    """The aws.eks.Cluster within core data.
+
+    Raises:
+        PlanError: If that is written by hand, and has something else in its place.
+    """
+    cluster = unwrap(core["cluster"])
+    if isinstance(cluster, ResourceRef):
+        return plan.resource(cluster.urn)
+    raise PlanError(
+        "what the `cluster` of core data is cannot be known here: give an eks.Cluster or its `core`"
+    )
+
+
+def names_cluster(core: Properties) -> bool:
+    """Whether core data has the aws.eks.Cluster, as that of a component does."""
+    return isinstance(unwrap(core["cluster"]), ResourceRef)
 
 
 def waits_for(core: Properties) -> list[str]:

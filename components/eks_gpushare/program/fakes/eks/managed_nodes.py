@@ -18,7 +18,7 @@ from eks_gpushare.program.fakes.eks.children import (
     reference,
     unwrap,
 )
-from eks_gpushare.program.fakes.eks.core import cluster_of, core_of, waits_for
+from eks_gpushare.program.fakes.eks.core import cluster_of, core_of, names_cluster, waits_for
 from eks_gpushare.program.fakes.eks.images import BOTTLEROCKET, ami_type, image_of, operating_system
 from eks_gpushare.program.values import UNKNOWN, OutputValue, Properties, ResourceRef
 
@@ -52,15 +52,17 @@ def managed_node_group(plan: Plan, component: Resource) -> Properties:
     """``eks.ManagedNodeGroup``."""
     args, children = component.inputs, Children(plan, component)
     core = core_of(plan, component)
-    cluster = cluster_of(plan, core)
+    name = args.get("clusterName")
+    # By hand core data may have anything there, as long as the cluster is named beside it.
+    cluster = None if name and not names_cluster(core) else cluster_of(plan, core)
     inputs = {key: value for key, value in args.items() if key not in _OF_THE_COMPONENT_ONLY}
     inputs |= {
-        "clusterName": args.get("clusterName") or output(cluster, "name"),
+        "clusterName": name if name or cluster is None else output(cluster, "name"),
         "nodeRoleArn": _role_arn(plan, component),
         "scalingConfig": {**_SIZES, **(known(args.get("scalingConfig"), {}))},
         "subnetIds": args.get("subnetIds", core.get("subnetIds", UNKNOWN)),
     }
-    if "version" not in args and "launchTemplate" not in args:
+    if cluster is not None and "version" not in args and "launchTemplate" not in args:
         inputs["version"] = output(cluster, "version")
     placement = None
     if is_on(args.get("enableEfaSupport")):
@@ -93,8 +95,8 @@ def managed_node_group(plan: Plan, component: Resource) -> Properties:
             ["scalingConfig.desiredSize"] if is_on(args.get("ignoreScalingChanges")) else []
         ),
     )
-    name = placement.outputs.get("name", UNKNOWN) if placement else ""
-    return {"nodeGroup": reference(group), "placementGroupName": name}
+    together = placement.outputs.get("name", UNKNOWN) if placement else ""
+    return {"nodeGroup": reference(group), "placementGroupName": together}
 
 
 def _role_arn(plan: Plan, component: Resource) -> Any:

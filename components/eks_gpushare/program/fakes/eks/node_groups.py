@@ -59,10 +59,34 @@ def _extra_groups(args: Properties) -> tuple[list[ResourceRef], list[Any]]:
     return found, [id_of(reference) for reference in found]
 
 
-def _subnets(args: Properties, core: Properties) -> Any:
+def _subnets(plan: Plan, args: Properties, core: Properties) -> Any:
     if args.get("nodeSubnetIds") is not None:
         return args["nodeSubnetIds"]
-    return core.get("privateSubnetIds", core.get("publicSubnetIds", core.get("subnetIds", UNKNOWN)))
+    if "privateSubnetIds" in core or "publicSubnetIds" in core:
+        return core.get("privateSubnetIds", core.get("publicSubnetIds"))
+    return _private_of(plan, core.get("subnetIds", UNKNOWN))
+
+
+def _private_of(plan: Plan, given: Any) -> Any:
+    """Of a cluster's subnets those that nodes go to: the private ones, if there are any.
+
+    The plugin asks each subnet's route table (`computeWorkerSubnets` in its `nodegroup.ts`). Here
+    subnets of the program that give public addresses are taken for the public ones.
+    """
+    subnets = unwrap(given)
+    if not isinstance(subnets, list):
+        return given
+    private = [subnet for subnet in subnets if not _is_public(plan, subnet)]
+    return private if private and len(private) < len(subnets) else given
+
+
+def _is_public(plan: Plan, subnet: Any) -> bool:
+    urns = subnet.dependencies if isinstance(subnet, OutputValue) else ()
+    made = [plan.resource(urn) for urn in urns]
+    return any(
+        each.type == "aws:ec2/subnet:Subnet" and is_on(each.inputs.get("mapPublicIpOnLaunch"))
+        for each in made
+    )
 
 
 def _key(children: Children, args: Properties) -> Any:
@@ -153,7 +177,7 @@ def _v2(
                 "name": output(template, "name"),
                 "version": latest_version(template),
             },
-            "vpcZoneIdentifiers": _subnets(args, core),
+            "vpcZoneIdentifiers": _subnets(plan, args, core),
             "instanceRefresh": {
                 "strategy": "Rolling",
                 "preferences": {"minHealthyPercentage": args.get("minRefreshPercentage", 50)},

@@ -1,0 +1,49 @@
+"""Keys as eksctl, EKS, Karpenter and NVIDIA's device plugin call them, and what they are here."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "minSize": "nodes: {min: ...}",
+        "maxSize": "nodes: {max: ...}",
+        "desiredCapacity": "nodes: {desired: ...}",
+        "desiredSize": "nodes: {desired: ...}",
+        "volumeSize": "rootVolumeGiB",
+        "diskSize": "rootVolumeGiB",
+        "spot": "capacityType: spot",
+        "ami": "customAmi: {id: ...}, with amiFamily: custom",
+        "disruption": "karpenter: {consolidationPolicy: ..., consolidateAfter: ...}",
+        "requirements": "instanceTypes: [...], and zones and capacityType beside it",
+        "renameByDefault": "rename",
+    }
+)
+_MODES: Final = ("timeSlicing", "mps")
+_DEPTH: Final = 3
+
+
+def in_our_words(key: str, block: Sequence[str]) -> str | None:
+    """What to write for another tool's key in a block that has what it is for; None for others."""
+    ours = _WORDS.get(key)
+    return ours if ours is not None and ours.partition(":")[0] in block else None
+
+
+def of_device_plugin(given: Mapping[str, Any], depth: int = _DEPTH) -> str | None:
+    """A pool's `sharing`, for who has given the configuration of NVIDIA's device plugin there.
+
+    Args:
+        given: What stands under `sharing`.
+        depth: How far to look into it.
+    """
+    for mode in _MODES:
+        block = given.get(mode)
+        resources = block.get("resources") if isinstance(block, dict) else None
+        if isinstance(resources, list) and resources and isinstance(resources[0], dict):
+            return f"{{mode: {mode}, replicas: {resources[0].get('replicas', 4)}}}"
+    inner = given.get("sharing")
+    return of_device_plugin(inner, depth - 1) if isinstance(inner, dict) and depth else None
