@@ -286,7 +286,10 @@ def refusing() -> Change:
 def of_custom_resources() -> list[ClusterFault]:
     keda = served(("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects"))
     kueue = served(("kueue.x-k8s.io", "v1beta2", "Workload", "workloads"))
-    karpenter = served(("karpenter.sh", "v1", "NodeClaim", "nodeclaims"))
+    karpenter = served(
+        ("karpenter.sh", "v1", "NodeClaim", "nodeclaims"),
+        ("karpenter.sh", "v1", "NodePool", "nodepools"),
+    )
     failing = {
         "conditions": [{"type": "Ready", "status": "False", "message": "failed to ensure HPA"}]
     }
@@ -336,7 +339,13 @@ def of_custom_resources() -> list[ClusterFault]:
             about="one",
         ),
         fault(
-            "a node that never came", KARPENTER, "GPU1352", karpenter, there_is(claim), about="gpu"
+            "a node that never came, of a NodePool that is gone",
+            KARPENTER,
+            "GPU1374",
+            karpenter,
+            there_is(claim),
+            follows="GPU1352",
+            about="gpu",
         ),
         fault(
             "a gate of Kueue",
