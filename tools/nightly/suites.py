@@ -91,6 +91,7 @@ SUITES: Final = (
             "tests/lab/test_lab_scale.py",
             "tests/lab/test_tenant_admission.py",
             "tests/lab/test_lab_rules.py",
+            "tests/lab/test_same_selectors.py",
             "tests/unit/test_alerts.py",
             "tests/lab/walkthroughs",
             "tests/live/test_cost_of_clusters.py",
