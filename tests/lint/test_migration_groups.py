@@ -133,7 +133,10 @@ def test_a_module_has_inputs_that_are_not_seen() -> None:
 
 @pytest.mark.parametrize("form", ["apiVersion", "managedNodeGroups", "nodeGroups"])
 def test_documents_of_other_forms_are_accounted_for_elsewhere(form: str) -> None:
-    assert said(group(**{form: [], "node_role_arn": "a"})[1]) == []
+    given: dict[str, Any] = {form: [], "node_role_arn": "a"}
+    _, moved = group(**given)
+
+    assert said(moved) == []
 
 
 def test_what_has_no_sizes_is_no_node_group() -> None:
