@@ -6,7 +6,7 @@ Each is what an API server holds then: the node, the DaemonSet or the pods, not 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.live.test_faults import (
@@ -33,6 +33,7 @@ from tests.live.test_faults import (
     worse,
 )
 
+from eks_gpushare.live.claims import names_claims
 from eks_gpushare.live.connection import CannotLookError
 from eks_gpushare.live.pods import PodOwner
 from eks_gpushare.live.refusals import is_short_of_pods, refusals_of
@@ -540,13 +541,50 @@ def test_a_workload_of_no_pods_in_a_cluster_of_no_nodes_may_be_asleep() -> None:
     assert codes(verdict(cluster_with(workload("model"), do=gone), with_stack=False)) == ["GPU1110"]
 
 
-def test_claims_that_are_not_read_are_not_missing() -> None:
+def claiming() -> dict[str, Any]:
     uses = workload("model")
     uses["spec"]["template"]["spec"]["resourceClaims"] = [
         {"name": "gpu", "resourceClaimTemplateName": "one"}
     ]
+    return uses
 
-    assert worse(verdict(cluster_with(uses))) == []
+
+def claim_of_devices(kind: str, name: str, **metadata: Any) -> dict[str, Any]:
+    devices = {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}]}
+    spec = {"devices": devices}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": "default", **metadata},
+        "spec": {"spec": spec} if kind == "ResourceClaimTemplate" else spec,
+    }
+
+
+def test_claims_that_are_not_read_are_not_missing() -> None:
+    other = claim_of_devices("ResourceClaim", "another")
+
+    assert worse(verdict(cluster_with(claiming()))) == []
+    assert worse(verdict(cluster_with(claiming(), other))) == []
+
+
+def test_who_names_claims() -> None:
+    pod_of = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]}
+    cron = {"spec": {"jobTemplate": {"spec": {"template": {"spec": pod_of}}}}}
+
+    assert names_claims(claiming())
+    assert names_claims({"kind": "Pod", "spec": pod_of})
+    assert names_claims({"kind": "CronJob", **cron})
+    assert not any(map(names_claims, HEALTHY))
+    assert not names_claims({"kind": "Pod", "spec": {"resourceClaims": []}})
+
+
+def test_a_claim_that_nobody_makes_is_missing_where_claims_are_read() -> None:
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "model-0", "controller": True}
+    made = claim_of_devices("ResourceClaim", "model-0-gpu-x", ownerReferences=[owner])
+    other, one = (claim_of_devices("ResourceClaimTemplate", name) for name in ("other", "one"))
+
+    assert "GPU1148" in codes(verdict(cluster_with(claiming(), made, other)))
+    assert "GPU1148" not in codes(verdict(cluster_with(claiming(), made, one)))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.advertised import offers
 from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.edges import EDGES
-from eks_gpushare.inventory.edges.claims import NO_CLAIM
 from eks_gpushare.inventory.edges.landing import NOT_ADVERTISED
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import NodeSet, Workload
@@ -26,6 +25,7 @@ from eks_gpushare.inventory.values import at, items
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.same_nodes import alike
 from eks_gpushare.live.checks.machines import taint_evidence
+from eks_gpushare.live.claims import unjudged
 from eks_gpushare.live.faults import ClusterFault, Link
 from eks_gpushare.live.nodes import (
     NODEPOOL_LABEL,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from eks_gpushare.live.pods import Object
 
 _NODE: Final = re.compile(r"\bthe Node [a-z0-9.-]*[a-z0-9]")
-_MADE: Final = frozenset(("Pod", "Job", "ReplicaSet"))
+_MADE: Final = frozenset(("Pod", "Job", "ReplicaSet", "ResourceClaim"))
 """Kinds that are not read where a controller made them."""
 _OF_NODES: Final = frozenset(
     ("Node", "NodePool", "EC2NodeClass", "NodeOverlay", "ConfigMap", "ClusterPolicy", "Config")
@@ -58,8 +58,6 @@ _OF_NODES: Final = frozenset(
 """Kinds whose faults are of nodes; of others it is pods that go wrong."""
 _NOTHING_DECLARED: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType({})
 _OVER: Final = frozenset(("Succeeded", "Failed"))
-_OF_UNREAD: Final = frozenset((NO_CLAIM.id,))
-"""Rules about objects of kinds that are not read, so that all of them would be missing."""
 _MOST_WITHIN: Final = 4
 _SIGNS: Final = ("nvidia.com/", "migStrategy", "mig-configs", "sharing:")
 """What the configurations have that are read of ConfigMaps, of which a cluster has many others."""
@@ -86,6 +84,8 @@ class ReadCluster:
     """What is wrong within single objects."""
     nodes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Names of all nodes that are like one that is in the inventory, by its name."""
+    unjudged: frozenset[str] = frozenset()
+    """Codes of what is not said, since what it is about was not read."""
 
 
 def read(
@@ -119,7 +119,7 @@ def read(
             first = replace(first, least=len(group), most=most.get(names[0]))
         kept.append(first)
     complete = not objects.unread
-    return ReadCluster(Inventory(tuple(kept), complete), judgements, nodes)
+    return ReadCluster(Inventory(tuple(kept), complete), judgements, nodes, unjudged(objects))
 
 
 def with_unseen_layouts(
@@ -264,7 +264,7 @@ def _faults(
     if not isinstance(judgement, Problem):
         return
     document = judgement.source.document
-    if not isinstance(document, Document) or judgement.rule.id in _OF_UNREAD:
+    if not isinstance(document, Document) or judgement.rule.id in cluster.unjudged:
         return
     is_asleep = at(document.value, "spec", "replicas") == 0
     if is_asleep and not nodes and judgement.rule.id == NOT_ADVERTISED.id:

@@ -25,6 +25,8 @@ class ListedKind(NamedTuple):
     """Whether it is asked for only where a stack declares tenants."""
     of_refusals: bool = False
     """Whether it is asked for last, and only where a controller has fewer pods than it wants."""
+    of_claims: bool = False
+    """Whether it is asked for only where something names claims of devices."""
 
     def path(self, version: str) -> str:
         """Where an API server lists all of them."""
@@ -112,6 +114,27 @@ LISTED = (
         "cohorts",
         "what tenants may borrow of each other",
         of_tenants=True,
+    ),
+    ListedKind(
+        "DeviceClass",
+        "resource.k8s.io",
+        "deviceclasses",
+        "what claims may ask for",
+        of_claims=True,
+    ),
+    ListedKind(
+        "ResourceClaim",
+        "resource.k8s.io",
+        "resourceclaims",
+        "which claims pods have",
+        of_claims=True,
+    ),
+    ListedKind(
+        "ResourceClaimTemplate",
+        "resource.k8s.io",
+        "resourceclaimtemplates",
+        "what claims of pods are made from",
+        of_claims=True,
     ),
     ListedKind(
         "Event",

@@ -9,6 +9,7 @@ from time import sleep as pause
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.values import at, items
+from eks_gpushare.live.claims import names_claims
 from eks_gpushare.live.connection import CannotLookError, in_short
 from eks_gpushare.live.kinds import LISTED, NEEDED
 from eks_gpushare.live.objects import ClusterObjects
@@ -65,6 +66,8 @@ def read_cluster(
         if not version or (listed.of_tenants and not tenants):
             continue  # no such custom resource is here
         if listed.of_refusals and not any(map(is_short_of_pods, chain(*found.values()))):
+            continue
+        if listed.of_claims and not any(map(names_claims, chain(*found.values()))):
             continue
         try:
             objects = list(_objects(server, listed, version, until))

@@ -210,6 +210,13 @@ def of_pods() -> list[ClusterFault]:
             there_is(workload("first", pod_spec("nvidia.com/gpu.shared", tolerations=TOLERATES))),
             about="first",
         ),
+        fault(
+            "a claim that nobody makes",
+            SLICED,
+            "GPU1148",
+            there_is(workload("claims", claiming())),
+            about="claims",
+        ),
     ]
     return found
 
@@ -281,6 +288,16 @@ def refusing() -> Change:
             yield
 
     return made
+
+
+def claiming() -> Object:
+    container = {
+        "name": "main",
+        "image": "registry.example.com/main:1",
+        "resources": {"claims": [{"name": "gpu"}]},
+    }
+    claim = {"name": "gpu", "resourceClaimTemplateName": "nobodys"}
+    return {"containers": [container], "resourceClaims": [claim]}
 
 
 def of_custom_resources() -> list[ClusterFault]:
