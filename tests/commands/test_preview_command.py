@@ -189,7 +189,7 @@ def test_manifests_that_cannot_be_written_are_said_so(run: Run, tmp_path: Path) 
         ("max: 1}", "max: 3}", [("gpushare-gpu", "update")]),
         (
             "labels: {eks-node: gpu}",
-            "rootVolumeGiB: 300",
+            "labels: {eks-node: gpu}\n        rootVolumeGiB: 300",
             [("gpushare-gpu", "roll")],
         ),
         ("1.35.8-20260930", "1.35.6-20260714", [("gpushare-gpu", "roll")]),

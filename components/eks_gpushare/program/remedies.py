@@ -13,8 +13,8 @@ from pulumi.config import ConfigMissingError
 if TYPE_CHECKING:
     from types import TracebackType
 
-_NO_MEMBER = re.compile(r"module '(pulumi_\w+)[\w.]*' has no attribute ")
-_NO_ARGUMENT = re.compile(r"\w+\(\) got an unexpected keyword argument ")
+_NO_MEMBER = re.compile(r"module '(pulumi_[a-z0-9_]+)[^']*' has no attribute ")
+_NO_ARGUMENT = re.compile(r"\(\) got an unexpected keyword argument ")
 _OF_NO_ANSWER = "get can only be used with classes decorated"
 """What the SDK says where a property is read of a look-up that was not asked."""
 
@@ -47,7 +47,10 @@ def remedy_of(error: BaseException, directory: Path | None, stack: str) -> str:
 
 def _of_another_release(error: BaseException) -> str:
     """Name and version of the SDK that lacks what a program asks of it; "" if none does."""
-    text = str(error)
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001  (the error's own code, of which its name is told elsewhere)
+        return ""
     if isinstance(error, AttributeError) and (found := _NO_MEMBER.match(text)):
         return _installed(found[1])
     if isinstance(error, TypeError) and _NO_ARGUMENT.search(text):

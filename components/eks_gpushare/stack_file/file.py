@@ -270,7 +270,10 @@ def secret_finding(at: FieldPath) -> Finding:
 def unreadable(name: str, reason: str) -> Finding:
     """The finding of a file that cannot be opened."""
     code: Rule = shape_rules.UNREADABLE
-    fix = f"Give {_files_at(name) or 'the path of a stack file'}."
+    try:
+        fix = f"Give {_files_at(name) or 'the path of a stack file'}."
+    except (OSError, ValueError):  # a name that no file can have
+        fix = "Give the path of a stack file."
     return code.finding((), f"{name} cannot be read: {reason}.", fix)
 
 

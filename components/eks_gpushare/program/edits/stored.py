@@ -61,7 +61,9 @@ def of_series(before: Recording, after: Recording) -> Iterator[Consequence]:
         specs = [value_at(inputs(each).get("values") or {}, _PROMETHEUS) for each in (old, new)]
         if all(isinstance(spec, dict) for spec in specs):
             days = [str(spec.get("retention", "")) for spec in specs]
-            if all(each.endswith("d") and each[:-1].isdecimal() for each in days):
+            if all(
+                each.endswith("d") and each[:-1].isascii() and each[:-1].isdigit() for each in days
+            ):
                 was, now = (int(each[:-1]) for each in days)
                 yield from _of_days(new.name, "retention", "series", was, now)
             if specs[0].get("storageSpec") != specs[1].get("storageSpec"):

@@ -67,7 +67,7 @@ def _asked(placed: PlacedObject, here: Sequence[PlacedObject]) -> tuple[Sequence
             if any(str(word).rpartition("/")[2] == _PROGRAM for word in words):
                 return _VERBS, account
             taken = {match[1] for match in _COMMAND.finditer(" ".join(map(str, words)))}
-            if taken & _startup_taints(here):
+            if taken and taken & _startup_taints(here):
                 return _VERBS_OF_COMMAND, account
     return (), None
 

@@ -31,7 +31,7 @@ DIGEST_STACKS: Setting[tuple[str, ...]] = Setting(
     lambda value: tuple(map(str, value)),
 )
 
-_PARAMETER = re.compile(r"\$\(params\.([\w.-]+)\)")
+_PARAMETER = re.compile(r"\$\(params\.([A-Za-z0-9_.-]+)\)")
 """Of a Task or Pipeline of Tekton: https://tekton.dev/docs/pipelines/variables/."""
 
 _SET_TAG = "Give `image` a tag of one version, or a digest (`name:1.2.3@sha256:...`)."
