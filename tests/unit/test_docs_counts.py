@@ -111,7 +111,6 @@ OTHERWISE: Final = {
     "docs/karpenter.md two charts": "both are named",
     "docs/mig.md 37 layouts": "test_mig_geometry.py finds as many",
     "docs/mig.md Three layouts": "of a picture, which is drawn from the code",
-    "docs/policies-elsewhere.md": "what was found elsewhere, on its day",
 }
 """Numbers that no line above holds, and why."""
 
