@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from eks_gpushare.inventory.pod_totals import containers, pod_total, turn_of
+from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live.amounts import quantity
 
 if TYPE_CHECKING:
@@ -62,9 +63,10 @@ def state_of(pod: Object) -> str:
     return STARTING if pod["spec"].get("nodeName") else PENDING
 
 
-def condition(pod: Object, kind: str) -> Object | None:
-    """A condition of a pod, or None."""
-    return next((c for c in pod["status"].get("conditions") or () if c["type"] == kind), None)
+def condition(given: Object | None, kind: str) -> Object | None:
+    """A condition of a pod, or of any object that has some; None if it has not that one."""
+    found = items(at(given, "status", "conditions"))
+    return next((each for each in found if at(each, "type") == kind), None)
 
 
 def requested(spec: Object) -> dict[str, Decimal]:

@@ -19,11 +19,12 @@ _OF_NO_ANSWER = "get can only be used with classes decorated"
 """What the SDK says where a property is read of a look-up that was not asked."""
 
 
-def remedy_of(error: BaseException, directory: Path | None, stack: str) -> str:
+def remedy_of(error: BaseException, text: str, directory: Path | None, stack: str) -> str:
     """A sentence that follows the error's own text; "" if that says all there is to say.
 
     Args:
         error: What the program ended with.
+        text: What it says of itself, which not every error can.
         directory: That of the program, None for one that is a function.
         stack: The stack that was run.
     """
@@ -34,9 +35,9 @@ def remedy_of(error: BaseException, directory: Path | None, stack: str) -> str:
         return f"It is looked for in the environment of this command, {sys.prefix}: {needs} there."
     if isinstance(error, ConfigMissingError):
         return f"Without Pulumi, write it under `config` of Pulumi.{stack}.yaml."
-    if package := _of_another_release(error):
+    if package := _of_another_release(error, text):
         return f"{package} is installed here; the program may be for an earlier release of it."
-    if isinstance(error, AssertionError) and str(error).startswith(_OF_NO_ANSWER):
+    if isinstance(error, AssertionError) and text.startswith(_OF_NO_ANSWER):
         return (
             "A look-up is asked for what only an update tells, such as an output of another stack. "
             "Call the function that takes outputs, such as get_cluster_output for get_cluster, or "
@@ -45,12 +46,8 @@ def remedy_of(error: BaseException, directory: Path | None, stack: str) -> str:
     return ""
 
 
-def _of_another_release(error: BaseException) -> str:
+def _of_another_release(error: BaseException, text: str) -> str:
     """Name and version of the SDK that lacks what a program asks of it; "" if none does."""
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001  (the error's own code, of which its name is told elsewhere)
-        return ""
     if isinstance(error, AttributeError) and (found := _NO_MEMBER.match(text)):
         return _installed(found[1])
     if isinstance(error, TypeError) and _NO_ARGUMENT.search(text):

@@ -295,6 +295,6 @@ def _program_error(error: BaseException, monitor: Monitor, directory: Path | Non
     source = line_of_error(error, directory) or monitor.failure_lines.get(text, "")
     trace = "" if is_run_error else "".join(traceback.format_exception(error))
     name = "RunError" if is_run_error else type(error).__name__
-    if remedy := remedy_of(error, directory, monitor.recording.stack):
+    if remedy := remedy_of(error, text, directory, monitor.recording.stack):
         text = f"{text.rstrip('.')}. {remedy}" if "\n" not in text else f"{text}\n{remedy}"
     return ProgramError(name, text, source, trace, error)

@@ -83,7 +83,7 @@ def _down(objects: ClusterObjects, given: Object) -> str:
     """Which pods there are of one that has none that is ready; empty of one that has."""
     if at(given, "spec", "replicas") == 0:
         return "no pods are asked for"
-    available = condition(given, "Available") if given.get("status") else None
+    available = condition(given, "Available")
     since = objects.seconds_since(at(available, "lastTransitionTime"))
     is_late = at(available, "status") == "False" and (since is None or since > _DOWN_SECONDS)
     return "no pod is ready" if is_late and not at(given, "status", "availableReplicas") else ""
@@ -97,10 +97,12 @@ def node_claim_faults(objects: ClusterObjects) -> Iterator[ClusterFault]:
         is_young = age is not None and age < _LAUNCH_SECONDS
         if is_young or at(claim, "metadata", "deletionTimestamp") is not None:
             continue
-        lacking = next((step for step in _STEPS if not _is_true(claim, step)), None)
+        lacking = next(
+            (step for step in _STEPS if at(condition(claim, step), "status") != "True"), None
+        )
         if lacking is not None:
             pool = str(at(claim, "metadata", "labels", "karpenter.sh/nodepool") or "")
-            said = _message(claim, lacking)
+            said = _message(condition(claim, lacking))
             groups.setdefault((pool, lacking, said), []).append(claim)
     for (pool, lacking, said), claims in groups.items():
         names = [name_of(claim) for claim in claims]
@@ -120,35 +122,21 @@ def node_claim_faults(objects: ClusterObjects) -> Iterator[ClusterFault]:
         yield ClusterFault(finding, Link.NODE, about, evidence=evidence)
 
 
-def _is_true(given: Object, kind: str) -> bool:
-    return any(
-        at(each, "type") == kind and at(each, "status") == "True"
-        for each in items(at(given, "status", "conditions"))
-    )
-
-
-def _message(given: Object, kind: str) -> str:
-    for each in items(at(given, "status", "conditions")):
-        if at(each, "type") == kind:
-            return str(at(each, "message") or at(each, "reason") or "").rstrip(".")
-    return ""
+def _message(found: Object | None) -> str:
+    """What a condition says."""
+    return str(at(found, "message") or at(found, "reason") or "").rstrip(".")
 
 
 def scaled_object_faults(objects: ClusterObjects) -> Iterator[ClusterFault]:
     """ScaledObjects of workloads for GPUs that KEDA cannot work with."""
     for scaled in objects.of("ScaledObject"):
-        reason = _message(scaled, "Ready")
-        states = [
-            str(at(each, "status"))
-            for each in items(at(scaled, "status", "conditions"))
-            if at(each, "type") == "Ready"
-        ]
-        if states != ["False"] or not _is_of_gpus(objects, scaled):
+        ready = condition(scaled, "Ready")
+        if at(ready, "status") != "False" or not _is_of_gpus(objects, scaled):
             continue
         called = f"{namespace_of(scaled)}/{name_of(scaled)}"
         finding = rules.NOT_SCALED.finding(
             ("scaledObjects", called),
-            f"KEDA cannot work with the ScaledObject {called}: {reason}.",
+            f"KEDA cannot work with the ScaledObject {called}: {_message(ready)}.",
             f"See kubectl describe scaledobject -n {namespace_of(scaled)} {name_of(scaled)}.",
         )
         yield ClusterFault(finding, Link.PODS, is_cause_only=True)

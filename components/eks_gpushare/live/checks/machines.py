@@ -59,10 +59,15 @@ def _not_ready(node: LiveNode) -> NodeFault:
         f"its kubelet does not say that it is ready{f': {said}' if said else ''}.",
         "See kubectl describe node {node} and the instance's system log; replace it if it does "
         "not come back.",
-        f"status.conditions Ready is {status}"
-        + (f" since {at(ready, 'lastTransitionTime')}" if at(ready, "lastTransitionTime") else ""),
+        f"status.conditions Ready is {status}{_since(ready)}",
         alike=f"{status} {at(ready, 'reason')}",
     )
+
+
+def _since(found: object) -> str:
+    """Since when a condition is as it is, where it says so."""
+    time = at(found, "lastTransitionTime")
+    return f" since {time}" if time else ""
 
 
 def _hardware(node: LiveNode) -> Iterator[NodeFault]:
@@ -96,12 +101,7 @@ def _system(node: LiveNode) -> Iterator[NodeFault]:
             node,
             f"{kind} is {opposite[good]}{f': {said}' if said else ''}.",
             _FIXES.get(kind, "See kubectl describe node {node}; replace it if it does not pass."),
-            f"status.conditions {kind} is {opposite[good]}"
-            + (
-                f" since {at(found, 'lastTransitionTime')}"
-                if at(found, "lastTransitionTime")
-                else ""
-            ),
+            f"status.conditions {kind} is {opposite[good]}{_since(found)}",
             alike=f"{kind} {reason}",
         )
 

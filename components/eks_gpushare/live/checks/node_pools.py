@@ -63,7 +63,7 @@ def unready_faults(objects: ClusterObjects) -> Iterator[ClusterFault]:
 
 
 def _unready(objects: ClusterObjects, given: Object, pools: list[str]) -> Iterator[ClusterFault]:
-    ready = condition(given, "Ready") if given.get("status") else None
+    ready = condition(given, "Ready")
     since = objects.seconds_since(at(ready, "lastTransitionTime"))
     if at(ready, "status") != "False" or (since is not None and since < _PATIENCE):
         return

@@ -55,7 +55,7 @@ def not_created_faults(
 
 def _of_replicas(given: Object) -> tuple[str, str] | None:
     """Why pods cannot be made, and where that stands, as a Deployment's status has it."""
-    failed = condition(given, _FAILURE) if given.get("status") else None
+    failed = condition(given, _FAILURE)
     if failed is None or at(failed, "status") != "True":
         return None
     since = f"status.conditions {_FAILURE} since {at(failed, 'lastTransitionTime')}"

@@ -139,7 +139,7 @@ def _said_by_kueue(waiting: Waiting, queued: Sequence[Object]) -> Iterator[str]:
         }
         if namespace_of(workload) != waiting.owner.namespace or not owners & made_by:
             continue
-        reserved = condition(workload, "QuotaReserved") if workload.get("status") else None
+        reserved = condition(workload, "QuotaReserved")
         if at(reserved, "message"):
             yield f"Kueue says of the Workload {name_of(workload)}: {at(reserved, 'message')}"
             break
@@ -151,7 +151,7 @@ def _said_of_queue(waiting: Waiting, queued: Sequence[Object]) -> Iterator[str]:
     named = at(waiting.pods[0], "metadata", "labels", _QUEUE)
     local = _found(queued, "LocalQueue", named, waiting.owner.namespace)
     queue = _found(queued, "ClusterQueue", at(local, "spec", "clusterQueue"), "")
-    active = condition(queue, "Active") if queue is not None and queue.get("status") else None
+    active = condition(queue, "Active")
     if queue is not None and at(active, "status") == "False":
         yield f"Kueue says of the ClusterQueue {name_of(queue)}: {at(active, 'message')}"
 
