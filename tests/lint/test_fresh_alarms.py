@@ -58,7 +58,11 @@ def test_what_nodes_get_that_come_later_stands_beside(key: str, wrong: bool) -> 
 
 
 @pytest.mark.parametrize(
-    ("head", "code"), [('"swagger": "2.0"', 0), ('"apiVersion": "v1", "kind": "List"', 2)]
+    ("head", "code"),
+    [
+        ('"swagger": "2.0"', 0),
+        pytest.param('"apiVersion": "v1", "kind": "List"', 2, marks=pytest.mark.at_length),
+    ],
 )
 def test_a_large_file_of_another_tool_is_a_note(
     head: str, code: int, tmp_path: Path, run: Run
