@@ -7,6 +7,7 @@ Lists in Helm values take the place of the chart's own as a whole.
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -25,6 +26,8 @@ PLUGIN_CHART: Final = "nvidia-device-plugin"
 OPERATOR_CHART: Final = "gpu-operator"
 NFD_CHART: Final = "node-feature-discovery"
 EXPORTER_CHART: Final = "dcgm-exporter"
+_VERSION: Final = re.compile(r"(?:[-:@](?:v?[0-9]|[${]).*)?(?:\.tgz)?")
+"""What may follow a chart's name: others have charts such as AMD's `gpu-operator-charts`."""
 
 
 class DaemonSetValues(NamedTuple):
@@ -178,4 +181,5 @@ CHART_DAEMONSETS: Final[Mapping[str, tuple[DaemonSetValues, ...]]] = {
 def chart_of(name: str) -> str | None:
     """Which of the charts a name, a path, an archive or an address is, if one of them."""
     last = name.rstrip("/").rpartition("/")[2]
-    return next((chart for chart in CHART_DAEMONSETS if last.startswith(chart)), None)
+    charts = (chart for chart in CHART_DAEMONSETS if last.startswith(chart))
+    return next((chart for chart in charts if _VERSION.fullmatch(last[len(chart) :])), None)

@@ -285,7 +285,7 @@ class Reading:
         scoped = Scoped(items, self.classes, texts, edges, complete=complete)
         within = in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
         others = self.everywhere or self.naming()
-        found += [others.with_other_scopes(judgement) for judgement in within]
+        found = [others.with_other_scopes(judgement) for judgement in (*found, *within)]
         for error, edge in scoped.broken:
             self._somewhere(defect(error, edge.rules))
         for judgement in told_by_values(found, self.charted):

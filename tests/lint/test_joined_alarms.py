@@ -1,0 +1,117 @@
+"""What was said of two files of public repositories that nothing joins, in our own words."""
+
+from __future__ import annotations
+
+import pytest
+
+from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.manifests.files import GivenFile
+
+
+def said(files: dict[str, str]) -> list[str]:
+    """The errors and warnings of files."""
+    given = [GivenFile(name, text) for name, text in files.items()]
+    return [
+        found.code
+        for result in lint_files(given)
+        for found in result.findings
+        if found.severity != "info"
+    ]
+
+
+CHARTS = """\
+resource "helm_release" "nvidia" {
+  name       = "nvidia"
+  repository = "https://helm.ngc.nvidia.com/nvidia"
+  chart      = "gpu-operator"
+  version    = "v26.3.0"
+  values     = [yamlencode({driver = {enabled = false}})]
+}
+resource "helm_release" "other" {
+  name       = "other"
+  repository = "https://charts.example.com/gpus"
+  chart      = "CHART"
+  values     = [yamlencode({driver = {enabled = false}})]
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("chart", "wrong"), [("gpu-operator-charts", False), ("nvidia/gpu-operator", True)]
+)
+def test_a_chart_whose_name_begins_like_that_of_nvidia_is_another(chart: str, wrong: bool) -> None:
+    assert ("GPU1187" in said({"main.tf": CHARTS.replace("CHART", chart)})) == wrong
+
+
+EXPORTER = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: exporter, namespace: metrics}
+spec:
+  selector: {matchLabels: {app: exporter}}
+  template:
+    metadata: {labels: {app: exporter}}
+    spec:
+      containers:
+        - name: exporter
+          image: "nvcr.io/nvidia/k8s/dcgm-exporter:4.5.2-4.8.1-distroless"
+          resources: {limits: {memory: 1Gi}}
+"""
+VALUES = "driver: {enabled: false}\nmigManager: {enabled: false}\noperator: {cleanupCRD: false}\n"
+INSTALL = "helm install gpu-operator nvidia/gpu-operator -n gpus --version v25.3.0 -f values.yaml\n"
+
+
+@pytest.mark.parametrize(("script", "wrong"), [("", False), (INSTALL, True)])
+def test_values_that_nothing_installs_are_no_second_exporter(script: str, wrong: bool) -> None:
+    files = {"values.yaml": VALUES, "exporter.yaml": EXPORTER, "up.sh": f"#!/bin/bash\n{script}"}
+
+    assert ("GPU1187" in said(files)) == wrong
+
+
+NODES = """\
+resource "aws_eks_node_group" "gpu" {
+  cluster_name   = "ml"
+  instance_types = ["g5.xlarge"]
+  node_role_arn  = "arn:aws:iam::111122223333:role/nodes"
+  subnet_ids     = ["subnet-1"]
+  labels         = { accelerator = "VALUE" }
+  scaling_config {
+    desired_size = 1
+    max_size     = 1
+    min_size     = 1
+  }
+  taint {
+    key    = "accelerator"
+    value  = "VALUE"
+    effect = "NO_SCHEDULE"
+  }
+}
+"""
+BY_HAND = """\
+#!/bin/bash
+kubectl label node "$NODE" accelerator=nvidia
+kubectl taint node "$NODE" accelerator=nvidia:NoSchedule
+"""
+
+
+@pytest.mark.parametrize(("value", "wrong"), [("nvidia", 0), ("amd", 2)])
+def test_what_a_node_group_gives_its_nodes_is_not_only_put_by_hand(value: str, wrong: int) -> None:
+    files = {"infra/nodes.tf": NODES.replace("VALUE", value), "scripts/up.sh": BY_HAND}
+
+    assert said(files).count("GPU1062") == wrong
+
+
+def test_a_label_called_like_a_resource_may_be_of_who_owns_the_nodes() -> None:
+    """Where no nodes are declared; where they are, GPU1112 goes by what they have."""
+    pod = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: server}
+spec:
+  nodeSelector: {nvidia.com/gpu: "true"}
+  containers:
+    - {name: server, image: "example.com/server:1", resources: {limits: {nvidia.com/gpu: 1}}}
+"""
+
+    assert said({"pod.yaml": pod}) == []
+    assert said({"pod.yaml": pod.replace('gpu: "true"', 'mig-1g.5gb: "true"')}) == ["GPU1205"]
