@@ -115,3 +115,90 @@ spec:
 
     assert said({"pod.yaml": pod}) == []
     assert said({"pod.yaml": pod.replace('gpu: "true"', 'mig-1g.5gb: "true"')}) == ["GPU1205"]
+
+
+GUIDE = """\
+```bash
+helm install gpu-operator nvidia/gpu-operator -n gpu-operator --version v25.3.0 \\
+  --set devicePlugin.config.name=shares --set devicePlugin.config.default=any
+```
+```yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shares, namespace: gpu-operator}
+data:
+  any: |
+    version: v1
+    sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+```
+MORE
+```bash
+kubectl label node ip-10-0-0-1.ec2.internal nvidia.com/device-plugin.config=dev
+```
+"""
+MORE = """\
+```yaml
+data:
+  dev: |
+    version: v1
+    sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 8}]}}
+```
+"""
+
+
+@pytest.mark.parametrize(("more", "wrong"), [(MORE, False), ("", True)])
+def test_a_guide_may_show_further_keys_of_a_map_by_themselves(more: str, wrong: bool) -> None:
+    assert ("GPU1122" in said({"guide.md": GUIDE.replace("MORE", more)})) == wrong
+
+
+CONFIG = """\
+nfd: {enabled: true}
+config:
+  map:
+    default: |-
+      version: v1
+      sharing:
+        timeSlicing:
+          resources:
+            - name: nvidia.com/gpu
+              replicas: REPLICAS
+  default: default
+"""
+
+
+@pytest.mark.parametrize(("replicas", "wrong"), [("{{ .Env.REPLICAS }}", False), ("[a", True)])
+def test_a_configuration_that_a_program_fills_in_is_not_known(replicas: str, wrong: bool) -> None:
+    text = CONFIG.replace("REPLICAS", replicas)
+
+    assert ("GPU1125" in said({"nvidia-device-plugin/values.yaml": text})) == wrong
+
+
+@pytest.mark.parametrize(("other", "wrong"), [("false", False), ("true", True)])
+def test_an_exporter_need_not_know_a_name_that_only_some_configuration_gives(
+    other: str, wrong: bool
+) -> None:
+    values = """\
+devicePlugin: {config: {name: shares, default: any}}
+dcgmExporter: {env: [{name: KUBERNETES_VIRTUAL_GPUS, value: "true"}]}
+"""
+    shares = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shares, namespace: gpu-operator}
+data:
+  any: |
+    version: v1
+    sharing:
+      timeSlicing:
+        renameByDefault: OTHER
+        resources: [{name: nvidia.com/gpu, replicas: 4}]
+  dev: |
+    version: v1
+    sharing:
+      timeSlicing:
+        renameByDefault: true
+        resources: [{name: nvidia.com/gpu, replicas: 8}]
+"""
+    files = {"gpu-operator-values.yaml": values, "shares.yaml": shares.replace("OTHER", other)}
+
+    assert ("GPU1245" in said(files)) == wrong
