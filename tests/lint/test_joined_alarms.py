@@ -202,3 +202,100 @@ data:
     files = {"gpu-operator-values.yaml": values, "shares.yaml": shares.replace("OTHER", other)}
 
     assert ("GPU1245" in said(files)) == wrong
+
+
+POLICY = """\
+apiVersion: nvidia.com/v1
+kind: ClusterPolicy
+metadata: {name: NAME}
+spec: {dcgmExporter: {enabled: true}, devicePlugin: {enabled: true}}
+"""
+
+
+def test_policies_of_one_operator_are_no_two_exporters() -> None:
+    """The operator goes by one of them, whatever its chart or others declare."""
+    files = {f"{name}.yaml": POLICY.replace("NAME", name) for name in ("shares", "mig")}
+    files["main.tf"] = CHARTS.split("resource", 2)[1].join(("resource", ""))
+
+    assert said(files) == []
+    assert "GPU1187" in said({**files, "exporter.yaml": EXPORTER})
+
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: shares, namespace: argocd}
+spec:
+  project: default
+  source:
+    repoURL: https://git.example.com/gpus.git
+    targetRevision: main
+    path: kubernetes/gpu-operator
+    HOW
+  destination: {server: "https://kubernetes.default.svc", namespace: gpus}
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "wrong"),
+    [
+        ("directory: {include: map.yaml}", False),
+        ("helm: {valuesObject: {dcgmExporter: {enabled: true}}}", True),
+    ],
+)
+def test_a_folder_of_manifests_may_be_called_like_a_chart(how: str, wrong: bool) -> None:
+    files = {"application.yaml": APPLICATION.replace("HOW", how), "exporter.yaml": EXPORTER}
+
+    assert ("GPU1187" in said(files)) == wrong
+
+
+OWN = """\
+apiVersion: v2
+name: gpu-operator
+version: 0.1.0
+description: The NVIDIA GPU Operator as we subscribe to it
+SOURCES
+"""
+
+
+@pytest.mark.parametrize(
+    ("sources", "wrong"),
+    [("", False), ("sources:\n  - https://github.com/NVIDIA/gpu-operator", True)],
+)
+def test_a_chart_of_ones_own_reads_its_values_itself(sources: str, wrong: bool) -> None:
+    files = {
+        "charts/gpu-operator/Chart.yaml": OWN.replace("SOURCES", sources),
+        "charts/gpu-operator/values.yaml": "clusterPolicy: {name: gpus}\nnfd: {subscription: a}\n",
+    }
+
+    assert ("GPU1034" in said(files)) == wrong
+
+
+def test_a_metric_of_ones_own_is_no_value_of_an_exporter() -> None:
+    block = "custom_metrics:\n  - {name: calls, type: gauge}\n"
+
+    assert said({"guide.md": f"```yaml\n{block}```\n"}) == []
+
+
+NOTEBOOK = """\
+apiVersion: kubeflow.org/v1
+kind: Notebook
+metadata: {name: lab, namespace: ml, labels: {team: vision}}
+spec:
+  template:
+    spec:
+      containers: [{name: lab, image: "example.com/lab:1"}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: lab, namespace: ml}
+spec: {ports: [{port: 80}], selector: {LABEL}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "wrong"),
+    [("notebook-name: lab", False), ("team: vision", False), ("notebook-name: other", True)],
+)
+def test_pods_of_a_notebook_have_labels_of_its_controller(label: str, wrong: bool) -> None:
+    assert ("GPU1192" in said({"lab.yaml": NOTEBOOK.replace("LABEL", label)})) == wrong

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 Role: TypeAlias = Literal["plugin", "discovery", "nfd", "mps", "migManager", "exporter"]
 """What a DaemonSet does: the device plugin, GPU feature discovery, the worker of node feature
@@ -180,6 +180,11 @@ CHART_DAEMONSETS: Final[Mapping[str, tuple[DaemonSetValues, ...]]] = {
 
 def chart_of(name: str) -> str | None:
     """Which of the charts a name, a path, an archive or an address is, if one of them."""
+    return named_among(CHART_DAEMONSETS, name)
+
+
+def named_among(charts: Iterable[str], name: str) -> str | None:
+    """Which of some charts a name, a path, an archive or an address is, a version behind it."""
     last = name.rstrip("/").rpartition("/")[2]
-    charts = (chart for chart in CHART_DAEMONSETS if last.startswith(chart))
-    return next((chart for chart in charts if _VERSION.fullmatch(last[len(chart) :])), None)
+    begun = (chart for chart in charts if last.startswith(chart))
+    return next((chart for chart in begun if _VERSION.fullmatch(last[len(chart) :])), None)

@@ -203,7 +203,7 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
         kinds = [kind for kind in _declared(inventory, cluster) if not kind.serves_itself]
         found: list[tuple[Item, str]] = [
             (release, what)
-            for release in inventory.of(Release, cluster)
+            for release in _of_one_operator(inventory.of(Release, cluster))
             for what in _engines_of(release, kinds)
         ]
         found += [
@@ -227,6 +227,17 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
             f"Switch one of them off, or let the exporter use the other's by {REMOTE_ENGINE}.",
             None if kinds or inventory.complete else _as_certain(one, other),
         )
+
+
+def _of_one_operator(releases: Sequence[Release]) -> Iterator[Release]:
+    """Releases, without ClusterPolicies beside the operator's chart, which makes one, or another.
+
+    The operator goes by one ClusterPolicy.
+    """
+    operators = [release for release in releases if chart_of(release.chart) == OPERATOR_CHART]
+    policies = [release for release in operators if release.source.path[-1:] == ("spec",)]
+    left_out = {id(each) for each in policies[len(policies) == len(operators) :]}
+    yield from (release for release in releases if id(release) not in left_out)
 
 
 def _as_certain(*items: Item) -> Severity | None:
