@@ -299,3 +299,25 @@ spec: {ports: [{port: 80}], selector: {LABEL}}
 )
 def test_pods_of_a_notebook_have_labels_of_its_controller(label: str, wrong: bool) -> None:
     assert ("GPU1192" in said({"lab.yaml": NOTEBOOK.replace("LABEL", label)})) == wrong
+
+
+@pytest.mark.parametrize(("env", "wrong"), [("[{name: NVIDIA_VISIBLE_DEVICES}]", 0), ("[]", 1)])
+def test_what_stands_under_env_goes_over_a_map(env: str, wrong: int) -> None:
+    pod = f"""\
+apiVersion: v1
+kind: Pod
+metadata: {{name: server}}
+spec:
+  containers:
+    - name: server
+      image: example.com/server:1
+      env: {env}
+      envFrom: [{{configMapRef: {{name: settings}}}}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: settings}}
+data: {{NVIDIA_VISIBLE_DEVICES: "0"}}
+"""
+
+    assert said({"pod.yaml": pod}).count("GPU1009") == wrong

@@ -136,6 +136,8 @@ def _by_key(
 def _with_all(
     inventory: Inventory, workload: Workload, container: Mapping[str, Any]
 ) -> Iterator[tuple[FieldPath, str]]:
+    if any(variable.get("name") == _VISIBLE for _, variable in mappings(container.get("env"))):
+        return  # what stands under env goes over it
     for number, source in mappings(container.get("envFrom")):
         prefix = str(source.get("prefix") or "")
         if _VISIBLE.startswith(prefix):
