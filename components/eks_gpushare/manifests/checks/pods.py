@@ -36,6 +36,7 @@ _MOUNTED = "/var/run/nvidia-container-devices"
 """Where the container runtime looks for devices by the names of paths, if it is told to:
 https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html."""
 _HIDDEN = f"takes {_VISIBLE} out of a Secret"
+_OF_THE_POD = f"takes {_VISIBLE} out of its own fields"
 _NO_DEVICE = frozenset(("", "none", "void"))
 _NVIDIAS = ("nvcr.io/nvidia/", "nvidia/")
 _OF_NODES = ("k8s-", "k8s/", "gpu-", "dcgm", "driver", "cloud-native/", "container-toolkit", "mig-")
@@ -129,6 +130,8 @@ def _by_key(
             value = _of_map(inventory, workload, reference, at(reference, "key"))
         if at(variable, "valueFrom", "secretKeyRef") is not None:
             yield ("env", number, "valueFrom"), _HIDDEN
+        elif at(variable, "valueFrom", "fieldRef") is not None:
+            yield ("env", number, "valueFrom"), _OF_THE_POD
         elif _gives(value):
             yield place, _sets(value)
 
