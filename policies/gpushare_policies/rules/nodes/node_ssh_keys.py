@@ -9,7 +9,7 @@ from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded
-from gpushare_policies.props import given, peek, read
+from gpushare_policies.props import given, peek
 from gpushare_policies.reading.launches import launch_of, on_launches
 from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import NODE_GROUP
@@ -37,7 +37,7 @@ def _key(args: ResourceValidationArgs) -> Iterator[str]:
     for launch in launch_of(args):
         if not launch.is_of_nodes:
             continue
-        data = decoded(read(launch.props, "userData") or read(launch.props, "userDataBase64"))
+        data = decoded(peek(launch.props, "userData") or peek(launch.props, "userDataBase64"))
         if data is not UNKNOWN and _AUTHORIZED.search(data):
             yield _message(f"{launch.called} puts the SSH key of its user data", args.urn)
         if not given(launch.props, "keyName"):
