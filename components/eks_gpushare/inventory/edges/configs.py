@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 _CLOSE = 0.8
-_FILLED_IN = re.compile(r"\{\{|\{%")
+_FILLED_IN = re.compile(r"\{\{|\{%|\$\{")
 MAP_MISSING = rule_of("GPU1120")
 MAP_UNUSED = rule_of("GPU1121")
 KEY_MISSING = rule_of("GPU1122")

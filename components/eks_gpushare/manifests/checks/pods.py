@@ -128,9 +128,9 @@ def _by_key(
         if (reference := at(variable, "valueFrom", "configMapKeyRef")) is not None:
             place = ("env", number, "valueFrom")
             value = _of_map(inventory, workload, reference, at(reference, "key"))
-        if at(variable, "valueFrom", "secretKeyRef") is not None:
+        if isinstance(at(variable, "valueFrom", "secretKeyRef"), dict):
             yield ("env", number, "valueFrom"), _HIDDEN
-        elif at(variable, "valueFrom", "fieldRef") is not None:
+        elif isinstance(at(variable, "valueFrom", "fieldRef"), dict):
             yield ("env", number, "valueFrom"), _OF_THE_POD
         elif _gives(value):
             yield place, _sets(value)
@@ -288,7 +288,7 @@ def _toleration(
         fix = "Remove the value; Exists goes with any."
         edits = (Edit("remove", (*path, "value")),)
         yield "value", f"has the operator Exists and the value {shown(value)}.", fix, edits
-    if given.get("tolerationSeconds") is not None and effect != "NoExecute":
+    if given.get("tolerationSeconds") not in (None, UNKNOWN) and effect != "NoExecute":
         fix = "Remove it, or write effect: NoExecute; other effects end no pod that runs."
         edits = (Edit("remove", (*path, "tolerationSeconds")),) if effect in fields.EFFECTS else ()
         said = f"the effect {shown(effect)}" if effect else "no effect"

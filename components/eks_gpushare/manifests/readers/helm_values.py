@@ -165,7 +165,7 @@ def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
     One of several has to be spelt as the chart has it: `mig-strategy` is a flag of programs too.
     """
     blocks = {OPERATOR: ("driver", "toolkit", "devicePlugin", "operator")}.get(chart, ())
-    given = [value[block] for block in blocks if value.get(block) is not None]
+    given = [value[block] for block in blocks if block in value and value[block] is not None]
     if not all(isinstance(block, dict) for block in given):
         return False
     known = chart_keys(chart)
