@@ -26,8 +26,8 @@ _FIX = Fix(
     "Manager opens a session without a key.",
 )
 _AUTHORIZED: Final = re.compile(
-    r"authorized[_-]keys.*?\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w+|sk-ssh-\w+@)|ssh_import_id:"
-    r"|\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w+) [^\n]*authorized_keys",
+    r"authorized[_-]keys.*?\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+|sk-ssh-[a-z0-9]+@)|ssh_import_id:"
+    r"|\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+) [^\n]*authorized_keys",
     re.DOTALL,
 )
 """Keys that cloud-config or a script lets in."""
