@@ -23,6 +23,7 @@ NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 POD = "kubernetes:core/v1:Pod"
 NAMESPACE = "kubernetes:core/v1:Namespace"
+TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 RBAC = "kubernetes:rbac.authorization.k8s.io/v1"
 ROLE, BINDING = f"{RBAC}:Role", f"{RBAC}:RoleBinding"
 SCALED = "kubernetes:keda.sh/v1alpha1:ScaledObject"
@@ -112,6 +113,7 @@ OBJECTS: list[tuple[str, str, dict[str, Any], str]] = [
     ),
     ("gpu-pool-budgets", NODE_POOL, pool(LATER), ""),
     ("gpu-pool-budgets", NODE_POOL, pool(NO_GPUS, **budgets(LATER)), ""),
+    ("node-ssh-keys", TEMPLATE, {"instanceType": "g5.xlarge", "userData": LATER}, ""),
     ("node-pool-limits", NODE_POOL, {**NAMED, "spec": LATER}, "the spec"),
     ("node-pool-limits", NODE_POOL, pool(limits=LATER), "limits"),
     ("node-pool-limits", NODE_POOL, pool(replicas=LATER), "replicas"),
