@@ -113,6 +113,7 @@ OBJECTS: list[tuple[str, str, dict[str, Any], str]] = [
     ),
     ("gpu-pool-budgets", NODE_POOL, pool(LATER), ""),
     ("gpu-pool-budgets", NODE_POOL, pool(NO_GPUS, **budgets(LATER)), ""),
+    ("ami-versions-pinned", TEMPLATE, {"instanceType": "g5.xlarge", "imageId": LATER}, ""),
     ("node-ssh-keys", TEMPLATE, {"instanceType": "g5.xlarge", "userData": LATER}, ""),
     ("node-pool-limits", NODE_POOL, {**NAMED, "spec": LATER}, "the spec"),
     ("node-pool-limits", NODE_POOL, pool(limits=LATER), "limits"),
