@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pulumi_policy import Severity, StackValidationArgs
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
+from tests.policies.registered import violations_of
 
 from gpushare_policies import POLICIES
 from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged
@@ -113,7 +114,6 @@ OBJECTS: list[tuple[str, str, dict[str, Any], str]] = [
     ),
     ("gpu-pool-budgets", NODE_POOL, pool(LATER), ""),
     ("gpu-pool-budgets", NODE_POOL, pool(NO_GPUS, **budgets(LATER)), ""),
-    ("ami-versions-pinned", TEMPLATE, {"instanceType": "g5.xlarge", "imageId": LATER}, ""),
     ("node-ssh-keys", TEMPLATE, {"instanceType": "g5.xlarge", "userData": LATER}, ""),
     ("node-pool-limits", NODE_POOL, {**NAMED, "spec": LATER}, "the spec"),
     ("node-pool-limits", NODE_POOL, pool(limits=LATER), "limits"),
@@ -413,3 +413,14 @@ def test_a_rule_that_is_made_says_its_fixes_and_leaves_what_it_is_given() -> Non
 
     assert rule.messages_say_fixes
     assert rule.reads_only
+
+
+@pytest.mark.parametrize(("stack", "said"), [("dev", []), ("prod", ["ami-versions-pinned"])])
+def test_a_rule_for_production_says_nothing_of_what_other_stacks_do_not_know(
+    stack: str, said: list[str]
+) -> None:
+    template = {"instanceType": "g5.xlarge", "imageId": LATER}
+
+    found = violations_of(stack, [(TEMPLATE, "nodes", template)])
+
+    assert [each.policy for each in found if each.policy == "ami-versions-pinned"] == said
