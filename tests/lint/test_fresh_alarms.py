@@ -175,12 +175,12 @@ LABELLED = GPU_POOL.replace("MORE", "group: karpenter.k8s.aws, kind: EC2NodeClas
 SELECTING = """\
 template:
   spec:
-    nodeSelector: {nvidia.com/gpu: "true"}
+    nodeSelector: {nvidia.com/gpu.shared: "true"}
     containers: [{name: runner, image: "example.com/runner:1"}]
 """
 
 
-@pytest.mark.parametrize(("key", "wrong"), [("nvidia.com/gpu", False), ("team", True)])
+@pytest.mark.parametrize(("key", "wrong"), [("nvidia.com/gpu.shared", False), ("team", True)])
 def test_pools_of_another_folder_may_give_nodes_a_label_with_the_name_of_a_resource(
     key: str, wrong: bool, tmp_path: Path, run: Run
 ) -> None:
