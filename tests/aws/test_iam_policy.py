@@ -390,8 +390,8 @@ def handlers(name: str) -> set[str]:
 
 
 BY_GUIDE = {"aws:amp/workspace:Workspace": {"kms:DescribeKey"}}
-"""What a service's user guide asks for, and its handler of CloudFormation leaves out: "the following
-API operations must be permitted in the key policy: kms:CreateGrant, kms:DescribeKey"
+"""What a service's user guide asks for, and its handler of CloudFormation leaves out: "must be
+permitted in the key policy: kms:CreateGrant", and kms:DescribeKey
 (https://docs.aws.amazon.com/prometheus/latest/userguide/encryption-at-rest-Amazon-Service-Prometheus.html)."""
 
 

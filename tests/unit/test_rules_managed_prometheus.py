@@ -48,8 +48,10 @@ def test_what_a_key_needs_is_said_where_nobody_sees_it() -> None:
         (
             "GPU897",
             f"{AT}.kmsKeyArn",
-            "Nobody here sees what the policy of the key allows, and AWS's guide says that its "
-            "collector writes to no workspace with a key of one's own.",
+            (
+                "Nobody here sees what the policy of the key allows, and AWS's guide says that its "
+                "collector writes to no workspace with a key of one's own."
+            ),
         )
     ]
 

@@ -241,6 +241,18 @@ def test_an_installed_prometheus_has_a_volume() -> None:
     assert found("GPU885", URL) == []
 
 
+def test_the_default_class_of_that_volume_is_not_switched_off() -> None:
+    """A cluster of EKS has had none by itself since Kubernetes 1.30."""
+    values = {"defaultStorageClass": {"enabled": False}}
+    addons = {"ebsCsi": True, "byName": {"aws-ebs-csi-driver": {"values": values}}}
+    off = {"cluster": {"addons": addons}}
+    at = "cluster.addons.byName.aws-ebs-csi-driver.values.defaultStorageClass.enabled"
+    message = "Prometheus asks for a volume of the default class, and a new cluster has none."
+
+    assert found("GPU885", {"prometheus": INSTALL}, **off) == [(at, message)]
+    assert found("GPU885", {"prometheus": {**INSTALL, "storageClass": "gp3"}}, **off) == []
+
+
 @pytest.mark.parametrize(("split", "what"), [("memory", "memory"), ("activity", "compute")])
 def test_costs_are_split_by_what_is_measured(split: str, what: str) -> None:
     why = "the exporter does not start on Bottlerocket"

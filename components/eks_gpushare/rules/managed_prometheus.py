@@ -64,8 +64,8 @@ KEY_UNSEEN = Rule(
     "GPU897",
     "warning",
     "A workspace's own key may be used by Amazon's Prometheus, and AWS's collector writes to it.",
-    "Neither shows before the update: without the key no workspace is made, and of a collector that "
-    "AWS's guide keeps from such workspaces nothing is collected, so no alert fires.",
+    "Neither shows before the update: without the key no workspace is made, and where a collector "
+    "may not write to it, nothing is collected and no alert fires.",
     "https://docs.aws.amazon.com/prometheus/latest/userguide/"
     "encryption-at-rest-Amazon-Service-Prometheus.html",
 )
