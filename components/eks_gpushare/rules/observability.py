@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.catalog.arns import partition_of_arn, workspace_of
 from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.config.cluster import NewCluster
-from eks_gpushare.documents.addresses import is_plain_address
+from eks_gpushare.documents.addresses import is_plain_address, store_fault
 from eks_gpushare.documents.duration import seconds
 from eks_gpushare.documents.go_expression import go_expression_fault
 from eks_gpushare.documents.helm import value_at
@@ -196,6 +196,8 @@ def _place(ctx: Context, at: FieldPath, given: MetricsStore) -> Iterator[Finding
         message = f"{said} is not the address of a Prometheus, without a password in it."
         fix = "Write it like http://prometheus.monitoring.svc:9090."
         yield STORE.finding((*at, "url"), message, fix)
+    elif (fault := store_fault(given.url)) is not None:
+        yield STORE.finding((*at, "url"), *fault)
     arn = given.workspace_arn
     if arn is None:
         return
