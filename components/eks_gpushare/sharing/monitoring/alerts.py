@@ -100,6 +100,17 @@ _WAITED_FOR: Final = (
 )
 _HELD: Final = "sum by (node) (gpushare:node_shares_requested) > 0"
 
+_DECLARED: Final = "gpushare:shares_declared > 0"
+_ADVERTISED: Final = "gpushare:shares_advertised > 0"
+_DIFFERENT: Final = (
+    "gpushare:shares_advertised != on (pool, resource) gpushare:shares_declared "
+    f"or ({_ADVERTISED} unless on (pool, resource) {_DECLARED}) "
+    # A kind of which a node has none is no series; of a node that has no kind another alert tells.
+    f"or (0 * ({_DECLARED} unless on (pool, resource) gpushare:shares_advertised) "
+    f"and on (pool) {_ADVERTISED})"
+)
+"""Numbers that differ, kinds that are not declared, and declared ones that are not there."""
+
 _OF_SHARES: Final = (
     Alert(
         "GpuSharesExhausted",
@@ -112,7 +123,7 @@ _OF_SHARES: Final = (
     Alert(
         "GpuSharesDiffer",
         "shares",
-        "gpushare:shares_advertised != on (pool, resource) gpushare:shares_declared",
+        _DIFFERENT,
         "15m",
         "critical",
         "{{ $labels.pool }} advertises {{ $value }} {{ $labels.resource }} and declares another "
