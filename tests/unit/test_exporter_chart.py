@@ -218,6 +218,21 @@ def test_a_chart_that_is_not_installed_is_idle() -> None:
     assert findings(following(charts={"dcgmExporter": {}}), "GPU714") == []
 
 
+def test_counters_of_ones_own_are_enough_for_keda() -> None:
+    """Without the block no rule of the stack asks for others."""
+    file = "DCGM_FI_DEV_GPU_UTIL, gauge, Use.\n"
+    own = {"dcgmExporter": {"values": {"customMetrics": file}}}
+    told = {"config": {"name": "mine", "create": True, "data": file}}
+    by_operator = {
+        "gpuStack": {"manager": "gpuOperator", "dcgmExporter": None},
+        "keda": {"prometheus": {"url": URL, "processMetrics": True}},
+        "charts": {"gpuOperator": {"values": {"dcgmExporter": told}}},
+    }
+
+    assert findings(following(charts=own), "GPU844") == []
+    assert findings(following(**by_operator), "GPU844") == []
+
+
 def test_what_only_people_ask_is_all_that_may_be_left_out() -> None:
     """A file of counters without it is whole; without anything that a rule asks it is not."""
     stack = read_stack(Path(__file__).parents[2] / "stacks/Pulumi.multi-tenant.yaml")

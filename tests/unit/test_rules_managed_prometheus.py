@@ -56,6 +56,14 @@ def test_what_a_key_needs_is_said_where_nobody_sees_it() -> None:
     ]
 
 
+@pytest.mark.parametrize(("region", "service"), [("eu-west-1", "eu-west-1"), (None, "<region>")])
+def test_what_the_policy_of_a_key_needs_is_of_the_region(region: str | None, service: str) -> None:
+    key = KEY.replace("us-west-2", region or "us-west-2")
+    (found,) = check_gpu_metrics(spec_in(region, kmsKeyArn=key), COLLECTED_INPUTS)
+
+    assert f" kms:Decrypt by way of aps.{service}.amazonaws.com, " in found.fix
+
+
 @pytest.mark.parametrize(
     ("store", "code", "at", "message"),
     [

@@ -21,7 +21,6 @@ from eks_gpushare.sharing.exporter import (
     with_process_metrics,
 )
 from eks_gpushare.sharing.metrics import needs_processes
-from eks_gpushare.sharing.resources import replicas
 from eks_gpushare.sharing.scaled_object import tells_pods_apart
 from eks_gpushare.sharing.workloads import is_scaled, pools_of
 
@@ -69,8 +68,7 @@ def exporter(ctx: Context) -> Iterator[Finding]:
     pools = pools_of_chart(environment.pools)
     if environment.gpu_stack.manager == "devicePlugin":
         chart = environment.charts.dcgm_exporter
-        several = any(replicas(pool) > 1 for pool in pools.values())
-        if chart is not None and (measured or (asked is not None and several)):
+        if chart is not None:
             values = exporter_chart_values(pools, ctx.catalog, chart.values, block=block)
             at = ("charts", "dcgmExporter", "values")
             file = values.get("customMetrics") if measured else None
