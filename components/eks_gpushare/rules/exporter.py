@@ -140,7 +140,9 @@ def _other_exporter(
     }
     pools = pools_of_chart(ctx.environment.pools)
     lacking = []
-    if needs_processes(pools.values()):
+    # Beside the operator a stack says of its own accord that processes are measured.
+    said = key == "env" and not collects(known_fields(ctx.environment).get("observability"))
+    if said or needs_processes(pools.values()):
         lacking += [] if values.get("hostPID") is True else ["hostPID: true"]
         if str(variables.get(BY_PROCESS, {}).get("value")).lower() not in {"1", "t", "true"}:
             lacking.append(f'{BY_PROCESS}: "true" in {key}')
