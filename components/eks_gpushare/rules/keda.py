@@ -12,6 +12,7 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
 from eks_gpushare.rules.names import own_namespace_fault, subdomain_fault
 from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.sharing.exporter import prometheus_of
 from eks_gpushare.sharing.workloads import is_set_by_keda
 
 if TYPE_CHECKING:
@@ -130,10 +131,11 @@ def _authentication(at: FieldPath, given: Prometheus) -> Iterator[Finding]:
 
 @check(Scope.ENVIRONMENT, WORKSPACE_ACCESS)
 def workspace_access(ctx: Context) -> Iterator[Finding]:
-    keda = _keda(ctx)
-    if keda is None or keda.prometheus is None or keda.prometheus.workspace_arn is None:
+    keda, asked = _keda(ctx), prometheus_of(ctx.environment)
+    if keda is None or asked is None or asked.workspace_arn is None:
         return
-    at = ("keda", "prometheus", "workspaceArn")
+    block = "keda" if keda.prometheus is not None else "observability"
+    at = (block, "prometheus", "workspaceArn")
     if not ctx.in_aws:
         yield WORKSPACE_ACCESS.finding(
             at,
@@ -144,8 +146,8 @@ def workspace_access(ctx: Context) -> Iterator[Finding]:
         yield WORKSPACE_ACCESS.finding(
             at,
             "KEDA is installed by somebody else, and the stack gives its operator no role.",
-            "Set install: true; or give url with authentication: the name of a "
-            "ClusterTriggerAuthentication.",
+            "Set keda: {install: true}; or give keda.prometheus url with authentication: the name "
+            "of a ClusterTriggerAuthentication.",
         )
 
 
