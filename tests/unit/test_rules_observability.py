@@ -320,23 +320,18 @@ def test_values_of_the_operator_do_not_either() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keda", "more", "paths"),
+    ("keda", "paths"),
     [
-        ({}, {}, []),
-        ({"install": False}, {}, ["observability.prometheus.workspaceArn"]),
-        ({"install": False, "prometheus": {"url": "http://prometheus:9090"}}, {}, []),
-        (
-            {},
-            {"cluster": {"existing": {"kubeconfig": "kubeconfig"}}},
-            ["observability.prometheus.workspaceArn"],
-        ),
+        ({}, []),
+        ({"install": False}, ["observability.prometheus.workspaceArn"]),
+        ({"install": False, "prometheus": {"url": "http://prometheus:9090"}}, []),
     ],
 )
 def test_a_workspace_of_the_block_is_asked_by_a_role_too(
-    keda: dict[str, Any], more: dict[str, Any], paths: list[str]
+    keda: dict[str, Any], paths: list[str]
 ) -> None:
     """Workloads take the store of the block: its requests are signed as those of KEDA's are."""
-    assert [at for at, _ in found("GPU834", WORKSPACE, keda=keda, **more)] == paths
+    assert [at for at, _ in found("GPU834", WORKSPACE, keda=keda)] == paths
 
 
 def test_the_default_class_of_that_volume_is_not_switched_off() -> None:
