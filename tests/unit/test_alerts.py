@@ -188,6 +188,19 @@ def xid(number: int, kind: str, about: str, severity: str, label: str = "xid") -
 
 CASES = (
     AlertCase(
+        "GpuNodesUnknown",
+        Scene((), (), (('up{job="kube-state-metrics"}', "0"),)),
+        HEALTHY,
+        {},
+        "kube-state-metrics is not scraped or tells no labels of nodes: no other rule has anything "
+        "to say",
+        after=17,
+        flap=12,
+        severity="critical",
+        # All pools at zero: of other nodes it tells them all the same.
+        near=(Scene((SceneNode("system-0", "", "t3.large", {}, exporter=None),)),),
+    ),
+    AlertCase(
         "GpuSharesExhausted",
         FULL,
         Scene(pods=FOUR),

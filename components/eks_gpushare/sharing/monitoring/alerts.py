@@ -87,7 +87,8 @@ def alerts(objectives: ServiceObjectives, verify_seconds: int) -> tuple[Alert, .
 
 
 ALERT_NAMES: Final = (
-    *("GpuSharesExhausted", "GpuSharesDiffer", "GpuResourceGone", "GpuNodeIdle"),
+    *("GpuNodesUnknown", "GpuSharesExhausted", "GpuSharesDiffer", "GpuResourceGone"),
+    "GpuNodeIdle",
     *("GpuPoolAtLimit", "GpuMigLayoutDrifted", "GpuUncorrectableErrors", "GpuRowRemapFailed"),
     *("GpuThrottled", "GpuMemoryNearlyFull", "GpuPodsUnmapped", "GpuExporterMissing"),
     *("GpuShareUnused", "GpuXid", "GpuTenantAtMaximum", "GpuGuaranteeNotMet"),
@@ -112,6 +113,16 @@ _DIFFERENT: Final = (
 """Numbers that differ, kinds that are not declared, and declared ones that are not there."""
 
 _OF_SHARES: Final = (
+    Alert(
+        "GpuNodesUnknown",
+        "shares",
+        # Every node of EKS has it, also where all pools are at zero.
+        'absent(kube_node_labels{label_node_kubernetes_io_instance_type!=""})',
+        "15m",
+        "critical",
+        "kube-state-metrics is not scraped or tells no labels of nodes: no other rule has anything "
+        "to say",
+    ),
     Alert(
         "GpuSharesExhausted",
         "shares",
