@@ -229,7 +229,7 @@ def test_who_misspells_an_alert_is_told_which_was_meant() -> None:
         return found
 
     assert fix("GpuXids") == "Did you mean GpuXid?"
-    assert fix("NodeDown").startswith("Use one of GpuSharesExhausted, GpuSharesDiffer, ")
+    assert fix("NodeDown").startswith("Use one of GpuNodesUnknown, GpuSharesExhausted, ")
 
 
 def test_an_installed_prometheus_has_a_volume() -> None:
