@@ -317,6 +317,8 @@ def test_values_of_the_operator_do_not_either() -> None:
     assert of_exporter(alone, **BY_OPERATOR) == [
         (at, "The exporter of the GPU Operator runs without hostPID: true.")
     ]
+    whole = {"gpu": {"sharing": {"mode": "exclusive"}}}
+    assert found("GPU844", URL, charts=alone, pools=whole, **BY_OPERATOR) == []
 
 
 @pytest.mark.parametrize(
