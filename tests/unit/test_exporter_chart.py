@@ -236,6 +236,7 @@ def test_counters_of_ones_own_are_enough_for_keda() -> None:
 def test_what_only_people_ask_is_all_that_may_be_left_out() -> None:
     """A file of counters without it is whole; without anything that a rule asks it is not."""
     stack = read_stack(Path(__file__).parents[2] / "stacks/Pulumi.multi-tenant.yaml")
+    assert stack.environment is not None
     rules = rules_document(rule_groups(stack.environment, stack.plans))
     asked = json.dumps([rules, boards_json(stack.plans)])
     told = uncounted("", {})
