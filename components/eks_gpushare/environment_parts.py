@@ -30,6 +30,7 @@ from eks_gpushare.network import Network
 from eks_gpushare.rules import lookups
 from eks_gpushare.sharing.cloudwatch import makes_addon, with_cloudwatch
 from eks_gpushare.sharing.driver_gate import waits_for_driver
+from eks_gpushare.sharing.monitoring.volumes import claims_default, with_default_class
 from eks_gpushare.sharing.plan import startup_taints
 from eks_gpushare.system_nodes import SystemNodes
 from eks_gpushare.validation import shape_rules
@@ -73,6 +74,8 @@ class EnvironmentParts:
         if makes_addon(self._spec.observability):
             partition = str(self.roles.get("partition", COMMERCIAL.id))
             more["addons"] = with_cloudwatch(spec.addons, self._spec.observability, partition)
+        elif claims_default(self._spec.observability):
+            more["addons"] = with_default_class(spec.addons, self._spec.observability)
         cluster = EksCluster._from_spec(
             f"{self._name}-cluster",
             converted(

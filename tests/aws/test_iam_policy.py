@@ -389,6 +389,12 @@ def handlers(name: str) -> set[str]:
     return {action for handler in found for action in handler["permissions"]}
 
 
+BY_GUIDE = {"aws:amp/workspace:Workspace": {"kms:DescribeKey"}}
+"""What a service's user guide asks for, and its handler of CloudFormation leaves out: "must be
+permitted in the key policy: kms:CreateGrant", and kms:DescribeKey
+(https://docs.aws.amazon.com/prometheus/latest/userguide/encryption-at-rest-Amazon-Service-Prometheus.html)."""
+
+
 def equivalent(token: str) -> set[str]:
     """The same for the types that make up one of the provider's."""
     further = {
@@ -400,7 +406,7 @@ def equivalent(token: str) -> set[str]:
     }
     own = cloudformation.EQUIVALENTS.get(token)
     names = [*([own.type] if own else []), *further.get(token, [])]
-    return {action for name in names for action in handlers(name)}
+    return {action for name in names for action in handlers(name)} | BY_GUIDE.get(token, set())
 
 
 def operations(token: str) -> set[str]:

@@ -348,6 +348,54 @@ def test_what_others_have_in_the_answer_is_named(run: Run, given: Callable[[str]
     ]
 
 
+USAGE = json.loads((Path(__file__).parents[2] / "examples/cost/usage.json").read_text("utf-8"))
+
+
+def changed_usage(change: Callable[[dict[str, Any]], None]) -> str:
+    """The example's answer with each of its series changed."""
+    found: dict[str, Any] = json.loads(json.dumps(USAGE))
+    for each in found["data"]["result"]:
+        change(each)
+    return json.dumps(found)
+
+
+def test_nodes_of_types_that_no_pool_names_are_told(run: Run, given: Callable[[str], str]) -> None:
+    kind = "label_node_kubernetes_io_instance_type"
+
+    def older(each: dict[str, Any]) -> None:
+        if kind in each["metric"]:
+            each["metric"][kind] = "g5.xlarge"
+
+    ran = run("cost", "tenants", "--usage", given(changed_usage(older)))
+
+    assert "reserved" not in ran.out
+    assert "notebooks has nodes of g5.xlarge, and the stack file names g6.4xlarge for it" in ran.out
+    assert "slices has nodes of g5.xlarge, and the stack file names p4d.24xlarge for it" in ran.out
+
+
+def test_more_than_there_is_is_told(run: Run, given: Callable[[str], str]) -> None:
+    """As of a store with two replicas, whose query counts each pod twice."""
+
+    def twice(each: dict[str, Any]) -> None:
+        if "namespace" in each["metric"]:
+            each["value"][1] = str(2 * int(each["value"][1]))
+
+    found = run("cost", "tenants", "--usage", given(changed_usage(twice)), "--json").json
+
+    assert found["usdPerHour"] == 24.604
+    assert [note for note in found["notes"] if "divide what there is" in note] == [
+        f"Pods of {pool} hold {held} nvidia.com/{name}, and its nodes have {there}: they divide "
+        "what there is. Two scrapes of one kube-state-metrics count each pod twice; so do pods on "
+        "GPUs that have gone."
+        for pool, held, name, there in (
+            ("notebooks", 18, "gpu.shared", 16),
+            ("slices", 32, "mig-1g.5gb", 16),
+            ("slices", 14, "mig-2g.10gb", 8),
+            ("slices", 10, "mig-3g.20gb", 8),
+        )
+    ]
+
+
 def test_pods_of_a_node_that_has_gone_hold_nothing(run: Run, given: Callable[[str], str]) -> None:
     there, _ = node("n")
     on_it, _ = held(node="n")

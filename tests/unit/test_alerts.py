@@ -88,7 +88,8 @@ class AlertCase:
     near: tuple[Scene, ...] = ()
     """What is nearly wrong, and no alert."""
     also: tuple[Mapping[str, str], ...] = ()
-    """Alerts of the name that fire with it: their labels, severity too."""
+    """Alerts of the name that fire with it: their labels, severity too, and `summary` if it is
+    another."""
 
     @property
     def id(self) -> str:
@@ -99,9 +100,12 @@ class AlertCase:
     def expected(self) -> list[dict[str, Any]]:
         """The alerts, as promtool compares them, whole."""
         page = f"{PAGE}#{self.name.lower()}"
-        told = {"summary": self.summary, "runbook_url": page}
-        labels = ({**self.labels, "severity": self.severity}, *self.also)
-        return [{"exp_labels": dict(each), "exp_annotations": told} for each in labels]
+        found = []
+        for each in ({**self.labels, "severity": self.severity}, *self.also):
+            labels = dict(each)
+            told = {"summary": labels.pop("summary", self.summary), "runbook_url": page}
+            found.append({"exp_labels": labels, "exp_annotations": told})
+        return found
 
     def tests(self) -> list[dict[str, Any]]:
         """Firing, silent and flapping."""
@@ -184,6 +188,19 @@ def xid(number: int, kind: str, about: str, severity: str, label: str = "xid") -
 
 CASES = (
     AlertCase(
+        "GpuNodesUnknown",
+        Scene((), (), (('up{job="kube-state-metrics"}', "0"),)),
+        HEALTHY,
+        {},
+        "kube-state-metrics is not scraped or tells no labels of nodes: no other rule has anything "
+        "to say",
+        after=17,
+        flap=12,
+        severity="critical",
+        # All pools at zero: of other nodes it tells them all the same.
+        near=(Scene((SceneNode("system-0", "", "t3.large", {}, exporter=None),)),),
+    ),
+    AlertCase(
         "GpuSharesExhausted",
         FULL,
         Scene(pods=FOUR),
@@ -201,6 +218,36 @@ CASES = (
         "slices advertises 3 nvidia_com_gpu_shared and declares another number",
         after=17,
         flap=12,
+        severity="critical",
+    ),
+    AlertCase(
+        "GpuSharesDiffer",
+        HEALTHY.node(allocatable={GPU: 4}),
+        HEALTHY,
+        {**POOL, "resource": "nvidia_com_gpu"},
+        "slices advertises 4 nvidia_com_gpu and declares another number",
+        after=17,
+        flap=12,
+        severity="critical",
+        # Of a node that advertises nothing another alert tells.
+        near=(HEALTHY.node(allocatable={}),),
+        also=(
+            {
+                **POOL,
+                "resource": "nvidia_com_gpu_shared",
+                "severity": "critical",
+                "summary": "slices advertises 0 nvidia_com_gpu_shared and declares another number",
+            },
+        ),
+    ),
+    AlertCase(
+        "GpuSharesMissing",
+        HEALTHY.node(allocatable={GPU: 4}),
+        HEALTHY,
+        {**POOL, "window": "1h"},
+        "slices lacks 54.55% of its declared shares",
+        after=5,
+        flap=1,
         severity="critical",
     ),
     AlertCase(
@@ -509,6 +556,24 @@ def test_where_all_is_well_no_alert_fires(
     tests = [test("well", [(400, well)], silent, 10)]
 
     assert promtool.failure_of_alerts(rules, *tests, step=10) == ""
+
+
+@pytest.mark.parametrize(
+    ("nodes", "held"),
+    [((), []), ((MIG_NODE,), [0])],
+    ids=["no node is known", "the pool has none"],
+)
+def test_what_nobody_knows_of_a_tenant_is_no_zero(
+    nodes: tuple[SceneNode, ...], held: list[int], rules: dict[str, Any], promtool: Promtool
+) -> None:
+    """Without kube-state-metrics nobody says what tenants hold; without nodes they hold none."""
+    name = "gpushare:tenant_shares_requested"
+    labels = 'pool="slices",resource="nvidia_com_gpu_shared",tenant="vision"'
+    samples = [{"labels": f"{name}{{{labels}}}", "value": value} for value in held]
+    given = test("held", [(10, Scene(nodes, (), (('up{job="x"}', "1"),)))], [], 1)
+    given["promql_expr_test"] = [{"expr": name, "eval_time": "9m", "exp_samples": samples}]
+
+    assert promtool.failure_of_alerts(rules, given) == ""
 
 
 _NUMBER = re.compile(r"(?<=[<>=] )([0-9]+(?:\.[0-9]+)?)")

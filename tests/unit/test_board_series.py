@@ -18,7 +18,7 @@ from tests.unit.monitoring_scenes import (
     timeline,
 )
 
-from eks_gpushare.sharing.monitoring.boards import boards
+from eks_gpushare.sharing.monitoring.boards import boards, boards_json
 from eks_gpushare.sharing.monitoring.groups import rule_groups, rules_document
 from eks_gpushare_lab.simulated_node.dcgm_exporter import Options
 
@@ -172,3 +172,32 @@ def test_a_share_has_few_series_of_ours(rules: dict[str, Any], promtool: Promtoo
     there = {"expr": f"{shares} > 100", "exp_samples": [{"labels": "{}", "value": 122}]}
 
     assert promtool.failure_of_alerts(rules, by_engine(FULL, {"expr": above}, there)) == ""
+
+
+GRAFANA_UNITS = {
+    *("short", "percentunit", "currencyUSD", "celsius", "watt"),
+    *("mbytes", "rotmhz"),  # MiB and MHz; decmbytes is MB
+}
+"""Of packages/grafana-data/src/valueFormats/categories.ts of Grafana, which shows what it does not
+know as a word behind the number."""
+
+
+def test_units_are_those_of_grafana_and_of_the_series() -> None:
+    for panel in every_panel():
+        unit = panel["fieldConfig"]["defaults"]["unit"]
+        asked = " ".join(target["expr"] for target in panel["targets"])
+        assert unit in GRAFANA_UNITS, panel["title"]
+        assert (unit == "mbytes") == ("_mib" in asked), panel["title"]
+        assert (unit == "currencyUSD") == ("_usd_" in asked), panel["title"]
+        assert (unit == "percentunit") == ("_ratio" in asked or "_pressure" in asked)
+
+
+def every_panel() -> list[dict[str, Any]]:
+    """Those of the boards that have queries."""
+    _, plans = stack()
+    return [
+        panel
+        for board in boards_json(plans).values()
+        for panel in board["panels"]
+        if panel.get("targets")
+    ]

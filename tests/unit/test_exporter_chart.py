@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +12,10 @@ from finding_examples import findings
 
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.config.pools import Pool
-from eks_gpushare.sharing.exporter import exporter_chart_values
+from eks_gpushare.lint.stack_side import read_stack
+from eks_gpushare.sharing.exporter import counters, exporter_chart_values, uncounted
+from eks_gpushare.sharing.monitoring.boards import boards_json
+from eks_gpushare.sharing.monitoring.groups import rule_groups, rules_document
 
 URL = "http://prometheus.monitoring.svc:9090"
 ENGINE = {"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": "localhost:5555"}
@@ -210,3 +216,34 @@ def test_a_chart_that_is_not_installed_is_idle() -> None:
         ("charts.dcgmExporter", "This stack installs no DCGM exporter of its own.")
     ]
     assert findings(following(charts={"dcgmExporter": {}}), "GPU714") == []
+
+
+def test_counters_of_ones_own_are_enough_for_keda() -> None:
+    """Without the block no rule of the stack asks for others."""
+    file = "DCGM_FI_DEV_GPU_UTIL, gauge, Use.\n"
+    own = {"dcgmExporter": {"values": {"customMetrics": file}}}
+    told = {"config": {"name": "mine", "create": True, "data": file}}
+    by_operator = {
+        "gpuStack": {"manager": "gpuOperator", "dcgmExporter": None},
+        "keda": {"prometheus": {"url": URL, "processMetrics": True}},
+        "charts": {"gpuOperator": {"values": {"dcgmExporter": told}}},
+    }
+
+    assert findings(following(charts=own), "GPU844") == []
+    assert findings(following(**by_operator), "GPU844") == []
+
+
+def test_what_only_people_ask_is_all_that_may_be_left_out() -> None:
+    """A file of counters without it is whole; without anything that a rule asks it is not."""
+    stack = read_stack(Path(__file__).parents[2] / "stacks/Pulumi.multi-tenant.yaml")
+    assert stack.environment is not None
+    rules = rules_document(rule_groups(stack.environment, stack.plans))
+    asked = json.dumps([rules, boards_json(stack.plans)])
+    told = uncounted("", {})
+
+    assert told
+    for name in told:
+        assert re.search(rf"\b{name}\b", asked), f"no rule and no board asks {name}"
+    for line in counters(profiling=True).splitlines():
+        name = line.partition(",")[0]
+        assert name in {*told, "DCGM_FI_PROF_GR_ENGINE_ACTIVE"} or name not in asked

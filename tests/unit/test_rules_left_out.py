@@ -38,7 +38,10 @@ KARPENTER = frozenset(
 )
 AUTOSCALER = frozenset({"cluster_autoscaler", "cluster_autoscaler_chart"})
 WARM = frozenset({"namespaces", "schedules", "workload_pods"})
-WORKLOADS = WARM | {"keda", "wake", "workload_nodes", "workloads"}
+METRICS = frozenset(
+    ("cloudwatch", "exporter", "host_engine", "managed_prometheus", "namespaces", "observability")
+)
+WORKLOADS = WARM | {"exporter", "keda", "wake", "workload_nodes", "workloads"}
 MIG = frozenset({"mig", "mig_boot", "mig_manager"})
 NODES = frozenset({"node_settings", "user_data"})
 BOTTLEROCKET = frozenset({"bottlerocket", "bottlerocket_mig"})
@@ -86,6 +89,7 @@ def chart(key: str) -> dict[str, Any]:
         ({"karpenter": {}}, KARPENTER | {"namespaces"}),
         ({"clusterAutoscaler": {}}, AUTOSCALER),
         ({"keda": {"prometheus": {"url": "http://prometheus:9090"}}}, WORKLOADS),
+        ({"observability": {"metrics": "cloudwatch"}}, METRICS),
         ({"workloads": {"w": {"image": "a/b:1", "pool": "gpu"}}}, WORKLOADS),
         (chart("devicePlugin"), CHARTS),
         (chart("efaDevicePlugin"), CHARTS | {"efa"}),

@@ -18,7 +18,7 @@ from eks_gpushare.rules.metrics_alone import COLLECTED_INPUTS, check_gpu_metrics
 ARN = "arn:aws:aps:us-west-2:111122223333:workspace/ws-1"
 KEY = "arn:aws:kms:us-west-2:111122223333:key/11111111-2222-3333-4444-555555555555"
 MANAGED = {"metrics": "managedPrometheus"}
-CODES = ("GPU880", "GPU881", "GPU885", "GPU988", "GPU989", "GPU990", "GPU991")
+CODES = ("GPU880", "GPU881", "GPU885", "GPU897", "GPU988", "GPU989", "GPU990", "GPU991")
 AT = "observability.prometheus"
 PARTITIONS = ("aws", "aws-us-gov", "aws-cn")
 
@@ -34,13 +34,34 @@ def told(store: dict[str, Any], **more: Any) -> list[tuple[str, str, str]]:
     "store",
     [
         {"install": True},
-        {"install": True, "kmsKeyArn": KEY, "retentionDays": 150},
+        {"install": True, "retentionDays": 150},
         {"install": True, "workspaceArn": ARN},
         {"workspaceArn": ARN},
     ],
 )
 def test_a_workspace_is_made_or_given(store: dict[str, Any]) -> None:
     assert told(store) == []
+
+
+def test_what_a_key_needs_is_said_where_nobody_sees_it() -> None:
+    assert told({"install": True, "kmsKeyArn": KEY}) == [
+        (
+            "GPU897",
+            f"{AT}.kmsKeyArn",
+            (
+                "Nobody here sees what the policy of the key allows, and AWS's guide says that its "
+                "collector writes to no workspace with a key of one's own."
+            ),
+        )
+    ]
+
+
+@pytest.mark.parametrize(("region", "service"), [("eu-west-1", "eu-west-1"), (None, "<region>")])
+def test_what_the_policy_of_a_key_needs_is_of_the_region(region: str | None, service: str) -> None:
+    key = KEY.replace("us-west-2", region or "us-west-2")
+    (found,) = check_gpu_metrics(spec_in(region, kmsKeyArn=key), COLLECTED_INPUTS)
+
+    assert f" kms:Decrypt by way of aps.{service}.amazonaws.com, " in found.fix
 
 
 @pytest.mark.parametrize(

@@ -229,7 +229,7 @@ def test_who_misspells_an_alert_is_told_which_was_meant() -> None:
         return found
 
     assert fix("GpuXids") == "Did you mean GpuXid?"
-    assert fix("NodeDown").startswith("Use one of GpuSharesExhausted, GpuSharesDiffer, ")
+    assert fix("NodeDown").startswith("Use one of GpuNodesUnknown, GpuSharesExhausted, ")
 
 
 def test_an_installed_prometheus_has_a_volume() -> None:
@@ -239,6 +239,113 @@ def test_an_installed_prometheus_has_a_volume() -> None:
     assert found("GPU885", {"prometheus": {**INSTALL, "storageClass": "efs"}}) == []
     assert found("GPU885", {"prometheus": INSTALL}, **EBS) == []
     assert found("GPU885", URL) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("http://prometheus:9090/api/v1/query", "KEDA adds /api/v1/query to the address."),
+        (
+            "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/ws-1",
+            "The address is that of a workspace, which answers signed requests only.",
+        ),
+    ],
+)
+def test_an_address_is_one_that_whoever_asks_can_take(url: str, message: str) -> None:
+    """Workloads that follow their use take it from here, as from keda.prometheus."""
+    assert found("GPU880", {"prometheus": {"url": url}}) == [
+        ("observability.prometheus.url", message)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("block", "fix"),
+    [
+        ({"interval": 15}, "Write it with its unit, such as 15s or 5m."),
+        ({"cost": "memory"}, "Write cost: {split: memory}."),
+        ({"alerts": ["GpuXid"]}, "Write alerts: {severity: {GpuXid: critical}}."),
+        ({"slo": 99.5}, "Write slo: {schedulingSeconds: 60, availability: 99.5}."),
+        (
+            {"selectorLabels": ["release"]},
+            "Write selectorLabels: {release: kube-prometheus-stack}.",
+        ),
+        ({"podLabels": {"app": True}}, 'Write podLabels: ["^app$"].'),
+    ],
+)
+def test_how_a_value_is_written_is_told(block: dict[str, Any], fix: str) -> None:
+    assert fixes({"observability": block}, "GPU005") == [fix]
+
+
+BY_OPERATOR = {"gpuStack": {"manager": "gpuOperator"}}
+
+
+def of_exporter(values: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
+    """What is said of values that undo what metrics count on, without KEDA."""
+    turns = {"gpu": {"sharing": {"mode": "timeSlicing", "replicas": 4}}}
+    return found("GPU844", URL, charts=values, pools=turns, **more)
+
+
+def test_values_do_not_undo_what_rules_count_on() -> None:
+    """Without it each pod has 0, or no number at all, and every board shows that."""
+    at = "charts.dcgmExporter.values"
+    lost = "The exporter of the stack runs without"
+
+    assert of_exporter({"dcgmExporter": {"values": {"resources": {}}}}) == []
+    assert of_exporter({"dcgmExporter": {"values": {"hostPID": False}}}) == [
+        (at, f"{lost} hostPID: true.")
+    ]
+    file = "DCGM_FI_DEV_GPU_UTIL, gauge, Use.\n"
+    ((_, message),) = of_exporter({"dcgmExporter": {"values": {"customMetrics": file}}})
+    assert message.startswith(f"{lost} the counters DCGM_FI_DEV_SM_CLOCK, ")
+    assert "GPU_UTIL" not in message
+    assert "DCGM_FI_DRIVER_VERSION" not in message
+    assert "DCGM_EXP_XID_ERRORS_COUNT" in message
+
+
+def test_values_of_the_operator_do_not_either() -> None:
+    at = "charts.gpuOperator.values.dcgmExporter"
+    off = {"gpuOperator": {"values": {"dcgmExporter": {"enabled": False}}}}
+    alone = {"gpuOperator": {"values": {"dcgmExporter": {"hostPID": False}}}}
+
+    assert of_exporter({}, **BY_OPERATOR) == []
+    assert of_exporter(off, **BY_OPERATOR) == [
+        (
+            f"{at}.enabled",
+            "Metrics are asked for, and the GPU Operator is told not to run its exporter.",
+        )
+    ]
+    assert of_exporter(alone, **BY_OPERATOR) == [
+        (at, "The exporter of the GPU Operator runs without hostPID: true.")
+    ]
+    whole = {"gpu": {"sharing": {"mode": "exclusive"}}}
+    assert found("GPU844", URL, charts=alone, pools=whole, **BY_OPERATOR) == []
+
+
+@pytest.mark.parametrize(
+    ("keda", "paths"),
+    [
+        ({}, []),
+        ({"install": False}, ["observability.prometheus.workspaceArn"]),
+        ({"install": False, "prometheus": {"url": "http://prometheus:9090"}}, []),
+    ],
+)
+def test_a_workspace_of_the_block_is_asked_by_a_role_too(
+    keda: dict[str, Any], paths: list[str]
+) -> None:
+    """Workloads take the store of the block: its requests are signed as those of KEDA's are."""
+    assert [at for at, _ in found("GPU834", WORKSPACE, keda=keda)] == paths
+
+
+def test_the_default_class_of_that_volume_is_not_switched_off() -> None:
+    """A cluster of EKS has had none by itself since Kubernetes 1.30."""
+    values = {"defaultStorageClass": {"enabled": False}}
+    addons = {"ebsCsi": True, "byName": {"aws-ebs-csi-driver": {"values": values}}}
+    off = {"cluster": {"addons": addons}}
+    at = "cluster.addons.byName.aws-ebs-csi-driver.values.defaultStorageClass.enabled"
+    message = "Prometheus asks for a volume of the default class, and a new cluster has none."
+
+    assert found("GPU885", {"prometheus": INSTALL}, **off) == [(at, message)]
+    assert found("GPU885", {"prometheus": {**INSTALL, "storageClass": "gp3"}}, **off) == []
 
 
 @pytest.mark.parametrize(("split", "what"), [("memory", "memory"), ("activity", "compute")])

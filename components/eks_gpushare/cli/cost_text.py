@@ -75,7 +75,7 @@ def _priced(table: CostTable, source: CostSource) -> Table:
         own = [x for x in table.lines if x.line.pool == pool]
         total = added(own).as_text()[0]
         for each in nodes:
-            there = "" if each.offered else ", reserved and not there"
+            there = "" if each.is_there else ", reserved and not there"
             name = f"{pool}: {each.instance_type}{there}"
             cells = [name, _count(each.number), *blanks, _price([each.price])]
             found.rows.append([*cells, total if len(nodes) == 1 else ""])

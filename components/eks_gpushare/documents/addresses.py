@@ -20,6 +20,25 @@ def server_address(given: str) -> SplitResult | None:
     return parts if right and re.search(r"\s", given) is None else None
 
 
+def store_fault(given: str | None) -> tuple[str, str] | None:
+    """What keeps an address from being that of a Prometheus that is asked, and what to write.
+
+    Args:
+        given: An address of a server; of anything else nothing is said.
+    """
+    parts = server_address(given) if given is not None else None
+    if parts is None:
+        return None
+    if parts.query or parts.fragment or "/api/v1" in parts.path:
+        message = "KEDA adds /api/v1/query to the address."
+        example = "Write it like http://prometheus.monitoring.svc:9090."
+        return message, f"Leave that and what is behind it out. {example}"
+    if str(parts.hostname).startswith("aps-workspaces."):
+        message = "The address is that of a workspace, which answers signed requests only."
+        return message, "Give workspaceArn in place of url."
+    return None
+
+
 def is_plain_address(given: str) -> bool:
     """Whether a text is `http` or `https`, a host, perhaps a port and a path, and nothing else.
 

@@ -125,6 +125,10 @@ def _workloads(environment: Environment) -> bool:
     return bool(environment.workloads) or keda != (None, None)
 
 
+def _measured(environment: Environment) -> bool:
+    return environment.observability is not None or _workloads(environment)
+
+
 def _warm(environment: Environment) -> bool:
     return any(pool.warm is not None for pool in environment.pools.values())
 
@@ -215,6 +219,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "workload_nodes": _workloads,
     "workload_pods": _pods,
     "keda": _workloads,
+    "exporter": _measured,
     "wake": _workloads,
     "tenants": _tenants,
     "tenant_guards": _tenants,

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.arns import partition_of_arn, workspace_of
 from eks_gpushare.catalog.partitions import partition_of
-from eks_gpushare.documents.addresses import server_address
-from eks_gpushare.documents.helm import value_at
+from eks_gpushare.documents.addresses import server_address, store_fault
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
 from eks_gpushare.rules.names import own_namespace_fault, subdomain_fault
 from eks_gpushare.rules.registry import Scope, check
-from eks_gpushare.sharing.bottlerocket import pools_of_chart
-from eks_gpushare.sharing.exporter import (
-    BY_PROCESS,
-    RESOURCES,
-    exporter_chart_values,
-    followed_shares,
-    has_own_exporter,
-    prometheus_of,
-    with_process_metrics,
-)
-from eks_gpushare.sharing.resources import replicas
-from eks_gpushare.sharing.scaled_object import tells_pods_apart
-from eks_gpushare.sharing.workloads import is_scaled, is_set_by_keda, pools_of
+from eks_gpushare.sharing.exporter import prometheus_of
+from eks_gpushare.sharing.workloads import is_set_by_keda
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from eks_gpushare.config.workloads import Keda, Prometheus, Workload
     from eks_gpushare.findings.finding import FieldPath, Finding
@@ -57,23 +45,6 @@ PROMQL = Rule(
     "PromQL that a stack gives can be put into a query.",
     "KEDA's query fails, so that the number of pods stays as it is whatever happens.",
     "https://prometheus.io/docs/prometheus/latest/querying/basics/",
-)
-OTHER_EXPORTER = Rule(
-    "GPU844",
-    "warning",
-    "The exporter of this stack measures processes where it is said to.",
-    "Of pods that share a GPU it has numbers of the whole GPU, or 0 for each: then workloads gain "
-    "and lose pods by what others do. Of pods that ask for a renamed share it has none, unless it "
-    "is told the name: then nothing is measured, and their number stays as it is.",
-    "https://github.com/NVIDIA/dcgm-exporter/pull/594",
-)
-NO_EXPORTER = Rule(
-    "GPU851",
-    "error",
-    "Something measures the GPUs whose use workloads follow.",
-    "Without a DCGM exporter there is no number of their use: pods neither come nor go, and "
-    "nothing says why.",
-    "https://docs.nvidia.com/datacenter/dcgm/latest/gpu-telemetry/dcgm-exporter.html",
 )
 KEDA_IDLE = Rule(
     "GPU845",
@@ -127,12 +98,8 @@ def _url(at: FieldPath, url: str) -> Iterator[Finding]:
         message = "The address has a name or password in it, and stands in the cluster in plain."
         fix = "Make a ClusterTriggerAuthentication of KEDA's with it, and name that in "
         yield PROMETHEUS.finding(at, message, f"{fix}authentication.")
-    elif parts.query or parts.fragment or "/api/v1" in parts.path:
-        message = "KEDA adds /api/v1/query to the address."
-        yield PROMETHEUS.finding(at, message, f"Leave that and what is behind it out. {example}")
-    elif str(parts.hostname).startswith("aps-workspaces."):
-        message = "The address is that of a workspace, which answers signed requests only."
-        yield PROMETHEUS.finding(at, message, "Give workspaceArn in place of url.")
+    elif (fault := store_fault(url)) is not None:
+        yield PROMETHEUS.finding(at, *fault)
 
 
 def _workspace(ctx: Context, at: FieldPath, given: Prometheus) -> Iterator[Finding]:
@@ -164,10 +131,11 @@ def _authentication(at: FieldPath, given: Prometheus) -> Iterator[Finding]:
 
 @check(Scope.ENVIRONMENT, WORKSPACE_ACCESS)
 def workspace_access(ctx: Context) -> Iterator[Finding]:
-    keda = _keda(ctx)
-    if keda is None or keda.prometheus is None or keda.prometheus.workspace_arn is None:
+    keda, asked = _keda(ctx), prometheus_of(ctx.environment)
+    if keda is None or asked is None or asked.workspace_arn is None:
         return
-    at = ("keda", "prometheus", "workspaceArn")
+    block = "keda" if keda.prometheus is not None else "observability"
+    at = (block, "prometheus", "workspaceArn")
     if not ctx.in_aws:
         yield WORKSPACE_ACCESS.finding(
             at,
@@ -178,8 +146,8 @@ def workspace_access(ctx: Context) -> Iterator[Finding]:
         yield WORKSPACE_ACCESS.finding(
             at,
             "KEDA is installed by somebody else, and the stack gives its operator no role.",
-            "Set install: true; or give url with authentication: the name of a "
-            "ClusterTriggerAuthentication.",
+            "Set keda: {install: true}; or give keda.prometheus url with authentication: the name "
+            "of a ClusterTriggerAuthentication.",
         )
 
 
@@ -231,99 +199,6 @@ def _without_texts(query: str) -> tuple[str, bool]:
     bare = re.sub(r'"(\\.|[^"\\\n])*"|\'(\\.|[^\'\\\n])*\'|`[^`]*`', '""', query)
     rest = bare.replace('""', " text ")
     return rest, not re.search(r"[\"'`]", rest)
-
-
-@check(Scope.ENVIRONMENT, NO_EXPORTER, OTHER_EXPORTER)
-def exporter(ctx: Context) -> Iterator[Finding]:
-    """The GPU Operator brings one, and beside the device plugin it is asked for."""
-    environment, asked = ctx.environment, prometheus_of(ctx.environment)
-    if asked is None:
-        return
-    if not has_own_exporter(environment):
-        yield from _no_exporter(ctx, asked)
-    elif environment.gpu_stack.manager == "devicePlugin":
-        pools, chart = pools_of_chart(environment.pools), environment.charts.dcgm_exporter
-        if chart is not None and any(replicas(pool) > 1 for pool in pools.values()):
-            values = exporter_chart_values(pools, ctx.catalog, chart.values)
-            at = ("charts", "dcgmExporter", "values")
-            fix = "Remove what they say otherwise."
-            yield from _other_exporter(ctx, values, "extraEnv", at, fix)
-    elif asked.process_metrics:
-        values = with_process_metrics(environment, pools_of_chart(environment.pools), ctx.catalog)
-        told = value_at(values, "dcgmExporter", {})
-        at = ("keda", "prometheus", "processMetrics")
-        fix = (
-            "Remove what charts.gpuOperator.values.dcgmExporter says otherwise, or remove "
-            "processMetrics."
-        )
-        yield from _other_exporter(ctx, told if isinstance(told, dict) else {}, "env", at, fix)
-
-
-def _no_exporter(ctx: Context, given: Prometheus) -> Iterator[Finding]:
-    if given.exporter is not None or given.process_metrics:
-        return
-    pools = ctx.environment.pools
-    follows = [
-        name
-        for name, workload in (ctx.environment.workloads or {}).items()
-        if is_scaled(workload) and workload.use_query is None
-        # Of other pools GPU832 says that the exporter has to be another, too.
-        if any(
-            tells_pods_apart(pools[pool], workload.share, process_metrics=False)
-            for pool in pools_of(workload)
-            if pool in pools
-        )
-    ]
-    if follows:
-        manager = ctx.environment.gpu_stack.manager
-        why, own = "brings none", "Set gpuStack: {dcgmExporter: true}."
-        if manager == "gpuOperator":
-            why, own = "is told not to run one", "Remove dcgmExporter.enabled from its values."
-        yield NO_EXPORTER.finding(
-            ("keda", "prometheus", "exporter"),
-            f"The pods of {', '.join(follows)} follow the use of GPUs, which a DCGM exporter "
-            f"measures, and {manager} {why}.",
-            f"{own} Or set exporter: existing if somebody else runs one that this server scrapes, "
-            "or useQuery in the workloads.",
-        )
-
-
-def _other_exporter(
-    ctx: Context, values: Mapping[str, Any], key: str, at: FieldPath, fix: str
-) -> Iterator[Finding]:
-    """What an exporter of the stack's own lacks, as the values of its chart are in the end.
-
-    Args:
-        ctx: The stack.
-        values: What the exporter is told.
-        key: The key of its environment there.
-        at: Where the stack says otherwise.
-        fix: What to change.
-    """
-    env = values.get(key)
-    variables = {
-        variable.get("name"): variable
-        for variable in (env if isinstance(env, list) else ())
-        if isinstance(variable, dict)
-    }
-    lacking = [] if values.get("hostPID") is True else ["hostPID: true"]
-    if str(variables.get(BY_PROCESS, {}).get("value")).lower() not in {"1", "t", "true"}:
-        lacking.append(f'{BY_PROCESS}: "true" in {key}')
-    follows = followed_shares(ctx.environment, ctx.catalog)
-    lacking += _unlisted(follows, variables.get(RESOURCES, {}), key)
-    if lacking:
-        whose = "the GPU Operator" if key == "env" else "the stack"
-        message = f"The exporter of {whose} runs without {' and '.join(lacking)}."
-        yield OTHER_EXPORTER.finding(at, message, fix)
-
-
-def _unlisted(shares: list[str], variable: Mapping[str, Any], key: str) -> list[str]:
-    """What has to be added to the resources whose pods the exporter sees."""
-    listed = {name.strip() for name in str(variable.get("value") or "").split(",")}
-    unlisted = [share for share in shares if share not in listed]
-    if not unlisted or "valueFrom" in variable:
-        return []
-    return [f"{', '.join(unlisted)} among {RESOURCES} in {key}"]
 
 
 @check(Scope.KEDA, KEDA_NAMESPACE)

@@ -60,6 +60,15 @@ KEYS = Rule(
     "not, and nobody says so.",
     "https://docs.aws.amazon.com/prometheus/latest/userguide/AMP-create-workspace.html",
 )
+KEY_UNSEEN = Rule(
+    "GPU897",
+    "warning",
+    "A workspace's own key may be used by Amazon's Prometheus, and AWS's collector writes to it.",
+    "Neither shows before the update: without the key no workspace is made, and where a collector "
+    "may not write to it, nothing is collected and no alert fires.",
+    "https://docs.aws.amazon.com/prometheus/latest/userguide/"
+    "encryption-at-rest-Amazon-Service-Prometheus.html",
+)
 _OF_PODS: Final = {"storage_gib": "storageGiB", "storage_class": "storageClass"}
 _DEFAULT_INTERVAL: Final = Observability.model_fields["interval"].default
 
@@ -121,7 +130,7 @@ def often(ctx: Context) -> Iterator[Finding]:
         yield OFTEN.finding(("observability", "interval"), message, fix)
 
 
-@check(Scope.METRICS, KEYS)
+@check(Scope.METRICS, KEYS, KEY_UNSEEN)
 def keys(ctx: Context) -> Iterator[Finding]:
     block = ctx.environment.observability
     store = block.prometheus if block is not None else None
@@ -160,6 +169,21 @@ def _key(ctx: Context, key: str) -> Iterator[Finding]:
     elif ctx.region is not None and region_of_key(key) != ctx.region:
         message = f"The key is in {region_of_key(key)}, and the workspace in {ctx.region}."
     else:
+        yield _unseen(ctx)
         return
     fix = f"Write {right}, or remove it for a key of AWS's own."
     yield KEYS.finding((*_AT, "kmsKeyArn"), message, fix)
+
+
+def _unseen(ctx: Context) -> Finding:
+    """What nobody sees of a key that is named rightly."""
+    message = (
+        "Nobody here sees what the policy of the key allows, and AWS's guide says that its "
+        "collector writes to no workspace with a key of one's own."
+    )
+    fix = (
+        "Let the policy allow kms:CreateGrant, kms:DescribeKey, kms:GenerateDataKey and "
+        f"kms:Decrypt by way of aps.{ctx.region or '<region>'}.amazonaws.com, and see after the "
+        "update that the workspace has series of up; or remove the key for one of AWS's own."
+    )
+    return KEY_UNSEEN.finding((*_AT, "kmsKeyArn"), message, fix)

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.catalog.arns import partition_of_arn, workspace_of
 from eks_gpushare.catalog.partitions import partition_of
 from eks_gpushare.config.cluster import NewCluster
-from eks_gpushare.documents.addresses import is_plain_address
+from eks_gpushare.documents.addresses import is_plain_address, store_fault
 from eks_gpushare.documents.duration import seconds
 from eks_gpushare.documents.go_expression import go_expression_fault
+from eks_gpushare.documents.helm import value_at
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.charts import IDLE_CHART
 from eks_gpushare.rules.names import key_fault, own_namespace_fault, subdomain_fault, value_fault
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
+from eks_gpushare.sharing.addons import EBS_CSI
 from eks_gpushare.sharing.exporter import makes_collector
 from eks_gpushare.sharing.metrics import (
     cost_split,
@@ -24,11 +26,13 @@ from eks_gpushare.sharing.metrics import (
     unmeasured,
 )
 from eks_gpushare.sharing.monitoring.alerts import ALERT_NAMES
+from eks_gpushare.sharing.monitoring.volumes import DEFAULT_CLASS, claims_default
 from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from eks_gpushare.config.cluster import Addons
     from eks_gpushare.config.observability import MetricsStore, Observability
     from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
@@ -192,6 +196,8 @@ def _place(ctx: Context, at: FieldPath, given: MetricsStore) -> Iterator[Finding
         message = f"{said} is not the address of a Prometheus, without a password in it."
         fix = "Write it like http://prometheus.monitoring.svc:9090."
         yield STORE.finding((*at, "url"), message, fix)
+    elif (fault := store_fault(given.url)) is not None:
+        yield STORE.finding((*at, "url"), *fault)
     arn = given.workspace_arn
     if arn is None:
         return
@@ -223,13 +229,28 @@ def in_new_cluster(ctx: Context) -> Iterator[Finding]:
             "The stack makes the cluster, and nothing of it installs Prometheus' operator.",
             "Set prometheus: {install: true}; or add the block once the operator is there.",
         )
-    given = block.prometheus
-    in_pods = given is not None and given.install and not makes_collector(block)
-    if in_pods and given and given.storage_class is None and not cluster.addons.ebs_csi:
+    if claims_default(block):
+        yield from _default_class(cluster.addons)
+
+
+def _given_values(addons: Addons) -> dict[str, Any]:
+    driver = addons.by_name.get(EBS_CSI)
+    return driver.values if driver is not None else {}
+
+
+def _default_class(addons: Addons) -> Iterator[Finding]:
+    """What keeps a new cluster from a default class of volumes."""
+    if not addons.ebs_csi:
         yield STORAGE.finding(
             (_BLOCK, "prometheus"),
             "Prometheus asks for a volume, and the cluster has no driver for one.",
             "Set cluster: {addons: {ebsCsi: true}}, or storageClass to one that is there.",
+        )
+    elif value_at(_given_values(addons), DEFAULT_CLASS) is False:
+        yield STORAGE.finding(
+            ("cluster", "addons", "byName", EBS_CSI, "values", *DEFAULT_CLASS.split(".")),
+            "Prometheus asks for a volume of the default class, and a new cluster has none.",
+            "Remove the value; or set observability.prometheus.storageClass to a class.",
         )
 
 

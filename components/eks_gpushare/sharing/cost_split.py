@@ -33,6 +33,8 @@ class PaidNodes(NamedTuple):
     """What part of a node's price one share of each kind has, by its resource."""
     offered: Mapping[str, Fraction]
     """Shares of each of these kinds that all of them advertise together."""
+    is_there: bool = True
+    """Whether they are; an instance that is reserved may not be."""
 
 
 class PodShares(NamedTuple):
@@ -141,7 +143,7 @@ def average_nodes(moments: Iterable[tuple[Fraction, PaidNodes]]) -> list[PaidNod
     """
     found: dict[tuple[object, ...], PaidNodes] = {}
     for part, each in moments:
-        key = (*each[:2], each.price, bool(each.offered))
+        key = (*each[:2], each.price, bool(each.offered), each.is_there)
         number = each.number * part
         offered = {name: shares * part for name, shares in each.offered.items()}
         if (before := found.get(key)) is not None:

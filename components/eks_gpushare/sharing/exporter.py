@@ -65,6 +65,14 @@ _COUNTERS = (
 )
 """What rules and boards ask, and what people do: etc/default-counters.csv of the exporter has the
 form and the words."""
+_ASKED_BY_PEOPLE = frozenset(
+    f"DCGM_FI_{name}"
+    for name in (
+        *("DEV_MEMORY_TEMP", "DEV_MEM_COPY_UTIL", "DEV_TOTAL_ENERGY_CONSUMPTION"),
+        *("DRIVER_VERSION", "PROF_DRAM_ACTIVE", "PROF_PIPE_TENSOR_ACTIVE"),
+    )
+)
+"""What no rule and no board asks."""
 _PROFILED = (
     ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gauge", "Ratio of time the graphics engine is active."),
     ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "gauge", "Ratio of cycles the tensor pipe is active."),
@@ -232,6 +240,34 @@ def followed_shares(environment: Environment, catalog: Catalog) -> list[str]:
     return _named(found)
 
 
+def told_shares(
+    environment: Environment, served: Mapping[str, Pool], catalog: Catalog
+) -> list[str]:
+    """Shares that an exporter of a stack has to be told of, since it does not know them by itself.
+
+    Args:
+        environment: The environment.
+        served: The pools that it is on.
+        catalog: Where instance types are looked up.
+    """
+    found = followed_shares(environment, catalog)
+    if collects(_block(environment)):
+        found += [name for pool in served.values() for name in _all_shares(pool, catalog)]
+    return _named(found)
+
+
+def uncounted(file: str, served: Mapping[str, Pool]) -> list[str]:
+    """What rules and boards count on, and a file of counters does not have.
+
+    Args:
+        file: The file.
+        served: The pools that the exporter is on.
+    """
+    lines = {*_ASKED_BY_PEOPLE, *(line.partition(",")[0].strip() for line in file.splitlines())}
+    wanted = counters(profiling=needs_profiling(served.values())).splitlines()
+    return [name for line in wanted if (name := line.partition(",")[0]) not in lines]
+
+
 def _named(found: Iterable[str]) -> list[str]:
     """Those resources that an exporter has to be told of, each once."""
     own = {name: None for name in found if name != GPU and not name.startswith(MIG_PREFIX)}
@@ -280,10 +316,7 @@ def with_process_metrics(
     if not wanted or not has_own_exporter(environment) or not isinstance(env, list):
         return given
     derived = exporter_values(served, catalog) if node_monitoring_agent else {}
-    shares = followed_shares(environment, catalog)
-    if measured is not None:
-        shares += [name for pool in served.values() for name in _all_shares(pool, catalog)]
-    names = ",".join(_named(shares))
+    names = ",".join(told_shares(environment, served, catalog))
     more = [
         *value_at(derived, "dcgmExporter.env", []),
         {"name": BY_PROCESS, "value": "true"},

@@ -212,11 +212,12 @@ class Prices:
         reserved = self.plans[pool].reserved
         if reserved is None:
             said = f"{pool}: how many instances its reservation has is not known; give "
-            idle = PaidNodes(pool, instance_type, Fraction(0), None, {}, {})
+            idle = PaidNodes(pool, instance_type, Fraction(0), None, {}, {}, is_there=False)
             return [idle], [f"{said}reservation.instances."]
         if reserved <= there:
             return [], []
-        return [PaidNodes(pool, instance_type, reserved - Fraction(there), price, {}, {})], []
+        rest = reserved - Fraction(there)
+        return [PaidNodes(pool, instance_type, rest, price, {}, {}, is_there=False)], []
 
     def _shares(self, pool: str, instance_type: str) -> Sequence[Share]:
         plan = self.plans[pool]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.sharing.cost_split import USES, average_lines, average_nodes, split_cost
@@ -12,7 +13,6 @@ from eks_gpushare.sharing.tenants import contracts, owners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from fractions import Fraction
 
     from eks_gpushare.catalog import Catalog
     from eks_gpushare.config.environment import Environment
@@ -59,7 +59,14 @@ def stack_cost(
         every_node += ((moment.part, each) for each in nodes)
         every_line += ((moment.part, line) for line in lines)
         unknown |= dict.fromkeys(why)
-        notes |= dict.fromkeys([*moment.notes, *_unpriced(nodes, moment.holdings)])
+        notes |= dict.fromkeys(
+            [
+                *moment.notes,
+                *_other_types(nodes, plans),
+                *_unpriced(nodes, moment.holdings),
+                *_beyond(nodes, moment.holdings),
+            ]
+        )
     holdings = [each for moment in held for each in moment.holdings]
     pools = {name: at for at, name in enumerate(plans)}
     return CostTable(
@@ -98,6 +105,35 @@ def _unpriced(nodes: Sequence[PaidNodes], holdings: Iterable[PodShares]) -> Iter
             f"{pool} has no {resource}, which pods of {', '.join(spaces)} hold there: what they "
             "are on counts as idle. eks-gpushare verify says what is wrong."
         )
+
+
+def _other_types(nodes: Iterable[PaidNodes], plans: Mapping[str, PoolPlan]) -> Iterator[str]:
+    """Nodes of types that their pool is not to have, as of another cluster or of before an edit."""
+    for each in nodes:
+        named = plans[each.pool].pool.instance_types
+        if each.instance_type not in named:
+            yield (
+                f"{each.pool} has nodes of {each.instance_type}, and the stack file names "
+                f"{', '.join(named)} for it: they are of before an edit, or of another cluster."
+            )
+
+
+def _beyond(nodes: Sequence[PaidNodes], holdings: Iterable[PodShares]) -> Iterator[str]:
+    """What pods hold beyond all that nodes have of it, as where a query counts a pod twice."""
+    there: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
+    for node in nodes:
+        for name, shares in node.offered.items():
+            there[node.pool, name] += shares
+    held: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
+    for holding in holdings:
+        held[holding.pool, holding.resource] += holding.shares
+    for (pool, name), shares in there.items():
+        if held[pool, name] > shares:
+            yield (
+                f"Pods of {pool} hold {float(held[pool, name]):g} {name}, and its nodes have "
+                f"{float(shares):g}: they divide what there is. Two scrapes of one "
+                "kube-state-metrics count each pod twice; so do pods on GPUs that have gone."
+            )
 
 
 def _of_no_tenant(holdings: Iterable[PodShares], whose: Mapping[str, str]) -> Iterator[str]:

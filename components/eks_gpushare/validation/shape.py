@@ -14,7 +14,7 @@ from eks_gpushare.validation import shape_rules
 from eks_gpushare.validation.blocks import keys_of_block, place_of
 from eks_gpushare.validation.limits import too_large
 from eks_gpushare.validation.other_words import in_our_words, of_device_plugin
-from eks_gpushare.validation.shapes import shape_at
+from eks_gpushare.validation.shapes import TIMES, shape_at
 from eks_gpushare.validation.sharing_keys import of_another_mode
 
 if TYPE_CHECKING:
@@ -327,6 +327,8 @@ def wrong_type(at: FieldPath, given: Any, wanted: str, written: str | None = Non
             fix = f"Give {wanted}, such as {shape}, or remove the key."
     elif wanted == "text" and (isinstance(given, bool) or _is_number(given)):
         fix = f'Quote it: "{written or json.dumps(given)}".'
+        if at[-1] in TIMES:
+            fix = "Write it with its unit, such as 15s or 5m."
     elif wanted == "true or false" and isinstance(given, str):
         fix = _boolean_fix(given)
     elif wanted == "a list" and isinstance(given, str):

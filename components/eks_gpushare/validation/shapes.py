@@ -44,11 +44,25 @@ SHAPES: Final[Mapping[str, str]] = MappingProxyType(
         "tenants.*": "{namespaces: [team], pools: {gpu: {guaranteed: {shares: 4}}}}",
         "observability": "{prometheus: {install: true}}",
         "observability.prometheus": "{install: true}",
+        "observability.interval": "15s",
+        "observability.selectorLabels": "{release: kube-prometheus-stack}",
+        "observability.podLabels": '["^app$"]',
+        "observability.alerts": "{severity: {GpuXid: critical}}",
+        "observability.alerts.severity": "{GpuXid: critical}",
+        "observability.alerts.labels": "{team: research}",
+        "observability.slo": "{schedulingSeconds: 60, availability: 99.5}",
+        "observability.cost": "{split: memory}",
         "cluster.addons": "{ebsCsi: true}",
         "tags": "{team: research}",
     }
 )
 """Blocks by their places, with `*` for names that the user chooses and positions in lists."""
+
+
+TIMES: Final = frozenset(
+    ("interval", "consolidateAfter", "expireAfter", "terminationGracePeriod", "scaleDownAfter")
+) | {"scaleDownDelayAfterAdd"}
+"""Keys whose value is a time, as text with its unit."""
 
 
 def shape_at(at: FieldPath) -> str | None:

@@ -220,7 +220,7 @@ IMPLIED: Mapping[str, tuple[tuple[str, str, Mapping[str, str]], ...]] = {
     ),
     "amp:CreateWorkspace": (
         *((f"logs:{each}", "*", {}) for each in (*_LOGS, "PutResourcePolicy", "UpdateLogDelivery")),
-        *((f"kms:{each}", "{key}", {}) for each in ("Decrypt", "GenerateDataKey")),
+        *((f"kms:{each}", "{key}", {}) for each in ("Decrypt", "DescribeKey", "GenerateDataKey")),
         ("kms:CreateGrant", "{key}", {"kms:GrantIsForAWSResource": "true"}),
     ),
     "ec2:CreateFlowLogs": (
@@ -228,7 +228,10 @@ IMPLIED: Mapping[str, tuple[tuple[str, str, Mapping[str, str]], ...]] = {
         ("logs:DeleteLogDelivery", "*", {}),
     ),
 }
-"""What a service does in the caller's name, by the permissions of CloudFormation's handlers."""
+"""What a service does in the caller's name, by the permissions of CloudFormation's handlers.
+
+`kms:DescribeKey` of a workspace is what its user guide asks for besides.
+"""
 
 
 @dataclass

@@ -52,9 +52,10 @@ class CostItem:
 
     kind: str
     """What it is, for programs: controlPlane, gpuNodes, scheduledNodes, systemNodes,
-    reservedInstances, rootVolumes, natGateway, publicIpv4 or kmsKey."""
+    reservedInstances, rootVolumes, claimedVolumes, natGateway, publicIpv4 or kmsKey."""
     name: str
-    """Which one: the cluster, or the node group; empty where all of a kind are one line."""
+    """Which one: the cluster, the node group, or the StorageClass; empty where all of a kind are
+    one line."""
     words: str
     """What it is, for people."""
     count: Count[int | None]

@@ -18,6 +18,7 @@ from eks_gpushare.catalog.service_prices import (
     control_plane_price,
     service_prices,
 )
+from eks_gpushare.program.costs.claimed import claimed_volumes
 from eks_gpushare.program.costs.items import CostItem, Count, added, no_price, per_month
 from eks_gpushare.program.costs.nodes import node_items
 from eks_gpushare.program.edits.compared import ADDON
@@ -116,6 +117,7 @@ def cost_of(recording: Recording, region: str | None, today: date | None = None)
     items = [
         *_control_planes(recording, region, today),
         *node_items(recording, region),
+        *claimed_volumes(recording, region),
         *_services(recording, region),
     ]
     return StackCost(region, tuple(items), tuple(_not_included(recording)))

@@ -68,7 +68,11 @@ METRICS_ACTIONS: Mapping[str, tuple[Grant, ...]] = {
                 "PutResourcePolicy UpdateLogDelivery",
             )
         ),
-        Grant(of("kms", "Decrypt GenerateDataKey"), ("{kmsKeyArn}",), given="kmsKeyArn"),
+        # Its guide asks for the second too, which CloudFormation's handler leaves out:
+        # encryption-at-rest-Amazon-Service-Prometheus.html of its user guide.
+        Grant(
+            of("kms", "Decrypt DescribeKey GenerateDataKey"), ("{kmsKeyArn}",), given="kmsKeyArn"
+        ),
         Grant(
             ("kms:CreateGrant",),
             ("{kmsKeyArn}",),

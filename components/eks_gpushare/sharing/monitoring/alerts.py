@@ -87,7 +87,8 @@ def alerts(objectives: ServiceObjectives, verify_seconds: int) -> tuple[Alert, .
 
 
 ALERT_NAMES: Final = (
-    *("GpuSharesExhausted", "GpuSharesDiffer", "GpuResourceGone", "GpuNodeIdle"),
+    *("GpuNodesUnknown", "GpuSharesExhausted", "GpuSharesDiffer", "GpuResourceGone"),
+    "GpuNodeIdle",
     *("GpuPoolAtLimit", "GpuMigLayoutDrifted", "GpuUncorrectableErrors", "GpuRowRemapFailed"),
     *("GpuThrottled", "GpuMemoryNearlyFull", "GpuPodsUnmapped", "GpuExporterMissing"),
     *("GpuShareUnused", "GpuXid", "GpuTenantAtMaximum", "GpuGuaranteeNotMet"),
@@ -100,7 +101,28 @@ _WAITED_FOR: Final = (
 )
 _HELD: Final = "sum by (node) (gpushare:node_shares_requested) > 0"
 
+_DECLARED: Final = "gpushare:shares_declared > 0"
+_ADVERTISED: Final = "gpushare:shares_advertised > 0"
+_DIFFERENT: Final = (
+    "gpushare:shares_advertised != on (pool, resource) gpushare:shares_declared "
+    f"or ({_ADVERTISED} unless on (pool, resource) {_DECLARED}) "
+    # A kind of which a node has none is no series; of a node that has no kind another alert tells.
+    f"or (0 * ({_DECLARED} unless on (pool, resource) gpushare:shares_advertised) "
+    f"and on (pool) {_ADVERTISED})"
+)
+"""Numbers that differ, kinds that are not declared, and declared ones that are not there."""
+
 _OF_SHARES: Final = (
+    Alert(
+        "GpuNodesUnknown",
+        "shares",
+        # Every node of EKS has it, also where all pools are at zero.
+        'absent(kube_node_labels{label_node_kubernetes_io_instance_type!=""})',
+        "15m",
+        "critical",
+        "kube-state-metrics is not scraped or tells no labels of nodes: no other rule has anything "
+        "to say",
+    ),
     Alert(
         "GpuSharesExhausted",
         "shares",
@@ -112,7 +134,7 @@ _OF_SHARES: Final = (
     Alert(
         "GpuSharesDiffer",
         "shares",
-        "gpushare:shares_advertised != on (pool, resource) gpushare:shares_declared",
+        _DIFFERENT,
         "15m",
         "critical",
         "{{ $labels.pool }} advertises {{ $value }} {{ $labels.resource }} and declares another "

@@ -286,7 +286,7 @@ _POOL: Final = Board(
                     "{{namespace}}/{{pod}}",
                 ),
             ),
-            "decmbytes",
+            "mbytes",
             "Empty where the exporter cannot tell pods apart: see the table below.",
         ),
         BoardPanel(
@@ -336,7 +336,7 @@ _TENANT: Final = Board(
                     "{{namespace}}/{{pod}}",
                 ),
             ),
-            "decmbytes",
+            "mbytes",
         ),
     ),
 )
@@ -362,7 +362,7 @@ _GPU: Final = Board(
         ),
         BoardPanel("Temperature", _of_gpus("DCGM_FI_DEV_GPU_TEMP"), "celsius"),
         BoardPanel("Power", _of_gpus("DCGM_FI_DEV_POWER_USAGE"), "watt"),
-        BoardPanel("Clock", _of_gpus("DCGM_FI_DEV_SM_CLOCK"), "megahertz"),
+        BoardPanel("Clock", _of_gpus("DCGM_FI_DEV_SM_CLOCK"), "rotmhz"),
         BoardPanel(
             "Errors of the last five minutes by XID",
             (

@@ -207,7 +207,8 @@ OF_TENANTS: Final = (
         "gpushare:tenant_shares_requested",
         "sum by (tenant, pool, resource) (gpushare:namespace_shares_requested "
         "* on (namespace) group_left (tenant) gpushare:namespace_tenant) "
-        "or 0 * gpushare:tenant_guaranteed",
+        # Of a store that knows no node, nobody says that a tenant has none.
+        f"or 0 * gpushare:tenant_guaranteed and on () {NODE}",
     ),
     RecordingRule(
         "gpushare:tenant_shares_waiting",
@@ -246,9 +247,8 @@ def of_objectives(scheduling_seconds: int) -> tuple[RecordingRule, ...]:
         ),
         RecordingRule(
             "gpushare:shares_missing_ratio",
-            "clamp_min(sum by (pool) (gpushare:shares_declared) "
-            "- (sum by (pool) (gpushare:shares_advertised) "
-            "or 0 * sum by (pool) (gpushare:shares_declared)), 0) "
+            "sum by (pool) (clamp_min(gpushare:shares_declared - on (pool, resource) "
+            "(gpushare:shares_advertised or 0 * gpushare:shares_declared), 0)) "
             "/ (sum by (pool) (gpushare:shares_declared) > 0)",
         ),
     )
