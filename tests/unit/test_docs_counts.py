@@ -18,6 +18,7 @@ from tests.unit import test_program_lean_packages as lean
 from tests.unit.test_docs_tables import rows
 from tests.unit.test_docs_versions import PAGES
 from tests.unit.test_one_mistake import OFTEN as MISTAKEN
+from tests.unit.test_one_mistake import RARE_PARTS
 
 import eks_gpushare
 from eks_gpushare.aws.karpenter_interruptions import _EVENTS
@@ -72,7 +73,8 @@ CLAIMS: Final[dict[tuple[str, str], Any]] = {
     ("CONTRIBUTING.md", "verdicts of # unlike stacks"): len(UNLIKE),
     ("CONTRIBUTING.md", "what a cluster prints of itself is clean, of # stacks"): often(DUMPED),
     ("CONTRIBUTING.md", "of itself is clean, of two stacks | of #"): every(DUMPED),
-    ("CONTRIBUTING.md", "every rare key, # unlike stacks"): len(MISTAKEN),
+    ("CONTRIBUTING.md", "one rare key of #"): RARE_PARTS,
+    ("CONTRIBUTING.md", "one rare key of four, # unlike stacks"): len(MISTAKEN),
     ("CONTRIBUTING.md", "the names and classes of # packages"): often(LEAN),
     ("docs/adopt-lint.md", "call reads up to # files"): files.MAX_FILES,
     ("docs/adopt-lint.md", "files and # GiB"): files.MAX_TOTAL >> 30,
