@@ -21,6 +21,12 @@ _WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "disruption": "karpenter: {consolidationPolicy: ..., consolidateAfter: ...}",
         "requirements": "instanceTypes: [...], and zones and capacityType beside it",
         "renameByDefault": "rename",
+        # Of tenants: Kubernetes' words for amounts, and what a nested key is called here.
+        "requests": "guaranteed: {shares: ...}",
+        "limits": "maximum: {shares: ...}",
+        "max": "maximum: {shares: ...}",
+        "costCenter": "cost: {center: ...}",
+        "existing": "existingNamespaces: [...]",
     }
 )
 _MODES: Final = ("timeSlicing", "mps")

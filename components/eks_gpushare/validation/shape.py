@@ -349,11 +349,20 @@ def _fix_of_type(at: FieldPath, given: Any, wanted: str) -> str | None:
         return number and f"Write {number}, without the unit, which the key has."
     if at[-2:-1] == ("layout",) and isinstance(given, str):
         return f"Write layout: {{{given}: 1}}, with how many of each profile a GPU gets."
-    if at[-1:] == ("served",) and isinstance(given, dict):
-        return "Put it into a list: [pool.served]."
+    if isinstance(given, dict) and (fix := _of_mapping(at, given)):
+        return fix
     shape = shape_at(at)
     named = "an entry" if isinstance(at[-1], int) else at[-1]
     return None if shape is None else f"Write {named}: {shape}."
+
+
+def _of_mapping(at: FieldPath, given: dict[str, Any]) -> str | None:
+    """What to write for a mapping where something else is expected."""
+    if at[-1:] == ("shares",):
+        return f"Write sharesOf: {format_value(given)}, which counts shares by kind."
+    if at[-1:] == ("namespaces",) and [*given] == ["existing"]:
+        return "Write existingNamespaces: [...] for those that others make."
+    return "Put it into a list: [pool.served]." if at[-1:] == ("served",) else None
 
 
 def _boolean_fix(given: str) -> str:
