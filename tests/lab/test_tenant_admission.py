@@ -571,3 +571,114 @@ def test_controllers_make_pods_of_what_the_queue_admits_whole(
 
     assert eventually(told)
     call("DELETE", f"{path}/{name}?propagationPolicy=Background")
+
+
+@pytest.fixture(scope="module")
+def team(own: str, control_plane: ControlPlane, call: Call) -> Call:
+    """An admin of the namespace of the tenant c, as a stack makes them."""
+    assert own
+    rbac = "rbac.authorization.k8s.io"
+    binding = {
+        "metadata": {"name": "admins"},
+        "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "admin"},
+        "subjects": [{"apiGroup": rbac, "kind": "User", "name": "team-c-admin"}],
+    }
+    call("POST", f"/apis/{rbac}/v1/namespaces/team-c/rolebindings", binding)
+    return type(call)(control_plane.lab, "team-c-admin")
+
+
+PODS, JOBS = "/api/v1/namespaces/team-c/pods", "/apis/batch/v1/namespaces/team-c/jobs"
+
+
+def job(**spec: Any) -> Made:
+    template = {"spec": {**pod()["spec"], "restartPolicy": "Never"}}
+    return {"metadata": {"generateName": "job-"}, "spec": {**spec, "template": template}}
+
+
+def test_a_team_leaves_the_gate_of_its_queue_where_it_is(held: str, call: Call, team: Call) -> None:
+    """Of a pod without its gate Kueue knows once it runs, and ends it in its time of grace."""
+    assert held
+    made = team("POST", PODS, pod(GATED))
+    assert made["_code"] == 201, made
+    path = f"{PODS}/{made['metadata']['name']}"
+    answer = team("PATCH", path, {"spec": {"schedulingGates": []}})
+
+    assert "leave the gate kueue.x-k8s.io/admission to Kueue" in answer["message"]
+    assert team("PATCH", path, {"metadata": {"labels": {"a": "b"}}})["_code"] == 200
+    # Who may admit workloads takes it away, as Kueue does.
+    assert call("PATCH", path, {"spec": {"schedulingGates": []}})["_code"] == 200
+    call("DELETE", f"{path}?gracePeriodSeconds=0")
+
+
+OF_QUEUED = {"apiVersion": "batch/v1", "kind": "Job", "name": "x", "uid": "u", "controller": True}
+OF_CRON = {**OF_QUEUED, "kind": "CronJob"}
+
+
+@pytest.mark.parametrize(
+    ("owner", "passes"),
+    [
+        (OF_QUEUED, False),
+        ({**OF_QUEUED, "apiVersion": "v1", "kind": "Pod"}, False),
+        ({**OF_QUEUED, "apiVersion": "apps/v1", "kind": "Deployment"}, False),
+        ({**OF_QUEUED, "apiVersion": "ray.io/v1", "kind": "RayJob"}, False),
+        ({**OF_QUEUED, "controller": False}, True),
+        (OF_CRON, True),
+    ],
+)
+def test_a_job_is_no_part_of_what_the_queue_has_admitted(
+    owner: Made, held: str, team: Call, *, passes: bool
+) -> None:
+    """Kueue starts it with its owner, uncounted, though that asks for no GPU."""
+    assert held
+    made = job(suspend=True)
+    made["metadata"]["ownerReferences"] = [owner]
+    answer = team("POST", f"{JOBS}?dryRun=All", made)
+
+    assert (answer["_code"] == 201) is passes, answer
+    if not passes:
+        assert f"a part of {owner['kind']} x passes the queue by" in answer["message"]
+
+
+def test_a_team_starts_no_job_that_waits(held: str, call: Call, team: Call) -> None:
+    assert held
+    made = team("POST", JOBS, job(suspend=True))
+    path = f"{JOBS}/{made['metadata']['name']}"
+    owned_late = team("PATCH", path, {"metadata": {"ownerReferences": [OF_QUEUED]}})
+    started = team("PATCH", path, {"spec": {"suspend": False}})
+
+    assert "passes the queue by" in owned_late["message"]
+    assert "it waits in its queue; leave it to Kueue to start it" in started["message"]
+    assert call("PATCH", f"{path}?dryRun=All", {"spec": {"suspend": False}})["_code"] == 200
+    assert team("DELETE", f"{path}?propagationPolicy=Background")["_code"] == 200
+
+
+def test_pods_of_a_job_stay_its_own(held: str, team: Call, eventually: Callable[..., bool]) -> None:
+    """A Job makes another for a pod that it does not know any more, and both would run."""
+    assert held
+    made = team("POST", JOBS, job())
+    name = made["metadata"]["name"]
+    path, selected = f"{JOBS}/{name}", f"{PODS}?labelSelector=job-name%3D{name}"
+    assert eventually(lambda: bool(team("GET", selected)["items"]))
+    [of_job] = team("GET", selected)["items"]
+    itself = f"{PODS}/{of_job['metadata']['name']}"
+    says = "leave them to controllers"
+    label = {"metadata": {"labels": {"batch.kubernetes.io/controller-uid": None}}}
+
+    assert says in team("PATCH", itself, label)["message"]
+    assert says in team("PATCH", itself, {"metadata": {"ownerReferences": None}})["message"]
+    hashed = {"metadata": {"annotations": {"kueue.x-k8s.io/role-hash": "x"}}}
+    assert says in team("PATCH", itself, hashed)["message"]
+    assert "parallelism 1; make" in team("PATCH", path, {"spec": {"parallelism": 2}})["message"]
+    orphaned = team("PATCH", path, {"metadata": {"finalizers": ["orphan"]}})
+    assert "without --cascade=orphan" in orphaned["message"]
+    left = team("DELETE", f"{path}?propagationPolicy=Orphan")
+    assert "without --cascade=orphan" in left["message"]
+    assert team("PATCH", itself, {"metadata": {"labels": {"a": "b"}}})["_code"] == 200
+    assert team("DELETE", f"{path}?propagationPolicy=Background")["_code"] == 200
+
+
+def test_what_is_lent_comes_back_in_ten_minutes(held: str, call: Call) -> None:
+    long = pod(GATED, said(terminationGracePeriodSeconds=601))
+
+    assert "set it to 600" in call("POST", f"{PODS}?dryRun=All", long)["message"]
+    assert call("POST", f"{held}/pods?dryRun=All", long)["_code"] == 201

@@ -24,6 +24,8 @@ _NAMES = (
 _BEGINNING = "CUDA_MPS_"
 """Of the variables that say which MPS server a program has, and how much of it."""
 
+OF_QUEUES = ("queued-pods", "queued-jobs")
+"""Parts of the names of policies for tenants alone whose pods Kueue admits."""
 _CLAIMS = {"resourceclaims": "object.spec", "resourceclaimtemplates": "object.spec.spec"}
 
 
@@ -41,7 +43,7 @@ def validating_policies() -> dict[str, dict[str, Any]]:
         r"\b(NAME|PREFIX)\(((?:[^()]|\([^()]*\))*)\)", _condition, _FILE.read_text("utf-8")
     )
     data = first_document(text)
-    specs = {part: _spec(data[part]) for part in ("pods", "variables")}
+    specs = {part: _spec(data[part]) for part in ("pods", "variables", *OF_QUEUES)}
     for resource, spec in _CLAIMS.items():
         specs[resource.removeprefix("resource")] = _spec(_filled(data["claims"], resource, spec))
     return specs
