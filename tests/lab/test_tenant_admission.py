@@ -11,6 +11,7 @@ from tenant_scene import MIG, SHARE, affinity, beside, main, pod, said, to_pool
 
 from eks_gpushare.sharing.labels import POOL_LABEL
 from eks_gpushare.sharing.tenant_admission import PARAMETERS_NAMESPACE
+from eks_gpushare.sharing.tenant_objects import NETWORK, PLATFORM
 from eks_gpushare_lab.control_plane.control_plane import ControlPlane
 
 if TYPE_CHECKING:
@@ -191,6 +192,14 @@ ATTEMPTS: dict[str, tuple[Made, str]] = {
     "an MPS server of another": (
         pod(main(env=[{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": "/mps/nvidia.com/gpu/pipe"}])),
         "in env of main",
+    ),
+    "the fabric between GPUs": (
+        pod(main(env=[{"name": "NVIDIA_NVSWITCH", "value": "enabled"}])),
+        "in env of main",
+    ),
+    "a device by a plugin of NRI": (
+        pod(annotated(**{"devices.nri.io__pod": "x"})),
+        "annotations of cdi.k8s.io, and of plugins of NRI",
     ),
     "IMEX channels": (
         pod(main(env=[{"name": "NVIDIA_IMEX_CHANNELS", "value": "0"}])),
@@ -682,3 +691,61 @@ def test_what_is_lent_comes_back_in_ten_minutes(held: str, call: Call) -> None:
 
     assert "set it to 600" in call("POST", f"{PODS}?dryRun=All", long)["message"]
     assert call("POST", f"{held}/pods?dryRun=All", long)["_code"] == 201
+
+
+NETWORKS = "/apis/networking.k8s.io/v1/namespaces/team-c/networkpolicies"
+
+
+def network(name: str, *egress: Made, ingress: bool = False) -> Made:
+    rules: Made = {"ingress": [{}]} if ingress else {"egress": [*egress]}
+    types = ["Ingress" if ingress else "Egress"]
+    return {"metadata": {"name": name}, "spec": {"podSelector": {}, "policyTypes": types, **rules}}
+
+
+def to(cidr: str, *but: str) -> Made:
+    return {"to": [{"ipBlock": {"cidr": cidr, **({"except": [*but]} if but else {})}}]}
+
+
+METADATA = "169.254.169.254/32"
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (network("open", {}), "metadata of nodes"),
+        (network("open", to("0.0.0.0/0")), "metadata of nodes"),
+        (network("open", to("169.254.0.0/16", "169.254.170.23/32")), "metadata of nodes"),
+        (network("open", {"ports": [{"port": 80}]}), "metadata of nodes"),
+        (network("open", {"ports": [{"port": 1, "endPort": 443}]}), "metadata of nodes"),
+        (network("open", {"ports": [{"protocol": "TCP"}]}), "metadata of nodes"),
+        (network("tenant", ingress=True), "let further ones in by another one"),
+        (network("open", ingress=True), None),
+        (network("open", to("0.0.0.0/0", METADATA)), None),
+        (network("open", to("::/0")), None),
+        (network("open", to("169.254.170.23/32")), None),
+        (network("open", {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 443}]}), None),
+        (network("open", {"ports": [{"port": "http"}]}), None),
+        (network("open", {"to": [{"namespaceSelector": {}}]}), None),
+    ],
+)
+def test_a_team_lets_others_in_and_nobody_out_to_the_node(
+    made: Made, says: str | None, held: str, team: Call
+) -> None:
+    assert held
+    answer = team("POST", f"{NETWORKS}?dryRun=All", made)
+
+    assert (answer["_code"] == 201) is (says is None), answer
+    assert says is None or says in answer["message"]
+
+
+def test_the_platforms_own_networks_stay(held: str, call: Call, team: Call) -> None:
+    assert held
+    assert call("POST", NETWORKS, network(NETWORK, {}))["_code"] == 201
+    path = f"{NETWORKS}/{NETWORK}"
+    opened = team("PATCH", path, {"spec": {"ingress": [{}], "policyTypes": ["Ingress"]}})
+
+    assert "is its platform's" in opened["message"]
+    assert "is its platform's" in team("DELETE", path)["message"]
+    assert call("DELETE", path)["_code"] == 200
+    for named in (NETWORK, PLATFORM):
+        assert "is its platform's" in team("POST", NETWORKS, network(named))["message"]
