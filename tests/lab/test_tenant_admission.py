@@ -212,11 +212,11 @@ ATTEMPTS: dict[str, tuple[Made, str]] = {
     ),
     "a CDI annotation": (
         pod(annotated(cdi__k8s_io="x", **{"cdi.k8s.io__x": "nvidia.com/gpu=all"})),
-        "annotations of cdi.k8s.io are not allowed",
+        "annotations of cdi.k8s.io, and of plugins",
     ),
     "one of NVIDIA's prefix": (
         pod(annotated(**{"nvidia.cdi.k8s.io__x": "nvidia.com/gpu=all"}), gpu=None),
-        "annotations of cdi.k8s.io are not allowed",
+        "annotations of cdi.k8s.io, and of plugins",
     ),
     "a mount of a device": (
         pod(mounted("/var/run/nvidia-container-devices/all")),
