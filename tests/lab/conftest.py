@@ -60,9 +60,15 @@ def control_plane(
 
 
 class Client:
-    """Talks to the API server as its administrator: `call("GET", "/api/v1/nodes")`."""
+    """Talks to the API server as its administrator: `call("GET", "/api/v1/nodes")`.
 
-    def __init__(self, lab: Lab) -> None:
+    Args:
+        lab: What it talks to.
+        user: As whom else, by impersonation.
+    """
+
+    def __init__(self, lab: Lab, user: str | None = None) -> None:
+        self._as = {} if user is None else {"Impersonate-User": user}
         self._server = urllib3.HTTPSConnectionPool(
             "127.0.0.1",
             lab.port,
@@ -77,7 +83,7 @@ class Client:
         """The answer, with its status code as `_code`."""
         kind = "merge-patch+json" if method == "PATCH" else "json"
         content = None if body is None else json.dumps(body)
-        headers = {"Content-Type": f"application/{kind}"}
+        headers = {"Content-Type": f"application/{kind}", **self._as}
         answer = self._server.request(method, path, body=content, headers=headers)
         document: dict[str, Any] = json.loads(answer.data)
         return {**document, "_code": answer.status}

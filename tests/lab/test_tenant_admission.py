@@ -11,6 +11,7 @@ from tenant_scene import MIG, SHARE, affinity, beside, main, pod, said, to_pool
 
 from eks_gpushare.sharing.labels import POOL_LABEL
 from eks_gpushare.sharing.tenant_admission import PARAMETERS_NAMESPACE
+from eks_gpushare.sharing.tenant_objects import NETWORK, PLATFORM
 from eks_gpushare_lab.control_plane.control_plane import ControlPlane
 
 if TYPE_CHECKING:
@@ -192,6 +193,14 @@ ATTEMPTS: dict[str, tuple[Made, str]] = {
         pod(main(env=[{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": "/mps/nvidia.com/gpu/pipe"}])),
         "in env of main",
     ),
+    "the fabric between GPUs": (
+        pod(main(env=[{"name": "NVIDIA_NVSWITCH", "value": "enabled"}])),
+        "in env of main",
+    ),
+    "a device by a plugin of NRI": (
+        pod(annotated(**{"devices.nri.io__pod": "x"})),
+        "annotations of cdi.k8s.io, and of plugins of NRI",
+    ),
     "IMEX channels": (
         pod(main(env=[{"name": "NVIDIA_IMEX_CHANNELS", "value": "0"}])),
         "in env of main",
@@ -203,11 +212,11 @@ ATTEMPTS: dict[str, tuple[Made, str]] = {
     ),
     "a CDI annotation": (
         pod(annotated(cdi__k8s_io="x", **{"cdi.k8s.io__x": "nvidia.com/gpu=all"})),
-        "annotations of cdi.k8s.io are not allowed",
+        "annotations of cdi.k8s.io, and of plugins",
     ),
     "one of NVIDIA's prefix": (
         pod(annotated(**{"nvidia.cdi.k8s.io__x": "nvidia.com/gpu=all"}), gpu=None),
-        "annotations of cdi.k8s.io are not allowed",
+        "annotations of cdi.k8s.io, and of plugins",
     ),
     "a mount of a device": (
         pod(mounted("/var/run/nvidia-container-devices/all")),
@@ -571,3 +580,172 @@ def test_controllers_make_pods_of_what_the_queue_admits_whole(
 
     assert eventually(told)
     call("DELETE", f"{path}/{name}?propagationPolicy=Background")
+
+
+@pytest.fixture(scope="module")
+def team(own: str, control_plane: ControlPlane, call: Call) -> Call:
+    """An admin of the namespace of the tenant c, as a stack makes them."""
+    assert own
+    rbac = "rbac.authorization.k8s.io"
+    binding = {
+        "metadata": {"name": "admins"},
+        "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "admin"},
+        "subjects": [{"apiGroup": rbac, "kind": "User", "name": "team-c-admin"}],
+    }
+    call("POST", f"/apis/{rbac}/v1/namespaces/team-c/rolebindings", binding)
+    return type(call)(control_plane.lab, "team-c-admin")
+
+
+PODS, JOBS = "/api/v1/namespaces/team-c/pods", "/apis/batch/v1/namespaces/team-c/jobs"
+
+
+def job(**spec: Any) -> Made:
+    template = {"spec": {**pod()["spec"], "restartPolicy": "Never"}}
+    return {"metadata": {"generateName": "job-"}, "spec": {**spec, "template": template}}
+
+
+def test_a_team_leaves_the_gate_of_its_queue_where_it_is(held: str, call: Call, team: Call) -> None:
+    """Of a pod without its gate Kueue knows once it runs, and ends it in its time of grace."""
+    assert held
+    made = team("POST", PODS, pod(GATED))
+    assert made["_code"] == 201, made
+    path = f"{PODS}/{made['metadata']['name']}"
+    answer = team("PATCH", path, {"spec": {"schedulingGates": []}})
+
+    assert "leave the gate kueue.x-k8s.io/admission to Kueue" in answer["message"]
+    assert team("PATCH", path, {"metadata": {"labels": {"a": "b"}}})["_code"] == 200
+    # Who may admit workloads takes it away, as Kueue does.
+    assert call("PATCH", path, {"spec": {"schedulingGates": []}})["_code"] == 200
+    call("DELETE", f"{path}?gracePeriodSeconds=0")
+
+
+OF_QUEUED = {"apiVersion": "batch/v1", "kind": "Job", "name": "x", "uid": "u", "controller": True}
+OF_CRON = {**OF_QUEUED, "kind": "CronJob"}
+
+
+@pytest.mark.parametrize(
+    ("owner", "passes"),
+    [
+        (OF_QUEUED, False),
+        ({**OF_QUEUED, "apiVersion": "v1", "kind": "Pod"}, False),
+        ({**OF_QUEUED, "apiVersion": "apps/v1", "kind": "Deployment"}, False),
+        ({**OF_QUEUED, "apiVersion": "ray.io/v1", "kind": "RayJob"}, False),
+        ({**OF_QUEUED, "controller": False}, True),
+        (OF_CRON, True),
+    ],
+)
+def test_a_job_is_no_part_of_what_the_queue_has_admitted(
+    owner: Made, held: str, team: Call, *, passes: bool
+) -> None:
+    """Kueue starts it with its owner, uncounted, though that asks for no GPU."""
+    assert held
+    made = job(suspend=True)
+    made["metadata"]["ownerReferences"] = [owner]
+    answer = team("POST", f"{JOBS}?dryRun=All", made)
+
+    assert (answer["_code"] == 201) is passes, answer
+    if not passes:
+        assert f"a part of {owner['kind']} x passes the queue by" in answer["message"]
+
+
+def test_a_team_starts_no_job_that_waits(held: str, call: Call, team: Call) -> None:
+    assert held
+    made = team("POST", JOBS, job(suspend=True))
+    path = f"{JOBS}/{made['metadata']['name']}"
+    owned_late = team("PATCH", path, {"metadata": {"ownerReferences": [OF_QUEUED]}})
+    started = team("PATCH", path, {"spec": {"suspend": False}})
+
+    assert "passes the queue by" in owned_late["message"]
+    assert "it waits in its queue; leave it to Kueue to start it" in started["message"]
+    assert call("PATCH", f"{path}?dryRun=All", {"spec": {"suspend": False}})["_code"] == 200
+    assert team("DELETE", f"{path}?propagationPolicy=Background")["_code"] == 200
+
+
+def test_pods_of_a_job_stay_its_own(held: str, team: Call, eventually: Callable[..., bool]) -> None:
+    """A Job makes another for a pod that it does not know any more, and both would run."""
+    assert held
+    made = team("POST", JOBS, job())
+    name = made["metadata"]["name"]
+    path, selected = f"{JOBS}/{name}", f"{PODS}?labelSelector=job-name%3D{name}"
+    assert eventually(lambda: bool(team("GET", selected)["items"]))
+    [of_job] = team("GET", selected)["items"]
+    itself = f"{PODS}/{of_job['metadata']['name']}"
+    says = "leave them to controllers"
+    label = {"metadata": {"labels": {"batch.kubernetes.io/controller-uid": None}}}
+
+    assert says in team("PATCH", itself, label)["message"]
+    assert says in team("PATCH", itself, {"metadata": {"ownerReferences": None}})["message"]
+    hashed = {"metadata": {"annotations": {"kueue.x-k8s.io/role-hash": "x"}}}
+    assert says in team("PATCH", itself, hashed)["message"]
+    assert "parallelism 1; make" in team("PATCH", path, {"spec": {"parallelism": 2}})["message"]
+    orphaned = team("PATCH", path, {"metadata": {"finalizers": ["orphan"]}})
+    assert "without --cascade=orphan" in orphaned["message"]
+    left = team("DELETE", f"{path}?propagationPolicy=Orphan")
+    assert "without --cascade=orphan" in left["message"]
+    assert team("PATCH", itself, {"metadata": {"labels": {"a": "b"}}})["_code"] == 200
+    assert team("DELETE", f"{path}?propagationPolicy=Background")["_code"] == 200
+
+
+def test_what_is_lent_comes_back_in_ten_minutes(held: str, call: Call) -> None:
+    long = pod(GATED, said(terminationGracePeriodSeconds=601))
+
+    assert "set it to 600" in call("POST", f"{PODS}?dryRun=All", long)["message"]
+    assert call("POST", f"{held}/pods?dryRun=All", long)["_code"] == 201
+
+
+NETWORKS = "/apis/networking.k8s.io/v1/namespaces/team-c/networkpolicies"
+
+
+def network(name: str, *egress: Made, ingress: bool = False) -> Made:
+    rules: Made = {"ingress": [{}]} if ingress else {"egress": [*egress]}
+    types = ["Ingress" if ingress else "Egress"]
+    return {"metadata": {"name": name}, "spec": {"podSelector": {}, "policyTypes": types, **rules}}
+
+
+def to(cidr: str, *but: str) -> Made:
+    return {"to": [{"ipBlock": {"cidr": cidr, **({"except": [*but]} if but else {})}}]}
+
+
+METADATA = "169.254.169.254/32"
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (network("open", {}), "metadata of nodes"),
+        (network("open", to("0.0.0.0/0")), "metadata of nodes"),
+        (network("open", to("169.254.0.0/16", "169.254.170.23/32")), "metadata of nodes"),
+        (network("open", {"ports": [{"port": 80}]}), "metadata of nodes"),
+        (network("open", {"ports": [{"port": 1, "endPort": 443}]}), "metadata of nodes"),
+        (network("open", {"ports": [{"protocol": "TCP"}]}), "metadata of nodes"),
+        (network("tenant", ingress=True), "let further ones in by another one"),
+        (network("open", ingress=True), None),
+        (network("open", to("0.0.0.0/0", METADATA)), None),
+        (network("open", to("::/0")), None),
+        (network("open", to("169.254.170.23/32")), None),
+        (network("open", {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 443}]}), None),
+        (network("open", {"ports": [{"port": "http"}]}), None),
+        (network("open", {"to": [{"namespaceSelector": {}}]}), None),
+    ],
+)
+def test_a_team_lets_others_in_and_nobody_out_to_the_node(
+    made: Made, says: str | None, held: str, team: Call
+) -> None:
+    assert held
+    answer = team("POST", f"{NETWORKS}?dryRun=All", made)
+
+    assert (answer["_code"] == 201) is (says is None), answer
+    assert says is None or says in answer["message"]
+
+
+def test_the_platforms_own_networks_stay(held: str, call: Call, team: Call) -> None:
+    assert held
+    assert call("POST", NETWORKS, network(NETWORK, {}))["_code"] == 201
+    path = f"{NETWORKS}/{NETWORK}"
+    opened = team("PATCH", path, {"spec": {"ingress": [{}], "policyTypes": ["Ingress"]}})
+
+    assert "is its platform's" in opened["message"]
+    assert "is its platform's" in team("DELETE", path)["message"]
+    assert call("DELETE", path)["_code"] == 200
+    for named in (NETWORK, PLATFORM):
+        assert "is its platform's" in team("POST", NETWORKS, network(named))["message"]

@@ -250,8 +250,8 @@ def test_all_policies_that_are_gone_are_told_once() -> None:
     kind, name = "ValidatingAdmissionPolicy", "eks-gpushare-tenants-pods"
     missing = "missing, which the stack declares for its tenants."
     assert told(every) == [
-        ("tenants", f"{kind} {name} and 3 more of its kind: {missing}"),
-        ("tenants", f"{kind}Binding {name}-research and 7 more of its kind: {missing}"),
+        ("tenants", f"{kind} {name} and 6 more of its kind: {missing}"),
+        ("tenants", f"{kind}Binding {name}-research and 13 more of its kind: {missing}"),
     ]
 
 

@@ -63,6 +63,52 @@ def test_keys_of_eksctl_eks_and_karpenter_are_known(key: str, fix: str) -> None:
     assert found(AMI, key) == [(f"{POOL}.{key.partition(':')[0]}", fix)]
 
 
+TENANT = "{namespaces: [a], pools: {gpu: {guaranteed: {shares: 1}}}}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path", "fix"),
+    [
+        (
+            "{shares: 1}}",
+            "{shares: 1}, max: {shares: 2}}",
+            "pools.gpu.max",
+            "maximum: {shares: ...}",
+        ),
+        ("{guaranteed: {shares: 1}}", "1", "pools.gpu", "gpu: {guaranteed: {shares: 4}}"),
+        ("{shares: 1}", "1", "pools.gpu.guaranteed", "guaranteed: {shares: 4}"),
+        (
+            "shares: 1",
+            "shares: {gpu: 1}",
+            "pools.gpu.guaranteed.shares",
+            'sharesOf: {"gpu": 1}, which counts shares by kind',
+        ),
+        (
+            "{gpu: {guaranteed: {shares: 1}}}",
+            "[gpu]",
+            "pools",
+            "pools: {gpu: {guaranteed: {shares: 4}}}",
+        ),
+        ("[a],", "[a], cost: a,", "cost", 'cost: {center: "4711"}'),
+        ("[a],", "[a], costCenter: a,", "costCenter", "cost: {center: ...}"),
+        ("[a],", "[a], existing: [b],", "existing", "existingNamespaces: [...]"),
+        (
+            "[a]",
+            "{existing: [a]}",
+            "namespaces",
+            "existingNamespaces: [...] for those that others make",
+        ),
+    ],
+)
+def test_keys_of_tenants_as_one_would_guess_them(old: str, new: str, path: str, fix: str) -> None:
+    block = f"    tenants:\n      a: {TENANT.replace(old, new)}\n"
+    text = FILE.rstrip() + "\n" + block
+    report = check_stack_file(stack_file_of(text, "Pulumi.demo.yaml"))
+    errors = [(each.path, each.fix) for each in report.findings if each.severity == "error"]
+
+    assert errors == [(f"tenants.a.{path}", f"Write {fix}.")]
+
+
 @pytest.mark.parametrize(
     ("sharing", "path", "fix"),
     [

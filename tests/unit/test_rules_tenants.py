@@ -168,6 +168,29 @@ def test_one_name_in_two_pools() -> None:
     assert paths("GPU874", {"a": both}, pools={"gpu": SHARED, "more": WHOLE}) == []
 
 
+def test_names_that_two_pools_have_alike_are_one_mistake() -> None:
+    balanced = {**SLICES, "sharing": {"mode": "mig", "layout": "all-balanced"}}
+    some = {"guaranteed": {"gpus": 1}}
+    both = {"namespaces": ["a"], "pools": {"gpu": some, "more": some}}
+    kinds = "nvidia.com/mig-1g.5gb, nvidia.com/mig-2g.10gb, nvidia.com/mig-3g.20gb"
+
+    assert told("GPU874", {"a": both}, pools={"gpu": balanced, "more": balanced}) == [
+        ("tenants.a.pools.more", f"gpu and more both have {kinds}.")
+    ]
+
+
+@pytest.mark.parametrize("name", ["Team", "team_a", "a" * 64])
+def test_a_tenant_whose_objects_could_not_be_named(name: str) -> None:
+    assert paths("GPU870", {name: tenant()}) == [f"tenants.{name}"]
+
+
+def test_a_cost_center_that_is_no_label() -> None:
+    named = tenant(cost={"center": "Team A"})
+
+    assert paths("GPU302", {"a": named}) == ["tenants.a.cost.center"]
+    assert paths("GPU302", {"a": tenant(cost={"center": "4711"})}) == []
+
+
 @pytest.mark.parametrize(
     ("space", "message"),
     [

@@ -2,7 +2,9 @@
 
 Conditions in capitals stand for expressions that are needed several times, since CEL has no
 functions of one's own. Sources: https://kubernetes.io/docs/reference/using-api/cel/; for variables
-and mounts `internal/config/image` of NVIDIA/nvidia-container-toolkit.
+and mounts `internal/config/image` and `internal/modifier` of NVIDIA/nvidia-container-toolkit; for
+annotations `plugins/device-injector` of containerd/nri; for queues `pkg/controller/jobframework` of
+kubernetes-sigs/kueue.
 """
 
 from __future__ import annotations
@@ -19,11 +21,15 @@ _NAMES = (
     "NVIDIA_MIG_CONFIG_DEVICES",
     "NVIDIA_MIG_MONITOR_DEVICES",
     "NVIDIA_IMEX_CHANNELS",
+    "NVIDIA_NVSWITCH",
+    "NVIDIA_MOFED",
 )
 """Variables by which the container toolkit gives devices."""
 _BEGINNING = "CUDA_MPS_"
 """Of the variables that say which MPS server a program has, and how much of it."""
 
+OF_QUEUES = ("queued-pods", "queued-jobs")
+"""Parts of the names of policies for tenants alone whose pods Kueue admits."""
 _CLAIMS = {"resourceclaims": "object.spec", "resourceclaimtemplates": "object.spec.spec"}
 
 
@@ -41,7 +47,7 @@ def validating_policies() -> dict[str, dict[str, Any]]:
         r"\b(NAME|PREFIX)\(((?:[^()]|\([^()]*\))*)\)", _condition, _FILE.read_text("utf-8")
     )
     data = first_document(text)
-    specs = {part: _spec(data[part]) for part in ("pods", "variables")}
+    specs = {part: _spec(data[part]) for part in ("pods", "variables", "networks", *OF_QUEUES)}
     for resource, spec in _CLAIMS.items():
         specs[resource.removeprefix("resource")] = _spec(_filled(data["claims"], resource, spec))
     return specs

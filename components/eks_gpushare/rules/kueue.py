@@ -240,7 +240,9 @@ def _transformations(
             f"Replace takes {', '.join(replaced)} out of what is asked for: it admits pods to "
             "pools that cannot run them, where they wait for ever."
         )
-        yield at, message, "Write strategy: Retain."
+        # What is derived has all of them, with Retain: the list as a whole is one mistake.
+        yield at, message, _KEEP
+        return
     missing = [
         each["input"]
         for each in derived["resources"].get("transformations", ())

@@ -33,7 +33,7 @@ BAD_LABEL = Rule(
     "GPU302",
     "error",
     "A label is one that Kubernetes and EKS accept.",
-    "EKS refuses the node group, or the kubelet refuses to register with it.",
+    "EKS refuses the node group, the API server the namespace, or the kubelet to register with it.",
     _LABELS,
 )
 BAD_TAINT = Rule(

@@ -1,4 +1,4 @@
-"""Rules about what guards tenants: the version of Kueue, and the taints of their nodes."""
+"""Rules about what guards tenants: Kueue's version, taints of nodes, labels of namespaces."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.catalog import versions
 from eks_gpushare.catalog.chart_releases import parse_version
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.rules.names import BAD_LABEL, value_fault
 from eks_gpushare.rules.registry import Scope, check
 
 if TYPE_CHECKING:
@@ -84,3 +85,11 @@ def tainted(ctx: Context) -> Iterator[Finding]:
                 f"Pods of any namespace may be on these nodes, with shares of the {whose}.",
                 "Leave the key out: the default is nvidia.com/gpu=true:NoSchedule.",
             )
+
+
+@check(Scope.TENANTS, BAD_LABEL)
+def cost_centers(ctx: Context) -> Iterator[Finding]:
+    for name, tenant in (ctx.environment.tenants or {}).items():
+        if tenant.cost is not None and (fault := value_fault(tenant.cost.center)):
+            at: FieldPath = ("tenants", name, "cost", "center")
+            yield BAD_LABEL.finding(at, fault, "Change it: it is a label of the namespace.")

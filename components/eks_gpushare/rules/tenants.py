@@ -11,7 +11,7 @@ from eks_gpushare.facts.isolation import keeps_apart
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.chart_effects import HARMFUL_VALUE
 from eks_gpushare.rules.kueue import undone
-from eks_gpushare.rules.names import own_namespace_fault, value_fault
+from eks_gpushare.rules.names import own_namespace_fault, subdomain_fault, value_fault
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.capacity import most_pods
@@ -105,7 +105,8 @@ def _tenants(ctx: Context) -> Mapping[str, Tenant]:
 def amounts(ctx: Context) -> Iterator[Finding]:
     known = ", ".join(ctx.environment.pools)
     for name, tenant in _tenants(ctx).items():
-        if fault := value_fault(name):
+        # A label's value, and the name of a ConfigMap and of a ClusterQueue.
+        if fault := value_fault(name) or subdomain_fault(name):
             yield AMOUNT.finding(("tenants", name), fault, "Use another name for the tenant.")
         if not tenant.pools:
             yield AMOUNT.finding(
@@ -272,14 +273,17 @@ def names_apart(ctx: Context) -> Iterator[Finding]:
         first: dict[str, str] = {}
         for pool in tenant.pools:
             counts = sure[pool][1].get(name, {}) if pool in sure else {}
+            both: dict[str, list[str]] = {}
             for resource in counts:
                 if (other := first.setdefault(resource, pool)) != pool:
-                    yield ONE_NAME.finding(
-                        ("tenants", name, "pools", pool),
-                        f"{other} and {pool} both have {resource}.",
-                        "Give the shares of one of them another name (rename: true), or make two "
-                        "tenants.",
-                    )
+                    both.setdefault(other, []).append(resource)
+            for other, resources in both.items():
+                yield ONE_NAME.finding(
+                    ("tenants", name, "pools", pool),
+                    f"{other} and {pool} both have {', '.join(resources)}.",
+                    "Give the shares of one of them another name (rename: true, where pods take "
+                    "turns), or make two tenants.",
+                )
 
 
 @check(Scope.TENANTS, NAMESPACE)

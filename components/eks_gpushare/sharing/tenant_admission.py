@@ -12,7 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.config.taints import GPU_TAINT_KEY, by_key
-from eks_gpushare.documents.tenant_policies import mutating_policy, validating_policies
+from eks_gpushare.documents.tenant_policies import (
+    OF_QUEUES,
+    mutating_policy,
+    validating_policies,
+)
 from eks_gpushare.sharing.labels import POOL_LABEL
 
 if TYPE_CHECKING:
@@ -136,10 +140,17 @@ def admission_objects(
         }
         for tenant in ordered
     ]
-    policies = validating_policies()
-    made += [_policy(f"{POLICY_NAME}-{part}", spec) for part, spec in policies.items()]
+    held = {
+        part: [tenant for tenant in ordered if tenant.queued or part not in OF_QUEUES]
+        for part in validating_policies()
+    }
     made += [
-        _binding(f"{POLICY_NAME}-{part}", tenant, label) for part in policies for tenant in ordered
+        _policy(f"{POLICY_NAME}-{part}", spec)
+        for part, spec in validating_policies().items()
+        if held[part]
+    ]
+    made += [
+        _binding(f"{POLICY_NAME}-{part}", tenant, label) for part in held for tenant in held[part]
     ]
     if version >= _MUTATES:
         name = f"{POLICY_NAME}-placement"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,12 @@ _WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "disruption": "karpenter: {consolidationPolicy: ..., consolidateAfter: ...}",
         "requirements": "instanceTypes: [...], and zones and capacityType beside it",
         "renameByDefault": "rename",
+        # Of tenants: Kubernetes' words for amounts, and what a nested key is called here.
+        "requests": "guaranteed: {shares: ...}",
+        "limits": "maximum: {shares: ...}",
+        "max": "maximum: {shares: ...}",
+        "costCenter": "cost: {center: ...}",
+        "existing": "existingNamespaces: [...]",
     }
 )
 _MODES: Final = ("timeSlicing", "mps")
@@ -47,3 +54,17 @@ def of_device_plugin(given: Mapping[str, Any], depth: int = _DEPTH) -> str | Non
             return f"{{mode: {mode}, replicas: {resources[0].get('replicas', 4)}}}"
     inner = given.get("sharing")
     return of_device_plugin(inner, depth - 1) if isinstance(inner, dict) and depth else None
+
+
+def in_place_of_mapping(key: str, given: Mapping[str, Any]) -> str | None:
+    """What to write for a mapping under a key that takes something else; None where nobody knows.
+
+    Args:
+        key: The key.
+        given: What stands under it.
+    """
+    if key == "shares":
+        return f"Write sharesOf: {json.dumps(given)}, which counts shares by kind."
+    if key == "namespaces" and [*given] == ["existing"]:
+        return "Write existingNamespaces: [...] for those that others make."
+    return "Put it into a list: [pool.served]." if key == "served" else None

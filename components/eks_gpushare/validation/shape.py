@@ -13,7 +13,7 @@ from eks_gpushare.findings.finding import FieldPath, Finding
 from eks_gpushare.validation import shape_rules
 from eks_gpushare.validation.blocks import keys_of_block, place_of
 from eks_gpushare.validation.limits import too_large
-from eks_gpushare.validation.other_words import in_our_words, of_device_plugin
+from eks_gpushare.validation.other_words import in_our_words, in_place_of_mapping, of_device_plugin
 from eks_gpushare.validation.shapes import TIMES, shape_at
 from eks_gpushare.validation.sharing_keys import of_another_mode
 
@@ -351,8 +351,8 @@ def _fix_of_type(at: FieldPath, given: Any, wanted: str) -> str | None:
         return number and f"Write {number}, without the unit, which the key has."
     if at[-2:-1] == ("layout",) and isinstance(given, str):
         return f"Write layout: {{{given}: 1}}, with how many of each profile a GPU gets."
-    if at[-1:] == ("served",) and isinstance(given, dict):
-        return "Put it into a list: [pool.served]."
+    if isinstance(given, dict) and at and (fix := in_place_of_mapping(str(at[-1]), given)):
+        return fix
     shape = shape_at(at)
     named = "an entry" if isinstance(at[-1], int) else at[-1]
     return None if shape is None else f"Write {named}: {shape}."
