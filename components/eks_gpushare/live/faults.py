@@ -14,6 +14,7 @@ from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.rules import (
     CONFIG_MAP_DIFFERS,
     HELD_BY_NOTHING,
+    LABELS_NOT_RENEWED,
     NEVER_INITIALISED,
     NODE_GROUP_UNSOUND,
     NODES_MISSING,
@@ -142,6 +143,8 @@ class ClusterFault:
 
     def _breaks(self, other: ClusterFault) -> bool:
         """Whether its link is one that the other's hangs on, of the same nodes."""
+        if self.finding.code == LABELS_NOT_RENEWED.id:
+            return False  # what has been labelled once stays so
         if other.link is self.link:
             return _is_worse(self, other) and bool(other.nodes) and other.nodes <= self.nodes
         if other.link not in _LEADS_TO[self.link]:
@@ -156,7 +159,8 @@ def _is_worse(one: ClusterFault, other: ClusterFault) -> bool:
 
     One taint keeps off several programs, of which the plugin counts. What is wrong with a
     configuration that somebody changed comes of the change. Nodes are missing for what EKS or
-    Karpenter says. Shares are taken by pods that do not run.
+    Karpenter says. Shares are taken by pods that do not run. Where the plugin is gone as well as
+    what labels nodes, the plugin counts.
     """
     codes = one.finding.code, other.finding.code
     if one.link is Link.CONFIGURATION:
@@ -165,6 +169,8 @@ def _is_worse(one: ClusterFault, other: ClusterFault) -> bool:
         return codes == (HELD_BY_NOTHING.id, SHARES_TAKEN.id)
     if one.link is Link.NODE:
         return codes[0] in _WHY_NO_NODES and codes[1] == NODES_MISSING.id
+    if one.link is Link.PROGRAMS:
+        return codes[0] != codes[1] and codes[1] == LABELS_NOT_RENEWED.id
     severities = (one.finding.severity, other.finding.severity)
     return one.link is Link.PLACEMENT and severities == ("error", "warning")
 

@@ -17,6 +17,7 @@ from eks_gpushare.live.checks.controllers import (
     scaled_object_faults,
 )
 from eks_gpushare.live.checks.idle import idle_faults
+from eks_gpushare.live.checks.labelling import declared_labellers, labelling_faults
 from eks_gpushare.live.checks.machines import machine_faults
 from eks_gpushare.live.checks.node_pools import is_at_limit, node_pool_drift, unready_faults
 from eks_gpushare.live.checks.placed import held_faults, refused_faults
@@ -255,6 +256,9 @@ def _faults(
     yield from inventory_faults(cluster, nodes)
     by_claims = given_by_claims(cluster.inventory, "")
     yield from folded(program_faults(objects, nodes, programs, kinds, by_claims=by_claims))
+    named = (node.name for node in nodes if node.pool in plans)
+    labellers = dict.fromkeys(named, declared_labellers(stack))
+    yield from folded(labelling_faults(objects, nodes, programs, kinds, labellers))
     # Those of an operating system's own plugin have no pod that could be looked for.
     served = {node for node, kind in kinds.items() if kind.serves_itself} | programs.served()
     yield from folded(share_faults(nodes, declared, offered, served, settling))

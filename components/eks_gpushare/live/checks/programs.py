@@ -188,15 +188,15 @@ def _without(
             "Install NVIDIA's chart nvidia-device-plugin, or the GPU Operator.",
         )
         return
-    nearest = min(sets, key=lambda one: len(_why_not(one, node)))
-    why = _why_not(nearest, node)
-    if not why and _is_changed_just_now(nearest):
+    nearest = min(sets, key=lambda one: len(keeps_off(one, node)))
+    why = keeps_off(nearest, node)
+    if not why and is_changed_just_now(nearest):
         return
     called = f"{namespace_of(nearest)}/{name_of(nearest)}"
     fix = "Let the DaemonSet's tolerations, node selector and affinity match the node."
     gist = ""
     if not why:
-        why, fix = _not_made(nearest, programs.unplaced.get(place, ()), refusals)
+        why, fix = not_made(nearest, programs.unplaced.get(place, ()), refusals)
         gist = f"{called} {why[0]}"  # of the DaemonSet, whichever pools it is for
     yield NodeFault(
         rules.NOT_REACHED,
@@ -209,10 +209,16 @@ def _without(
     )
 
 
-def _not_made(
+def not_made(
     daemon_set: Object, unplaced: Sequence[Object], refusals: Mapping[PodOwner, str]
 ) -> tuple[list[str], str]:
-    """Why a DaemonSet that is for a node has no pod there, and what helps."""
+    """Why a DaemonSet that is for a node has no pod there, and what helps.
+
+    Args:
+        daemon_set: The DaemonSet.
+        unplaced: Its pods that wait for the node.
+        refusals: What is said of pods that could not be created, by what should make them.
+    """
     space, name = namespace_of(daemon_set), name_of(daemon_set)
     for pod in unplaced:
         said = str(at(condition(pod, "PodScheduled"), "message") or "nothing").rstrip(".")
@@ -223,13 +229,14 @@ def _not_made(
     return [f"its pods cannot be created: {refused}" if refused else _NO_POD], fix
 
 
-def _is_changed_just_now(daemon_set: Object) -> bool:
+def is_changed_just_now(daemon_set: Object) -> bool:
     """Whether its controller has not looked at it since it was written."""
     seen, written = at(daemon_set, "status", "observedGeneration"), at(daemon_set, *_GENERATION)
     return isinstance(seen, int) and isinstance(written, int) and seen < written
 
 
-def _why_not(daemon_set: Object, node: LiveNode) -> list[str]:
+def keeps_off(daemon_set: Object, node: LiveNode) -> list[str]:
+    """What keeps the pods of a DaemonSet off a node for good, in words."""
     return keeping_off(at(daemon_set, "spec", "template", "spec") or {}, node.object)
 
 
