@@ -102,6 +102,8 @@ class ClusterFault:
     """How it is told where it follows from another. Default: its first sentence."""
     gist: str = ""
     """Its words without the object's name: of those that say the same of several, one is told."""
+    wants_any: bool = False
+    """Whether it is of pods whose nodes advertise nothing at all, whatever they ask for."""
 
     parts: tuple[str, ...] = ()
     """What a fault of pods names, all of it, that follows from this one of an object; of one that
@@ -147,7 +149,8 @@ class ClusterFault:
             return False  # what has been labelled once stays so
         if other.link is self.link:
             return _is_worse(self, other) and bool(other.nodes) and other.nodes <= self.nodes
-        if other.link not in _LEADS_TO[self.link]:
+        leads_to = _LEADS_TO[self.link]
+        if other.link not in leads_to and not (other.wants_any and Link.SHARES in leads_to):
             return False
         if other.link is Link.PODS:
             return not self.nodes.isdisjoint(other.nodes)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.values import at
-from eks_gpushare.live.objects import moment, namespace_of
+from eks_gpushare.live.objects import namespace_of
 from eks_gpushare.live.pods import PodOwner
+from eks_gpushare.live.stuck_pods import last_time
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -57,11 +58,7 @@ def refusals_of(objects: ClusterObjects) -> dict[PodOwner, str]:
         ):
             continue
         owner = PodOwner(namespace_of(event), str(kind), str(name))
-        times = (
-            moment(at(event, *path))
-            for path in (("lastTimestamp",), ("series", "lastObservedTime"), ("eventTime",))
-        )
-        last = max((time for time in times if time is not None), default=None)
+        last = last_time(event)
         before = newest.get(owner)
         if before is None or before[0] is None or (last is not None and last > before[0]):
             newest[owner] = last, str(said).removeprefix("Error creating: ").rstrip(".")

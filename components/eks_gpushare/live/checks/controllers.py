@@ -213,7 +213,7 @@ def _is_pause(key: object, given: Mapping[str, object]) -> bool:
     if str(key) == end or end not in _PAUSES:
         return False
     value = str(given[str(key)])
-    return value.isdecimal() if end == "-replicas" else value not in FALSE
+    return value.isascii() and value.isdecimal() if end == "-replicas" else value not in FALSE
 
 
 def _by_some_triggers(scaled: Object) -> _Told | None:

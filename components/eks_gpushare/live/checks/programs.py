@@ -17,6 +17,7 @@ from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.placement import keeping_off
 from eks_gpushare.live.pods import PodOwner, condition
 from eks_gpushare.live.refusals import refusals_of
+from eks_gpushare.live.stuck_pods import INITIALISING, STARTING_REASONS, said_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,9 +47,6 @@ _GENERATION: Final = ("metadata", "generation")
 START_SECONDS: Final = 300.0
 """How long a pod may take to start: images of NVIDIA's have half a gigabyte."""
 _VALIDATION: Final = "driver-validation"
-_INITIALISING: Final = "PodInitializing"
-STARTING_REASONS: Final = frozenset(("ContainerCreating", _INITIALISING))
-"""For which a container waits that is about to start."""
 
 
 class NodePrograms(NamedTuple):
@@ -252,6 +250,7 @@ def _not_running(
             continue
         called = f"{namespace_of(pod)}/{name_of(pod)}"
         place = f"-n {namespace_of(pod)} {name_of(pod)}"
+        message = message or in_short(said_of(objects, pod))
         said = f": {message.rstrip('.')}" if message else ""
         owner = items(at(pod, "metadata", "ownerReferences"))[0]
         yield NodeFault(
@@ -265,13 +264,13 @@ def _not_running(
             else f"See kubectl logs {place} --all-containers --previous.",
             f"pod {called}{_validator_text(programs.validators.get(node.name), reason)}",
             alike=f"{role} {owner['name']} {reason}",
-            gist=f"{reason} {node.name}" if reason == _INITIALISING else "",
+            gist=f"{reason} {node.name}" if reason == INITIALISING else "",
         )
 
 
 def _validator_text(validator: Object | None, reason: str) -> str:
     """What the operator's validator waits for, for which another pod's init container waits."""
-    if validator is None or reason != _INITIALISING or _is_ready(validator):
+    if validator is None or reason != INITIALISING or _is_ready(validator):
         return ""
     why, message = waiting_for(validator)
     said = ": ".join(filter(None, (why, message)))
@@ -314,7 +313,7 @@ def waiting_for(pod: Object) -> tuple[str, str]:
             last = at(status, "lastState", "terminated")
             if waits is not None:
                 reason = str(at(waits, "reason") or "waiting")
-                if running and reason == _INITIALISING:
+                if running and reason == INITIALISING:
                     return reason, f"its init container {running} has not come to its end"
                 # Of a loop the kubelet says how long it pauses, and the pod's name.
                 message = "" if reason == _LOOP and last else str(at(waits, "message") or "")

@@ -125,7 +125,8 @@ def _why(waiting: Waiting, room: Room) -> ClusterFault | None:
     said, fix = _why_never(spec, waiting, candidates, open_to, room)
     if gone:
         fix = f"See why nodes of {', '.join(gone)} are missing."
-    return _fault(waiting, about, rules.NEVER_LANDS, said, fix, evidence)
+    found = _fault(waiting, about, rules.NEVER_LANDS, said, fix, evidence)
+    return replace(found, wants_any=bool(open_to) and not any(n.advertised for n in open_to))
 
 
 def _said_by_kueue(waiting: Waiting, queued: Sequence[Object]) -> Iterator[str]:
