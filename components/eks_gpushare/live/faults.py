@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.facts.vcpus import VCPU_QUOTA
 from eks_gpushare.inventory.edges.amounts import SEVERAL_SHARES, TOO_MANY
+from eks_gpushare.inventory.edges.configs import MAP_UNUSED
+from eks_gpushare.inventory.edges.mounts import MOUNT_MISSING
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.rules import (
     CONFIG_MAP_DIFFERS,
@@ -79,6 +81,8 @@ _LEADS_TO: Final[Mapping[Link, frozenset[Link]]] = {
 """What breaks at once where a link is broken."""
 _MARK: Final = "pools."
 _WHY_NO_NODES: Final = frozenset((NODE_GROUP_UNSOUND.id, NEVER_INITIALISED.id, VCPU_QUOTA.id))
+_OF_RENAMED: Final = frozenset(((MOUNT_MISSING.id, MAP_UNUSED.id),))
+"""What is found of a ConfigMap that has been given another name: nobody has it, nobody reads it."""
 _ORDER: Final = {link: number for number, link in enumerate(Link)}
 
 
@@ -102,6 +106,8 @@ class ClusterFault:
     """How it is told where it follows from another. Default: its first sentence."""
     gist: str = ""
     """Its words without the object's name: of those that say the same of several, one is told."""
+    explains_nothing: bool = False
+    """Whether nodes give out their shares all the same."""
     wants_any: bool = False
     """Whether it is of pods whose nodes advertise nothing at all, whatever they ask for."""
 
@@ -145,8 +151,8 @@ class ClusterFault:
 
     def _breaks(self, other: ClusterFault) -> bool:
         """Whether its link is one that the other's hangs on, of the same nodes."""
-        if self.finding.code == LABELS_NOT_RENEWED.id:
-            return False  # what has been labelled once stays so
+        if self.explains_nothing:
+            return False
         if other.link is self.link:
             return _is_worse(self, other) and bool(other.nodes) and other.nodes <= self.nodes
         leads_to = _LEADS_TO[self.link]
@@ -167,7 +173,7 @@ def _is_worse(one: ClusterFault, other: ClusterFault) -> bool:
     """
     codes = one.finding.code, other.finding.code
     if one.link is Link.CONFIGURATION:
-        return codes[0] == CONFIG_MAP_DIFFERS.id
+        return codes[0] == CONFIG_MAP_DIFFERS.id or codes in _OF_RENAMED
     if one.link is Link.PODS:
         return codes == (HELD_BY_NOTHING.id, SHARES_TAKEN.id)
     if one.link is Link.NODE:
@@ -246,6 +252,8 @@ class NodeFault:
     """What is the same of nodes with one fault. Default: all its words, which may name a pod."""
     gist: str = ""
     """What it comes of, where several faults of a node come of the same: one of them is told."""
+    explains_nothing: bool = False
+    """Whether the node gives out its shares all the same."""
 
 
 def folded(found: Iterable[NodeFault]) -> Iterator[ClusterFault]:
@@ -271,4 +279,5 @@ def folded(found: Iterable[NodeFault]) -> Iterator[ClusterFault]:
             names=first.names,
             in_short=f"{counted_names(names)}: {first.in_short}" if first.in_short else "",
             gist=first.gist,
+            explains_nothing=first.explains_nothing,
         )

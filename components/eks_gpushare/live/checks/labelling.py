@@ -119,4 +119,5 @@ def _gone(
         fix,
         severity="error" if is_declared else None,
         in_short=f"{what}.",
+        explains_nothing=True,  # what has been labelled once stays so
     )

@@ -35,6 +35,11 @@ _HARM: Final[Mapping[Role, str]] = {
     "migManager": "nothing cuts its GPUs",
 }
 """What comes of it, by role, of those without which something is missing."""
+_NOT_NEEDED: Final[Mapping[Role, str]] = {
+    "nfd": "its labels stay as they are",
+    "exporter": "nothing measures its GPUs",
+}
+"""The same of those without which pods get their shares all the same."""
 _SOME: Final[Mapping[Role, str]] = {"plugin": "a device plugin", "mps": "an MPS control daemon"}
 _STRATEGY: Final = "nvidia.com/gpu.sharing-strategy"
 """Label by which GPU feature discovery tells how GPUs are shared."""
@@ -157,7 +162,7 @@ def program_faults(
             yield from _without(node, "plugin", programs, kind, refusals)
         if node.labels.get(_STRATEGY) == "mps":
             yield from _without(node, "mps", programs, kind, refusals)
-        for role in _HARM:
+        for role in (*_HARM, *_NOT_NEEDED):
             yield from _not_running(objects, node, role, programs)
 
 
@@ -253,16 +258,19 @@ def _not_running(
         message = message or in_short(said_of(objects, pod))
         said = f": {message.rstrip('.')}" if message else ""
         owner = items(at(pod, "metadata", "ownerReferences"))[0]
+        harm = _HARM.get(role) or _NOT_NEEDED[role]
         yield NodeFault(
             rules.NOT_RUNNING,
             Link.PROGRAMS,
             node,
             f"{TITLES[role]} of {namespace_of(pod)}/{owner['name']} is "
-            f"{reason or str(at(pod, 'status', 'phase'))}{said}, so {_HARM[role]}.",
+            f"{reason or str(at(pod, 'status', 'phase'))}{said}, so {harm}.",
             f"See kubectl describe pod {place}, and correct its image."
             if reason in _NO_IMAGE
             else f"See kubectl logs {place} --all-containers --previous.",
             f"pod {called}{_validator_text(programs.validators.get(node.name), reason)}",
+            severity="warning" if role in _NOT_NEEDED else None,
+            explains_nothing=role in _NOT_NEEDED,
             alike=f"{role} {owner['name']} {reason}",
             gist=f"{reason} {node.name}" if reason == INITIALISING else "",
         )
