@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.live.test_faults import LONG_AGO, objects_of
+from tests.live.test_faults import GPU, LONG_AGO, objects_of
 
 from eks_gpushare.lint.stack_side import read_stack
 from eks_gpushare.live.checks.node_pools import is_at_limit, node_pool_drift, unready_faults
 from eks_gpushare.live.faults import pool_mark
+from eks_gpushare.live.node_pool_limits import reached_limit, room_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -186,6 +188,28 @@ def test_a_node_pool_is_full_once_it_has_all_of_one_resource(
     assert is_at_limit(given) is full
     assert not is_at_limit(karpenter("NodePool", "spot", {}))
     assert not is_at_limit(karpenter("NodePool", "spot", {"limits": {"nvidia.com/gpu": "1"}}))
+
+
+@pytest.mark.parametrize(
+    ("has", "limit", "resource"),
+    [("8", "10", GPU), ("6", "10", None), ("4", "8", None), ("5", "8", GPU)],
+)
+def test_a_limit_lets_no_node_come_that_would_pass_it(
+    has: str, limit: str, resource: str | None
+) -> None:
+    """Karpenter launches none above a limit, also where it is not reached yet."""
+    given = karpenter("NodePool", "spot", {"limits": {GPU: limit}})
+    given["status"]["resources"] = {GPU: has}
+    found = reached_limit(given, {"g6.12xlarge": room_of("g6.12xlarge", {GPU: 4})})
+
+    assert (found.resource if found else None) == resource
+    smaller = room_of("g6.xlarge", {GPU: 1})
+    assert reached_limit(given, {"g6.12xlarge": {GPU: Decimal(4)}, "g6.xlarge": smaller}) is None
+
+
+def test_a_node_has_what_the_catalog_knows_of_its_machine() -> None:
+    assert set(room_of("g6.xlarge", {GPU: 1})) == {GPU, "cpu", "memory", "pods"}
+    assert room_of("nobody.knows", {GPU: 1}) == {GPU: Decimal(1)}
 
 
 def test_two_minutes_are_what_karpenter_gets() -> None:

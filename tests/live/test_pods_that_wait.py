@@ -202,13 +202,14 @@ def test_pods_of_one_maker_are_told_together(count: int, called: str, short: str
 
 
 def workload(owner: str, namespace: str = "default", message: str = "no quota") -> Object:
+    said = {"type": "QuotaReserved", "status": "False", "message": message}
     return {
         "metadata": {
             "name": f"of-{owner}",
             "namespace": namespace,
             "ownerReferences": [{"kind": "Pod", "name": owner}],
         },
-        "status": {"conditions": [{"type": "QuotaReserved", "message": message}]},
+        "status": {"conditions": [said]},
     }
 
 

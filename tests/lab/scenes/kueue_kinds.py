@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from eks_gpushare_lab.binaries import build, versions
+from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.controllers import kueue
 
 if TYPE_CHECKING:
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
     from eks_gpushare_lab.install.desired_cluster import DesiredCluster
 
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def _is_served(client: Client, plural: str) -> bool:
+    """Whether objects can be read: at first an API server says that it sets up their storage."""
+    try:
+        return client.get(f"/apis/{kueue.GROUP}/v1beta2/{plural}") is not None
+    except ApiError:
+        return False
 
 
 @contextmanager
@@ -36,8 +45,8 @@ def kinds_of_kueue(
     ]
     for each in given:
         client.apply(each)
-    served = f"/apis/{kueue.GROUP}/v1beta2/resourceflavors"
-    assert eventually(lambda: client.get(served) is not None)
+    plurals = [each["spec"]["names"]["plural"] for each in given]
+    assert eventually(lambda: all(_is_served(client, plural) for plural in plurals))
     try:
         yield
     finally:

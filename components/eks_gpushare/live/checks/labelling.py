@@ -105,7 +105,7 @@ def _gone(
         nearest = min(sets, key=lambda one: len(keeps_off(one, node)))
         if keeps_off(nearest, node) or is_changed_just_now(nearest):
             return  # by a label of the operator's, or told of the DaemonSet
-        why, fix = not_made(nearest, programs.unplaced.get(place, ()), refusals)
+        why, fix = not_made(nearest, node, programs.unplaced.get(place, ()), refusals)
         called = f"{namespace_of(nearest)}/{name_of(nearest)}"
         what = f"no pod of {TITLES[role]} ({called}) is on it: {'; '.join(why)}"
     harm = "its labels stay as they are, whatever changes, and the next node gets none"

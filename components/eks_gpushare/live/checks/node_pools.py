@@ -68,7 +68,7 @@ def _unready(objects: ClusterObjects, given: Object, pools: list[str]) -> Iterat
     if at(ready, "status") != "False" or (since is not None and since < _PATIENCE):
         return
     kind, name = str(given["kind"]), name_of(given)
-    said = "; ".join(filter(None, map(_said, _behind(given) or [ready])))
+    said = "; ".join(filter(None, map(_said, _behind(given) or [ready or {}])))
     finding = rules.KARPENTER_UNREADY.finding(
         (_PLACES[kind], name),
         f"Karpenter cannot work with the {kind} {name}{f': {said}' if said else ''}.",

@@ -16,7 +16,7 @@ from eks_gpushare.live.faults import Link, NodeFault
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.placement import keeping_off
 from eks_gpushare.live.pods import PodOwner, condition
-from eks_gpushare.live.refusals import refusals_of
+from eks_gpushare.live.refusals import refusals_of, why_no_pod
 from eks_gpushare.live.stuck_pods import INITIALISING, STARTING_REASONS, said_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ _STRATEGY: Final = "nvidia.com/gpu.sharing-strategy"
 _SETTLED_SECONDS: Final = 60.0
 """After how long a kubelet has registered a plugin that is ready, or one that was ended is gone."""
 _LOOP: Final = "CrashLoopBackOff"
-_NO_POD: Final = "its controller has made no pod for it"
 _NO_IMAGE: Final = frozenset(("ImagePullBackOff", "ErrImagePull", "InvalidImageName"))
 _GENERATION: Final = ("metadata", "generation")
 START_SECONDS: Final = 300.0
@@ -199,7 +198,7 @@ def _without(
     fix = "Let the DaemonSet's tolerations, node selector and affinity match the node."
     gist = ""
     if not why:
-        why, fix = not_made(nearest, programs.unplaced.get(place, ()), refusals)
+        why, fix = not_made(nearest, node, programs.unplaced.get(place, ()), refusals)
         gist = f"{called} {why[0]}"  # of the DaemonSet, whichever pools it is for
     yield NodeFault(
         rules.NOT_REACHED,
@@ -213,23 +212,26 @@ def _without(
 
 
 def not_made(
-    daemon_set: Object, unplaced: Sequence[Object], refusals: Mapping[PodOwner, str]
+    daemon_set: Object,
+    node: LiveNode,
+    unplaced: Sequence[Object],
+    refusals: Mapping[PodOwner, str],
 ) -> tuple[list[str], str]:
     """Why a DaemonSet that is for a node has no pod there, and what helps.
 
     Args:
         daemon_set: The DaemonSet.
+        node: The node.
         unplaced: Its pods that wait for the node.
         refusals: What is said of pods that could not be created, by what should make them.
     """
-    space, name = namespace_of(daemon_set), name_of(daemon_set)
+    space = namespace_of(daemon_set)
     for pod in unplaced:
         said = str(at(condition(pod, "PodScheduled"), "message") or "nothing").rstrip(".")
         fix = f"See kubectl describe pod -n {space} {name_of(pod)}, and make room for it."
         return [f"its pod waits, and the scheduler says: {said}"], fix
-    fix = f"See kubectl describe daemonset -n {space} {name}."
-    refused = refusals.get(PodOwner(space, "DaemonSet", name))
-    return [f"its pods cannot be created: {refused}" if refused else _NO_POD], fix
+    fix = f"See kubectl describe daemonset -n {space} {name_of(daemon_set)}."
+    return why_no_pod(daemon_set, node.object, refusals)[0], fix
 
 
 def is_changed_just_now(daemon_set: Object) -> bool:
