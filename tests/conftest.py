@@ -9,10 +9,12 @@ import re
 import signal
 import subprocess
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
+from _pytest.runner import runtestprotocol
 from _pytest.unraisableexception import gc_collect_iterations_key
 from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from xdist.remote import Producer
+    from xdist.workermanage import WorkerController
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
@@ -108,12 +111,41 @@ class _Scheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no typ
     def _split_scope(self, nodeid: str) -> str:
         return _together(nodeid) or str(super()._split_scope(nodeid))
 
+    # What xdist does in these two grows with the square of the tests: it looks for each of them in
+    # the list of all, and counts all that a process was given whenever one has ended.
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        scope, unit = self.workqueue.popitem(last=False)
+        self.assigned_work.setdefault(node, {})[scope] = unit
+        node.send_runtest_some([self._places[nodeid] for nodeid, ended in unit.items() if not ended])
+
+    def _pending_of(self, workload: dict[str, dict[str, bool]]) -> int:
+        for scope in [scope for scope, unit in workload.items() if all(unit.values())]:
+            del workload[scope]
+        return int(super()._pending_of(workload))
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {nodeid: place for place, nodeid in enumerate(self.collection)}
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Scheduling | None:
     """The one that is meant by `--dist loadfile`."""
     config.option.loadscopereorder = False
     return _Scheduling(config, log) if config.option.dist == "loadfile" else None
+
+
+@pytest.hookimpl
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Have another process told what a test came to, and not that nothing happened around it: each
+    word costs as much as running a small test."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.hookimpl(wrapper=True)
