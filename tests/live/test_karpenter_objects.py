@@ -12,6 +12,7 @@ import pytest
 from tests.live.test_faults import GPU, LONG_AGO, objects_of
 
 from eks_gpushare.lint.stack_side import read_stack
+from eks_gpushare.live import node_pool_limits
 from eks_gpushare.live.checks.node_pools import is_at_limit, node_pool_drift, unready_faults
 from eks_gpushare.live.faults import pool_mark
 from eks_gpushare.live.node_pool_limits import reached_limit, room_of
@@ -208,8 +209,23 @@ def test_a_limit_lets_no_node_come_that_would_pass_it(
 
 
 def test_a_node_has_what_the_catalog_knows_of_its_machine() -> None:
-    assert set(room_of("g6.xlarge", {GPU: 1})) == {GPU, "cpu", "memory", "pods"}
+    """A g6.xlarge has 4 vCPUs, of which EKS reserves 80m, 16 GiB and 58 pods."""
+    found = room_of("g6.xlarge", {GPU: 1})
+
+    assert (found[GPU], found["cpu"], found["pods"]) == (1, Decimal("3.92"), 58)
+    assert found["memory"] == (16384 - 255 - 100 - 11 * 58) * 1024**2
     assert room_of("nobody.knows", {GPU: 1}) == {GPU: Decimal(1)}
+
+
+def test_a_machine_of_which_pods_are_not_known_has_as_many_as_any(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Unknown:
+        pods, cpu_millis, memory_mib = None, 1000, 1
+
+    monkeypatch.setattr(node_pool_limits, "allocatable", lambda _: Unknown)
+
+    assert room_of("g6.xlarge", {})["pods"] == 110
 
 
 def test_two_minutes_are_what_karpenter_gets() -> None:

@@ -6,11 +6,14 @@ Also what KEDA says of workloads that it scales by nothing, or by some of their 
 from __future__ import annotations
 
 import copy
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.live.test_faults import (
     HEALTHY,
+    JUST_NOW,
+    LONG_AGO,
     STACK,
     Cluster,
     about,
@@ -27,10 +30,17 @@ from tests.live.test_faults import (
 )
 from tests.live.test_more_faults import event
 
+from eks_gpushare.live.checks.labelling import declared_labellers, labelling_faults
+from eks_gpushare.live.checks.programs import programs_of
+from eks_gpushare.live.nodes import gpu_nodes_of
 from eks_gpushare.live.verdict import verdict_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.live.test_faults import Object
+
+    from eks_gpushare.inventory.nodes import NodeKind
 
 DISCOVERY, NFD = "gpu-feature-discovery", "node-feature-discovery"
 BY_NFD = "nfd.node.kubernetes.io/feature-labels"
@@ -119,6 +129,51 @@ def test_it_follows_where_the_plugin_is_gone_too_and_explains_no_shares() -> Non
     stale = without_any(DISCOVERY)
     shares(stale, 30)
     assert set(codes(verdict(stale))) == {"GPU1320", "GPU1377"}
+
+
+def labelled(cluster: Cluster, **kinds: NodeKind) -> list[str]:
+    objects = objects_of(cluster)
+    nodes = gpu_nodes_of(objects)
+    found = labelling_faults(objects, nodes, programs_of(objects), kinds_of(kinds), {})
+    return [each.node.name for each in found]
+
+
+def kinds_of(given: dict[str, NodeKind]) -> dict[str, NodeKind]:
+    return {name.replace("_", "-"): kind for name, kind in given.items()}
+
+
+@pytest.mark.parametrize("system", [True, False])
+def test_an_operating_system_of_its_own_labels_its_nodes(*, system: bool) -> None:
+    kind: Any = SimpleNamespace(serves_itself=system)
+    cluster = without_any(DISCOVERY)
+
+    assert labelled(cluster) == ["gpu-0"]
+    assert labelled(cluster, gpu_0=kind) == ([] if system else ["gpu-0"])
+
+
+def leaving(node: Object) -> None:
+    node["metadata"]["deletionTimestamp"] = LONG_AGO
+
+
+def joining(node: Object) -> None:
+    node["metadata"]["creationTimestamp"] = JUST_NOW
+
+
+def silent(node: Object) -> None:
+    node["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
+
+
+@pytest.mark.parametrize("do", [leaving, joining, silent])
+def test_a_node_that_is_not_there_for_good_has_no_labels_yet(do: Callable[[Object], None]) -> None:
+    cluster = without_any(DISCOVERY)
+    do(gpu_node(cluster))
+
+    assert labelled(cluster) == []
+
+
+def test_a_stack_declares_what_its_chart_installs() -> None:
+    assert declared_labellers(STACK) == {"nfd", "discovery"}
+    assert declared_labellers(None) == frozenset()
 
 
 def test_nothing_is_said_of_what_was_not_read() -> None:

@@ -20,6 +20,7 @@ from eks_gpushare.live import rules
 from eks_gpushare.live.checks.placed import held_faults, refused_faults
 from eks_gpushare.live.checks.room import LaunchablePool, Room, waiting_of
 from eks_gpushare.live.checks.waiting import waiting_faults
+from eks_gpushare.live.kueue_words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -211,6 +212,24 @@ def workload(owner: str, namespace: str = "default", message: str = "no quota") 
         },
         "status": {"conditions": [said]},
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "said"),
+    [
+        ("Evicted", "True", "why"),
+        ("QuotaReserved", "False", "why"),
+        ("Admitted", "False", "why"),
+        ("Evicted", "False", ""),
+        ("QuotaReserved", "True", ""),
+        ("Finished", "True", ""),
+    ],
+)
+def test_three_conditions_of_a_workload_say_why(kind: str, status: str, said: str) -> None:
+    condition = {"type": kind, "status": status, "message": "why"}
+
+    assert words_of({"status": {"conditions": [condition]}}) == said
+    assert words_of({"status": {"conditions": [{**condition, "message": ""}]}}) == ""
 
 
 @pytest.mark.parametrize(

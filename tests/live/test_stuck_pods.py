@@ -94,6 +94,7 @@ def test_the_last_warning_counts() -> None:
             warning("first", "FailedMount", last="2026-11-26T17:40:00Z"),
             warning("last.", "FailedAttachVolume", last="2026-11-26T17:55:00Z"),
             warning("between", "FailedMount", last="2026-11-26T17:45:00Z"),
+            warning("as late", "FailedMount", last="2026-11-26T17:55:00Z"),
         ]
     )
 
