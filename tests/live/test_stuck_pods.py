@@ -27,7 +27,7 @@ from tests.live.test_reading import FakeServer
 from eks_gpushare.live.kinds import LISTED, cluster_role
 from eks_gpushare.live.listing import read_cluster
 from eks_gpushare.live.one_pod import of_pod
-from eks_gpushare.live.stuck_pods import is_stuck, is_uncreated, said_of
+from eks_gpushare.live.stuck_pods import is_of_gpus, is_stuck, is_uncreated, said_of, warnings_of
 from eks_gpushare.live.verdict import verdict_of
 
 if TYPE_CHECKING:
@@ -98,7 +98,9 @@ def test_the_last_warning_counts() -> None:
         ]
     )
 
-    assert said_of(objects, started("x", "ContainerCreating")) == "FailedAttachVolume: last"
+    made = started("x", "ContainerCreating")
+    assert said_of(warnings_of(objects), made, NOW) == "FailedAttachVolume: last"
+    assert said_of(warnings_of(objects), started("x", "ErrImagePull"), NOW) == ""
 
 
 @pytest.mark.parametrize(
@@ -133,6 +135,18 @@ def test_events_are_asked_for_where_a_pod_is_stuck(reason: str, asked: int) -> N
 
     assert server.asked.count("/api/v1/events") == asked
     assert len(found.of("Event")) == asked
+
+
+def test_warnings_are_read_for_pods_that_are_looked_at() -> None:
+    plain = started("x")
+    del plain["spec"]["containers"][0]["resources"]
+    assert is_of_gpus(started("x"))
+    assert not is_of_gpus(plain)
+
+    plain["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "x"}]
+    assert not is_of_gpus(plain)
+    plain["metadata"]["ownerReferences"].append({"kind": "DaemonSet", "name": "x"})
+    assert is_of_gpus(plain)
 
 
 def test_events_of_both_kinds_are_one_right() -> None:

@@ -16,7 +16,7 @@ from eks_gpushare.live.objects import ClusterObjects
 from eks_gpushare.live.refusals import is_short_of_pods
 from eks_gpushare.live.shapes import in_shape
 from eks_gpushare.live.slim import slim
-from eks_gpushare.live.stuck_pods import is_stuck
+from eks_gpushare.live.stuck_pods import is_of_gpus, is_stuck
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -88,7 +88,8 @@ def _has_a_use(listed: ListedKind, found: Mapping[str, tuple[Object, ...]], now:
         return any(map(is_short_of_pods, chain(*found.values())))
     if listed.of_claims:
         return any(map(names_claims, chain(*found.values())))
-    return not listed.of_stuck or any(is_stuck(pod, now) for pod in found.get("Pod", ()))
+    pods = filter(is_of_gpus, found.get("Pod", ()))
+    return not listed.of_stuck or any(is_stuck(pod, now) for pod in pods)
 
 
 def _version(server: Server) -> str:

@@ -12,7 +12,7 @@ from eks_gpushare.live.connection import CannotLookError
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.pods import FAILED, RUNNING, SUCCEEDED, condition, owner_of, state_of
 from eks_gpushare.live.rules import HELD_BY_NOTHING
-from eks_gpushare.live.stuck_pods import is_uncreated, said_of
+from eks_gpushare.live.stuck_pods import is_uncreated, said_of, warnings_of
 
 if TYPE_CHECKING:
     from eks_gpushare.live.faults import Cause, ClusterFault
@@ -104,7 +104,7 @@ def _unready(objects: ClusterObjects, pod: Object) -> str:
     """Why a pod that has its node is not ready."""
     reason, message = waiting_for(pod)
     if reason or is_uncreated(pod):
-        said = message or said_of(objects, pod)
+        said = message or said_of(warnings_of(objects), pod, objects.at)
         return ": ".join(filter(None, (reason, said))) or "its containers start"
     told = str(at(condition(pod, "Ready"), "message") or "")
     return f"its containers run and it is not ready{f', {told}' if told else ''}"

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.inventory.advertised import is_gpu_resource
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live.objects import moment, name_of, namespace_of
-from eks_gpushare.live.pods import STARTING, state_of
+from eks_gpushare.live.pods import STARTING, requested, state_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
-    from eks_gpushare.live.objects import ClusterObjects
     from eks_gpushare.live.pods import Object
+    from eks_gpushare.live.state import ClusterState
 
 INITIALISING: Final = "PodInitializing"
 STARTING_REASONS: Final = frozenset(("ContainerCreating", INITIALISING))
@@ -26,6 +28,14 @@ STUCK_SECONDS: Final = 120.0
 _OVER: Final = frozenset(("FailedScheduling", "FailedCreate", "Preempted"))
 """Reasons of events that were before the pod had its node, or are of its controller."""
 _PARTS: Final = ("initContainerStatuses", "containerStatuses")
+
+
+def is_of_gpus(pod: Object) -> bool:
+    """Whether a pod is looked at: it asks for GPUs, or is one of a DaemonSet, as NVIDIA's are."""
+    owners = items(at(pod, "metadata", "ownerReferences"))
+    if any(at(owner, "kind") == "DaemonSet" for owner in owners):
+        return True
+    return any(map(is_gpu_resource, requested(pod["spec"])))
 
 
 def is_uncreated(pod: Object) -> bool:
@@ -53,22 +63,30 @@ def is_stuck(pod: Object, now: datetime) -> bool:
     return is_late and at(pod, "metadata", "deletionTimestamp") is None and is_uncreated(pod)
 
 
-def said_of(objects: ClusterObjects, pod: Object) -> str:
-    """What the newest warning of a pod that is stuck says: reason and message; empty without."""
-    if not is_stuck(pod, objects.at):
-        return ""
-    newest: tuple[datetime, str] | None = None
+def warnings_of(objects: ClusterState) -> dict[tuple[str, str], str]:
+    """The newest warning of each pod, reason and message, by its namespace and name."""
+    newest: dict[tuple[str, str], tuple[datetime, str]] = {}
     for event in objects.of("Event"):
         about = at(event, "involvedObject")
         reason, message = str(at(event, "reason") or ""), str(at(event, "message") or "")
         if at(about, "kind") != "Pod" or at(event, "type") != "Warning" or reason in _OVER:
             continue
-        if (at(about, "namespace"), at(about, "name")) != (namespace_of(pod), name_of(pod)):
-            continue
+        pod = str(at(about, "namespace")), str(at(about, "name"))
         then = last_time(event)
-        if message and then is not None and (newest is None or then > newest[0]):
-            newest = then, f"{reason}: {message}".rstrip(".")
-    return newest[1] if newest is not None else ""
+        if message and then is not None and (pod not in newest or then > newest[pod][0]):
+            newest[pod] = then, f"{reason}: {message}".rstrip(".")
+    return {pod: said for pod, (_, said) in newest.items()}
+
+
+def said_of(warnings: Mapping[tuple[str, str], str], pod: Object, now: datetime) -> str:
+    """What the newest warning of a pod that is stuck says; empty of any other.
+
+    Args:
+        warnings: Those of all pods.
+        pod: The pod.
+        now: When.
+    """
+    return warnings.get((namespace_of(pod), name_of(pod)), "") if is_stuck(pod, now) else ""
 
 
 def last_time(event: Object) -> datetime | None:

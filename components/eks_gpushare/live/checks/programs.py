@@ -17,7 +17,7 @@ from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.placement import keeping_off
 from eks_gpushare.live.pods import PodOwner, condition
 from eks_gpushare.live.refusals import refusals_of, why_no_pod
-from eks_gpushare.live.stuck_pods import INITIALISING, STARTING_REASONS, said_of
+from eks_gpushare.live.stuck_pods import INITIALISING, STARTING_REASONS, said_of, warnings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -152,7 +152,7 @@ def program_faults(
     """
     if {"DaemonSet", "Pod"} & set(objects.unread):
         return
-    refusals = refusals_of(objects)
+    refusals, warnings = refusals_of(objects), warnings_of(objects)
     for node in nodes:
         kind = kinds.get(node.name)
         if node.is_leaving or not node.is_ready or (kind is not None and kind.serves_itself):
@@ -162,7 +162,7 @@ def program_faults(
         if node.labels.get(_STRATEGY) == "mps":
             yield from _without(node, "mps", programs, kind, refusals)
         for role in (*_HARM, *_NOT_NEEDED):
-            yield from _not_running(objects, node, role, programs)
+            yield from _not_running(objects, node, role, programs, warnings)
 
 
 def _without(
@@ -246,7 +246,11 @@ def keeps_off(daemon_set: Object, node: LiveNode) -> list[str]:
 
 
 def _not_running(
-    objects: ClusterObjects, node: LiveNode, role: Role, programs: NodePrograms
+    objects: ClusterObjects,
+    node: LiveNode,
+    role: Role,
+    programs: NodePrograms,
+    warnings: Mapping[tuple[str, str], str],
 ) -> Iterator[NodeFault]:
     for pod in programs.on.get((node.name, role), ()):
         if _is_ready(pod):
@@ -257,7 +261,7 @@ def _not_running(
             continue
         called = f"{namespace_of(pod)}/{name_of(pod)}"
         place = f"-n {namespace_of(pod)} {name_of(pod)}"
-        message = message or in_short(said_of(objects, pod))
+        message = message or in_short(said_of(warnings, pod, objects.at))
         said = f": {message.rstrip('.')}" if message else ""
         owner = items(at(pod, "metadata", "ownerReferences"))[0]
         harm = _HARM.get(role) or _NOT_NEEDED[role]
