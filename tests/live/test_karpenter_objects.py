@@ -155,6 +155,19 @@ def test_what_is_not_ready_is_told_once_and_of_the_class_before_its_pool() -> No
     ]
 
 
+def test_the_condition_behind_a_node_pool_that_is_not_ready_is_told() -> None:
+    ready = {**UNREADY, "reason": "UnhealthyDependents"}
+    pool = karpenter("NodePool", "spot", {}, ready)
+    pool["status"]["conditions"] += [
+        {"type": "ValidationSucceeded", "status": "True", "reason": "Valid"},
+        {"type": "NodeClassReady", "status": "False", "reason": "NodeClassNotFound"},
+    ]
+
+    assert words(unready_faults(objects_of([pool]))) == [
+        "Karpenter cannot work with the NodePool spot: NodeClassNotFound."
+    ]
+
+
 def test_an_overlay_that_does_not_count_is_told_of_its_pool() -> None:
     wanted = {"key": "karpenter.sh/nodepool", "operator": "In", "values": ["spot"]}
     overlay = karpenter("NodeOverlay", "spot-g5", {"requirements": [wanted]}, UNREADY)

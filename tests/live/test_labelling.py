@@ -22,6 +22,7 @@ from tests.live.test_faults import (
     following,
     get,
     gpu_node,
+    no_discovery,
     objects_of,
     shares,
     verdict,
@@ -241,9 +242,43 @@ def test_a_pause_is_told_and_is_no_fault(end: str, value: str, harm: str) -> Non
     ]
 
 
-@pytest.mark.parametrize("given", [{}, {"autoscaling.keda.sh/paused": "false"}, {"paused": "true"}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"autoscaling.keda.sh/paused": "false"},
+        {"autoscaling.keda.sh/paused-for-ever": "true"},
+        {"autoscaling.keda.sh/paused-replicas": "none"},
+        {"autoscaling.keda.sh/paused-replicas": "\u0663"},
+        {"paused": "true"},
+        {"-replicas": "3"},
+    ],
+)
 def test_what_pauses_nothing_is_none(given: dict[str, str]) -> None:
     assert of_keda(scaled(given)) == []
+
+
+def test_what_helps_is_told_of_each() -> None:
+    key = "autoscaling.keda.sh/paused"
+    fallen = scaled({}, {"type": "Fallback", "status": "True"})
+
+    asked = f"kubectl annotate scaledobject -n default one {key}- {key}-replicas-"
+    found = fixes(scaled({key: "true", f"{key}-replicas": "2"}))
+    assert found == [f"Once it shall be scaled again: {asked}"]
+    assert fixes(fallen) == ["See kubectl describe scaledobject -n default one."]
+
+
+def fixes(cluster: Cluster) -> list[str]:
+    found = (cause.fault.finding for cause in verdict(cluster).causes)
+    return [str(each.fix) for each in found if each.code == "GPU1378"]
+
+
+def test_of_programs_only_the_plugin_explains_that_labels_stay() -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    gpu_node(cluster)["metadata"]["labels"]["nvidia.com/gpu.sharing-strategy"] = "mps"
+    no_discovery(cluster)
+
+    assert {"GPU1310", "GPU1311"} <= set(codes(verdict(cluster, with_stack=False)))
 
 
 def test_a_trigger_that_cannot_be_read_is_a_warning() -> None:

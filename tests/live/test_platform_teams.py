@@ -450,6 +450,25 @@ def test_what_platform_teams_meet_is_named_alone(given: Scene) -> None:
     assert all(word in message for word in given.words for _, message in found), found
 
 
+@pytest.mark.parametrize(
+    ("taint", "fix"),
+    [
+        (GROWN, f"kubectl taint node gpu-2 {GPU}=true:NoSchedule; kubectl taint node gpu-2 "),
+        ({**OURS, "value": "false"}, f"kubectl taint node gpu-2 {GPU}=true:NoSchedule --overwr"),
+    ],
+)
+def test_a_taint_that_was_changed_is_put_back(taint: Object, fix: str) -> None:
+    cluster = copy.deepcopy(HEALTHY)
+    of_eight(2, tainted(taint))(cluster)
+    (found,) = (
+        cause.fault.finding
+        for cause in verdict_of(objects_of(cluster), STACK).causes
+        if cause.fault.finding.severity != "info"
+    )
+
+    assert str(found.fix).startswith(fix)
+
+
 def test_an_exporter_explains_no_shares() -> None:
     cluster = copy.deepcopy(HEALTHY)
     exporter_beside_stale_shares(cluster)

@@ -50,10 +50,8 @@ def refusal_said(message: str) -> str:
     return message.removeprefix(_COMBINED).removeprefix("Error creating: ").rstrip(".")
 
 
-def why_no_pod(
-    daemon_set: Object, node: Object, refusals: Mapping[PodOwner, str]
-) -> tuple[list[str], bool]:
-    """Why a DaemonSet has no pod on a node, and whether its pods are not meant to be there.
+def why_no_pod(daemon_set: Object, node: Object, refusals: Mapping[PodOwner, str]) -> list[str]:
+    """Why a DaemonSet has no pod on a node, each reason as a clause.
 
     Args:
         daemon_set: The DaemonSet.
@@ -62,9 +60,9 @@ def why_no_pod(
     """
     kept_off = keeping_off(at(daemon_set, "spec", "template", "spec") or {}, node)
     if kept_off:
-        return kept_off, True
+        return kept_off
     refused = refusals.get(PodOwner(namespace_of(daemon_set), "DaemonSet", name_of(daemon_set)))
-    return [f"its pods cannot be created: {refused}" if refused else _NO_POD], False
+    return [f"its pods cannot be created: {refused}" if refused else _NO_POD]
 
 
 def refusals_of(objects: ClusterState) -> dict[PodOwner, str]:

@@ -217,7 +217,7 @@ def _worker_that_misses(
 def why_not(session: Session, coverage: Coverage, node: Object) -> str:
     """Why a DaemonSet has no pod on a node, as a sentence."""
     name = node["metadata"]["name"]
-    reasons, _ = why_no_pod(coverage.daemon_set, node, refusals_of(session.watches))
+    reasons = why_no_pod(coverage.daemon_set, node, refusals_of(session.watches))
     return f"On {name}: {'; '.join(reasons)}."
 
 

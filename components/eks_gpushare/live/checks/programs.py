@@ -231,7 +231,7 @@ def not_made(
         fix = f"See kubectl describe pod -n {space} {name_of(pod)}, and make room for it."
         return [f"its pod waits, and the scheduler says: {said}"], fix
     fix = f"See kubectl describe daemonset -n {space} {name_of(daemon_set)}."
-    return why_no_pod(daemon_set, node.object, refusals)[0], fix
+    return why_no_pod(daemon_set, node.object, refusals), fix
 
 
 def is_changed_just_now(daemon_set: Object) -> bool:
