@@ -31,8 +31,10 @@ from tests.live.test_faults import (
 )
 from tests.live.test_more_faults import event
 
+from eks_gpushare.live.checks.controllers import controller_faults
 from eks_gpushare.live.checks.labelling import declared_labellers, labelling_faults
 from eks_gpushare.live.checks.programs import programs_of
+from eks_gpushare.live.faults import pool_mark
 from eks_gpushare.live.nodes import gpu_nodes_of
 from eks_gpushare.live.verdict import verdict_of
 
@@ -306,3 +308,36 @@ def test_a_trigger_that_cannot_be_read_is_a_warning() -> None:
     )
     assert of_keda(partly) == [("warning", said)]
     assert of_keda(well) == []
+
+
+def controller(image: str, since: str = LONG_AGO) -> Object:
+    made = deployment("controller", "")
+    made["spec"]["template"]["spec"]["containers"] = [{"name": "c", "image": image}]
+    available = {"type": "Available", "status": "False", "lastTransitionTime": since}
+    made["status"] = {"conditions": [available]}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("image", "about"),
+    [
+        ("public.ecr.aws/karpenter/controller:1.14.1", {pool_mark("gpu")}),
+        ("nvcr.io/nvidia/gpu-operator:v26.7.0", set()),
+    ],
+)
+def test_pools_wait_for_an_autoscaler_and_for_no_other_controller(
+    image: str, about: set[str]
+) -> None:
+    objects = objects_of([*HEALTHY, controller(image)])
+    (found,) = controller_faults(objects, gpu_nodes_of(objects), ["gpu"])
+
+    assert found.nodes == about
+
+
+@pytest.mark.parametrize(
+    ("since", "told"), [("2026-11-26T17:57:06Z", 1), ("2026-11-26T17:57:07Z", 0)]
+)
+def test_a_controller_may_be_down_for_five_minutes(since: str, told: int) -> None:
+    objects = objects_of([*HEALTHY, controller("nvcr.io/nvidia/gpu-operator:v26.7.0", since)])
+
+    assert len([*controller_faults(objects, gpu_nodes_of(objects), [])]) == told

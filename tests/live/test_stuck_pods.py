@@ -24,6 +24,7 @@ from tests.live.test_faults import (
 )
 from tests.live.test_reading import FakeServer
 
+from eks_gpushare.live.checks.placed import held_faults
 from eks_gpushare.live.kinds import LISTED, cluster_role
 from eks_gpushare.live.listing import read_cluster
 from eks_gpushare.live.one_pod import of_pod
@@ -238,3 +239,21 @@ def test_claims_may_be_of_gpus() -> None:
     made["status"]["conditions"] = [said]
 
     assert told(made) == "default/x: it waits: waiting for resourceclaim one"
+
+
+@pytest.mark.parametrize(
+    ("since", "phase", "held"),
+    [
+        ("2026-11-26T17:57:07Z", "Running", True),
+        ("2026-11-26T17:57:08Z", "Running", False),
+        ("2026-11-26T17:40:00Z", "Failed", False),
+    ],
+)
+def test_a_pod_that_ends_holds_its_share_for_nothing_after_five_minutes(
+    since: str, phase: str, *, held: bool
+) -> None:
+    made = ending(running("x"))
+    made["metadata"]["deletionTimestamp"] = since
+    made["status"]["phase"] = phase
+
+    assert bool(list(held_faults(objects_of([made])))) is held
