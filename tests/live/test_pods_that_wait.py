@@ -409,3 +409,14 @@ def test_pods_that_hold_shares_together_are_told_together() -> None:
 
 def test_the_healthy_cluster_has_no_pod_that_waits() -> None:
     assert why(room(node()), *copy.deepcopy(HEALTHY)) == []
+
+
+def test_a_pod_wants_nodes_by_its_selector_or_its_affinity() -> None:
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    term = {"matchExpressions": [{"key": "nobodys", "operator": "Exists"}]}
+    affinity = {"nodeAffinity": {required: {"nodeSelectorTerms": [term]}}}
+    there = room(node())
+
+    assert there.candidates({}) == [there.nodes[0]]
+    assert there.candidates({"affinity": affinity}) == []
+    assert there.candidates({"nodeSelector": {"nobodys": "x"}}) == []
