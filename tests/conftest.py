@@ -116,7 +116,9 @@ class _Scheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no typ
     def _assign_work_unit(self, node: WorkerController) -> None:
         scope, unit = self.workqueue.popitem(last=False)
         self.assigned_work.setdefault(node, {})[scope] = unit
-        node.send_runtest_some([self._places[nodeid] for nodeid, ended in unit.items() if not ended])
+        node.send_runtest_some(
+            [self._places[nodeid] for nodeid, ended in unit.items() if not ended]
+        )
 
     def _pending_of(self, workload: dict[str, dict[str, bool]]) -> int:
         for scope in [scope for scope, unit in workload.items() if all(unit.values())]:
@@ -137,8 +139,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Schedu
 
 @pytest.hookimpl
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Have another process told what a test came to, and not that nothing happened around it: each
-    word costs as much as running a small test."""
+    """Have another process told what a test came to, and not that nothing happened around it.
+
+    Each word costs as much as running a small test.
+    """
     if not hasattr(item.config, "workerinput"):
         return None
     for report in runtestprotocol(item, log=False, nextitem=nextitem):

@@ -572,18 +572,27 @@ def test_warm_room_that_goes_is_told_once(ask: Ask) -> None:
             "existingNamespaces",
             "is no longer the stack's: it outlives its tenant",
         ),
-        (
-            "existingNamespaces",
-            "namespaces",
-            "is the stack's from now on: it goes with its tenant,",
-        ),
         ("workload", "namespaces", "goes with its tenant from now on, and everything"),
-        ("workload", "existingNamespaces", "is no longer the stack's: it outlives its tenant"),
-        ("namespaces", "workload", "goes with its workloads from now on, and everything"),
-        (
-            "existingNamespaces",
-            "workload",
-            "is the stack's from now on: it goes with its workloads",
+        *(
+            pytest.param(*handed, marks=pytest.mark.at_length)
+            for handed in (
+                (
+                    "existingNamespaces",
+                    "namespaces",
+                    "is the stack's from now on: it goes with its tenant,",
+                ),
+                (
+                    "workload",
+                    "existingNamespaces",
+                    "is no longer the stack's: it outlives its tenant",
+                ),
+                ("namespaces", "workload", "goes with its workloads from now on, and everything"),
+                (
+                    "existingNamespaces",
+                    "workload",
+                    "is the stack's from now on: it goes with its workloads",
+                ),
+            )
         ),
     ],
 )

@@ -69,7 +69,7 @@ def test_every_key_stands_in_the_table() -> None:
     assert there == [key for key in schema_keys() if key not in NOTHING]
 
 
-@pytest.mark.parametrize("key", EDITED if EVERY else EDITED[::48])
+@pytest.mark.parametrize("key", EDITED if EVERY else EDITED[::72])
 def test_nothing_that_goes_is_silent_and_nothing_that_stays_is_told_to_go(
     key: str, karpenter: Karpenter
 ) -> None:
@@ -102,6 +102,7 @@ def test_it_holds_for_every_edit_of_every_stack(stack: str, karpenter: Karpenter
     assert wrong == {}
 
 
+@pytest.mark.at_length
 def test_the_engine_s_provider_replaces_what_aws_replaces() -> None:
     """What the echo provider of tests/engine does is what AWS says, for each type of the stacks."""
     from tests.engine.echo_provider import REPLACING

@@ -253,6 +253,7 @@ def linked(programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     return made
 
 
+@pytest.mark.at_length
 @pytest.mark.slow
 def test_a_lab_that_is_up_keeps_its_programs(linked: Path, lab_home: Path) -> None:
     assert lab_home.is_dir()

@@ -260,6 +260,7 @@ def test_a_node_without_the_annotation_is_left_alone(
     assert not any(each["status"] == "True" for each in conditions("other-node"))
 
 
+@pytest.mark.at_length
 def test_flags_environment_and_scheduler_settings_arrive(
     lab_home: Path, runs: Callable[[int], bool]
 ) -> None:

@@ -85,6 +85,7 @@ def descendants(directory: Path) -> list[int]:
     return found
 
 
+@pytest.mark.at_length
 @pytest.mark.usefixtures("own_home")
 def test_a_lab_goes_up_and_down_and_leaves_only_logs_and_state(
     runs: Callable[[int], bool],
@@ -261,6 +262,7 @@ def test_the_next_lab_removes_what_a_killed_one_left(
     assert not held.directory.exists()
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("number", [KILLED, signal.SIGINT])
 def test_a_control_plane_ends_with_the_process_that_has_it(
     own_home: Path,
@@ -336,6 +338,7 @@ def test_a_control_plane_that_is_not_up_has_no_address() -> None:
     )
 
 
+@pytest.mark.at_length
 @pytest.mark.usefixtures("own_home")
 def test_the_command_says_how_to_reach_the_lab(python: Python) -> None:
     up, error = python("-c", LAB, "up").communicate(timeout=60)

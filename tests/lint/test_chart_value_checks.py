@@ -264,3 +264,22 @@ def test_a_value_as_messages_show_it(value: Any, text: str) -> None:
 )
 def test_the_word_that_is_meant_for_certain(word: str, meant: str | None) -> None:
     assert close_to(word, ["nodeSelector", "nodeName"]) == meant
+
+
+@pytest.mark.parametrize(
+    ("values", "wrong"),
+    [
+        ({"affinity": {}}, True),
+        ({"affinity": None}, False),
+        ({"affinity": {}, "gfd": {"enabled": True}}, False),
+        ({"affinity": {"nodeAffinity": {}}}, False),
+    ],
+)
+def test_an_empty_affinity_leaves_that_of_the_chart(values: dict[str, Any], wrong: bool) -> None:
+    """Helm merges maps; only null takes a default away."""
+    release = plugin(values=values, version="0.17.1")
+
+    found = looked(chart_values.values_are_read, release)
+
+    assert (IDLE_VALUE in {each.rule for each in found}) == wrong
+    assert looked(chart_values.values_are_read, plugin(values=values, version="0.12.3")) == []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import lint_corpus
@@ -270,3 +271,44 @@ def test_a_sign_for_any_scalar_of_a_right_file_brings_no_finding() -> None:
             wrong.append((case, name, path, sign, found))
 
     assert wrong == []
+
+
+def lines_among_keys() -> list[tuple[str, str, int, str]]:
+    """Case, file, number of a line with a key of right cases, and its indentation."""
+    return [
+        (case.name, name, number, found[1])
+        for case in lint_corpus.cases()
+        if case.is_right
+        for name, text in case.files.items()
+        if name.endswith(_YAML)
+        for number, line in enumerate(text.split("\n"))
+        if (found := re.match(r"( +)[A-Za-z][\w./-]*:(?:\s|$)", line))
+    ]
+
+
+def test_lines_to_come_among_the_keys_of_a_right_file_bring_no_finding() -> None:
+    """What stands beside them is judged, and nothing is missing that they may bring."""
+    by_name = {case.name: case for case in lint_corpus.cases()}
+    chosen = lines_among_keys()
+    if len(chosen) > MOST:
+        chosen = random.Random(20261128).sample(chosen, MOST // 2)  # noqa: S311
+    wrong = []
+    for case, name, number, indent in chosen:
+        lines = by_name[case].files[name].split("\n")
+        lines.insert(number, f"{indent}${{what_is_to_come}}")
+        if found := alarms({**by_name[case].files, name: "\n".join(lines)}):
+            wrong.append((case, name, number, found))
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("line", ["${volumes}", "${volumes}\n  ${more}"])
+def test_what_stands_beside_lines_to_come_is_judged(line: str) -> None:
+    text = (
+        "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: gpu}\nspec:\n"
+        f"  role: nodes\n  {line}\n  amiSelectorTerms: [{{alias: bottlerocket@latest}}]\n"
+    )
+
+    (found,) = alarms({"class.yaml": text})
+
+    assert found[2].startswith("bottlerocket@latest is another image")

@@ -254,8 +254,10 @@ spec:
 
 
 def test_who_writes_a_daemonset_owns_the_nodes_that_it_selects() -> None:
-    assert said(a__yaml=PLUGIN.replace("KIND", "DaemonSet")) == []
-    assert said(a__yaml=PLUGIN.replace("KIND", "Deployment")) == ["GPU1205"]
+    shared = PLUGIN.replace("nvidia.com/gpu:", "nvidia.com/gpu.shared:")
+
+    assert said(a__yaml=shared.replace("KIND", "DaemonSet")) == []
+    assert said(a__yaml=shared.replace("KIND", "Deployment")) == ["GPU1205"]
 
 
 COMMAND = """\

@@ -66,9 +66,9 @@ MESSAGES: list[tuple[str, str, dict[str, Any], str]] = [
         {"keyName": "ops"},
         (
             "The launch template gpu puts the SSH key ops on its nodes. There must be none: "
-            "nobody sees who used it, and it does not expire. Remove `keyName`, or "
-            "`remoteAccess` of the node group; AWS Systems Manager opens a session without a "
-            "key."
+            "nobody sees who used it, and it does not expire. Remove `keyName`, "
+            "`remoteAccess` of the node group, or the key in the user data; AWS Systems "
+            "Manager opens a session without a key."
         ),
     ),
     (
@@ -77,8 +77,9 @@ MESSAGES: list[tuple[str, str, dict[str, Any], str]] = [
         {"remoteAccess": {"ec2SshKey": "ops"}},
         (
             "The node group gpu puts the SSH key ops on its nodes. There must be none: nobody "
-            "sees who used it, and it does not expire. Remove `keyName`, or `remoteAccess` of "
-            "the node group; AWS Systems Manager opens a session without a key."
+            "sees who used it, and it does not expire. Remove `keyName`, `remoteAccess` of the "
+            "node group, or the key in the user data; AWS Systems Manager opens a session "
+            "without a key."
         ),
     ),
     (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pulumi_policy import Severity, StackValidationArgs
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
+from tests.policies.registered import violations_of
 
 from gpushare_policies import POLICIES
 from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged
@@ -23,6 +24,7 @@ NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 POD = "kubernetes:core/v1:Pod"
 NAMESPACE = "kubernetes:core/v1:Namespace"
+TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 RBAC = "kubernetes:rbac.authorization.k8s.io/v1"
 ROLE, BINDING = f"{RBAC}:Role", f"{RBAC}:RoleBinding"
 SCALED = "kubernetes:keda.sh/v1alpha1:ScaledObject"
@@ -112,6 +114,7 @@ OBJECTS: list[tuple[str, str, dict[str, Any], str]] = [
     ),
     ("gpu-pool-budgets", NODE_POOL, pool(LATER), ""),
     ("gpu-pool-budgets", NODE_POOL, pool(NO_GPUS, **budgets(LATER)), ""),
+    ("node-ssh-keys", TEMPLATE, {"instanceType": "g5.xlarge", "userData": LATER}, ""),
     ("node-pool-limits", NODE_POOL, {**NAMED, "spec": LATER}, "the spec"),
     ("node-pool-limits", NODE_POOL, pool(limits=LATER), "limits"),
     ("node-pool-limits", NODE_POOL, pool(replicas=LATER), "replicas"),
@@ -410,3 +413,14 @@ def test_a_rule_that_is_made_says_its_fixes_and_leaves_what_it_is_given() -> Non
 
     assert rule.messages_say_fixes
     assert rule.reads_only
+
+
+@pytest.mark.parametrize(("stack", "said"), [("dev", []), ("prod", ["ami-versions-pinned"])])
+def test_a_rule_for_production_says_nothing_of_what_other_stacks_do_not_know(
+    stack: str, said: list[str]
+) -> None:
+    template = {"instanceType": "g5.xlarge", "imageId": LATER}
+
+    found = violations_of(stack, [(TEMPLATE, "nodes", template)])
+
+    assert [each.policy for each in found if each.policy == "ami-versions-pinned"] == said

@@ -7,6 +7,7 @@ that it can fail, and against every file that it is meant for.
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import subprocess
 import tomllib
@@ -109,8 +110,12 @@ def assert_none(found: list[str]) -> None:
 
 @cache
 def parsed(source: str) -> ast.Module:
-    """The tree of a file, which several rules look at."""
-    return ast.parse(source)
+    """The tree of a file, which several rules look at: nothing of it is garbage."""
+    gc.disable()
+    try:
+        return ast.parse(source)
+    finally:
+        gc.enable()
 
 
 BODIES = ("body", "orelse", "finalbody", "handlers", "cases")

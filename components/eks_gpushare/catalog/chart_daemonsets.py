@@ -7,11 +7,12 @@ Lists in Helm values take the place of the chart's own as a whole.
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 Role: TypeAlias = Literal["plugin", "discovery", "nfd", "mps", "migManager", "exporter"]
 """What a DaemonSet does: the device plugin, GPU feature discovery, the worker of node feature
@@ -25,6 +26,8 @@ PLUGIN_CHART: Final = "nvidia-device-plugin"
 OPERATOR_CHART: Final = "gpu-operator"
 NFD_CHART: Final = "node-feature-discovery"
 EXPORTER_CHART: Final = "dcgm-exporter"
+_VERSION: Final = re.compile(r"(?:[-:@](?:v?[0-9]|[${]).*)?(?:\.tgz)?")
+"""What may follow a chart's name: others have charts such as AMD's `gpu-operator-charts`."""
 
 
 class DaemonSetValues(NamedTuple):
@@ -177,5 +180,11 @@ CHART_DAEMONSETS: Final[Mapping[str, tuple[DaemonSetValues, ...]]] = {
 
 def chart_of(name: str) -> str | None:
     """Which of the charts a name, a path, an archive or an address is, if one of them."""
+    return named_among(CHART_DAEMONSETS, name)
+
+
+def named_among(charts: Iterable[str], name: str) -> str | None:
+    """Which of some charts a name, a path, an archive or an address is, a version behind it."""
     last = name.rstrip("/").rpartition("/")[2]
-    return next((chart for chart in CHART_DAEMONSETS if last.startswith(chart)), None)
+    begun = (chart for chart in charts if last.startswith(chart))
+    return next((chart for chart in begun if _VERSION.fullmatch(last[len(chart) :])), None)

@@ -45,7 +45,7 @@ from eks_gpushare.manifests.checks.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS
-from eks_gpushare.manifests.readers.helm_values import ValuesOf
+from eks_gpushare.manifests.readers.helm_values import HelmValuesReader, ValuesOf
 from eks_gpushare.manifests.readers.subcharts import SubchartValuesReader
 from eks_gpushare.manifests.texts import is_passed_over, read_texts, unreadable_character
 
@@ -93,6 +93,8 @@ class Reading:
     """Keys and values of the files together."""
     charts: dict[str, str] = field(default_factory=dict)
     """Charts that files of values are for, where a command says so, by their paths."""
+    charts_of_ones_own: frozenset[str] = frozenset()
+    """Their folders."""
     subcharts: Mapping[str, Sequence[Subchart]] = field(default_factory=dict)
     """Charts that a chart brings along, by its folder."""
     kustomizations: Kustomizations = field(default_factory=lambda: Kustomizations(()))
@@ -217,7 +219,15 @@ class Reading:
             reader = SubchartValuesReader(self.subcharts.get(posixpath.dirname(name), ()))
             if reader.matches(document):
                 return reader
-        return next((reader for reader in DOCUMENT_READERS if reader.matches(document)), None)
+        found = next((reader for reader in DOCUMENT_READERS if reader.matches(document)), None)
+        if isinstance(found, HelmValuesReader) and not depth and self._is_of_ones_own(file):
+            return found if found.is_of_subcharts(document) else None
+        return found
+
+    def _is_of_ones_own(self, file: FileInReading) -> bool:
+        """Whether it is values of a chart whose own templates read them."""
+        folder, name = posixpath.split(posixpath.normpath(file.name))
+        return folder in self.charts_of_ones_own and name.startswith("values")
 
     def _take(self, file: FileInReading, read: Read, depth: int) -> None:
         self.items += read.items
@@ -285,7 +295,7 @@ class Reading:
         scoped = Scoped(items, self.classes, texts, edges, complete=complete)
         within = in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
         others = self.everywhere or self.naming()
-        found += [others.with_other_scopes(judgement) for judgement in within]
+        found = [others.with_other_scopes(judgement) for judgement in (*found, *within)]
         for error, edge in scoped.broken:
             self._somewhere(defect(error, edge.rules))
         for judgement in told_by_values(found, self.charted):

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.inventory.values import at, pairs, text
 from eks_gpushare.lint.node_classes import class_named, class_of
+from eks_gpushare.lint.rules.shell import BY_HAND
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.gpu_names import RESOURCE_AS_LABEL, RESOURCE_NAMES
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _LABEL = "label"
-"""Kind of what has the name of a resource, and is a label that nodes are given all the same."""
+"""Kind of what nodes are given: labels that have the name of a resource, and labels and taints."""
 _CONFIGS = {DEVICE_PLUGIN: ("config", "name"), OPERATOR: ("devicePlugin", "config", "name")}
 
 
@@ -53,15 +54,22 @@ class Naming(NamedTuple):
         )
 
     def with_other_scopes(self, judgement: Judgement) -> Judgement:
-        """A finding as a note, where files of another scope give nodes the label of its resource.
+        """A finding as a note, where files of another scope give nodes what it says they lack.
 
         Args:
-            judgement: What was found within a scope.
+            judgement: What was found within a document or a scope.
         """
-        if not isinstance(judgement, Problem) or judgement.rule is not RESOURCE_AS_LABEL:
+        if not isinstance(judgement, Problem):
             return judgement
-        named = set(RESOURCE_NAMES.findall(judgement.message))
         given = {name for kind, name in self.having if kind == _LABEL}
+        if judgement.rule is RESOURCE_AS_LABEL:
+            named = set(RESOURCE_NAMES.findall(judgement.message))
+        elif judgement.rule is BY_HAND:
+            named = {
+                name for name in given if judgement.message.startswith(f"The {name} is put on")
+            }
+        else:
+            return judgement
         return replace(judgement, severity="info") if named & given else judgement
 
 
@@ -80,10 +88,8 @@ def naming(items: Iterable[Item], classes: Iterable[Document]) -> Naming:
             having.setdefault(("map", item.name), set()).update(_file(item.source.document))
         for key in _names(item):
             named.setdefault(key, set()).update(_file(item.source.document))
-        if isinstance(item, NodeSet):
-            for label, _ in pairs(item.labels):
-                if RESOURCE_NAMES.fullmatch(label):
-                    having.setdefault((_LABEL, label), set()).update(_file(item.source.document))
+        for key in _given(item):
+            having.setdefault(key, set()).update(_file(item.source.document))
     for document in classes:
         if (found := class_of(document)) is not None:
             having.setdefault(("class", found[0]), set()).update(_file(document))
@@ -114,10 +120,32 @@ def _names(item: Item) -> Iterator[tuple[str, str]]:
         for part in ("nodeSelector", "affinity"):
             for label in RESOURCE_NAMES.findall(str(at(item.spec, part))):
                 yield _LABEL, label
+    if isinstance(item, NodeSet) and item.provisioner == "byHand":
+        yield from _put(item)
     if isinstance(item, NodeSet) and item.provisioner == "karpenter":
         name = class_named(item)
         if name is not None:
             yield "class", name
+
+
+def _given(item: Item) -> Iterator[tuple[str, str]]:
+    """What nodes are given: labels with the name of a resource, and by pools all of theirs."""
+    if not isinstance(item, NodeSet):
+        return
+    for label, _ in pairs(item.labels):
+        if RESOURCE_NAMES.fullmatch(label):
+            yield _LABEL, label
+    if item.provisioner != "byHand":
+        yield from _put(item)
+
+
+def _put(item: NodeSet) -> Iterator[tuple[str, str]]:
+    """Labels and taints, as what is put on a node by hand is told."""
+    for label, value in pairs(item.labels):
+        if value is not UNKNOWN:
+            yield _LABEL, f"label {label}={text(value)}"
+    if item.taints is not UNKNOWN:
+        yield from ((_LABEL, f"taint {taint}") for taint in item.taints)
 
 
 def _file(document: object) -> Iterator[str]:

@@ -8,6 +8,7 @@ and of what it names, so that a further folder changes no other's scopes.
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 CHART: Final = "Chart.yaml"
 _ARGO: Final = "argoproj.io/"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
+_NAMING: Final = re.compile(r"""kind["']?\s*:\s*["']?(?:Application|Kustomization)\b""")
+"""Of most files with annotations of Argo CD nothing more is read than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ def folders_named(values: Iterable[Any]) -> Iterator[str]:
 
 def folders_of_applications(file: GivenFile) -> Iterator[str]:
     """Those that applications of Argo CD and kustomizations of Flux in a file name."""
-    if _ARGO in file.text or _FLUX in file.text:
+    if (_ARGO in file.text or _FLUX in file.text) and _NAMING.search(file.text):
         documents = read_texts(file.text, file.name).documents
         yield from folders_named(document.value for document in documents)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.catalog.chart_daemonsets import named_among
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, text
@@ -37,8 +38,7 @@ def chart_named(given: Any) -> str | None:
     """The chart that a name, a path, an archive or an address is for, if it is one of them."""
     if not isinstance(given, str):
         return None
-    last = given.rstrip("/").rpartition("/")[2]
-    return next((chart for chart in CHARTS if last == chart or last.startswith(f"{chart}-")), None)
+    return named_among(CHARTS, given)
 
 
 def release(

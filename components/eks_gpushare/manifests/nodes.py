@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import PartlyKnown
 from eks_gpushare.manifests.placeholders import (
     is_comment_for_value,
     is_key_alone,
+    is_key_to_come,
     is_placeholder,
 )
 from eks_gpushare.manifests.scalars import function_of, plain_scalar, tagged_scalar
@@ -54,6 +56,10 @@ class KubernetesComposer(Composer):
             span = node.span
             if is_key_alone(self._text[span.start : span.end]):
                 node.value, node.children = UNKNOWN, {}
+        elif isinstance(value, dict) and any(map(is_key_to_come, value)):
+            for key in filter(is_key_to_come, list(value)):
+                del value[key], node.children[key]
+            node.value = PartlyKnown(value)
         function = function_of(node.tag)
         return node if function is None else node.wrapped(function)
 

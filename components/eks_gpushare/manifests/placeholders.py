@@ -94,6 +94,11 @@ def is_key_alone(text: str) -> bool:
     return _ALONE.fullmatch(text) is not None
 
 
+def is_key_to_come(key: str) -> bool:
+    """Whether a key of a mapping is yet to be filled in, so that there may be any others."""
+    return GAP in key or "${" in key or "{{" in key
+
+
 def is_word(text: str) -> bool:
     """Whether a text without blanks says of itself that it is yet to be filled in."""
     return _WORD_SIGN.search(text) is not None and _WORDS.search(text) is not None
@@ -166,10 +171,35 @@ def with_gaps(text: str) -> str | None:
         return None
 
     def gap(found: re.Match[str]) -> str:
-        return found["before"] + GAP * (len(found["sign"]) + len(found["rest"]))
+        length = len(found["sign"]) + len(found["rest"])
+        if _is_line(text, found):
+            return f"{found['before']}{GAP * (length - 1)}:"  # as a key it keeps its neighbours
+        return found["before"] + GAP * length
 
     made = _UNREADABLE.sub(gap, text)
     return None if made == text else made
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+_KEY: Final = re.compile(r"[ ]*[A-Za-z0-9_./\"'-]+:(?:[ \t]|$)")
+
+
+def _is_line(text: str, found: re.Match[str]) -> bool:
+    """Whether a sign stands for whole lines among the keys of a mapping, as `${more}` may."""
+    if found["rest"] or not found["sign"].startswith("${"):
+        return False
+    begin = text.rfind("\n", 0, found.start("sign")) + 1
+    line = text[begin:].partition("\n")[0]
+    if line.strip() != found["sign"]:
+        return False
+    above = text[:begin].rstrip().rpartition("\n")[2]
+    below = next((each for each in text[begin:].splitlines()[1:] if each.strip()), "")
+    if above.rstrip().endswith(":"):  # or is it the value of that key
+        return _indent(below) == _indent(line) and _KEY.match(below) is not None
+    return not above.rstrip().endswith(("|", ">", "-", "+"))
 
 
 def has_signs(text: str) -> bool:

@@ -68,6 +68,7 @@ def test_a_renamed_share_needs_a_toleration_of_its_own(walk: Walk, messages_of: 
     ]
 
 
+@pytest.mark.at_length
 def test_another_version_of_the_chart_is_one_error_and_no_daemon_set(
     walk: Walk, desired: Callable[[str], DesiredCluster], shortly: Shortly
 ) -> None:

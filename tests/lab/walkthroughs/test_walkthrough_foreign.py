@@ -101,9 +101,9 @@ TAINTED = 'group("gpus", "g5.xlarge", taints=TAINTS)\n'
     [
         'group("gpus", "g5.xlarge")\nplugin()\n',
         f"{TAINTED}plugin({WORKER})\n",
-        f"{TAINTED[:-2]}, {LABEL})\nplugin()\n",
+        pytest.param(f"{TAINTED[:-2]}, {LABEL})\nplugin()\n", marks=pytest.mark.at_length),
         TAINTED,  # whose plugin is not this program's
-        "plugin()\n",  # whose GPU nodes are not
+        pytest.param("plugin()\n", marks=pytest.mark.at_length),  # whose GPU nodes are not
     ],
 )
 def test_a_plugin_that_reaches_them_is_none(walk: Walk, program: Program, text: str) -> None:

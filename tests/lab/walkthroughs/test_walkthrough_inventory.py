@@ -80,6 +80,7 @@ def test_what_helm_installed_goes_with_the_next_stack(walk: Walk, client: Client
     assert left == [False, True, True]
 
 
+@pytest.mark.at_length
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_fault_of_the_node_agent_ends_the_wait(
     walk: Walk, desired: Desired, monkeypatch: pytest.MonkeyPatch

@@ -127,6 +127,7 @@ def test_devices_can_be_shared_by_time_slicing(walk: Walk) -> None:
     assert walk.see()["pools"]["gpu"]["advertised"] == {GPU: 224}
 
 
+@pytest.mark.at_length
 def test_a_layout_for_another_board_keeps_the_plugin_off(walk: Walk, messages_of: Messages) -> None:
     user_data = booted("*=19:0", MIG_PRODUCT="H100 80GB HBM3")
     walk.install(with_plugin(pool({"nvidia.com/mig-1g.5gb": 8}, user_data=user_data), "mixed"))
@@ -459,6 +460,7 @@ def bottlerocket(counts: dict[str, int], text: str, release: str = "1.57.0-ab") 
     return DesiredCluster((namespace("demo"),), (), (SYSTEM, nodes))
 
 
+@pytest.mark.at_length
 def test_the_built_in_plugin_serves_instances_as_gpus(walk: Walk, codes_of: Codes) -> None:
     walk.install(bottlerocket({GPU: 56}, MIG.format("1g.5gb")))
     walk.apply(text=workload("small", GPU, 60))
@@ -468,6 +470,7 @@ def test_the_built_in_plugin_serves_instances_as_gpus(walk: Walk, codes_of: Code
     assert codes_of(report) == []
 
 
+@pytest.mark.at_length
 def test_a_profile_that_it_does_not_know_is_the_largest(walk: Walk, messages_of: Messages) -> None:
     walk.install(bottlerocket({GPU: 8 * 2}, MIG.format("4g.20gb")))
 
@@ -479,6 +482,7 @@ def test_a_profile_that_it_does_not_know_is_the_largest(walk: Walk, messages_of:
     ]
 
 
+@pytest.mark.at_length
 def test_settings_that_the_os_refuses_make_no_node(
     walk: Walk, messages_of: Messages, shortly: Shortly
 ) -> None:
@@ -494,6 +498,7 @@ def test_settings_that_the_os_refuses_make_no_node(
     ]
 
 
+@pytest.mark.at_length
 def test_a_chart_beside_the_built_in_plugin_is_named(walk: Walk, messages_of: Messages) -> None:
     desired = bottlerocket({GPU: 8}, "")
     (system, nodes) = desired.pools

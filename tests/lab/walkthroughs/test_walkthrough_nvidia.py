@@ -70,6 +70,7 @@ def test_programs_that_do_the_same_are_no_finding(held: Callable[..., dict[str, 
     assert list(pool.findings()) == []
 
 
+@pytest.mark.at_length
 def test_another_count_is_an_error(held: Callable[..., dict[str, Held]]) -> None:
     pool = held("time-slicing", {"registers": {"nvidia.com/gpu": 4, "nvidia.com/x": 1}})["gpu"]
     (finding,) = pool.findings()
@@ -95,6 +96,7 @@ def test_a_plugin_that_stops_is_an_error(held: Callable[..., dict[str, Held]]) -
     assert pool.resources is None
 
 
+@pytest.mark.at_length
 def test_another_label_is_an_error(held: Callable[..., dict[str, Held]]) -> None:
     labels = {
         "nvidia.com/gpu.count": "5",

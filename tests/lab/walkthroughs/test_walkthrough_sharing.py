@@ -22,7 +22,9 @@ GPU = "nvidia.com/gpu"
 DEPLOYMENT = "gpu-demo/tensorflow-cifar10-deployment"
 
 
-@pytest.mark.parametrize("stack", ["exclusive", "exclusive-v100"])
+@pytest.mark.parametrize(
+    "stack", ["exclusive", pytest.param("exclusive-v100", marks=pytest.mark.at_length)]
+)
 def test_four_of_five_pods_run_on_four_whole_gpus(walk: Walk, shortly: Shortly, stack: str) -> None:
     walk.install(stack)
     walk.apply("exclusive/cifar10.yaml")
@@ -48,7 +50,9 @@ def test_four_of_five_pods_run_on_four_whole_gpus(walk: Walk, shortly: Shortly, 
     assert report["findings"] == []
 
 
-@pytest.mark.parametrize("stack", ["time-slicing", "time-slicing-v100"])
+@pytest.mark.parametrize(
+    "stack", ["time-slicing", pytest.param("time-slicing-v100", marks=pytest.mark.at_length)]
+)
 def test_twenty_pods_run_on_forty_shares(walk: Walk, stack: str) -> None:
     walk.install(stack)
     walk.apply("exclusive/cifar10.yaml")

@@ -244,6 +244,7 @@ def test_a_pod_that_was_evicted_for_another_is_short(walk: Walk) -> None:
     assert "evicted for a pod of higher priority (Preempted by" in short["default/first"]["why"][0]
 
 
+@pytest.mark.at_length
 def test_two_of_one_name_are_told_apart_by_kind(walk: Walk) -> None:
     walk.install("exclusive")
     walk.apply(text=controller("Deployment", "twin", 1) + pod("twin"))

@@ -135,6 +135,7 @@ def test_a_resource_that_nobody_advertises(walk: Walk, messages_of: Messages) ->
     ]
 
 
+@pytest.mark.at_length
 def test_a_namespace_that_is_missing(walk: Walk) -> None:
     walk.install("exclusive")
     walk.apply(text=deployment("lost", "{nvidia.com/gpu: 1}", namespace="nowhere"))
@@ -156,6 +157,7 @@ def test_a_container_without_an_image(walk: Walk, messages_of: Messages) -> None
     ]
 
 
+@pytest.mark.at_length
 def test_a_field_that_kubernetes_does_not_know(walk: Walk, messages_of: Messages) -> None:
     walk.install("exclusive")
     limits = "{nvidia.com/gpu: 1}"
@@ -212,6 +214,7 @@ spec:
     assert message.startswith('would violate PodSecurity "restricted:latest": privileged')
 
 
+@pytest.mark.at_length
 def test_a_daemonset_whose_pods_are_refused(walk: Walk) -> None:
     walk.install("exclusive")
     walk.apply(  # which wants the lab to come to rest

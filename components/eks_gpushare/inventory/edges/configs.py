@@ -6,6 +6,7 @@ NVIDIA/gpu-operator, at the versions in `catalog.versions`.
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 
 _CLOSE = 0.8
+_FILLED_IN = re.compile(r"\{\{|\{%|\$\{")
 MAP_MISSING = rule_of("GPU1120")
 MAP_UNUSED = rule_of("GPU1121")
 KEY_MISSING = rule_of("GPU1122")
@@ -88,7 +90,12 @@ def _readable(inventory: Inventory, configs: Configs) -> Iterator[Problem]:
 
 
 def not_yaml(given: str) -> str | None:
-    """What a parser says of the first document of a text, None if it reads it."""
+    """What a parser says of the first document of a text, None if it reads it.
+
+    What a program fills in before anything reads it, such as `{{ .Env.REPLICAS }}`, is not known.
+    """
+    if _FILLED_IN.search(given):
+        return None
     from eks_gpushare.documents.go_yaml import first_document
 
     try:
@@ -146,8 +153,9 @@ def closure(inventory: Inventory) -> Iterator[Judgement]:
                 continue
             served = [kind for kind in kinds if plugin in serving((plugin,), kind)]
             yield from _map(inventory, configs)
-            yield from _default(configs)
-            if configs.is_there or not _anywhere(inventory, plugins):
+            yield from _default(inventory, configs)
+            is_whole = not _may_have_more(inventory, configs)
+            if is_whole and (configs.is_there or not _anywhere(inventory, plugins)):
                 yield from _of_nodes(configs, served)
         if not plugins and inventory.complete:
             yield from _of_no_plugin(kinds)
@@ -216,11 +224,16 @@ def _map(inventory: Inventory, configs: Configs) -> Iterator[Judgement]:
     yield Problem(MAP_MISSING, release.source, place, message, fix, severity)
 
 
-def _default(configs: Configs) -> Iterator[Judgement]:
+def _may_have_more(inventory: Inventory, configs: Configs) -> bool:
+    """Whether the ConfigMap may have further keys, of a part of one that does not say which."""
+    return bool(configs.map_name) and may_be_there(inventory, configs.release)
+
+
+def _default(inventory: Inventory, configs: Configs) -> Iterator[Judgement]:
     key, documents, release = configs.default, configs.documents, configs.release
     if not configs.is_there or documents is UNKNOWN or not key or key in documents:
         return
-    if key is UNKNOWN:
+    if key is UNKNOWN or _may_have_more(inventory, configs):
         yield NotSeen(KEY_MISSING, release.source, f"the default of {release.source.name}")
         return
     yield Problem(

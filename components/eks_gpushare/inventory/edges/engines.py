@@ -26,7 +26,9 @@ from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
 
 TWO_PLUGINS = rule_of("GPU1185")
@@ -199,13 +201,13 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
     """Exporters that start an engine each, the operator's own, and that of EKS's agent."""
     for cluster in inventory.clusters():
         kinds = [kind for kind in _declared(inventory, cluster) if not kind.serves_itself]
-        found = [
-            (release.source, what)
-            for release in inventory.of(Release, cluster)
+        found: list[tuple[Item, str]] = [
+            (release, what)
+            for release in _of_one_operator(inventory.of(Release, cluster))
             for what in _engines_of(release, kinds)
         ]
         found += [
-            (daemon.source, "the DCGM exporter")
+            (daemon.item, "the DCGM exporter")
             for daemon in daemons(inventory, cluster)
             if daemon.role == "exporter"
             and isinstance(daemon.item, Workload)
@@ -218,12 +220,30 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
         (one, first), (other, second) = found[:2]
         yield Problem(
             TWO_ENGINES,
-            other,
+            other.source,
             (),
-            f"{at_start(second)} of {other.name} and {first} of {one.name} each run "
+            f"{at_start(second)} of {other.source.name} and {first} of {one.source.name} each run "
             "a host engine of DCGM on the nodes with GPUs.",
             f"Switch one of them off, or let the exporter use the other's by {REMOTE_ENGINE}.",
+            None if kinds or inventory.complete else _as_certain(one, other),
         )
+
+
+def _of_one_operator(releases: Sequence[Release]) -> Iterator[Release]:
+    """Releases, without ClusterPolicies beside the operator's chart, which makes one, or another.
+
+    The operator goes by one ClusterPolicy.
+    """
+    operators = [release for release in releases if chart_of(release.chart) == OPERATOR_CHART]
+    policies = [release for release in operators if release.source.path[-1:] == ("spec",)]
+    left_out = {id(each) for each in policies[len(policies) == len(operators) :]}
+    yield from (release for release in releases if id(release) not in left_out)
+
+
+def _as_certain(*items: Item) -> Severity | None:
+    """A note, where a chart is only known by values that nothing says are installed."""
+    loose = any(isinstance(item, Release) and item.name in ("", UNKNOWN) for item in items)
+    return "info" if loose else None
 
 
 def _engines_of(release: Release, kinds: Sequence[NodeKind]) -> Iterator[str]:

@@ -7,7 +7,10 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.findings.finding import Position
+from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import pairs
 from eks_gpushare.lint.copied import as_meant
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS
 from eks_gpushare.lint.rules.shell import NO_YAML
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Release
-    from eks_gpushare.manifests.document import Read
+    from eks_gpushare.manifests.document import Document, Read
 
 _FENCE: Final = re.compile(r"(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)")
 _SHELL: Final = frozenset(
@@ -87,6 +90,7 @@ def _take_data(block: Block, said: Said) -> None:
         better = read_snippet(meant, said.file, block.line, block.column)
         read = read if better.problems else better._replace(problems=read.problems)
     said.inner += read.documents
+    said.items += filter(None, map(_part_of_map, read.documents))
     begins = block.text.lstrip().startswith(("apiVersion:", "kind:", '{"apiVersion"'))
     shortened = re.search(r"^[ \t]*(\.\.\.|…|\[\.\.\.\])", block.text, re.MULTILINE)
     for problem in read.problems[:1]:
@@ -96,6 +100,18 @@ def _take_data(block: Block, said: Said) -> None:
             said.judgements.append(
                 Problem(NO_YAML, source, (), message, "Write it as it has to be applied.")
             )
+
+
+def _part_of_map(document: Document) -> ConfigMap | None:
+    """Configurations under `data`, of a ConfigMap that a guide has shown before."""
+    value = document.value
+    if not isinstance(value, dict) or set(value) != {"data"}:
+        return None
+    texts = value["data"]
+    if not any("sharing:" in str(text) for _, text in pairs(texts)):
+        return None
+    source = Source("the part of a ConfigMap", document)
+    return ConfigMap(source=source, name=UNKNOWN, namespace=UNKNOWN, data=texts)
 
 
 def _take_plans(block: Block, said: Said) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.catalog.chart_ages import chart_ages
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
 from eks_gpushare.catalog.chart_keys import chart_keys
+from eks_gpushare.catalog.chart_releases import parse_version
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.places import value_place
@@ -32,6 +33,9 @@ _HINTS: Final[Mapping[Place, str]] = {
     ("namespace",): "Give the namespace to Helm: --namespace NAME.",
 }
 """Instead of those that speak of a stack file."""
+_AFFINITY: Final = ("affinity",)
+_WITH_AFFINITY: Final = (0, 14)
+"""Since when the chart of the plugin is sure to have one of its own."""
 _MEANT: Final = "Did you mean "
 _MOST: Final = 0.6
 _CHOSEN: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
@@ -49,7 +53,8 @@ def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
         keys = chart_keys(release.chart)
         if keys is None or release.values is UNKNOWN or _is_no_chart(release):
             continue
-        values = _known(release.values if release.own is None else release.own)
+        given = release.values if release.own is None else release.own
+        values = _known(given)
         version = "" if release.version is UNKNOWN else release.version.removeprefix("v")
         newest = keys.version.removeprefix("v")
         ages = chart_ages(release.chart)
@@ -59,13 +64,29 @@ def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
             yield from _unread_then(release, values, keys, ages, version)
         else:
             yield from _unread(release, values, keys, ages)
+        if chart_of(release.chart) == PLUGIN_CHART and _goes_on(given, version):
+            yield Problem(
+                IDLE_VALUE,
+                release.source,
+                value_place(release, _AFFINITY),
+                "affinity: {} takes nothing away: Helm merges it with the chart's own, by which "
+                "the plugin runs only on nodes that feature discovery or somebody has labelled.",
+                "Write `affinity: null` if that is not wanted, or remove it.",
+            )
         for place, wanted, fix in wrong_types(values, keys):
             if version and version != newest and ages is not None and ages.of(place):
                 continue
-            given = _at(values, place)
-            message = f"{'.'.join(place)} is {wanted}, not {shown(given)}."
+            message = f"{'.'.join(place)} is {wanted}, not {shown(_at(values, place))}."
             path = value_place(release, place)
             yield Problem(WRONG_TYPE, release.source, path, message, fix, None, _set(path, fix))
+
+
+def _goes_on(values: Mapping[str, Any], version: str) -> bool:
+    """Whether an empty affinity leaves the chart's own, where the chart brings no labels."""
+    if at(values, *_AFFINITY) != {} or any(at(values, key, "enabled") for key in ("gfd", "nfd")):
+        return False
+    installed = parse_version(version)
+    return installed is None or installed[:2] >= _WITH_AFFINITY
 
 
 def _unread(

@@ -68,7 +68,7 @@ def exporters(inventory: Inventory) -> Iterator[Judgement]:
                 yield from _pods(exporter)
                 yield from _memory(exporter)
                 if shared and len(shared) == len(sharings(inventory, cluster)):
-                    renamed = any(each.config.renamed for each in shared)
+                    renamed = all(each.config.renamed for each in shared)
                     yield from _shares(exporter, renamed=renamed)
 
 

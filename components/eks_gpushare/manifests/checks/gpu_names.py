@@ -131,8 +131,11 @@ def resources_are_no_labels(inventory: Inventory) -> Iterator[Judgement]:
                 continue
             for path, key in _selected(workload.spec):
                 if RESOURCE_NAMES.fullmatch(key) and key not in given:
+                    # Owners of nodes do give them `nvidia.com/gpu`, in a workflow or by hand.
                     is_owners = not declared and (
-                        workload.kind == "DaemonSet" or _is_tolerated(workload.spec, path, key)
+                        key == GPU
+                        or workload.kind == "DaemonSet"
+                        or _is_tolerated(workload.spec, path, key)
                     )
                     yield Problem(
                         RESOURCE_AS_LABEL,

@@ -36,6 +36,7 @@ _MOUNTED = "/var/run/nvidia-container-devices"
 """Where the container runtime looks for devices by the names of paths, if it is told to:
 https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html."""
 _HIDDEN = f"takes {_VISIBLE} out of a Secret"
+_OF_THE_POD = f"takes {_VISIBLE} out of its own fields"
 _NO_DEVICE = frozenset(("", "none", "void"))
 _NVIDIAS = ("nvcr.io/nvidia/", "nvidia/")
 _OF_NODES = ("k8s-", "k8s/", "gpu-", "dcgm", "driver", "cloud-native/", "container-toolkit", "mig-")
@@ -127,8 +128,10 @@ def _by_key(
         if (reference := at(variable, "valueFrom", "configMapKeyRef")) is not None:
             place = ("env", number, "valueFrom")
             value = _of_map(inventory, workload, reference, at(reference, "key"))
-        if at(variable, "valueFrom", "secretKeyRef") is not None:
+        if isinstance(at(variable, "valueFrom", "secretKeyRef"), dict):
             yield ("env", number, "valueFrom"), _HIDDEN
+        elif isinstance(at(variable, "valueFrom", "fieldRef"), dict):
+            yield ("env", number, "valueFrom"), _OF_THE_POD
         elif _gives(value):
             yield place, _sets(value)
 
@@ -136,6 +139,8 @@ def _by_key(
 def _with_all(
     inventory: Inventory, workload: Workload, container: Mapping[str, Any]
 ) -> Iterator[tuple[FieldPath, str]]:
+    if any(variable.get("name") == _VISIBLE for _, variable in mappings(container.get("env"))):
+        return  # what stands under env goes over it
     for number, source in mappings(container.get("envFrom")):
         prefix = str(source.get("prefix") or "")
         if _VISIBLE.startswith(prefix):
@@ -283,7 +288,7 @@ def _toleration(
         fix = "Remove the value; Exists goes with any."
         edits = (Edit("remove", (*path, "value")),)
         yield "value", f"has the operator Exists and the value {shown(value)}.", fix, edits
-    if given.get("tolerationSeconds") is not None and effect != "NoExecute":
+    if given.get("tolerationSeconds") not in (None, UNKNOWN) and effect != "NoExecute":
         fix = "Remove it, or write effect: NoExecute; other effects end no pod that runs."
         edits = (Edit("remove", (*path, "tolerationSeconds")),) if effect in fields.EFFECTS else ()
         said = f"the effect {shown(effect)}" if effect else "no effect"

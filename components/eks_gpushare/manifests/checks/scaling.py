@@ -199,6 +199,8 @@ def _room(offers: Sequence[Offer]) -> int | None:
         counts = {offer.kind.type.gpu_count if offer.kind.type else 0 for offer in alike}
         if len(counts) != 1 or not (gpus := counts.pop()) or nodes.provisioner == "byHand":
             return None
+        if any(offer.config is None and offer.plugins for offer in alike):
+            return None  # how they share GPUs cannot be read
         if isinstance(nodes.most, int):
             total += nodes.most * gpus
             continue

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_config
 from eks_gpushare.facts.shares import thin
 from eks_gpushare.inventory.advertised import offers
 from eks_gpushare.inventory.items import ConfigMap
+from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.sharing.nodes import Allocatable
+
+
+_SHARES: Final = re.compile("replicas", re.IGNORECASE)
+"""What a configuration that shares GPUs has in any case; its keys are read in either."""
 
 
 @edge(THIN_SHARES)
@@ -48,16 +54,20 @@ def _replicas(offer: Offer) -> int | None:
     return None if offer.config is None or cut else offer.config.replicas.get(GPU)
 
 
+@kept
 def replicas_written(inventory: Inventory, cluster: str) -> int | None:
     """What the only configuration says, be it taken or not; None where there are several."""
     found: set[int] = set()
     for config_map in inventory.of(ConfigMap, cluster):
         for text in () if config_map.data is UNKNOWN else config_map.data.values():
+            # Most texts are dashboards, scripts and settings of others: reading each takes long.
+            if not isinstance(text, str) or not _SHARES.search(text):
+                continue
             try:
-                config = device_plugin_config(text) if isinstance(text, str) else None
+                config = device_plugin_config(text)
             except DocumentError:
                 continue
-            if config is not None and GPU in config.replicas:
+            if GPU in config.replicas:
                 found.add(config.replicas[GPU])
     return found.pop() if len(found) == 1 else None
 

@@ -183,8 +183,8 @@ def _argo(
     for place in places:
         source = at(value, *place)
         chart = chart_named(at(source, "chart") or at(source, "path"))
-        if not chart:
-            continue
+        if not chart or (at(source, "chart") is None and at(source, "helm") is None):
+            continue  # a folder of manifests may be called like a chart
         version = at(source, "targetRevision")
         if at(source, "helm", "valuesObject") is not None:
             path = (*place, "helm", "valuesObject")

@@ -82,6 +82,10 @@ class HelmValuesReader:
         """Whether they are for one of the charts."""
         return bool(dict(_charts(document)))
 
+    def is_of_subcharts(self, document: Document) -> bool:
+        """Whether all of them stand below the name of the chart that they are for."""
+        return all(path for _, path in _charts(document))
+
     def read(self, document: Document) -> Read:
         """A release of each chart that they are for, and the configurations within."""
         items: list[Release] = []
@@ -161,14 +165,14 @@ def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
     One of several has to be spelt as the chart has it: `mig-strategy` is a flag of programs too.
     """
     blocks = {OPERATOR: ("driver", "toolkit", "devicePlugin", "operator")}.get(chart, ())
-    given = [value[block] for block in blocks if value.get(block) is not None]
+    given = [value[block] for block in blocks if block in value and value[block] is not None]
     if not all(isinstance(block, dict) for block in given):
         return False
     known = chart_keys(chart)
     if known is None:
         return True
     own = known.below(())
-    if len(value) > 1 and not any(key in own for key in value):
+    if (len(value) > 1 or chart == EXPORTER) and not any(key in own for key in value):
         return False
     names = {plain(path) for path in own} | set().union(*_SIGNS[chart])
     return 2 * sum(plain(key) in names for key in value) >= len(value)

@@ -85,4 +85,11 @@ def _replicas(value: Mapping[str, Any], template: FieldPath) -> Maybe[int | None
 def pod_labels(value: Mapping[str, Any], template: FieldPath) -> Maybe[Mapping[str, Any]]:
     """Labels of the pods of a template."""
     found = at(value, *template, "metadata", "labels")
-    return UNKNOWN if found is UNKNOWN else mapping(found)
+    own = UNKNOWN if found is UNKNOWN else mapping(found)
+    if value.get("kind") != "Notebook" or own is UNKNOWN:
+        return own
+    # generateStatefulSet in notebook_controller.go of kubeflow/kubeflow.
+    name, above = at(value, "metadata", "name"), mapping(at(value, "metadata", "labels"))
+    if above is UNKNOWN:
+        return UNKNOWN
+    return {**own, **above, "statefulset": name, "notebook-name": name}

@@ -69,6 +69,25 @@ def subcharts(files: Iterable[GivenFile]) -> dict[str, tuple[Subchart, ...]]:
     return {folder: listed for folder, listed in found.items() if listed}
 
 
+def charts_of_ones_own(files: Iterable[GivenFile]) -> frozenset[str]:
+    """Folders of charts that are not NVIDIA's, whatever they are called: values are theirs."""
+    return frozenset(
+        posixpath.dirname(posixpath.normpath(file.name))
+        for file in files
+        if posixpath.basename(file.name) in _NAMES[:2]
+        and not any("nvidia" in line for line in _told(file.text.lower()))
+    )
+
+
+def _told(text: str) -> Iterable[str]:
+    """What a Chart.yaml says of where the chart comes from."""
+    below = False
+    for line in text.splitlines():
+        below = line.startswith(("sources:", "home:")) or (below and line[:1] in " -")
+        if below:
+            yield line
+
+
 def _listed(document: Document) -> Iterable[Subchart]:
     for each in items(at(document.value, "dependencies")):
         name, version, alias = (at(each, key) for key in ("name", "version", "alias"))

@@ -9,6 +9,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import flag_labels, kubelet_flags, parts
 from eks_gpushare.inventory.values import at
+from eks_gpushare.manifests.placeholders import has_signs
 from eks_gpushare.manifests.readers.bottlerocket import read_settings
 from eks_gpushare.manifests.rules.nodes import owned_labels
 from eks_gpushare.manifests.rules.user_data import (
@@ -61,7 +62,7 @@ def _node_config(
     file: str, part: UserDataContent, line: int, column: int, *, exact: bool
 ) -> Iterator[Judgement]:
     read = read_snippet(part.text, file, line, column)
-    for problem in read.problems[:1]:
+    for problem in () if has_signs(part.text) else read.problems[:1]:
         at_problem = Position(problem.line, problem.column) if exact else Position(line, column)
         source = Source("the NodeConfig", placed_document(file, None, at_problem, {}))
         message = f"The NodeConfig is no YAML: {problem.message}."

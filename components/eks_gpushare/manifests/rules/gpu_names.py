@@ -12,6 +12,6 @@ RESOURCE_AS_LABEL = rule_of("GPU1205")
 OTHER_STRATEGY = rule_of("GPU1206")
 
 RESOURCE_NAMES: Final = re.compile(
-    r"nvidia\.com/(?:gpu|gpu\.shared|mig-[0-9]+g\.[0-9]+gb(?:\.shared)?)"
+    r"nvidia\.com/(?:gpu(?:\.shared)?|mig-[0-9]+g\.[0-9]+gb(?:\.shared)?)(?![A-Za-z0-9_.-])"
 )
 """Names of resources, which are no labels unless somebody gives nodes such."""

@@ -84,9 +84,11 @@ def _node_group_image(args: ResourceValidationArgs) -> Iterator[str]:
 
 
 def _launched_image(args: ResourceValidationArgs) -> Iterator[str]:
+    if not is_among(_STACKS.of(args), args.urn):
+        return
     for launch in launch_of(args):
         image = launch.image() or ""
-        if moving_parameter(image) and is_among(_STACKS.of(args), args.urn):
+        if moving_parameter(image):
             yield _unpinned(args, f"get whatever image {image} means at the time", _IMAGE_FIX)
 
 

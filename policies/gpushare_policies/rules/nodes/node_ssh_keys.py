@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.user_data import decoded
 from gpushare_policies.props import given, peek
 from gpushare_policies.reading.launches import launch_of, on_launches
 from gpushare_policies.rule import ResourcePolicy
@@ -17,16 +20,27 @@ if TYPE_CHECKING:
 
 _FIX = Fix(
     "Nodes made from a stack file have none: remove what gives them one, such as a transform.",
-    "Remove `keyName`, `nodePublicKey` or `remoteAccess`; AWS Systems Manager opens a session "
-    "without a key.",
-    "Remove `keyName`, or `remoteAccess` of the node group; AWS Systems Manager opens a session "
-    "without a key.",
+    "Remove `keyName`, `nodePublicKey`, `remoteAccess`, or the key in the user data; AWS Systems "
+    "Manager opens a session without a key.",
+    "Remove `keyName`, `remoteAccess` of the node group, or the key in the user data; AWS Systems "
+    "Manager opens a session without a key.",
 )
+_AUTHORIZED: Final = re.compile(
+    r"authorized[_-]keys.*?\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+|sk-ssh-[a-z0-9]+@)|ssh_import_id:"
+    r"|\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+) [^\n]*authorized_keys",
+    re.DOTALL,
+)
+"""Keys that cloud-config or a script lets in."""
 
 
 def _key(args: ResourceValidationArgs) -> Iterator[str]:
     for launch in launch_of(args):
-        if not given(launch.props, "keyName") or not launch.is_of_nodes:
+        if not launch.is_of_nodes:
+            continue
+        data = decoded(peek(launch.props, "userData") or peek(launch.props, "userDataBase64"))
+        if data is not UNKNOWN and _AUTHORIZED.search(data):
+            yield _message(f"{launch.called} puts the SSH key of its user data", args.urn)
+        if not given(launch.props, "keyName"):
             continue
         if (key := peek(launch.props, "keyName")) != "":
             yield _message(f"{launch.called} puts the SSH key {key or 'of this stack'}", args.urn)
