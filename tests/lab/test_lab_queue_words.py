@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from eks_gpushare.live.kueue_words import words_of
 from eks_gpushare_lab.client import ApiError
-from eks_gpushare_lab.observing.queues import borrowed, in_queue, is_behind, words
+from eks_gpushare_lab.observing.queues import borrowed, in_queue, is_behind
 from eks_gpushare_lab.reporting.tenants import TenantReport, tenant_reports
 
 if TYPE_CHECKING:
@@ -58,12 +59,19 @@ GATE = "kueue.x-k8s.io/admission"
         ),
         (workload(("QuotaReserved", "True", "x"), ("Admitted", "False", "checks")), "checks"),
         (workload(("Evicted", "False", "x"), ("QuotaReserved", "False", FULL)), FULL),
-        (workload(), "it has not said why"),
-        ({}, "it has not said why"),
+        (workload(), ""),
+        ({}, ""),
     ],
 )
 def test_why_a_workload_waits_is_what_kueue_says(given: dict[str, Any], says: str) -> None:
-    assert words(given) == says
+    assert words_of(given) == says
+
+
+def test_a_workload_of_which_kueue_has_said_nothing_is_told_so() -> None:
+    found = in_queue(pod("p", GATE), lambda _: {"items": [workload()]})
+
+    assert found is not None
+    assert found.what == "Kueue: it has not said why"
 
 
 def test_the_workload_of_a_pod_is_found_by_its_uid() -> None:

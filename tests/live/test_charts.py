@@ -18,6 +18,7 @@ import pytest
 import yaml
 from tests.live.test_faults import GPU, HEALTHY, get, gpu_node, objects_of, worse
 
+from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.live.kinds import LISTED
 from eks_gpushare.live.placement import mismatches, untolerated
 from eks_gpushare.live.verdict import verdict_of
@@ -156,6 +157,10 @@ def cluster_with(case: ChartCase, folder: Path) -> Cluster:
         del amounts[GPU]
         amounts[case.resource] = str(case.shares)
     made = [*rendered(folder, case.values)]
+    sets = [each for each in (*cluster, *made) if each["kind"] == "DaemonSet"]
+    if not any(role_of(each["spec"]["template"]["spec"]) == "discovery" for each in sets):
+        # Nodes that GPU feature discovery has labelled and has left are none of a sound cluster.
+        del node["metadata"]["labels"]["nvidia.com/gpu.machine"]
     return [*cluster, namespace, *made, *pods_of(made, cluster)]
 
 

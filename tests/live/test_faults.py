@@ -36,6 +36,13 @@ GPU = "nvidia.com/gpu"
 NOW = datetime(2026, 11, 26, 18, 2, 7, tzinfo=UTC)
 """An hour after the cluster was made."""
 
+PROGRAMS = (
+    "nvidia-device-plugin-rc76m",
+    "nvidia-device-plugin-gpu-feature-discovery-wwgvl",
+    "nvidia-device-plugin-node-feature-discovery-worker-hxbbp",
+)
+"""Pods of NVIDIA's chart on the node."""
+
 JUST_NOW, LONG_AGO = "2026-11-26T18:01:57Z", "2026-11-26T17:50:00Z"
 
 Object = dict[str, Any]
@@ -57,11 +64,20 @@ def plugin(cluster: Cluster) -> Object:
 
 
 def plugin_pod(cluster: Cluster) -> Object:
-    return get(cluster, "Pod", "nvidia-device-plugin-rc76m")
+    return get(cluster, "Pod", PROGRAMS[0])
 
 
 def config_map(cluster: Cluster) -> Object:
     return next(each for each in cluster if each["kind"] == "ConfigMap")
+
+
+def called(cluster: Cluster, name: str) -> Cluster:
+    """The node, and the pods of the DaemonSets on it, called otherwise."""
+    text = json.dumps([gpu_node(cluster), *(get(cluster, "Pod", each) for each in PROGRAMS)])
+    for each in PROGRAMS:
+        text = text.replace(each, f"{each[:-5]}{name}")
+    moved: Cluster = json.loads(text.replace("gpu-0", name))
+    return moved
 
 
 def objects_of(cluster: Cluster, **unread: str) -> ClusterObjects:
@@ -927,13 +943,7 @@ def test_nodes_that_are_alike_are_one_finding() -> None:
     cluster = copy.deepcopy(HEALTHY)
     shares(cluster, 30)
     for number in range(1, 5):
-        made = copy.deepcopy(gpu_node(cluster))
-        made["metadata"].update(name=f"gpu-{number}", uid=str(number))
-        made["metadata"]["labels"]["kubernetes.io/hostname"] = f"gpu-{number}"
-        own = copy.deepcopy(plugin_pod(cluster))
-        own["metadata"].update(name=f"plugin-{number}", uid=f"plugin-{number}")
-        own["spec"]["nodeName"] = f"gpu-{number}"
-        cluster += [made, own]
+        cluster += called(cluster, f"gpu-{number}")
 
     (cause,) = [each for each in verdict(cluster).causes if each.fault.finding.severity != "info"]
     assert cause.fault.finding.message.startswith(
@@ -952,10 +962,8 @@ ELSEWHERE = [each for each in CASES if each.code in {"GPU1331", "GPU1110", "GPU1
 
 
 def on_another_node(cluster: Cluster) -> Cluster:
-    """The node and its pods, called otherwise."""
-    text = json.dumps([gpu_node(cluster), plugin_pod(cluster)])
-    moved: Cluster = json.loads(text.replace("gpu-0", "gpu-1").replace("rc76m", "aaaaa"))
-    return moved
+    """The node and the pods of its programs, called otherwise."""
+    return called(cluster, "gpu-1")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from tests.live.test_checks_alone import node_of
 from tests.live.test_faults import (
     HEALTHY,
     ROOT,
+    about,
     objects_of,
     pod,
     taint,
@@ -144,6 +145,25 @@ def test_nodes_of_the_pool_count_towards_its_limit(
     cluster += [pod("waits", resource=resource)]
     found = verdict_of(objects_of(cluster), read_stack(file))
 
+    codes = {
+        fault.finding.code for cause in found.causes for fault in (cause.fault, *cause.follows)
+    }
+    assert codes & {rules.LIMIT_REACHED.id, rules.NOT_LAUNCHED.id} == {code}
+
+
+@pytest.mark.parametrize(
+    ("used", "code"), [("999", rules.LIMIT_REACHED.id), ("9", rules.NOT_LAUNCHED.id)]
+)
+def test_a_limit_that_one_more_node_would_pass_is_reached(
+    cluster: Cluster, used: str, code: str
+) -> None:
+    stack = read_stack(ROOT / "stacks/Pulumi.karpenter-time-slicing.yaml")
+    given = about("NodePool", "karpenter.sh/v1", limits={"cpu": "1000"})
+    given["metadata"] = {"name": "gpu"}
+    given["status"] = {"resources": {"cpu": used}}
+    cluster += [given, pod("waits", resource="nvidia.com/gpu.shared")]
+
+    found = verdict_of(objects_of(cluster), stack)
     codes = {
         fault.finding.code for cause in found.causes for fault in (cause.fault, *cause.follows)
     }

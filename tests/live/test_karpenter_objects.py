@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.live.test_faults import LONG_AGO, objects_of
+from tests.live.test_faults import GPU, LONG_AGO, objects_of
 
 from eks_gpushare.lint.stack_side import read_stack
+from eks_gpushare.live import node_pool_limits
 from eks_gpushare.live.checks.node_pools import is_at_limit, node_pool_drift, unready_faults
 from eks_gpushare.live.faults import pool_mark
+from eks_gpushare.live.node_pool_limits import reached_limit, room_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -152,6 +155,19 @@ def test_what_is_not_ready_is_told_once_and_of_the_class_before_its_pool() -> No
     ]
 
 
+def test_the_condition_behind_a_node_pool_that_is_not_ready_is_told() -> None:
+    ready = {**UNREADY, "reason": "UnhealthyDependents"}
+    pool = karpenter("NodePool", "spot", {}, ready)
+    pool["status"]["conditions"] += [
+        {"type": "ValidationSucceeded", "status": "True", "reason": "Valid"},
+        {"type": "NodeClassReady", "status": "False", "reason": "NodeClassNotFound"},
+    ]
+
+    assert words(unready_faults(objects_of([pool]))) == [
+        "Karpenter cannot work with the NodePool spot: NodeClassNotFound."
+    ]
+
+
 def test_an_overlay_that_does_not_count_is_told_of_its_pool() -> None:
     wanted = {"key": "karpenter.sh/nodepool", "operator": "In", "values": ["spot"]}
     overlay = karpenter("NodeOverlay", "spot-g5", {"requirements": [wanted]}, UNREADY)
@@ -186,6 +202,45 @@ def test_a_node_pool_is_full_once_it_has_all_of_one_resource(
     assert is_at_limit(given) is full
     assert not is_at_limit(karpenter("NodePool", "spot", {}))
     assert not is_at_limit(karpenter("NodePool", "spot", {"limits": {"nvidia.com/gpu": "1"}}))
+
+
+@pytest.mark.parametrize(
+    ("has", "limit", "resource"),
+    [("8", "10", GPU), ("6", "10", None), ("4", "8", None), ("5", "8", GPU)],
+)
+def test_a_limit_lets_no_node_come_that_would_pass_it(
+    has: str, limit: str, resource: str | None
+) -> None:
+    """Karpenter launches none above a limit, also where it is not reached yet."""
+    given = karpenter("NodePool", "spot", {"limits": {GPU: limit}})
+    given["status"]["resources"] = {GPU: has}
+    found = reached_limit(given, {"g6.12xlarge": room_of("g6.12xlarge", {GPU: 4})})
+
+    assert (found.resource if found else None) == resource
+    smaller = room_of("g6.xlarge", {GPU: 1})
+    assert reached_limit(given, {"g6.12xlarge": {GPU: Decimal(4)}, "g6.xlarge": smaller}) is None
+
+
+def test_a_node_has_what_the_catalog_knows_of_its_machine() -> None:
+    """A g6.xlarge has 4 vCPUs, of which EKS reserves 80m, 16 GiB and 58 pods."""
+    found = room_of("g6.xlarge", {GPU: 1})
+
+    assert found[GPU] == Decimal(1)
+    assert found["cpu"] == Decimal("3.92")
+    assert found["pods"] == Decimal(58)
+    assert found["memory"] == (16384 - 255 - 100 - 11 * 58) * 1024**2
+    assert room_of("nobody.knows", {GPU: 1}) == {GPU: Decimal(1)}
+
+
+def test_a_machine_of_which_pods_are_not_known_has_as_many_as_any(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Unknown:
+        pods, cpu_millis, memory_mib = None, 1000, 1
+
+    monkeypatch.setattr(node_pool_limits, "allocatable", lambda _: Unknown)
+
+    assert room_of("g6.xlarge", {})["pods"] == 110
 
 
 def test_two_minutes_are_what_karpenter_gets() -> None:

@@ -36,7 +36,7 @@ from tests.live.test_faults import (
 from eks_gpushare.live.claims import names_claims
 from eks_gpushare.live.connection import CannotLookError
 from eks_gpushare.live.pods import PodOwner
-from eks_gpushare.live.refusals import is_short_of_pods, refusals_of
+from eks_gpushare.live.refusals import is_short_of_pods, refusal_said, refusals_of
 from eks_gpushare.live.verdict import verdict_of
 
 if TYPE_CHECKING:
@@ -302,6 +302,20 @@ def test_the_last_reason_of_events_counts(events: list[Object], said: str | None
 
     assert found.get(PodOwner("nvidia-device-plugin", "Job", "model")) == said
     assert len(found) == (said is not None)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "quota",
+        "quota.",
+        "Error creating: quota",
+        "(combined from similar events): Error creating: quota",
+    ],
+)
+def test_what_an_event_says_is_without_what_says_that_it_is_one(message: str) -> None:
+    """client-go puts events of which there are too many together, and says so before the words."""
+    assert refusal_said(message) == "quota"
 
 
 def test_who_is_short_of_pods() -> None:

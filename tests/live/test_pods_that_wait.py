@@ -20,6 +20,7 @@ from eks_gpushare.live import rules
 from eks_gpushare.live.checks.placed import held_faults, refused_faults
 from eks_gpushare.live.checks.room import LaunchablePool, Room, waiting_of
 from eks_gpushare.live.checks.waiting import waiting_faults
+from eks_gpushare.live.kueue_words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -202,14 +203,33 @@ def test_pods_of_one_maker_are_told_together(count: int, called: str, short: str
 
 
 def workload(owner: str, namespace: str = "default", message: str = "no quota") -> Object:
+    said = {"type": "QuotaReserved", "status": "False", "message": message}
     return {
         "metadata": {
             "name": f"of-{owner}",
             "namespace": namespace,
             "ownerReferences": [{"kind": "Pod", "name": owner}],
         },
-        "status": {"conditions": [{"type": "QuotaReserved", "message": message}]},
+        "status": {"conditions": [said]},
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "said"),
+    [
+        ("Evicted", "True", "why"),
+        ("QuotaReserved", "False", "why"),
+        ("Admitted", "False", "why"),
+        ("Evicted", "False", ""),
+        ("QuotaReserved", "True", ""),
+        ("Finished", "True", ""),
+    ],
+)
+def test_three_conditions_of_a_workload_say_why(kind: str, status: str, said: str) -> None:
+    condition = {"type": kind, "status": status, "message": "why"}
+
+    assert words_of({"status": {"conditions": [condition]}}) == said
+    assert words_of({"status": {"conditions": [{**condition, "message": ""}]}}) == ""
 
 
 @pytest.mark.parametrize(
@@ -389,3 +409,14 @@ def test_pods_that_hold_shares_together_are_told_together() -> None:
 
 def test_the_healthy_cluster_has_no_pod_that_waits() -> None:
     assert why(room(node()), *copy.deepcopy(HEALTHY)) == []
+
+
+def test_a_pod_wants_nodes_by_its_selector_or_its_affinity() -> None:
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    term = {"matchExpressions": [{"key": "nobodys", "operator": "Exists"}]}
+    affinity = {"nodeAffinity": {required: {"nodeSelectorTerms": [term]}}}
+    there = room(node())
+
+    assert there.candidates({}) == [there.nodes[0]]
+    assert there.candidates({"affinity": affinity}) == []
+    assert there.candidates({"nodeSelector": {"nobodys": "x"}}) == []

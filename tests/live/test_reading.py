@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
+from tests.live.test_faults import pod
 
 from eks_gpushare.cli import main
 from eks_gpushare.live import connection, listing
@@ -112,7 +113,7 @@ def test_a_small_cluster_takes_a_request_for_each_kind() -> None:
     always = [
         listed
         for listed in LISTED
-        if listed.version and not (listed.of_tenants or listed.of_refusals)
+        if listed.version and not (listed.of_tenants or listed.of_refusals or listed.of_stuck)
     ]
     assert len(server.asked) == 2 + len(always) == 13
 
@@ -128,6 +129,18 @@ def test_what_holds_tenants_is_asked_for_where_a_stack_has_them() -> None:
         "validatingadmissionpolicies",
         "validatingadmissionpolicybindings",
     }
+
+
+def test_claims_are_asked_for_where_something_names_them() -> None:
+    def asked(**more: list[dict[str, Any]]) -> bool:
+        server = FakeServer(**more)
+        server.groups["resource.k8s.io"] = {"resourceclaims": "v1"}
+        read_cluster(server)
+        return any("resourceclaims" in path for path in server.asked)
+
+    made = pod("x", resourceClaims=[{"name": "gpu", "resourceClaimName": "one"}])
+    assert not asked()
+    assert asked(pods=[made])
 
 
 def test_whoever_needs_less_asks_for_less() -> None:

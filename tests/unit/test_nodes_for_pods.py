@@ -11,12 +11,12 @@ import yaml
 from ways_to_share import WAYS, as_pools
 
 from eks_gpushare.catalog import Catalog
+from eks_gpushare.live.node_pool_limits import room_of
 from eks_gpushare.sharing.autoscaling import promised
 from eks_gpushare.sharing.karpenter.node_overlay import needs_overlays, node_overlays
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment
 from eks_gpushare.validation.parse import parse
 from eks_gpushare_lab.observing.packing import least_nodes
-from eks_gpushare_lab.observing.scaling import room_of
 
 CATALOG = Catalog()
 MOST = 300

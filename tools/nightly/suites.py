@@ -46,6 +46,12 @@ SUITES: Final = (
         ("EKS_GPUSHARE_TEST_CHANGES=1000",),
     ),
     Suite(
+        "pushgateway",
+        "a real Pushgateway takes what `verify --push` says, and keeps the last look alone",
+        ("tests/live/test_pushgateway.py",),
+        programs=("pushgateway",),
+    ),
+    Suite(
         "pages",
         "a map of shares fits the window of a real browser",
         ("tests/reports/test_share_page.py",),

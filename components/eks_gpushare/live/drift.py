@@ -20,7 +20,7 @@ from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.sharing.labels import CONFIG_LABEL, MIG_LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from eks_gpushare.inventory.items import Workload
     from eks_gpushare.lint.stack_side import Stack
@@ -88,6 +88,20 @@ def _labels(node: LiveNode, plan: PoolPlan) -> Iterator[NodeFault]:
 def _taints(node: LiveNode, plan: PoolPlan) -> Iterator[NodeFault]:
     declared = {NodeTaint(taint.key, taint.value, taint.effect) for taint in plan.taints}
     there = set(node.taints)
+    for taint, other in _changed(declared - there, there - declared):
+        declared, there = declared - {taint}, there - {other}
+        fix = f"kubectl taint node {{node}} {taint} --overwrite"
+        if taint.effect != other.effect:  # of one key there may be one of each effect
+            fix = f"kubectl taint node {{node}} {taint}; kubectl taint node {{node}} {other}-"
+        yield NodeFault(
+            rules.TAINTS_DIFFER,
+            Link.TAINTS,
+            node,
+            f"its taint {other} was {taint}, which its pool declares.",
+            fix,
+            taint_evidence(node, other),
+            names=(str(other),),
+        )
     for taint in sorted(there - declared):
         if taint.key.startswith(_OF_KUBERNETES) or not lasts(taint.key) or passes(taint.key):
             continue
@@ -113,6 +127,17 @@ def _taints(node: LiveNode, plan: PoolPlan) -> Iterator[NodeFault]:
             f"spec.taints {writer_of(node.object, 'f:spec', 'f:taints')}".rstrip(),
             severity="warning",
         )
+
+
+def _changed(
+    declared: Collection[NodeTaint], there: Collection[NodeTaint]
+) -> Iterator[tuple[NodeTaint, NodeTaint]]:
+    """Taints that are declared and that somebody gave another value or effect, with what is."""
+    for taint in sorted(declared):
+        others = [other for other in there if other.key == taint.key]
+        own = [other for other in declared if other.key == taint.key]
+        if len(others) == 1 and len(own) == 1 and lasts(taint.key):
+            yield taint, others[0]
 
 
 def missing_nodes(

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.facts.vcpus import VCPU_QUOTA
 from eks_gpushare.inventory.edges.amounts import SEVERAL_SHARES, TOO_MANY
+from eks_gpushare.inventory.edges.configs import MAP_UNUSED
+from eks_gpushare.inventory.edges.mounts import MOUNT_MISSING
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.rules import (
     CONFIG_MAP_DIFFERS,
     HELD_BY_NOTHING,
+    LABELS_NOT_RENEWED,
     NEVER_INITIALISED,
     NODE_GROUP_UNSOUND,
     NODES_MISSING,
@@ -78,6 +81,8 @@ _LEADS_TO: Final[Mapping[Link, frozenset[Link]]] = {
 """What breaks at once where a link is broken."""
 _MARK: Final = "pools."
 _WHY_NO_NODES: Final = frozenset((NODE_GROUP_UNSOUND.id, NEVER_INITIALISED.id, VCPU_QUOTA.id))
+_OF_RENAMED: Final = frozenset(((MOUNT_MISSING.id, MAP_UNUSED.id),))
+"""What is found of a ConfigMap that has been given another name: nobody has it, nobody reads it."""
 _ORDER: Final = {link: number for number, link in enumerate(Link)}
 
 
@@ -101,6 +106,10 @@ class ClusterFault:
     """How it is told where it follows from another. Default: its first sentence."""
     gist: str = ""
     """Its words without the object's name: of those that say the same of several, one is told."""
+    explains_nothing: bool = False
+    """Whether nodes give out their shares all the same."""
+    wants_any: bool = False
+    """Whether it is of pods whose nodes advertise nothing at all, whatever they ask for."""
 
     parts: tuple[str, ...] = ()
     """What a fault of pods names, all of it, that follows from this one of an object; of one that
@@ -142,9 +151,12 @@ class ClusterFault:
 
     def _breaks(self, other: ClusterFault) -> bool:
         """Whether its link is one that the other's hangs on, of the same nodes."""
+        if self.explains_nothing:
+            return False
         if other.link is self.link:
             return _is_worse(self, other) and bool(other.nodes) and other.nodes <= self.nodes
-        if other.link not in _LEADS_TO[self.link]:
+        leads_to = _LEADS_TO[self.link]
+        if other.link not in leads_to and not (other.wants_any and Link.SHARES in leads_to):
             return False
         if other.link is Link.PODS:
             return not self.nodes.isdisjoint(other.nodes)
@@ -156,15 +168,18 @@ def _is_worse(one: ClusterFault, other: ClusterFault) -> bool:
 
     One taint keeps off several programs, of which the plugin counts. What is wrong with a
     configuration that somebody changed comes of the change. Nodes are missing for what EKS or
-    Karpenter says. Shares are taken by pods that do not run.
+    Karpenter says. Shares are taken by pods that do not run. Where the plugin is gone as well as
+    what labels nodes, the plugin counts.
     """
     codes = one.finding.code, other.finding.code
     if one.link is Link.CONFIGURATION:
-        return codes[0] == CONFIG_MAP_DIFFERS.id
+        return codes[0] == CONFIG_MAP_DIFFERS.id or codes in _OF_RENAMED
     if one.link is Link.PODS:
         return codes == (HELD_BY_NOTHING.id, SHARES_TAKEN.id)
     if one.link is Link.NODE:
         return codes[0] in _WHY_NO_NODES and codes[1] == NODES_MISSING.id
+    if one.link is Link.PROGRAMS:
+        return codes[0] != codes[1] and codes[1] == LABELS_NOT_RENEWED.id
     severities = (one.finding.severity, other.finding.severity)
     return one.link is Link.PLACEMENT and severities == ("error", "warning")
 
@@ -237,6 +252,8 @@ class NodeFault:
     """What is the same of nodes with one fault. Default: all its words, which may name a pod."""
     gist: str = ""
     """What it comes of, where several faults of a node come of the same: one of them is told."""
+    explains_nothing: bool = False
+    """Whether the node gives out its shares all the same."""
 
 
 def folded(found: Iterable[NodeFault]) -> Iterator[ClusterFault]:
@@ -262,4 +279,5 @@ def folded(found: Iterable[NodeFault]) -> Iterator[ClusterFault]:
             names=first.names,
             in_short=f"{counted_names(names)}: {first.in_short}" if first.in_short else "",
             gist=first.gist,
+            explains_nothing=first.explains_nothing,
         )

@@ -25,6 +25,8 @@ class ListedKind(NamedTuple):
     """Whether it is asked for only where a stack declares tenants."""
     of_refusals: bool = False
     """Whether it is asked for last, and only where a controller has fewer pods than it wants."""
+    of_stuck: bool = False
+    """Whether it is asked for only where a pod has a node and its containers are not created."""
     of_claims: bool = False
     """Whether it is asked for only where something names claims of devices."""
 
@@ -145,6 +147,15 @@ LISTED = (
         "reason=FailedCreate",
         of_refusals=True,
     ),
+    ListedKind(
+        "Event",
+        "",
+        "events",
+        "why containers of pods are not created",
+        "v1",
+        "type=Warning,involvedObject.kind=Pod",
+        of_stuck=True,
+    ),
 )
 """Those without a version, mostly custom ones, are asked for only where the server has them."""
 
@@ -160,7 +171,9 @@ def cluster_role(name: str) -> dict[str, object]:
     """
     groups: dict[str, list[str]] = {}
     for listed in LISTED:
-        groups.setdefault(listed.group, []).append(listed.plural)
+        plurals = groups.setdefault(listed.group, [])
+        if listed.plural not in plurals:  # events are asked for twice
+            plurals.append(listed.plural)
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",

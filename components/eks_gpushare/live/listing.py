@@ -16,6 +16,7 @@ from eks_gpushare.live.objects import ClusterObjects
 from eks_gpushare.live.refusals import is_short_of_pods
 from eks_gpushare.live.shapes import in_shape
 from eks_gpushare.live.slim import slim
+from eks_gpushare.live.stuck_pods import is_of_gpus, is_stuck
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -55,7 +56,7 @@ def read_cluster(
     Raises:
         CannotLookError: If it does not answer, or nodes and pods may not be read.
     """
-    until = monotonic() + most_seconds
+    until, now = monotonic() + most_seconds, datetime.now(tz=UTC)
     served = _served(server)
     found: dict[str, tuple[Object, ...]] = {}
     unread: dict[str, str] = {}
@@ -65,21 +66,30 @@ def read_cluster(
         version = listed.version or served.get((listed.group, listed.plural), "")
         if not version or (listed.of_tenants and not tenants):
             continue  # no such custom resource is here
-        if listed.of_refusals and not any(map(is_short_of_pods, chain(*found.values()))):
-            continue
-        if listed.of_claims and not any(map(names_claims, chain(*found.values()))):
+        if not _has_a_use(listed, found, now):
             continue
         try:
             objects = list(_objects(server, listed, version, until))
         except _NotListedError as error:
             unread[listed.kind] = str(error)
         else:
-            found[listed.kind], odd = in_shape(listed.kind, objects)
+            read, odd = in_shape(listed.kind, objects)
+            found[listed.kind] = (*found.get(listed.kind, ()), *read)
             unread |= {listed.kind: odd} if odd else {}
     for kind in NEEDED:
         if kind not in found:
             raise CannotLookError(f"{server.whence}: {unread[kind]}")
     return ClusterObjects(server.whence, datetime.now(tz=UTC), found, unread, _version(server))
+
+
+def _has_a_use(listed: ListedKind, found: Mapping[str, tuple[Object, ...]], now: datetime) -> bool:
+    """Whether what was read so far makes one ask for a kind that is not always looked at."""
+    if listed.of_refusals:
+        return any(map(is_short_of_pods, chain(*found.values())))
+    if listed.of_claims:
+        return any(map(names_claims, chain(*found.values())))
+    pods = filter(is_of_gpus, found.get("Pod", ()))
+    return not listed.of_stuck or any(is_stuck(pod, now) for pod in pods)
 
 
 def _version(server: Server) -> str:

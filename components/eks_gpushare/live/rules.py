@@ -231,9 +231,25 @@ NODE_POOL_DIFFERS = Rule(
 CONTROLLER_DOWN = Rule(
     "GPU1375",
     "error",
-    "What launches nodes, scales workloads and makes device plugins runs.",
+    "What launches and labels nodes, scales workloads and makes device plugins runs.",
     "All looks well until something has to change: then no node comes and nothing is scaled.",
     "https://karpenter.sh/docs/troubleshooting/",
+)
+LABELS_NOT_RENEWED = Rule(
+    "GPU1377",
+    "warning",
+    "What has labelled nodes by their GPUs still runs there.",
+    "Labels stay when NFD or GPU feature discovery goes: they are those of another driver or "
+    "sharing one day, and a new node gets none, so that no pod that selects on them lands there.",
+    device_plugin_source("docs/gpu-feature-discovery/README.md"),
+)
+NOT_SCALED_BY_TRIGGERS = Rule(
+    "GPU1378",
+    "warning",
+    "KEDA scales a workload by all its triggers.",
+    "It is paused, or falls back because a trigger cannot be read: it has the pods that somebody "
+    "has written down, whatever waits, and its shares are held for as long.",
+    "https://keda.sh/docs/2.20/concepts/scaling-deployments/",
 )
 CONTRACT_DIFFERS = Rule(
     "GPU1370",

@@ -17,6 +17,7 @@ from eks_gpushare.live.checks.controllers import (
     scaled_object_faults,
 )
 from eks_gpushare.live.checks.idle import idle_faults
+from eks_gpushare.live.checks.labelling import declared_labellers, labelling_faults
 from eks_gpushare.live.checks.machines import machine_faults
 from eks_gpushare.live.checks.node_pools import is_at_limit, node_pool_drift, unready_faults
 from eks_gpushare.live.checks.placed import held_faults, refused_faults
@@ -33,6 +34,7 @@ from eks_gpushare.live.connection import CannotLookError
 from eks_gpushare.live.drawn_nodes import drawn_pools
 from eks_gpushare.live.drift import chart_drift, configuration_drift, missing_nodes, node_drift
 from eks_gpushare.live.faults import Cause, ClusterFault, causes_of, folded
+from eks_gpushare.live.node_pool_limits import reached_limit, room_of
 from eks_gpushare.live.nodes import gpu_nodes_of, is_unregistered
 from eks_gpushare.live.objects import name_of
 from eks_gpushare.live.same_cluster import refuse_another_cluster
@@ -255,6 +257,9 @@ def _faults(
     yield from inventory_faults(cluster, nodes)
     by_claims = given_by_claims(cluster.inventory, "")
     yield from folded(program_faults(objects, nodes, programs, kinds, by_claims=by_claims))
+    named = (node.name for node in nodes if node.pool in plans)
+    labellers = dict.fromkeys(named, declared_labellers(stack))
+    yield from folded(labelling_faults(objects, nodes, programs, kinds, labellers))
     # Those of an operating system's own plugin have no pod that could be looked for.
     served = {node for node, kind in kinds.items() if kind.serves_itself} | programs.served()
     yield from folded(share_faults(nodes, declared, offered, served, settling))
@@ -279,7 +284,8 @@ def _launches(
     objects: ClusterObjects, cluster: ReadCluster, stack: Stack | None, nodes: Sequence[LiveNode]
 ) -> Iterator[LaunchablePool]:
     """Nodes that autoscalers may add: of the stack's pools, else of the NodePools."""
-    full = {name_of(given) for given in objects.of("NodePool") if is_at_limit(given)}
+    pools = {name_of(given): given for given in objects.of("NodePool")}
+    full = {name for name, given in pools.items() if is_at_limit(given)}
     if stack is None:
         for offer in offers(cluster.inventory, "").every:
             if offer.kind.nodes.provisioner in {"karpenter", "autoMode"}:
@@ -292,7 +298,9 @@ def _launches(
         if plan is None or plan.scaling is None:
             continue
         most, there = _most(stack.plans, name), sum(node.pool == name for node in nodes)
-        is_full = name in full and plan.pool.provisioner == "karpenter"
+        rooms = {kind: room_of(kind, shares) for kind, shares in plan.per_node.items()}
+        is_full = name in full or reached_limit(pools.get(name, {}), rooms) is not None
+        is_full = is_full and plan.pool.provisioner == "karpenter"
         left = None if most is None else most - there
         yield LaunchablePool(name, offer, 0 if is_full else left)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from eks_gpushare.live.pods import condition
 from eks_gpushare_lab.observing.declared_pools import NODE_POOL
 from eks_gpushare_lab.observing.node_history import GOING, GPU_PREFIX, gpus_of
 from eks_gpushare_lab.observing.watches import Watch
@@ -178,7 +179,7 @@ class Autoscalers:
 
     def is_stuck(self, claim: Object) -> bool:
         """Whether a node lacks what its NodeClaim wants, though its device plugin has spoken."""
-        said = condition_of(claim, "Initialized") or {}
+        said = condition(claim, "Initialized") or {}
         if not is_true(claim, "Registered") or said.get("reason") != NOT_REGISTERED:
             return False
         node = self._watches.nodes.get((claim.get("status") or {}).get("nodeName", ""))
@@ -199,7 +200,7 @@ class Autoscalers:
             if "deletionTimestamp" in claim["metadata"]:
                 yield f"NodeClaim {name} is being removed"
             elif not is_true(claim, "Initialized") and not self.is_stuck(claim):
-                said = condition_of(claim, "Initialized") or {}
+                said = condition(claim, "Initialized") or {}
                 yield f"NodeClaim {name} is not initialised: {said.get('message') or 'no node yet'}"
 
     def _nodes_going(self) -> Iterator[str]:
@@ -268,15 +269,9 @@ class Autoscalers:
         return [] if watch is None else watch.all()
 
 
-def condition_of(given: Object, kind: str) -> Object | None:
-    """A condition of an object's status, or None."""
-    conditions = (given.get("status") or {}).get("conditions") or ()
-    return next((condition for condition in conditions if condition["type"] == kind), None)
-
-
 def is_true(given: Object, kind: str) -> bool:
     """Whether a condition of an object's status is met."""
-    return (condition_of(given, kind) or {}).get("status") == "True"
+    return (condition(given, kind) or {}).get("status") == "True"
 
 
 def of_node_pool(given: Object, pool: str) -> bool:

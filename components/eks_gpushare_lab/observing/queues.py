@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.live.kueue_words import GATE, words_of
 from eks_gpushare_lab.observing.free_quota import has_room
 from eks_gpushare_lab.observing.obstacles import Obstacle
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from eks_gpushare_lab.client import Object
 
-GATE: Final = "kueue.x-k8s.io/admission"
-"""The scheduling gate of pods that wait in a queue."""
 GROUP: Final = "/apis/kueue.x-k8s.io/v1beta2"
 """Where its kinds are."""
 _WORKLOADS = f"{GROUP}/namespaces/{{}}/workloads"
@@ -52,17 +51,7 @@ def in_queue(pod: Object, get: Callable[[str], Object | None]) -> Obstacle | Non
     if not found:
         what = "Kueue has not looked at it yet, or has no queue for it"
         return Obstacle(what, "See that its namespace has a LocalQueue by the name default.")
-    return Obstacle(f"Kueue: {words(found[0])}", _FIX)
-
-
-def words(workload: Object) -> str:
-    """Why a Workload of Kueue is not admitted, in Kueue's words."""
-    conditions = _conditions(workload)
-    for kind, status in (("Evicted", "True"), ("QuotaReserved", "False"), ("Admitted", "False")):
-        found = conditions.get(kind)
-        if found is not None and found.get("status") == status and found.get("message"):
-            return str(found["message"])
-    return "it has not said why"
+    return Obstacle(f"Kueue: {words_of(found[0]) or 'it has not said why'}", _FIX)
 
 
 def _conditions(workload: Object) -> Mapping[str, Any]:

@@ -7,9 +7,8 @@ from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog import Catalog
+from eks_gpushare.live.node_pool_limits import room_of
 from eks_gpushare.live.pods import requested
-from eks_gpushare.sharing.nodes import allocatable
 from eks_gpushare_lab.observing.autoscalers import Autoscalers
 from eks_gpushare_lab.observing.node_history import NodeHistory, asks_for, waiting_for
 from eks_gpushare_lab.observing.observer import workload_of
@@ -34,8 +33,6 @@ _LOST = 2
 _LASTS_SECONDS = 2.0
 """How long nodes have to look like a runaway: pods land on new ones within that."""
 _LOOK_SECONDS = 1.0
-_PODS = 110
-_MIB = 1024**2
 
 
 class Scaling:
@@ -187,21 +184,6 @@ class Scaling:
         each = [on_nodes[record.name] for record in ready]
         one_each = max(each, default=0) <= 1 or len(alive) >= len(mine)
         return len(ready) > 1 and sum(each) > 1 and one_each
-
-
-def room_of(instance_type: str, shares: Mapping[str, int]) -> Amounts:
-    """What a node of a type gives: its shares, and what the catalog knows of the machine."""
-    room = {name: Decimal(count) for name, count in shares.items()}
-    found = Catalog().find(instance_type)
-    if found is None:
-        return room
-    left = allocatable(found)
-    return {
-        **room,
-        "cpu": Decimal(left.cpu_millis) / 1000,
-        "memory": Decimal(left.memory_mib) * _MIB,
-        "pods": Decimal(left.pods or _PODS),
-    }
 
 
 def _wanted(pod: Object) -> Amounts:

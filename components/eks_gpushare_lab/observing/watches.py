@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from eks_gpushare_lab.client import ApiError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from eks_gpushare_lab.client import Client, Object, Watching
 
@@ -175,10 +175,22 @@ class Watches:
         """DaemonSets of all namespaces."""
         self.refusals = Watch(client, "/api/v1/events", fieldSelector="reason=FailedCreate")
         """Events that tell of pods which a controller could not create."""
+        self._by_kind = {
+            "Node": self.nodes,
+            "Pod": self.pods,
+            "ConfigMap": self.config_maps,
+            "DaemonSet": self.daemon_sets,
+            "Event": self.refusals,
+        }
         self._all = (
             *(self.nodes, self.pods, self.config_maps, self.secrets),
             *(self.daemon_sets, self.refusals),
         )
+
+    def of(self, kind: str) -> Sequence[Object]:
+        """All objects of a kind; none of one that is not watched."""
+        watch = self._by_kind.get(kind)
+        return () if watch is None else tuple(watch.all())
 
     def start(self) -> None:
         """Start all of them."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from eks_gpushare.live.pods import condition
 from eks_gpushare.sharing.cluster_autoscaler import ACCELERATOR_LABEL
 from eks_gpushare.sharing.resources import GPU
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.autoscalers import (
     PATIENCE_SECONDS,
-    condition_of,
     is_true,
     of_node_pool,
 )
@@ -86,7 +86,7 @@ def _never_initialised(session: Session, pool: DeclaredPool) -> Iterator[Finding
         mine = of_node_pool(claim, pool.called) and "deletionTimestamp" not in claim["metadata"]
         if mine and _has_stopped(session, claim):
             step = "Initialized" if is_true(claim, "Registered") else "Registered"
-            said = condition_of(claim, step) or {}
+            said = condition(claim, step) or {}
             stuck.setdefault(str(said.get("message") or said.get("reason") or "?"), []).append(
                 claim
             )

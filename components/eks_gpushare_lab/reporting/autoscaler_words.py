@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.live.pods import condition
 from eks_gpushare_lab.observing.autoscalers import (
     NAMES,
     NOMINATED,
     TRIGGERED,
-    condition_of,
     of_node_pool,
 )
 from eks_gpushare_lab.observing.declared_pools import KARPENTER
@@ -82,7 +82,7 @@ def _of_karpenter(session: Session, pool: DeclaredPool) -> Iterator[str]:
 
 def _unmet(kind: str, given: Object, conditions: Iterable[str]) -> Iterator[str]:
     for name in conditions:
-        said = condition_of(given, name)
+        said = condition(given, name)
         if said is not None and said["status"] != "True":
             why = said.get("message") or said.get("reason", "")
             yield f"{NAMES[KARPENTER]}: {kind} {given['metadata']['name']} is not {name}: {why}"

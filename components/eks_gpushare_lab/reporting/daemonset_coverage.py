@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog import Catalog
-from eks_gpushare.live.placement import keeping_off, mismatches, untolerated
+from eks_gpushare.live.placement import mismatches, untolerated
 from eks_gpushare.live.pods import RUNNING, state_of
+from eks_gpushare.live.refusals import refusals_of, why_no_pod
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.observer import workload_of
 from eks_gpushare_lab.reporting.machines import serves_itself
@@ -68,10 +69,16 @@ class Coverage:
     """Namespace and name."""
     role: str
     """What it runs; `""` for one that is not NVIDIA's."""
-    template: Object
-    """Spec of its pods."""
+    daemon_set: Object
+    """The DaemonSet."""
     pools: dict[str, PoolCoverage] = field(default_factory=dict)
     """By pool."""
+
+    @property
+    def template(self) -> Object:
+        """Spec of its pods."""
+        spec: Object = self.daemon_set["spec"]["template"]["spec"]
+        return spec
 
     def as_json(self) -> dict[str, object]:
         """The counts as JSON data."""
@@ -101,7 +108,7 @@ def coverage_of(session: Session) -> list[Coverage]:
     for daemon_set in session.watches.daemon_sets.all():
         namespace, name = daemon_set["metadata"]["namespace"], daemon_set["metadata"]["name"]
         template = daemon_set["spec"]["template"]["spec"]
-        coverage = Coverage(f"{namespace}/{name}", role_of(template), template)
+        coverage = Coverage(f"{namespace}/{name}", role_of(template), daemon_set)
         there = pods.get((namespace, name), {})
         for node in session.nodes:
             in_pool = coverage.pools.setdefault(node.pool, PoolCoverage())
@@ -210,15 +217,7 @@ def _worker_that_misses(
 def why_not(session: Session, coverage: Coverage, node: Object) -> str:
     """Why a DaemonSet has no pod on a node, as a sentence."""
     name = node["metadata"]["name"]
-    reasons = keeping_off(coverage.template, node)
-    if not reasons:
-        about = [
-            event["message"]
-            for event in session.watches.refusals.all()
-            if coverage.name == f"{event['involvedObject'].get('namespace')}/"
-            f"{event['involvedObject'].get('name')}"
-        ]
-        reasons = about[-1:] or ["its controller has made no pod for it yet"]
+    reasons = why_no_pod(coverage.daemon_set, node, refusals_of(session.watches))
     return f"On {name}: {'; '.join(reasons)}."
 
 

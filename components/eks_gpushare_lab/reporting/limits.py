@@ -5,10 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from eks_gpushare.live.amounts import quantity
+from eks_gpushare.live.node_pool_limits import reached_limit, room_of
 from eks_gpushare_lab.observing.autoscalers import KARPENTER as KARPENTER_SAYS
 from eks_gpushare_lab.observing.declared_pools import KARPENTER
-from eks_gpushare_lab.observing.scaling import room_of
 from eks_gpushare_lab.reporting.promises import promise_of
 
 if TYPE_CHECKING:
@@ -52,28 +51,20 @@ def _of_node_pool(session: Session, pool: DeclaredPool) -> tuple[FieldPath, str,
     """The limit above which one more node of any of the pool's types would be."""
     given = session.scaling.autoscalers.node_pools()
     mine = next((each for each in given if each["metadata"]["name"] == pool.called), None)
-    limits = {k: quantity(n) for k, n in ((mine or {}).get("spec", {}).get("limits") or {}).items()}
-    if mine is None or not limits or pool.static:
+    if mine is None or pool.static:
         return None
-    status = (mine.get("status") or {}).get("resources") or {}
-    used = {name: quantity(amount) for name, amount in status.items()}
     told = promise_of(session, pool)
-    blocked = []
-    for kind in pool.per_node:
-        room = {**room_of(kind, pool.per_node[kind]), **_decimals(told.get(kind, {}))}
-        over = [
-            name
-            for name, limit in limits.items()
-            if room.get(name) and used.get(name, Decimal()) + room[name] > limit
-        ]
-        if not over:
-            return None
-        blocked.append((kind, over[0], room[over[0]]))
-    kind, name, one = blocked[0]
-    has = used.get(name, Decimal())
+    rooms = {
+        kind: {**room_of(kind, shares), **_decimals(told.get(kind, {}))}
+        for kind, shares in pool.per_node.items()
+    }
+    reached = reached_limit(mine, rooms)
+    if reached is None:
+        return None
+    kind, name, limit, has, one = reached
     nodes = session.scaling.nodes_now()[pool.name]
     message = (
-        f"{name} is limited to {limits[name]:f}: {nodes} nodes have {has:f}, and one more of "
+        f"{name} is limited to {limit:f}: {nodes} nodes have {has:f}, and one more of "
         f"{kind} would make it {has + one:f}."
     )
     fix = f"Raise the limit to {has + one:f} or more: karpenter.limits, or nodes.max."

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from eks_gpushare.inventory.matching import meets_requirements
 from eks_gpushare.inventory.source import Unknown
 from eks_gpushare.live.amounts import quantity
+from eks_gpushare.live.pods import condition
 from eks_gpushare_lab import rules
-from eks_gpushare_lab.observing.autoscalers import condition_of
 from eks_gpushare_lab.observing.declared_pools import KARPENTER, NODE_POOL
 from eks_gpushare_lab.observing.node_history import GPU_PREFIX, INSTANCE_TYPE
 
@@ -76,7 +76,7 @@ def _is_a_surprise(advertised: Mapping[str, int]) -> bool:
 
 
 def _is_dropped(overlay: Object) -> bool:
-    said = condition_of(overlay, "Ready")
+    said = condition(overlay, "Ready")
     return said is not None and said["status"] == "False"
 
 

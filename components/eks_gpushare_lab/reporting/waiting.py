@@ -14,6 +14,7 @@ from eks_gpushare.live.pods import (
     requested_by_node,
     state_of,
 )
+from eks_gpushare.live.refusals import refusal_said
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.observer import workload_of
 from eks_gpushare_lab.observing.obstacles import before_a_node
@@ -261,9 +262,7 @@ def _pods(count: int) -> str:
 
 def _ended(message: str) -> str:
     """An event without the name of the pod, which differs from one to the next."""
-    message = message.removeprefix("(combined from similar events): ")
-    _, colon, rest = message.partition(": ")
-    text = rest if colon and message.startswith("Error creating") else message
+    text = refusal_said(message)
     words = text.split('"')
     if text.startswith("pods ") and len(words) > 2:  # noqa: PLR2004  (before, name, after)
         text = "pods" + '"'.join(words[2:])

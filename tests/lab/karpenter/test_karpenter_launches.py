@@ -12,10 +12,10 @@ from documented import documented
 from karpenter_scene import NODES, OVERLAYS, POOLS, Case, Scene, until
 
 from eks_gpushare.catalog import Catalog, InstanceType
+from eks_gpushare.live.pods import condition
 from eks_gpushare.sharing.karpenter.purchase import bought
 from eks_gpushare_lab.client import ApiError
 from eks_gpushare_lab.cloud.settings import CloudSettings, Shortage
-from eks_gpushare_lab.observing.autoscalers import condition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -291,7 +291,7 @@ def test_of_two_overlays_of_equal_weight_one_is_dropped(told: Scene) -> None:
 
     def ready() -> list[str]:
         found = [told.client.get(f"{OVERLAYS}/equal-{number}") or {} for number in range(2)]
-        return [(condition_of(each, "Ready") or {}).get("status", "") for each in found]
+        return [(condition(each, "Ready") or {}).get("status", "") for each in found]
 
     # The last by name counts.
     dropped = until(lambda: ready() == ["False", "True"], 180)

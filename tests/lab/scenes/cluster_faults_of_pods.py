@@ -123,7 +123,7 @@ def of_pods() -> list[ClusterFault]:
         fault(
             "memory that no node has",
             SLICED,
-            "GPU1341",
+            "GPU1340",
             there_is(workload("fat", fat())),
             about="fat",
         ),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cluster_faults
 import pytest
+from kueue_kinds import kinds_of_kueue
 from lab_server import LabServer
 from tests.live.test_faults import codes, following, worse
 
@@ -62,15 +63,17 @@ def laid(
     empty_lab: Lab,
     emptied: Callable[[Client], AbstractContextManager[None]],
     desired: Callable[[str], DesiredCluster],
+    eventually: Callable[..., bool],
     request: pytest.FixtureRequest,
 ) -> Iterator[LaidStack]:
     stack, is_at_rest = request.param
     lab = empty_lab
     client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
     declared = read_stack(ROOT / "stacks" / f"Pulumi.{stack}.yaml")
-    with emptied(client):
+    wanted = desired(stack)
+    with emptied(client), kinds_of_kueue(client, wanted, eventually):
         with Session(client) as session:
-            session.install(desired(stack))
+            session.install(wanted)
             assert session.settle(QUIET_SECONDS)
             if not is_at_rest:
                 yield LaidStack(client, declared, session)

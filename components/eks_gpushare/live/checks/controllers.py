@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from eks_gpushare.documents.go_bool import FALSE
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live import rules
+from eks_gpushare.live.checks.labelling import is_labelled_by
 from eks_gpushare.live.checks.room import asked_of
 from eks_gpushare.live.faults import ClusterFault, Link, pool_mark
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.pods import condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from eks_gpushare.findings.finding import Severity
+    from eks_gpushare.findings.rule import Rule
     from eks_gpushare.live.nodes import LiveNode
     from eks_gpushare.live.objects import ClusterObjects
     from eks_gpushare.live.pods import Object
@@ -25,18 +29,24 @@ _LAUNCH_SECONDS: Final = 15 * 60.0
 _PER_POOL: Final = 3
 
 
+_LABELLER: Final = "NFD's master"
 _PROGRAMS: Final = {
     "karpenter/controller": "Karpenter",
     "cluster-autoscaler": "Cluster Autoscaler",
     "nvidia/gpu-operator": "the GPU Operator",
     "kedacore/keda": "KEDA",
     "kueue/kueue": "Kueue",
+    "nfd/node-feature-discovery": _LABELLER,
 }
 """How images of controllers end, without their tag, and what they are."""
 _AUTOSCALERS: Final = ("Karpenter", "Cluster Autoscaler")
 _FOLLOWS: Final = {"KEDA": ("KEDA cannot work",), "Kueue": ("kueue.x-k8s.io/",)}
 """What a fault says that comes of such a controller."""
 _DOWN_SECONDS: Final = 300.0
+_PAUSED: Final = "autoscaling.keda.sh/paused"
+_PAUSES: Final = ("", "-replicas", "-scale-in", "-scale-out")
+"""How annotations end that pause, each in a way of its own:
+https://keda.sh/docs/2.20/concepts/scaling-deployments/#pausing-autoscaling."""
 
 
 def controller_faults(
@@ -54,18 +64,18 @@ def controller_faults(
         "the GPU Operator": bool(nodes),
         "KEDA": any(_is_of_gpus(objects, each) for each in objects.of("ScaledObject")),
         "Kueue": bool(objects.of("ClusterQueue")),
+        _LABELLER: any(is_labelled_by(node, "nfd") for node in nodes),
     }
     for given in objects.of("Deployment"):
         called = next(filter(matters.get, _programs_of(given)), None)
         down = _down(objects, given) if called else ""
         if called is None or not down:
             continue
-        place = f"{namespace_of(given)}/{name_of(given)}"
+        place = _place(given)
         finding = rules.CONTROLLER_DOWN.finding(
             ("controllers", place),
             f"{called[:1].upper()}{called[1:]} does not run: {down} of the Deployment {place}.",
-            f"See kubectl describe deployment -n {namespace_of(given)} {name_of(given)}, and the "
-            "log of its pods.",
+            f"See kubectl describe deployment {_named(given)}, and the log of its pods.",
         )
         about = frozenset(map(pool_mark, scaled if called in _AUTOSCALERS else ()))
         yield ClusterFault(finding, Link.NODE, about, parts=_FOLLOWS.get(called, ()))
@@ -76,7 +86,10 @@ def _programs_of(given: Object) -> Iterator[str]:
         image = str(at(container, "image") or "").partition("@")[0]
         place, _, name = image.rpartition("/")
         path = f"{place}/{name.partition(':')[0]}"
-        yield from (called for end, called in _PROGRAMS.items() if path.endswith(end))
+        for end, called in _PROGRAMS.items():
+            # The same image collects what of nodes that are gone is left.
+            if path.endswith(end) and (called != _LABELLER or "nfd-master" in str(container)):
+                yield called
 
 
 def _down(objects: ClusterObjects, given: Object) -> str:
@@ -128,18 +141,101 @@ def _message(found: Object | None) -> str:
 
 
 def scaled_object_faults(objects: ClusterObjects) -> Iterator[ClusterFault]:
-    """ScaledObjects of workloads for GPUs that KEDA cannot work with."""
+    """ScaledObjects of workloads for GPUs that KEDA cannot work with, or scales by nothing."""
     for scaled in objects.of("ScaledObject"):
-        ready = condition(scaled, "Ready")
-        if at(ready, "status") != "False" or not _is_of_gpus(objects, scaled):
+        found = _not_scaled(scaled) or _paused(scaled) or _by_some_triggers(scaled)
+        if found is None or not _is_of_gpus(objects, scaled):
             continue
-        called = f"{namespace_of(scaled)}/{name_of(scaled)}"
-        finding = rules.NOT_SCALED.finding(
-            ("scaledObjects", called),
-            f"KEDA cannot work with the ScaledObject {called}: {_message(ready)}.",
-            f"See kubectl describe scaledobject -n {namespace_of(scaled)} {name_of(scaled)}.",
-        )
+        rule, severity, said, fix = found
+        fix = fix or f"See kubectl describe scaledobject {_named(scaled)}."
+        finding = rule.finding(("scaledObjects", _place(scaled)), said, fix, severity)
         yield ClusterFault(finding, Link.PODS, is_cause_only=True)
+
+
+class _Told(NamedTuple):
+    """What is to be said of a ScaledObject."""
+
+    rule: Rule
+    severity: Severity | None
+    message: str
+    fix: str = ""
+
+
+def _place(given: Object) -> str:
+    return f"{namespace_of(given)}/{name_of(given)}"
+
+
+def _called(scaled: Object, article: str = "the") -> str:
+    return f"{article} ScaledObject {_place(scaled)}"
+
+
+def _named(given: Object) -> str:
+    """An object, as kubectl takes it."""
+    return f"-n {namespace_of(given)} {name_of(given)}"
+
+
+def _not_scaled(scaled: Object) -> _Told | None:
+    ready = condition(scaled, "Ready")
+    if at(ready, "status") != "False":
+        return None
+    return _Told(
+        rules.NOT_SCALED, None, f"KEDA cannot work with {_called(scaled)}: {_message(ready)}."
+    )
+
+
+def _paused(scaled: Object) -> _Told | None:
+    """What somebody has paused by annotations, which is a word and no fault; what it comes to."""
+    given = at(scaled, "metadata", "annotations") or {}
+    paused = {str(key)[len(_PAUSED) :]: str(given[key]) for key in given if _is_pause(key, given)}
+    if not paused:
+        return None
+    if "-replicas" in paused:
+        harm = f"its workload has {paused['-replicas']} pods, whatever waits"
+    elif "" in paused:
+        harm = "its workload keeps the pods and the shares that it has, whatever waits"
+    elif "-scale-out" in paused:
+        harm = "its workload gets no further pods, whatever waits"
+    else:
+        harm = "its workload gives no share back while it has nothing to do"
+    told = ", ".join(f"{_PAUSED}{end}: {value}" for end, value in sorted(paused.items()))
+    ends = " ".join(f"{_PAUSED}{end}-" for end in sorted(paused))
+    return _Told(
+        rules.NOT_SCALED_BY_TRIGGERS,
+        "info",
+        f"{_called(scaled, 'The')} is paused by {told}, so {harm}.",
+        f"Once it shall be scaled again: kubectl annotate scaledobject {_named(scaled)} {ends}",
+    )
+
+
+def _is_pause(key: object, given: Mapping[str, object]) -> bool:
+    """Whether an annotation pauses, as KEDA reads it: a number does, and all but false."""
+    end = str(key).removeprefix(_PAUSED)
+    if str(key) == end or end not in _PAUSES:
+        return False
+    value = str(given[str(key)])
+    return value.isascii() and value.isdecimal() if end == "-replicas" else value not in FALSE
+
+
+def _by_some_triggers(scaled: Object) -> _Told | None:
+    """What KEDA says of triggers that it cannot read, where it goes on without them."""
+    fallback, ready = condition(scaled, "Fallback"), condition(scaled, "Ready")
+    failing = sorted(
+        str(name)
+        for name, health in (at(scaled, "status", "health") or {}).items()
+        if at(health, "status") == "Failing"
+    )
+    which = f" ({', '.join(failing)})" if failing else ""
+    if at(fallback, "status") == "True":
+        count = at(scaled, "spec", "fallback", "replicas")
+        has = "" if count is None else f" to {count} replicas"
+        said = f"KEDA cannot read a trigger of {_called(scaled)}{which} and falls back{has}."
+        return _Told(rules.NOT_SCALED_BY_TRIGGERS, None, said)
+    if at(ready, "reason") == "PartialTriggerError":
+        said = (
+            f"KEDA scales {_called(scaled)} by some of its triggers only{which}: {_message(ready)}."
+        )
+        return _Told(rules.NOT_SCALED_BY_TRIGGERS, None, said)
+    return None
 
 
 def _is_of_gpus(objects: ClusterObjects, scaled: Object) -> bool:

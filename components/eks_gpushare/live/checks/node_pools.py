@@ -68,9 +68,7 @@ def _unready(objects: ClusterObjects, given: Object, pools: list[str]) -> Iterat
     if at(ready, "status") != "False" or (since is not None and since < _PATIENCE):
         return
     kind, name = str(given["kind"]), name_of(given)
-    said = ", ".join(
-        str(at(ready, part)).rstrip(".") for part in ("reason", "message") if at(ready, part)
-    )
+    said = "; ".join(filter(None, map(_said, _behind(given) or [ready or {}])))
     finding = rules.KARPENTER_UNREADY.finding(
         (_PLACES[kind], name),
         f"Karpenter cannot work with the {kind} {name}{f': {said}' if said else ''}.",
@@ -79,6 +77,18 @@ def _unready(objects: ClusterObjects, given: Object, pools: list[str]) -> Iterat
     about = frozenset(pool_mark(pool) for pool in pools)
     evidence = f"status.conditions Ready is False since {at(ready, 'lastTransitionTime')}"
     yield ClusterFault(finding, Link.NODE, about, evidence=(evidence,))
+
+
+def _behind(given: Object) -> list[Object]:
+    """The conditions for which an object is not ready: `Ready` only names them."""
+    found = items(at(given, "status", "conditions"))
+    return [each for each in found if at(each, "status") == "False" and at(each, "type") != "Ready"]
+
+
+def _said(found: Object | None) -> str:
+    """The reason and message of a condition."""
+    parts = (str(at(found, part) or "").rstrip(".") for part in ("reason", "message"))
+    return ", ".join(filter(None, parts))
 
 
 def _pools_of_overlay(overlay: Object) -> list[str]:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live import rules
-from eks_gpushare.live.checks.programs import START_SECONDS, STARTING_REASONS, waiting_for
+from eks_gpushare.live.checks.programs import START_SECONDS, waiting_for
 from eks_gpushare.live.checks.room import asked_of, counted_pods
 from eks_gpushare.live.checks.shares import counts_text
 from eks_gpushare.live.faults import ClusterFault, Link
 from eks_gpushare.live.nodes import counted_names
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.pods import FAILED, REFUSED, RUNNING, STARTING, owner_of, state_of
+from eks_gpushare.live.stuck_pods import STARTING_REASONS, said_of, warnings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from eks_gpushare.live.objects import ClusterObjects
     from eks_gpushare.live.pods import Object, PodOwner
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 _PULL_SECONDS: Final = 1800.0
 """How long containers may take to be created, images of tens of gigabytes among them."""
 _ENDING: Final = "Terminating"
+_CREATING: Final = "ContainerCreating"
+_PREDICATES: Final = frozenset(
+    (REFUSED, "TopologyAffinityError", "NodeAffinity", "NodeName", "NodePorts", "TaintToleration")
+)
+"""Reasons of pods that a kubelet does not admit, beside those that begin with `OutOf`:
+https://github.com/kubernetes/kubernetes/blob/v1.35.4/pkg/kubelet/lifecycle/predicate.go."""
 
 
 def refused_faults(objects: ClusterObjects, namespace: str | None = None) -> Iterator[ClusterFault]:
@@ -31,7 +38,7 @@ def refused_faults(objects: ClusterObjects, namespace: str | None = None) -> Ite
     groups: dict[tuple[PodOwner, str], list[Object]] = defaultdict(list)
     for pod in objects.of("Pod"):
         reason = str(at(pod, "status", "reason") or "")
-        is_refused = reason == REFUSED or reason.startswith("OutOf")
+        is_refused = reason in _PREDICATES or reason.startswith("OutOf")
         if state_of(pod) != FAILED or not is_refused or not asked_of(pod["spec"]):
             continue
         if namespace is None or namespace_of(pod) == namespace:
@@ -55,13 +62,14 @@ def held_faults(objects: ClusterObjects, namespace: str | None = None) -> Iterat
     """Pods that have a share of a node and whose containers do not run, by what made them."""
     groups: dict[tuple[PodOwner, str], list[Object]] = defaultdict(list)
     messages: dict[tuple[PodOwner, str], str] = {}
+    warnings = warnings_of(objects)
     for pod in objects.of("Pod"):
         if namespace is not None and namespace_of(pod) != namespace:
             continue
         if at(pod, "metadata", "deletionTimestamp"):
             reason, message = _ending_for(objects, pod)
         else:
-            reason, message = _starting_for(objects, pod)
+            reason, message = _starting_for(objects, pod, warnings)
         if reason and asked_of(pod["spec"]):
             groups[owner_of(pod), reason].append(pod)
             messages.setdefault((owner_of(pod), reason), message)  # some name their pod
@@ -83,11 +91,15 @@ def held_faults(objects: ClusterObjects, namespace: str | None = None) -> Iterat
         yield ClusterFault(finding, Link.PODS, nodes, owner)
 
 
-def _starting_for(objects: ClusterObjects, pod: Object) -> tuple[str, str]:
+def _starting_for(
+    objects: ClusterObjects, pod: Object, warnings: Mapping[tuple[str, str], str]
+) -> tuple[str, str]:
     """Why a pod that has a node does not run, where it should by now."""
     reason, message = waiting_for(pod) if state_of(pod) == STARTING else ("", "")
     age = objects.seconds_since(at(pod, "metadata", "creationTimestamp"))
-    least = _PULL_SECONDS if reason in STARTING_REASONS else START_SECONDS
+    why = said_of(warnings, pod, objects.at) if not message else ""
+    least = _PULL_SECONDS if reason in STARTING_REASONS and not why else START_SECONDS
+    reason, message = (reason or _CREATING if why else reason), message or why
     return ("", "") if age is not None and age < least else (reason, message)
 
 

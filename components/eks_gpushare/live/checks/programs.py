@@ -16,7 +16,8 @@ from eks_gpushare.live.faults import Link, NodeFault
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.placement import keeping_off
 from eks_gpushare.live.pods import PodOwner, condition
-from eks_gpushare.live.refusals import refusals_of
+from eks_gpushare.live.refusals import refusals_of, why_no_pod
+from eks_gpushare.live.stuck_pods import INITIALISING, STARTING_REASONS, said_of, warnings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,21 +35,22 @@ _HARM: Final[Mapping[Role, str]] = {
     "migManager": "nothing cuts its GPUs",
 }
 """What comes of it, by role, of those without which something is missing."""
+_NOT_NEEDED: Final[Mapping[Role, str]] = {
+    "nfd": "its labels stay as they are",
+    "exporter": "nothing measures its GPUs",
+}
+"""The same of those without which pods get their shares all the same."""
 _SOME: Final[Mapping[Role, str]] = {"plugin": "a device plugin", "mps": "an MPS control daemon"}
 _STRATEGY: Final = "nvidia.com/gpu.sharing-strategy"
 """Label by which GPU feature discovery tells how GPUs are shared."""
 _SETTLED_SECONDS: Final = 60.0
 """After how long a kubelet has registered a plugin that is ready, or one that was ended is gone."""
 _LOOP: Final = "CrashLoopBackOff"
-_NO_POD: Final = "its controller has made no pod for it"
 _NO_IMAGE: Final = frozenset(("ImagePullBackOff", "ErrImagePull", "InvalidImageName"))
 _GENERATION: Final = ("metadata", "generation")
 START_SECONDS: Final = 300.0
 """How long a pod may take to start: images of NVIDIA's have half a gigabyte."""
 _VALIDATION: Final = "driver-validation"
-_INITIALISING: Final = "PodInitializing"
-STARTING_REASONS: Final = frozenset(("ContainerCreating", _INITIALISING))
-"""For which a container waits that is about to start."""
 
 
 class NodePrograms(NamedTuple):
@@ -150,7 +152,7 @@ def program_faults(
     """
     if {"DaemonSet", "Pod"} & set(objects.unread):
         return
-    refusals = refusals_of(objects)
+    refusals, warnings = refusals_of(objects), warnings_of(objects)
     for node in nodes:
         kind = kinds.get(node.name)
         if node.is_leaving or not node.is_ready or (kind is not None and kind.serves_itself):
@@ -159,8 +161,8 @@ def program_faults(
             yield from _without(node, "plugin", programs, kind, refusals)
         if node.labels.get(_STRATEGY) == "mps":
             yield from _without(node, "mps", programs, kind, refusals)
-        for role in _HARM:
-            yield from _not_running(objects, node, role, programs)
+        for role in (*_HARM, *_NOT_NEEDED):
+            yield from _not_running(objects, node, role, programs, warnings)
 
 
 def _without(
@@ -188,15 +190,15 @@ def _without(
             "Install NVIDIA's chart nvidia-device-plugin, or the GPU Operator.",
         )
         return
-    nearest = min(sets, key=lambda one: len(_why_not(one, node)))
-    why = _why_not(nearest, node)
-    if not why and _is_changed_just_now(nearest):
+    nearest = min(sets, key=lambda one: len(keeps_off(one, node)))
+    why = keeps_off(nearest, node)
+    if not why and is_changed_just_now(nearest):
         return
     called = f"{namespace_of(nearest)}/{name_of(nearest)}"
     fix = "Let the DaemonSet's tolerations, node selector and affinity match the node."
     gist = ""
     if not why:
-        why, fix = _not_made(nearest, programs.unplaced.get(place, ()), refusals)
+        why, fix = not_made(nearest, node, programs.unplaced.get(place, ()), refusals)
         gist = f"{called} {why[0]}"  # of the DaemonSet, whichever pools it is for
     yield NodeFault(
         rules.NOT_REACHED,
@@ -209,32 +211,46 @@ def _without(
     )
 
 
-def _not_made(
-    daemon_set: Object, unplaced: Sequence[Object], refusals: Mapping[PodOwner, str]
+def not_made(
+    daemon_set: Object,
+    node: LiveNode,
+    unplaced: Sequence[Object],
+    refusals: Mapping[PodOwner, str],
 ) -> tuple[list[str], str]:
-    """Why a DaemonSet that is for a node has no pod there, and what helps."""
-    space, name = namespace_of(daemon_set), name_of(daemon_set)
+    """Why a DaemonSet that is for a node has no pod there, and what helps.
+
+    Args:
+        daemon_set: The DaemonSet.
+        node: The node.
+        unplaced: Its pods that wait for the node.
+        refusals: What is said of pods that could not be created, by what should make them.
+    """
+    space = namespace_of(daemon_set)
     for pod in unplaced:
         said = str(at(condition(pod, "PodScheduled"), "message") or "nothing").rstrip(".")
         fix = f"See kubectl describe pod -n {space} {name_of(pod)}, and make room for it."
         return [f"its pod waits, and the scheduler says: {said}"], fix
-    fix = f"See kubectl describe daemonset -n {space} {name}."
-    refused = refusals.get(PodOwner(space, "DaemonSet", name))
-    return [f"its pods cannot be created: {refused}" if refused else _NO_POD], fix
+    fix = f"See kubectl describe daemonset -n {space} {name_of(daemon_set)}."
+    return why_no_pod(daemon_set, node.object, refusals), fix
 
 
-def _is_changed_just_now(daemon_set: Object) -> bool:
+def is_changed_just_now(daemon_set: Object) -> bool:
     """Whether its controller has not looked at it since it was written."""
     seen, written = at(daemon_set, "status", "observedGeneration"), at(daemon_set, *_GENERATION)
     return isinstance(seen, int) and isinstance(written, int) and seen < written
 
 
-def _why_not(daemon_set: Object, node: LiveNode) -> list[str]:
+def keeps_off(daemon_set: Object, node: LiveNode) -> list[str]:
+    """What keeps the pods of a DaemonSet off a node for good, in words."""
     return keeping_off(at(daemon_set, "spec", "template", "spec") or {}, node.object)
 
 
 def _not_running(
-    objects: ClusterObjects, node: LiveNode, role: Role, programs: NodePrograms
+    objects: ClusterObjects,
+    node: LiveNode,
+    role: Role,
+    programs: NodePrograms,
+    warnings: Mapping[tuple[str, str], str],
 ) -> Iterator[NodeFault]:
     for pod in programs.on.get((node.name, role), ()):
         if _is_ready(pod):
@@ -245,26 +261,30 @@ def _not_running(
             continue
         called = f"{namespace_of(pod)}/{name_of(pod)}"
         place = f"-n {namespace_of(pod)} {name_of(pod)}"
+        message = message or in_short(said_of(warnings, pod, objects.at))
         said = f": {message.rstrip('.')}" if message else ""
         owner = items(at(pod, "metadata", "ownerReferences"))[0]
+        harm = _HARM.get(role) or _NOT_NEEDED[role]
         yield NodeFault(
             rules.NOT_RUNNING,
             Link.PROGRAMS,
             node,
             f"{TITLES[role]} of {namespace_of(pod)}/{owner['name']} is "
-            f"{reason or str(at(pod, 'status', 'phase'))}{said}, so {_HARM[role]}.",
+            f"{reason or str(at(pod, 'status', 'phase'))}{said}, so {harm}.",
             f"See kubectl describe pod {place}, and correct its image."
             if reason in _NO_IMAGE
             else f"See kubectl logs {place} --all-containers --previous.",
             f"pod {called}{_validator_text(programs.validators.get(node.name), reason)}",
+            severity="warning" if role in _NOT_NEEDED else None,
+            explains_nothing=role in _NOT_NEEDED,
             alike=f"{role} {owner['name']} {reason}",
-            gist=f"{reason} {node.name}" if reason == _INITIALISING else "",
+            gist=f"{reason} {node.name}" if reason == INITIALISING else "",
         )
 
 
 def _validator_text(validator: Object | None, reason: str) -> str:
     """What the operator's validator waits for, for which another pod's init container waits."""
-    if validator is None or reason != _INITIALISING or _is_ready(validator):
+    if validator is None or reason != INITIALISING or _is_ready(validator):
         return ""
     why, message = waiting_for(validator)
     said = ": ".join(filter(None, (why, message)))
@@ -307,7 +327,7 @@ def waiting_for(pod: Object) -> tuple[str, str]:
             last = at(status, "lastState", "terminated")
             if waits is not None:
                 reason = str(at(waits, "reason") or "waiting")
-                if running and reason == _INITIALISING:
+                if running and reason == INITIALISING:
                     return reason, f"its init container {running} has not come to its end"
                 # Of a loop the kubelet says how long it pauses, and the pod's name.
                 message = "" if reason == _LOOP and last else str(at(waits, "message") or "")

@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 _IMAGE_LABEL: Final = "eks.amazonaws.com/nodegroup-image"
 _VERSION: Final = re.compile(r"v?([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?![0-9])")
 _BOTTLEROCKET: Final = re.compile(r"Bottlerocket OS ([0-9]+\.[0-9]+\.[0-9]+)")
+_SYSTEMS: Final = {
+    "al2023": "Amazon Linux 2023",
+    "al2": "Amazon Linux 2",
+    "bottlerocket": "Bottlerocket OS",
+}
+"""How images of families call themselves; each has a plugin, user data and a MIG set-up of its own.
+
+The first that fits counts."""
 _IMAGE: Final = re.compile(r"ami-[0-9a-f]+")
 _REPLACE: Final = "Update the node group, which replaces its nodes: pulumi up."
 
@@ -150,8 +158,13 @@ def _newest_images(nodes: Sequence[LiveNode]) -> Mapping[str, str]:
 def _of_image(
     objects: ClusterObjects, node: LiveNode, plan: PoolPlan | None, newest: Mapping[str, str]
 ) -> NodeFault | None:
+    system = str(at(node.object, "status", "nodeInfo", "osImage") or "")
+    family = _family_declared(plan)
+    runs = next((one for one, start in _SYSTEMS.items() if system.startswith(start)), family)
+    if family in _SYSTEMS and runs != family:
+        what = f"it runs {system}, and its pool declares {family}."
+        return _fault(node, what, _how(node), f"status.nodeInfo.osImage {system}", "error")
     if plan is not None and plan.pool.ami_family == "bottlerocket":
-        system = str(at(node.object, "status", "nodeInfo", "osImage") or "")
         found, declared = _BOTTLEROCKET.match(system), str(plan.pool.ami_version or "")
         if found and declared and found[1] != declared.partition("-")[0]:
             what = f"it runs Bottlerocket {found[1]}, and its pool declares {declared}."
@@ -167,6 +180,14 @@ def _of_image(
         what = f"its image is {mine}, and younger nodes of its group have {of_group}."
         return _fault(node, what, _REPLACE, f"label {_IMAGE_LABEL}={mine}")
     return None
+
+
+def _family_declared(plan: PoolPlan | None) -> str:
+    """Of which family a pool's image is, that of its own image too; empty where nothing says."""
+    if plan is None:
+        return ""
+    custom = plan.pool.custom_ami
+    return str(custom.family if custom is not None else plan.pool.ami_family)
 
 
 def _image_of_claim(objects: ClusterObjects, node: LiveNode) -> str:

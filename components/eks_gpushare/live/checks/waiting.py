@@ -14,6 +14,7 @@ from eks_gpushare.live import rules
 from eks_gpushare.live.checks.room import PODS, counted_pods, waiting_of
 from eks_gpushare.live.checks.shares import counts_text
 from eks_gpushare.live.faults import ClusterFault, Link, gist_of_shares, pool_mark
+from eks_gpushare.live.kueue_words import QUEUE_LABEL, words_of
 from eks_gpushare.live.nodes import as_if_it_stayed, counted_names
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.placement import allocatable, mismatches, untolerated
@@ -35,7 +36,6 @@ _OTHERS: Final = re.compile(
     re.IGNORECASE,
 )
 """What the scheduler says of a pod that waits for something else than what nodes have."""
-_QUEUE: Final = "kueue.x-k8s.io/queue-name"
 _SCHEDULER: Final = "default-scheduler"
 _OF_SHARES: Final = (rules.SHARES_TAKEN, rules.LIMIT_REACHED, rules.NOT_LAUNCHED)
 _OF_NO_NODE: Final = frozenset((rules.GATED.id, rules.WAITS_FOR_OTHER.id))
@@ -125,7 +125,8 @@ def _why(waiting: Waiting, room: Room) -> ClusterFault | None:
     said, fix = _why_never(spec, waiting, candidates, open_to, room)
     if gone:
         fix = f"See why nodes of {', '.join(gone)} are missing."
-    return _fault(waiting, about, rules.NEVER_LANDS, said, fix, evidence)
+    found = _fault(waiting, about, rules.NEVER_LANDS, said, fix, evidence)
+    return replace(found, wants_any=bool(open_to) and not any(n.advertised for n in open_to))
 
 
 def _said_by_kueue(waiting: Waiting, queued: Sequence[Object]) -> Iterator[str]:
@@ -139,16 +140,15 @@ def _said_by_kueue(waiting: Waiting, queued: Sequence[Object]) -> Iterator[str]:
         }
         if namespace_of(workload) != waiting.owner.namespace or not owners & made_by:
             continue
-        reserved = condition(workload, "QuotaReserved")
-        if at(reserved, "message"):
-            yield f"Kueue says of the Workload {name_of(workload)}: {at(reserved, 'message')}"
+        if said := words_of(workload):
+            yield f"Kueue says of the Workload {name_of(workload)}: {said}"
             break
     yield from _said_of_queue(waiting, queued)
 
 
 def _said_of_queue(waiting: Waiting, queued: Sequence[Object]) -> Iterator[str]:
     """What keeps the queue of pods closed, as Kueue says it."""
-    named = at(waiting.pods[0], "metadata", "labels", _QUEUE)
+    named = at(waiting.pods[0], "metadata", "labels", QUEUE_LABEL)
     local = _found(queued, "LocalQueue", named, waiting.owner.namespace)
     queue = _found(queued, "ClusterQueue", at(local, "spec", "clusterQueue"), "")
     active = condition(queue, "Active")
