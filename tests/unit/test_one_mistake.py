@@ -23,7 +23,7 @@ from eks_gpushare.rules import all_rules, check_environment
 from eks_gpushare.validation.parse import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from eks_gpushare.findings.finding import Finding
 
@@ -110,7 +110,7 @@ def errors(given: dict[str, Any]) -> tuple[tuple[Finding, ...], list[Finding]]:
     return parsed.findings, [each for each in found if each.severity == "error"]
 
 
-def said_too_much(given: dict[str, Any], wanted: Iterator[Place]) -> list[str]:
+def said_too_much(given: dict[str, Any], wanted: Iterable[Place]) -> list[str]:
     """Errors besides the one about a mistake."""
     before = [*errors(given)[0], *errors(given)[1]]
     wrong = set()
