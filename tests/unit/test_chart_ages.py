@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+from pathlib import Path
 
+import pytest
+from chart_ages import FILE, as_text
+
+from eks_gpushare import catalog
 from eks_gpushare.catalog.chart_ages import Age, ChartAges, chart_ages
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.catalog.chart_releases import chart_history, parse_version
@@ -78,3 +83,9 @@ def test_what_was_read_itself_is_told_from_what_it_was_in() -> None:
 
 def test_the_history_of_a_chart_of_others_is_not_known() -> None:
     assert chart_ages("somebody-elses") is None
+
+
+def test_the_file_is_as_its_tool_writes_it() -> None:
+    made = (Path(catalog.__file__).parent / "data" / FILE).read_text(encoding="utf-8")
+
+    assert as_text(json.loads(made)) == made

@@ -110,11 +110,12 @@ def assert_none(found: list[str]) -> None:
 
 @cache
 def parsed(source: str) -> ast.Module:
-    """The tree of a file, which several rules look at: nothing of it is garbage."""
+    """The tree of a file, which several rules look at: nothing of it is garbage, now or later."""
     gc.disable()
     try:
         return ast.parse(source)
     finally:
+        gc.freeze()
         gc.enable()
 
 

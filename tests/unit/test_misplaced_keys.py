@@ -115,6 +115,9 @@ def test_something_else_in_place_of_a_block_is_told_its_shape(place: str) -> Non
     start = given(pools={"gpu": mig}) if "sharing." in place else given()
     if place == "cluster.existing":
         start = given(cluster=None, network=None)
+    if place.startswith("tenants.*."):
+        tenant = {"namespaces": ["team"], "pools": {"gpu": {"guaranteed": {"shares": 1}}}}
+        start = given(tenants={"gpu": tenant})
     parts = place.replace("*", "gpu").split(".")
 
     def with_value(value: Any) -> dict[str, Any]:
@@ -126,7 +129,7 @@ def test_something_else_in_place_of_a_block_is_told_its_shape(place: str) -> Non
         return made
 
     shape = SHAPES[place]
-    ((path, fix),) = errors(with_value("text" if not shape.startswith("[") else {"a": "b"}))
+    ((path, fix),) = errors(with_value("text" if shape.startswith("{") else {"a": "b"}))
 
     assert path == ".".join(parts)
     assert fix == f"Write {parts[-1]}: {shape}."

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import subprocess
 import sys
 import tarfile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from chart_keys import Chart, alias_of, keys, unpacked, write_table
+from chart_keys import Chart, alias_of, keys, unpacked, write_text
 
 from eks_gpushare.catalog.chart_releases import chart_history
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 FILE = "chart-ages.json"
 _FOLDERS = {
@@ -105,6 +106,20 @@ def _chart(archive: bytes, folder: str) -> Chart:
     return Chart({name: text.replace("|###", "| ###") for name, text in files.items()})
 
 
+def as_text(found: Mapping[str, Any]) -> str:
+    """The table as the text of its file: a line for each age, as every installation has it."""
+    charts = (f"{json.dumps(name)}: {_chart_as_text(said)}" for name, said in found.items())
+    return "{\n" + ",\n".join(charts) + "\n}\n"
+
+
+def _chart_as_text(said: Any) -> str:
+    if isinstance(said, str):
+        return json.dumps(said)
+    releases = json.dumps(said["releases"], separators=(",", ":"))
+    places = ",\n".join(f"{json.dumps(age)}:{json.dumps(of)}" for age, of in said["places"].items())
+    return f'{{\n"releases": {releases},\n"places": {{\n{places}\n}}\n}}'
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the generator; return 0."""
     parser = argparse.ArgumentParser(
@@ -119,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "gpu-operator": ages("gpu-operator", options.gpu_operator),
         "nvidia-device-plugin": ages("nvidia-device-plugin", options.device_plugin),
     }
-    write_table(options.out / FILE, found)
+    write_text(options.out / FILE, as_text(found))
     return 0
 
 

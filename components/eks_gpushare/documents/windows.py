@@ -1,8 +1,8 @@
-"""Spans of time between two schedules of cron, as KEDA sees them.
+"""Spans of time between two schedules of cron, as KEDA has them.
 
-KEDA asks which of the two falls next: while that is the end, the window is open. So a second end in
-a row opens it for the whole time between the two, and a second start closes it; where both fall
-together it is open until then; and a start that never falls opens it for ever.
+KEDA asks which of both falls next: while it is the end, it is open. So a second end in
+a row opens it for all the time between them, and a second start closes it; where both fall
+together it is open until then; a start that never falls opens it forever.
 
 Source: pkg/scalers/cron_scaler.go of https://github.com/kedacore/keda at v2.20.2, read 2026-11-25.
 """

@@ -1,7 +1,7 @@
-"""Why a pod does not fit a node, in words: the scheduler of 1.35 counts nodes and names no taint.
+"""Why a pod does not fit a node, in words: the scheduler counts nodes and names no taint.
 
 The rules are those of Kubernetes' scheduler (`inventory.scheduling`), and requests are added up as
-it does. The real scheduler decides; this only explains what it decided.
+it does. The real scheduler (of 1.35) decides; this explains it.
 """
 
 from __future__ import annotations

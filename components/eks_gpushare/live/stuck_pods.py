@@ -1,7 +1,7 @@
 """Pods that have a node and whose containers are not created: only events say why.
 
 Kubelet writes a mount that fails, or a sandbox that no runtime makes, into no status. Its events
-stay for an hour after what they say is over: they count of a pod that is still stuck.
+stay for an hour after that is over: they count while the pod is stuck.
 """
 
 from __future__ import annotations

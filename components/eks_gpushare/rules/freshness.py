@@ -1,4 +1,4 @@
-"""The rule about what was true some time ago: images, charts and prices with their ages."""
+"""The ages of what was true: images, charts and prices."""
 
 from __future__ import annotations
 
