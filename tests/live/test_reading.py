@@ -113,7 +113,7 @@ def test_a_small_cluster_takes_a_request_for_each_kind() -> None:
     always = [
         listed
         for listed in LISTED
-        if listed.version and not (listed.of_tenants or listed.of_refusals or listed.of_stuck)
+        if listed.version and listed.where not in {"tenants", "refusals", "stuck"}
     ]
     assert len(server.asked) == 2 + len(always) == 13
 

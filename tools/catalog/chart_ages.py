@@ -19,7 +19,7 @@ import tarfile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from chart_keys import Chart, alias_of, keys, unpacked, write_text
+from chart_keys import Chart, alias_of, by_chart, compact, keys, unpacked, write_text
 
 from eks_gpushare.catalog.chart_releases import chart_history
 
@@ -108,14 +108,11 @@ def _chart(archive: bytes, folder: str) -> Chart:
 
 def as_text(found: Mapping[str, Any]) -> str:
     """The table as the text of its file: a line for each age, as every installation has it."""
-    charts = (f"{json.dumps(name)}: {_chart_as_text(said)}" for name, said in found.items())
-    return "{\n" + ",\n".join(charts) + "\n}\n"
+    return by_chart(found, _lines)
 
 
-def _chart_as_text(said: Any) -> str:
-    if isinstance(said, str):
-        return json.dumps(said)
-    releases = json.dumps(said["releases"], separators=(",", ":"))
+def _lines(said: Any) -> str:
+    releases = compact(said["releases"])
     places = ",\n".join(f"{json.dumps(age)}:{json.dumps(of)}" for age, of in said["places"].items())
     return f'{{\n"releases": {releases},\n"places": {{\n{places}\n}}\n}}'
 

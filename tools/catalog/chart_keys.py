@@ -23,7 +23,7 @@ import yaml
 from template_reads import merged, reads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from template_reads import Path as Place
 
@@ -237,20 +237,27 @@ def render_keys(found: Mapping[str, Any]) -> str:
 
     Every installation has it, and places written out in full are most of their text.
     """
-    charts = (f"{json.dumps(name)}: {_chart(said)}" for name, said in found.items())
+    return by_chart(found, _lines)
+
+
+def by_chart(found: Mapping[str, Any], lines: Callable[[Any], str]) -> str:
+    """A table as the text of its file, with what is said of each chart in lines of its own."""
+    charts = (
+        f"{json.dumps(name)}: {json.dumps(said) if isinstance(said, str) else lines(said)}"
+        for name, said in found.items()
+    )
     return "{\n" + ",\n".join(charts) + "\n}\n"
 
 
-def _chart(said: Any) -> str:
-    if isinstance(said, str):
-        return json.dumps(said)
+def _lines(said: Any) -> str:
     told = ("version", "source", "subcharts", "hints")
-    values = ",\n".join(f"{json.dumps(key)}: {_compact(of)}" for key, of in tree(said).items())
-    lines = [*(f'"{key}": {_compact(said[key])}' for key in told), f'"values": {{\n{values}\n}}']
+    values = ",\n".join(f"{json.dumps(key)}: {compact(of)}" for key, of in tree(said).items())
+    lines = [*(f'"{key}": {compact(said[key])}' for key in told), f'"values": {{\n{values}\n}}']
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
-def _compact(value: Any) -> str:
+def compact(value: Any) -> str:
+    """A value without spaces."""
     return json.dumps(value, separators=(",", ":"))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from eks_gpushare.manifests.placeholders import indent_of
+
 _ARROWS: Final = re.compile(r"^([ \t]*)[\u25b6\u25b8\u25ba\u25bc\u25be][ \t]", re.MULTILINE)
 """By which a page folds a part."""
 _TEXT_FOLLOWS: Final = re.compile(r"^(?P<indent> *)[A-Za-z0-9_.\"'/-]+:[ \t]+[|>][-+]?[ \t]*$")
@@ -24,7 +26,7 @@ def as_meant(text: str) -> str:
             continue
         width = len(follows["indent"])
         begin = lines[at]
-        if not begin.lstrip().startswith("{") or _indent(begin) > width:
+        if not begin.lstrip().startswith("{") or indent_of(begin) > width:
             continue
         depth = 0
         while at < len(lines):
@@ -34,7 +36,3 @@ def as_meant(text: str) -> str:
             if depth <= 0:
                 break
     return "\n".join(lines)
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))

@@ -5,7 +5,12 @@ One list: the requests, the ClusterRole of `--rbac` and what is said of missing 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
+
+Where: TypeAlias = Literal["always", "tenants", "claims", "refusals", "stuck"]
+"""Where a kind is asked for: `tenants` is where a stack declares some, `claims` where something
+names claims of devices, `refusals` where a controller has fewer pods than it wants, `stuck` where a
+pod has a node and its containers are not created."""
 
 
 class ListedKind(NamedTuple):
@@ -21,14 +26,8 @@ class ListedKind(NamedTuple):
     """Where it is always served; empty of a custom resource, whose version the server says."""
     selector: str = ""
     """A field selector that leaves out what is of no use here."""
-    of_tenants: bool = False
-    """Whether it is asked for only where a stack declares tenants."""
-    of_refusals: bool = False
-    """Whether it is asked for last, and only where a controller has fewer pods than it wants."""
-    of_stuck: bool = False
-    """Whether it is asked for only where a pod has a node and its containers are not created."""
-    of_claims: bool = False
-    """Whether it is asked for only where something names claims of devices."""
+    where: Where = "always"
+    """Where it is asked for; a kind that hangs on others comes after them."""
 
     def path(self, version: str) -> str:
         """Where an API server lists all of them."""
@@ -63,7 +62,7 @@ LISTED = (
         "networkpolicies",
         "who reaches pods of tenants",
         "v1",
-        of_tenants=True,
+        where="tenants",
     ),
     ListedKind(
         "ValidatingAdmissionPolicy",
@@ -71,7 +70,7 @@ LISTED = (
         "validatingadmissionpolicies",
         "what pods of tenants may ask for",
         "v1",
-        of_tenants=True,
+        where="tenants",
     ),
     ListedKind(
         "ValidatingAdmissionPolicyBinding",
@@ -79,21 +78,21 @@ LISTED = (
         "validatingadmissionpolicybindings",
         "whom admission policies are for",
         "v1",
-        of_tenants=True,
+        where="tenants",
     ),
     ListedKind(
         "MutatingAdmissionPolicy",
         _ADMISSION,
         "mutatingadmissionpolicies",
         "what is added to pods of tenants",
-        of_tenants=True,
+        where="tenants",
     ),
     ListedKind(
         "MutatingAdmissionPolicyBinding",
         _ADMISSION,
         "mutatingadmissionpolicybindings",
         "whose pods something is added to",
-        of_tenants=True,
+        where="tenants",
     ),
     ListedKind("NodePool", "karpenter.sh", "nodepools", "what Karpenter may launch"),
     ListedKind("NodeClaim", "karpenter.sh", "nodeclaims", "which nodes Karpenter waits for"),
@@ -108,35 +107,35 @@ LISTED = (
         "kueue.x-k8s.io",
         "resourceflavors",
         "on which nodes Kueue lands pods of tenants",
-        of_tenants=True,
+        where="tenants",
     ),
     ListedKind(
         "Cohort",
         "kueue.x-k8s.io",
         "cohorts",
         "what tenants may borrow of each other",
-        of_tenants=True,
+        where="tenants",
     ),
     ListedKind(
         "DeviceClass",
         "resource.k8s.io",
         "deviceclasses",
         "what claims may ask for",
-        of_claims=True,
+        where="claims",
     ),
     ListedKind(
         "ResourceClaim",
         "resource.k8s.io",
         "resourceclaims",
         "which claims pods have",
-        of_claims=True,
+        where="claims",
     ),
     ListedKind(
         "ResourceClaimTemplate",
         "resource.k8s.io",
         "resourceclaimtemplates",
         "what claims of pods are made from",
-        of_claims=True,
+        where="claims",
     ),
     ListedKind(
         "Event",
@@ -145,7 +144,7 @@ LISTED = (
         "why pods cannot be created",
         "v1",
         "reason=FailedCreate",
-        of_refusals=True,
+        where="refusals",
     ),
     ListedKind(
         "Event",
@@ -154,7 +153,7 @@ LISTED = (
         "why containers of pods are not created",
         "v1",
         "type=Warning,involvedObject.kind=Pod",
-        of_stuck=True,
+        where="stuck",
     ),
 )
 """Those without a version, mostly custom ones, are asked for only where the server has them."""

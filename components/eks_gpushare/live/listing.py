@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from eks_gpushare.live.connection import ApiResponse, Server
-    from eks_gpushare.live.kinds import ListedKind
+    from eks_gpushare.live.kinds import ListedKind, Where
     from eks_gpushare.live.pods import Object
 
 PAGE: Final = 500
@@ -60,13 +60,16 @@ def read_cluster(
     served = _served(server)
     found: dict[str, tuple[Object, ...]] = {}
     unread: dict[str, str] = {}
+    asked: dict[Where, bool] = {"always": True, "tenants": tenants}
     for listed in LISTED:
         if kinds is not None and listed.kind not in kinds:
             continue
         version = listed.version or served.get((listed.group, listed.plural), "")
-        if not version or (listed.of_tenants and not tenants):
+        if not version:
             continue  # no such custom resource is here
-        if not _has_a_use(listed, found, now):
+        if listed.where not in asked:
+            asked[listed.where] = _has_a_use(listed.where, found, now)
+        if not asked[listed.where]:
             continue
         try:
             objects = list(_objects(server, listed, version, until))
@@ -82,14 +85,13 @@ def read_cluster(
     return ClusterObjects(server.whence, datetime.now(tz=UTC), found, unread, _version(server))
 
 
-def _has_a_use(listed: ListedKind, found: Mapping[str, tuple[Object, ...]], now: datetime) -> bool:
-    """Whether what was read so far makes one ask for a kind that is not always looked at."""
-    if listed.of_refusals:
+def _has_a_use(where: Where, found: Mapping[str, tuple[Object, ...]], now: datetime) -> bool:
+    """Whether what was read so far makes one ask for kinds that are not always looked at."""
+    if where == "refusals":
         return any(map(is_short_of_pods, chain(*found.values())))
-    if listed.of_claims:
+    if where == "claims":
         return any(map(names_claims, chain(*found.values())))
-    pods = filter(is_of_gpus, found.get("Pod", ()))
-    return not listed.of_stuck or any(is_stuck(pod, now) for pod in pods)
+    return any(is_stuck(pod, now) for pod in filter(is_of_gpus, found.get("Pod", ())))
 
 
 def _version(server: Server) -> str:

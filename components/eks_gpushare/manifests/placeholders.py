@@ -180,7 +180,8 @@ def with_gaps(text: str) -> str | None:
     return None if made == text else made
 
 
-def _indent(line: str) -> int:
+def indent_of(line: str) -> int:
+    """How far a line is indented, in spaces."""
     return len(line) - len(line.lstrip(" "))
 
 
@@ -198,7 +199,7 @@ def _is_line(text: str, found: re.Match[str]) -> bool:
     above = text[:begin].rstrip().rpartition("\n")[2]
     below = next((each for each in text[begin:].splitlines()[1:] if each.strip()), "")
     if above.rstrip().endswith(":"):  # or is it the value of that key
-        return _indent(below) == _indent(line) and _KEY.match(below) is not None
+        return indent_of(below) == indent_of(line) and _KEY.match(below) is not None
     return not above.rstrip().endswith(("|", ">", "-", "+"))
 
 

@@ -121,8 +121,8 @@ def test_with_its_role_alone_it_reads_and_asks_for_no_secret(
     assert told["pools"][0]["advertised"] == 40
     assert {event["verb"] for event in found} <= {"get", "list"}
     assert {event["annotations"]["authorization.k8s.io/decision"] for event in found} == {"allow"}
-    served = [listed for listed in LISTED if listed.version and not listed.of_tenants]
-    core = {listed.plural for listed in served if not (listed.of_refusals or listed.of_stuck)}
+    served = [listed for listed in LISTED if listed.version and listed.where != "tenants"]
+    core = {listed.plural for listed in served if listed.where not in {"refusals", "stuck"}}
     assert {about["resource"] for about in objects} == core
     of_kubectl = [each for each in found if each["requestURI"] == "/version?timeout=5s"]
     assert len(found) - len(of_kubectl) <= 14
