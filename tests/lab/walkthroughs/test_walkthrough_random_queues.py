@@ -75,7 +75,7 @@ def test_no_contract_is_broken_by_any_order_of_arrivals(
         while going:
             seen = running(watches)
             for lane, _ in going:
-                assert lane.above(seen) == []
+                assert lane.above(seen) == [], lane.told()
             going = [(lane, life) for lane, life in going if next(life, None) is not None]
             time.sleep(0.1)
         ended = len(client.list("/api/v1/events", fieldSelector="reason=Preempted")[0])
@@ -178,11 +178,14 @@ def laid(drawn: Sequence[Contract]) -> Iterator[tuple[Client, Watches]]:
 
 
 def running(watches: Watches) -> Seen:
-    """Pods that run, those that are ending too, at one moment."""
+    """Pods that run and do not end, at one moment.
+
+    One that Kueue ends before it has started gives back its quota at once, and may start yet.
+    """
     return Counter(
         (pod["metadata"]["namespace"], name)
         for pod in watches.pods.all()
-        if state_of(pod) == RUNNING
+        if state_of(pod) == RUNNING and "deletionTimestamp" not in pod["metadata"]
         for name in pod["spec"]["containers"][0]["resources"]["limits"]
     )
 
@@ -224,8 +227,16 @@ class Lane:
     def until(self, wrong: Callable[[], list[str]]) -> Iterator[bool]:
         deadline = time.monotonic() + SECONDS
         while found := wrong():
-            assert time.monotonic() < deadline, (found, self.now, self.asked)
+            assert time.monotonic() < deadline, (found, self.told())
             yield True
+
+    def told(self) -> str:
+        """Where it is, for a test that fails, with pods that end."""
+        number = None if self.now is None else self.now.number
+        spaces = {space for space, _ in self.asked}
+        pods = [p for p in self.watches.pods.all() if p["metadata"]["namespace"] in spaces]
+        ending = [p["metadata"]["name"] for p in pods if "deletionTimestamp" in p["metadata"]]
+        return f"contract {number} of seed {SEED}, asked {self.asked}, ending {ending}"
 
     def lay(self, contract: Contract) -> list[Object]:
         """Make nodes and queues."""
