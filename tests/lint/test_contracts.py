@@ -36,7 +36,10 @@ def pods(replicas: Any, space: Any = "research", kind: str = "Deployment", **mor
         name=name,
         namespace=space,
         replicas=replicas,
-        spec={"containers": [{"name": "c", "resources": {"limits": limits}}]},
+        spec={
+            "containers": [{"name": "c", "resources": {"limits": limits}}],
+            "tolerations": [{"operator": "Exists"}],
+        },
         spec_path=("spec", "template", "spec"),
     )
 
