@@ -61,7 +61,7 @@ class Laid:
             container.setdefault("resources", {"limits": {resource: 1}})
             spec |= {"nodeSelector": {POOL_LABEL: pool}}
             spec["tolerations"] = [{"key": "nvidia.com/gpu", "operator": "Exists"}]
-        return self.team(
+        return self.teams[space](
             "POST", PODS.format(space), {"metadata": {"generateName": "p-"}, "spec": spec}
         )
 
