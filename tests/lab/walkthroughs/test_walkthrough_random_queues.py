@@ -248,7 +248,7 @@ class Lane:
         made = [
             node(f"{pool}-{n}", plan.at(1), plan.node_selector)
             for pool, plan in contract.accepted.plans.items()
-            for n in range(plan.pool.nodes.max)
+            for n in range(plan.pool.nodes.max or 0)
         ]
         for each in made:
             self.client.create(each)
@@ -334,7 +334,7 @@ class Lane:
                     found.append(f"{space}/{name}: {has} run, {wants} are asked for")
                 if has < min(wants, contract.guaranteed.get(name, 0)) and has_room:
                     found.append(f"{space}/{name}: {has} of {wants} run, less than is sure")
-                total = plan.at(1)[name] * plan.pool.nodes.max
+                total = plan.at(plan.pool.nodes.max or 0)[name]
                 others = {self.space(c) for c in accepted.every if c.pool == contract.pool}
                 idle = total - sum(seen[other, name] for other in others)
                 if has < min(wants, most) and has_room and idle > 0:

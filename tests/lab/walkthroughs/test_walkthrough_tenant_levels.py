@@ -93,9 +93,9 @@ def laid(
     file = tmp_path / f"Pulumi.{request.param}.yaml"
     config = configuration(request.param, stack_file_of("tenants"))
     file.write_text(json.dumps({"config": config}), encoding="utf-8")
-    recording = preview(*locate(str(file), ROOT), known=True).recording
+    recording = preview(*locate(str(file), str(ROOT)), known=True).recording
     assert recording is not None
-    recording = preview(*locate(str(file), ROOT), known=True).recording
+    recording = preview(*locate(str(file), str(ROOT)), known=True).recording
     assert recording is not None
     with ControlPlane() as up:
         lab = up.lab
@@ -164,14 +164,14 @@ def test_admission_alone_refuses_what_no_quota_counts(
     assert laid.pod("research", LARGE, "slices")["_code"] == 201
     assert eventually(lambda: laid.running("research") == {SHARE: 1, LARGE: 1})
 
-    tolerant = {"tolerations": [{"operator": "Exists"}]}
+    everything = [{"operator": "Exists"}]
     for refused, why in (
         (laid.pod("research", None, container={"env": ALL}), "NVIDIA_VISIBLE_DEVICES"),
         (laid.pod("research", SHARE, "system"), "may not use the pool system"),
         (laid.pod("research", "nvidia.com/gpu"), "may not request nvidia.com/gpu"),
         (laid.pod("vision", SHARE), f"may not request {SHARE}"),
         (laid.pod("research", None, nodeName="gpu-0"), "nodeName"),
-        (laid.pod("research", None, **tolerant), "toleration"),
+        (laid.pod("research", None, tolerations=everything), "toleration"),
     ):
         assert refused["_code"] in {403, 422}
         assert "ValidatingAdmissionPolicy 'eks-gpushare-tenants-" in refused["message"]

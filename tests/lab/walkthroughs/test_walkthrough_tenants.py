@@ -110,7 +110,7 @@ def test_each_tenant_runs_what_it_is_sure_of(
 
 
 def test_two_teams_by_one_command(
-    programs: Programs, lab_home: Path, capsys: pytest.CaptureFixture[str]
+    programs: Programs, lab_home: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The one of `examples/lab/README.md`."""
     assert programs.paths
