@@ -17,7 +17,7 @@ from finding_examples import base
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.facts.isolation import keeps_apart
-from eks_gpushare.rules import closed_runtime, tenants
+from eks_gpushare.rules import closed_runtime, tenant_isolation, tenants
 from eks_gpushare.rules.context import Context
 from eks_gpushare.rules.registry import Scope, checks_in
 from eks_gpushare.sharing.capacity import most_pods
@@ -138,7 +138,7 @@ class Accepted:
 
 def is_wrong(given: Environment) -> bool:
     ctx = Context(given, Catalog(), "us-east-1", date(2026, 11, 27))
-    for check in checks_in(tenants, closed_runtime):
+    for check in checks_in(tenants, tenant_isolation, closed_runtime):
         calls = given.pools.items() if check.scope is Scope.POOL else [()]
         if any(f.severity == "error" for args in calls for f in check(ctx, *args)):
             return True
