@@ -28,6 +28,10 @@ _LESS_QUEUED = (
     "{queue} may have {now} of {name} in place of {was}, {sure} of them for sure: pods that run "
     "stay, until others of the cohort take back what is theirs, and new ones wait"
 )
+_LOWER = (
+    "{queue} may have {now} GiB of {pool} in place of {was}: pods that run stay, and new ones wait "
+    "until enough of them have ended"
+)
 # pkg/controller/core/clusterqueue_controller.go of kubernetes-sigs/kueue, 0.16.2: its finalizer.
 _HELD = (
     "Kueue lets the queue {queue} go once all that it has admitted has ended, and the update waits "
@@ -59,10 +63,13 @@ def of_queues(before: Recording, after: Recording) -> Iterator[Consequence]:
 def _of_quota(old: Resource, new: Resource) -> Iterator[Consequence]:
     was, now = (_amounts(resource) for resource in (old, new))
     for (flavor, name), (sure, most) in was.items():
-        if name.startswith(_COUNTED) and (flavor, name) not in now:
-            continue  # what is counted of pods, and no longer is, limits nobody
         less = now.get((flavor, name), (0, 0))
-        if less[0] < sure or _number(less[1]) < _number(most):
+        if name.startswith(_COUNTED):
+            # What is counted of pods, and no longer is, limits nobody.
+            if (flavor, name) in now and _number(less[1]) < _number(most):
+                says = _LOWER.format(queue=_called(new), pool=flavor, now=less[1], was=most)
+                yield edit(new.name, "update", ("spec.resourceGroups",), says)
+        elif less[0] < sure or _number(less[1]) < _number(most):
             says = _LESS_QUEUED.format(
                 queue=_called(new),
                 name=f"{name} of {flavor}",
