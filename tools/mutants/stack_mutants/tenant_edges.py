@@ -33,11 +33,16 @@ TENANT_EDGES = (
     .at("metadata > namespace", "leak", OTHER)
     .found,
     *Edges("ResourceQuota", holds("spec", "scopeSelector")).at("", "pods", WITHOUT).found,
-    *Edges("NetworkPolicy").at("", "leak", WITHOUT).at("spec > ingress", "leak", DROP).found,
+    *Edges("NetworkPolicy")
+    .at("", "leak", WITHOUT)
+    .at("spec > ingress", "leak", DROP)
+    .at("spec > egress", "leak", DROP)
+    .found,
     *Edges("RoleBinding").at("roleRef > name", "rights", to("cluster-admin")).found,
     *Edges("ValidatingAdmissionPolicy")
     .at("", "leak", WITHOUT)
     .at("spec > failurePolicy", "leak", to("Ignore"))
+    .at("spec > validations > 0", "leak", DROP)
     .found,
     *Edges("ValidatingAdmissionPolicyBinding")
     .at("", "leak", WITHOUT)
@@ -45,12 +50,20 @@ TENANT_EDGES = (
     .at("spec > paramRef > namespace", "leak", DROP)
     .at("spec > policyName", "leak", OTHER)
     .found,
-    *Edges("ConfigMap", holds("data", "poolLabel")).at("", "leak", WITHOUT).found,
+    *Edges("ConfigMap", holds("data", "poolLabel"))
+    .at("", "leak", WITHOUT)
+    .at("data > pools", "leak", OTHER)
+    .at("data > resources", "leak", to("nvidia.com/gpu"))
+    .at("data > queued", "leak", DROP)
+    .found,
     *Edges("ClusterQueue")
     .at("", "pods", WITHOUT)
     .at(f"{_QUEUED} > flavors > 0 > name", "pods", OTHER)
     .at(f"{_QUEUED} > flavors > 0 > resources > 0 > nominalQuota", "pods", to(1000))
     .at("spec > namespaceSelector", "pods", DROP)
+    .at("spec > cohortName", "pods", OTHER)
+    .at("spec > preemption > reclaimWithinCohort", "pods", to("Never"))
+    .at(f"{_QUEUED} > flavors > 1 > resources > 4 > borrowingLimit", "pods", to(100))
     .found,
     *Edges("LocalQueue").at("", "pods", WITHOUT).at("spec > clusterQueue", "pods", OTHER).found,
     *Edges("ResourceFlavor")
