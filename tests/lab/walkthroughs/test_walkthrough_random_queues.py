@@ -131,7 +131,7 @@ def random_contracts(seed: int, *, has_ceilings: bool, has_weights: bool) -> lis
     """Environments that `check` takes, of one configuration of Kueue."""
     found: list[Contract] = []
     draw = random.Random(seed)  # noqa: S311  (an example, not a secret)
-    gib: dict[str, int] = {}
+    gib: dict[str, int | None] = {}
     while len(found) < MOST:
         number = len(found)
         pools = {f"p{n}-{number}": small_pool(draw) for n in range(draw.randint(1, 2))}
@@ -146,7 +146,8 @@ def random_contracts(seed: int, *, has_ceilings: bool, has_weights: bool) -> lis
         accepted = Accepted(given)
         assert accepted.queued is not None
         shares = pool_shares(accepted.queued.pools, accepted.queued.tenants)
-        own = {name: size for share in shares for name, size in share.gib.items()}
+        # One table of memory is for all, also for a name that turns divide no memory of.
+        own = {name: share.gib.get(name) for share in shares for name in share.resources}
         is_of_it = any(share.maximum_gib is not None for share in shares) == has_ceilings
         if is_of_it and all(gib.get(name, size) == size for name, size in own.items()):
             gib |= own
