@@ -282,6 +282,10 @@ def test_gib_at_most_are_of_any_mix() -> None:
     assert told("GPU878", of(79), pools={"gpu": layout}) == [
         ("tenants.a.pools.gpu.maximum", "It is less than the 80 GiB that are guaranteed.")
     ]
+    assert told("GPU878", of(320), pools={"gpu": layout}) == []
+    assert told("GPU878", of(321), pools={"gpu": layout}) == [
+        ("tenants.a.pools.gpu.maximum", "It is 321 GiB, and the pool has 320 at most.")
+    ]
     assert paths("GPU870", borrowing({"gpuMemoryGiB": 9})) == [
         "tenants.a.pools.gpu.maximum.gpuMemoryGiB"
     ]

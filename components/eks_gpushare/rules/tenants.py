@@ -204,8 +204,13 @@ def _maximum(
         said = f"{memory} GiB" if not below else f"{sure[below[0]]} of {below[0]}"
         message = f"It is less than the {said} that are guaranteed."
         yield MAXIMUM.finding(at, message, "Raise it, or remove it: it is then what is guaranteed.")
+    there = {name: most_pods(plan, name) for name in most}
+    known = {name: count for name, count in there.items() if count is not None}
+    if gib is not None and len(known) == len(there) and gib > (has := gib_of(known, plan)):
+        message = f"It is {gib} GiB, and the pool has {has} at most."
+        yield MAXIMUM.finding(at, message, f"Lower it to {has}, or give the pool more nodes.")
     for name, count in most.items():
-        held = most_pods(plan, name)
+        held = there[name]
         if gib is None and held is not None and count > held:
             message = f"It is {count} of {name}, and the pool has {held} at most."
             yield MAXIMUM.finding(at, message, f"Lower it to {held}, or give the pool more nodes.")
