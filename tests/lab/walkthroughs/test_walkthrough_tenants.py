@@ -128,7 +128,7 @@ def test_two_teams_by_one_command(
     assert (research["has"], vision["has"]) == ({SMALL: 4}, {SMALL: 12})
     assert sum(research["reclaimed"].values()) == 4
     assert sum(research["waiting"].values()) == 8
-    assert [*research["refused"]] == ["the policy eks-gpushare-tenants-pods"]
+    assert [*vision["refused"]] == ["the policy eks-gpushare-tenants-pods"]
     assert (research["usdPerHour"], vision["usdPerHour"]) == (6.8126, 16.4682)
 
 
