@@ -68,3 +68,16 @@ def test_what_is_asked_for_and_not_there(run: Run) -> None:
     assert (nobody.code, none.code) == (2, 2)
     assert "has no tenant nobody; it has research, vision" in nobody.err
     assert "has no tenants: add the block" in none.err
+
+
+def test_two_teams_in_ten_lines_are_right(run: Run, tmp_path: Path) -> None:
+    """The first block of the page on tenants, in a stack that has its pool."""
+    page = (ROOT / "docs" / "tenants.md").read_text(encoding="utf-8")
+    block = page.partition("```yaml\n")[2].partition("```")[0]
+    given = yaml.safe_load(STACK.read_text(encoding="utf-8"))
+    given["config"]["eks-gpushare:environment"] |= yaml.safe_load(block)
+    file = tmp_path / "Pulumi.two.yaml"
+    file.write_text(yaml.safe_dump(given), encoding="utf-8")
+
+    assert block.count("\n") == 10
+    assert run("check", str(file)).code == 0

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tenant_levels import configuration
+
+from eks_gpushare.lint.stack_side import stack_file_of
 
 if TYPE_CHECKING:
     from tests.engine.conftest import Edit, Project, StackFile
@@ -125,3 +129,30 @@ def test_a_namespace_of_workloads_that_becomes_a_tenants_stays(
     gone = project.up(stack, time_slicing).steps
     assert ("delete", "Namespace gpushare-namespace-team") in gone
     project.destroy(stack)
+
+
+OF_LEVEL = {
+    "quota": {"core/v1:ResourceQuota", "networking.k8s.io/v1:NetworkPolicy"},
+    "admission": {"admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy"},
+    "node": set[str](),
+    "queue": {"kueue.x-k8s.io/v1beta2:ClusterQueue", "kueue.x-k8s.io/v1beta2:LocalQueue"},
+}
+"""What a level brings, and no level before it but the quota."""
+
+
+@pytest.mark.parametrize("level", OF_LEVEL)
+def test_a_level_alone_is_made_and_taken_away(project: Project, level: str) -> None:
+    declared = configuration(level, stack_file_of("tenants"))
+    stack = f"level-{level}"
+    project.init(stack, declared)
+
+    made = project.up(stack, declared)
+    types = {each.removeprefix("kubernetes:") for each in made.types}
+    expected = OF_LEVEL[level] | (set() if level == "node" else OF_LEVEL["quota"])
+    assert types & set[str]().union(*OF_LEVEL.values()) == expected
+    template = made.inputs("LaunchTemplate gpushare-slices-template")
+    data = base64.b64decode(template["userData"]).decode()
+    assert ("envvar-when-unprivileged=false" in data) is (level == "node")
+    assert project.up(stack, declared).changes == {}
+    gone = project.destroy(stack).steps
+    assert len(gone) == len(made.steps)

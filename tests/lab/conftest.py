@@ -65,10 +65,12 @@ class Client:
     Args:
         lab: What it talks to.
         user: As whom else, by impersonation.
+        group: That this one is of.
     """
 
-    def __init__(self, lab: Lab, user: str | None = None) -> None:
-        self._as = {} if user is None else {"Impersonate-User": user}
+    def __init__(self, lab: Lab, user: str | None = None, group: str | None = None) -> None:
+        named = {"Impersonate-User": user, "Impersonate-Group": group}
+        self._as = {header: name for header, name in named.items() if name is not None}
         self._server = urllib3.HTTPSConnectionPool(
             "127.0.0.1",
             lab.port,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.contracts import judge_contracts
 from eks_gpushare.lint.stack_side import Stack, read_stack
 
@@ -34,7 +36,10 @@ def pods(replicas: Any, space: Any = "research", kind: str = "Deployment", **mor
         name=name,
         namespace=space,
         replicas=replicas,
-        spec={"containers": [{"name": "c", "resources": {"limits": limits}}]},
+        spec={
+            "containers": [{"name": "c", "resources": {"limits": limits}}],
+            "tolerations": [{"operator": "Exists"}],
+        },
         spec_path=("spec", "template", "spec"),
     )
 
@@ -132,3 +137,20 @@ def test_a_job_of_a_tenant_with_one_share_takes_turns(tmp_path: Path) -> None:
     (problem,) = judge_contracts(Inventory((pods(2, kind="Job"),)), stack)
     assert isinstance(problem, Problem)
     assert problem.severity == "warning"
+
+
+@pytest.mark.parametrize("queue", [True, False])
+def test_what_others_leave_is_waited_for_in_a_queue(tmp_path: Path, queue: bool) -> None:
+    """Where a quota counts instead, pods that have no room wait for ever."""
+    four = {"guaranteed": {"sharesOf": {"mig-1g.5gb": 4}}, "maximum": {"gpuMemoryGiB": 80}}
+    stack = edited(tmp_path, four)
+    given = stack.environment
+    assert given is not None
+    assert given.tenants is not None
+    each = {name: t.model_copy(update={"queue": queue}) for name, t in given.tenants.items()}
+    stack = replace(stack, environment=given.model_copy(update={"tenants": each}))
+    limits = {"nvidia.com/mig-1g.5gb": 1}
+    files = Inventory((pods(12, limits=limits), pods(12, "vision", limits=limits)))
+
+    codes = [judged.rule.id for judged in judge_against(files, stack)]
+    assert codes == ([] if queue else ["GPU1203"])

@@ -96,10 +96,11 @@ def test_a_ceiling_counts_gib_beside_the_devices_and_replaces_nothing() -> None:
     objects = kueue_objects(shares)
     resources = manager_configuration(shares)["resources"]
 
-    assert quotas(named(objects, "ClusterQueue", "research"))["mig", GPU_MEMORY] == (60, 60)
+    # Its own, not borrowed: whoever borrows one resource of a pod gets no other of it back.
+    assert quotas(named(objects, "ClusterQueue", "research"))["mig", GPU_MEMORY] == (120, 0)
     assert quotas(named(objects, "ClusterQueue", "research"))["mig", SMALL] == (4, 12)
     # Who has no ceiling may have all that its counts come to.
-    assert quotas(named(objects, "ClusterQueue", "vision"))["mig", GPU_MEMORY] == (60, 60)
+    assert quotas(named(objects, "ClusterQueue", "vision"))["mig", GPU_MEMORY] == (120, 0)
     assert resources["transformations"] == [
         {"input": SMALL, "strategy": "Retain", "outputs": {GPU_MEMORY: 5}},
         {"input": LARGE, "strategy": "Retain", "outputs": {GPU_MEMORY: 20}},
@@ -137,7 +138,6 @@ def test_what_nobody_is_sure_of_is_the_cohorts() -> None:
     assert free == {"mig": {SMALL: 8}}
     assert quotas(named(kueue_objects(shares, free), "Cohort", "eks-gpushare")) == {
         ("mig", SMALL): (8, None),
-        ("mig", GPU_MEMORY): (40, None),
     }
     assert not [o for o in kueue_objects(shares) if o["kind"] == "Cohort"]
 

@@ -17,7 +17,7 @@ from finding_examples import base
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.facts.isolation import keeps_apart
-from eks_gpushare.rules import closed_runtime, tenants
+from eks_gpushare.rules import closed_runtime, tenant_isolation, tenants
 from eks_gpushare.rules.context import Context
 from eks_gpushare.rules.registry import Scope, checks_in
 from eks_gpushare.sharing.capacity import most_pods
@@ -92,12 +92,14 @@ def amount(draw: random.Random, of: dict[str, Any]) -> dict[str, Any]:
     return {unit: value}
 
 
-def tenant(draw: random.Random, name: str, pools: dict[str, Any]) -> dict[str, Any]:
-    has_queue = draw.random() < 0.5
+def tenant(
+    draw: random.Random, name: str, pools: dict[str, Any], queues: float = 0.5, loans: float = 0.3
+) -> dict[str, Any]:
+    has_queue = draw.random() < queues
     given: dict[str, Any] = {}
     for chosen in draw.sample(sorted(pools), draw.randint(1, len(pools))):
         given[chosen] = {"guaranteed": amount(draw, pools[chosen])}
-        if has_queue and draw.random() < 0.3:
+        if has_queue and draw.random() < loans:
             given[chosen]["maximum"] = amount(draw, pools[chosen])
     return {
         "namespaces": [f"team-{name}"],
@@ -112,11 +114,11 @@ def environment(seed: int) -> Environment:
     draw = random.Random(seed)  # noqa: S311  (an example, not a secret)
     pools = {f"p{n}": pool(draw) for n in range(draw.randint(1, 3))}
     named = [f"t{n}" for n in range(draw.randint(1, 4))]
-    given = {
-        "pools": {"gpu": None, **pools},
-        "tenants": {name: tenant(draw, name, pools) for name in named},
-    }
-    merged = merge_values(base(), given)
+    return parsed(pools, {name: tenant(draw, name, pools) for name in named})
+
+
+def parsed(pools: dict[str, Any], tenants: dict[str, Any]) -> Environment:
+    merged = merge_values(base(), {"pools": {"gpu": None, **pools}, "tenants": tenants})
     merged["pools"].pop("gpu", None)
     found = parse(merged).environment
     assert found is not None
@@ -136,7 +138,7 @@ class Accepted:
 
 def is_wrong(given: Environment) -> bool:
     ctx = Context(given, Catalog(), "us-east-1", date(2026, 11, 27))
-    for check in checks_in(tenants, closed_runtime):
+    for check in checks_in(tenants, tenant_isolation, closed_runtime):
         calls = given.pools.items() if check.scope is Scope.POOL else [()]
         if any(f.severity == "error" for args in calls for f in check(ctx, *args)):
             return True

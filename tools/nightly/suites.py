@@ -124,6 +124,13 @@ SUITES: Final = (
         (*_LAB, *_ENGINE),
     ),
     Suite(
+        "contracts",
+        "1,000 random contracts of tenants over random layouts hold on the real Kueue",
+        ("tests/lab/walkthroughs/test_walkthrough_random_queues.py",),
+        ("EKS_GPUSHARE_TEST_AT_LENGTH=1", "EKS_GPUSHARE_TEST_CONTRACTS=1000"),
+        _LAB,
+    ),
+    Suite(
         "karpenter",
         "Karpenter's own controller launches, drifts, consolidates and buys as the plans say",
         ("tests/lab/karpenter", "tests/lab/walkthroughs/test_walkthrough_karpenter.py"),

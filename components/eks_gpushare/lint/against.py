@@ -79,6 +79,8 @@ def judge_against(files: Inventory, stack: Stack) -> Iterator[Judgement]:
         return
     kinds = gpu_nodes(Inventory(stack.items), "")
     wanted = [*_own_workloads(stack)]
+    tenants = stack.environment.tenants if stack.environment is not None else None
+    held_back = {space for t in (tenants or {}).values() if t.queue for space in t.every_namespace}
     said: set[int] = set()
     for index, workload in enumerate(files.of(Workload)):
         if workload.kind == PART_OF_POD:
@@ -99,7 +101,8 @@ def judge_against(files: Inventory, stack: Stack) -> Iterator[Judgement]:
         for problem in _too_many(workload, demand, places):
             said.add(index)
             yield problem
-        if index not in said and workload.kind not in _BY_TURNS:
+        by_turns = workload.kind in _BY_TURNS or workload.namespace in held_back
+        if index not in said and not by_turns:
             wanted.append(_wanted(workload, workload.replicas, demand, places))
     yield from _too_much(wanted, stack)
     yield from judge_contracts(files, stack)

@@ -223,6 +223,7 @@ _MODULES: dict[str, Callable[[Environment], bool]] = {
     "wake": _workloads,
     "tenants": _tenants,
     "tenant_guards": _tenants,
+    "tenant_isolation": _tenants,
     "closed_runtime": _runtimes,
     "verifier": _verifier,
     "observability": _observability,

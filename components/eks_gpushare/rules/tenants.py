@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from eks_gpushare.catalog.arns import principal_fault
 from eks_gpushare.config.cluster import ClusterByKubeconfig, ExistingCluster
 from eks_gpushare.facts.index import rule_of
-from eks_gpushare.facts.isolation import keeps_apart
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.chart_effects import HARMFUL_VALUE
 from eks_gpushare.rules.kueue import undone
@@ -27,7 +26,6 @@ from eks_gpushare.sharing.tenants import (
     owners,
     sure_nodes,
 )
-from eks_gpushare.sharing.turns import turns_of
 from eks_gpushare.sharing.workloads import asked_share, most_replicas, place_of_most, pools_of
 
 if TYPE_CHECKING:
@@ -47,7 +45,6 @@ AMOUNT = Rule(
     "Quotas count whole shares of one name; a part of one is nobody's.",
     _QUOTA,
 )
-APART = rule_of("GPU871")
 TOO_MUCH = Rule(
     "GPU872",
     "error",
@@ -138,8 +135,12 @@ def _amount(ctx: Context, at: FieldPath, pool: str, given: TenantAmount) -> Iter
         yield AMOUNT.finding((*at, error.key), error.message, error.fix)
 
 
-def _sure_of(ctx: Context) -> dict[str, tuple[PoolPlan, dict[str, Mapping[str, int]]]]:
-    """What each tenant is sure of, by pool; what cannot be counted is another rule's."""
+def sure_of(ctx: Context) -> dict[str, tuple[PoolPlan, dict[str, Mapping[str, int]]]]:
+    """What each tenant is sure of, by pool; what cannot be counted is another rule's.
+
+    Args:
+        ctx: Of the stack.
+    """
     found: dict[str, tuple[PoolPlan, dict[str, Mapping[str, int]]]] = {}
     for pool, declared in ctx.environment.pools.items():
         plan = planned(ctx, pool, declared)
@@ -149,13 +150,19 @@ def _sure_of(ctx: Context) -> dict[str, tuple[PoolPlan, dict[str, Mapping[str, i
             name: counts
             for name, tenant in _tenants(ctx).items()
             if pool in tenant.pools
-            and (counts := _counted(tenant.pools[pool].guaranteed, plan)) is not None
+            and (counts := countable(tenant.pools[pool].guaranteed, plan)) is not None
         }
         found[pool] = (plan, has)
     return found
 
 
-def _counted(given: TenantAmount, plan: PoolPlan) -> Mapping[str, int] | None:
+def countable(given: TenantAmount, plan: PoolPlan) -> Mapping[str, int] | None:
+    """An amount in shares; None where another rule says what is wrong with it.
+
+    Args:
+        given: The amount.
+        plan: Of its pool.
+    """
     if sum(getattr(given, field) is not None for field in UNITS) != 1:
         return None
     try:
@@ -166,13 +173,13 @@ def _counted(given: TenantAmount, plan: PoolPlan) -> Mapping[str, int] | None:
 
 @check(Scope.TENANTS, AMOUNT, MAXIMUM)
 def maxima(ctx: Context) -> Iterator[Finding]:
-    for pool, (plan, has) in _sure_of(ctx).items():
+    for pool, (plan, has) in sure_of(ctx).items():
         for name, sure in has.items():
             tenant = _tenants(ctx)[name]
             given, at = tenant.pools[pool], ("tenants", name, "pools", pool, "maximum")
             if given.maximum is None:
                 continue
-            if _counted(given.maximum, plan) is None:
+            if countable(given.maximum, plan) is None:
                 yield from _amount(ctx, at, pool, given.maximum)
                 continue
             yield from _maximum(at, plan, sure, given, has_queue=tenant.queue)
@@ -209,7 +216,7 @@ def values_of_kueue(ctx: Context) -> Iterator[Finding]:
     chart = ctx.environment.charts.kueue
     if chart is None:
         return
-    plans = {pool: plan for pool, (plan, _) in _sure_of(ctx).items()}
+    plans = {pool: plan for pool, (plan, _) in sure_of(ctx).items()}
     try:
         spec = queues(_tenants(ctx), contracts(_tenants(ctx), plans), plans, chart)
     except (AmountError, KeyError):  # which other rules say
@@ -219,32 +226,9 @@ def values_of_kueue(ctx: Context) -> Iterator[Finding]:
         yield from undone(("charts", "kueue", "values"), chart.values, shares)
 
 
-@check(Scope.TENANTS, APART)
-def apart(ctx: Context) -> Iterator[Finding]:
-    for pool, (plan, has) in _sure_of(ctx).items():
-        for name, counts in has.items():
-            others = ", ".join(other for other in has if other != name)
-            tenant = _tenants(ctx)[name]
-            if not others:
-                continue
-            for resource in counts:
-                turns = turns_of(plan.pool, resource)
-                if keeps_apart(tenant.isolation, turns):
-                    continue
-                how = "MPS" if turns == "mps" else "time slicing"
-                what = "faults of" if tenant.isolation == "fault" else "memory taken by"
-                yield APART.finding(
-                    ("tenants", name, "isolation"),
-                    f"On {pool} pods of {name} share GPUs by {how} with those of {others}, and "
-                    f"{what} neighbours reach them.",
-                    "Give it a pool of its own, MIG devices or whole GPUs, or less isolation.",
-                )
-                break
-
-
 @check(Scope.TENANTS, TOO_MUCH, PROMISED)
 def fits(ctx: Context) -> Iterator[Finding]:
-    for pool, (plan, has) in _sure_of(ctx).items():
+    for pool, (plan, has) in sure_of(ctx).items():
         sums: dict[str, int] = {}
         for counts in has.values():
             for resource, count in counts.items():
@@ -268,7 +252,7 @@ def fits(ctx: Context) -> Iterator[Finding]:
 
 @check(Scope.TENANTS, ONE_NAME)
 def names_apart(ctx: Context) -> Iterator[Finding]:
-    sure = _sure_of(ctx)
+    sure = sure_of(ctx)
     for name, tenant in _tenants(ctx).items():
         first: dict[str, str] = {}
         for pool in tenant.pools:
@@ -353,7 +337,7 @@ def admins_of_cluster(ctx: Context) -> Iterator[Finding]:
 @check(Scope.TENANTS, IN_CONTRACT)
 def workloads(ctx: Context) -> Iterator[Finding]:
     whose = owners(_tenants(ctx))
-    sure = _sure_of(ctx)
+    sure = sure_of(ctx)
     asked: dict[tuple[str, str], dict[str, int]] = {}
     for called, workload in (ctx.environment.workloads or {}).items():
         tenant = whose.get(workload.namespace)

@@ -6,7 +6,8 @@ What is derived has an answer to each trap that was met on a real control plane 
   the tolerations of a pool that can run it. A transformation that replaces what is asked for by GiB
   alone admits pods to pools that have no such device, where they wait for ever.
 * Counts of each profile are the guarantee, and GiB only a ceiling: GiB alone guarantee no slices,
-  since eight slices of 5 GiB are no two of 20.
+  since eight slices of 5 GiB are no two of 20. A ceiling is a quota of the tenant's own, which it
+  does not borrow: whoever borrows one resource that a pod asks for gets none of the others back.
 * CPU, memory and what else is no GPU are not counted; a resource that is requested and not covered
   holds its pod back for ever.
 * Namespaces of tenants only: its webhooks refuse whatever they select while Kueue is down.
@@ -96,7 +97,7 @@ def kueue_objects(
         shares: of all tenants; those of one tenant have the same namespaces and priority.
         free: by pool and resource, what no tenant is sure of: each may borrow it. Default: nothing.
     """
-    return [*_flavors(shares), *_cohort(shares, free or {}), *_queues(shares)]
+    return [*_flavors(shares), *_cohort(free or {}), *_queues(shares)]
 
 
 def manager_configuration(shares: Sequence[PoolShare]) -> dict[str, Any]:
@@ -141,19 +142,13 @@ def _flavors(shares: Sequence[PoolShare]) -> Iterator[dict[str, Any]]:
         yield _object("ResourceFlavor", share.pool, spec)
 
 
-def _cohort(
-    shares: Sequence[PoolShare], free: Mapping[str, Mapping[str, int]]
-) -> Iterator[dict[str, Any]]:
+def _cohort(free: Mapping[str, Mapping[str, int]]) -> Iterator[dict[str, Any]]:
     """The cohort with what no tenant is sure of; without that, its name in the queues will do."""
     if not any(count for counts in free.values() for count in counts.values()):
         return
     names = sorted({name for counts in free.values() for name in counts})
-    memory = _memory(shares) if _has_ceilings(shares) else {}
     quotas = {
-        pool: {
-            **{name: QuotaRange(counts.get(name, 0), 0) for name in names},
-            **({GPU_MEMORY: QuotaRange(_total(counts, memory), 0)} if memory else {}),
-        }
+        pool: {name: QuotaRange(counts.get(name, 0), 0) for name in names}
         for pool, counts in free.items()
     }
     yield _object("Cohort", COHORT, {"resourceGroups": [_group(quotas, limited=False)]})
@@ -193,9 +188,11 @@ def _queues(shares: Sequence[PoolShare]) -> Iterator[dict[str, Any]]:
 
 
 def _ceiling(share: PoolShare, memory: Mapping[str, int]) -> QuotaRange:
-    sure = _total({name: quota.guaranteed for name, quota in share.resources.items()}, memory)
-    most = _total({name: quota.maximum for name, quota in share.resources.items()}, memory)
-    return QuotaRange(sure, most if share.maximum_gib is None else max(sure, share.maximum_gib))
+    counts = {name: quota.maximum for name, quota in share.resources.items()}
+    most = share.maximum_gib
+    if most is None:
+        most = sum(count * memory.get(name, 0) for name, count in counts.items())
+    return QuotaRange(most, most)
 
 
 def _group(quotas: Mapping[str, Mapping[str, QuotaRange]], *, limited: bool) -> dict[str, Any]:
@@ -234,10 +231,6 @@ def _has_weights(shares: Iterable[PoolShare]) -> bool:
 def _memory(shares: Iterable[PoolShare]) -> dict[str, int]:
     """GiB of one of each resource, one table for all queues: Kueue compares the numbers only."""
     return {name: gib for share in shares for name, gib in share.gib.items()}
-
-
-def _total(counts: Mapping[str, int], memory: Mapping[str, int]) -> int:
-    return sum(count * memory.get(name, 0) for name, count in counts.items())
 
 
 def _object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:

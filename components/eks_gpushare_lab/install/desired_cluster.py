@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.program.values import COMPUTED_TEXT, plain
+from eks_gpushare.sharing.tenants import TENANT_LABEL
 from eks_gpushare_lab.install import node_monitoring
 from eks_gpushare_lab.install.release import DeclaredRelease, chart_at
 from eks_gpushare_lab.install.unknown_values import known_of, unknown_in
@@ -20,10 +21,13 @@ from eks_gpushare_lab.observing.declared_pools import DeclaredPool, declared_poo
 from eks_gpushare_lab.simulated_node import efa
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from eks_gpushare.program.recording import Recording, Resource
     from eks_gpushare_lab.client import Object
+
+PRICE = "lab.eks-gpushare/usd-per-hour"
+"""Annotation of a tenant's namespace: what the tenant is sure of costs on demand."""
 
 _ENVIRONMENT = "eks-gpushare:index:GpuSharingEnvironment"
 _POOL = "eks-gpushare:index:GpuPool"
@@ -144,9 +148,22 @@ def desired_cluster(recording: Recording, program: Path | None = None) -> Desire
             releases.append(_release(resource, program or Path()))
         elif resource.custom and not resource.type.startswith(_NOT_OBJECTS):
             objects.append(_object(resource))
+    _price(objects, recording)
     pools = tuple(_pools(recording))
     declared = declared_pools(recording)
     return DesiredCluster(tuple(objects), tuple(releases), pools, tuple(unknown), declared)
+
+
+def _price(objects: Iterable[Object], recording: Recording) -> None:
+    """Note at the namespaces of tenants what they are sure of costs, where that is known."""
+    outputs = [plain(each.outputs) for each in recording.of_type(_ENVIRONMENT)]
+    tenants = {name: of for each in outputs for name, of in (each.get("tenants") or {}).items()}
+    for obj in objects:
+        metadata = obj["metadata"]
+        tenant = tenants.get((metadata.get("labels") or {}).get(TENANT_LABEL), {})
+        if obj["kind"] == "Namespace" and tenant.get("usdPerHour") is not None:
+            note = {PRICE: str(tenant["usdPerHour"])}
+            metadata["annotations"] = {**(metadata.get("annotations") or {}), **note}
 
 
 def _object(resource: Resource) -> Object:

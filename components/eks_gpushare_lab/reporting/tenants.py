@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.live.pods import PENDING, RUNNING, requested, state_of
 from eks_gpushare.sharing.tenants import TENANT_LABEL
 from eks_gpushare_lab.client import ApiError
+from eks_gpushare_lab.install.desired_cluster import PRICE
 from eks_gpushare_lab.observing.queues import GROUP, borrowed, in_queue
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class TenantReport:
     """Pods that ended since others wanted back what they had lent, by Kueue's reason."""
     refused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What was said of pods that were not taken, by who said it."""
+    usd_per_hour: float | None = None
+    """What it is sure of costs on demand; None where that is not known."""
 
     def as_json(self) -> dict[str, Any]:
         """It as JSON data."""
@@ -58,14 +61,17 @@ class TenantReport:
             "waiting": dict(self.waiting),
             "reclaimed": dict(self.reclaimed),
             "refused": {by: list(said) for by, said in self.refused.items()},
+            "usdPerHour": self.usd_per_hour,
         }
 
     def lines(self) -> list[str]:
         """It as lines for people."""
         has = _listed(self.has) or "no shares"
         lent = f", of which {_listed(self.borrowed)} borrowed" if self.borrowed else ""
+        paid = [] if self.usd_per_hour is None else [f"{self.usd_per_hour} $/hour for what is sure"]
         return [
             f"{self.running} running with {has}{lent}",
+            *paid,
             *(f"{_pods(count)} waiting: {why}" for why, count in self.waiting.items()),
             *(f"{_pods(count)} gave way: {why}" for why, count in self.reclaimed.items()),
             *(f"refused by {by}: {text}" for by, said in self.refused.items() for text in said),
@@ -75,11 +81,17 @@ class TenantReport:
 def tenant_reports(session: Session) -> dict[str, TenantReport]:
     """What each tenant has, by its name; nothing where no namespace is of one."""
     spaces: dict[str, list[str]] = {}
-    for namespace in _all(session, "/api/v1/namespaces"):
-        labels = namespace["metadata"].get("labels") or {}
-        if labels.get(TENANT_LABEL):
-            spaces.setdefault(labels[TENANT_LABEL], []).append(namespace["metadata"]["name"])
-    return {name: _report(session, tuple(sorted(own))) for name, own in sorted(spaces.items())}
+    prices: dict[str, float] = {}
+    for metadata in (each["metadata"] for each in _all(session, "/api/v1/namespaces")):
+        name = (metadata.get("labels") or {}).get(TENANT_LABEL)
+        if name:
+            spaces.setdefault(name, []).append(metadata["name"])
+            if noted := (metadata.get("annotations") or {}).get(PRICE):
+                prices[name] = float(noted)
+    return {
+        name: replace(_report(session, tuple(sorted(own))), usd_per_hour=prices.get(name))
+        for name, own in sorted(spaces.items())
+    }
 
 
 def _report(session: Session, spaces: tuple[str, ...]) -> TenantReport:

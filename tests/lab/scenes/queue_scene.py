@@ -19,7 +19,7 @@ from eks_gpushare_lab.install.nodes import SIMULATED
 from eks_gpushare_lab.install.release import DeclaredRelease
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 PROFILES = {"nvidia.com/mig-1g.5gb": 5, "nvidia.com/mig-2g.10gb": 10, "nvidia.com/mig-3g.20gb": 20}
 SMALL, MIDDLE, LARGE = PROFILES
@@ -83,7 +83,9 @@ def deployment(namespace: str, name: str, resource: str, replicas: int) -> dict[
     }
 
 
-def node(name: str, resources: dict[str, int]) -> dict[str, Any]:
+def node(
+    name: str, resources: Mapping[str, int], labels: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     counts = {"cpu": "96", "memory": "1152Gi", "pods": "737"}
     counts |= {resource: str(count) for resource, count in resources.items()}
     info = ("machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "operatingSystem")
@@ -91,7 +93,11 @@ def node(name: str, resources: dict[str, int]) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": {POOL: name}, "annotations": SIMULATED},
+        "metadata": {
+            "name": name,
+            "labels": dict(labels or {POOL: name}),
+            "annotations": SIMULATED,
+        },
         "spec": {"taints": [DEFAULT_TAINT.model_dump()] if resources else []},
         "status": {
             "capacity": counts,

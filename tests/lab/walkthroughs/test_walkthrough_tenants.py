@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from eks_gpushare.cli import main
 from eks_gpushare_lab.client import Client
 from eks_gpushare_lab.control_plane.control_plane import ControlPlane
 from eks_gpushare_lab.install.manifests import Manifest
@@ -23,6 +27,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.at_length]
 # What conftest.py offers.
 Programs = Any
 
+ROOT = Path(__file__).parents[3]
+SMALL = "nvidia.com/mig-1g.5gb"
 TOLERATED = [{"key": "nvidia.com/gpu", "operator": "Exists"}]
 
 
@@ -101,6 +107,29 @@ def test_each_tenant_runs_what_it_is_sure_of(
     short = report["short"]["research/mig-3g-20gb"]
     assert any("Kueue: " in why for why in short["why"]), short
     assert not any("gate" in why for why in short["why"])
+
+
+def test_two_teams_by_one_command(
+    programs: Programs, lab_home: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The one of `examples/lab/README.md`."""
+    assert programs.paths
+    assert lab_home
+    line = "eks-gpushare lab run tenants "
+    text = (ROOT / "examples" / "lab" / "README.md").read_text(encoding="utf-8")
+    (command,) = (part for part in text.split("`") if part.startswith(line))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        code = main([*shlex.split(command)[1:], "--json"])
+    report = json.loads(capsys.readouterr().out)
+
+    assert code == 0, report["findings"]
+    research, vision = report["tenants"]["research"], report["tenants"]["vision"]
+    assert (research["has"], vision["has"]) == ({SMALL: 4}, {SMALL: 12})
+    assert sum(research["reclaimed"].values()) == 4
+    assert sum(research["waiting"].values()) == 8
+    assert [*research["refused"]] == ["the policy eks-gpushare-tenants-pods"]
+    assert (research["usdPerHour"], vision["usdPerHour"]) == (6.8126, 16.4682)
 
 
 def running(session: Session) -> dict[str, int]:
