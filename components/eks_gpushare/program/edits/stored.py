@@ -28,8 +28,8 @@ _SAME_VOLUME = (
 )
 # The same page, "Persistent volume claim retention", for claims of a Prometheus that goes.
 _GOES = (
-    "the installed Prometheus goes, with Alertmanager and Grafana if the chart had them; its volume "
-    "stays, and is paid, until its claim is deleted by hand"
+    "the installed Prometheus goes, with Alertmanager and Grafana if the chart had them; its "
+    "volume stays, and is paid, until its claim is deleted by hand"
 )
 _PAID = (
     "{reservation} is paid until it is cancelled or ends, with nodes in it or without, and the "
