@@ -24,7 +24,7 @@ from eks_gpushare_lab.binaries import build, versions
 from eks_gpushare_lab.errors import NoGoError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
     from xdist.remote import Producer
     from xdist.workermanage import WorkerController
@@ -80,6 +80,22 @@ def pytest_collection() -> Generator[None, object, object]:
 
 AT_LENGTH = "EKS_GPUSHARE_TEST_AT_LENGTH"
 """Lets those tests run that take seconds of a processor for what seldom changes."""
+
+
+def sampled(values: Sequence[object], every: int) -> list[Any]:
+    """Values as parameters of a test, of which a change is tried with one of so many.
+
+    The others are tried at night. A row in CONTRIBUTING.md says so of each file that does this.
+    """
+    later = pytest.mark.at_length
+    return [
+        value
+        if number % every == 0
+        else pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=later)
+        for number, value in enumerate(values)
+    ]
+
+
 TOGETHER = {
     "tests/lab/walkthroughs/test_walkthrough_mig": "changes of nodes",
     "tests/lab/walkthroughs/test_walkthrough_live_changes": "changes of nodes",

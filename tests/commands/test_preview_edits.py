@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 import yaml
+from tests.conftest import sampled
 
 from eks_gpushare.documents.helm import merge_values
 
@@ -73,73 +74,73 @@ def nodes(low: int, desired: int, high: int, **keys: object) -> dict[str, Any]:
 AUTOSCALER: dict[str, Any] = {"scaledBy": "autoscaler"}
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "effect", "says"),
-    [
+SIZES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
+    (
+        {},
+        nodes(1, 1, 5),
+        "terminate",
+        "EKS scales in from 4 to 1: 3 nodes are terminated, with the pods on them",
+    ),
+    (
+        {},
+        nodes(1, 3, 5),
+        "terminate",
+        "EKS scales in from 4 to 3: one node is terminated, with the pods on it",
+    ),
+    (
+        {},
+        nodes(0, 0, 1),
+        "terminate",
+        "EKS scales in from 4 to 0: all its nodes are terminated, with the pods on them",
+    ),
+    (
+        {},
+        nodes(1, 5, 5),
+        "update",
+        "EKS starts new nodes, 5 in place of 4; none that runs is touched",
+    ),
+    (
+        nodes(1, 2, 5),
+        nodes(1, 2, 2),
+        "update",
         (
-            {},
-            nodes(1, 1, 5),
-            "terminate",
-            "EKS scales in from 4 to 1: 3 nodes are terminated, with the pods on them",
+            "its limits change in place; no node is touched, unless something but the stack "
+            "has made them more than 2"
         ),
+    ),
+    (
+        gpu(**AUTOSCALER),
+        {},
+        "terminate",
         (
-            {},
-            nodes(1, 3, 5),
-            "terminate",
-            "EKS scales in from 4 to 3: one node is terminated, with the pods on it",
+            "the stack decides its size again: 4, whatever the autoscaler has made of it, as "
+            "soon as an update finds it different, so run `pulumi up --refresh`; nodes above "
+            "that are terminated"
         ),
+    ),
+    (
+        gpu(**AUTOSCALER),
+        nodes(1, 4, 9, **AUTOSCALER),
+        "terminate",
         (
-            {},
-            nodes(0, 0, 1),
-            "terminate",
-            "EKS scales in from 4 to 0: all its nodes are terminated, with the pods on them",
+            "EKS is sent the new limits with the desired size in the state, 4 by the earlier "
+            "file: nodes above that, which the autoscaler has added since, are terminated, "
+            "unless `pulumi up --refresh` reads first how many there are"
         ),
+    ),
+    (
+        {},
+        nodes(5, 5, 5, **AUTOSCALER),
+        "refused",
         (
-            {},
-            nodes(1, 5, 5),
-            "update",
-            "EKS starts new nodes, 5 in place of 4; none that runs is touched",
+            "EKS refuses it: updates leave the desired size as it is in the state, 4 by the "
+            "earlier file, and the new limits are 5 to 5"
         ),
-        (
-            nodes(1, 2, 5),
-            nodes(1, 2, 2),
-            "update",
-            (
-                "its limits change in place; no node is touched, unless something but the stack "
-                "has made them more than 2"
-            ),
-        ),
-        (
-            gpu(**AUTOSCALER),
-            {},
-            "terminate",
-            (
-                "the stack decides its size again: 4, whatever the autoscaler has made of it, as "
-                "soon as an update finds it different, so run `pulumi up --refresh`; nodes above "
-                "that are terminated"
-            ),
-        ),
-        (
-            gpu(**AUTOSCALER),
-            nodes(1, 4, 9, **AUTOSCALER),
-            "terminate",
-            (
-                "EKS is sent the new limits with the desired size in the state, 4 by the earlier "
-                "file: nodes above that, which the autoscaler has added since, are terminated, "
-                "unless `pulumi up --refresh` reads first how many there are"
-            ),
-        ),
-        (
-            {},
-            nodes(5, 5, 5, **AUTOSCALER),
-            "refused",
-            (
-                "EKS refuses it: updates leave the desired size as it is in the state, 4 by the "
-                "earlier file, and the new limits are 5 to 5"
-            ),
-        ),
-    ],
-)
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "effect", "says"), sampled(SIZES, 2))
 def test_sizes(
     ask: Ask, before: dict[str, Any], after: dict[str, Any], effect: str, says: str
 ) -> None:
@@ -155,7 +156,7 @@ def test_a_desired_size_that_updates_leave_alone_changes_nothing(ask: Ask) -> No
     assert announced(ask(gpu(**AUTOSCALER), nodes(1, 2, 5, **AUTOSCALER))) == []
 
 
-@pytest.mark.parametrize(("limits", "path"), [((5, 5, 9), "min"), ((1, 1, 3), "max")])
+@pytest.mark.parametrize(("limits", "path"), sampled([((5, 5, 9), "min"), ((1, 1, 3), "max")], 2))
 @pytest.mark.parametrize("earlier", [{}, AUTOSCALER])
 def test_limits_that_exclude_the_size_in_the_state_are_an_error(
     ask: Ask, earlier: dict[str, str], limits: tuple[int, int, int], path: str
@@ -371,29 +372,32 @@ MINE = {
 
 @pytest.mark.parametrize(
     ("before", "after", "found"),
-    [
-        ({}, {"network": {"zones": ["us-west-2a", "us-west-2c"]}}, ("GPU810", "network.zones")),
-        ({"network": {"zones": 2}}, {"network": {"zones": 3}}, ("GPU810", "network.zones")),
-        ({}, {"network": {"zones": 3}}, ("GPU810", "network.zones")),
-        (UNPROTECTED, {"network": {"cidr": "10.1.0.0/16"}}, ("GPU810", "network.cidr")),
-        ({}, {"network": MINE}, ("GPU810", "network")),
-        (
-            {"network": MINE},
-            {"network": {**MINE, "vpcId": "vpc-0fedcba9876543210"}},
-            ("GPU810", "network.vpcId"),
-        ),
-        ({}, {"cluster": {"name": "other"}}, ("GPU811", "cluster.name")),
-        (
-            {},
-            {"cluster": {"name": "other", "deletionProtection": False}},
-            ("GPU811", "cluster.name"),
-        ),
-        (
-            UNPROTECTED,
-            {"cluster": {"deletionProtection": False, "secretsKeyArn": OTHER_KEY}},
-            ("GPU812", "cluster.secretsKeyArn"),
-        ),
-    ],
+    sampled(
+        [
+            ({}, {"network": {"zones": ["us-west-2a", "us-west-2c"]}}, ("GPU810", "network.zones")),
+            ({"network": {"zones": 2}}, {"network": {"zones": 3}}, ("GPU810", "network.zones")),
+            ({}, {"network": {"zones": 3}}, ("GPU810", "network.zones")),
+            (UNPROTECTED, {"network": {"cidr": "10.1.0.0/16"}}, ("GPU810", "network.cidr")),
+            ({}, {"network": MINE}, ("GPU810", "network")),
+            (
+                {"network": MINE},
+                {"network": {**MINE, "vpcId": "vpc-0fedcba9876543210"}},
+                ("GPU810", "network.vpcId"),
+            ),
+            ({}, {"cluster": {"name": "other"}}, ("GPU811", "cluster.name")),
+            (
+                {},
+                {"cluster": {"name": "other", "deletionProtection": False}},
+                ("GPU811", "cluster.name"),
+            ),
+            (
+                UNPROTECTED,
+                {"cluster": {"deletionProtection": False, "secretsKeyArn": OTHER_KEY}},
+                ("GPU812", "cluster.secretsKeyArn"),
+            ),
+        ],
+        2,
+    ),
 )
 def test_what_is_refused_of_a_cluster_that_is_up_is_an_error_and_nothing_else_happens(
     ask: Ask, before: dict[str, Any], after: dict[str, Any], found: tuple[str, str]
@@ -504,46 +508,57 @@ def tenant(key: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
-    [
-        (
-            {"workloads": {"app": WORKLOAD}},
-            {},
-            ("gpushare-workload-app", "delete", "its pods end, and what leads to them goes"),
-        ),
-        (
-            with_keda(),
-            {},
-            ("gpushare-keda", "delete", "every ScaledObject in the cluster, those of others too"),
-        ),
-        (
-            SCALED,
-            gpu(scaledBy="autoscaler"),
-            ("gpushare-cluster-autoscaler", "delete", "groups keep the nodes that they have"),
-        ),
-        (
-            {**SCALED, **gpu(scaledBy="autoscaler", warm={"nodes": 2})},
-            {**SCALED, **gpu(scaledBy="autoscaler", warm={"nodes": 1})},
-            ("gpushare-warm-room-gpu-nodes", "terminate", "1 in place of 2 placeholders"),
-        ),
-        (
-            {**SCALED, **gpu(scaledBy="autoscaler", warm={"nodes": 1})},
-            {**SCALED, **gpu(scaledBy="autoscaler", warm={"nodes": 2})},
-            ("gpushare-warm-room-gpu-nodes", "update", "2 in place of 1 placeholders; nodes start"),
-        ),
-        (
-            OPEN,
-            {},
-            (CLUSTER, "update", "loses it in this very update (endpointPublicAccess)"),
-        ),
-        ({}, OPEN, (CLUSTER, "update", "answers from the internet too, to 203.0.113.0/24")),
-        # The role of the control plane keeps its path; without one it gets another.
-        ({}, {"iam": {"path": "/team/"}}, (GROUP, "replace", "(nodeRoleArn)")),
-        (
-            {"iam": {"path": "/team/"}},
-            {},
-            (CLUSTER, "refused", "EKS changes no role of a control plane"),
-        ),
-    ],
+    sampled(
+        [
+            (
+                {"workloads": {"app": WORKLOAD}},
+                {},
+                ("gpushare-workload-app", "delete", "its pods end, and what leads to them goes"),
+            ),
+            (
+                with_keda(),
+                {},
+                (
+                    "gpushare-keda",
+                    "delete",
+                    "every ScaledObject in the cluster, those of others too",
+                ),
+            ),
+            (
+                SCALED,
+                gpu(scaledBy="autoscaler"),
+                ("gpushare-cluster-autoscaler", "delete", "groups keep the nodes that they have"),
+            ),
+            (
+                {**SCALED, **gpu(scaledBy="autoscaler", warm={"nodes": 2})},
+                {**SCALED, **gpu(scaledBy="autoscaler", warm={"nodes": 1})},
+                ("gpushare-warm-room-gpu-nodes", "terminate", "1 in place of 2 placeholders"),
+            ),
+            (
+                {**SCALED, **gpu(scaledBy="autoscaler", warm={"nodes": 1})},
+                {**SCALED, **gpu(scaledBy="autoscaler", warm={"nodes": 2})},
+                (
+                    "gpushare-warm-room-gpu-nodes",
+                    "update",
+                    "2 in place of 1 placeholders; nodes start",
+                ),
+            ),
+            (
+                OPEN,
+                {},
+                (CLUSTER, "update", "loses it in this very update (endpointPublicAccess)"),
+            ),
+            ({}, OPEN, (CLUSTER, "update", "answers from the internet too, to 203.0.113.0/24")),
+            # The role of the control plane keeps its path; without one it gets another.
+            ({}, {"iam": {"path": "/team/"}}, (GROUP, "replace", "(nodeRoleArn)")),
+            (
+                {"iam": {"path": "/team/"}},
+                {},
+                (CLUSTER, "refused", "EKS changes no role of a control plane"),
+            ),
+        ],
+        2,
+    ),
 )
 def test_what_goes_or_shuts_is_told(
     ask: Ask, before: dict[str, Any], after: dict[str, Any], expected: tuple[str, str, str]

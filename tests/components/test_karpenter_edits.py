@@ -200,7 +200,7 @@ def test_replicas_change_what_karpenter_believes_and_no_node(
 
 
 BUDGETS = [
-    ([{"nodes": "0"}], "none"),
+    ([{"nodes": "0"}], "once its budgets let any go, which they do at no time"),
     ([{"nodes": 2, "reasons": ["Drifted"]}], "at most 2 at a time"),
     ([{"nodes": 2, "reasons": ["Empty"]}], "as many at a time as there are"),
     (

@@ -102,6 +102,11 @@ TOLD = {
         "gpushare-metrics-prometheus: Prometheus' operator changes no volume that is there: it "
         "stays as it is until its claim is changed by hand (storageSpec)."
     ),
+    "amp-in-place": (
+        "gpushare-metrics-prometheus: the installed Prometheus goes, with Alertmanager and Grafana "
+        "if the chart had them; its volume stays, and is paid, until its claim is deleted by hand "
+        "(prometheus.enabled)."
+    ),
     "amp-days": (
         "gpushare-metrics-workspace-configuration: series older than 7 days go, which were kept "
         "for 90 days (retentionPeriodInDays)."

@@ -332,6 +332,11 @@ def _facts_of(step: Step, karpenter: Karpenter) -> Iterator[tuple[str, frozenset
     ):
         effects = _ROLLS if step.type == TEMPLATE else TOLD
         yield f"{step.op} {sorted(step.changed & _told(step))}", effects
+    # The chart's templates make no Prometheus then (templates/prometheus/prometheus.yaml of
+    # kube-prometheus-stack), and its StatefulSet goes with it, by its owner.
+    enabled = [_at(each, "values.prometheus.enabled") for each in (step.was, step.now)]
+    if step.type == RELEASE and step.op == "update" and False in enabled[1:] and enabled[0] is None:
+        yield "its Prometheus goes", frozenset({"delete"})
 
 
 def _told(step: Step) -> set[str]:

@@ -183,6 +183,7 @@ def test_only_what_has_changed_is_judged_and_marked_where_it_is_wrong(base: Repo
         assert run.results
 
 
+@pytest.mark.at_length
 def test_a_change_of_what_stacks_have_in_common_concerns_all(base: Repository) -> None:
     before = base.commit()
     base.write("requirements.txt", "eks-gpushare\n")

@@ -18,6 +18,7 @@ from stack_mutants.mutant import of_all_stacks
 from stack_mutants.recordings import recorded as of_stack
 from stack_mutants.recordings import stacks
 from stack_mutants.table import tried
+from tests.conftest import sampled
 from tests.policies.exported import state_of
 from tests.policies.foreign_programs import PROGRAMS, register_all
 
@@ -96,7 +97,7 @@ def test_a_state_has_the_verdicts_of_the_program_that_left_it(name: str, tmp_pat
     assert compared(before, after, tmp_path) == set()
 
 
-@pytest.mark.parametrize("stack", stacks())
+@pytest.mark.parametrize("stack", sampled(stacks(), 4))
 def test_a_state_has_the_verdicts_of_the_stack_that_left_it(stack: str, tmp_path: Path) -> None:
     """With a workload on each of its pools, as the pool says to write it."""
     before, after = (of_stack(stack, preview=preview) for preview in (True, False))

@@ -82,7 +82,7 @@ CLAIMS: Final[dict[tuple[str, str], Any]] = {
     ("docs/adopt-lint.md", "MiB and # keys and values"): nodes.MAX_ITEMS,
     ("docs/adopt-lint.md", "keys and values, a group #"): _MOST_ITEMS,
     ("docs/benchmarks.md", "| # stacks in one process"): len(STACKS),
-    ("docs/benchmarks.md", "Of # stacks the one"): len(STACKS),
+    ("docs/benchmarks.md", "Of # stacks what each takes"): len(STACKS),
     ("docs/choose-a-mode.md", "in one of # ways"): len(MODES),
     ("docs/commands.md", "is done once: # stacks"): len(STACKS),
     ("docs/commands.md", "and # boards for Grafana"): len(boards()),

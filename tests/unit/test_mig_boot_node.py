@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.conftest import sampled
 
 from eks_gpushare.documents.mig_boot import MIG_SCRIPT, MigBoot, mig_boot_part
 
@@ -235,6 +236,7 @@ def test_profiles_go_by_name_on_other_boards(tmp_path: Path) -> None:
     assert node.cut() == [["1g.24gb+me.all:0", "1g.24gb-me:3", "1g.24gb-me:9"]]
 
 
+@pytest.mark.at_length
 def test_an_instance_of_a_profile_with_a_longer_name_is_another_one(tmp_path: Path) -> None:
     node = Machine(tmp_path, "rtx", 1)
     node.launch((("1g.24gb", 0),), product="RTX PRO 6000")
@@ -253,6 +255,7 @@ def test_a_second_start_changes_nothing(hopper: Machine) -> None:
     assert hopper.changes() == []
 
 
+@pytest.mark.at_length
 def test_instances_are_made_anew_after_every_reboot(hopper: Machine) -> None:
     hopper.launch(BALANCED, BALANCED, product="H100")
     hopper.boot()
@@ -275,6 +278,7 @@ def test_another_geometry_gives_way(hopper: Machine) -> None:
     ]
 
 
+@pytest.mark.at_length
 def test_instances_without_compute_instances_are_made_anew(hopper: Machine) -> None:
     hopper.launch(BALANCED, BALANCED, product="H100")
     hopper.boot()
@@ -320,6 +324,7 @@ def test_a_mode_that_is_pending_takes_one_reboot(ampere: Machine) -> None:
     assert not ampere.has(GUARD)
 
 
+@pytest.mark.at_length
 def test_later_reboots_need_no_further_one(ampere: Machine) -> None:
     ampere.launch(BALANCED, BALANCED)
     ampere.boot()
@@ -330,6 +335,7 @@ def test_later_reboots_need_no_further_one(ampere: Machine) -> None:
     assert [call for call in ampere.changes() if " -mig " in call] == []
 
 
+@pytest.mark.at_length
 def test_a_mode_on_its_way_off_is_called_back(ampere: Machine) -> None:
     ampere.launch(BALANCED, ())
     ampere.gpus[0].update(current="Enabled", pending="Disabled")
@@ -347,6 +353,7 @@ def test_a_mode_on_its_way_on_is_called_back_from_a_whole_gpu(ampere: Machine) -
     assert ampere.modes() == ["Enabled/Enabled", "Disabled/Disabled"]
 
 
+@pytest.mark.at_length
 def test_switching_off_takes_one_reboot_as_well(ampere: Machine) -> None:
     ampere.launch((), BALANCED)
     ampere.gpus[0].update(current="Enabled", pending="Enabled")
@@ -358,6 +365,7 @@ def test_switching_off_takes_one_reboot_as_well(ampere: Machine) -> None:
     assert ampere.cut() == [[], CUT_BALANCED]
 
 
+@pytest.mark.at_length
 def test_a_passing_client_of_the_gpu_is_waited_for(hopper: Machine) -> None:
     hopper.launch(BALANCED, BALANCED, product="H100")
     hopper.gpus[0]["clients"] = 2
@@ -444,7 +452,7 @@ DRIVERLESS = (9, 12, 127)
 """No driver, no library of it, no nvidia-smi."""
 
 
-@pytest.mark.parametrize("code", DRIVERLESS)
+@pytest.mark.parametrize("code", sampled(DRIVERLESS, 3))
 def test_a_driver_that_comes_late_is_waited_for(hopper: Machine, code: int) -> None:
     hopper.launch(BALANCED, BALANCED, product="H100")
     hopper.faults["early"] = [10, code]
@@ -457,7 +465,7 @@ def test_a_driver_that_comes_late_is_waited_for(hopper: Machine, code: int) -> N
     ]
 
 
-@pytest.mark.parametrize("code", DRIVERLESS)
+@pytest.mark.parametrize("code", sampled(DRIVERLESS, 3))
 def test_a_driver_that_never_comes_is_a_failure_at_the_deadline(hopper: Machine, code: int) -> None:
     hopper.launch(BALANCED, BALANCED, product="H100")
     hopper.program("nvidia-smi", f"exit {code}")
@@ -473,7 +481,7 @@ def test_no_nvidia_smi_at_all_is_a_driver_that_never_comes(hopper: Machine) -> N
     failed(hopper, "no-driver", "the NVIDIA driver has not come within 480 s")
 
 
-@pytest.mark.parametrize("code", [2, 6, 15, 18])
+@pytest.mark.parametrize("code", sampled([2, 6, 15, 18], 4))
 def test_what_waiting_does_not_help_is_a_failure_soon(hopper: Machine, code: int) -> None:
     hopper.launch(BALANCED, BALANCED, product="H100")
     hopper.faults["early"] = [9999, code]
@@ -521,6 +529,7 @@ def test_a_refused_mode_is_a_failure(hopper: Machine) -> None:
     )
 
 
+@pytest.mark.at_length
 def test_a_creation_that_fails_once_is_tried_again(hopper: Machine) -> None:
     hopper.launch(BALANCED, BALANCED, product="H100")
     hopper.faults["refuses"] = {"14": 1}
@@ -542,6 +551,7 @@ def test_a_creation_that_fails_leaves_no_gpu_cut_in_part(hopper: Machine) -> Non
     assert hopper.cut() == [[], []]
 
 
+@pytest.mark.at_length
 def test_instances_that_overlap_are_refused_by_the_driver(hopper: Machine) -> None:
     hopper.launch(((9, 0), (14, 2)), (), product="H100")
 
@@ -552,6 +562,7 @@ def test_instances_that_overlap_are_refused_by_the_driver(hopper: Machine) -> No
     )
 
 
+@pytest.mark.at_length
 def test_compute_instances_of_a_part_are_a_failure(hopper: Machine) -> None:
     hopper.launch(BALANCED, (), product="H100")
     hopper.faults["halves"] = True
@@ -659,6 +670,7 @@ def test_a_failure_at_a_later_boot_keeps_kubelet_down(hopper: Machine) -> None:
     )
 
 
+@pytest.mark.at_length
 def test_a_later_boot_that_succeeds_again_starts_kubelet(hopper: Machine) -> None:
     hopper.launch(BALANCED, BALANCED, product="H100")
     hopper.boot()

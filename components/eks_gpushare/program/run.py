@@ -30,14 +30,10 @@ from eks_gpushare.program.recording import ProgramError, Recording
 from eks_gpushare.program.remedies import remedy_of
 from eks_gpushare.program.running.endings import ProcessEndedError, kept_alive, own_signals
 from eks_gpushare.program.running.engine import EngineServicer
-from eks_gpushare.program.running.isolation import (
-    calm_collector,
-    isolated,
-    quick_positions,
-    steady_order,
-)
+from eks_gpushare.program.running.isolation import calm_collector, isolated, steady_order
 from eks_gpushare.program.running.lean_packages import lean_packages
 from eks_gpushare.program.running.monitor import Monitor
+from eks_gpushare.program.running.quick_sdk import quick_sdk
 from eks_gpushare.program.running.transforms import LocalCallbacks
 from eks_gpushare.program.sources import line_of_error
 
@@ -143,7 +139,7 @@ def _guarded(
                     isolated(directory, environment),
                     calm_collector(),
                     lean_packages(),
-                    quick_positions(),
+                    quick_sdk(),
                     steady_order(),
                 ):
                     body()

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _FILE_SCHEME = "file://"
 _OWN_PACKAGE = str(Path(__file__).parents[1])
-_RUNNER = str(Path(__file__).with_name("run.py"))
+RUNNER = str(Path(__file__).with_name("run.py"))
+"""The file that runs programs: frames outside of its own are its caller's."""
 _STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 
@@ -68,7 +69,7 @@ def line_of_registration(frames: Iterable[Frame]) -> str:
     """
     for frame in frames:
         path = _path_of(frame.pc.uri)
-        if path == _RUNNER:
+        if path == RUNNER:
             break
         if is_users(path):
             return f"{path}:{frame.pc.line}"

@@ -163,6 +163,12 @@ def encode(value: Any) -> struct_pb2.Value:
     answers. Raises `TypeError` for anything that is not a property value.
     """
     encoded = struct_pb2.Value()
+    _fill(encoded, value)
+    return encoded
+
+
+def _fill(encoded: struct_pb2.Value, value: Any) -> None:
+    """Write `value` where it is to stand, since a copy at each level costs as much as the rest."""
     if value is UNKNOWN:
         encoded.string_value = UNKNOWN_SENTINEL
     elif isinstance(value, str):
@@ -174,16 +180,20 @@ def encode(value: Any) -> struct_pb2.Value:
     elif isinstance(value, int | float):
         encoded.number_value = value
     elif isinstance(value, Mapping):
-        fields = encoded.struct_value.fields
         encoded.struct_value.SetInParent()
-        for key, item in value.items():
-            fields[key].CopyFrom(encode(item))
+        _fill_fields(encoded.struct_value, value)
     elif isinstance(value, Sequence):
         encoded.list_value.SetInParent()
-        encoded.list_value.values.extend([encode(item) for item in value])
+        for item in value:
+            _fill(encoded.list_value.values.add(), item)
     else:
-        return encode(_encode_special(value))
-    return encoded
+        _fill(encoded, _encode_special(value))
+
+
+def _fill_fields(encoded: struct_pb2.Struct, values: Mapping[str, Any]) -> None:
+    fields = encoded.fields
+    for key, value in values.items():
+        _fill(fields[key], value)
 
 
 def _encode_special(value: Any) -> Any:
@@ -208,9 +218,7 @@ def _encode_special(value: Any) -> Any:
 def encode_properties(properties: Mapping[str, Any]) -> struct_pb2.Struct:
     """`properties` as a protobuf struct, the reverse of `decode_properties`."""
     encoded = struct_pb2.Struct()
-    fields = encoded.fields
-    for key, value in properties.items():
-        fields[key].CopyFrom(encode(value))
+    _fill_fields(encoded, properties)
     return encoded
 
 

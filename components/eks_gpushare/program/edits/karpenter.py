@@ -290,7 +290,9 @@ def _requirements(spec: Mapping[str, Any], keys: list[str]) -> str:
 
 def _budget(spec: Mapping[str, Any]) -> str:
     """How many nodes may drift away at a time; of several budgets, the least counts."""
-    budgets = (spec.get("disruption") or {}).get("budgets") or []
+    if _holds(disruption := spec.get("disruption") or {}, "Drifted"):
+        return "once its budgets let any go, which they do at no time"
+    budgets = disruption.get("budgets") or []
     said = []
     for budget in budgets:
         reasons = budget.get("reasons")

@@ -26,6 +26,11 @@ _SAME_VOLUME = (
     "Prometheus' operator changes no volume that is there: it stays as it is until its claim is "
     "changed by hand"
 )
+# The same page, "Persistent volume claim retention", for claims of a Prometheus that goes.
+_GOES = (
+    "the installed Prometheus goes, with Alertmanager and Grafana if the chart had them; its "
+    "volume stays, and is paid, until its claim is deleted by hand"
+)
 _PAID = (
     "{reservation} is paid until it is cancelled or ends, with nodes in it or without, and the "
     "cost of the stack leaves it out from then on"
@@ -58,7 +63,10 @@ def of_series(before: Recording, after: Recording) -> Iterator[Consequence]:
     for urn, new in by_urn(after, RELEASE).items():
         if (old := releases.get(urn)) is None:
             continue
-        specs = [value_at(inputs(each).get("values") or {}, _PROMETHEUS) for each in (old, new)]
+        values = [inputs(each).get("values") or {} for each in (old, new)]
+        specs = [value_at(each, _PROMETHEUS) for each in values]
+        if [value_at(each, "prometheus.enabled") is False for each in values] == [False, True]:
+            yield edit(new.name, "delete", ("prometheus.enabled",), _GOES)
         if all(isinstance(spec, dict) for spec in specs):
             days = [str(spec.get("retention", "")) for spec in specs]
             if all(

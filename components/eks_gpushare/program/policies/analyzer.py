@@ -237,10 +237,12 @@ class _Analysis:
         version = resource.options.get("version", "")
         name = "default" + "".join(f"_{part}" for part in version.split(".") if part)
         urn = f"urn:pulumi:{self._recording.stack}::{self._recording.project}::{kind}::{name}"
-        known = encode_properties({"version": version} if version else {})
-        return analyzer_pb2.AnalyzerProviderResource(
-            type=kind, urn=urn, name=name, properties=known
-        )
+        if urn not in self._providers:
+            known = encode_properties({"version": version} if version else {})
+            self._providers[urn] = analyzer_pb2.AnalyzerProviderResource(
+                type=kind, urn=urn, name=name, properties=known
+            )
+        return self._providers[urn]
 
     def _violation(self, diagnostic: analyzer_pb2.AnalyzeDiagnostic, urn: str) -> Violation:
         policy = self._policies[diagnostic.policyName]

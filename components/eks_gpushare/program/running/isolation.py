@@ -10,18 +10,15 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from pulumi import Resource
-from pulumi.runtime import resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from types import FrameType, ModuleType
+    from types import ModuleType
 
 _HASH = "__hash__"
-_TRACEBACK = "traceback"
-_POSITION = "_get_source_position_for_frame"
 
 _HIDDEN = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "KUBECONFIG")
 _HIDDEN_PREFIXES = ("PULUMI_CONFIG", "PULUMI_K8S_", "PULUMI_DEBUG_")
@@ -156,64 +153,6 @@ def calm_collector() -> Iterator[None]:
         gc.set_threshold(*thresholds)
         if not frozen:
             gc.unfreeze()
-
-
-@contextmanager
-def quick_positions() -> Iterator[None]:
-    """Have the SDK look at the stack quickly, and make the position of a frame once.
-
-    For each registration it writes down every frame of the stack, dozens, of which all but a few
-    are those of the one before: `traceback` asks the file system for each file again and reads the
-    lines, and each path becomes a URI again. Together that is a sixth of a run.
-    """
-    original: Any = getattr(resource, _POSITION, None)
-    tracing: Any = getattr(resource, _TRACEBACK, None)
-    if original is None or tracing is None:  # an SDK that does it otherwise
-        yield
-        return
-    made: dict[tuple[str, int | None], Any] = {}
-
-    def position(frame: _Frame) -> Any:
-        place = (frame.filename, frame.lineno)
-        if place not in made:
-            made[place] = original(frame)
-        return made[place]
-
-    setattr(resource, _POSITION, position)
-    setattr(resource, _TRACEBACK, _QuickTraceback(tracing))
-    try:
-        yield
-    finally:
-        setattr(resource, _POSITION, original)
-        setattr(resource, _TRACEBACK, tracing)
-
-
-class _Frame(NamedTuple):
-    """What the SDK asks of a frame of the stack."""
-
-    name: str
-    filename: str
-    lineno: int | None
-
-
-class _QuickTraceback:
-    """`traceback`, but for `extract_stack` without the text of lines."""
-
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._module, name)
-
-    def extract_stack(self) -> list[_Frame]:
-        """The frames, the outermost first."""
-        found = []
-        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  (as `traceback` itself)
-        while frame is not None:
-            code = frame.f_code
-            found.append(_Frame(code.co_name, code.co_filename, frame.f_lineno))
-            frame = frame.f_back
-        return found[::-1]
 
 
 @contextmanager
