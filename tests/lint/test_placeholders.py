@@ -273,6 +273,9 @@ def test_a_sign_for_any_scalar_of_a_right_file_brings_no_finding() -> None:
     assert wrong == []
 
 
+SIGNS_OF_LINES = ("${what_is_to_come}", "{{ .Values.more }}", "{{- toYaml .more | nindent N }}")
+
+
 def lines_among_keys() -> list[tuple[str, str, int, str]]:
     """Case, file, number of a line with a key of right cases, and its indentation."""
     return [
@@ -295,14 +298,18 @@ def test_lines_to_come_among_the_keys_of_a_right_file_bring_no_finding() -> None
     wrong = []
     for case, name, number, indent in chosen:
         lines = by_name[case].files[name].split("\n")
-        lines.insert(number, f"{indent}${{what_is_to_come}}")
+        sign = SIGNS_OF_LINES[number % len(SIGNS_OF_LINES)]
+        lines.insert(number, indent + sign.replace("N", str(len(indent))))
         if found := alarms({**by_name[case].files, name: "\n".join(lines)}):
             wrong.append((case, name, number, found))
 
     assert wrong == []
 
 
-@pytest.mark.parametrize("line", ["${volumes}", "${volumes}\n  ${more}"])
+@pytest.mark.parametrize(
+    "line",
+    ["${volumes}", "${volumes}\n  ${more}", "{{ .volumes }}", "{{- toYaml .x | nindent 2 }}"],
+)
 def test_what_stands_beside_lines_to_come_is_judged(line: str) -> None:
     text = (
         "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: gpu}\nspec:\n"
@@ -312,3 +319,13 @@ def test_what_stands_beside_lines_to_come_is_judged(line: str) -> None:
     (found,) = alarms({"class.yaml": text})
 
     assert found[2].startswith("bottlerocket@latest is another image")
+
+
+def test_lines_that_helm_indents_further_than_they_stand_leave_the_document_unread() -> None:
+    """They are keys of another mapping, of which it is not known that it may have more."""
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  {{- toYaml .x | nindent 6 }}\nspec:\n"
+        "  containers:\n  - {name: a, image: b, resources: {limits: {nvidia.com/gpu: 0.5}}}\n"
+    )
+
+    assert alarms({"pod.yaml": text}) == []

@@ -489,3 +489,16 @@ def test_the_public_address_of_a_bastion_is_what_it_is_for(name: str, codes: lis
     )
 
     assert [code for code in said(main__tf=template) if code == "GPU1213"] == codes
+
+
+@pytest.mark.parametrize(("amount", "codes"), [("{min: 2, max: 8}", []), ("0.5", ["GPU1114"])])
+def test_an_amount_of_a_kind_of_ones_own_that_is_a_mapping_is_no_pods(
+    amount: str, codes: list[str]
+) -> None:
+    profile = (
+        "apiVersion: bench.example.org/v1\nkind: Profile\nmetadata: {name: a}\nspec:\n"
+        "  template:\n    spec:\n      containers:\n      - name: a\n        image: b:1\n"
+        f"        resources: {{limits: {{nvidia.com/gpu: {amount}}}}}\n"
+    )
+
+    assert said(profile__yaml=profile) == codes

@@ -186,16 +186,21 @@ def indent_of(line: str) -> int:
 
 
 _KEY: Final = re.compile(r"[ ]*[A-Za-z0-9_./\"'-]+:(?:[ \t]|$)")
+_INDENT: Final = re.compile(r"\bn?indent[ (]+(\d+)")
+"""How far Helm and Jinja indent what they bring."""
 
 
 def _is_line(text: str, found: re.Match[str]) -> bool:
     """Whether a sign stands for whole lines among the keys of a mapping, as `${more}` may."""
-    if found["rest"] or not found["sign"].startswith("${"):
+    if found["rest"] or not found["sign"].startswith(("${", "{{")):
         return False
     begin = text.rfind("\n", 0, found.start("sign")) + 1
     line = text[begin:].partition("\n")[0]
     if line.strip() != found["sign"]:
         return False
+    deeper = _INDENT.search(line)
+    if deeper and int(deeper[1]) != indent_of(line):
+        return False  # its lines are of another mapping than the one that it stands in
     above = text[:begin].rstrip().rpartition("\n")[2]
     below = next((each for each in text[begin:].splitlines()[1:] if each.strip()), "")
     if above.rstrip().endswith(":"):  # or is it the value of that key

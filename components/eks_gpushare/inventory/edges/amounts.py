@@ -66,6 +66,8 @@ def _of_pod(workload: Workload) -> Iterator[Problem]:
 
 def _amount(workload: Workload, request: Request) -> Iterator[Problem]:
     given = [amount for amount in (request.request, request.limit) if amount is not None]
+    if any(isinstance(amount, dict | list) for amount in given):
+        return  # a kind of somebody's own that says how to choose one
     if not given or UNKNOWN in given or any(_TOKEN.fullmatch(str(text(each))) for each in given):
         return
     amounts = [_quantity(amount) for amount in given]
