@@ -107,6 +107,11 @@ TOLD = {
         "if the chart had them; its volume stays, and is paid, until its claim is deleted by hand "
         "(prometheus.enabled)."
     ),
+    "own-cluster": (
+        "gpushare: all that the stack has in the cluster arn:aws:eks:us-east-1:111122223333:cluster"
+        "/another goes, with the pods of it that run there, and is made anew in arn:aws:eks:"
+        "us-east-1:111122223333:cluster/gpusharing-karpenter-mig (provider)."
+    ),
     "amp-days": (
         "gpushare-metrics-workspace-configuration: series older than 7 days go, which were kept "
         "for 90 days (retentionPeriodInDays)."

@@ -159,6 +159,8 @@ def steps_of(before: Recording, after: Recording) -> list[Step]:
             for pointed in map(_bare, new.property_dependencies.get(path, ()))
         )
         anew = anew or _bare(new.provider or "::") in replaced  # what it manages is another one's
+        hands = [_bare(each.provider or "::") for each in (old, new)]
+        anew = anew or (PROVIDER in hands[0] and hands[0] != hands[1])
         anew = anew or any(_bare(each) in replaced for each in new.options.get("replaceWith", ()))
         anew = anew or any(_at(was, p) != _at(now, p) for p in _replacing(new))
         if anew:
@@ -437,8 +439,11 @@ def version_drifts(steps: list[Step], after: Recording) -> list[Fact]:
     """Nodes that drift by what their class names: another role, or the control plane's image."""
     upgraded = any(each.type == CLUSTER and "version" in each.changed for each in steps)
     roles = {each.name for each in steps if each.type == ROLE and each.op == "replace"}
+    anew = {each.name for each in steps if each.type == NODE_CLASS and each.op == "replace"}
     found = []
     for each in after.of_type(NODE_CLASS):
+        if each.name in anew:
+            continue
         terms = to_json(each.inputs)["spec"].get("amiSelectorTerms") or ()
         pointed = {urn for urns in each.property_dependencies.values() for urn in urns}
         reasons = ["AMI"] if upgraded and any("alias" in term for term in terms) else []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.program.edits.access import ENTRY, of_access
 from eks_gpushare.program.edits.cluster import (
+    in_other_hands,
     of_clusters,
     of_clusters_gone,
     of_other_clusters,
@@ -81,7 +82,8 @@ def edits(before: Recording, after: Recording) -> list[Consequence]:
         *of_karpenter(before, after, replaced),
     ]
     drained = {each.name for each in nodes if each.effect in {"replace", "roll"}}
-    return [
+    anew = {new.name for _, new in in_other_hands(before, after)}
+    found = [
         *nodes,
         *clusters,
         *of_access(before, after, replaced),
@@ -102,6 +104,7 @@ def edits(before: Recording, after: Recording) -> list[Consequence]:
         *of_series(before, after),
         *of_reservations(before, after),
     ]
+    return [each for each in found if each.name not in anew]
 
 
 _ELSEWHERE = "everything is made anew in {now}, and what is in {was} goes, with all that runs on it"

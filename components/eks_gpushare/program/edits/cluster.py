@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.program.edits.compared import CLUSTER, bare, by_urn, changed, inputs
 from eks_gpushare.program.edits.kinds import Consequence, edit
 from eks_gpushare.program.edits.versions import clusters_of
+from eks_gpushare.program.recording import STACK_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -122,6 +123,7 @@ def of_other_clusters(before: Recording, after: Recording) -> Iterator[Consequen
     (provider/pkg/provider/provider.go of pulumi-kubernetes, DiffConfig), and with a provider that
     is replaced the engine replaces whatever it manages.
     """
+    yield from _by_another_provider(before, after)
     if clusters_of(before) or clusters_of(after):
         return  # of these it is told by themselves
     olds = by_urn(before, _PROVIDER)
@@ -131,6 +133,37 @@ def of_other_clusters(before: Recording, after: Recording) -> Iterator[Consequen
             within = after.by_urn.get(new.parent)
             name = new.name if within is None else within.name
             yield edit(name, "replace", (_WHICH,), _ELSEWHERE.format(was=was, now=now))
+
+
+def _by_another_provider(before: Recording, after: Recording) -> Iterator[Consequence]:
+    """What a cluster of the stack has, and had in one of others, or the other way round."""
+    told = set[str]()
+    for old, new in in_other_hands(before, after):
+        top = new
+        while (above := after.by_urn.get(top.parent)) and above.type != STACK_TYPE:
+            top = above
+        if top.urn not in told:
+            told.add(top.urn)
+            was, now = (
+                inputs(run.by_urn[each.provider]).get(_WHICH) or each.provider.rpartition("::")[2]
+                for run, each in ((before, old), (after, new))
+            )
+            yield edit(top.name, "replace", ("provider",), _ELSEWHERE.format(was=was, now=now))
+
+
+def in_other_hands(before: Recording, after: Recording) -> list[tuple[Resource, Resource]]:
+    """Objects of Kubernetes that another provider has from then on, for which they are replaced.
+
+    The engine does so wherever one of them is no default provider (`providerChanged` in
+    pkg/resource/deploy/step_generator.go of pulumi/pulumi): no two are of one cluster for it.
+    """
+    olds = {bare(each.urn): each for each in before.resources if each.provider}
+    return [
+        (old, new)
+        for new in after.resources
+        if _PROVIDER in (new.provider or "") and (old := olds.get(bare(new.urn)))
+        if old.provider and new.provider and bare(old.provider) != bare(new.provider)
+    ]
 
 
 def _refused(

@@ -74,10 +74,10 @@ _POOLS = frozenset(
     f"eks-gpushare:index:{kind}"
     for kind in (
         *("GpuPool", "KarpenterPool", "Karpenter", "SystemNodes", "EksCluster"),
-        *("DevicePlugin", "GpuOperator"),
+        *("DevicePlugin", "GpuOperator", "DeletionProtection"),
     )
 ) | {CLUSTER}
-"""Components of which others say what their end means for nodes."""
+"""Components of which others say what their end means for nodes; the last has made nothing."""
 _MOVED = (
     "the namespace {was} goes, with everything in it, and what the stack had there is made anew in "
     "{now}"
