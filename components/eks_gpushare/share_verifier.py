@@ -43,8 +43,8 @@ class ShareVerifier(pulumi.ComponentResource):
 
     From five minutes on it is a CronJob: a Job that fails is a cluster that is not as declared, and
     its log has the causes as JSON. Below, a Deployment looks, writes a line of JSON each time, and
-    serves metrics at port 9464 of its pod and of a headless Service. It never writes to the
-    cluster. Several of them each have a `name`.
+    serves metrics at port 9464 of its pod and of a headless Service. It writes nothing to the
+    cluster but, with `events`, Events. Several of them each have a `name`.
     Needs a Kubernetes provider: `opts=ResourceOptions(providers=[cluster.provider])`.
     """
 
@@ -91,7 +91,7 @@ class ShareVerifier(pulumi.ComponentResource):
         }
         namespace = Namespace(f"{name}-namespace", metadata=metadata, opts=child)
         self.namespace = namespace.metadata.name
-        account = _account(name, planned.cluster_wide_name(spec), self.namespace, child)
+        account = _account(name, spec, self.namespace, child)
         config_map = None
         if stack is not None:
             made = immutable_config_map(
@@ -137,17 +137,20 @@ def _metadata(namespace: pulumi.Input[str] | None = None) -> Any:
 
 
 def _account(
-    name: str, role_name: str, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions
+    name: str,
+    spec: ShareVerifierSpec,
+    namespace: pulumi.Input[str],
+    opts: pulumi.ResourceOptions,
 ) -> pulumi.Output[str]:
     """A service account with the role that `verify --rbac` prints; its name once it has it."""
-    of_cluster: Any = {**_metadata(), "name": role_name}
+    of_cluster: Any = {**_metadata(), "name": planned.cluster_wide_name(spec)}
     account = ServiceAccount(
         f"{name}-account",
         metadata=_metadata(namespace),
         automount_service_account_token=False,  # the pod asks for it
         opts=opts,
     )
-    rules: Any = cluster_role(planned.OBJECT_NAME)["rules"]
+    rules: Any = cluster_role(planned.OBJECT_NAME, events=spec.events)["rules"]
     role = ClusterRole(f"{name}-role", metadata=of_cluster, rules=rules, opts=opts)
     bound = ClusterRoleBinding(
         f"{name}-role",

@@ -23,7 +23,7 @@ from tests.live.test_faults import pod
 
 from eks_gpushare.cli import main
 from eks_gpushare.live import connection, listing
-from eks_gpushare.live.connection import ApiResponse, CannotLookError, api_server
+from eks_gpushare.live.connection import ApiResponse, CannotLookError, api_server, event_server
 from eks_gpushare.live.dumps import read_dumps
 from eks_gpushare.live.held_shares import KINDS
 from eks_gpushare.live.kinds import LISTED, cluster_role
@@ -377,7 +377,10 @@ def test_the_command_says_in_a_line_that_all_is_well(capsys: pytest.CaptureFixtu
     ("words", "said"),
     [
         (("--from", "nowhere.yaml"), "nowhere.yaml cannot be read: no such file or directory."),
-        (("--from", str(DATA), "--wait", "5"), "--context, --wait and --watch are for a cluster"),
+        (
+            ("--from", str(DATA), "--wait", "5"),
+            "--context, --wait, --watch and --events are for a cluster",
+        ),
         (("--from", str(DATA), "nothing"), "nothing"),
         (("--kubeconfig", "nowhere"), "There is no kubeconfig nowhere. Give --kubeconfig FILE."),
         (("--watch", "--output", "sarif"), "--watch shows text, or JSON by the line"),
@@ -572,6 +575,16 @@ class Handler(BaseHTTPRequestHandler):
     def do_DELETE(self) -> None:
         self.do_GET()
 
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
+    def do_PATCH(self) -> None:
+        self.do_POST()
+
+    def do_PUT(self) -> None:
+        self.do_POST()
+
     def log_message(self, *_: object) -> None:
         """Nothing."""
 
@@ -671,12 +684,43 @@ def test_costs_are_of_the_cluster_that_is_named(
 def test_nothing_that_writes_gets_through(tmp_path: Path, served: Asked) -> None:
     config = kubeconfig(tmp_path, served, {"token": "x"})
     with api_server(config) as server:
-        raw = server._connection  # type: ignore[attr-defined]  # noqa: SLF001
+        raw = server._connection  # noqa: SLF001
         raw.request("DELETE", "/api/v1/nodes/gpu-0")
         answer = raw.getresponse()
         assert (answer.status, answer.read()) == (403, b"Forbidden\n")
 
     assert "DELETE Bearer x" not in served.asked
+
+
+@NEEDS_KUBECTL
+def test_nothing_but_events_gets_through_where_they_are_written(
+    tmp_path: Path, served: Asked
+) -> None:
+    events, config = (
+        "/api/v1/namespaces/default/events",
+        kubeconfig(tmp_path, served, {"token": "x"}),
+    )
+    with event_server(config, None) as server:
+        allowed = [
+            server.write(*each, {}).status
+            for each in (("POST", events), ("PATCH", f"{events}/gpu-0.a1"))
+        ]
+        refused = [
+            server.write(*each, {}).status
+            for each in (
+                *(("DELETE", f"{events}/gpu-0.a1"), ("PUT", f"{events}/gpu-0.a1")),
+                *(("GET", events), ("POST", "/api/v1/namespaces/default/pods")),
+                *(("PATCH", "/api/v1/nodes/gpu-0"), ("POST", f"{events}/a/b")),
+                *(("POST", "/api/v1/events"), ("POST", f"{events}/../pods")),
+                ("PATCH", "/api/v1/namespaces/default/pods/x/events"),
+            )
+        ]
+
+    assert allowed == [200, 200]
+    assert set(refused) == {403, 301}, "301 tells to ask for what the way leads to, without .."
+    # kubectl itself asks for the version of the server.
+    asked = [each for each in served.asked if not each.startswith("GET ")]
+    assert asked == ["POST Bearer x", "PATCH Bearer x"]
 
 
 @NEEDS_KUBECTL

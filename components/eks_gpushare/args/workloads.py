@@ -197,6 +197,9 @@ class VerifierBlock(TypedDict):
     namespace, its ClusterRole and its group there end with it. Default: none, for the only one."""
     pushgateway: NotRequired[Input[str]]
     """Address of a Pushgateway that the CronJob puts metrics into. Default: they are not kept."""
+    events: NotRequired[bool]
+    """Whether what is wrong is told as Events too, on the objects that it is about. It may then
+    create and change Events, all of them, and nothing else. Default: false, it only reads."""
     memory: NotRequired[str]
     """Most memory of the pod, such as 1Gi. Default: 512Mi, enough for 1,000 nodes, or more where
     the pools may have more."""

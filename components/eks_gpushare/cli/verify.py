@@ -132,6 +132,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rbac", action="store_true", help="print the ClusterRole that verify needs, and end"
     )
     parser.add_argument(
+        "--events",
+        action="store_true",
+        help="tell causes as Events too, on the objects that they are about: the only thing it "
+        "writes; with --rbac, the rights for that as well",
+    )
+    parser.add_argument(
         "--html", metavar="FILE", help="write a page with a map of nodes, shares and pods too"
     )
     parser.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only")
@@ -176,7 +182,7 @@ def run(options: argparse.Namespace) -> int:
     """Look at the cluster and print what is wrong."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if options.rbac:
-        return _print_role()
+        return _print_role(events=options.events)
     try:
         outputs = (*outputs_of(options), *html_output(options.html))
         _refuse_what_contradicts(options, outputs)
@@ -222,9 +228,9 @@ def _refuse_what_contradicts(options: argparse.Namespace, outputs: Sequence[Outp
     Raises:
         OutputUsageError: If there are such.
     """
-    of_cluster = ("kubeconfig", "context", "wait", "watch")
+    of_cluster = ("kubeconfig", "context", "wait", "watch", "events")
     if options.dumps and any(getattr(options, name) for name in of_cluster):
-        given = "--kubeconfig, --context, --wait and --watch"
+        given = "--kubeconfig, --context, --wait, --watch and --events"
         raise OutputUsageError(f"--from reads files: {given} are for a cluster")
     if options.push_as is not None and options.push is None:
         raise OutputUsageError("--push-as says whose metrics are pushed: give --push too")
@@ -261,10 +267,10 @@ def _page(verdict: ClusterVerdict) -> str:
     return share_page(share_map_of(verdict))
 
 
-def _print_role() -> int:
+def _print_role(*, events: bool) -> int:
     from eks_gpushare.live.kinds import cluster_role
 
-    sys.stdout.write(json.dumps(cluster_role(_ROLE), indent=2) + "\n")
+    sys.stdout.write(json.dumps(cluster_role(_ROLE, events=events), indent=2) + "\n")
     return FINE
 
 
@@ -330,7 +336,8 @@ def _verdict(options: argparse.Namespace, stack: Stack | None) -> ClusterVerdict
         except RecursionError:
             named = ", ".join(options.dumps)
             raise CannotLookError(f"{named} cannot be read: it is nested too deeply.") from None
-    from eks_gpushare.live.connection import api_server
+    from eks_gpushare.live.connection import api_server, event_server
+    from eks_gpushare.live.events import told_as_events
     from eks_gpushare.live.listing import read_cluster
 
     until = time.monotonic() + options.wait
@@ -341,13 +348,17 @@ def _verdict(options: argparse.Namespace, stack: Stack | None) -> ClusterVerdict
         with api_server(options.kubeconfig, options.context) as server:
             left = until - time.monotonic()
             try:
-                verdict = judged(read_cluster(server, tenants=tenants))
+                objects = read_cluster(server, tenants=tenants)
+                verdict = judged(objects)
             except CannotLookError:
                 if left <= 0:
                     raise
             else:
                 if left <= 0 or (verdict.ok(fails_on) and not verdict.joining):
-                    return verdict
+                    if not options.events:
+                        return verdict
+                    writing = event_server(options.kubeconfig, options.context)
+                    return told_as_events(verdict, objects, server, writing)
         time.sleep(min(_PAUSE, max(left, 0.0)))
 
 

@@ -23,6 +23,9 @@ class Verifier(Model):
     """Namespace, made by the stack. Default: `gpushare-verify`, and the name where there is one."""
     pushgateway: TextInput | None = None
     """Address of a Pushgateway that the CronJob puts metrics into. Default: they are not kept."""
+    events: bool = False
+    """Whether what is wrong is told as Events too, on the objects that it is about. It may then
+    create and change Events, all of them, and nothing else. Default: false, it only reads."""
     memory: str | None = None
     """Most memory of the pod, such as `1Gi`. Default: `512Mi`, enough for 1,000 nodes, or
     more where the pools may have more."""

@@ -1,9 +1,9 @@
-"""A way to a cluster's API server on which nothing but GET is sent.
+"""A way to a cluster's API server on which nothing but GET is sent, and one for Events.
 
 The kubeconfig is kubectl's business: `kubectl proxy` knows every kind of login, renews tokens, and
 says in its own words what fails (docs/decisions/0037-verify.md). It listens on a socket in a folder
-that only this user can enter, and refuses every method that writes. Within a cluster the service
-account's token is used as it is.
+that only this user can enter, and refuses every method that writes; one for Events takes nothing
+but these. Within a cluster the service account's token is used as it is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,11 @@ if TYPE_CHECKING:
 _ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _SECONDS: Final = 30.0
 _START_SECONDS: Final = 15.0
-_WRITES: Final = "^(POST|PUT|PATCH|DELETE)$"
+_ONLY_READS: Final = ("--reject-methods=^(POST|PUT|PATCH|DELETE)$",)
+_ONLY_EVENTS: Final = (
+    "--accept-paths=^/api/v1/namespaces/[a-z0-9-]+/events(/[a-z0-9.-]+)?$",
+    "--reject-methods=^(GET|HEAD|OPTIONS|TRACE|CONNECT|PUT|DELETE)$",
+)
 _MOST_WORDS: Final = 600
 _ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
 
@@ -84,8 +88,12 @@ class _UnixConnection(http.client.HTTPConnection):
             raise OSError("kubectl proxy, by which it is read, has ended") from None
 
 
-class _HttpServer:
-    """An API server behind a connection of Python's own client."""
+class HttpServer:
+    """An API server behind a connection of Python's own client.
+
+    Attributes:
+        whence: Its address, as messages name it.
+    """
 
     def __init__(
         self, whence: str, connection: http.client.HTTPConnection, token: Path | None = None
@@ -96,12 +104,28 @@ class _HttpServer:
     def get(
         self, path: str, query: Mapping[str, str] | None = None, accept: str = "application/json"
     ) -> ApiResponse:
-        headers = {"Accept": accept}
+        """Ask for something."""
+        return self._sent("GET", f"{path}?{urlencode(query)}" if query else path, accept)
+
+    def write(self, method: str, path: str, body: Mapping[str, Any]) -> ApiResponse:
+        """Create by POST, or change by PATCH."""
+        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        return self._sent(method, path, "application/json", {"Content-Type": kind}, body)
+
+    def _sent(
+        self,
+        method: str,
+        path: str,
+        accept: str,
+        more: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> ApiResponse:
+        headers = {"Accept": accept, **(more or {})}
         if self._token is not None:  # read each time: the kubelet renews it
             headers["Authorization"] = f"Bearer {self._token.read_text(encoding='utf-8').strip()}"
-        asked = f"{path}?{urlencode(query)}" if query else path
+        sent = None if body is None else json.dumps(body).encode()
         try:
-            self._connection.request("GET", asked, headers=headers)
+            self._connection.request(method, path, sent, headers)
             response = self._connection.getresponse()
             data = response.read()
         except http.client.HTTPException as error:
@@ -127,7 +151,7 @@ def _seconds(given: str | None) -> float | None:
 
 
 @contextmanager
-def api_server(kubeconfig: str | None = None, context: str | None = None) -> Iterator[Server]:
+def api_server(kubeconfig: str | None = None, context: str | None = None) -> Iterator[HttpServer]:
     """A way to the API server that a kubeconfig names, for as long as it is needed.
 
     Args:
@@ -137,6 +161,24 @@ def api_server(kubeconfig: str | None = None, context: str | None = None) -> Ite
     Raises:
         CannotLookError: If there is none.
     """
+    with _server(kubeconfig, context, _ONLY_READS) as server:
+        yield server
+
+
+@contextmanager
+def event_server(kubeconfig: str | None, context: str | None) -> Iterator[HttpServer]:
+    """The same to write Events, and for nothing else.
+
+    Within a pod its service account's rights say so; elsewhere the proxy does.
+    """
+    with _server(kubeconfig, context, _ONLY_EVENTS) as server:
+        yield server
+
+
+@contextmanager
+def _server(
+    kubeconfig: str | None, context: str | None, lets_through: tuple[str, ...]
+) -> Iterator[HttpServer]:
     host = os.environ.get("KUBERNETES_SERVICE_HOST")
     if kubeconfig is None and context is None and host and not _has_kubeconfig():
         yield from _of_pod(host)
@@ -164,7 +206,7 @@ def api_server(kubeconfig: str | None = None, context: str | None = None) -> Ite
         path = str(Path(folder) / "api")
         command = [
             *(*_tied(), kubectl, *chosen, "proxy", f"--unix-socket={path}"),
-            f"--reject-methods={_WRITES}",
+            *lets_through,
         ]
         said = Path(folder) / "said"
         with (
@@ -176,7 +218,7 @@ def api_server(kubeconfig: str | None = None, context: str | None = None) -> Ite
             try:
                 _wait_for(path, proxy, said)
                 with closing(_UnixConnection(path)) as connection:
-                    yield _HttpServer(_address(kubectl, chosen), connection)
+                    yield HttpServer(_address(kubectl, chosen), connection)
             finally:
                 proxy.terminate()
 
@@ -221,7 +263,7 @@ def _has_kubeconfig() -> bool:
     return any(file.is_file() for file in files or [Path.home() / ".kube" / "config"])
 
 
-def _of_pod(host: str) -> Iterator[Server]:
+def _of_pod(host: str) -> Iterator[HttpServer]:
     token, authority = _ACCOUNT / "token", _ACCOUNT / "ca.crt"
     if not token.is_file():
         raise CannotLookError(
@@ -232,7 +274,7 @@ def _of_pod(host: str) -> Iterator[Server]:
     trusted = ssl.create_default_context(cafile=str(authority))
     made = http.client.HTTPSConnection(host, port, timeout=_SECONDS, context=trusted)
     with closing(made) as connection:
-        yield _HttpServer(f"https://{host}:{port}", connection, token)
+        yield HttpServer(f"https://{host}:{port}", connection, token)
 
 
 def _wait_for(path: str, proxy: subprocess.Popen[bytes], said: Path) -> None:

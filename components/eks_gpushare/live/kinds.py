@@ -162,11 +162,17 @@ NEEDED = ("Node", "Pod")
 """Without these nothing can be said."""
 
 
-def cluster_role(name: str) -> dict[str, object]:
+_WRITING = {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]}
+EVENTS_SOURCE = "eks-gpushare-verify"
+"""Component by whose name Events that `verify` writes are known."""
+
+
+def cluster_role(name: str, *, events: bool = False) -> dict[str, object]:
     """A ClusterRole that allows exactly what is read.
 
     Args:
         name: Its name.
+        events: Whether Events may be written as well, and nothing else.
     """
     groups: dict[str, list[str]] = {}
     for listed in LISTED:
@@ -180,5 +186,6 @@ def cluster_role(name: str) -> dict[str, object]:
         "rules": [
             {"apiGroups": [group], "resources": plurals, "verbs": ["get", "list"]}
             for group, plurals in groups.items()
-        ],
+        ]
+        + ([_WRITING] if events else []),
     }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.advertised import is_gpu_resource
 from eks_gpushare.inventory.values import at, items
+from eks_gpushare.live.kinds import EVENTS_SOURCE
 from eks_gpushare.live.objects import moment, name_of, namespace_of
 from eks_gpushare.live.pods import STARTING, requested, state_of
 
@@ -70,6 +71,8 @@ def warnings_of(objects: ClusterState) -> dict[tuple[str, str], str]:
         about = at(event, "involvedObject")
         reason, message = str(at(event, "reason") or ""), str(at(event, "message") or "")
         if at(about, "kind") != "Pod" or at(event, "type") != "Warning" or reason in _OVER:
+            continue
+        if at(event, "source", "component") == EVENTS_SOURCE:  # it would quote itself
             continue
         pod = str(at(about, "namespace")), str(at(about, "name"))
         then = last_time(event)

@@ -119,7 +119,7 @@ def cron_job(verifier: Verifier, account: Any, config_map: Any | None) -> dict[s
         account: Name of its service account.
         config_map: Name of the ConfigMap with what is declared; None for edges and state alone.
     """
-    more = ["--json", "--interval", str(verifier.interval_seconds)]
+    more = ["--json", "--interval", str(verifier.interval_seconds), *_events(verifier)]
     if verifier.pushgateway is not None:
         more += ["--push", verifier.pushgateway]
         more += ["--push-as", verifier.name] if verifier.name is not None else []
@@ -149,6 +149,7 @@ def cron_job(verifier: Verifier, account: Any, config_map: Any | None) -> dict[s
 def deployment(verifier: Verifier, account: Any, config_map: Any | None) -> dict[str, Any]:
     """The spec of the Deployment; arguments are as above."""
     more = ["--json", "--watch", str(verifier.interval_seconds), "--listen", f":{PORT}"]
+    more += _events(verifier)
     pod = _pod(verifier, account, config_map, more)
     probe = {"httpGet": {"path": "/healthz", "port": "metrics"}, "timeoutSeconds": 5}
     pod["containers"][0] |= {
@@ -181,6 +182,10 @@ def service() -> dict[str, Any]:
         "selector": {"app.kubernetes.io/name": OBJECT_NAME},
         "ports": [{"name": "metrics", "port": PORT, "targetPort": "metrics"}],
     }
+
+
+def _events(verifier: Verifier) -> list[str]:
+    return ["--events"] if verifier.events else []
 
 
 def _pod(verifier: Verifier, account: Any, config_map: Any | None, more: list[str]) -> Any:

@@ -1,4 +1,7 @@
-"""`verify` with the rights of `--rbac` alone, and what the API server's log has of it."""
+"""`verify` with the rights of `--rbac` alone, and what the API server's log has of it.
+
+With `--events` it writes Events, by a right to do so and no other.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import pytest
 import yaml
 
 from eks_gpushare.cli import main
+from eks_gpushare.live import nodes
 from eks_gpushare.live.kinds import LISTED
 from eks_gpushare_lab.client import Client
 from eks_gpushare_lab.control_plane.control_plane import ControlPlane
@@ -32,6 +36,7 @@ pytestmark = [
 QUIET_SECONDS = 0.4
 USER = "system:serviceaccount:default:verify"
 STACK = "time-slicing"
+EVENTS = "/api/v1/namespaces/default/events"
 
 
 @pytest.fixture
@@ -128,3 +133,59 @@ def test_with_its_role_alone_it_reads_and_asks_for_no_secret(
     assert len(found) - len(of_kubectl) <= 14
     written = (json.loads(line)["verb"] for line in log.read_text(encoding="utf-8").splitlines())
     assert "patch" in written, "the log has what writes"
+
+
+def test_with_events_it_writes_these_alone_and_one_for_each_cause(
+    monkeypatch: pytest.MonkeyPatch,
+    audited: Lab,
+    log: Path,
+    desired: Callable[[str], DesiredCluster],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(nodes, "JOINING_SECONDS", 0.0)  # its node has just been made
+    client = Client(audited.url, audited.ca, audited.client_cert, audited.client_key)
+    with Session(client) as session:
+        session.install(desired(STACK))
+        assert session.settle(QUIET_SECONDS)
+    assert main(["verify", "--rbac", "--events"]) == 0
+    token = token_with(client, json.loads(capsys.readouterr().out))
+    config = kubeconfig(audited, token, tmp_path)
+
+    def look() -> list[dict[str, Any]]:
+        main(["verify", STACK, "--json", "--events", "--kubeconfig", config])
+        assert json.loads(capsys.readouterr().out)["unknown"] == []
+        events = client.request("GET", f"{EVENTS}?fieldSelector=source=eks-gpushare-verify")
+        found: list[dict[str, Any]] = events.object["items"]
+        return found
+
+    def taints(given: list[dict[str, Any]]) -> None:
+        merge = "application/merge-patch+json"
+        path = f"/api/v1/nodes/{node['metadata']['name']}"
+        client.request("PATCH", path, body={"spec": {"taints": given}}, content_type=merge)
+
+    (node,) = (
+        each
+        for each in client.request("GET", "/api/v1/nodes").object["items"]
+        if "eks-gpushare/pool" in each["metadata"]["labels"]
+    )
+    before = node["spec"]["taints"]
+    assert look() == []
+    taints([*before, {"key": "dedicated", "value": "x", "effect": "NoExecute"}])
+    (event,) = look()
+    assert (event["reason"], event["count"]) == ("GPU1306", 1)
+    assert event["involvedObject"]["uid"] == node["metadata"]["uid"]
+    (same,) = look()
+    assert same["count"] == 1, "not at every look"
+    name, merge = event["metadata"]["name"], "application/merge-patch+json"
+    long_ago = {"lastTimestamp": "2026-01-01T00:00:00Z"}
+    client.request("PATCH", f"{EVENTS}/{name}", body=long_ago, content_type=merge)
+    (again,) = look()
+    assert (again["count"], again["metadata"]["uid"]) == (2, event["metadata"]["uid"])
+    taints(before)
+    assert [each["count"] for each in look()] == [2], "what has ended is told no more"
+    client.close()
+
+    written = [each for each in asked_by(USER, log) if each["verb"] not in {"get", "list"}]
+    assert [each["verb"] for each in written] == ["create", "patch"]
+    assert {each["objectRef"]["resource"] for each in written} == {"events"}
