@@ -1,7 +1,7 @@
 """A whole GPU-sharing environment, from one declaration."""
 
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi_kubernetes import Provider
@@ -24,6 +24,9 @@ from eks_gpushare.kubernetes_provider import declare, other_environment
 from eks_gpushare.rules import check_environment, lookups
 from eks_gpushare.sharing.closed_runtime import closed_pools
 from eks_gpushare.sharing.plan import PoolPlan, plan_environment
+
+if TYPE_CHECKING:
+    from eks_gpushare.gpu_metrics import GpuMetrics
 
 
 class GpuSharingEnvironmentArgs(TypedDict):
@@ -147,29 +150,30 @@ class GpuSharingEnvironment(pulumi.ComponentResource):
             scaled = karpenter.controller([*parts.foundation, *system])
             scaled += karpenter.pools(self.plans, [*scaled, *charts])
         everything = [*parts.foundation, *nodes, *charts, *scaled]
+        after = [*parts.foundation, *system]
         self.tenants = pulumi.Output.from_input({})
         if spec.tenants:
             from eks_gpushare.environment_tenants import register_tenants
 
-            after = [*parts.foundation, *system]
             tenants, made = register_tenants(
                 name, spec, spec.tenants, self.plans, refs, after, child
             )
             self.tenants = tenants.tenants
             everything += made
-        everything += _metrics(name, spec, refs, [*parts.foundation, *system, *managers], child)
+        metrics = _metrics(name, spec, refs, [*after, *managers], child)
+        everything += metrics
         if _has_workloads(spec):
             from eks_gpushare.workload_parts import WorkloadParts
 
-            more = WorkloadParts(name, spec, refs, parts.roles, child)
-            everything += more.register(self.plans, [*parts.foundation, *system], [*everything])
+            workspace = next((each.workspace for each in metrics), None)
+            more = WorkloadParts(name, spec, refs, parts.roles, child, workspace)
+            everything += more.register(self.plans, after, [*everything])
         if spec.verifier is not None:
             from eks_gpushare.environment_verifier import register_verifier
 
-            before = [*parts.foundation, *system]
             everything.append(
                 register_verifier(
-                    *(name, spec, spec.verifier, self.plans.values(), refs, before, child)
+                    *(name, spec, spec.verifier, self.plans.values(), refs, after, child)
                 )
             )
         if isinstance(spec.cluster, NewCluster):
@@ -228,7 +232,7 @@ def _metrics(
     refs: ClusterRefs,
     before: list[pulumi.Resource],
     opts: pulumi.ResourceOptions,
-) -> list[pulumi.Resource]:
+) -> "list[GpuMetrics]":
     """What measures GPUs and shares, where the stack says so."""
     block = spec.observability
     if block is None or block.metrics == "none":

@@ -10,7 +10,7 @@ from pulumi_kubernetes.helm.v3 import Release
 
 from eks_gpushare import args as plain
 from eks_gpushare.args.account import Tagged
-from eks_gpushare.aws.refs import CollectedRefs
+from eks_gpushare.aws.refs import CollectedRefs, WorkspaceRefs
 from eks_gpushare.catalog import versions
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.base import converted, partial_model
@@ -165,8 +165,9 @@ class GpuMetrics(pulumi.ComponentResource):
                 spec.exporter_chart.timeout_seconds or _TIMEOUT_SECONDS,
                 child,
             )
+        self.workspace: WorkspaceRefs | None = None
         if makes_collector(block) and collected is not None:
-            _managed(name, spec, environment, plans, collected, child)
+            self.workspace = _managed(name, spec, environment, plans, collected, child)
         if block.metrics == "prometheusOperator":
             _objects(name, spec, environment, plans, after)
         for board, document in installed.board_maps(block, plans).items():
@@ -220,18 +221,18 @@ def _managed(
     plans: Mapping[str, PoolPlan],
     collected: CollectedRefs,
     opts: pulumi.ResourceOptions,
-) -> None:
+) -> WorkspaceRefs | None:
     """Workspace, collector and rules of Amazon Managed Service for Prometheus."""
     from eks_gpushare.aws.managed_prometheus import register_managed
 
     block = converted(Observability, spec)
     if block.prometheus is None:
-        return
+        return None
     groups = rule_groups(environment, plans)
     scraped = scrape_configuration(
         block, groups, spec.gpu_stack.manager, _exporter_namespace(spec), spec.verifier
     )
-    register_managed(
+    return register_managed(
         name,
         block.prometheus,
         collected,

@@ -11,6 +11,7 @@ from pulumi_kubernetes.core.v1 import Namespace
 
 from eks_gpushare.args import Chart, Prometheus
 from eks_gpushare.args.account import TaggedInAccount
+from eks_gpushare.aws.refs import WorkspaceRefs
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
 from eks_gpushare.config.component_specs import KedaSpec
@@ -92,11 +93,13 @@ class Keda(pulumi.ComponentResource):
         spec: KedaSpec,
         cluster_name: pulumi.Input[str] | None,
         opts: pulumi.ResourceOptions | None,
+        made: WorkspaceRefs | None = None,
     ) -> None:
         super().__init__("eks-gpushare:index:Keda", name, props(spec, "install"), opts)
         child = pulumi.ResourceOptions(parent=self)
         namespace = Namespace(f"{name}-namespace", metadata={"name": spec.namespace}, opts=child)
-        identity = _identity(name, spec, cluster_name, child)
+        workspace = _workspace(spec) if made is None else made.arn
+        identity = _identity(name, spec, cluster_name, workspace, child)
         # Pods that were there before their identity would not have it.
         after = pulumi.ResourceOptions(parent=self, depends_on=identity)
         self.release = chart_release(
@@ -108,7 +111,7 @@ class Keda(pulumi.ComponentResource):
             spec.chart.timeout_seconds or _TIMEOUT_SECONDS,
             after,
         )
-        asked = {"authentication": AUTHENTICATION} if _workspace(spec) is not None else {}
+        asked = {"authentication": AUTHENTICATION} if workspace is not None else {}
         if spec.queues:
             asked["queue-authentication"] = QUEUE_AUTHENTICATION
         for role, called in asked.items():
@@ -134,18 +137,21 @@ def _identity(
     name: str,
     spec: KedaSpec,
     cluster_name: pulumi.Input[str] | None,
+    workspace: pulumi.Input[str] | None,
     child: pulumi.ResourceOptions,
 ) -> list[pulumi.Resource]:
     """The role of the operator, for one workspace and some queues; nothing without either."""
-    workspace, queues = _workspace(spec), spec.queues
-    if cluster_name is None or not (workspace or queues):
+    queues = spec.queues
+    if cluster_name is None or (workspace is None and not queues):
         return []
     tags = dict(spec.tags) or None
     trust = trusted_by("pods.eks.amazonaws.com", "sts:AssumeRole", "sts:TagSession")
     role = roles_of(spec).role(f"{name}-operator", trust, tags, child)
-    documents: dict[str, str] = {}
+    documents: dict[str, pulumi.Input[str]] = {}
     if workspace is not None:
-        documents["query"] = queries_workspace(workspace, QUERY_ACTIONS)
+        documents["query"] = pulumi.Output.from_input(workspace).apply(
+            lambda arn: queries_workspace(arn, QUERY_ACTIONS)
+        )
     if queues:
         documents["queues"] = reads_queues(tuple(queues), QUEUE_ACTIONS)
     policies = [

@@ -11,6 +11,7 @@ from pulumi_kubernetes.policy.v1 import PodDisruptionBudget
 
 from eks_gpushare.args import Prometheus, ServedPool
 from eks_gpushare.args.workloads import WorkloadPods
+from eks_gpushare.aws.refs import WorkspaceRefs
 from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.component_specs import ServedPool as ServedSpec
@@ -23,7 +24,7 @@ from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_shared_workload
 from eks_gpushare.sharing import scaled_object, workloads
-from eks_gpushare.sharing.keda import prometheus_server
+from eks_gpushare.sharing.keda import AUTHENTICATION, PrometheusServer, prometheus_server
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
 
 _TIMEOUT = "15m"
@@ -89,6 +90,7 @@ class SharedWorkload(pulumi.ComponentResource):
         spec: SharedWorkloadSpec,
         opts: pulumi.ResourceOptions | None,
         scaler: list[pulumi.Resource] | None = None,
+        made: WorkspaceRefs | None = None,
     ) -> None:
         super().__init__(
             "eks-gpushare:index:SharedWorkload",
@@ -101,10 +103,10 @@ class SharedWorkload(pulumi.ComponentResource):
         document = workloads.deployment(spec.name, spec, where)
         timeouts = pulumi.CustomTimeouts(create=_TIMEOUT, update=_TIMEOUT)
         waited = pulumi.ResourceOptions(parent=self, custom_timeouts=timeouts)
-        made = Deployment(f"{name}-deployment", **manifest_fields(document), opts=waited)
+        deployed = Deployment(f"{name}-deployment", **manifest_fields(document), opts=waited)
         # The definition of its kind goes with KEDA's release, and it with the definition: it has to
         # go while KEDA can take away its finalizer, and to come again with the next release.
-        after = pulumi.ResourceOptions(parent=self, depends_on=[made], replace_with=scaler)
+        after = pulumi.ResourceOptions(parent=self, depends_on=[deployed], replace_with=scaler)
         self.address = pulumi.Output.from_input("")
         if (service := workloads.service(spec.name, spec)) is not None:
             Service(f"{name}-service", **manifest_fields(service), opts=child)
@@ -113,6 +115,8 @@ class SharedWorkload(pulumi.ComponentResource):
         if (budget := workloads.disruption_budget(spec.name, spec)) is not None:
             PodDisruptionBudget(f"{name}-disruption-budget", **manifest_fields(budget), opts=child)
         server = None if spec.prometheus is None else prometheus_server(spec.prometheus)
+        if made is not None and server is not None:
+            server = PrometheusServer(made.address, made.region, AUTHENTICATION)
         scaled = scaled_object.scaled_object(spec.name, spec, where, server)
         if scaled is not None:
             kind = {"api_version": scaled["apiVersion"], "kind": scaled["kind"]}

@@ -12,7 +12,7 @@ from pulumi_kubernetes.apps.v1 import Deployment
 from pulumi_kubernetes.core.v1 import Namespace
 from pulumi_kubernetes.scheduling.v1 import PriorityClass
 
-from eks_gpushare.aws.refs import ClusterRefs
+from eks_gpushare.aws.refs import ClusterRefs, WorkspaceRefs
 from eks_gpushare.catalog.arns import queue_of
 from eks_gpushare.config.base import converted
 from eks_gpushare.config.component_specs import (
@@ -57,6 +57,7 @@ class WorkloadParts:
         refs: ClusterRefs,
         roles: Mapping[str, Any],
         child: pulumi.ResourceOptions,
+        workspace: WorkspaceRefs | None,
     ) -> None:
         """Take what they are made of.
 
@@ -66,7 +67,11 @@ class WorkloadParts:
             refs: Its cluster.
             roles: What every component that makes roles is told.
             child: Options that name the parent.
+            workspace: The workspace that the stack makes for its metrics.
         """
+        asked = prometheus_of(spec)
+        follows = asked is not None and asked.url is None and asked.workspace_arn is None
+        self._workspace = workspace if follows else None
         self._name, self._spec, self._refs, self._roles = name, spec, refs, dict(roles)
         self._child = child
 
@@ -110,7 +115,11 @@ class WorkloadParts:
         spec = converted(KedaSpec, given, **more, **self._roles)
         wired = pulumi.ResourceOptions(providers=[self._refs.provider], depends_on=after)
         opts = pulumi.ResourceOptions.merge(self._child, wired)
-        return [Keda._from_spec(f"{self._name}-keda", spec, self._refs.cluster_name, opts)]
+        return [
+            Keda._from_spec(
+                f"{self._name}-keda", spec, self._refs.cluster_name, opts, self._workspace
+            )
+        ]
 
     def _queues(self) -> tuple[str, ...] | None:
         """What wakes workloads, each queue once; None where none does."""
@@ -230,4 +239,6 @@ class WorkloadParts:
         spec = converted(SharedWorkloadSpec, given, **own)
         wired = pulumi.ResourceOptions(providers=[self._refs.provider], depends_on=after)
         opts = pulumi.ResourceOptions.merge(self._child, wired)
-        return SharedWorkload._from_spec(f"{self._name}-workload-{name}", spec, opts, scaler)
+        return SharedWorkload._from_spec(
+            f"{self._name}-workload-{name}", spec, opts, scaler, self._workspace
+        )

@@ -249,19 +249,40 @@ def test_keda_asks_a_workspace_that_is_given(environment: Callable[..., Run]) ->
     )
 
 
-def test_of_a_workspace_to_be_made_keda_is_told_once_it_is(environment: Callable[..., Run]) -> None:
+def test_keda_asks_the_workspace_that_the_stack_makes(environment: Callable[..., Run]) -> None:
+    """In the update that makes it: address, region and role follow from the workspace."""
     workload = {"pool": "gpu", "image": "chat:1.0", "replicas": {"max": 3}}
     run = environment(
         pools={"gpu": POOL},
         observability={**MANAGED, "prometheus": {"install": True}},
         keda={},
         workloads={"chat": workload},
+        preview=False,
+    )
+
+    workspace = run.one("Workspace")
+    arn, endpoint = (workspace.outputs[key] for key in ("arn", "prometheusEndpoint"))
+    for trigger in run.inputs("ScaledObject")["spec"]["triggers"]:
+        assert trigger["metadata"]["serverAddress"] == endpoint.rstrip("/")
+        assert trigger["metadata"]["awsRegion"] == arn.split(":")[3]
+        assert trigger["authenticationRef"]["name"] == "eks-gpushare-prometheus"
+    asked = [each for each in run.all("RolePolicy") if each.name.endswith("operator-query")]
+    (statement,) = json.loads(asked[0].inputs["policy"])["Statement"]
+    assert (statement["Action"], statement["Resource"]) == (["aps:QueryMetrics"], arn)
+
+
+def test_a_keda_of_others_gets_no_role_for_a_workspace_to_be_made(
+    environment: Callable[..., Run],
+) -> None:
+    run = environment(
+        pools={"gpu": POOL},
+        observability={**MANAGED, "prometheus": {"install": True}},
+        keda={"install": False},
         fails=True,
     )
 
-    text = " ".join(run.error.split())
-    assert "nothing says where that is asked for." in text
-    assert "name the workspace that it has made" in text
+    assert "observability.prometheus.install" in run.error
+    assert "GPU834" in run.error
 
 
 def test_once_it_is_made_keda_names_it_and_the_stack_keeps_it(

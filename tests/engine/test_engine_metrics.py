@@ -42,15 +42,18 @@ def test_a_workspace_stays_with_its_rules_and_goes_with_its_key(
     key = "arn:aws:kms:us-west-2:111122223333:key/11111111-2222-3333-4444-555555555555"
     store = {"install": True, "kmsKeyArn": key}
     block = {"metrics": "managedPrometheus", "prometheus": store, "dashboards": "files"}
-    declared = edited(time_slicing, "observability", block)
+    chat = {"pool": "gpu", "image": "chat:1.0", "replicas": {"max": 3}}
+    followed = edited(edited(time_slicing, "keda", {}), "workloads", {"chat": chat})
+    declared = edited(followed, "observability", block)
     project.init("workspace", declared)
 
     made = project.up("workspace", declared)
     assert {"aws:amp/scraper:Scraper", "aws:amp/workspace:Workspace"} <= {*made.types}
+    assert {"eks-gpushare:index:Keda", "kubernetes:keda.sh/v1alpha1:ScaledObject"} <= {*made.types}
     assert project.up("workspace", declared).changes == {}
 
     quiet = {**block, "alerts": {"severity": {"GpuNodeIdle": "none"}}}
-    changed = project.up("workspace", edited(time_slicing, "observability", quiet)).changes
+    changed = project.up("workspace", edited(followed, "observability", quiet)).changes
     assert {name for name in changed if not name.startswith("GpuMetrics")} == {
         "RuleGroupNamespace gpushare-metrics-workspace-rules"
     }
@@ -60,7 +63,7 @@ def test_a_workspace_stays_with_its_rules_and_goes_with_its_key(
         **quiet,
         "prometheus": {**store, "kmsKeyArn": key.replace("555555555555", "5" * 11 + "6")},
     }
-    changed = project.up("workspace", edited(time_slicing, "observability", other)).changes
+    changed = project.up("workspace", edited(followed, "observability", other)).changes
     assert {name for name, what in changed.items() if "replaced" in what} == {
         "Workspace gpushare-metrics-workspace",
         "WorkspaceConfiguration gpushare-metrics-workspace-configuration",

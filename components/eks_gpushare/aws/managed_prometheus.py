@@ -11,7 +11,7 @@ import pulumi
 from pulumi_aws.amp import RuleGroupNamespace, Scraper, Workspace, WorkspaceConfiguration
 from pulumi_aws.cloudwatch import LogGroup
 
-from eks_gpushare.aws.refs import CollectedRefs
+from eks_gpushare.aws.refs import CollectedRefs, WorkspaceRefs
 from eks_gpushare.config.observability import MetricsStore
 from eks_gpushare.sharing.monitoring.groups import OBJECT_NAME
 from eks_gpushare.sharing.monitoring.managed import given_workspace
@@ -21,6 +21,7 @@ _LOG_GROUPS = "/aws/vendedlogs/prometheus/"
 """What names of log groups begin with that AWS writes to by one policy for all, whose length is
 limited (https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/AWS-logs-and-resource-policy.html)."""
 _LONGEST_ALIAS = 100
+_REGION_IN_ARN = 3
 
 
 def register_managed(
@@ -31,7 +32,7 @@ def register_managed(
     rules: str,
     tags: Mapping[str, str],
     opts: pulumi.ResourceOptions,
-) -> None:
+) -> WorkspaceRefs | None:
     """Register them; the workspace unless one is given.
 
     Args:
@@ -42,14 +43,21 @@ def register_managed(
         rules: The file of rules, as YAML.
         tags: Tags of all of it.
         opts: Options that name the parent.
+
+    Returns:
+        The workspace, where it is made.
     """
     given_tags = dict(tags) or None
     workspace_id = given_workspace(store)
     arn: pulumi.Input[str] = store.workspace_arn or ""
     of_workspace: pulumi.Input[str] = workspace_id or ""
+    made = None
     if workspace_id is None:
         workspace = _workspace(name, store, given_tags, opts)
         arn, of_workspace = workspace.arn, workspace.id
+        address = workspace.prometheus_endpoint.apply(lambda given: given.rstrip("/"))
+        region = workspace.arn.apply(lambda given: given.split(":")[_REGION_IN_ARN])
+        made = WorkspaceRefs(workspace.arn, address, region)
     RuleGroupNamespace(
         f"{name}-workspace-rules",
         name=OBJECT_NAME,
@@ -73,6 +81,7 @@ def register_managed(
         tags=given_tags,
         opts=opts,
     )
+    return made
 
 
 def _workspace(

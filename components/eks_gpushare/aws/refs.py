@@ -84,6 +84,18 @@ class CollectedRefs:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkspaceRefs:
+    """A workspace of Amazon Managed Service for Prometheus that the stack makes."""
+
+    arn: pulumi.Output[str]
+    """The workspace."""
+    address: pulumi.Output[str]
+    """Where it is queried, without the path of the API."""
+    region: pulumi.Output[str]
+    """AWS region, where requests are signed."""
+
+
+@dataclass(frozen=True, slots=True)
 class KarpenterNodeRefs:
     """What a node class has to name: the role, the network, and where it is guarded."""
 

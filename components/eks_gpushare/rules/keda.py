@@ -132,10 +132,15 @@ def _authentication(at: FieldPath, given: Prometheus) -> Iterator[Finding]:
 @check(Scope.ENVIRONMENT, WORKSPACE_ACCESS)
 def workspace_access(ctx: Context) -> Iterator[Finding]:
     keda, asked = _keda(ctx), prometheus_of(ctx.environment)
-    if keda is None or asked is None or asked.workspace_arn is None:
+    if keda is None or asked is None or asked.url is not None:
         return
     block = "keda" if keda.prometheus is not None else "observability"
     at = (block, "prometheus", "workspaceArn")
+    if asked.workspace_arn is None:
+        at = (block, "prometheus", "install")
+        # Whether a stack may make a workspace for its cluster says GPU989.
+        if not ctx.in_aws or keda.prometheus is not None:
+            return
     if not ctx.in_aws:
         yield WORKSPACE_ACCESS.finding(
             at,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.config.base import known_fields
 from eks_gpushare.config.sharing import Exclusive, Mig
 from eks_gpushare.config.workloads import Idle, OverUse
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.capacity import most_pods
-from eks_gpushare.sharing.exporter import makes_collector, measures_processes, prometheus_of
+from eks_gpushare.sharing.exporter import measures_processes, prometheus_of
 from eks_gpushare.sharing.resources import is_left_whole
 from eks_gpushare.sharing.scaled_object import tells_pods_apart
 from eks_gpushare.sharing.workloads import (
@@ -342,9 +341,6 @@ def use_is_measured(ctx: Context) -> Iterator[Finding]:
             key = "autoStop" if workload.auto_stop else "replicas"
             fix = "Give prometheus, in a stack file as keda: {prometheus: {url: ...}}; or a fixed "
             fix += "number of pods."
-            if makes_collector(known_fields(ctx.environment).get("observability")):
-                fix = "Run pulumi up without it, and then name the workspace that it has made: "
-                fix += "keda: {prometheus: {workspaceArn: ...}}."
             yield NO_KEDA.finding(
                 (*at, key),
                 f"The number of pods of {name} follows their use, and nothing says where that is "

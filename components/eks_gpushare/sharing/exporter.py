@@ -129,8 +129,8 @@ def prometheus_of(environment: Environment) -> Prometheus | None:
     store = block.prometheus
     in_cluster = store.install and not makes_collector(block)
     url = PROMETHEUS_ADDRESS if in_cluster else store.url
-    # The address of a workspace that is made is not known before it is.
-    if not collects(block) or (url is None and store.workspace_arn is None):
+    # Of a workspace that the stack makes neither is known before it is.
+    if not collects(block) or not (url or store.workspace_arn or store.install):
         return None
     return Prometheus.model_construct(
         url=url,

@@ -36,8 +36,8 @@ class PrometheusServer(NamedTuple):
     """Where KEDA asks."""
 
     address: Any
-    """Address without the path of the API; may be an output."""
-    region: str | None = None
+    """Address without the path of the API; an output of a workspace that the stack makes."""
+    region: Any = None
     """AWS region, where requests are signed."""
     authentication: str | None = None
     """ClusterTriggerAuthentication of the requests."""

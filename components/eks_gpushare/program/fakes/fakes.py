@@ -266,8 +266,11 @@ def _log_group(_resource: Resource, name: str, region: str) -> Properties:
 
 
 def _workspace(resource: Resource, _name: str, region: str) -> Properties:
-    known = f"workspace/ws-{digest(resource)}"
-    return {"arn": f"arn:{partition_of(region).id}:aps:{region}:{ACCOUNT}:{known}"}
+    known, partition = f"ws-{digest(resource)}", partition_of(region)
+    return {
+        "arn": f"arn:{partition.id}:aps:{region}:{ACCOUNT}:workspace/{known}",
+        "prometheusEndpoint": f"https://aps-workspaces.{region}.{partition.domain}/workspaces/{known}/",
+    }
 
 
 def _event_rule(_resource: Resource, name: str, region: str) -> Properties:
