@@ -186,7 +186,7 @@ def indent_of(line: str) -> int:
 
 
 _KEY: Final = re.compile(r"[ ]*[A-Za-z0-9_./\"'-]+:(?:[ \t]|$)")
-_INDENT: Final = re.compile(r"\bn?indent[ (]+(\d+)")
+_INDENT: Final = re.compile(r"\bn?indent[ (]+([0-9]+)")
 """How far Helm and Jinja indent what they bring."""
 
 
