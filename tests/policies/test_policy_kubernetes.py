@@ -38,6 +38,7 @@ _ENFORCE: Path = (*_LABELS, "pod-security.kubernetes.io/enforce")
 _DISRUPTION: Path = ("spec", "disruption")
 _TAINTS: Path = ("spec", "template", "spec", "taints")
 _TERM: Path = ("spec", "amiSelectorTerms")
+_KEYED = "#cloud-config\nssh_authorized_keys:\n  - ssh-ed25519 AAAA ops\n"
 ADMIN = {"kind": "ClusterRole", "name": "cluster-admin"}
 
 # Rule, type, path, value, and what the message says.
@@ -125,6 +126,7 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
     ("node-class-ami-pinned", NODE_CLASS, _TERM, [{"name": "my-gpu-*"}], "the name my-gpu-*"),
     ("node-class-ami-pinned", NODE_CLASS, _TERM, [{"tags": {"team": "ml"}}], "tags alone"),
     ("node-class-ami-pinned", NODE_CLASS, _TERM, None, "no amiSelectorTerms"),
+    ("node-ssh-keys", NODE_CLASS, ("spec", "userData"), _KEYED, "puts its SSH key"),
     (
         "node-class-ami-pinned",
         NODE_CLASS,
