@@ -40,7 +40,7 @@ HOW = (
     f"EKS_GPUSHARE_CATALOG_CACHE to a folder with {WHEEL}"
 )
 
-NAMES = ("instances.json", "other-types.json", "other-prices.json", "other-zones.json")
+NAMES = ("instances.json", "other-types.json", "other-prices.json", "zones.json")
 
 # Absent from the newest moto: three retired types, and one that EC2 describes to few.
 NOT_IN_MOTO = {"p3.2xlarge", "p3.8xlarge", "p3.16xlarge", "p6e-gb200.36xlarge"}

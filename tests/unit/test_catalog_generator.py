@@ -133,6 +133,10 @@ class Packages:
         found: dict[str, Any] = json.loads((self.out / "instances.json").read_text())
         return found
 
+    def zones(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.out / "zones.json").read_text())
+        return found
+
     def error(self, *more: str) -> str:
         done = self.run(*more)
         assert done.returncode == 1
@@ -166,7 +170,6 @@ def test_a_type_gets_its_figures(packages: Packages) -> None:
         "nvml_memory_mib": 15360,
         "network_mbps": 5000,
         "prices": {"us-east-1": 0.5},
-        "zones": {"us-west-2": ["usw2-az1"]},
         "quota": {"onDemand": "L-1", "spot": "L-2"},
         "driver_min": None,
         "driver_max": None,
@@ -284,7 +287,11 @@ def test_a_retired_type_comes_from_the_older_package(packages: Packages) -> None
     packages.handmade["retired"] = {"g4dn.2xlarge": ["gone"]}
     found = packages.made()["types"]["g4dn.2xlarge"]
 
-    assert (found["retired"], found["zones"], found["notes"]) == (True, {}, ["gone"])
+    assert (found["retired"], found["notes"]) == (True, ["gone"])
+    assert packages.zones() == {
+        "zones": {"us-west-2": ["usw2-az1"]},
+        "offered": {"1": "g4dn.xlarge"},
+    }
 
 
 def test_a_retired_type_that_is_back_is_an_error(packages: Packages) -> None:
@@ -345,7 +352,7 @@ def test_nothing_but_the_files_is_left_behind(packages: Packages) -> None:
         "instances.json",
         "other-prices.json",
         "other-types.json",
-        "other-zones.json",
+        "zones.json",
     ]
 
 

@@ -58,11 +58,13 @@ def generate(options: argparse.Namespace) -> dict[str, str]:
         older_prices=readers.read_vantage_prices(vantage),
         later_prices=handmade["regionalPrices"],
     )
+    with_gpus, others = tables.gpu_table(handmade, public), tables.other_table(public.current)
+    everywhere = tables.zones([*others, *with_gpus["types"]], public.current)
     return {
-        "instances.json": tables.render_gpu(tables.gpu_table(handmade, public)),
-        "other-types.json": tables.render_other(tables.other_table(public.current)),
+        "instances.json": tables.render_gpu(with_gpus),
+        "other-types.json": tables.render_other(others),
         "other-prices.json": tables.render_prices(tables.other_prices(public)),
-        "other-zones.json": tables.render_zones(tables.other_zones(public.current)),
+        "zones.json": tables.render_zones(everywhere),
     }
 
 

@@ -78,11 +78,9 @@ def gpu_table(handmade: Mapping[str, Any], public: Public) -> dict[str, Any]:
         if row["gpu"] not in handmade["gpus"]:
             message = f"{name}: GPU {row['gpu']!r} is not in handmade.json; add its facts"
             raise GenerateError(message)
-        zones = public.current.zones.get(name, {})
         row["nvml_memory_mib"], nvml_source = _nvml(handmade, row)
         row["network_mbps"] = public.bandwidth.get(name)
         row["prices"], price_source = _prices(name, public)
-        row["zones"] = {region: sorted(ids) for region, ids in sorted(zones.items())}
         row["quota"] = handmade["quotas"][facts["quota"]]
         row["driver_min"] = facts.get("driver_min")
         row["driver_max"] = facts.get("driver_max")
@@ -144,20 +142,20 @@ def other_prices(public: Public) -> dict[str, Any]:
     }
 
 
-def other_zones(current: Moto) -> dict[str, Any]:
-    """Other-zones.json: zone ids by region, and a number whose bits are zones for their types.
+def zones(names: Iterable[str], current: Moto) -> dict[str, Any]:
+    """Zones.json: zone ids by region, and a number whose bits are zones for the types.
 
     The lowest bit is the first zone of the first region. A type that is offered nowhere is left
     out: nothing is known of where it is.
     """
     by_region: dict[str, set[str]] = {}
     for regions in current.zones.values():
-        for region, zones in regions.items():
-            by_region.setdefault(region, set()).update(zones)
-    regions = {region: sorted(zones) for region, zones in sorted(by_region.items())}
-    places = [(region, zone) for region, zones in regions.items() for zone in zones]
+        for region, offered_in in regions.items():
+            by_region.setdefault(region, set()).update(offered_in)
+    regions = {region: sorted(known) for region, known in sorted(by_region.items())}
+    places = [(region, zone) for region, known in regions.items() for zone in known]
     offered: dict[str, str] = {}
-    for name in other_table(current):
+    for name in names:
         here = current.zones.get(name, {})
         bits = sum(
             1 << at for at, (region, zone) in enumerate(places) if zone in here.get(region, ())
@@ -245,7 +243,7 @@ def render_prices(table: Mapping[str, Any]) -> str:
 
 
 def render_zones(table: Mapping[str, Any]) -> str:
-    """Other-zones.json: one line for each region, and for types of the same zones."""
+    """Zones.json: one line for each region, and for types of the same zones."""
     blocks = [f'"{key}": {{\n{_lines(value.items())}\n}}' for key, value in table.items()]
     return "{\n" + ",\n".join(blocks) + "\n}\n"
 

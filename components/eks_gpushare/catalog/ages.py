@@ -68,7 +68,7 @@ _TABLES = (
     Dated(
         "table",
         "zones that offer a type",
-        "data/other-zones.json",
+        "data/zones.json",
         date(2026, 11, 21),
         "moto 5.2.5, PyPI",
     ),

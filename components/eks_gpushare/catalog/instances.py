@@ -1,8 +1,8 @@
 """EC2 instance types: what a node of each has, costs and may be bought as.
 
-The figures are in data/instances.json (types with NVIDIA GPUs), data/other-types.json and
-data/other-zones.json (the rest), all made by tools/catalog/generate.py from public packages. A type
-is built when it is first asked for: reading the first file takes about a millisecond, building a
+The figures are in data/instances.json (types with NVIDIA GPUs), data/other-types.json (the rest)
+and data/zones.json (of all), made by tools/catalog/generate.py from public packages. A type is
+built when it is first asked for: reading the first file takes about a millisecond, building a
 type microseconds.
 """
 
@@ -159,7 +159,7 @@ def other_instance_type(name: str) -> InstanceType | None:
         max_pods=eks_max_pods(eni_pods, vcpus),
         eni_pods=eni_pods,
         prices=_OtherPrices(name),
-        zones=_other_zones(name),
+        zones=_Zones(name),
         sources=MappingProxyType(
             {
                 "*": references["moto"],
@@ -170,22 +170,10 @@ def other_instance_type(name: str) -> InstanceType | None:
     )
 
 
-def _other_zones(name: str) -> Mapping[str, tuple[str, ...]]:
-    """Zone ids by region in which EC2 offers a type without NVIDIA GPUs."""
-    bits = _offered().get(name, 0)
-    found: dict[str, tuple[str, ...]] = {}
-    for region, zones in load("other-zones.json")["zones"].items():
-        here = tuple(zone for at, zone in enumerate(zones) if bits >> at & 1)
-        bits >>= len(zones)
-        if here:
-            found[region] = here
-    return MappingProxyType(found)
-
-
 @cache
 def _offered() -> Mapping[str, int]:
-    """A number whose bits are the zones, by type without NVIDIA GPUs."""
-    table = load("other-zones.json")["offered"]
+    """A number whose bits are the zones, by type."""
+    table = load("zones.json")["offered"]
     return {name: int(bits, 16) for bits, names in table.items() for name in names.split()}
 
 
@@ -227,6 +215,37 @@ def eks_max_pods(eni_pods: int | None, vcpus: int) -> int | None:
     if eni_pods is None:
         return None
     return min(eni_pods, SMALL_NODE_PODS if vcpus < SMALL_NODE_VCPUS else LARGE_NODE_PODS)
+
+
+class _Zones(Mapping[str, tuple[str, ...]]):
+    """The zones of a type by region, read from their file when they are asked for."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getitem__(self, region: str) -> tuple[str, ...]:
+        return _zones(self._name)[region]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_zones(self._name))
+
+    def __len__(self) -> int:
+        return len(_zones(self._name))
+
+
+@cache
+def _zones(name: str) -> Mapping[str, tuple[str, ...]]:
+    """Zone ids by region in which EC2 offers a type."""
+    bits = _offered().get(name, 0)
+    found: dict[str, tuple[str, ...]] = {}
+    for region, zones in load("zones.json")["zones"].items():
+        here = tuple(zone for at, zone in enumerate(zones) if bits >> at & 1)
+        bits >>= len(zones)
+        if here:
+            found[region] = here
+    return MappingProxyType(found)
 
 
 class _OtherPrices(Mapping[str, float | None]):
@@ -309,7 +328,7 @@ def _build(name: str, table: Mapping[str, Any]) -> InstanceType:
         usage_classes=tuple(row.pop("usage_classes")),
         placement=tuple(row.pop("placement")),
         prices=MappingProxyType(row.pop("prices")),
-        zones=MappingProxyType({r: tuple(z) for r, z in row.pop("zones").items()}),
+        zones=_Zones(name),
         quota=MappingProxyType(row.pop("quota")),
         notes=tuple(row.pop("notes")),
         sources=MappingProxyType(_sources(name, table)),
