@@ -8,6 +8,7 @@ from pulumi_policy.proxy import UNKNOWN_ARRAY_VALUE, UNKNOWN_STRING_VALUE, Unkno
 from gpushare_policies.rules.nodes.gpu_taints import GPU_NODES_TAINTED
 from gpushare_policies.rules.nodes.image_pins import AMI_VERSIONS_PINNED
 from gpushare_policies.rules.nodes.node_repair_on import NODE_REPAIR_ON
+from gpushare_policies.rules.nodes.node_ssh_keys import NODE_SSH_KEYS
 from gpushare_policies.rules.nodes.volume_sizes import GPU_NODE_VOLUME_SIZE
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, MANAGED_NODE_GROUP, NODE_GROUP, OUR_POOL
 
@@ -363,3 +364,13 @@ def test_a_taint_that_nodes_lose_keeps_nobody_out(
     assert len(said(start)) == 1
     assert len(said(start, preferring)) == 1
     assert said(start, lasting) == []
+
+
+def test_of_user_data_that_nobody_can_read_no_key_is_said(
+    violations: Callable[..., list[str]],
+) -> None:
+    props = {"imageId": "ami-1", "instanceType": "g5.xlarge", "userData": "//4="}  # no text
+    keyed = {**props, "userData": "#cloud-config\nssh_authorized_keys:\n  - ssh-ed25519 AAAA a\n"}
+
+    assert violations(NODE_SSH_KEYS, LAUNCH_TEMPLATE, keyed)
+    assert not violations(NODE_SSH_KEYS, LAUNCH_TEMPLATE, props)
