@@ -4,8 +4,8 @@ Taints, labels, names of resources and quotas are the business of the inventory'
 see the stack's pools beside what the files say. Here is what only a plan can tell: how many pods
 there is room for.
 
-Only what is sure is an error. So room is counted at its most: all nodes that a pool may have, and
-of types that differ the one that holds the most.
+Only what is sure is an error, so room is counted at its most: all nodes that a pool may have, and
+of types that differ the one that holds most.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ for as many, since the behaviour beside it lets one pod come or go at a time. A 
 not do in place of a factor: a HorizontalPodAutoscaler leaves differences of a tenth alone, which
 from ten pods on is the one pod more or less, and pods that are ending would count.
 
-0 is for none: KEDA stops the workload once the formula has been 0 for the cooldown period.
+0 is none: KEDA stops the workload once it has been 0 for the cooldown period.
 
 What nothing measures, KEDA asks in vain. It then falls back: the condition Fallback of the
 ScaledObject is true, and the trigger is nil in the formula, which keeps the pods that there are.
@@ -170,7 +170,7 @@ def _of_pods(metric: str, name: str, namespace: str, prefix: str) -> str:
 
 
 def _pods(name: str) -> str:
-    """Names of the pods of a Deployment: with the hash of its template, and five characters."""
+    """Names of the pods of a Deployment: its name, a hash and five characters."""
     return f"{name}-[a-z0-9]+-[a-z0-9]{{5}}"
 
 
