@@ -58,6 +58,12 @@ SUITES: Final = (
         programs=("chromium",),
     ),
     Suite(
+        "image",
+        "the image of what looks from within is built, and looks as its pod does",
+        ("tests/packaging/test_image.py",),
+        programs=("docker",),
+    ),
+    Suite(
         "facts",
         "all fronts of a fact come to one verdict, whatever the values",
         ("tests/facts/test_verdicts.py",),
