@@ -14,6 +14,7 @@ from eks_gpushare.args.account import TaggedInAccount
 from eks_gpushare.aws.pod_identity import pod_identity, pod_role
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
+from eks_gpushare.catalog.arns import region_of_arn
 from eks_gpushare.config.component_specs import ClusterAutoscalerSpec
 from eks_gpushare.documents.iam import scales_node_groups
 from eks_gpushare.findings.finding import Finding
@@ -183,7 +184,7 @@ class _Children:
         named = dict(zip(spec.pools, self.groups.nodes, strict=True))
         scaled = zip(self.groups.scaling, spec.nodes, strict=True)
         # An association is in the region of its cluster.
-        region = spec.region or identity.association_arn.apply(lambda arn: arn.split(":")[3])
+        region = spec.region or identity.association_arn.apply(region_of_arn)
         return planned.controller_values(
             spec,
             image=versions.CLUSTER_AUTOSCALER_IMAGE,

@@ -114,9 +114,11 @@ class SharedWorkload(pulumi.ComponentResource):
             self.address = pulumi.Output.from_input(address)
         if (budget := workloads.disruption_budget(spec.name, spec)) is not None:
             PodDisruptionBudget(f"{name}-disruption-budget", **manifest_fields(budget), opts=child)
-        server = None if spec.prometheus is None else prometheus_server(spec.prometheus)
-        if made is not None and server is not None:
+        server = None
+        if spec.prometheus is not None and made is not None:
             server = PrometheusServer(made.address, made.region, AUTHENTICATION)
+        elif spec.prometheus is not None:
+            server = prometheus_server(spec.prometheus)
         scaled = scaled_object.scaled_object(spec.name, spec, where, server)
         if scaled is not None:
             kind = {"api_version": scaled["apiVersion"], "kind": scaled["kind"]}

@@ -12,6 +12,7 @@ from pulumi_aws.amp import RuleGroupNamespace, Scraper, Workspace, WorkspaceConf
 from pulumi_aws.cloudwatch import LogGroup
 
 from eks_gpushare.aws.refs import CollectedRefs, WorkspaceRefs
+from eks_gpushare.catalog.arns import region_of_arn
 from eks_gpushare.config.observability import MetricsStore
 from eks_gpushare.sharing.monitoring.groups import OBJECT_NAME
 from eks_gpushare.sharing.monitoring.managed import given_workspace
@@ -21,7 +22,6 @@ _LOG_GROUPS = "/aws/vendedlogs/prometheus/"
 """What names of log groups begin with that AWS writes to by one policy for all, whose length is
 limited (https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/AWS-logs-and-resource-policy.html)."""
 _LONGEST_ALIAS = 100
-_REGION_IN_ARN = 3
 
 
 def register_managed(
@@ -56,8 +56,7 @@ def register_managed(
         workspace = _workspace(name, store, given_tags, opts)
         arn, of_workspace = workspace.arn, workspace.id
         address = workspace.prometheus_endpoint.apply(lambda given: given.rstrip("/"))
-        region = workspace.arn.apply(lambda given: given.split(":")[_REGION_IN_ARN])
-        made = WorkspaceRefs(workspace.arn, address, region)
+        made = WorkspaceRefs(workspace.arn, address, workspace.arn.apply(region_of_arn))
     RuleGroupNamespace(
         f"{name}-workspace-rules",
         name=OBJECT_NAME,

@@ -162,6 +162,11 @@ def partition_of_arn(arn: str) -> str | None:
     return matched[1] if matched else None
 
 
+def region_of_arn(arn: str) -> str:
+    """The region of what an ARN of AWS's own names; empty of what is in none."""
+    return arn.split(":")[3]
+
+
 def path_fault(path: str) -> str | None:
     """Why a text is not a path of IAM roles, None if it is; it goes after the path."""
     if not re.fullmatch(r"/|/[\x21-\x7e]+/", path) or len(path) > _LONGEST_PATH:

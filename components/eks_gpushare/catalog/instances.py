@@ -8,13 +8,15 @@ type microseconds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from eks_gpushare.catalog._data import load
+
+_Told = TypeVar("_Told")
 
 Arch = Literal["amd64", "arm64"]
 
@@ -158,8 +160,8 @@ def other_instance_type(name: str) -> InstanceType | None:
         arch=arch,
         max_pods=eks_max_pods(eni_pods, vcpus),
         eni_pods=eni_pods,
-        prices=_OtherPrices(name),
-        zones=_Zones(name),
+        prices=_ByRegion(_other_prices, name),
+        zones=_ByRegion(_zones, name),
         sources=MappingProxyType(
             {
                 "*": references["moto"],
@@ -217,22 +219,22 @@ def eks_max_pods(eni_pods: int | None, vcpus: int) -> int | None:
     return min(eni_pods, SMALL_NODE_PODS if vcpus < SMALL_NODE_VCPUS else LARGE_NODE_PODS)
 
 
-class _Zones(Mapping[str, tuple[str, ...]]):
-    """The zones of a type by region, read from their file when they are asked for."""
+class _ByRegion(Mapping[str, _Told]):
+    """What is told of a type by region, read from its file when it is asked for."""
 
-    __slots__ = ("_name",)
+    __slots__ = ("_name", "_read")
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, read: Callable[[str], Mapping[str, _Told]], name: str) -> None:
+        self._read, self._name = read, name
 
-    def __getitem__(self, region: str) -> tuple[str, ...]:
-        return _zones(self._name)[region]
+    def __getitem__(self, region: str) -> _Told:
+        return self._read(self._name)[region]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_zones(self._name))
+        return iter(self._read(self._name))
 
     def __len__(self) -> int:
-        return len(_zones(self._name))
+        return len(self._read(self._name))
 
 
 @cache
@@ -248,30 +250,14 @@ def _zones(name: str) -> Mapping[str, tuple[str, ...]]:
     return MappingProxyType(found)
 
 
-class _OtherPrices(Mapping[str, float | None]):
-    """The prices of a type without GPU by region, read from their file when they are asked for."""
-
-    __slots__ = ("_name",)
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def _known(self) -> dict[str, float | None]:
-        try:
-            table = load("other-prices.json")
-        except FileNotFoundError:  # it comes with the components, whose cost takes it
-            return {}
-        row = table["types"].get(self._name, ())
-        return dict(zip(table["regions"], row, strict=False))
-
-    def __getitem__(self, region: str) -> float | None:
-        return self._known()[region]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known())
-
-    def __len__(self) -> int:
-        return len(self._known())
+def _other_prices(name: str) -> Mapping[str, float | None]:
+    """Prices by region of a type without GPU."""
+    try:
+        table = load("other-prices.json")
+    except FileNotFoundError:  # it comes with the components, whose cost takes it
+        return {}
+    row = table["types"].get(name, ())
+    return dict(zip(table["regions"], row, strict=False))
 
 
 class _GpuTypes(Mapping[str, InstanceType]):
@@ -328,7 +314,7 @@ def _build(name: str, table: Mapping[str, Any]) -> InstanceType:
         usage_classes=tuple(row.pop("usage_classes")),
         placement=tuple(row.pop("placement")),
         prices=MappingProxyType(row.pop("prices")),
-        zones=_Zones(name),
+        zones=_ByRegion(_zones, name),
         quota=MappingProxyType(row.pop("quota")),
         notes=tuple(row.pop("notes")),
         sources=MappingProxyType(_sources(name, table)),

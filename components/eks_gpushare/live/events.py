@@ -10,11 +10,13 @@ import hashlib
 import re
 from collections import Counter
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.live.connection import CannotLookError, in_short
-from eks_gpushare.live.kinds import EVENTS_SOURCE, LISTED
+from eks_gpushare.live.kinds import EVENTS_SOURCE, LISTED, OWN_EVENTS
+from eks_gpushare.live.listing import MOST_SECONDS, NotListedError, list_of, words_of
 from eks_gpushare.live.objects import moment, name_of, namespace_of
 
 if TYPE_CHECKING:
@@ -185,7 +187,7 @@ def told_as_events(
         with writing as writer:
             for each in planned:
                 _tell(writer, each, there.get((each.namespace, each.name)), verdict.at)
-    except (_NotWrittenError, CannotLookError, OSError) as error:
+    except (_NotWrittenError, NotListedError, CannotLookError, OSError) as error:
         why = f"Events cannot be written: {in_short(str(error) or repr(error))}"
         return replace(verdict, unknown={**verdict.unknown, "Event": why})
     return verdict
@@ -199,20 +201,11 @@ def _there(reader: Server) -> dict[tuple[str, str], Object]:
     """Events that were written before, by namespace and name.
 
     Raises:
-        _NotWrittenError: If they cannot be listed.
+        NotListedError: If they cannot be listed.
+        CannotLookError: If nobody answers.
     """
-    found: dict[tuple[str, str], Object] = {}
-    follows = ""
-    while True:
-        query = {"fieldSelector": f"source={EVENTS_SOURCE}", "limit": "500"}
-        answer = reader.get("/api/v1/events", query | ({"continue": follows} if follows else {}))
-        if answer.status != _OK:
-            raise _NotWrittenError(_refused(answer))
-        for event in items(at(answer.body, "items")):
-            found[namespace_of(event), name_of(event)] = event
-        follows = str(at(answer.body, "metadata", "continue") or "")
-        if not follows:
-            return found
+    written = list_of(reader, OWN_EVENTS, OWN_EVENTS.version, monotonic() + MOST_SECONDS)
+    return {(namespace_of(event), name_of(event)): event for event in written}
 
 
 def _tell(writer: EventServer, planned: PlannedEvent, before: Object | None, now: datetime) -> None:
@@ -253,8 +246,7 @@ def _is_ending(answer: ApiResponse) -> bool:
 
 
 def _refused(answer: ApiResponse) -> str:
-    body = answer.body
-    said = in_short(str((body if isinstance(body, str) else at(body, "message")) or answer.status))
+    said = words_of(answer)
     if answer.status != _FORBIDDEN:
         return said
     return f"{said.rstrip('.')}; eks-gpushare verify --rbac --events prints the rights"

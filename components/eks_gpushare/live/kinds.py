@@ -165,6 +165,9 @@ NEEDED = ("Node", "Pod")
 _WRITING = {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]}
 EVENTS_SOURCE = "eks-gpushare-verify"
 """Component by whose name Events that `verify` writes are known."""
+OWN_EVENTS = ListedKind(
+    "Event", "", "events", "which were told before", "v1", f"source={EVENTS_SOURCE}"
+)
 
 
 def cluster_role(name: str, *, events: bool = False) -> dict[str, object]:

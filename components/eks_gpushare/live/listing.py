@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from eks_gpushare.live.kinds import ListedKind, Where
     from eks_gpushare.live.pods import Object
 
+MOST_SECONDS: Final = 120.0
+"""After how long what is not read yet counts as unknown."""
 PAGE: Final = 500
 """Objects of one answer, as kubectl asks for."""
 _TRIES: Final = 4
@@ -34,7 +36,7 @@ _AGAIN: Final = frozenset((429, 503, 504))
 _DISCOVERY: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
-class _NotListedError(Exception):
+class NotListedError(Exception):
     """One kind cannot be listed; the text says why."""
 
 
@@ -43,7 +45,7 @@ def read_cluster(
     *,
     kinds: Collection[str] | None = None,
     tenants: bool = False,
-    most_seconds: float = 120.0,
+    most_seconds: float = MOST_SECONDS,
 ) -> ClusterObjects:
     """All that is looked at of a cluster.
 
@@ -72,8 +74,8 @@ def read_cluster(
         if not asked[listed.where]:
             continue
         try:
-            objects = list(_objects(server, listed, version, until))
-        except _NotListedError as error:
+            objects = list(list_of(server, listed, version, until))
+        except NotListedError as error:
             unread[listed.kind] = str(error)
         else:
             read, odd = in_shape(listed.kind, objects)
@@ -106,10 +108,10 @@ def _served(server: Server) -> Mapping[tuple[str, str], str]:
     if answer.status == _UNAUTHORIZED:
         raise CannotLookError(
             f"{server.whence} does not know who asks (401): the token is expired or of another "
-            f"cluster. Log in again, such as by aws eks update-kubeconfig. {_words(answer)}"
+            f"cluster. Log in again, such as by aws eks update-kubeconfig. {words_of(answer)}"
         )
     if answer.status != _OK:
-        raise CannotLookError(f"{server.whence} cannot be read: {_words(answer)}")
+        raise CannotLookError(f"{server.whence} cannot be read: {words_of(answer)}")
     found: dict[tuple[str, str], str] = {}
     for group in items(at(answer.body, "items")):
         for version in items(at(group, "versions")):  # the preferred one comes first
@@ -119,7 +121,19 @@ def _served(server: Server) -> Mapping[tuple[str, str], str]:
     return found
 
 
-def _objects(server: Server, listed: ListedKind, version: str, until: float) -> Iterator[Object]:
+def list_of(server: Server, listed: ListedKind, version: str, until: float) -> Iterator[Object]:
+    """All objects of a kind, read to the end or not at all.
+
+    Args:
+        server: The API server.
+        listed: The kind.
+        version: Of its API.
+        until: By when, on the clock of `monotonic`.
+
+    Raises:
+        NotListedError: If they cannot be listed.
+        CannotLookError: If nobody answers.
+    """
     for _ in range(_TRIES):
         found: list[Object] = []
         follows = ""
@@ -128,12 +142,12 @@ def _objects(server: Server, listed: ListedKind, version: str, until: float) -> 
             query |= {"fieldSelector": listed.selector} if listed.selector else {}
             query |= {"continue": follows} if follows else {}
             if monotonic() > until:
-                raise _NotListedError(f"{listed.plural} are not listed in time")
+                raise NotListedError(f"{listed.plural} are not listed in time")
             answer = _asked(server, listed.path(version), query)
             if answer.status == _GONE:  # the list has become too old: from the start
                 break
             if answer.status != _OK:
-                raise _NotListedError(_why_not(listed, answer))
+                raise NotListedError(_why_not(listed, answer))
             api = str(at(answer.body, "apiVersion") or version)
             found += (
                 _whole(each, listed.kind, api)
@@ -144,7 +158,7 @@ def _objects(server: Server, listed: ListedKind, version: str, until: float) -> 
             if not follows:
                 yield from found
                 return
-    raise _NotListedError(f"the list of {listed.plural} was too old {_TRIES} times, before its end")
+    raise NotListedError(f"the list of {listed.plural} was too old {_TRIES} times, before its end")
 
 
 def _whole(given: Any, kind: str, api: str) -> Object:
@@ -161,7 +175,7 @@ def _why_not(listed: ListedKind, answer: ApiResponse) -> str:
             f"to list {listed.plural}{group} is not allowed, so it is not known "
             f"{listed.for_}; eks-gpushare verify --rbac prints the rights"
         )
-    return f"{listed.plural} cannot be listed: {_words(answer)}"
+    return f"{listed.plural} cannot be listed: {words_of(answer)}"
 
 
 def _asked(
@@ -186,6 +200,7 @@ def _asked(
     raise AssertionError("the last try returns")
 
 
-def _words(answer: ApiResponse) -> str:
+def words_of(answer: ApiResponse) -> str:
+    """What an API server says of what it refuses."""
     said = answer.body if isinstance(answer.body, str) else at(answer.body, "message")
     return in_short(str(said or f"HTTP {answer.status}"))

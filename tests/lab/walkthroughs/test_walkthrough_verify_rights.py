@@ -95,6 +95,15 @@ def token_with(client: Client, role: dict[str, Any]) -> str:
     return token
 
 
+def laid(lab: Lab, desired: Callable[[str], DesiredCluster]) -> Client:
+    """The stack in the lab, at rest; who may do anything there."""
+    client = Client(lab.url, lab.ca, lab.client_cert, lab.client_key)
+    with Session(client) as session:
+        session.install(desired(STACK))
+        assert session.settle(QUIET_SECONDS)
+    return client
+
+
 def asked_by(user: str, log: Path) -> list[dict[str, Any]]:
     events = map(json.loads, log.read_text(encoding="utf-8").splitlines())
     return [event for event in events if event["user"]["username"] == user]
@@ -107,10 +116,7 @@ def test_with_its_role_alone_it_reads_and_asks_for_no_secret(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    client = Client(audited.url, audited.ca, audited.client_cert, audited.client_key)
-    with Session(client) as session:
-        session.install(desired(STACK))
-        assert session.settle(QUIET_SECONDS)
+    client = laid(audited, desired)
     assert main(["verify", "--rbac"]) == 0
     token = token_with(client, json.loads(capsys.readouterr().out))
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "one"}}
@@ -144,10 +150,7 @@ def test_with_events_it_writes_these_alone_and_one_for_each_cause(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(nodes, "JOINING_SECONDS", 0.0)  # its node has just been made
-    client = Client(audited.url, audited.ca, audited.client_cert, audited.client_key)
-    with Session(client) as session:
-        session.install(desired(STACK))
-        assert session.settle(QUIET_SECONDS)
+    client = laid(audited, desired)
     assert main(["verify", "--rbac", "--events"]) == 0
     token = token_with(client, json.loads(capsys.readouterr().out))
     config = kubeconfig(audited, token, tmp_path)
