@@ -179,6 +179,25 @@ def test_names_that_two_pools_have_alike_are_one_mistake() -> None:
     ]
 
 
+def test_a_name_that_is_borrowed_in_the_other_pool() -> None:
+    """Of a maximum in GiB every kind may be borrowed; seen with the real Kueue as 6 of 4."""
+    halves = {**SLICES, "sharing": {"mode": "mig", "layout": "all-3g.20gb"}}
+    balanced = {**SLICES, "sharing": {"mode": "mig", "layout": "all-balanced"}}
+    small = {"sharesOf": {"mig-1g.5gb": 1}}
+    own = {"guaranteed": {"sharesOf": {"mig-3g.20gb": 1}}}
+
+    def of(maximum: dict[str, Any]) -> dict[str, Any]:
+        pools = {"gpu": own, "more": {"guaranteed": small, "maximum": maximum}}
+        return {"a": {"namespaces": ["a"], "queue": True, "pools": pools}}
+
+    pools = {"gpu": halves, "more": balanced}
+    assert told("GPU874", of({"gpuMemoryGiB": 40}), pools=pools) == [
+        ("tenants.a.pools.more", "gpu and more both have nvidia.com/mig-3g.20gb.")
+    ]
+    assert paths("GPU874", of({"gpuMemoryGiB": 15}), pools=pools) == []
+    assert paths("GPU874", of({"sharesOf": {"mig-1g.5gb": 8}}), pools=pools) == []
+
+
 @pytest.mark.parametrize("name", ["Team", "team_a", "a" * 64])
 def test_a_tenant_whose_objects_could_not_be_named(name: str) -> None:
     assert paths("GPU870", {name: tenant()}) == [f"tenants.{name}"]

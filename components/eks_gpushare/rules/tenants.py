@@ -261,17 +261,21 @@ def names_apart(ctx: Context) -> Iterator[Finding]:
     for name, tenant in _tenants(ctx).items():
         first: dict[str, str] = {}
         for pool in tenant.pools:
-            counts = sure[pool][1].get(name, {}) if pool in sure else {}
+            most = _most_of(ctx, name, pool, sure) if pool in sure else {}
             both: dict[str, list[str]] = {}
-            for resource in counts:
+            for resource in (resource for resource, count in most.items() if count):
                 if (other := first.setdefault(resource, pool)) != pool:
                     both.setdefault(other, []).append(resource)
             for other, resources in both.items():
+                own = [each for each in (other, pool) if {*resources} <= {*sure[each][1][name]}]
                 yield ONE_NAME.finding(
                     ("tenants", name, "pools", pool),
                     f"{other} and {pool} both have {', '.join(resources)}.",
                     "Give the shares of one of them another name (rename: true, where pods take "
-                    "turns), or make two tenants.",
+                    "turns), or make two tenants."
+                    if len(own) > 1
+                    else "Say a maximum in sharesOf, which leaves them out: in GiB it is of any "
+                    "mix.",
                 )
 
 
