@@ -223,7 +223,7 @@ def _unknown_key(at: FieldPath, unknown: UnknownKey, names: list[str]) -> Findin
     """A key near to one of the block was meant to be that one; else it may belong elsewhere."""
     key, block = str(at[-1]), unknown.block
     if ours := in_our_words(key, block):
-        fix = f"Write {ours}."
+        fix = ours
     elif meant := unknown.meant or similar(key, block or names):
         if is_in_camel_case(key, meant):
             return in_camel_case(at, meant)
@@ -266,7 +266,7 @@ def _not_allowed(at: FieldPath, given: Any, allowed: list[str]) -> Finding:
     if isinstance(given, str) and (meant := _same_word(given, allowed)):
         fix = f"Write {meant}."
     else:
-        fix = "Use one of them."
+        fix = in_our_words(str(given), ()) or "Use one of them."
     listed = ", ".join(allowed)
     return shape_rules.NOT_ALLOWED.finding(
         at, f"{format_value(given)} is not one of {listed}.", fix
