@@ -202,7 +202,9 @@ def _maximum(
     below = [name for name, count in sure.items() if most.get(name, 0) < count]
     if below or (gib is not None and gib < memory):
         said = f"{memory} GiB" if not below else f"{sure[below[0]]} of {below[0]}"
-        message = f"It is less than the {said} that are guaranteed."
+        rounded = counted(given.guaranteed, plan).rounded
+        message = f"It is less than the {said} that are guaranteed"
+        message += f", in whole shares: {rounded}." if rounded else "."
         yield MAXIMUM.finding(at, message, "Raise it, or remove it: it is then what is guaranteed.")
     there = {name: most_pods(plan, name) for name in most}
     known = {name: count for name, count in there.items() if count is not None}
@@ -267,15 +269,14 @@ def names_apart(ctx: Context) -> Iterator[Finding]:
                 if (other := first.setdefault(resource, pool)) != pool:
                     both.setdefault(other, []).append(resource)
             for other, resources in both.items():
-                own = [each for each in (other, pool) if {*resources} <= {*sure[each][1][name]}]
+                lent = any({*resources} - {*sure[each][1][name]} for each in (other, pool))
                 yield ONE_NAME.finding(
                     ("tenants", name, "pools", pool),
                     f"{other} and {pool} both have {', '.join(resources)}.",
-                    "Give the shares of one of them another name (rename: true, where pods take "
-                    "turns), or make two tenants."
-                    if len(own) > 1
-                    else "Say a maximum in sharesOf, which leaves them out: in GiB it is of any "
-                    "mix.",
+                    "Say a maximum in sharesOf, which leaves them out: in GiB it is of any mix."
+                    if lent
+                    else "Give the shares of one of them another name (rename: true, where pods "
+                    "take turns), or make two tenants.",
                 )
 
 
