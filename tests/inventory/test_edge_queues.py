@@ -48,6 +48,7 @@ def flavor(name: Any = "whole", labels: Any = None) -> Pointer:
 
 WHOLE = (job(), local(), queue(), flavor())
 ELSEWHERE = {"pool": "other"}
+BY_HAND = nodes("m5.large", name="node", provisioner="byHand")
 BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
     "no LocalQueue": ("GPU1266", (*THERE, job(), queue(), flavor())),
     "a LocalQueue of another name": ("GPU1266", (*THERE, *WHOLE, job("user"))),
@@ -73,6 +74,13 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
             flavor(labels=ELSEWHERE),
         ),
     ),
+    "labels of a node without the resource": (
+        "GPU1269",
+        (
+            *(*THERE, BY_HAND, *WHOLE[:3], flavor(labels=ELSEWHERE)),
+            nodes("m5.large", name="cpu", labels=ELSEWHERE, provisioner="byHand"),
+        ),
+    ),
 }
 RIGHT: dict[str, tuple[Item, ...]] = {
     "the whole chain": (*THERE, *WHOLE),
@@ -81,6 +89,7 @@ RIGHT: dict[str, tuple[Item, ...]] = {
     "no GPU asked for": (*THERE, pods(labels={QUEUE_LABEL: "other"}), *WHOLE),
     "a namespace that is not known": (*THERE, job(namespace=UNKNOWN), *WHOLE[1:]),
     "a flavor of every node": (*THERE, *WHOLE[:3], flavor(labels={})),
+    "nodes that may come": (*THERE, BY_HAND, *WHOLE[:3], flavor(labels=ELSEWHERE)),
     "a quota of 0 where there is none": (
         *(*THERE, job(), local(), flavor(), flavor("spot", ELSEWHERE)),
         made(

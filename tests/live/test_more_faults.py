@@ -620,8 +620,19 @@ def test_a_link_of_kueue_that_is_missing_is_told_where_its_kind_is_read() -> Non
     assert codes(verdict(cluster_with(job, queue, local, of_kueue(flavor, "shared")))) == []
     found = codes(verdict(cluster_with(job, queue, other, of_kueue(flavor, "others"))))
     assert found == ["GPU1266", "GPU1267", "GPU1268"]
-    nowhere = of_kueue(flavor, "shared", nodeLabels={"pool": "nowhere"})
-    assert codes(verdict(cluster_with(job, queue, local, nowhere))) == ["GPU1269"]
+
+
+def test_a_flavor_of_nodes_that_may_come_is_right_and_one_of_others_is_not() -> None:
+    flavors = [{"name": "shared", "resources": [{"name": GPU, "nominalQuota": 1}]}]
+    queue = of_kueue("ClusterQueue", "team", resourceGroups=[{"flavors": flavors}])
+    cluster = cluster_with(queue, of_kueue("ResourceFlavor", "shared", nodeLabels={"team": "a"}))
+
+    assert codes(verdict(cluster)) == []
+    plain = other_node(
+        cluster, "plain", team="a", **{"node.kubernetes.io/instance-type": "m5.large"}
+    )
+    plain["status"]["allocatable"].pop(GPU)
+    assert "GPU1269" in codes(verdict(cluster))
 
 
 @pytest.mark.parametrize(

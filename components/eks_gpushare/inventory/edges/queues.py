@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import is_gpu_resource
-from eks_gpushare.inventory.items import Pointer, Workload
+from eks_gpushare.inventory.items import NodeSet, Pointer, Workload
 from eks_gpushare.inventory.landings import grounds
+from eks_gpushare.inventory.nodes import NodeKind
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import Request, gpu_workloads
+from eks_gpushare.inventory.scheduling import landing
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start, if_missing
@@ -204,6 +206,10 @@ def _nodes(
     )
     if not found.having.offers or found.lands is not False:
         return  # of a resource that no node has, quotas are told by themselves
+    every = [NodeKind(nodes, None) for nodes in inventory.of(NodeSet, queue.cluster)]
+    others = any(landing(pod.spec, (), kind.label).lands is not False for kind in every)
+    if not others and any(kind.nodes.provisioner == "byHand" for kind in every):
+        return  # such as the nodes of a running cluster, where an autoscaler has none of a group
     wanted = ", ".join(f"{key}={text(value)}" for key, value in selector.items())
     nearest = found.nearest.offer.kind.nodes.source.name
     yield Problem(
