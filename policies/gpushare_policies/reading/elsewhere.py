@@ -20,8 +20,9 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, pairs
 from gpushare_policies.reading.cloudformation import JUDGED, as_of_pulumi
 from gpushare_policies.reading.delivered import charts_delivered, delivers_charts
-from gpushare_policies.reading.objects import kind_of
-from gpushare_policies.reading.plain import at_top, plain, text, with_sentinels
+from gpushare_policies.reading.node_images import repository_of
+from gpushare_policies.reading.objects import POD_TEMPLATES, kind_of, objects_of, pod_templates
+from gpushare_policies.reading.plain import at_top, items, mappings, plain, text, with_sentinels
 from gpushare_policies.tokens import NODE_GROUP, RELEASE
 
 if TYPE_CHECKING:
@@ -52,8 +53,21 @@ _BY_SERVICES = (
         "a build of CodeBuild",
         (("source", "buildspec"), ("secondarySources",)),
     ),
+    (re.compile(r"aws:sfn/stateMachine:StateMachine"), "a state machine", (("definition",),)),
 )
 """Services that run commands: the type, what it is for messages, where they stand in it."""
+_CALLS = re.compile(
+    r"\b(?:eks|autoscaling|cloudformation|cloudcontrol|batch)[:\"'\s\\,]+(?:Api[:\"'\s\\]+)?"
+    r"(?:create|update|run|start|register)[A-Za-z]+|:(?:eks|cloudformation):create[A-Za-z]*",
+    re.IGNORECASE,
+)
+"""What a service calls without a command: `arn:aws:states:::eks:createCluster`, or of Systems
+Manager `Service: eks`, `Api: CreateNodegroup`."""
+_OF_PODS = re.compile(
+    r"\b(?:eksctl\s+(?:create|scale)|(?:terraform|tofu)\s+(?:\S+\s+)*?apply|pulumi\s+(?:\S+\s+)*?up"
+    r"|aws\s+(?:\S+\s+)*?(?:eks|ec2|autoscaling|cloudformation)\s+(?:create|run|deploy)[a-z-]*)\b"
+)
+"""What a pod runs that makes clusters or nodes, with the name of its image before the words."""
 _ASKS = {
     "kubectl": "get|describe|wait|logs|version|cluster-info|api-resources|api-versions|explain|top|"
     r"diff|config|auth\s+can-i|rollout\s+(?:status|history)",
@@ -112,7 +126,7 @@ def made_elsewhere(token: str, props: Any) -> MadeElsewhere | None:
         return _of_cloud_control(at_top(props, "typeName"))
     if _COMMANDS.fullmatch(token):
         return _of_command(props)
-    return _of_service(token, props) or _by_token(token)
+    return _of_service(token, props) or _of_pods(token, props) or _by_token(token)
 
 
 def _by_token(token: str) -> MadeElsewhere | None:
@@ -138,7 +152,8 @@ def may_make(token: str) -> bool:
     """Whether resources of a type may make something out of sight."""
     by_properties = token in (*_STACKS, *_NATIVE_STACKS, _CLOUD_CONTROL)
     runs = _COMMANDS.fullmatch(token) or any(kind.fullmatch(token) for kind, *_ in _BY_SERVICES)
-    return bool(by_properties or runs or _by_token(token))
+    found = kind_of(token)
+    return bool(by_properties or runs or (found and found[0] in POD_TEMPLATES) or _by_token(token))
 
 
 def _of_template(template: Any) -> MadeElsewhere | None:
@@ -170,9 +185,29 @@ def _of_service(token: str, props: Any) -> MadeElsewhere | None:
             given = [at(at_top(props, key), *path) for key, *path in places]
             if has_unknown(given):
                 return MadeElsewhere(what, unknown=True)
-            found = _TOOLS.search(json.dumps(given, default=str))
+            told = json.dumps(given, default=str)
+            found = _TOOLS.search(told) or _CALLS.search(told)
             return MadeElsewhere(what, (found[0].strip(),)) if found else None
     return None
+
+
+def _of_pods(token: str, props: Any) -> MadeElsewhere | None:
+    """What containers run, by their image and their words."""
+    for obj in objects_of(token, props):
+        if obj.kind not in POD_TEMPLATES:
+            continue
+        for template in pod_templates(obj):
+            for _, container in mappings(at(template.spec, "containers")):
+                image = repository_of(str(at(container, "image") or "")).rpartition("/")[2]
+                given = [*items(at(container, "command")), *items(at(container, "args"))]
+                found = _OF_PODS.search(" ".join(map(str, (_CLI.get(image, image), *given))))
+                if found:
+                    return MadeElsewhere("a command in a pod", (found[0],))
+    return None
+
+
+_CLI = {"aws-cli": "aws", "opentofu": "tofu"}
+"""Images whose program is called otherwise."""
 
 
 def nodes_elsewhere(resource: PolicyResource) -> Iterator[PolicyResource]:

@@ -79,8 +79,12 @@ class _Subnets:
     def of(self, nodes: NodeGroup) -> Iterator[PolicyResource]:
         """Those that nodes are put into, in the order of the stack."""
         key = "subnetIds" if nodes.is_managed else "vpcZoneIdentifiers"
-        used = {found.urn for found in nodes.group.property_dependencies.get(key, [])}
-        names = (used | _known(each(peek(nodes.group.props, key)))) - {""}
+        yield from self.named(nodes.group, key)
+
+    def named(self, resource: PolicyResource, key: str) -> Iterator[PolicyResource]:
+        """Those that a property names."""
+        used = {found.urn for found in resource.property_dependencies.get(key, [])}
+        names = (used | _known(each(peek(resource.props, key)))) - {""}
         for place in sorted({place for name in names for place in self._by_name.get(name, ())}):
             yield self._all[place]
 
@@ -136,7 +140,19 @@ def _private(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
             )
             yield message, nodes.group.urn
 
+    def alone(machine: PolicyResource) -> Iterator[tuple[str, str]]:
+        if not is_node(machine.props) or read(machine.props, "associatePublicIpAddress") is False:
+            return
+        for subnet in subnets.named(machine, "subnetId"):
+            if _is_public(subnet):
+                message = (
+                    f"The node {machine.name} is in {subnet.name}, where it gets a public address. "
+                    f"Nodes must be in private subnets. {_FIX.of(machine.urn)}"
+                )
+                yield message, machine.urn
+
     yield from over_each(nodes_of(args.resources), judge)
+    yield from over_each(machines, alone)
     yield from over_each(args.resources, lambda each: _elastic(each, machines))
     classes = [
         (resource, obj)

@@ -147,7 +147,7 @@ def _devices(ami_type: str) -> tuple[str, ...]:
     for ami in ami_types():
         if ami.type == ami_type:
             return tuple(filter(None, (ami.root_device, ami.data_device)))
-    return ()
+    return ("/dev/sda1",) if ami_type.startswith("WINDOWS") else ()
 
 
 def _judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
