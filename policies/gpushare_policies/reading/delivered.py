@@ -14,7 +14,7 @@ import yaml
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.objects import Kind, KubernetesObject, kind_of, objects_of
-from gpushare_policies.reading.plain import mappings
+from gpushare_policies.reading.plain import items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,7 +50,7 @@ def _charts(obj: KubernetesObject) -> Iterator[dict[str, Any]]:
         yield _release(spec, at(spec, "targetNamespace") or obj.namespace, values)
     else:
         spec = at(spec, "template", "spec") if obj.kind == _ARGO_SET else spec
-        for _, source in ((0, at(spec, "source")), *mappings(at(spec, "sources"))):
+        for source in (at(spec, "source"), *items(at(spec, "sources"))):
             helm = at(source, "helm")
             values = at(helm, "valuesObject") or loaded(at(helm, "values"))
             elsewhere = at(helm, "valueFiles") or at(helm, "parameters")
@@ -61,7 +61,6 @@ def _charts(obj: KubernetesObject) -> Iterator[dict[str, Any]]:
 def _release(asked: Any, namespace: Any, values: Any) -> dict[str, Any]:
     given: Mapping[str, Any] = {
         "chart": at(asked, "chart"),
-        "version": at(asked, "version") or at(asked, "targetRevision"),
         "namespace": namespace,
         "values": values,
     }

@@ -57,9 +57,9 @@ _BY_SERVICES = (
 )
 """Services that run commands: the type, what it is for messages, where they stand in it."""
 _CALLS = re.compile(
-    r"\b(?:eks|autoscaling|cloudformation|cloudcontrol|batch)[:\"'\s\\,]+(?:Api[:\"'\s\\]+)?"
-    r"(?:create|update|run|start|register)[A-Za-z]+|:(?:eks|cloudformation):create[A-Za-z]*",
-    re.IGNORECASE,
+    r"(?i:\bService[\"'\s\\:]+(?:eks|ec2|autoscaling|cloudformation|cloudcontrol)[\"'\s\\,n]+Api[\"'\s\\:]+)"
+    r"(?:Create|Update|Run|Start)[A-Za-z]+"
+    r"|\b(?:eks|ec2|autoscaling|cloudformation|cloudcontrol):(?:create|run)(?!Tags|Job)[A-Z][A-Za-z]*",
 )
 """What a service calls without a command: `arn:aws:states:::eks:createCluster`, or of Systems
 Manager `Service: eks`, `Api: CreateNodegroup`."""
