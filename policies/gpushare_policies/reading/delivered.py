@@ -61,6 +61,7 @@ def _charts(obj: KubernetesObject) -> Iterator[dict[str, Any]]:
 def _release(asked: Any, namespace: Any, values: Any) -> dict[str, Any]:
     given: Mapping[str, Any] = {
         "chart": at(asked, "chart"),
+        "version": at(asked, "version"),
         "namespace": namespace,
         "values": values,
     }
