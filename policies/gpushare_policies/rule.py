@@ -26,6 +26,7 @@ from gpushare_policies.props import stack_of
 from gpushare_policies.reading.cloudformation import JUDGED_TOKENS
 from gpushare_policies.reading.elsewhere import holds_resources, resources_elsewhere
 from gpushare_policies.reading.plain import with_sentinels
+from gpushare_policies.tokens import RELEASE
 from gpushare_policies.words import is_of_pulumi_eks
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ class ResourcePolicy(ResourceValidationPolicy):
         if resource_type in self._checks:
             return True
         return holds_resources(resource_type) and any(
-            token in self._checks for token in JUDGED_TOKENS
+            token in self._checks for token in (*JUDGED_TOKENS, RELEASE)
         )
 
     def _run(self, args: ResourceValidationArgs, report_violation: ReportViolation) -> None:

@@ -231,3 +231,33 @@ def test_a_pack_that_is_written_judges_nothing(
     assert ran.code == 2
     assert ran.err == f"eks-gpushare: --write-pack judges nothing: leave {shown} away\n"
     assert not (tmp_path / "pack").exists()
+
+
+def test_rules_are_listed_with_the_levels_of_a_preset(run: Run) -> None:
+    found = run("policy", "--list", "--json", "--preset", "baseline").json["policies"]
+
+    levels = {rule["policy"]: rule["level"] for rule in found}
+    assert len(levels) > 90
+    assert levels["roles-bounded"] == "mandatory"
+    assert levels["api-authentication"] == "advisory"
+
+
+def test_a_rule_that_is_named_is_told_whole(run: Run) -> None:
+    ran = run("policy", "--list", "node-repair-on")
+
+    assert ran.out.startswith("node-repair-on, advisory, severity low\n  EKS must repair GPU nodes")
+    assert "To comply: Set `pools.<pool>.nodeRepair: true`" in ran.out
+
+
+def test_a_rule_that_is_not_there_is_told_with_what_is_near(run: Run) -> None:
+    ran = run("policy", "--list", "role-bounded")
+
+    assert ran.code == 2
+    assert ran.err == ("eks-gpushare: there is no rule role-bounded; did you mean roles-bounded?\n")
+
+
+def test_a_list_judges_nothing(run: Run) -> None:
+    ran = run("policy", "--state", "state.json", "--list")
+
+    assert ran.code == 2
+    assert ran.err == "eks-gpushare: --list judges nothing: leave STACK and --state away\n"

@@ -260,5 +260,6 @@ def test_configurations_within_values_are_documents() -> None:
         ({"version": "v2"}, (5, 9)),
         ({"version": "v3"}, found[2][1]),
     ]
-    # What was made by a program has no text to look into.
-    assert list(charts.within_values(_document({"config": {"map": {"a": "version: v1"}}}))) == []
+    # What was made by a program has values, and no text in which they have places.
+    (made,) = charts.within_values(_document({"config": {"map": {"a": "version: v1"}}}))
+    assert made.value == {"version": "v1"}

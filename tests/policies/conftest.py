@@ -20,6 +20,7 @@ from pulumi_policy.proxy import unknown_checking_proxy
 from gpushare_policies.rules.cluster import version_in_standard_support
 from gpushare_policies.tokens import (
     ACCESS_ENTRY,
+    ADDON,
     AWS_CLUSTER,
     CHART_V4,
     CLUSTER_ROLE_BINDING,
@@ -151,6 +152,7 @@ VALID: dict[str, dict[str, Any]] = {
         "metadataOptions": {"httpTokens": "required", "httpPutResponseHopLimit": 1.0},
         "networkInterfaces": [{"deviceIndex": 0.0, "associatePublicIpAddress": "false"}],
     },
+    ADDON: {"addonName": "coredns", "addonVersion": "v1.12.4-eksbuild.1", "clusterName": "main"},
     VOLUME: {"availabilityZone": "us-west-2a", "encrypted": True, "size": 100.0, "type": "gp3"},
     ENCRYPTION_BY_DEFAULT: {"enabled": True},
     INSTANCE: {

@@ -18,6 +18,7 @@ FILES = (
     "bypasses.yaml",
     "bypasses_by_words.yaml",
     "bypasses_independent.yaml",
+    "bypasses_by_readers.yaml",
     "bypasses_public.yaml",
 )
 CASES = [

@@ -16,6 +16,10 @@ MOVING_TAGS: Final = frozenset(
 
 _ONE_VERSION = re.compile(r"v?[0-9]+(?:\.[0-9]+)+.*|[0-9]{5,}|(?=[a-f]*[0-9])[0-9a-f]{7,40}")
 """A version, a day or a number of a build, or a commit."""
+_OFFICIAL = re.compile(r"(?:(?:docker\.io|public\.ecr\.aws/docker)/library/)?[a-z0-9._-]+")
+"""Images of Docker Hub's own, https://docs.docker.com/docker-hub/image-library/trusted-content/."""
+_MAJOR = re.compile(r"[0-9]{1,2}(?:-[a-z]+)*")
+"""A major version of theirs, also of a variant: `16-alpine` is the newest of them."""
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
@@ -28,7 +32,8 @@ def moving_tag(image: str) -> str | None:
     """
     name, _, digest = image.partition("@")
     tag = name.rpartition("/")[2].partition(":")[2]
-    if _DIGEST.fullmatch(digest) or (tag and not _moves(tag.lower())):
+    is_major = _MAJOR.fullmatch(tag) and _OFFICIAL.fullmatch(name.removesuffix(f":{tag}"))
+    if _DIGEST.fullmatch(digest) or (tag and not is_major and not _moves(tag.lower())):
         return None
     return tag
 

@@ -8,7 +8,7 @@ from eks_gpushare.catalog.chart_daemonsets import named_among
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, text
-from eks_gpushare.manifests.texts import texts_within
+from eks_gpushare.manifests.texts import documents_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,5 +72,4 @@ def within_values(document: Document, path: FieldPath = ()) -> Iterator[Document
             if isinstance(item, dict):
                 yield document.inside(where, item)
             elif isinstance(item, str):
-                texts = texts_within(document, where)
-                yield from texts.documents if texts else ()
+                yield from documents_at(document, where, item)

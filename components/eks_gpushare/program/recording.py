@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.program.values import Properties, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 STACK_TYPE = "pulumi:pulumi:Stack"
 """Type of the root resource that every program has, the parent of whatever names no other."""
@@ -132,6 +132,9 @@ class Recording:
     assumptions: list[str] = field(default_factory=list)
     """What the fakes made up where AWS would have been asked, one sentence each."""
     error: ProgramError | None = None
+    package_config: dict[str, dict[str, str]] = field(default_factory=dict)
+    """What the stack's configuration says to packages, such as `aws`, that is no secret: their
+    default providers get it."""
     exported: bool = False
     """Whether it was read from a state, where the default providers are resources too."""
 
@@ -169,3 +172,21 @@ class Recording:
             "assumptions": list(self.assumptions),
             "error": self.error.as_json() if self.error else None,
         }
+
+
+def package_config(
+    project: str, config: Mapping[str, str], secret_keys: Sequence[str] = ()
+) -> dict[str, dict[str, str]]:
+    """What the configuration of a stack says to the packages that a program uses.
+
+    Args:
+        project: Name of the program, whose own keys are left out.
+        config: Full keys and text.
+        secret_keys: Keys whose values are secret, and left out too.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for key, value in config.items():
+        package, _, name = key.partition(":")
+        if name and package != project and key not in secret_keys:
+            found.setdefault(package, {})[name] = value
+    return found

@@ -31,6 +31,7 @@ def recording_to_bytes(recording: Recording) -> bytes:
         "outputs": to_data(recording.outputs),
         "calls": to_data(recording.calls),
         "assumptions": recording.assumptions,
+        "packageConfig": recording.package_config,
         "error": None if error is None else {**error.as_json(), "traceback": error.traceback},
     }
     return json.dumps(data, separators=(",", ":"), check_circular=False).encode()
@@ -63,6 +64,10 @@ def recording_from(data: Mapping[str, Any]) -> Recording:
             str(error["source"] or ""),
             str(error["traceback"]),
         ),
+        {
+            str(package): {str(key): str(value) for key, value in given.items()}
+            for package, given in data["packageConfig"].items()
+        },
     )
 
 

@@ -26,7 +26,7 @@ from pulumi.runtime.settings import SETTINGS, reset_options
 from pulumi.runtime.stack import run_in_stack
 
 from eks_gpushare.program.fakes.fakes import Fakes, default_fakes
-from eks_gpushare.program.recording import ProgramError, Recording
+from eks_gpushare.program.recording import ProgramError, Recording, package_config
 from eks_gpushare.program.remedies import remedy_of
 from eks_gpushare.program.running.endings import ProcessEndedError, kept_alive, own_signals
 from eks_gpushare.program.running.engine import EngineServicer
@@ -81,7 +81,9 @@ def run_program(
     if _RUNNING.get():
         msg = "a program that is being run cannot run another one"
         raise RuntimeError(msg)
-    recording = Recording(project, stack, preview=preview)
+    recording = Recording(
+        project, stack, preview, package_config=package_config(project, config, secret_keys)
+    )
     monitor = Monitor(recording, fakes or default_fakes(), config)
     directory = None if callable(program) else _program_dir(program)
 

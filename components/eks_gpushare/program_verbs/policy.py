@@ -26,6 +26,7 @@ from eks_gpushare.program.policies.pack_files import (
 )
 from eks_gpushare.program_verbs.aside import aside
 from eks_gpushare.program_verbs.policy_judge import PackJudge, PolicyUsageError, Verdict
+from eks_gpushare.program_verbs.policy_list import list_rules
 from eks_gpushare.program_verbs.policy_report import (
     PolicySubject,
     with_failure,
@@ -60,6 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the pack of this package into DIR, for pulumi --policy-pack DIR, and stop",
     )
     parser.add_argument(
+        "--list",
+        nargs="*",
+        metavar="RULE",
+        help="list the rules of the pack with their levels, or tell all of those named, and stop",
+    )
+    parser.add_argument(
         "--force", action="store_true", help="with --write-pack: write over files that are there"
     )
     parser.add_argument(
@@ -92,6 +99,10 @@ def run(options: argparse.Namespace) -> int:
         outputs = outputs_of(options)
         _require(options)
         config = _preset(options) | _config(options.config)
+        if options.list is not None:
+            judge = PackJudge(options.pack, config)
+            list_rules(judge.pack, options.list, config, as_json=options.json)
+            return FINE
         found = [_of_state(options, config)] if options.state else _of_stacks(options, config)
     except (PolicyUsageError, OutputUsageError) as error:
         print(f"eks-gpushare: {error}", file=sys.stderr)
@@ -213,6 +224,12 @@ _INSTALL = "pip install 'eks-gpushare[policy]'"
 
 
 def _require(options: argparse.Namespace) -> None:
+    if find_spec("pulumi_policy") is None:
+        raise PolicyUsageError(f"The policy SDK is not installed: {_INSTALL}")
+    if options.list is not None:
+        if options.state or options.stacks:
+            raise PolicyUsageError("--list judges nothing: leave STACK and --state away")
+        return
     if options.state and options.stacks:
         raise PolicyUsageError("--state is judged as it is: name no STACK beside it")
     if options.state and options.answers:
@@ -221,8 +238,6 @@ def _require(options: argparse.Namespace) -> None:
         options.stacks, options.program = [options.program], None  # the program's only stack
     if not options.stacks and not options.state:
         raise PolicyUsageError("name a STACK, or give --program, --state or --write-pack")
-    if find_spec("pulumi_policy") is None:
-        raise PolicyUsageError(f"The policy SDK is not installed: {_INSTALL}")
 
 
 def _config(path: str | None) -> dict[str, Any]:

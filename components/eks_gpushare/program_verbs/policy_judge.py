@@ -59,7 +59,7 @@ class PackJudge:
         self._config = config
         try:
             with aside():
-                self._pack = load_pack(self._folder.directory)
+                self.pack = load_pack(self._folder.directory)
         except PackError as error:
             raise PolicyUsageError(str(error)) from None
 
@@ -76,7 +76,7 @@ class PackJudge:
         judged = self._judged(recording, silences)
         if judged is None:
             return None
-        folder, policies = self._folder, self._pack.policies
+        folder, policies = self._folder, self.pack.policies
         beside = packs_beside(program)
         passed = [each for each in beside if each.directory.resolve() != folder.directory.resolve()]
         where = {
@@ -121,7 +121,7 @@ class PackJudge:
         from eks_gpushare.program.policies.config import PolicyConfigError
         from eks_gpushare.program.running.endings import ProcessEndedError, kept_alive
 
-        pack = self._pack
+        pack = self.pack
         try:
             with aside(), kept_alive():
                 return judge(

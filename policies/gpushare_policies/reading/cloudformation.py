@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.tokens import (
+    ACCESS_ENTRY,
     AWS_CLUSTER,
     INGRESS_RULE,
     KMS_KEY,
     LAUNCH_TEMPLATE,
+    LOG_GROUP,
     NODE_GROUP,
     ROLE,
     SCALING_GROUP,
@@ -91,6 +93,8 @@ _EQUIVALENTS: Mapping[str, _Equivalent] = {
         {"nodegroupName": "nodeGroupName", "nodeRole": "nodeRoleArn", "subnets": "subnetIds"},
         _node_group,
     ),
+    "AWS::EKS::AccessEntry": _Equivalent(ACCESS_ENTRY, {}),
+    "AWS::Logs::LogGroup": _Equivalent(LOG_GROUP, {"logGroupName": "name"}),
     "AWS::EC2::LaunchTemplate": _Equivalent(
         LAUNCH_TEMPLATE, {"launchTemplateName": "name"}, _launch_template
     ),

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _ANY = ""
 """A cluster of which nothing is known: it may be the only one that there is."""
 _SERVER = re.compile(r"""["']?server["']?\s*:\s*["']?(https?://[^\s"',}]+)""")
+_DEFAULT = re.compile(r"(?<=::)default_[0-9_]+[A-Za-z0-9_+-]*$")
+"""The name of a provider that nobody registered."""
 _CLUSTER_TAG = "kubernetes.io/cluster/"
 _FARTHEST = 6
 """How many resources may lie between a provider and its cluster."""
@@ -131,7 +133,10 @@ class _Clusters:
         if told:  # two providers with the same server in their kubeconfig reach the same cluster
             server = _SERVER.search(told[0])
             return f"provider:{server[1] if server else told[0]}"
-        return _ANY if any(key == "kubeconfig" for key in provider.props) else provider.urn
+        if any(key == "kubeconfig" for key in provider.props):
+            return _ANY
+        # Of every version of the package the engine makes another one, and all have one kubeconfig.
+        return _DEFAULT.sub("default", provider.urn)
 
     def _reached(self, start: Sequence[PolicyResource]) -> str:
         """The one cluster among what resources depend on, nearest first; nothing for several."""

@@ -19,9 +19,11 @@ from pulumi_policy.proxy import unknown_checking_proxy
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, pairs
 from gpushare_policies.reading.cloudformation import JUDGED, as_of_pulumi
-from gpushare_policies.reading.objects import kind_of
-from gpushare_policies.reading.plain import at_top, plain, text, with_sentinels
-from gpushare_policies.tokens import NODE_GROUP
+from gpushare_policies.reading.delivered import charts_delivered, delivers_charts
+from gpushare_policies.reading.node_images import repository_of
+from gpushare_policies.reading.objects import POD_TEMPLATES, kind_of, objects_of, pod_templates
+from gpushare_policies.reading.plain import at_top, items, mappings, plain, text, with_sentinels
+from gpushare_policies.tokens import NODE_GROUP, RELEASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,12 +40,50 @@ _MAKERS = re.compile(
 )
 """Types of CloudFormation that are, or may make, clusters and nodes."""
 _COMMANDS = re.compile(r"command:(?:local|remote):(?:Command|run|CopyToRemote)")
-_BY_SSM = re.compile(
-    r"aws:ssm/(?:association:Association|document:Document|maintenanceWindowTask:MaintenanceWindowTask)"
+_BY_SERVICES = (
+    (
+        re.compile(
+            r"aws:ssm/(?:association:Association|document:Document|maintenanceWindowTask:MaintenanceWindowTask)"
+        ),
+        "a command of Systems Manager",
+        (("content",), ("parameters",), ("taskInvocationParameters",)),
+    ),
+    (
+        re.compile(r"aws:codebuild/project:Project"),
+        "a build of CodeBuild",
+        (("source", "buildspec"), ("secondarySources",)),
+    ),
+    (re.compile(r"aws:sfn/stateMachine:StateMachine"), "a state machine", (("definition",),)),
+)
+"""Services that run commands: the type, what it is for messages, where they stand in it."""
+_CALLS = re.compile(
+    r"(?i:\bService[\"'\s\\:]+(?:eks|ec2|autoscaling|cloudformation|cloudcontrol)[\"'\s\\,n]+Api[\"'\s\\:]+)"
+    r"(?:Create|Update|Run|Start)[A-Za-z]+"
+    r"|\b(?:eks|ec2|autoscaling|cloudformation|cloudcontrol):(?:create|run)(?!Tags|Job)[A-Z][A-Za-z]*",
+)
+"""What a service calls without a command: `arn:aws:states:::eks:createCluster`, or of Systems
+Manager `Service: eks`, `Api: CreateNodegroup`."""
+_OF_PODS = re.compile(
+    r"\b(?:eksctl\s+(?:create|scale)|(?:terraform|tofu)\s+(?:\S+\s+)*?apply|pulumi\s+(?:\S+\s+)*?up"
+    r"|aws\s+(?:\S+\s+)*?(?:eks|ec2|autoscaling|cloudformation)\s+(?:create|run|deploy)[a-z-]*)\b"
+)
+"""What a pod runs that makes clusters or nodes, with the name of its image before the words."""
+_ASKS = {
+    "kubectl": "get|describe|wait|logs|version|cluster-info|api-resources|api-versions|explain|top|"
+    r"diff|config|auth\s+can-i|rollout\s+(?:status|history)",
+    "helm": "list|ls|status|get|history|show|search|repo|lint|template|version|env|pull",
+    "eksctl": r"get|version|info|utils\s+write-kubeconfig",
+    "(?:terraform|tofu)": "init|plan|validate|fmt|output|show|version|providers",
+    "pulumi": r"preview|version|about|whoami|stack\s+output|config",
+}
+"""What a tool is told only to ask or to show something; options before that have a value each."""
+_MAKES = "|".join(
+    rf"{tool}(?!(?:\s+--?[A-Za-z][A-Za-z-]*(?:=\S+|\s+\S+))*\s+(?:{asks})\b)"
+    for tool, asks in _ASKS.items()
 )
 _TOOLS = re.compile(
-    r"(?<![A-Za-z0-9_./-])(?:[A-Za-z0-9_./-]*/)?(?:eksctl|kubectl|helm|helmfile|kustomize|terraform|tofu|pulumi|cdk|"
-    r"argocd|flux|ansible(?:-playbook)?|aws\s+(?:\S+\s+)*?(?:eks|ec2|autoscaling|cloudformation|"
+    rf"(?<![A-Za-z0-9_./-])(?:[A-Za-z0-9_./-]*/)?(?:{_MAKES}|"
+    r"helmfile|kustomize|cdk|argocd|flux|ansible(?:-playbook)?|aws\s+(?:\S+\s+)*?(?:eks|ec2|autoscaling|cloudformation|"
     r"cloudcontrol|batch)(?!\s+(?:(?:describe|list|get)-|wait\b|update-kubeconfig\b)))"
     r"(?![A-Za-z0-9_.-])|\.(?:sh|py|rb|js)\b|(?:curl|wget)\b.*\|\s*[A-Za-z0-9_]*sh\b|\bmake\b"
     r"|\bboto3\b|\bbase64\b|\beval\b"
@@ -86,9 +126,7 @@ def made_elsewhere(token: str, props: Any) -> MadeElsewhere | None:
         return _of_cloud_control(at_top(props, "typeName"))
     if _COMMANDS.fullmatch(token):
         return _of_command(props)
-    if _BY_SSM.fullmatch(token):
-        return _of_ssm(props)
-    return _by_token(token)
+    return _of_service(token, props) or _of_pods(token, props) or _by_token(token)
 
 
 def _by_token(token: str) -> MadeElsewhere | None:
@@ -113,9 +151,9 @@ def _of_cloud_control(kind: Any) -> MadeElsewhere | None:
 def may_make(token: str) -> bool:
     """Whether resources of a type may make something out of sight."""
     by_properties = token in (*_STACKS, *_NATIVE_STACKS, _CLOUD_CONTROL)
-    return bool(
-        by_properties or _COMMANDS.fullmatch(token) or _BY_SSM.fullmatch(token) or _by_token(token)
-    )
+    runs = _COMMANDS.fullmatch(token) or any(kind.fullmatch(token) for kind, *_ in _BY_SERVICES)
+    found = kind_of(token)
+    return bool(by_properties or runs or (found and found[0] in POD_TEMPLATES) or _by_token(token))
 
 
 def _of_template(template: Any) -> MadeElsewhere | None:
@@ -140,14 +178,36 @@ def _of_command(props: Any) -> MadeElsewhere | None:
     return MadeElsewhere("a command", (found[0].strip(),)) if found else None
 
 
-def _of_ssm(props: Any) -> MadeElsewhere | None:
-    """What Systems Manager runs on machines: text of a document, or parameters of one of AWS's."""
-    given = [at_top(props, key) for key in ("content", "parameters", "taskInvocationParameters")]
-    if has_unknown(given):
-        return MadeElsewhere("a command of Systems Manager", unknown=True)
-    found = _TOOLS.search(json.dumps(given, default=str))
-    what = "a command of Systems Manager"
-    return MadeElsewhere(what, (found[0].strip(),)) if found else None
+def _of_service(token: str, props: Any) -> MadeElsewhere | None:
+    """What a service of AWS runs: texts of its resource, or parameters of one of AWS's."""
+    for kind, what, places in _BY_SERVICES:
+        if kind.fullmatch(token):
+            given = [at(at_top(props, key), *path) for key, *path in places]
+            if has_unknown(given):
+                return MadeElsewhere(what, unknown=True)
+            told = json.dumps(given, default=str)
+            found = _TOOLS.search(told) or _CALLS.search(told)
+            return MadeElsewhere(what, (found[0].strip(),)) if found else None
+    return None
+
+
+def _of_pods(token: str, props: Any) -> MadeElsewhere | None:
+    """What containers run, by their image and their words."""
+    for obj in objects_of(token, props):
+        if obj.kind not in POD_TEMPLATES:
+            continue
+        for template in pod_templates(obj):
+            for _, container in mappings(at(template.spec, "containers")):
+                image = repository_of(str(at(container, "image") or "")).rpartition("/")[2]
+                given = [*items(at(container, "command")), *items(at(container, "args"))]
+                found = _OF_PODS.search(" ".join(map(str, (_CLI.get(image, image), *given))))
+                if found:
+                    return MadeElsewhere("a command in a pod", (found[0],))
+    return None
+
+
+_CLI = {"aws-cli": "aws", "opentofu": "tofu"}
+"""Images whose program is called otherwise."""
 
 
 def nodes_elsewhere(resource: PolicyResource) -> Iterator[PolicyResource]:
@@ -196,6 +256,8 @@ def resources_elsewhere(token: str, name: str, props: Any) -> Iterator[Foreign]:
         name: Its name.
         props: Its properties.
     """
+    for release in charts_delivered(token, props):
+        yield Foreign(RELEASE, name, release)
     for called, kind, given in _resources(token, name, props):
         made = as_of_pulumi(kind, given)
         if made is not None:
@@ -205,7 +267,7 @@ def resources_elsewhere(token: str, name: str, props: Any) -> Iterator[Foreign]:
 @cache
 def holds_resources(token: str) -> bool:
     """Whether resources of a type have in their properties what rules can judge."""
-    if token in (*_STACKS, *_NATIVE_STACKS, _CLOUD_CONTROL):
+    if token in (*_STACKS, *_NATIVE_STACKS, _CLOUD_CONTROL) or delivers_charts(token):
         return True
     return token.startswith(_NATIVE) and _native_type(token) in JUDGED
 
@@ -218,7 +280,7 @@ def _resources(token: str, name: str, props: Any) -> Iterator[tuple[str, str, An
             yield own, str(at(made, "Type")), _known(at(made, "Properties"))
     elif token == _CLOUD_CONTROL:
         yield name, str(at_top(props, "typeName")), _parsed(at_top(props, "desiredState"))
-    elif holds_resources(token):
+    elif token.startswith(_NATIVE) and holds_resources(token):
         yield name, _native_type(token), plain(props)
 
 
@@ -230,7 +292,7 @@ def _native_type(token: str) -> str:
     return f"AWS::{service}::{kind}"
 
 
-_SERVICES = ("AutoScaling", "CloudFormation", "ServiceCatalog", "Batch")
+_SERVICES = ("AutoScaling", "CloudFormation", "ServiceCatalog", "Batch", "Logs")
 """Whose names are no capitals alone."""
 
 

@@ -7,16 +7,26 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import format_value
-from gpushare_policies.reading.objects import Kind
-from gpushare_policies.reading.plain import items, mappings
+from gpushare_policies.reading.charts import charts_of
+from gpushare_policies.reading.delivered import loaded
+from gpushare_policies.reading.objects import Kind, KubernetesObject
+from gpushare_policies.reading.on_objects import Subject
+from gpushare_policies.reading.plain import at_top, items, mappings
 from gpushare_policies.rule import Unjudged
+from gpushare_policies.tokens import ADDON, CHART_V4, RELEASE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from gpushare_policies.reading.objects import KubernetesObject
-    from gpushare_policies.reading.on_objects import Subject
+    from pulumi_policy import ResourceValidationArgs
 
+    from gpushare_policies.reading.on_objects import ObjectCheck
+    from gpushare_policies.rule import Check
+
+_DRIVER = "aws-ebs-csi-driver"
+_SWITCH = ("defaultStorageClass", "enabled")
+DEFAULT_CLASS = "ebs-csi-default-sc"
+"""The class that the driver brings, which takes no parameters."""
 STORAGE_CLASS = Kind("storage.k8s.io", "StorageClass")
 _OF_EBS = ("ebs.csi.aws.com", "ebs.csi.eks.amazonaws.com", "kubernetes.io/aws-ebs")
 """The driver of EBS, that of EKS Auto Mode, and what stands for the first in old classes."""
@@ -38,6 +48,40 @@ def ebs_parameter(storage_class: KubernetesObject, key: str) -> Any:
         return parameters if makes_ebs(storage_class) else None
     given = parameters.items() if isinstance(parameters, dict) else ()
     return next((value for name, value in given if str(name).lower() == key.lower()), None)
+
+
+def on_driver(check: ObjectCheck) -> Mapping[str, Check]:
+    """A check of storage classes, for those that the chart or the add-on of the driver makes.
+
+    Its default one has no parameters: `templates/default-storageclass.yaml` of
+    https://github.com/kubernetes-sigs/aws-ebs-csi-driver/tree/master/charts/aws-ebs-csi-driver
+    """
+
+    def look(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
+        for values in _values_of_driver(args):
+            if UNKNOWN in (at(values, "storageClasses"), at(values, *_SWITCH)):
+                yield Unjudged(f"the storage classes of {args.name}")
+            for obj in _classes(values):
+                yield from check(Subject(obj, args))
+
+    return {RELEASE: look, CHART_V4: look, ADDON: look}
+
+
+def _values_of_driver(args: ResourceValidationArgs) -> Iterator[Any]:
+    """What the driver is told of storage classes."""
+    found = [chart.values for chart in charts_of(args.props) if chart.name == _DRIVER]
+    if at_top(args.props, "addonName") == _DRIVER:
+        found.append(loaded(at_top(args.props, "configurationValues")))
+    yield from found
+
+
+def _classes(values: Any) -> Iterator[KubernetesObject]:
+    if at(values, *_SWITCH) is True:
+        body: dict[str, Any] = {"metadata": {"name": DEFAULT_CLASS}}
+        yield KubernetesObject(STORAGE_CLASS, "v1", {**body, "provisioner": _OF_EBS[0]})
+    for _, given in mappings(at(values, "storageClasses")):
+        body = {"metadata": {"name": given.get("name")}, "provisioner": _OF_EBS[0]}
+        yield KubernetesObject(STORAGE_CLASS, "v1", {**body, **given})
 
 
 def volumes_of_class(subject: Subject, key: str) -> Iterator[tuple[str, Any] | Unjudged]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 TWO_PLUGINS = rule_of("GPU1185")
 PLUGIN_AND_DRA = rule_of("GPU1186")
 TWO_ENGINES = rule_of("GPU1187")
+_ENGINE_IMAGE = re.compile(r"(?:.*/)?dcgm(?:[:@].*)?")
 _DRA_CHARTS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
 
 
@@ -213,6 +215,11 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
             and isinstance(daemon.item, Workload)
             and _starts_one(daemon)
         ]
+        found += [
+            (workload, "DCGM")
+            for workload in inventory.of(Workload, cluster)
+            if workload.kind == "DaemonSet" and _runs_one(workload.spec)
+        ]
         if len(found) < 2:  # noqa: PLR2004  (two)
             continue
         if not kinds and inventory.complete:
@@ -290,6 +297,15 @@ def _starts_one(exporter: Daemon) -> bool:
         if any(str(argument).startswith(("-r", "--remote-hostengine-info")) for argument in given):
             return False
     return True
+
+
+def _runs_one(spec: object) -> bool:
+    """Whether pods are the engine itself: NVIDIA's image of it, or the program by its name."""
+    return any(
+        _ENGINE_IMAGE.fullmatch(str(at(container, "image")))
+        or any("nv-hostengine" in str(word) for word in items(at(container, "command")))
+        for container in items(at(spec, "containers"))
+    )
 
 
 def _uses_other(env: object) -> bool:

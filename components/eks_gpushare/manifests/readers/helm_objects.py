@@ -23,7 +23,7 @@ from eks_gpushare.manifests.readers.values_elsewhere import (
     with_values_from,
 )
 from eks_gpushare.manifests.shell.set_values import put, settings
-from eks_gpushare.manifests.texts import texts_within
+from eks_gpushare.manifests.texts import documents_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -297,6 +297,5 @@ def _in_text(
     namespace: Maybe[str],
     version: Any,
 ) -> Iterator[tuple[Release, list[Document]]]:
-    texts = texts_within(document, path)
-    for inner in texts.documents[:1] if texts else ():
+    for inner in documents_at(document, path, at(document.value, *path))[:1]:
         yield _at(inner, chart, (), name, namespace, version)

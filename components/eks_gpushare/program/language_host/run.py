@@ -26,7 +26,7 @@ from eks_gpushare.program.language_host.processes import ProcessError
 from eks_gpushare.program.language_host.progress import RunProgress
 from eks_gpushare.program.language_host.schemas import Schemas, told
 from eks_gpushare.program.language_host.serving import served
-from eks_gpushare.program.recording import ProgramError, Recording
+from eks_gpushare.program.recording import ProgramError, Recording, package_config
 from eks_gpushare.program.run import ORGANIZATION
 from eks_gpushare.program.running.engine import EngineServicer
 from eks_gpushare.program.running.isolation import is_hidden
@@ -65,7 +65,8 @@ def run_hosted(
     Raises:
         KeyboardInterrupt: Passes, when nothing runs any more.
     """
-    recording = Recording(project.name, stack, preview=preview)
+    own = package_config(project.name, config, secret_keys)
+    recording = Recording(project.name, stack, preview, package_config=own)
     with ExitStack() as open_until_end:
         progress = RunProgress(f"running the {project.language} program")
         open_until_end.callback(progress.clear)

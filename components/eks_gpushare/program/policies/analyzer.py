@@ -206,7 +206,7 @@ class _Analysis:
             type=resource.type,
             urn=resource.urn,
             name=resource.name,
-            properties=encode_properties(_analyzed(resource.outputs)),
+            properties=encode_properties(_analyzed(_known_of(resource))),
             options=_options(resource),
             provider=self._provider(resource),
             parent=resource.parent,
@@ -238,7 +238,11 @@ class _Analysis:
         name = "default" + "".join(f"_{part}" for part in version.split(".") if part)
         urn = f"urn:pulumi:{self._recording.stack}::{self._recording.project}::{kind}::{name}"
         if urn not in self._providers:
-            known = encode_properties({"version": version} if version else {})
+            package = resource.type.partition(":")[0]
+            known = encode_properties(
+                self._recording.package_config.get(package, {})
+                | ({"version": version} if version else {})
+            )
             self._providers[urn] = analyzer_pb2.AnalyzerProviderResource(
                 type=kind, urn=urn, name=name, properties=known
             )
@@ -278,6 +282,12 @@ class _Analysis:
             ),
             resource.urn,
         )
+
+
+def _known_of(resource: Resource) -> dict[str, Any]:
+    """The outputs; of a chart that nobody renders here, its arguments too, which rules go by."""
+    own = resource.inputs if resource.type == "kubernetes:helm.sh/v4:Chart" else {}
+    return {**own, **resource.outputs}
 
 
 def _analyzed(value: Any) -> Any:

@@ -11,9 +11,9 @@ from gpushare_policies.props import is_known, peek, read
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.objects import objects_of_stack
-from gpushare_policies.reading.roles import called_by, names_of
+from gpushare_policies.reading.roles import called_by, names_of, used_by
 from gpushare_policies.rule import StackPolicy, Unjudged
-from gpushare_policies.tokens import ACCESS_ENTRY, AWS_CLUSTER, NODE_GROUP, ROLE
+from gpushare_policies.tokens import ACCESS_ENTRY, AWS_CLUSTER, NODE_GROUP, PROFILE, ROLE
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -39,13 +39,17 @@ def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
         return
     entries = [resource for resource in args.resources if resource.resource_type == ACCESS_ENTRY]
     roles = [resource for resource in args.resources if resource.resource_type == ROLE]
+    profiles = [resource for resource in args.resources if resource.resource_type == PROFILE]
     by_eks = _let_in_by_eks(args.resources)
     told: set[str] = set()
     for resource, objects in objects_of_stack(args.resources):
         for obj in objects:
             if obj.kind != NODE_CLASS:
                 continue
-            for name, names in _wanted(resource, at(obj.body, "spec", "role"), roles):
+            named = _wanted(resource, "spec", at(obj.body, "spec", "role"), roles)
+            for profile in _profiles(resource, at(obj.body, "spec", "instanceProfile"), profiles):
+                named = _wanted(profile, "role", peek(profile.props, "role"), roles)
+            for name, names in named:
                 own = [entry for entry in entries if names & _principals(entry)]
                 is_made_here = any(role.urn in names for role in roles)
                 if told & names or by_eks & names or not (own or is_made_here):
@@ -54,11 +58,21 @@ def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
                 yield from _let_in(resource, name, own)
 
 
+def _profiles(
+    node_class: PolicyResource, given: Any, profiles: Sequence[PolicyResource]
+) -> Iterator[PolicyResource]:
+    """The instance profile that a node class names in place of a role."""
+    used = used_by(node_class, "spec")
+    for profile in profiles if given is not None else ():
+        if profile.urn in used or given in names_of(profile):
+            yield profile
+
+
 def _wanted(
-    node_class: PolicyResource, given: Any, roles: Sequence[PolicyResource]
+    holder: PolicyResource, key: str, given: Any, roles: Sequence[PolicyResource]
 ) -> Iterator[tuple[str, frozenset[str]]]:
-    """The roles of a node class by their names, with all that others may call them."""
-    used = _used(node_class, "spec") or [role for role in roles if given in names_of(role)]
+    """The roles of a node class or a profile by their names, with all that others may call them."""
+    used = _used(holder, key) or [role for role in roles if given in names_of(role)]
     for role in used:
         yield role.name, names_of(role) | {role.urn}
     if not used and isinstance(given, str):

@@ -60,5 +60,5 @@ CLUSTERS_MADE_IN_SIGHT = ResourcePolicy(
     level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     fix=_SEEN,
-    unseen="commands that hide what they run.",
+    unseen="commands that hide what they run, and what the code of a function does.",
 )

@@ -36,7 +36,7 @@ def _rotated(args: ResourceValidationArgs) -> Iterator[str]:
 
 KEYS_ROTATED = ResourcePolicy(
     "keys-rotated",
-    "KMS keys must be rotated.",
+    "KMS keys whose material KMS makes must be rotated.",
     checks={KMS_KEY: _rotated},
     severity=Severity.MEDIUM,
     framework=security_hub("KMS.4", "AWS KMS key rotation is enabled."),

@@ -161,7 +161,10 @@ def _trusts(role: PolicyResource) -> Iterator[tuple[str, str] | Unjudged]:
     for statement in trust:
         if not statement.allows:
             continue
-        if _is_everybody(statement) and _lets_in(_STRANGER, statement, denied):
+        strangers = (_stranger(account) for account in _ACCOUNTS)
+        if _is_everybody(statement) and any(
+            _lets_in(stranger, statement, denied) for stranger in strangers
+        ):
             condition = "no condition" if not statement.conditions else "its condition does not"
             says = "says who of them" if not statement.conditions else "say who of them"
             whom = "is `*`" if not statement.all_other_principals else "is all but some"
@@ -195,15 +198,22 @@ def _is_everybody(statement: PolicyStatement) -> bool:
     return bool(principal == "*")
 
 
-_STRANGER: Context = {
-    "aws:principalaccount": ("999999999999",),
-    "aws:principalarn": ("arn:aws:iam::999999999999:role/anybody",),
-    "aws:principalorgid": ("o-anybody999",),
-    "aws:principaltype": ("AssumedRole",),
-    "aws:sourceip": ("203.0.113.77",),
-    "aws:userid": ("AROAANYBODY:anybody",),
-}
-"""Somebody of an account that nobody has heard of."""
+_ACCOUNTS = ("999999999999", "888888888888")
+"""Of which a condition may leave out one, and so have heard of it."""
+
+
+def _stranger(account: str) -> Context:
+    """Somebody of an account that nobody has heard of."""
+    return {
+        "aws:principalaccount": (account,),
+        "aws:principalarn": (f"arn:aws:iam::{account}:role/anybody",),
+        "aws:principalorgid": (f"o-anybody{account}",),
+        "aws:principaltype": ("AssumedRole",),
+        "aws:sourceip": (f"203.0.113.{account[:2]}",),
+        "aws:userid": ("AROAANYBODY:anybody",),
+    }
+
+
 _TAKING = ("sts:AssumeRole", "sts:AssumeRoleWithWebIdentity", "sts:AssumeRoleWithSAML")
 _SUBJECTS = {
     _OF_EKS: "system:serviceaccount:anybody-999:anybody-999",

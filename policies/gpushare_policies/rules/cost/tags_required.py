@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 from pulumi_policy.proxy import UnknownValueError
 
+from eks_gpushare.inventory.values import at
 from gpushare_policies.props import each, read
 from gpushare_policies.rule import ResourcePolicy, Setting, security_hub
 from gpushare_policies.tokens import (
@@ -52,8 +54,18 @@ def _given(args: ResourceValidationArgs) -> set[str]:
     else:
         found = {str(name) for key in ("tags", "tagsAll") for name in read(args.props, key) or ()}
     if args.provider is not None:
-        found |= {str(name) for name in read(args.provider.props, "defaultTags", "tags") or ()}
+        given = read(args.provider.props, "defaultTags")
+        # Providers get what is no text as JSON.
+        tags = at(_loaded(given) if isinstance(given, str) else given, "tags")
+        found |= {str(name) for name in tags or ()}
     return found
+
+
+def _loaded(given: str) -> Any:
+    try:
+        return json.loads(given)
+    except ValueError:
+        return None
 
 
 def _missing(args: ResourceValidationArgs) -> list[str]:

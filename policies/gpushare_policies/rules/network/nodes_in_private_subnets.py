@@ -26,6 +26,7 @@ from gpushare_policies.tokens import (
     EIP,
     EIP_ASSOCIATION,
     INSTANCE,
+    LAUNCH_TEMPLATE,
     NODE_GROUP,
     SCALING_GROUP,
     SUBNET,
@@ -78,8 +79,12 @@ class _Subnets:
     def of(self, nodes: NodeGroup) -> Iterator[PolicyResource]:
         """Those that nodes are put into, in the order of the stack."""
         key = "subnetIds" if nodes.is_managed else "vpcZoneIdentifiers"
-        used = {found.urn for found in nodes.group.property_dependencies.get(key, [])}
-        names = (used | _known(each(peek(nodes.group.props, key)))) - {""}
+        yield from self.named(nodes.group, key)
+
+    def named(self, resource: PolicyResource, key: str) -> Iterator[PolicyResource]:
+        """Those that a property names."""
+        used = {found.urn for found in resource.property_dependencies.get(key, [])}
+        names = (used | _known(each(peek(resource.props, key)))) - {""}
         for place in sorted({place for name in names for place in self._by_name.get(name, ())}):
             yield self._all[place]
 
@@ -113,20 +118,41 @@ def _is_public(subnet: PolicyResource) -> bool:
     return subnet.resource_type == DEFAULT_SUBNET if value is None else is_true(value)
 
 
+def _refuses(nodes: NodeGroup) -> bool:
+    """Whether the template gives nodes no address, whatever the subnet says."""
+    if nodes.start is None or nodes.start.resource_type != LAUNCH_TEMPLATE:
+        return False
+    interfaces = each(read(nodes.start.props, "networkInterfaces"))
+    said = [read(interface, "associatePublicIpAddress") for interface in interfaces]
+    return bool(said) and all(one is not None and not is_true(one) for one in said)
+
+
 def _private(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     subnets = _Subnets(args.resources)
     machines = [found for found in args.resources if found.resource_type == INSTANCE]
 
     def judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
         public = [found.name for found in subnets.of(nodes) if _is_public(found)]
-        if public:
+        if public and not _refuses(nodes):
             message = (
                 f"{nodes.called} puts nodes into {', '.join(public)}, where each gets a public "
                 f"address. Nodes must be in private subnets. {_FIX.of(nodes.group.urn)}"
             )
             yield message, nodes.group.urn
 
+    def alone(machine: PolicyResource) -> Iterator[tuple[str, str]]:
+        if not is_node(machine.props) or read(machine.props, "associatePublicIpAddress") is False:
+            return
+        for subnet in subnets.named(machine, "subnetId"):
+            if _is_public(subnet):
+                message = (
+                    f"The node {machine.name} is in {subnet.name}, where it gets a public address. "
+                    f"Nodes must be in private subnets. {_FIX.of(machine.urn)}"
+                )
+                yield message, machine.urn
+
     yield from over_each(nodes_of(args.resources), judge)
+    yield from over_each(machines, alone)
     yield from over_each(args.resources, lambda each: _elastic(each, machines))
     classes = [
         (resource, obj)
@@ -137,17 +163,23 @@ def _private(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     yield from over_each(classes, lambda each: _of_class(*each, subnets))
 
 
+_TAKERS = {
+    EIP: ("instance", "networkInterface"),
+    EIP_ASSOCIATION: ("instanceId", "networkInterfaceId"),
+}
+"""What an address is given to."""
+_OF_MACHINE = ("id", "primaryNetworkInterfaceId")
+
+
 def _elastic(
     address: PolicyResource, machines: Sequence[PolicyResource]
 ) -> Iterator[tuple[str, str]]:
     """An address that stays, of an instance that is a node by itself."""
-    key = {EIP: "instance", EIP_ASSOCIATION: "instanceId"}.get(address.resource_type)
-    if key is None:
-        return
-    named = {found.urn for found in address.property_dependencies.get(key, [])}
-    named |= {str(peek(address.props, key) or "")} - {""}
+    keys = _TAKERS.get(address.resource_type, ())
+    named = {found.urn for key in keys for found in address.property_dependencies.get(key, [])}
+    named |= {str(peek(address.props, key) or "") for key in keys} - {""}
     for machine in machines:
-        own = {machine.urn, str(peek(machine.props, "id") or "")}
+        own = {machine.urn, *(str(peek(machine.props, key) or "") for key in _OF_MACHINE)} - {""}
         if own & named and is_node(machine.props):
             message = (
                 f"The address {address.name} is that of {machine.name}, a node, which so has a "
@@ -176,7 +208,7 @@ def _of_class(
 
 NODES_IN_PRIVATE_SUBNETS = StackPolicy(
     "nodes-in-private-subnets",
-    "Nodes must be in subnets that give no public addresses, and have none that stays.",
+    "Nodes must be in subnets that give them no public addresses, and have none that stays.",
     check=_private,
     applies_to=(
         NODE_GROUP,

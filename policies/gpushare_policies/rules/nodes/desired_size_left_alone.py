@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import EnforcementLevel, PolicyResource, Severity, StackValidationArgs
 
+from eks_gpushare.inventory.values import at
 from gpushare_policies.props import each, given, peek
+from gpushare_policies.reading.delivered import charts_delivered
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of
+from gpushare_policies.reading.node_images import repository_of
+from gpushare_policies.reading.objects import KubernetesObject, objects_of_stack, pod_templates
+from gpushare_policies.reading.plain import items, mappings
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import CHART_V4, NODE_GROUP, RELEASE, SCALING_GROUP
@@ -48,8 +53,27 @@ def _judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
 def _autoscalers(resources: Sequence[PolicyResource]) -> Iterator[PolicyResource]:
     for resource in resources:
         chart = str(peek(resource.props, "chart") or "")
-        if resource.resource_type in (RELEASE, CHART_V4) and _CHART in chart:
+        charts = [chart] if resource.resource_type in (RELEASE, CHART_V4) else []
+        charts += (
+            str(made.get("chart"))
+            for made in charts_delivered(resource.resource_type, resource.props)
+        )
+        if any(_CHART in chart for chart in charts):
             yield resource
+    for resource, objects in objects_of_stack(resources):
+        if any(_runs(obj) for obj in objects):
+            yield resource
+
+
+def _runs(obj: KubernetesObject) -> bool:
+    """Whether an object has a pod of the autoscaler that finds its groups by their tags."""
+    for template in pod_templates(obj):
+        for _, container in mappings(at(template.spec, "containers")):
+            words = [*items(at(container, "command")), *items(at(container, "args"))]
+            named = any("--nodes" in str(word) for word in words)
+            if repository_of(str(at(container, "image") or "")).endswith(f"/{_CHART}"):
+                return not named
+    return False
 
 
 def _has(autoscaler: PolicyResource, nodes: NodeGroup) -> bool:

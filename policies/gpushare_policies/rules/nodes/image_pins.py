@@ -240,6 +240,7 @@ AMI_VERSIONS_PINNED = ResourcePolicy(
         NODE_GROUP: _node_group_image,
         **on_launches(_launched_image),
     },
+    unseen="images that the program looks up, of which only the ID is registered.",
     severity=Severity.MEDIUM,
     fix=_RELEASE_FIX,
     settings=(_STACKS,),

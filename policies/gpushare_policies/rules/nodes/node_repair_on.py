@@ -85,7 +85,7 @@ def _let_be(args: ResourceValidationArgs | PolicyResource) -> Iterator[str]:
 
 NODE_REPAIR_ON = ResourcePolicy(
     "node-repair-on",
-    "EKS must repair GPU nodes whose GPU has failed, but for those that MIG manager reboots.",
+    "EKS must repair GPU nodes whose GPU has failed, and must not those that MIG manager reboots.",
     checks={NODE_GROUP: _repaired},
     level=EnforcementLevel.ADVISORY,
     severity=Severity.LOW,

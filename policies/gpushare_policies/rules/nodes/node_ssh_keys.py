@@ -30,7 +30,10 @@ _FIX = Fix(
 )
 _AUTHORIZED: Final = re.compile(
     r"authorized[_-]keys.*?\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+|sk-ssh-[a-z0-9]+@)|ssh_import_id:"
-    r"|\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+) [^\n]*authorized_keys",
+    r"|\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+) [^\n]*authorized_keys"
+    r"|(?:>>|\b(?:tee|cp|mv|install)\s|\s(?:-[oO]|--output)[ =]"
+    r"|\b(?:echo|printf|curl|wget|aws|base64)\s[^\n;]*>)[^\n;]*authorized_keys|\bssh-import-id(?:-[a-z]+)?\s"
+    r"|\b(?:TrustedUserCAKeys|AuthorizedKeysCommand)\s+/",
     re.DOTALL,
 )
 """Keys that cloud-config or a script lets in."""

@@ -15,9 +15,11 @@ from gpushare_policies.reading.launches import Launch, launch_of, on_launches
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.storage import (
+    DEFAULT_CLASS,
     STORAGE_CLASS,
     ebs_parameter,
     makes_ebs,
+    on_driver,
     volumes_of_class,
 )
 from gpushare_policies.reading.unknowns import over_each
@@ -53,6 +55,10 @@ _SET_PARAMETER = (
     "another beside it."
 )
 _OF_STORAGE = Fix(_SET_PARAMETER, _SET_PARAMETER, _SET_PARAMETER)
+_MAKE_ANOTHER = (
+    "Leave `defaultStorageClass.enabled` of the driver out, and make a StorageClass with "
+    '`parameters.encrypted: "true"`.'
+)
 
 
 def _fix(launch: Launch) -> Fix:
@@ -98,11 +104,12 @@ def _storage_class(subject: Subject) -> Iterator[str | Unjudged]:
     if encrypted is UNKNOWN:
         yield Unjudged("parameters")
     elif makes_ebs(subject.object) and str(encrypted).lower() != "true":
+        is_default = subject.object.name == DEFAULT_CLASS
         found = "no `encrypted`" if encrypted is None else f"encrypted {format_value(encrypted)}"
         yield (
             f"{subject.opening} has {found}, so that its volumes are encrypted only where the AWS "
             f"account encrypts by default. They must be, whatever the account does. "
-            f"{_OF_STORAGE.of(subject.args.urn)}"
+            f"{_MAKE_ANOTHER if is_default else _OF_STORAGE.of(subject.args.urn)}"
         )
 
 
@@ -140,7 +147,7 @@ def _devices(ami_type: str) -> tuple[str, ...]:
     for ami in ami_types():
         if ami.type == ami_type:
             return tuple(filter(None, (ami.root_device, ami.data_device)))
-    return ()
+    return ("/dev/sda1",) if ami_type.startswith("WINDOWS") else ()
 
 
 def _judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
@@ -192,6 +199,7 @@ VOLUMES_ENCRYPTED = ResourcePolicy(
         {STORAGE_CLASS: _storage_class},
         {
             **on_launches(_volumes),
+            **on_driver(_storage_class),
             NODE_GROUP: _node_group,
             VOLUME: _volume,
             ENCRYPTION_BY_DEFAULT: _by_default,

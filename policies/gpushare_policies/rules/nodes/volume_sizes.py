@@ -109,8 +109,14 @@ def _templates(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     def judge(found: NodeGroup | PolicyResource) -> Iterator[tuple[str, str]]:
         for start, group in _gpu_launch(found):
             for launch in launch_of(start):
-                sizes = [whole(read(volume.ebs, "volumeSize")) for volume in launch.volumes()]
-                if (size := _too_small(sizes, least)) is not None:
+                bottlerocket = isinstance(found, NodeGroup) and _runs_bottlerocket(found.group)
+                sizes = [
+                    whole(read(volume.ebs, "volumeSize"))
+                    for volume in launch.volumes()
+                    if not bottlerocket or volume.name.endswith(_OF_IMAGES)
+                ]
+                default = _BY_IMAGE if bottlerocket else ""
+                if (size := _too_small(sizes, least, default)) is not None:
                     subject = f"{launch.called} gives the GPU nodes of {group} {size}"
                     yield _small(subject, least, _OF_TEMPLATES, start.urn), start.urn
 
@@ -120,12 +126,21 @@ def _templates(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
 def _too_small(sizes: list[Any], least: int, default: str = "") -> str | None:
     """What is too small of volumes; None where the largest is not.
 
-    Bottlerocket has a small volume for itself and a large one for images: the largest counts.
+    An image of one's own may have a small volume for itself and a large one for images.
     """
     largest = max((size for size in sizes if size is not None), default=None)
     if largest is None:
         return f"no volume size{default}"
     return None if largest >= least else f"a largest volume of {float(largest):g} GiB"
+
+
+_OF_IMAGES = "xvdb"
+"""The volume of Bottlerocket that has container images, whatever size the first one has."""
+_BY_IMAGE = " for images, and Bottlerocket's default is 20 GiB"
+
+
+def _runs_bottlerocket(group: PolicyResource) -> bool:
+    return str(settled(group, "amiType") or "").startswith("BOTTLEROCKET")
 
 
 _OF_KARPENTER = ", and Karpenter's default is 20 GiB"
@@ -159,7 +174,14 @@ def _node_class(
     if has_unknown(given):
         yield Unjudged(f"the volumes of the EC2NodeClass {name_of(urn)}")
         return
-    sizes = [_gib(at(mapping, "ebs", "volumeSize")) for _, mapping in mappings(given)]
+    terms = [at(body, "spec", "amiFamily")]
+    terms += [at(term, "alias") for _, term in mappings(at(body, "spec", "amiSelectorTerms"))]
+    bottlerocket = any(str(term).lower().startswith("bottlerocket") for term in terms)
+    sizes = [
+        _gib(at(mapping, "ebs", "volumeSize"))
+        for _, mapping in mappings(given)
+        if not bottlerocket or str(mapping.get("deviceName")).endswith(_OF_IMAGES)
+    ]
     # A snapshot has a size of its own, which is not known here.
     if None in sizes and any(at(mapping, "ebs", "snapshotID") for _, mapping in mappings(given)):
         return

@@ -11,7 +11,12 @@ from gpushare_policies.props import read
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.launches import launch_of, on_launches
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.storage import STORAGE_CLASS, ebs_parameter, volumes_of_class
+from gpushare_policies.reading.storage import (
+    STORAGE_CLASS,
+    ebs_parameter,
+    on_driver,
+    volumes_of_class,
+)
 from gpushare_policies.rule import ResourcePolicy, Unjudged
 from gpushare_policies.tokens import VOLUME
 from gpushare_policies.words import Fix
@@ -88,7 +93,7 @@ VOLUMES_GP3 = ResourcePolicy(
     "Volumes must be of a type of today.",
     checks=ObjectChecks(
         {STORAGE_CLASS: _class, NODE_CLASS: _node_class},
-        {**on_launches(_launched), VOLUME: _volume},
+        {**on_launches(_launched), **on_driver(_class), VOLUME: _volume},
     ),
     level=EnforcementLevel.ADVISORY,
     unseen="volumes of machines whose type is left to EC2, which takes that of the image or gp2.",

@@ -80,6 +80,11 @@ def _wide(rule: Mapping[str, Any], *, everywhere: bool) -> Any:
     if anyhow and not (_MIGHTY if everywhere else _TELLING).isdisjoint(named):
         return f"every verb on {', '.join(named)}"
     found = _raising(rule, named, asked, everywhere=everywhere)
+    # All of everything, `*/*`, is no name of anything.
+    below = [name for name in named if name.startswith("*/") and not name.endswith("/*")]
+    below = [] if _is_own(groups) else below
+    if not found and below:
+        found = f"{', '.join(below)}, of whatever there is"
     if not found and _ALL in items(groups):
         found = f"{', '.join(named) or 'resources'} of every API group"
     return found or (UNKNOWN if has_unknown([groups, resources, verbs]) else "")

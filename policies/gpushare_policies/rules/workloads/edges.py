@@ -10,8 +10,8 @@ from gpushare_policies.reading.edges import edge_policy
 EDGES = (
     edge_policy(
         "workloads-can-land",
-        "Pods must ask for GPUs of NVIDIA, by resources or claims, that a node they can be on has, "
-        "and be let on the nodes that they select.",
+        "Pods that ask for GPUs of NVIDIA, by resources or claims, must ask for what a node that "
+        "they can be on has, and be let on the nodes that they select.",
         applies_to=(*kinds.WORKLOADS, *kinds.NODES, *kinds.CHARTS),
         severity=Severity.HIGH,
         stack_file=(

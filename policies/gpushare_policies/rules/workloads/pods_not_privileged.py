@@ -191,6 +191,11 @@ def _of_container(subject: Subject, container: Container) -> Iterator[str | Unju
             f"The container {container.name} of {subject.title} is privileged. It must not be: it "
             f"has every device and all rights of its node. {fix}"
         )
+    if at(context, "windowsOptions", "hostProcess") is True:
+        yield (
+            f"The container {container.name} of {subject.title} is a process of its Windows node. "
+            f"It must not be: it has all rights there. {fix}"
+        )
     yield from _selinux(subject, f"The container {container.name}", context)
     yield from _capabilities(subject, container, at(context, "capabilities", "add"))
 

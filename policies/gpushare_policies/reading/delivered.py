@@ -1,0 +1,78 @@
+"""Charts that a controller in the cluster installs, as `helm.v3.Release` would say them.
+
+A HelmRelease of Flux or k3s' HelmChart names a chart and has its values, an Application of Argo CD
+several of them. What stands in files elsewhere is not known.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
+from gpushare_policies.reading.objects import Kind, KubernetesObject, kind_of, objects_of
+from gpushare_policies.reading.plain import items
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_FLUX, _K3S = Kind("helm.toolkit.fluxcd.io", "HelmRelease"), Kind("helm.cattle.io", "HelmChart")
+_ARGO, _ARGO_SET = Kind("argoproj.io", "Application"), Kind("argoproj.io", "ApplicationSet")
+DELIVERING = (_FLUX, _K3S, _ARGO, _ARGO_SET)
+"""Kinds that have a controller install charts."""
+
+
+@cache
+def delivers_charts(token: str) -> bool:
+    """Whether resources of a type have a controller install charts."""
+    found = kind_of(token)
+    return found is not None and found[0] in DELIVERING
+
+
+def charts_delivered(token: str, props: Any) -> Iterator[dict[str, Any]]:
+    """The properties that a Release would have of each chart of a resource."""
+    for obj in objects_of(token, props) if delivers_charts(token) else ():
+        yield from _charts(obj)
+
+
+def _charts(obj: KubernetesObject) -> Iterator[dict[str, Any]]:
+    spec = at(obj.body, "spec")
+    if obj.kind == _FLUX:
+        asked = at(spec, "chart", "spec")
+        values = UNKNOWN if at(spec, "valuesFrom") else at(spec, "values")
+        yield _release(asked, at(spec, "targetNamespace") or obj.namespace, values)
+    elif obj.kind == _K3S:
+        values = at(spec, "valuesContent")
+        values = loaded(values) if values else at(spec, "values")
+        yield _release(spec, at(spec, "targetNamespace") or obj.namespace, values)
+    else:
+        spec = at(spec, "template", "spec") if obj.kind == _ARGO_SET else spec
+        for source in (at(spec, "source"), *items(at(spec, "sources"))):
+            helm = at(source, "helm")
+            values = at(helm, "valuesObject") or loaded(at(helm, "values"))
+            elsewhere = at(helm, "valueFiles") or at(helm, "parameters")
+            space = at(spec, "destination", "namespace")
+            yield _release(source, space, UNKNOWN if elsewhere else values)
+
+
+def _release(asked: Any, namespace: Any, values: Any) -> dict[str, Any]:
+    given: Mapping[str, Any] = {
+        "chart": at(asked, "chart"),
+        "version": at(asked, "version"),
+        "namespace": namespace,
+        "values": values,
+    }
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def loaded(text: Any) -> Any:
+    """Values that stand in a text, as YAML."""
+    if not isinstance(text, str):
+        return text
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return UNKNOWN
