@@ -16,7 +16,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
@@ -78,6 +78,14 @@ def _most(items: Sequence[Item]) -> int:
 def is_loose(item: Item) -> TypeGuard[Release]:
     """Whether it is values that do not say which release they are for."""
     return isinstance(item, Release) and item.name is UNKNOWN and item.values is not UNKNOWN
+
+
+def values_to_come(items: Iterable[Item]) -> Iterator[Release]:
+    """Of values that a template decides about: that the chart has some, and nothing is known."""
+    for item in items:
+        if is_loose(item):
+            document = replace(item.source.document, alone="")
+            yield replace(item, source=replace(item.source, document=document), values=UNKNOWN)
 
 
 def agreed(found: Iterable[tuple[Sequence[Item], Sequence[Judgement]]]) -> list[Judgement]:

@@ -164,8 +164,8 @@ def is_comment_for_value(text: str, index: int, column: int) -> bool:
 def with_gaps(text: str) -> str | None:
     """The same text with a word for each sign that YAML does not take; None if it has none.
 
-    Every character keeps its place. Where parts are there only if something holds, which they are
-    is not known, so that the whole is not: None as well.
+    Every character keeps its place. Where a line decides whether others are there, the whole is not
+    known: None as well.
     """
     if len(text) > _LONGEST or _LINE.search(text):
         return None
@@ -178,6 +178,14 @@ def with_gaps(text: str) -> str | None:
 
     made = _UNREADABLE.sub(gap, text)
     return None if made == text else made
+
+
+_MORE: Final = re.compile(f"^[ ]*(?:{GAP}+:|- {GAP}+)[ \t]*\r?$", re.MULTILINE)
+
+
+def has_more(text: str) -> bool:
+    """Whether a text with gaps may have further keys or items in the place of one."""
+    return _MORE.search(text) is not None
 
 
 def indent_of(line: str) -> int:

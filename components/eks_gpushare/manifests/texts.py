@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.manifests.control_lines import without_control_lines
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.json_text import is_json_file, json_problem, without_comments
 from eks_gpushare.manifests.nodes import MAX_ITEMS, KubernetesComposer
-from eks_gpushare.manifests.placeholders import with_gaps
+from eks_gpushare.manifests.placeholders import has_more, with_gaps
 from eks_gpushare.manifests.yaml_text import BlockScalar, YamlText
 from eks_gpushare.stack_file.composer import find
 from eks_gpushare.stack_file.yaml_problems import LINE_BREAK, StopReadingError, YamlProblem
@@ -111,16 +112,19 @@ def read_texts(
         read, found = _document(composer, outer)
         most -= composer.items
         may = editable and place is None
+        alone = False
         if composer.stopped and not named_json:
-            read, found = _as_template(part, outer, most, found)
+            read, found, alone = _as_template(part, outer, most, found)
             may = False
         problems += found
         count = len(documents)
         if read is not None:
-            documents.append(Document(file, read.value, read.line_and_column, count, may, read))
-        elif outlines and composer.stopped and (told := _outline(part)) is not None:
+            made = Document(file, read.value, read.line_and_column, count, may, read)
+            documents.append(replace(made, alone=f"{file}:{line + 1}") if alone else made)
+        unsure = composer.stopped and (read is None or alone)
+        if outlines and unsure and (told := _outline(part)) is not None:
             where = outer.line_and_column
-            documents.append(Document(file, told, where, count, editable=False))
+            documents.append(Document(file, told, where, len(documents), editable=False))
     return Texts(tuple(documents), tuple(problems), given - most)
 
 
@@ -147,10 +151,10 @@ def texts_within(document: Document, path: FieldPath) -> Texts | None:
     else:
         at = outer.in_file(entry.key.line, entry.key.column)
         read = read_texts(value, document.file, place=lambda _: at)
-    if not document.build:
+    if not document.build and not document.alone:
         return read
-    built = tuple(replace(each, build=document.build) for each in read.documents)
-    return read._replace(documents=built)
+    of_it = {"build": document.build, "alone": document.alone}
+    return read._replace(documents=tuple(replace(each, **of_it) for each in read.documents))
 
 
 def place_within(document: Document, path: FieldPath) -> Position | None:
@@ -242,14 +246,22 @@ def _only_directives(part: str) -> bool:
 
 def _as_template(
     part: str, outer: YamlText, most: int, found: list[YamlProblem]
-) -> tuple[YamlText | None, list[YamlProblem]]:
-    """What YAML does not take for the signs in it, with what they stand for not known."""
-    gapped = with_gaps(part)
-    if gapped is None:
-        return None, found
+) -> tuple[YamlText | None, list[YamlProblem], bool]:
+    """What YAML does not take for the signs in it, with what they stand for not known.
+
+    The last value says whether it may not be there, or may have keys and items that are not seen.
+    """
+    plain = without_control_lines(part)
+    if plain is None or (plain.is_all_enclosed and _outline(part) is None):
+        return None, found, False
+    gapped = with_gaps(plain.text) or plain.text
+    if gapped == part:
+        return None, found, False
     composer = KubernetesComposer(gapped, outer.line, most)
     read, still = _document(composer, outer)
-    return (None, found) if composer.stopped else (read, still)
+    if composer.stopped or read is None:
+        return None, found, False
+    return read, still, plain.is_all_enclosed or has_more(gapped)
 
 
 def _outline(part: str) -> dict[str, Any] | None:

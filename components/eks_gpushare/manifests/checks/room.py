@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.facts.shares import fit_before_shares
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _MIB: Final = 2**20
 _MILLIS: Final = 1000
+_CHOOSING: Final = ("karpenter", "autoMode")
 
 
 @edge(SHARES_UNREACHED)
@@ -36,10 +38,18 @@ def shares_are_reached(inventory: Inventory) -> Iterator[Judgement]:
         ground = starting_grounds(inventory, cluster)
         for workload, _ in gpu_workloads(inventory, cluster):
             demand = demand_of(workload.spec)
-            for offer in ground.places(workload).alike:
-                if (problem := _unreached(workload, demand, offer)) is not None:
-                    yield problem
-                    break
+            found = [
+                (offer.kind.nodes, _unreached(workload, demand, offer))
+                for offer in ground.places(workload).alike
+            ]
+            # Karpenter takes a type that has room for all the pods that wait.
+            chosen = {
+                id(nodes)
+                for nodes, problem in found
+                if problem is None and nodes.provisioner in _CHOOSING
+            }
+            unreached = (problem for nodes, problem in found if problem and id(nodes) not in chosen)
+            yield from islice(unreached, 1)
 
 
 def _unreached(workload: Workload, demand: PodDemand, offer: Offer) -> Problem | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.catalog.gpus import MPS_CLIENTS
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import PartlyKnown
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.files import GUIDES
 from eks_gpushare.manifests.readers.mig_names import wrong_mig_name
@@ -391,4 +392,5 @@ def _field(value: Mapping[str, Any], name: str) -> _Given | None:
     if name in value:
         return _Given(name, value[name])
     lower = name.lower()
-    return next((_Given(key, item) for key, item in value.items() if key.lower() == lower), None)
+    missing = _Given(name, UNKNOWN) if isinstance(value, PartlyKnown) else None
+    return next((_Given(key, item) for key, item in value.items() if key.lower() == lower), missing)
