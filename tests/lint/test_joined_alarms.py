@@ -453,3 +453,28 @@ def test_nodes_that_are_given_gpus_by_hand_are_stand_ins(how: str, wrong: bool) 
     )
 
     assert ("GPU1062" in said({"up.sh": script})) == wrong
+
+
+INSTALL = "helm upgrade --install gpu-operator nvidia/gpu-operator --version v26.7.0 -n SPACE\n"
+
+
+@pytest.mark.parametrize(("second", "wrong"), [("gpu-operator", False), ("other", True)])
+def test_two_scripts_that_install_the_operator_are_two_ways(second: str, wrong: bool) -> None:
+    """Under two names they are two operators, wherever each is."""
+    files = {
+        "stage.sh": INSTALL.replace("SPACE", "gpu-operator"),
+        "whole.sh": INSTALL.replace("SPACE", "gpus").replace(
+            "install gpu-operator", f"install {second}"
+        ),
+    }
+
+    assert ("GPU1187" in said(files)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("made", "wrong"), [("curl -sfL https://get.k3s.io | sh -\n", False), ("", True)]
+)
+def test_a_machine_that_a_script_makes_a_cluster_of_is_not_replaced(made: str, wrong: bool) -> None:
+    script = f"{made}kubectl label node n1 node-type=gpu\n"
+
+    assert ("GPU1062" in said({"up.sh": script})) == wrong
