@@ -478,3 +478,12 @@ def test_a_machine_that_a_script_makes_a_cluster_of_is_not_replaced(made: str, w
     script = f"{made}kubectl label node n1 node-type=gpu\n"
 
     assert ("GPU1062" in said({"up.sh": script})) == wrong
+
+
+@pytest.mark.parametrize(
+    ("above", "wrong"), [("# k8s/sharing.yaml\n", False), ("# four shares\n", True), ("", True)]
+)
+def test_a_guide_shows_a_part_of_a_file_that_it_names(above: str, wrong: bool) -> None:
+    guide = f"```yaml\n{above}sharing:\n  timeSlicing:\n    replicas: 4\n```\n"
+
+    assert ("GPU1021" in said({"guide.md": guide})) == wrong

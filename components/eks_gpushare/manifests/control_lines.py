@@ -191,33 +191,39 @@ def _blocks(lines: Sequence[_Line]) -> list[tuple[int, int]] | None:
 def _hide(made: list[str], begin: int, end: int) -> bool:
     """Put one line in place of some, if they are keys of one mapping or items of one list."""
     inner = [_TAG.sub(_kept, line) for line in made[begin:end]]
-    said = [line for line in inner if line.strip() and not line.lstrip().startswith("#")]
+    said = list(_said(inner))
     own = [line for line in said if not _TAG.match(line.strip())]
-    if own:
-        indent = indent_of(own[0])
-        if any(indent_of(line) < indent for line in own):
-            return False
-        level = [line.strip() for line in own if indent_of(line) == indent]
-        is_item = all(map(_ITEM.match, level))
-        if not is_item and not all(map(_KEY.match, level)):
-            return False
-        sign = "- " if is_item else ""
-    elif said:
-        found = _INDENTS.search(said[0])
-        indent, sign = int(found[1]) if found else indent_of(said[0]), ""
-    shapes = [(indent, sign)] if said else []
+    shape = _shape(own) if own else (_indent_to(said[0]), "") if said else None
+    if own and shape is None:
+        return False
     for number in range(begin, end):
         room = len(made[number].rstrip("\r"))
         ending = made[number][room:]
-        if shapes and room >= shapes[0][0] + len(shapes[0][1]) + _LEAST:
-            indent, sign = shapes.pop()
+        made_of = " " * room
+        if shape is not None and room >= shape[0] + len(shape[1]) + _LEAST:
+            indent, sign = shape
             gap = GAP * (room - indent - len(sign))
             is_value = not own and _is_value(made, begin, end, indent)
-            gap = gap if sign or is_value else f"{gap[1:]}:"
-            made[number] = f"{' ' * indent}{sign}{gap}{ending}"
-        else:
-            made[number] = " " * room + ending
-    return not shapes
+            made_of = " " * indent + sign + (gap if sign or is_value else f"{gap[1:]}:")
+            shape = None
+        made[number] = made_of + ending
+    return shape is None
+
+
+def _shape(lines: Sequence[str]) -> tuple[int, str] | None:
+    """How far keys or items are indented, and what they begin with; None of what is neither."""
+    indent = indent_of(lines[0])
+    if any(indent_of(line) < indent for line in lines):
+        return None
+    level = [line.strip() for line in lines if indent_of(line) == indent]
+    if all(map(_ITEM.match, level)):
+        return indent, "- "
+    return (indent, "") if all(map(_KEY.match, level)) else None
+
+
+def _indent_to(line: str) -> int:
+    found = _INDENTS.search(line)
+    return int(found[1]) if found else indent_of(line)
 
 
 def _is_value(made: Sequence[str], begin: int, end: int, indent: int) -> bool:

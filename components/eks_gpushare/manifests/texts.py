@@ -153,8 +153,9 @@ def texts_within(document: Document, path: FieldPath) -> Texts | None:
         read = read_texts(value, document.file, place=lambda _: at)
     if not document.build and not document.alone:
         return read
-    of_it = {"build": document.build, "alone": document.alone}
-    return read._replace(documents=tuple(replace(each, **of_it) for each in read.documents))
+    build, alone = document.build, document.alone
+    within = tuple(replace(each, build=build, alone=alone) for each in read.documents)
+    return read._replace(documents=within)
 
 
 def place_within(document: Document, path: FieldPath) -> Position | None:
