@@ -65,7 +65,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "deviceIDStrategy": ("uuid", "index"),
     "sharedDevicesAllocationPolicy": ("distributed", "packed"),
 }
-_NAMES_A_FILE: Final = re.compile(r"\s*#[ \t]*[\w./-]+/[\w.-]+\.ya?ml[ \t]*\r?\n")
+_NAMES_A_FILE: Final = re.compile(r"\s*#[ \t]*[^\s#]+/[^\s#/]+\.ya?ml[ \t]*\r?\n")
 
 
 class DevicePluginConfigReader:
