@@ -108,8 +108,8 @@ def configs_of(inventory: Inventory, release: Release) -> Configs | None:
         embedded = None  # the chart refuses both
     if embedded:
         is_known = embedded is not UNKNOWN and not isinstance(embedded, PartlyKnown)
-        documents = dict(pairs(embedded)) if is_known else UNKNOWN
-        return Configs(release, "", documents, default, fallbacks)
+        within = dict(pairs(embedded)) if is_known else UNKNOWN
+        return Configs(release, "", within, default, fallbacks)
     if not name:
         return Configs(release, "", {}, default, fallbacks, is_there=False)
     found = find_map(inventory, release, name)
