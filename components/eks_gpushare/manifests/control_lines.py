@@ -10,19 +10,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from eks_gpushare.manifests.placeholders import GAP, indent_of
+from eks_gpushare.manifests.placeholders import GAP, LONGEST, indent_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_COMMENT: Final = re.compile(
-    r"\{\{[-~]?\s*(?:/\*|!--).*?(?:\*/|--)\s*[-~]?\}\}|\{#.*?#\}", re.DOTALL
-)
+_COMMENT: Final = re.compile(r"(?P<go>\{\{[-~]?[ ]?/\*)|\{\{!--|\{#")
 _TAG: Final = re.compile(
-    r"\{\{[-~]?[ ]*(?P<go>[^\n{}]*?)[ ]*[-~]?\}\}"
-    r"|\{%[-+~]?[ ]*(?P<jinja>[^\n]*?)[ ]*[-+~]?%\}"
-    r"|%\{~?[ ]*(?P<terraform>[^\n{}]*?)[ ]*~?\}"
-    r"|<%-?[ ]*(?P<erb>[^\n]*?)[ ]*-?%>"
+    r"\{\{[-~]?(?P<go>[^\n{}]{0,300}?)[-~]?\}\}|\{%[-+~]?(?P<jinja>[^\n]{0,300}?)[-+~]?%\}"
+    r"|%\{~?(?P<terraform>[^\n{}]{0,300}?)~?\}|<%-?(?P<erb>[^\n]{0,300}?)-?%>"
 )
 _OPENS: Final = {
     "go": re.compile(r"(?:if|with|range|block|define)\b|#"),
@@ -75,7 +71,9 @@ def without_control_lines(text: str) -> Uncontrolled | None:
     Returns:
         None where the lines do not enclose whole keys or items.
     """
-    plain = _COMMENT.sub(lambda found: re.sub(r"[^\r\n]", " ", found[0]), text)
+    if len(text) > LONGEST:
+        return Uncontrolled(text, is_all_enclosed=False)
+    plain = _without_comments(text)
     lines = [_line(each) for each in plain.split("\n")]
     if not any(line.steps for line in lines) and plain == text:
         return Uncontrolled(text, is_all_enclosed=False)
@@ -87,20 +85,33 @@ def without_control_lines(text: str) -> Uncontrolled | None:
     return None if made is None else Uncontrolled("\n".join(made), bool(enclosed))
 
 
+def _without_comments(text: str) -> str:
+    kept: list[str] = []
+    begin = 0
+    while (found := _COMMENT.search(text, begin)) is not None:
+        closes = "}}" if found[0].startswith("{{") else "#}"
+        inner = text.find("*/" if found["go"] else closes, found.end())
+        end = text.find(closes, inner) + len(closes)
+        if inner < 0 or end < len(closes):
+            break
+        kept += text[begin : found.start()], re.sub(r"[^\r\n]", " ", text[found.start() : end])
+        begin = end
+    return "".join((*kept, text[begin:]))
+
+
 def _line(text: str) -> _Line:
     bare = text.strip()
     if bare.startswith("#") or not any(sign in bare for sign in ("{{", "{%", "%{", "<%")):
         return _Line(text, (), is_control=False)
     steps = tuple(step for found in _TAG.finditer(text) if (step := _step(found)))
     is_control = bool(steps) and not _TAG.sub(_kept, bare).strip()
-    return _Line(
-        text, () if steps == ("nothing",) * len(steps) and not is_control else steps, is_control
-    )
+    decides = is_control or any(step != "nothing" for step in steps)
+    return _Line(text, steps if decides else (), is_control)
 
 
 def _step(found: re.Match[str]) -> str:
     language = found.lastgroup or ""
-    said = found[language]
+    said = found[language].strip(" \t")
     if _CLOSES[language].match(said):
         return "close"
     if _TURNS.match(said):
