@@ -29,7 +29,7 @@ _OPENS: Final = {
     "erb": re.compile(r"(?:if|unless|case|while)\b|.*\bdo(?: *\|.*\|)?$"),
 }
 _CLOSES: Final = {
-    "go": re.compile(r"end$|/"),
+    "go": re.compile(r"end$|/[a-z]"),
     "jinja": re.compile(r"end[a-z]+$"),
     "terraform": re.compile(r"end(?:if|for)$"),
     "erb": re.compile(r"end$"),
@@ -42,7 +42,7 @@ _ITEM: Final = re.compile(r"-(?:[ ]|$)")
 _KEY: Final = re.compile(r"[^\s#{\[-][^\n]*?:(?:[ ]|$)|\"[^\"\n]*\":")
 _INDENTS: Final = re.compile(r"\bn?indent[ (]+([0-9]+)")
 _LEAST: Final = 2
-"""Characters of what stands for a key or an item."""
+"""Characters of what stands for a key; an item has one more."""
 
 
 class Uncontrolled(NamedTuple):
@@ -91,17 +91,18 @@ def _without_comments(text: str) -> str:
     while (found := _COMMENT.search(text, begin)) is not None:
         closes = "}}" if found[0].startswith("{{") else "#}"
         inner = text.find("*/" if found["go"] else closes, found.end())
-        end = text.find(closes, inner) + len(closes)
-        if inner < 0 or end < len(closes):
+        end = text.find(closes, inner)
+        if end < 0:
             break
-        kept += text[begin : found.start()], re.sub(r"[^\r\n]", " ", text[found.start() : end])
-        begin = end
+        kept.append(text[begin : found.start()])
+        begin = end + len(closes)
+        kept.append(re.sub(r"[^\r\n]", " ", text[found.start() : begin]))
     return "".join((*kept, text[begin:]))
 
 
 def _line(text: str) -> _Line:
     bare = text.strip()
-    if bare.startswith("#") or not any(sign in bare for sign in ("{{", "{%", "%{", "<%")):
+    if bare.startswith("#"):
         return _Line(text, (), is_control=False)
     steps = tuple(step for found in _TAG.finditer(text) if (step := _step(found)))
     is_control = bool(steps) and not _TAG.sub(_kept, bare).strip()
@@ -186,15 +187,15 @@ def _blocks(lines: Sequence[_Line]) -> list[tuple[int, int]] | None:
             continue
         if depth == 0:
             begun = number
-            if "turn" in line.steps[:1] or not (line.is_control or _TAG.match(line.text.strip())):
+            if line.steps[0] == "turn":
                 return None
         for step in line.steps:
             depth += {"open": 1, "close": -1}.get(step, 0)
             if depth < 0:
                 return None
-        if depth == 0:
+        if depth == 0 and (begun < number or line.is_control or _TAG.match(line.text.strip())):
             found.append((begun, number + 1))
-        elif begun == number and not line.is_control:
+        elif depth and begun == number and not line.is_control:
             return None
     return None if depth else found
 
@@ -211,7 +212,7 @@ def _hide(made: list[str], begin: int, end: int) -> bool:
         room = len(made[number].rstrip("\r"))
         ending = made[number][room:]
         made_of = " " * room
-        if shape is not None and room >= shape[0] + len(shape[1]) + _LEAST:
+        if shape is not None and room >= shape[0] + _LEAST + bool(shape[1]):
             indent, sign = shape
             gap = GAP * (room - indent - len(sign))
             is_value = not own and _is_value(made, begin, end, indent)
