@@ -455,6 +455,15 @@ def test_nodes_that_are_given_gpus_by_hand_are_stand_ins(how: str, wrong: bool) 
     assert ("GPU1062" in said({"up.sh": script})) == wrong
 
 
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: gpu-operator, namespace: flux}
+spec:
+  chart: {spec: {chart: gpu-operator, version: v26.7.0}}
+  releaseName: gpu-operator
+  targetNamespace: gpus
+"""
 INSTALL = "helm upgrade --install gpu-operator nvidia/gpu-operator --version v26.7.0 -n SPACE\n"
 
 
@@ -469,6 +478,7 @@ def test_two_scripts_that_install_the_operator_are_two_ways(second: str, wrong: 
     }
 
     assert ("GPU1187" in said(files)) == wrong
+    assert "GPU1187" in said({**files, "release.yaml": RELEASE})
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import NodeSet, Release, Workload
 from eks_gpushare.inventory.problem import Problem
@@ -65,17 +64,14 @@ def _installs(releases: Sequence[Release]) -> list[set[int]]:
 def _is_one(one: Release, other: Release) -> bool:
     """Whether two places install the same: by chart and name, as far as their namespace is said.
 
-    Two scripts that install the operator under one name are two ways, whichever namespaces they
-    choose: it looks after all nodes, and is there once.
+    Two scripts are two ways, whichever namespaces they choose.
     """
     if one.name is UNKNOWN or one.name != other.name or one.chart != other.chart:
         return False
-    files = {str(getattr(each.source.document, "file", "")) for each in (one, other)}
-    is_scripts = all(file.endswith(_SCRIPTS) for file in files) and len(files) > 1
-    if is_scripts and chart_of(one.chart) == OPERATOR_CHART:
-        return True
     spaces = {one.namespace, other.namespace} - {UNKNOWN, "default", ""}
-    return len(spaces) <= 1
+    return len(spaces) <= 1 or all(
+        str(getattr(each.source.document, "file", "")).endswith(_SCRIPTS) for each in (one, other)
+    )
 
 
 def _most(items: Sequence[Item]) -> int:

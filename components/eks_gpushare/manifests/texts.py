@@ -114,15 +114,15 @@ def read_texts(
         may = editable and place is None
         alone = False
         if composer.stopped and not named_json:
-            read, found, alone = _as_template(part, outer, most, found)
             may = False
+            if (made := _as_template(part, outer, most)) is not None:
+                read, found, alone = made
         problems += found
         count = len(documents)
         if read is not None:
-            made = Document(file, read.value, read.line_and_column, count, may, read)
-            documents.append(replace(made, alone=f"{file}:{line + 1}") if alone else made)
-        unsure = composer.stopped and (read is None or alone)
-        if outlines and unsure and (told := _outline(part)) is not None:
+            at, place_of = read.line_and_column, f"{file}:{count}" if alone else ""
+            documents.append(Document(file, read.value, at, count, may, read, alone=place_of))
+        if outlines and (read is None or alone) and (told := _outline(part)) is not None:
             where = outer.line_and_column
             documents.append(Document(file, told, where, len(documents), editable=False))
     return Texts(tuple(documents), tuple(problems), given - most)
@@ -151,8 +151,6 @@ def texts_within(document: Document, path: FieldPath) -> Texts | None:
     else:
         at = outer.in_file(entry.key.line, entry.key.column)
         read = read_texts(value, document.file, place=lambda _: at)
-    if not document.build and not document.alone:
-        return read
     build, alone = document.build, document.alone
     within = tuple(replace(each, build=build, alone=alone) for each in read.documents)
     return read._replace(documents=within)
@@ -246,23 +244,21 @@ def _only_directives(part: str) -> bool:
 
 
 def _as_template(
-    part: str, outer: YamlText, most: int, found: list[YamlProblem]
-) -> tuple[YamlText | None, list[YamlProblem], bool]:
+    part: str, outer: YamlText, most: int
+) -> tuple[YamlText | None, list[YamlProblem], bool] | None:
     """What YAML does not take for the signs in it, with what they stand for not known.
 
     The last value says whether it may not be there, or may have keys and items that are not seen.
     """
     plain = without_control_lines(part)
     if plain is None or (plain.is_all_enclosed and _outline(part) is None):
-        return None, found, False
+        return None
     gapped = with_gaps(plain.text) or plain.text
     if gapped == part:
-        return None, found, False
+        return None
     composer = KubernetesComposer(gapped, outer.line, most)
-    read, still = _document(composer, outer)
-    if composer.stopped or read is None:
-        return None, found, False
-    return read, still, plain.is_all_enclosed or has_more(gapped)
+    read, found = _document(composer, outer)
+    return None if composer.stopped else (read, found, plain.is_all_enclosed or has_more(gapped))
 
 
 def _outline(part: str) -> dict[str, Any] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.facts.shares import fit_before_shares
@@ -49,7 +48,8 @@ def shares_are_reached(inventory: Inventory) -> Iterator[Judgement]:
                 if problem is None and nodes.provisioner in _CHOOSING
             }
             unreached = (problem for nodes, problem in found if problem and id(nodes) not in chosen)
-            yield from islice(unreached, 1)
+            if (first := next(unreached, None)) is not None:
+                yield first
 
 
 def _unreached(workload: Workload, demand: PodDemand, offer: Offer) -> Problem | None:
