@@ -331,6 +331,8 @@ data: {{NVIDIA_VISIBLE_DEVICES: "0"}}
         ("keda", "resources: {operator: {limits: {cpu: [1]}}}", True),
         ("gpu-operator", "driver: {usePrecompiled: true, version: 590}", False),
         ("gpu-operator", "driver: {version: 580.10}", True),  # is 580.1 then
+        ("gpu-operator", "driver: {version: 100}", False),
+        ("gpu-operator", "driver: {version: 99}", True),  # may have been 99.0
     ],
 )
 def test_amounts_and_branches_of_drivers_are_numbers_or_text(

@@ -424,3 +424,11 @@ def test_conditions_that_enclose_no_whole_keys_leave_the_document_unread(lines: 
     )
 
     assert alarms({"class.yaml": text}) == []
+
+
+@pytest.mark.parametrize("line", ["{{- if .x }}\n  a: 1\n  {{- end }}", "${more}"])
+def test_nothing_is_written_into_a_template(line: str) -> None:
+    text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec:\n  {line}\n  b: 2\n"
+
+    for document in read_texts(text, "pod.yaml", outlines=True).documents:
+        assert not document.editable
