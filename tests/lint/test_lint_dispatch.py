@@ -290,7 +290,9 @@ def test_one_bad_document_leaves_the_others() -> None:
 
 
 def test_a_template_is_none_of_its_results() -> None:
-    found = report(f"kind: {{{{ .x }}}}\n{{{{- if .y }}}}\na: b\n{{{{ end }}}}\n---\n{DEPLOYMENT}")
+    found = report(
+        f"kind: {{{{ .x }}}}\na: {{{{ if .y }}}}\n  b: c{{{{ end }}}}\n---\n{DEPLOYMENT}"
+    )
     assert [each.code for each in found.findings] == ["GPU1003"]
     assert found.readable
 
