@@ -470,6 +470,16 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
     ),
     (
         "GPU835",
+        stack(resources={"limits": {"memory": "512"}}),
+        [
+            (
+                "resources.limits.memory",
+                "512 is less than a MiB: a number without a unit counts bytes.",
+            )
+        ],
+    ),
+    (
+        "GPU835",
         stack(sharedMemory="0"),
         [("sharedMemory", "0 is not more than 0.")],
     ),
