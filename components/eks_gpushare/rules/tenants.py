@@ -279,8 +279,8 @@ def names_apart(ctx: Context) -> Iterator[Finding]:
                 yield ONE_NAME.finding(
                     ("tenants", name, "pools", pool),
                     f"{other} and {pool} both have {', '.join(resources)}.",
-                    "Give the shares of one of them another name (rename: true, where pods take "
-                    "turns), or make two tenants.",
+                    "Give the shares of one of them another name (rename in one of both, where "
+                    "pods take turns), or make two tenants.",
                 )
 
 
