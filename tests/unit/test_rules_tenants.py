@@ -146,6 +146,26 @@ def test_what_an_autoscaler_has_to_start_is_promised() -> None:
     assert paths("GPU872", {"a": tenant(9)}, **more) == ["pools.gpu.nodes"]
 
 
+@pytest.mark.parametrize(
+    ("pool", "key", "kept"),
+    [
+        ({"scaledBy": "stack"}, "nodes.desired", {"nodes": {"min": 1, "desired": 2, "max": 2}}),
+        ({"scaledBy": "autoscaler"}, "nodes.min", {"nodes": {"min": 2, "desired": 2, "max": 2}}),
+        ({"provisioner": "karpenter", "nodes": {"max": 2}}, "warm.nodes", {"warm": {"nodes": 2}}),
+    ],
+)
+def test_what_is_promised_is_kept_by_the_key_that_is_named(
+    pool: dict[str, Any], key: str, kept: dict[str, Any]
+) -> None:
+    less = {**SHARED, "nodes": {"min": 1, "desired": 1, "max": 2}, **pool}
+    given = {"pools": {"gpu": less}, "clusterAutoscaler": {}, "tenants": {"a": tenant(8)}}
+    more = {**given, "pools": {"gpu": {**less, **kept}}}
+
+    (fix,) = fixes(given, "GPU873")
+    assert key in fix
+    assert findings(more, "GPU873") == []
+
+
 def test_a_pool_without_a_limit_has_room_for_any_guarantee() -> None:
     endless = {
         "provisioner": "karpenter",

@@ -253,8 +253,17 @@ def fits(ctx: Context) -> Iterator[Finding]:
                 yield PROMISED.finding(
                     at,
                     f"{said}, and {sure[resource]} are there before a node is started.",
-                    "Raise nodes.min, or tell the tenants that the rest takes a node's start.",
+                    f"Keep more nodes by {_kept_by(plan)}, or tell the tenants that the rest takes "
+                    "a node's start.",
                 )
+
+
+def _kept_by(plan: PoolPlan) -> str:
+    """The key of a pool by which nodes are there whatever pods want."""
+    scaling = plan.scaling
+    if scaling is None:
+        return "nodes.desired"
+    return "warm.nodes" if scaling.by == "karpenter" else "nodes.min"
 
 
 @check(Scope.TENANTS, ONE_NAME)
@@ -275,8 +284,8 @@ def names_apart(ctx: Context) -> Iterator[Finding]:
                     f"{other} and {pool} both have {', '.join(resources)}.",
                     "Say a maximum in sharesOf, which leaves them out: in GiB it is of any mix."
                     if lent
-                    else "Give the shares of one of them another name (rename: true, where pods "
-                    "take turns), or make two tenants.",
+                    else "Give the shares of one of them another name (rename in one of both, "
+                    "where pods take turns), or make two tenants.",
                 )
 
 
