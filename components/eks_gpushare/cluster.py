@@ -15,12 +15,12 @@ from eks_gpushare.args.account import TaggedInAccount
 from eks_gpushare.args.cluster import ClusterSettings
 from eks_gpushare.aws.addons import register_addons
 from eks_gpushare.aws.names import principal_name
+from eks_gpushare.aws.policy_documents import same_principal
 from eks_gpushare.aws.refs import NetworkRefs
 from eks_gpushare.aws.roles import Roles, roles_of
 from eks_gpushare.catalog.partitions import Partition
 from eks_gpushare.config.component_specs import EksClusterSpec
 from eks_gpushare.deletion_protection import DeletionProtection
-from eks_gpushare.documents.iam import same_principal
 from eks_gpushare.documents.kubeconfig import with_profile
 from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn
 from eks_gpushare.one_declaration import note_cluster

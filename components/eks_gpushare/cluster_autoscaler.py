@@ -12,11 +12,11 @@ from pulumi_kubernetes.core.v1 import Namespace
 from eks_gpushare import args as plain
 from eks_gpushare.args.account import TaggedInAccount
 from eks_gpushare.aws.pod_identity import pod_identity, pod_role
+from eks_gpushare.aws.policy_documents import scales_node_groups
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
 from eks_gpushare.catalog.arns import region_of_arn
 from eks_gpushare.config.component_specs import ClusterAutoscalerSpec
-from eks_gpushare.documents.iam import scales_node_groups
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import chart_release
 from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn

@@ -8,8 +8,8 @@ from eks_gpushare.aws.refs import ClusterRefs
 from eks_gpushare.config.cluster import NewCluster
 from eks_gpushare.config.component_specs import EnvironmentSpec, TenantsSpec
 from eks_gpushare.config.tenants import Tenant
+from eks_gpushare.in_cluster.handed_namespaces import SUFFIX
 from eks_gpushare.kueue import Kueue
-from eks_gpushare.sharing.handed_namespaces import SUFFIX
 from eks_gpushare.sharing.plan import PoolPlan
 from eks_gpushare.sharing.tenant_queues import queues
 from eks_gpushare.sharing.tenants import contracts

@@ -9,15 +9,16 @@ from pulumi_kubernetes.core.v1 import Namespace
 from eks_gpushare import args as plain
 from eks_gpushare.args.account import TaggedInAccount
 from eks_gpushare.aws.karpenter_controller import register_controller_role
+from eks_gpushare.aws.karpenter_policies import read_cluster_arn
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
 from eks_gpushare.config.base import partial_model
 from eks_gpushare.config.component_specs import KarpenterSpec
 from eks_gpushare.config.environment import CatalogAdditions, Charts, Environment
 from eks_gpushare.documents.helm import merge_values, value_at
-from eks_gpushare.documents.karpenter_iam import read_cluster_arn
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import chart_release
+from eks_gpushare.in_cluster.karpenter_crds import crd_source
 from eks_gpushare.inputs.component import FromSpec, given_args, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_karpenter
@@ -25,7 +26,6 @@ from eks_gpushare.rules.karpenter_gates import unknown_gates
 from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.sharing.charts import release_source
 from eks_gpushare.sharing.karpenter import controller_values
-from eks_gpushare.sharing.karpenter_crds import crd_source
 from eks_gpushare.validation import shape_rules
 
 RELEASE_NAME = "karpenter"

@@ -11,11 +11,11 @@ from pulumi_kubernetes.core.v1 import Namespace
 
 from eks_gpushare.args import Chart, Prometheus
 from eks_gpushare.args.account import TaggedInAccount
+from eks_gpushare.aws.policy_documents import queries_workspace, reads_queues, trusted_by
 from eks_gpushare.aws.refs import WorkspaceRefs
 from eks_gpushare.aws.roles import roles_of
 from eks_gpushare.catalog import versions
 from eks_gpushare.config.component_specs import KedaSpec
-from eks_gpushare.documents.iam import queries_workspace, reads_queues, trusted_by
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import chart_release
 from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn

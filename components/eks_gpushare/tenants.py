@@ -22,12 +22,12 @@ from eks_gpushare.config.additions import catalog_of
 from eks_gpushare.config.component_specs import TenantsSpec
 from eks_gpushare.findings.finding import Finding
 from eks_gpushare.in_cluster.chart_parts import manifest_fields
+from eks_gpushare.in_cluster.handed_namespaces import LABELLED, MADE, of_tenant
 from eks_gpushare.in_cluster.namespace_aliases import from_workloads
 from eks_gpushare.inputs.component import FromSpec, props, validate_args, warn
 from eks_gpushare.kubernetes_provider import missing_provider
 from eks_gpushare.rules.component_rules import check_tenants
 from eks_gpushare.sharing import tenant_objects
-from eks_gpushare.sharing.handed_namespaces import LABELLED, MADE, of_tenant
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool
 from eks_gpushare.sharing.tenant_admission import POLICY_NAME
 from eks_gpushare.sharing.tenants import contracts, tenants_json

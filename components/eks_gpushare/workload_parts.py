@@ -23,12 +23,12 @@ from eks_gpushare.config.component_specs import (
 )
 from eks_gpushare.config.environment import Chart
 from eks_gpushare.in_cluster.chart_parts import manifest_fields
+from eks_gpushare.in_cluster.handed_namespaces import of_workloads
 from eks_gpushare.in_cluster.namespace_aliases import from_tenants
 from eks_gpushare.keda import Keda
 from eks_gpushare.shared_workload import SharedWorkload
 from eks_gpushare.sharing import warm_room
 from eks_gpushare.sharing.exporter import prometheus_of
-from eks_gpushare.sharing.handed_namespaces import of_workloads
 from eks_gpushare.sharing.plan import PoolPlan
 from eks_gpushare.sharing.workloads import (
     CLASS_PREFIX,

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from eks_gpushare.documents.iam import same_principal
+from eks_gpushare.aws.policy_documents import same_principal
 from eks_gpushare.documents.kubeconfig import eks_kubeconfig, with_profile
 from eks_gpushare.sharing.subnets import RoutesOf, private_subnets
 

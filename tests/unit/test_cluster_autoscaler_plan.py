@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from eks_gpushare.aws.policy_documents import scales_node_groups
 from eks_gpushare.catalog import Catalog, gpu_instance_types, versions
 from eks_gpushare.catalog.cluster_autoscaler_flags import flags_since
 from eks_gpushare.catalog.kubernetes import eks_versions
 from eks_gpushare.config.autoscaling import ClusterAutoscaler
 from eks_gpushare.config.pools import NodeCounts, Pool
 from eks_gpushare.config.taints import Taint
-from eks_gpushare.documents.iam import scales_node_groups
 from eks_gpushare.sharing import cluster_autoscaler as planned
 from eks_gpushare.sharing.autoscaling import promised
 from eks_gpushare.sharing.plan import PoolPlan, plan_pool

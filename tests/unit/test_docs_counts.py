@@ -22,11 +22,11 @@ from tests.unit.test_one_mistake import RARE_PARTS
 
 import eks_gpushare
 from eks_gpushare.aws.karpenter_interruptions import _EVENTS
+from eks_gpushare.aws.karpenter_policies import PURPOSES
 from eks_gpushare.aws.node_group import NODE_POLICIES
 from eks_gpushare.catalog.managed_prometheus import MOST_RULES
 from eks_gpushare.cluster import LOG_TYPES
 from eks_gpushare.config.sharing import MODES
-from eks_gpushare.documents.karpenter_iam import PURPOSES
 from eks_gpushare.lint.reading import _MOST_ITEMS
 from eks_gpushare.manifests import files, nodes
 from eks_gpushare.sharing.monitoring.boards import boards

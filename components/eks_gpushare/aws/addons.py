@@ -8,9 +8,9 @@ import pulumi
 from pulumi_aws.eks import Addon
 from pulumi_aws.iam import RolePolicyAttachment
 
+from eks_gpushare.aws.policy_documents import trusted_by
 from eks_gpushare.aws.roles import Roles
 from eks_gpushare.config.cluster import PodIdentity
-from eks_gpushare.documents.iam import trusted_by
 from eks_gpushare.sharing.addons import (
     EBS_ACCOUNT,
     EBS_CSI,

@@ -8,8 +8,8 @@ from pulumi_aws.cloudwatch import LogGroup
 from pulumi_aws.ec2 import FlowLog
 from pulumi_aws.iam import RolePolicy
 
+from eks_gpushare.aws.policy_documents import trusted_by, writes_logs
 from eks_gpushare.aws.roles import Roles
-from eks_gpushare.documents.iam import trusted_by, writes_logs
 
 _DAYS = 30
 

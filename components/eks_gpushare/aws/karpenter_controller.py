@@ -6,9 +6,9 @@ import pulumi
 from pulumi_aws.eks import PodIdentityAssociation
 from pulumi_aws.iam import RolePolicy
 
+from eks_gpushare.aws.karpenter_policies import PURPOSES, controller_policies, read_cluster_arn
+from eks_gpushare.aws.policy_documents import trusted_by
 from eks_gpushare.aws.roles import Roles
-from eks_gpushare.documents.iam import trusted_by
-from eks_gpushare.documents.karpenter_iam import PURPOSES, controller_policies, read_cluster_arn
 
 SERVICE_ACCOUNT = "karpenter"
 """The account that the chart makes."""

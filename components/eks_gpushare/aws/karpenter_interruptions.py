@@ -10,8 +10,8 @@ import pulumi
 from pulumi_aws.cloudwatch import EventRule, EventTarget
 from pulumi_aws.sqs import Queue, QueuePolicy
 
+from eks_gpushare.aws.karpenter_policies import queue_policy
 from eks_gpushare.aws.names import prefix_of
-from eks_gpushare.documents.karpenter_iam import queue_policy
 
 _KEPT_SECONDS = 300
 """As Karpenter's own template has it: an older warning is about a node that is gone."""

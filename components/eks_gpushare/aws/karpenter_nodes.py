@@ -5,8 +5,8 @@ from pulumi_aws.eks import AccessEntry
 from pulumi_aws.iam import RolePolicyAttachment
 
 from eks_gpushare.aws.node_group import NODE_POLICIES
+from eks_gpushare.aws.policy_documents import trusted_by
 from eks_gpushare.aws.roles import Roles
-from eks_gpushare.documents.iam import trusted_by
 
 
 def register_node_role(

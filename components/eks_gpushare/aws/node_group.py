@@ -16,8 +16,8 @@ from pulumi_aws.ec2 import (
 from pulumi_aws.eks import NodeGroup, NodeGroupTaintArgsDict, NodeGroupUpdateConfigArgsDict
 from pulumi_aws.iam import RolePolicyAttachment
 
+from eks_gpushare.aws.policy_documents import trusted_by
 from eks_gpushare.aws.roles import Roles
-from eks_gpushare.documents.iam import trusted_by
 from eks_gpushare.sharing.nodes import Sizes
 
 NODE_POLICIES = {

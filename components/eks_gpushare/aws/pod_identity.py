@@ -6,8 +6,8 @@ import pulumi
 from pulumi_aws.eks import PodIdentityAssociation
 from pulumi_aws.iam import Role
 
+from eks_gpushare.aws.policy_documents import trusted_by
 from eks_gpushare.aws.roles import Roles
-from eks_gpushare.documents.iam import trusted_by
 
 
 def pod_role(

@@ -1,1 +1,1 @@
-"""Kubernetes objects of this project's own that components register."""
+"""What components register in a cluster of this project's own: objects, their names and sources."""

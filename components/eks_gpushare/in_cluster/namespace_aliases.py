@@ -2,7 +2,7 @@
 
 import pulumi
 
-from eks_gpushare.sharing import handed_namespaces as handed
+from eks_gpushare.in_cluster import handed_namespaces as handed
 
 
 def from_workloads(

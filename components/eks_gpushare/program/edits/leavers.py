@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.documents.windows import ZonedWindow, hours_per_week
+from eks_gpushare.in_cluster.handed_namespaces import LABELLED as _LABELS
+from eks_gpushare.in_cluster.handed_namespaces import MADE as _NAMESPACE
+from eks_gpushare.in_cluster.handed_namespaces import TENANTS, heirs, of_tenant
 from eks_gpushare.program.edits.compared import ADDON, CLUSTER, bare, by_urn, inputs
 from eks_gpushare.program.edits.kinds import Consequence, Effect, edit
 from eks_gpushare.program.edits.stored import LOGS
-from eks_gpushare.sharing.handed_namespaces import LABELLED as _LABELS
-from eks_gpushare.sharing.handed_namespaces import MADE as _NAMESPACE
-from eks_gpushare.sharing.handed_namespaces import TENANTS, heirs, of_tenant
 from eks_gpushare.sharing.warm_room import NAMESPACE as WARM_ROOM
 
 if TYPE_CHECKING:
