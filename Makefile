@@ -8,9 +8,9 @@ PIP := $(PY) -m pip --disable-pip-version-check
 ARGS ?=
 SUITES ?=
 TESTED ?=
-# Whole files go to one worker: the tests of a file may share a control plane. On two processors a third
-# one costs more than the waits that it fills. For one process: WORKERS=
-WORKERS ?= -n 2 --dist loadfile
+# Whole files go to one worker: the tests of a file may share a control plane. Two of them wait for one
+# at first, which a third fills on two processors. For one process: WORKERS=
+WORKERS ?= -n 3 --dist loadfile
 WORKLOAD := tensorflow-cifar10-deployment
 
 # Settings from outside that would put packages elsewhere than .venv, or mix others in.

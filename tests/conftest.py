@@ -103,9 +103,10 @@ TOGETHER = {
     "tests/lab/": "lab",
     "tests/aws/": "account",
 }
-"""Whose tests share a control plane or an account: one process has all of them, and begins with
-them, since a control plane waits more than it works. Walkthroughs are in two parts, so that no
-process is left with them when the others have ended."""
+"""Whose tests share a control plane or an account: one process has all of them."""
+BEGUN_WITH = ("changes of nodes", "walkthroughs")
+"""What waits more than it works. In two parts, so that no process is left with it when the others
+have ended; all else of the lab comes in its turn, so that some process always has work."""
 
 
 def _together(nodeid: str) -> str | None:
@@ -113,8 +114,7 @@ def _together(nodeid: str) -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    order = {name: number for number, name in enumerate(dict.fromkeys(TOGETHER.values()))}
-    items.sort(key=lambda item: order.get(_together(item.nodeid) or "", len(order)))
+    items.sort(key=lambda item: _together(item.nodeid) not in BEGUN_WITH)
     if not os.environ.get(AT_LENGTH):
         for item in items:
             if item.get_closest_marker("at_length"):

@@ -98,6 +98,11 @@ def test_room_for_one_is_a_whole_gpu(run: Run) -> None:
         (["g6.2xlrge", "--cpu", "1"], "Did you mean g6.2xlarge?", 2),
         (["nothing.yaml", "--cpu", "1"], "nothing.yaml", 2),
         (["g6.xlarge", "--cpu", "x"], "'x' is no amount above 0, such as 500m", 2),
+        (
+            ["g6.xlarge", "--gpu-memory", "5"],
+            "'5' is less than a MiB; give a unit, as in 3GiB",
+            2,
+        ),
         (["g6.xlarge", "--gpu-memory", "0"], "'0' is no amount above 0, such as 3GiB", 2),
         (["g6.xlarge", "--gpu-use", "101"], "'101' is more than 100 percent", 2),
         (["g6.xlarge", "--cpu", "1", "--headroom", "100"], "would leave nothing for pods", 2),

@@ -95,6 +95,14 @@ ATTEMPTS: dict[str, tuple[Made, str]] = {
         pod(said(nodeSelector={POOL_LABEL: "vision"}), gpu=None),
         "may not use the pool vision;",
     ),
+    "its own share, in its other pool": (
+        pod(said(nodeSelector={POOL_LABEL: "training"})),
+        "the pool training has not what is requested: nvidia.com/gpu.shared=notebooks; in",
+    ),
+    "shares of both its pools": (
+        pod(main(resources={"limits": {SHARE: 1, MIG: 1}})),
+        "the pool notebooks has not what is requested: nvidia.com/mig-1g.5gb=training;",
+    ),
     "preferred affinity": (
         pod(
             without_selector,

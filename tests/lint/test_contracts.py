@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.items import Quota, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.against import judge_against
@@ -154,3 +154,59 @@ def test_what_others_leave_is_waited_for_in_a_queue(tmp_path: Path, queue: bool)
 
     codes = [judged.rule.id for judged in judge_against(files, stack)]
     assert codes == ([] if queue else ["GPU1203"])
+
+
+def quota(hard: Any, space: Any = "vision", name: str = "own", **more: Any) -> Quota:
+    kind = more.pop("kind", "ResourceQuota")
+    return Quota(
+        source=Source(f"the {kind} {name}"), kind=kind, name=name, namespace=space, hard=hard
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "message"),
+    [
+        (
+            quota({DEVICES: "5"}),
+            ("spec", "hard", f"requests.{DEVICES}"),
+            (
+                "The ResourceQuota own in the namespace of vision allows 5 of "
+                "nvidia.com/mig-3g.20gb, and vision is sure of 6."
+            ),
+        ),
+        (
+            quota({DEVICES: "6", "nvidia.com/gpu": "1"}, name="gpu-shares"),
+            ("metadata", "name"),
+            (
+                "The ResourceQuota gpu-shares in the namespace of vision has the name of one that "
+                "the stack makes there."
+            ),
+        ),
+    ],
+)
+def test_a_quota_of_others_that_leaves_less(given: Quota, path: Any, message: str) -> None:
+    (problem,) = judge_contracts(Inventory((given,)), stack_of("tenants"))
+
+    assert isinstance(problem, Problem)
+    assert (problem.rule.id, problem.path, problem.message) == ("GPU1272", path, message)
+    assert problem.fix
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        quota({DEVICES: 6}),
+        quota({DEVICES: "many"}),
+        quota({DEVICES: UNKNOWN}),
+        quota(UNKNOWN),
+        quota({"pods": 0}),
+        # Of a dump: the stack's own. What a queue counts is in none of them.
+        quota({"nvidia.com/gpu": "0", "pods": "0"}, name="gpu-shares"),
+        quota({"pods": 0}, name="system-priority"),
+        quota({DEVICES: 1}, "elsewhere"),
+        quota({DEVICES: 1}, UNKNOWN),
+        quota({DEVICES: 1}, kind="ClusterQueue"),
+    ],
+)
+def test_other_quotas_of_others_are_theirs(given: Quota) -> None:
+    assert list(judge_contracts(Inventory((given,)), stack_of("tenants"))) == []

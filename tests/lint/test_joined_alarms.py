@@ -321,3 +321,181 @@ data: {{NVIDIA_VISIBLE_DEVICES: "0"}}
 """
 
     assert said({"pod.yaml": pod}).count("GPU1009") == wrong
+
+
+@pytest.mark.parametrize(
+    ("chart", "values", "wrong"),
+    [
+        ("keda", "resources: {operator: {limits: {cpu: 250m}}}", False),
+        ("keda", "resources: {operator: {limits: {cpu: 1}}}", False),
+        ("keda", "resources: {operator: {limits: {cpu: [1]}}}", True),
+        ("gpu-operator", "driver: {usePrecompiled: true, version: 590}", False),
+        ("gpu-operator", "driver: {version: 580.10}", True),  # is 580.1 then
+        ("gpu-operator", "driver: {version: 100}", False),
+        ("gpu-operator", "driver: {version: 99}", True),  # may have been 99.0
+    ],
+)
+def test_amounts_and_branches_of_drivers_are_numbers_or_text(
+    chart: str, values: str, wrong: bool
+) -> None:
+    """The chart's template puts the branch in quotes, and an amount is read as a text."""
+    application = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec:\n"
+        f"  source:\n    chart: {chart}\n    repoURL: https://charts.example.com\n"
+        f"    helm:\n      valuesObject:\n        {values}\n"
+    )
+
+    assert ("GPU1036" in said({"application.yaml": application})) == wrong
+
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: shared}
+spec:
+  limits: {nvidia.com/gpu: 40}
+  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 5m}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: shared}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [TYPES]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: shared}
+spec:
+  role: nodes
+  amiSelectorTerms: [{alias: bottlerocket@v1.50.0}]
+  subnetSelectorTerms: [{tags: {a: b}}]
+  securityGroupSelectorTerms: [{tags: {a: b}}]
+  blockDeviceMappings: [{deviceName: /dev/xvdb, ebs: {volumeSize: 200Gi}}]
+  userData: |
+    [settings.kubelet-device-plugins.nvidia]
+    device-sharing-strategy = "time-slicing"
+    [settings.kubelet-device-plugins.nvidia.time-slicing]
+    replicas = 4
+    rename-by-default = false
+---
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata: {name: shared}
+spec:
+  requirements: [{key: karpenter.sh/nodepool, operator: In, values: [shared]}]
+  capacity: {nvidia.com/gpu: 4}
+"""
+PODS = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: pods}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: pods}}
+  template:
+    metadata: {labels: {app: pods}}
+    spec:
+      containers:
+        - name: pod
+          image: registry.example.com/pod:1
+          resources: {requests: {cpu: 1500m}, limits: {nvidia.com/gpu: AMOUNT}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("types", "wrong"), [("g6.xlarge", True), ("g6.xlarge, g6.4xlarge", False)]
+)
+def test_karpenter_takes_a_type_that_has_room_for_all_pods_that_wait(
+    types: str, wrong: bool
+) -> None:
+    pods = PODS.replace("AMOUNT", "1")
+
+    found = said({"pool.yaml": POOL.replace("TYPES", types), "pods.yaml": pods})
+    assert ("GPU1207" in found) == wrong
+
+
+SLICES = """\
+config:
+  map:
+    any: |-
+      version: v1
+      sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 3}]}}
+"""
+PLUGIN = """\
+helm upgrade --install nvdp nvdp/nvidia-device-plugin -n gpus --version 0.20.0 -f slices.yaml
+"""
+
+
+@pytest.mark.parametrize(("amount", "wrong"), [("2", True), ("3", True), ("6", False)])
+def test_more_shares_than_one_gpu_has_are_of_several(amount: str, wrong: bool) -> None:
+    files = {
+        "slices.yaml": SLICES,
+        "up.sh": PLUGIN,
+        "pods.yaml": PODS.replace("AMOUNT", amount),
+    }
+
+    assert ("GPU1113" in said(files)) == wrong
+
+
+@pytest.mark.parametrize(("given", "wrong"), [("false", False), ("true", True)])
+def test_what_a_later_chart_has_may_be_switched_off(given: str, wrong: bool) -> None:
+    """A copy of its values says so of everything, and it has no effect."""
+    values = (
+        "helm upgrade --install gpu-operator nvidia/gpu-operator --version=v26.3.0 -f gpus.yaml"
+    )
+    files = {"up.sh": f"{values}\n", "gpus.yaml": f"validator: {{hostNetwork: {given}}}\n"}
+
+    assert ("GPU1034" in said(files)) == wrong
+
+
+@pytest.mark.parametrize(("how", "wrong"), [("--subresource=status ", False), ("", True)])
+def test_nodes_that_are_given_gpus_by_hand_are_stand_ins(how: str, wrong: bool) -> None:
+    script = (
+        "kubectl label node n1 lab/accelerator=fake-h100\n"
+        f"kubectl patch node n1 {how}--type=json -p '[{{}}]'\n"
+    )
+
+    assert ("GPU1062" in said({"up.sh": script})) == wrong
+
+
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: gpu-operator, namespace: flux}
+spec:
+  chart: {spec: {chart: gpu-operator, version: v26.7.0}}
+  releaseName: gpu-operator
+  targetNamespace: gpus
+"""
+INSTALL = "helm upgrade --install gpu-operator nvidia/gpu-operator --version v26.7.0 -n SPACE\n"
+
+
+@pytest.mark.parametrize(("second", "wrong"), [("gpu-operator", False), ("other", True)])
+def test_two_scripts_that_install_the_operator_are_two_ways(second: str, wrong: bool) -> None:
+    """Under two names they are two operators, wherever each is."""
+    files = {
+        "stage.sh": INSTALL.replace("SPACE", "gpu-operator"),
+        "whole.sh": INSTALL.replace("SPACE", "gpus").replace(
+            "install gpu-operator", f"install {second}"
+        ),
+    }
+
+    assert ("GPU1187" in said(files)) == wrong
+    assert "GPU1187" in said({**files, "release.yaml": RELEASE})
+
+
+@pytest.mark.parametrize(
+    ("made", "wrong"), [("curl -sfL https://get.k3s.io | sh -\n", False), ("", True)]
+)
+def test_a_machine_that_a_script_makes_a_cluster_of_is_not_replaced(made: str, wrong: bool) -> None:
+    script = f"{made}kubectl label node n1 node-type=gpu\n"
+
+    assert ("GPU1062" in said({"up.sh": script})) == wrong
+
+
+@pytest.mark.parametrize(
+    ("above", "wrong"), [("# k8s/sharing.yaml\n", False), ("# four shares\n", True), ("", True)]
+)
+def test_a_guide_shows_a_part_of_a_file_that_it_names(above: str, wrong: bool) -> None:
+    guide = f"```yaml\n{above}sharing:\n  timeSlicing:\n    replicas: 4\n```\n"
+
+    assert ("GPU1021" in said({"guide.md": guide})) == wrong

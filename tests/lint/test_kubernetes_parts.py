@@ -225,11 +225,24 @@ def flavor(*quotas: Any) -> dict[str, Any]:
     ],
 )
 def test_what_a_cluster_queue_has(flavors: Any, found: dict[str, Any]) -> None:
-    groups = [{"flavors": flavors}]
-    queue = only("ClusterQueue", "kueue.x-k8s.io/v1beta1", spec={"resourceGroups": groups})
+    spec = {"resourceGroups": [{"flavors": flavors}]}
+    given = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ClusterQueue", "spec": spec}
+    queue, pointer = items(read_with(KUBERNETES, given))
 
     assert isinstance(queue, Quota)
     assert (queue.hard, queue.namespace) == (found, "")
+    assert isinstance(pointer, Pointer)
+    assert (pointer.kind, pointer.spec) == ("ClusterQueue", spec)
+
+
+def test_what_has_no_spec_is_read_whole() -> None:
+    priority = only("PriorityClass", "scheduling.k8s.io/v1", value=1000)
+
+    assert priority.spec == {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "value": 1000,
+    }
 
 
 # --- nodes ---------------------------------------------------------------------------------------

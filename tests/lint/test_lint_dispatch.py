@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.findings.rule import Rule
-from eks_gpushare.inventory.items import ConfigMap, Namespace, NodeSet, NodeTaint, Quota, Workload
+from eks_gpushare.inventory.items import (
+    ConfigMap,
+    Namespace,
+    NodeSet,
+    NodeTaint,
+    Pointer,
+    Quota,
+    Workload,
+)
 from eks_gpushare.inventory.problem import Judgement, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
@@ -217,7 +225,7 @@ def test_other_items() -> None:
                 - {name: b, resources: [{name: nvidia.com/gpu, nominalQuota: "3"}]}
         """
     )
-    maps, space, quota, node, queue = found
+    maps, space, quota, node, queue, link = found
     assert isinstance(maps, ConfigMap)
     assert (maps.namespace, maps.data) == ("team", {"a": "x", "b": "hi"})
     assert isinstance(space, Namespace)
@@ -229,6 +237,7 @@ def test_other_items() -> None:
     assert node.taints == (NodeTaint("nvidia.com/gpu", "", "NoSchedule"),)
     assert isinstance(queue, Quota)
     assert queue.hard == {"nvidia.com/gpu": 7}
+    assert isinstance(link, Pointer)
 
 
 def test_scalars_are_those_of_kubernetes() -> None:
@@ -281,7 +290,9 @@ def test_one_bad_document_leaves_the_others() -> None:
 
 
 def test_a_template_is_none_of_its_results() -> None:
-    found = report(f"kind: {{{{ .x }}}}\n{{{{- if .y }}}}\na: b\n{{{{ end }}}}\n---\n{DEPLOYMENT}")
+    found = report(
+        f"kind: {{{{ .x }}}}\na: {{{{ if .y }}}}\n  b: c{{{{ end }}}}\n---\n{DEPLOYMENT}"
+    )
     assert [each.code for each in found.findings] == ["GPU1003"]
     assert found.readable
 

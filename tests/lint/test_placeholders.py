@@ -329,3 +329,106 @@ def test_lines_that_helm_indents_further_than_they_stand_leave_the_document_unre
     )
 
     assert alarms({"pod.yaml": text}) == []
+
+
+CONDITIONS = (
+    ("{{- if .Values.more }}", "{{- end }}"),
+    ("{{ range .Values.all }}", "{{ else }}\n{{ end }}"),
+    ("{% if more %}", "{% endif %}"),
+    ("%{ for each in all ~}", "%{ endfor ~}"),
+    ("{{#if MORE}}", "{{/if}}"),
+    ("<% if more %>", "<% end %>"),
+)
+
+
+def enclosed(lines: list[str], number: int) -> int:
+    """The line after the last one that belongs to the key or item of a line."""
+    least = len(lines[number]) - len(lines[number].lstrip(" "))
+    for later in range(number + 1, len(lines)):
+        indent = len(lines[later]) - len(lines[later].lstrip(" "))
+        if lines[later].strip() and indent <= least:
+            return later
+    return len(lines)
+
+
+def test_conditions_around_any_key_of_a_right_file_bring_no_finding() -> None:
+    """What they enclose may be there, may be missing, and may be there several times."""
+    by_name = {case.name: case for case in lint_corpus.cases()}
+    chosen = lines_among_keys()
+    if len(chosen) > MOST // 2:
+        chosen = random.Random(20261129).sample(chosen, MOST // 2)  # noqa: S311
+    wrong = []
+    for case, name, number, indent in chosen:
+        lines = by_name[case].files[name].split("\n")
+        before, after = CONDITIONS[number % len(CONDITIONS)]
+        lines.insert(enclosed(lines, number), indent + after)
+        lines.insert(number, before)
+        if found := alarms({**by_name[case].files, name: "\n".join(lines)}):
+            wrong.append((case, name, number, found))
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("before", "after"), CONDITIONS)
+def test_what_stands_beside_conditions_is_judged_and_what_they_enclose_is_not(
+    before: str, after: str
+) -> None:
+    text = (
+        "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: gpu}\nspec:\n"
+        f"  role: nodes\n{before}\n  kubelet: {{maxPodz: 1}}\n  {after}\n{before}\n  userDatum: a\n"
+        f"{after}\n  amiSelectorTerms: [{{alias: bottlerocket@latest}}]\n"
+    )
+
+    (found,) = alarms({"class.yaml": text})
+
+    assert found[2].startswith("bottlerocket@latest is another image")
+
+
+@pytest.mark.parametrize(("before", "after"), CONDITIONS)
+def test_a_document_that_may_not_be_there_is_judged_by_itself(before: str, after: str) -> None:
+    """Of what others need it is not known whether it gives that; nor does it need others."""
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: a\n"
+        "    image: b\n    resources: {limits: {nvidia.com/gpu: GPUS}}\n"
+    )
+    pool = (
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: gpu}\nspec:\n  limits: "
+        "{nvidia.com/gpu: 4}\n  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 1m}"
+        "\n  template:\n    spec:\n      nodeClassRef: {group: karpenter.k8s.aws, kind: "
+        "EC2NodeClass, name: gpu}\n      requirements: [{key: node.kubernetes.io/instance-type, "
+        "operator: In, values: [g5.xlarge]}]\n"
+    )
+
+    assert alarms({"pod.yaml": f"{before}\n---\n{pod.replace('GPUS', '2')}{after}\n"}) == []
+    both = {"pod.yaml": f"{before}\n{pod.replace('GPUS', '2')}{after}\n", "pool.yaml": pool}
+    assert alarms(both) == []
+    (found,) = alarms({"pod.yaml": f"{before}\n{pod.replace('GPUS', '0.5')}{after}\n"})
+    assert found[0] == "pod.yaml"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "  a: 1\n{{- end }}\n",  # closes what was not opened
+        "{{- if .x }}\n  a: 1\n",  # is not closed
+        "{{- if .x }}\n    a: 1\n  b: 2\n{{- end }}\n",  # of two mappings
+        "{{- if .x }}\n  a: 1\n  - b\n{{- end }}\n",  # a key and an item
+        "{{- else }}\n  a: 1\n",
+        "  a: {{ if .x }}\n",
+    ],
+)
+def test_conditions_that_enclose_no_whole_keys_leave_the_document_unread(lines: str) -> None:
+    text = (
+        f"apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nspec:\n{lines}"
+        "  amiSelectorTerms: [{alias: bottlerocket@latest}]\n"
+    )
+
+    assert alarms({"class.yaml": text}) == []
+
+
+@pytest.mark.parametrize("line", ["{{- if .x }}\n  a: 1\n  {{- end }}", "${more}"])
+def test_nothing_is_written_into_a_template(line: str) -> None:
+    text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec:\n  {line}\n  b: 2\n"
+
+    for document in read_texts(text, "pod.yaml", outlines=True).documents:
+        assert not document.editable

@@ -601,6 +601,40 @@ def test_a_claim_that_nobody_makes_is_missing_where_claims_are_read() -> None:
     assert "GPU1148" not in codes(verdict(cluster_with(claiming(), made, one)))
 
 
+def of_kueue(kind: str, name: str, **spec: Any) -> dict[str, Any]:
+    metadata = {"name": name} | ({"namespace": "default"} if kind == "LocalQueue" else {})
+    api = "kueue.x-k8s.io/v1beta2"
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def test_a_link_of_kueue_that_is_missing_is_told_where_its_kind_is_read() -> None:
+    job = workload("model")
+    job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "users"}
+    flavors = [{"name": "shared", "resources": [{"name": GPU, "nominalQuota": 1}]}]
+    queue = of_kueue("ClusterQueue", "team", resourceGroups=[{"flavors": flavors}])
+    local, flavor = of_kueue("LocalQueue", "users", clusterQueue="team"), "ResourceFlavor"
+    other = of_kueue("LocalQueue", "others", clusterQueue="teams")
+
+    assert codes(verdict(cluster_with(job, queue))) == []
+    assert codes(verdict(cluster_with(job, queue, local))) == []
+    assert codes(verdict(cluster_with(job, queue, local, of_kueue(flavor, "shared")))) == []
+    found = codes(verdict(cluster_with(job, queue, other, of_kueue(flavor, "others"))))
+    assert found == ["GPU1266", "GPU1267", "GPU1268"]
+
+
+def test_a_flavor_of_nodes_that_may_come_is_right_and_one_of_others_is_not() -> None:
+    flavors = [{"name": "shared", "resources": [{"name": GPU, "nominalQuota": 1}]}]
+    queue = of_kueue("ClusterQueue", "team", resourceGroups=[{"flavors": flavors}])
+    cluster = cluster_with(queue, of_kueue("ResourceFlavor", "shared", nodeLabels={"team": "a"}))
+
+    assert codes(verdict(cluster)) == []
+    plain = other_node(
+        cluster, "plain", team="a", **{"node.kubernetes.io/instance-type": "m5.large"}
+    )
+    plain["status"]["allocatable"].pop(GPU)
+    assert "GPU1269" in codes(verdict(cluster))
+
+
 @pytest.mark.parametrize(
     ("image", "called"),
     [

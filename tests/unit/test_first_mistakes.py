@@ -63,6 +63,25 @@ def test_keys_of_eksctl_eks_and_karpenter_are_known(key: str, fix: str) -> None:
     assert found(AMI, key) == [(f"{POOL}.{key.partition(':')[0]}", fix)]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "path"),
+    [
+        (AMI, "provisioner: autoMode", f"{POOL}.provisioner"),
+        (AMI, "provisioner: auto-mode", f"{POOL}.provisioner"),
+        ("name: demo", "name: demo\n      autoMode: true", "cluster.autoMode"),
+        ("name: demo", "name: demo\n      computeConfig: {}", "cluster.computeConfig"),
+    ],
+)
+def test_auto_mode_is_answered_with_why_not(old: str, new: str, path: str) -> None:
+    ((where, fix),) = found(old, new)
+
+    assert where == path
+    assert fix == (
+        "EKS Auto Mode shares no GPUs: the device plugin of its nodes is EKS's own and has no "
+        "settings. Remove it, and use provisioner: managedNodeGroup or karpenter."
+    )
+
+
 TENANT = "{namespaces: [a], pools: {gpu: {guaranteed: {shares: 1}}}}"
 
 

@@ -159,6 +159,14 @@ def test_a_mistake_in_a_rare_key_is_one_error(begin: int) -> None:
     assert not wrong, told(wrong)
 
 
+def test_what_workloads_follow_is_one_error_where_the_stack_measures_it() -> None:
+    given = dict(STACKS["Pulumi.serve"][ENVIRONMENT_KEY])
+    given |= {"keda": {}, "observability": {"prometheus": {"install": True}}}
+    wrong = said_too_much(given, [(key,) for key in ("observability", "gpuStack", "keda")])
+
+    assert not wrong, told(wrong)
+
+
 def keys(value: Any) -> Iterator[tuple[str, str]]:
     """The blocks and keys that are given."""
     if isinstance(value, Model):

@@ -448,13 +448,13 @@ RESERVED: dict[str, Any] = {"capacityType": "reserved", "zones": ["us-west-2a"]}
     [
         (2, {}, None),
         (3, {}, None),
-        (1, {}, "The pool may have 2 nodes, and 1 of them are reserved."),
+        (1, {}, "The pool may have 2 nodes, and 1 of them is reserved."),
         (0, {}, "0 instances are no reservation."),
         (1, {"nodes": {"min": 0, "desired": 1, "max": 1}}, None),
         (
             1,
             {"nodes": {"desired": 3, "max": None}},
-            "The pool may have 3 nodes, and 1 of them are reserved.",
+            "The pool may have 3 nodes, and 1 of them is reserved.",
         ),
         (1, {"provisioner": "karpenter", "nodes": NODES}, "The pool may have 4 nodes, and 1 of"),
         (1, {"provisioner": "karpenter", "nodes": {**NODES, "max": None}}, None),

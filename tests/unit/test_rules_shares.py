@@ -379,7 +379,12 @@ BY_PREFIXES = " Or give it prefixes of addresses by cluster.addons.prefixDelegat
         (MANAGED, True, 102, None),
         (MANAGED, True, 103, "Set 102 or fewer, or take a larger instance type."),
         (KARPENTER, False, 102, f"{BY_PREFIXES}, and kubelet: {{maxPods: 110}} here."),
-        (KARPENTER, True, 102, f"{BY_PREFIXES}, and kubelet: {{maxPods: 110}} here."),
+        (
+            KARPENTER,
+            True,
+            102,
+            " Or give it kubelet: {maxPods: 110} here, since Karpenter knows of no prefixes.",
+        ),
         ({**KARPENTER, "kubelet": {"maxPods": 110}}, True, 102, None),
         ({**MANAGED, "kubelet": {"maxPods": 29}}, True, 30, "larger instance type."),
         ({**MANAGED, "instanceTypes": ["g4dn.12xlarge"]}, True, 60, None),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_examples import findings
+from finding_examples import findings, fixes
 
 ROLE = "arn:aws:iam::111122223333:role/Team"
 SHARED = {
@@ -146,6 +146,26 @@ def test_what_an_autoscaler_has_to_start_is_promised() -> None:
     assert paths("GPU872", {"a": tenant(9)}, **more) == ["pools.gpu.nodes"]
 
 
+@pytest.mark.parametrize(
+    ("pool", "key", "kept"),
+    [
+        ({"scaledBy": "stack"}, "nodes.desired", {"nodes": {"min": 1, "desired": 2, "max": 2}}),
+        ({"scaledBy": "autoscaler"}, "nodes.min", {"nodes": {"min": 2, "desired": 2, "max": 2}}),
+        ({"provisioner": "karpenter", "nodes": {"max": 2}}, "warm.nodes", {"warm": {"nodes": 2}}),
+    ],
+)
+def test_what_is_promised_is_kept_by_the_key_that_is_named(
+    pool: dict[str, Any], key: str, kept: dict[str, Any]
+) -> None:
+    less = {**SHARED, "nodes": {"min": 1, "desired": 1, "max": 2}, **pool}
+    given = {"pools": {"gpu": less}, "clusterAutoscaler": {}, "tenants": {"a": tenant(8)}}
+    more = {**given, "pools": {"gpu": {**less, **kept}}}
+
+    (fix,) = fixes(given, "GPU873")
+    assert key in fix
+    assert findings(more, "GPU873") == []
+
+
 def test_a_pool_without_a_limit_has_room_for_any_guarantee() -> None:
     endless = {
         "provisioner": "karpenter",
@@ -166,6 +186,8 @@ def test_one_name_in_two_pools() -> None:
         ("tenants.a.pools.more", "gpu and more both have nvidia.com/gpu.shared.")
     ]
     assert paths("GPU874", {"a": both}, pools={"gpu": SHARED, "more": WHOLE}) == []
+    (fix,) = fixes({"pools": {"gpu": SHARED, "more": SHARED}, "tenants": {"a": both}}, "GPU874")
+    assert fix.startswith("Give the shares of one of them another name")
 
 
 def test_names_that_two_pools_have_alike_are_one_mistake() -> None:
@@ -177,6 +199,27 @@ def test_names_that_two_pools_have_alike_are_one_mistake() -> None:
     assert told("GPU874", {"a": both}, pools={"gpu": balanced, "more": balanced}) == [
         ("tenants.a.pools.more", f"gpu and more both have {kinds}.")
     ]
+
+
+def test_a_name_that_is_borrowed_in_the_other_pool() -> None:
+    """Of a maximum in GiB every kind may be borrowed; seen with the real Kueue as 6 of 4."""
+    halves = {**SLICES, "sharing": {"mode": "mig", "layout": "all-3g.20gb"}}
+    balanced = {**SLICES, "sharing": {"mode": "mig", "layout": "all-balanced"}}
+    small = {"sharesOf": {"mig-1g.5gb": 1}}
+    own = {"guaranteed": {"sharesOf": {"mig-3g.20gb": 1}}}
+
+    def of(maximum: dict[str, Any]) -> dict[str, Any]:
+        pools = {"gpu": own, "more": {"guaranteed": small, "maximum": maximum}}
+        return {"a": {"namespaces": ["a"], "queue": True, "pools": pools}}
+
+    pools = {"gpu": halves, "more": balanced}
+    assert told("GPU874", of({"gpuMemoryGiB": 40}), pools=pools) == [
+        ("tenants.a.pools.more", "gpu and more both have nvidia.com/mig-3g.20gb.")
+    ]
+    (fix,) = fixes({"pools": pools, "tenants": of({"gpuMemoryGiB": 40})}, "GPU874")
+    assert fix == "Say a maximum in sharesOf, which leaves them out: in GiB it is of any mix."
+    assert paths("GPU874", of({"gpuMemoryGiB": 15}), pools=pools) == []
+    assert paths("GPU874", of({"sharesOf": {"mig-1g.5gb": 8}}), pools=pools) == []
 
 
 @pytest.mark.parametrize("name", ["Team", "team_a", "a" * 64])
@@ -285,6 +328,15 @@ def test_gib_at_most_are_of_any_mix() -> None:
     assert told("GPU878", of(320), pools={"gpu": layout}) == []
     assert told("GPU878", of(321), pools={"gpu": layout}) == [
         ("tenants.a.pools.gpu.maximum", "It is 321 GiB, and the pool has 320 at most.")
+    ]
+    few = of(8)
+    few["a"]["pools"]["gpu"]["guaranteed"] = {"gpuMemoryGiB": 7}
+    rounded = "7 GiB are 1 mig-1g.5gb, 1 mig-2g.10gb, 1 mig-3g.20gb: 35 GiB"
+    assert told("GPU878", few, pools={"gpu": layout}) == [
+        (
+            "tenants.a.pools.gpu.maximum",
+            f"It is less than the 35 GiB that are guaranteed, in whole shares: {rounded}.",
+        )
     ]
     assert paths("GPU870", borrowing({"gpuMemoryGiB": 9})) == [
         "tenants.a.pools.gpu.maximum.gpuMemoryGiB"

@@ -470,6 +470,16 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
     ),
     (
         "GPU835",
+        stack(resources={"limits": {"memory": "512"}}),
+        [
+            (
+                "resources.limits.memory",
+                "512 is less than a MiB: a number without a unit counts bytes.",
+            )
+        ],
+    ),
+    (
+        "GPU835",
         stack(sharedMemory="0"),
         [("sharedMemory", "0 is not more than 0.")],
     ),
@@ -706,6 +716,17 @@ FIXES: list[tuple[str, dict[str, Any], list[str]]] = [
     ),
     ("GPU824", stack(MIG, share="nvidia.com/gpu", replicas={"max": 99}), []),
     ("GPU832", stack(SOME_WHOLE, share="nvidia.com/gpu", **SCALED), []),
+    (
+        "GPU831",
+        {**at({}, replicas={"max": 2}), "keda": {}},
+        [
+            (
+                "Give prometheus, in a stack file as keda: {prometheus: {url: ...}}; or remove "
+                "replicas.max, after which its schedule alone decides."
+            )
+        ],
+    ),
+    ("GPU831", {**at({}), "keda": {}}, []),
     (
         "GPU857",
         stack(replicas={"min": 0, "max": 2}),

@@ -375,7 +375,9 @@ def _amount(text: str, like: str) -> Fraction:
 
 
 def _mib(text: str) -> Fraction:
-    return _amount(text, "3GiB") / _MIB
+    if (found := _amount(text, "3GiB") / _MIB) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is less than a MiB; give a unit, as in 3GiB")
+    return found
 
 
 def _millis(text: str) -> Fraction:

@@ -217,12 +217,17 @@ SCALERS = ("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointer(Namespaced):
-    """What names pods or their workload, or what these name: a scaler, a Service, a queue."""
+    """What names pods or their workload, or what these name: a scaler, a Service, a queue.
+
+    And what that names in turn, down to a flavor.
+    """
 
     kind: str
     """`ScaledObject`, `HorizontalPodAutoscaler`, AIBrix' `PodAutoscaler`, `Service` or
-    `PodDisruptionBudget`; Kueue's `LocalQueue` and a `RuntimeClass` are named by pods."""
+    `PodDisruptionBudget`; pods name a `RuntimeClass`, a `PriorityClass` and Kueue's `LocalQueue`,
+    this a `ClusterQueue`, and that a `ResourceFlavor`."""
     spec: Maybe[Mapping[str, Any]] = field(default_factory=dict)
+    """Its spec, or the whole object of a kind that has none."""
 
 
 Item: TypeAlias = (

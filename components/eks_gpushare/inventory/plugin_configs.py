@@ -20,7 +20,16 @@ from eks_gpushare.documents.device_plugin import (
 from eks_gpushare.inventory.daemons import config_manager, plugin_container
 from eks_gpushare.inventory.items import ConfigMap, Release
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, holds, items, may_be_same, pairs, text
+from eks_gpushare.inventory.values import (
+    PartlyKnown,
+    at,
+    has_unknown,
+    holds,
+    items,
+    may_be_same,
+    pairs,
+    text,
+)
 from eks_gpushare.sharing.labels import CONFIG_LABEL
 
 if TYPE_CHECKING:
@@ -98,8 +107,9 @@ def configs_of(inventory: Inventory, release: Release) -> Configs | None:
     if embedded is UNKNOWN and name and name is not UNKNOWN and not operator:
         embedded = None  # the chart refuses both
     if embedded:
-        documents = UNKNOWN if embedded is UNKNOWN else dict(pairs(embedded))
-        return Configs(release, "", documents, default, fallbacks)
+        is_known = embedded is not UNKNOWN and not isinstance(embedded, PartlyKnown)
+        within = dict(pairs(embedded)) if is_known else UNKNOWN
+        return Configs(release, "", within, default, fallbacks)
     if not name:
         return Configs(release, "", {}, default, fallbacks, is_there=False)
     found = find_map(inventory, release, name)

@@ -11,7 +11,7 @@ from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.items import PART_OF_POD, Workload
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, pairs, text
+from eks_gpushare.inventory.values import PartlyKnown, at, pairs, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,10 @@ def requests_of(workload: Workload) -> Iterator[Request]:
         given = {part: at(container, "resources", part) for part in ("limits", "requests")}
         limits, requests = (dict(pairs(amounts)) for amounts in given.values())
         # What is missing in a block that is not known may be there.
-        absent = {part: UNKNOWN if item is UNKNOWN else None for part, item in given.items()}
+        absent = {
+            part: UNKNOWN if item is UNKNOWN or isinstance(item, PartlyKnown) else None
+            for part, item in given.items()
+        }
         for name in dict.fromkeys([*limits, *requests]):
             if is_gpu_resource(name) or is_misspelt(name):
                 part = "limits" if name in limits else "requests"

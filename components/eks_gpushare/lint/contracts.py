@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare.inventory.items import PART_OF_POD, Workload
+from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.inventory.items import PART_OF_POD, Quota, Workload
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import pairs, text
+from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.pod_demand import demand_of
-from eks_gpushare.manifests.rules.against import OVER_CONTRACT
+from eks_gpushare.manifests.rules.against import OVER_CONTRACT, QUOTA_OF_OTHERS
+from eks_gpushare.sharing.tenant_objects import QUOTA, SYSTEM_PRIORITY, hard
 from eks_gpushare.sharing.tenants import contracts, of_tenant, owners
 from eks_gpushare.sharing.workloads import asked_share, most_replicas, pools_of
 
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.lint.stack_side import Stack
     from eks_gpushare.sharing.plan import PoolPlan
+
+_REQUESTS = "requests."
 
 
 class _Asked(NamedTuple):
@@ -60,6 +66,7 @@ def judge_contracts(files: Inventory, stack: Stack) -> Iterator[Judgement]:
             given = _Asked(workload.source.name, count * workload.replicas, workload)
             asked.setdefault((whose[space], resource), []).append(given)
     yield from _over(asked, tenants, stack)
+    yield from _quotas(files, tenants, stack)
 
 
 def _of_stack(
@@ -99,3 +106,33 @@ def _over(
             f"Run fewer pods, or give {tenant} more of it in the stack file.",
             severity="warning" if by_turns else None,
         )
+
+
+def _quotas(files: Inventory, tenants: Mapping[str, Tenant], stack: Stack) -> Iterator[Problem]:
+    """Quotas of others in namespaces that a tenant has, which are there before the stack's."""
+    whose, every = owners(tenants), contracts(tenants, stack.plans)
+    for quota in files.of(Quota):
+        tenant = None if quota.namespace is UNKNOWN else whose.get(quota.namespace)
+        if tenant is None or quota.kind != "ResourceQuota":
+            continue
+        called = f"{at_start(quota.source.name)} in the namespace of {tenant}"
+        if quota.name in (QUOTA, SYSTEM_PRIORITY):
+            made = hard(tenant, tenants[tenant], every, stack.plans) | {"pods": "0"}
+            own = {(name.removeprefix(_REQUESTS), count) for name, count in made.items()}
+            # A dump of a cluster has the stack's own.
+            if any((name, text(given)) not in own for name, given in pairs(quota.hard)):
+                message = f"{called} has the name of one that the stack makes there."
+                fix = "Delete it, or give it another name, before the stack is deployed."
+                yield Problem(QUOTA_OF_OTHERS, quota.source, ("metadata", "name"), message, fix)
+            continue
+        for name, given in pairs(quota.hard):
+            most = None if given is UNKNOWN else quantity(str(text(given)))
+            of_pools = (each.guaranteed.get(name, 0) for each in every if each.tenant == tenant)
+            if most is not None and most < (least := sum(of_pools)):
+                yield Problem(
+                    QUOTA_OF_OTHERS,
+                    quota.source,
+                    ("spec", "hard", f"{_REQUESTS}{name}"),
+                    f"{called} allows {text(given)} of {name}, and {tenant} is sure of {least}.",
+                    "Remove it: the stack makes one of the contract, and of two the least counts.",
+                )

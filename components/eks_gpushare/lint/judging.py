@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.inventory import Inventory
@@ -60,10 +60,17 @@ class Scoped:
         """What is wrong in a scope, with edits as far as they are certain there."""
         places = [(file, "") for file in sorted(scope.files)]
         places += [(file, build) for build in sorted(scope.builds) for file in sorted(scope.files)]
-        found = self._found(list(self._by_place) if scope.all else places)
+        every = [place for place in self._by_place if place[1] != _ALONE]
+        found = self._found(every if scope.all else places)
         if scope.is_certain:
             return found
         return [self._certain(problem) for problem in found]
+
+    def judged_alone(self) -> list[Judgement]:
+        """What is wrong within what a template decides about, of which nothing else follows."""
+        return [
+            each for place in self._by_place if place[1] == _ALONE for each in self._found([place])
+        ]
 
     def _certain(self, judgement: Judgement) -> Judgement:
         """A problem without its edits, if it follows from another file that may be another's."""
@@ -153,8 +160,17 @@ def _in_each_of_its_own(found: Sequence[tuple[Sequence[Item], list[Judgement]]])
     ]
 
 
+_ALONE: Final = "?"
+"""In place of a kustomization, of what a template decides about."""
+
+
 def _place(document: object) -> tuple[str, str]:
-    """The file that something stands in, and the kustomization that it is a result of."""
+    """The file that something stands in, and the kustomization that it is a result of.
+
+    What a template decides about has a place of its own.
+    """
     if not isinstance(document, Document):
         return "", ""  # of a stack
+    if document.alone:
+        return document.alone, _ALONE
     return posixpath.normpath(document.file), document.build

@@ -40,7 +40,7 @@ from eks_gpushare.lint.unread import (
     told,
     unreadable,
 )
-from eks_gpushare.lint.variants import is_loose
+from eks_gpushare.lint.variants import is_loose, values_to_come
 from eks_gpushare.manifests.checks.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.kustomize import Kustomizations
@@ -207,7 +207,10 @@ class Reading:
         if class_of(document) is not None:
             self.classes.append(document)
         file.kinds[_kind(reader, document)] = None
-        self._take(file, reader.read(document), depth)
+        read = reader.read(document)
+        self._take(file, read, depth)
+        if document.alone:
+            self.items += values_to_come(read.items)
         return True
 
     def _reader(self, file: FileInReading, document: Document, depth: int) -> DocumentReader | None:
@@ -294,6 +297,7 @@ class Reading:
         texts = {file.name: file.text for file in self.files.values()}
         scoped = Scoped(items, self.classes, texts, edges, complete=complete)
         within = in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
+        within += scoped.judged_alone()
         others = self.everywhere or self.naming()
         found = [others.with_other_scopes(judgement) for judgement in (*found, *within)]
         for error, edge in scoped.broken:

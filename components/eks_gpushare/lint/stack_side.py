@@ -16,7 +16,7 @@ from eks_gpushare.config.cluster import ClusterByName, NewCluster
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.findings.silenced import comments
-from eks_gpushare.inventory.items import ConfigMap, NodeSet, NodeTaint, Overlay, Release
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, NodeTaint, Overlay, Pointer, Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.sharing.bottlerocket import pools_of_chart
@@ -155,6 +155,7 @@ def read_stack(path: Path) -> Stack:
         *_nodes(environment, plans, catalog, document),
         *_overlays(plans, catalog, document),
         *_charts(environment, catalog, document),
+        *_queues(environment, plans, document),
     )
     silences = tuple(_silences(report.stack_file))
     return Stack(document, report, plans, environment, items, region, silences, catalog)
@@ -332,6 +333,28 @@ def _operator(
         ),
         paths={(): ("charts", "gpuOperator", "values")},
     )
+
+
+def _queues(
+    environment: Environment, plans: Mapping[str, PoolPlan], document: Document
+) -> Iterator[Pointer]:
+    """The queues of its tenants, which workloads in files may name."""
+    if not (tenants := environment.tenants):
+        return
+    from eks_gpushare.sharing.kueue import kueue_objects, pool_shares
+    from eks_gpushare.sharing.tenant_queues import queues
+    from eks_gpushare.sharing.tenants import contracts
+
+    queued = queues(tenants, contracts(tenants, plans), plans)
+    for made in kueue_objects(pool_shares(queued.pools, queued.tenants)) if queued else ():
+        kind, named = made["kind"], made["metadata"]
+        yield Pointer(
+            source=Source(f"the stack's {kind} {named['name']}", document, ("tenants",)),
+            kind=kind,
+            name=named["name"],
+            namespace=named.get("namespace", ""),
+            spec=made["spec"],
+        )
 
 
 def _version(chart: Chart, ours: str) -> Maybe[str]:

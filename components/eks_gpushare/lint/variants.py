@@ -16,11 +16,12 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
 
+_SCRIPTS: Final = (".sh", ".bash", "Makefile")
 MOST: Final = 8
 """Most files of values of one chart that are told apart."""
 _EFFORT: Final = 4_000
@@ -61,11 +62,16 @@ def _installs(releases: Sequence[Release]) -> list[set[int]]:
 
 
 def _is_one(one: Release, other: Release) -> bool:
-    """Whether two places install the same: by chart and name, as far as their namespace is said."""
+    """Whether two places install the same: by chart and name, as far as their namespace is said.
+
+    Two scripts are two ways, whichever namespaces they choose.
+    """
     if one.name is UNKNOWN or one.name != other.name or one.chart != other.chart:
         return False
     spaces = {one.namespace, other.namespace} - {UNKNOWN, "default", ""}
-    return len(spaces) <= 1
+    return len(spaces) <= 1 or all(
+        str(getattr(each.source.document, "file", "")).endswith(_SCRIPTS) for each in (one, other)
+    )
 
 
 def _most(items: Sequence[Item]) -> int:
@@ -78,6 +84,14 @@ def _most(items: Sequence[Item]) -> int:
 def is_loose(item: Item) -> TypeGuard[Release]:
     """Whether it is values that do not say which release they are for."""
     return isinstance(item, Release) and item.name is UNKNOWN and item.values is not UNKNOWN
+
+
+def values_to_come(items: Iterable[Item]) -> Iterator[Release]:
+    """Of values that a template decides about: that the chart has some, and nothing is known."""
+    for item in items:
+        if is_loose(item):
+            document = replace(item.source.document, alone="")
+            yield replace(item, source=replace(item.source, document=document), values=UNKNOWN)
 
 
 def agreed(found: Iterable[tuple[Sequence[Item], Sequence[Judgement]]]) -> list[Judgement]:

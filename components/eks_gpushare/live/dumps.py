@@ -20,6 +20,7 @@ from eks_gpushare.live.nodes import NODEPOOL_LABEL
 from eks_gpushare.live.objects import ClusterObjects, newest_time
 from eks_gpushare.live.shapes import in_shape
 from eks_gpushare.live.slim import slim
+from eks_gpushare.sharing.kueue import QUEUE_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +35,6 @@ _INDENTED: Final = re.compile(r"^ *(?: {500}|(?:[-?:] +){100})", re.MULTILINE)
 """Lines of which a thousand levels may be made without a bracket."""
 _ENDINGS: Final = frozenset((".yaml", ".yml", ".json"))
 _LABELS: Final = ("metadata", "labels")
-_KUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 _OF_KARPENTER: Final = ("NodePool", "NodeClaim")
 _OF_KUEUE: Final = ("Workload",)
 """Kinds that there are where nodes or pods tell of Karpenter or Kueue."""
@@ -202,7 +202,7 @@ _EXPECTED = {
 def _custom_kinds_missing(by_kind: Mapping[str, Sequence[Object]]) -> dict[str, str]:
     """Kinds of Karpenter and Kueue without which a dump was made, though both are there."""
     of_karpenter = any(NODEPOOL_LABEL in (at(node, *_LABELS) or {}) for node in by_kind["Node"])
-    of_kueue = any(_KUEUE_LABEL in (at(pod, *_LABELS) or {}) for pod in by_kind.get("Pod", ()))
+    of_kueue = any(QUEUE_LABEL in (at(pod, *_LABELS) or {}) for pod in by_kind.get("Pod", ()))
     wanted = [*(_OF_KARPENTER if of_karpenter else ()), *(_OF_KUEUE if of_kueue else ())]
     return {
         listed.kind: f"the dump has no {listed.kind}, so it is not known {listed.for_}: "

@@ -106,8 +106,7 @@ LISTED = (
         "ResourceFlavor",
         "kueue.x-k8s.io",
         "resourceflavors",
-        "on which nodes Kueue lands pods of tenants",
-        where="tenants",
+        "on which nodes Kueue lands pods",
     ),
     ListedKind(
         "Cohort",

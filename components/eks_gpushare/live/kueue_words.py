@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 GATE: Final = "kueue.x-k8s.io/admission"
 """The scheduling gate of pods that wait in a queue."""
-QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
-"""Label that names the LocalQueue of a pod or of what makes it."""
 _TELL: Final = (("Evicted", "True"), ("QuotaReserved", "False"), ("Admitted", "False"))
 """Conditions of a Workload that say why it is not admitted, by the status at which they do."""
 

@@ -1,4 +1,4 @@
-"""Charts of NVIDIA by name, and the documents within their values."""
+"""Charts of NVIDIA, and documents within their values."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def release(
 
 
 def within_values(document: Document, path: FieldPath = ()) -> Iterator[Document]:
-    """The configurations that values hold: texts, or mappings in the operator's chart."""
+    """The configurations that values hold: texts, or mappings of the operator."""
     for place in _CONFIGS:
         found = at(document.value, *path, *place)
         for key, item in found.items() if isinstance(found, dict) else ():

@@ -54,6 +54,9 @@ class Document:
     origin: Origin | None = field(default=None, compare=False, repr=False)
     """Where its values are written, if not where `position` says: in several files, or in
     expressions."""
+    alone: str = ""
+    """The place of a document of which a template decides whether it is there, or what else it has.
+    What is wrong within it is so by itself; nothing else follows from it. Empty of any other."""
 
     def where(self, path: FieldPath) -> tuple[str, Position]:
         """The file and the place in which something of it is written."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import PartlyKnown
 from eks_gpushare.manifests.placeholders import (
+    GAP,
     is_comment_for_value,
     is_key_alone,
     is_key_to_come,
@@ -70,6 +71,8 @@ class KubernetesComposer(Composer):
             return self._no_text(event, node)
         if isinstance(node.value, str):
             return node.value
+        if GAP in self._text[node.span.start : node.span.end]:  # two of them are no key twice
+            return f"{GAP}{node.span.start}"
         if node.value is UNKNOWN and not node.raw:
             return self._text[node.span.start : node.span.end]
         if isinstance(node.value, bool):

@@ -134,7 +134,7 @@ _NO_SCALAR: Final = re.compile(
 """Signs that begin what YAML takes for something else, and notices only later."""
 _TOKEN: Final = re.compile(r"(?:[A-Za-z0-9_]:|[\"']|^\s*)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\s*$")
 """A word of a program of one's own, joined to what YAML has: `env:TOKEN_ENV`."""
-_LONGEST: Final = 256 * 1024
+LONGEST: Final = 256 * 1024
 """Characters of a document that is read as a template."""
 _NEAR: Final = 3
 """Lines before that at which a parser notices something."""
@@ -164,10 +164,10 @@ def is_comment_for_value(text: str, index: int, column: int) -> bool:
 def with_gaps(text: str) -> str | None:
     """The same text with a word for each sign that YAML does not take; None if it has none.
 
-    Every character keeps its place. Where parts are there only if something holds, which they are
-    is not known, so that the whole is not: None as well.
+    Every character keeps its place. Where a line decides whether others are there, the whole is not
+    known: None as well.
     """
-    if len(text) > _LONGEST or _LINE.search(text):
+    if len(text) > LONGEST or _LINE.search(text):
         return None
 
     def gap(found: re.Match[str]) -> str:
@@ -178,6 +178,14 @@ def with_gaps(text: str) -> str | None:
 
     made = _UNREADABLE.sub(gap, text)
     return None if made == text else made
+
+
+_MORE: Final = re.compile(f"^[ ]*(?:{GAP}+:|- {GAP}+)[ \t]*\r?$", re.MULTILINE)
+
+
+def has_more(text: str) -> bool:
+    """Whether a text with gaps may have further keys or items in the place of one."""
+    return _MORE.search(text) is not None
 
 
 def indent_of(line: str) -> int:
@@ -210,7 +218,7 @@ def _is_line(text: str, found: re.Match[str]) -> bool:
 
 def has_signs(text: str) -> bool:
     """Whether a text has a sign that its syntax would not take, at any line."""
-    return len(text) < _LONGEST and (_MARKS.search(text) or _LINE.search(text)) is not None
+    return len(text) < LONGEST and (_MARKS.search(text) or _LINE.search(text)) is not None
 
 
 def without_placeholders(value: Any) -> Any:
@@ -234,7 +242,7 @@ def is_template(text: str, line: int) -> bool:
     lines = text.splitlines()
     here, before = lines[line - 1 : line], lines[max(0, line - 1 - _NEAR) : line - 1]
     return any(
-        len(each) < _LONGEST and (_MARKS.search(each) or _TOKEN.search(each)) for each in here
+        len(each) < LONGEST and (_MARKS.search(each) or _TOKEN.search(each)) for each in here
     ) or any(
-        len(each) < _LONGEST and (_NO_SCALAR.search(each) or _TOKEN.search(each)) for each in before
+        len(each) < LONGEST and (_NO_SCALAR.search(each) or _TOKEN.search(each)) for each in before
     )

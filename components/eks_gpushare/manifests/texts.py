@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.manifests.control_lines import without_control_lines
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.json_text import is_json_file, json_problem, without_comments
 from eks_gpushare.manifests.nodes import MAX_ITEMS, KubernetesComposer
-from eks_gpushare.manifests.placeholders import with_gaps
+from eks_gpushare.manifests.placeholders import has_more, with_gaps
 from eks_gpushare.manifests.yaml_text import BlockScalar, YamlText
 from eks_gpushare.stack_file.composer import find
 from eks_gpushare.stack_file.yaml_problems import LINE_BREAK, StopReadingError, YamlProblem
@@ -111,16 +112,19 @@ def read_texts(
         read, found = _document(composer, outer)
         most -= composer.items
         may = editable and place is None
+        alone = False
         if composer.stopped and not named_json:
-            read, found = _as_template(part, outer, most, found)
             may = False
+            if (made := _as_template(part, outer, most)) is not None:
+                read, found, alone = made
         problems += found
         count = len(documents)
         if read is not None:
-            documents.append(Document(file, read.value, read.line_and_column, count, may, read))
-        elif outlines and composer.stopped and (told := _outline(part)) is not None:
+            at, place_of = read.line_and_column, f"{file}:{count}" if alone else ""
+            documents.append(Document(file, read.value, at, count, may, read, alone=place_of))
+        if outlines and (read is None or alone) and (told := _outline(part)) is not None:
             where = outer.line_and_column
-            documents.append(Document(file, told, where, count, editable=False))
+            documents.append(Document(file, told, where, len(documents), editable=False))
     return Texts(tuple(documents), tuple(problems), given - most)
 
 
@@ -161,10 +165,9 @@ def texts_within(document: Document, path: FieldPath) -> Texts | None:
     else:
         at = outer.in_file(entry.key.line, entry.key.column)
         read = read_texts(value, document.file, place=lambda _: at)
-    if not document.build:
-        return read
-    built = tuple(replace(each, build=document.build) for each in read.documents)
-    return read._replace(documents=built)
+    build, alone = document.build, document.alone
+    within = tuple(replace(each, build=build, alone=alone) for each in read.documents)
+    return read._replace(documents=within)
 
 
 def place_within(document: Document, path: FieldPath) -> Position | None:
@@ -255,15 +258,21 @@ def _only_directives(part: str) -> bool:
 
 
 def _as_template(
-    part: str, outer: YamlText, most: int, found: list[YamlProblem]
-) -> tuple[YamlText | None, list[YamlProblem]]:
-    """What YAML does not take for the signs in it, with what they stand for not known."""
-    gapped = with_gaps(part)
-    if gapped is None:
-        return None, found
+    part: str, outer: YamlText, most: int
+) -> tuple[YamlText | None, list[YamlProblem], bool] | None:
+    """What YAML does not take for the signs in it, with what they stand for not known.
+
+    The last value says whether it may not be there, or may have keys and items that are not seen.
+    """
+    plain = without_control_lines(part)
+    if plain is None or (plain.is_all_enclosed and _outline(part) is None):
+        return None
+    gapped = with_gaps(plain.text) or plain.text
+    if gapped == part:
+        return None
     composer = KubernetesComposer(gapped, outer.line, most)
-    read, still = _document(composer, outer)
-    return (None, found) if composer.stopped else (read, still)
+    read, found = _document(composer, outer)
+    return None if composer.stopped else (read, found, plain.is_all_enclosed or has_more(gapped))
 
 
 def _outline(part: str) -> dict[str, Any] | None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.catalog.addon_names import ADDON_NAMES
 from eks_gpushare.catalog.arns import policy_fault, role_fault
-from eks_gpushare.config.base import known_fields
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.addon_versions import is_name
 from eks_gpushare.rules.registry import Scope, check
@@ -66,7 +65,7 @@ def addons(ctx: Context) -> Iterator[Finding]:
     for name, addon in given.by_name.items():
         yield from _addon((*at, "byName", name), name, addon, given)
     made = {*OWN_ADDONS, *given.by_name} - (set() if given.ebs_csi else {EBS_CSI})
-    if makes_addon(known_fields(ctx.environment).get("observability")):
+    if makes_addon(ctx.environment.observability):
         made.add(CLOUDWATCH)
     for name in given.versions:
         if name not in made:

@@ -130,9 +130,10 @@ def enough_reserved(_: Context, name: str, pool: Pool) -> Iterator[Finding]:
         message = f"{held} instances are no reservation."
         yield TOO_FEW_RESERVED.finding(at, message, "Give how many it has, or remove the key.")
     elif most is not None and most > held and {*pool.bought_as} <= _RESERVED:
+        are = "is" if held == 1 else "are"
         yield TOO_FEW_RESERVED.finding(
             at,
-            f"The pool may have {most} nodes, and {held} of them are reserved.",
+            f"The pool may have {most} nodes, and {held} of them {are} reserved.",
             f"Lower nodes.max to {held}, or give how many instances the reservation has.",
         )
 

@@ -35,6 +35,9 @@ _TEXT_MAPS = re.compile(
 """Mappings of Kubernetes whose values are text: a bare true or 1 is refused."""
 _LONGEST_WORD = 8
 _VERSIONS = ("tag", "version")
+_LEAST_BRANCH = 100
+_AMOUNTS = (("limits",), ("requests",))
+"""Above amounts of a resource, which are text too: 250m."""
 _LATER = TakesOutput().checked_as
 """What stands for an output of a program, of which nothing is known."""
 
@@ -114,10 +117,13 @@ def _fits(place: Place, wanted: Type, value: Any) -> bool:
             return isinstance(value, dict)
         case "number":
             numeric = isinstance(value, str) and value.isascii() and value.isdecimal()
-            return numeric or (isinstance(value, int | float) and not isinstance(value, bool))
+            is_amount = isinstance(value, str) and place[-2:-1] in _AMOUNTS
+            known = isinstance(value, int | float) and not isinstance(value, bool)
+            return numeric or is_amount or known
         case "text":
-            # 1.20 reaches the chart as 1.2, and 4.0 as 4.
-            numbers = () if place[-1] in _VERSIONS else (int, float)
+            # 1.20 reaches the chart as 1.2, and 4.0 as 4; 590 is a branch of the driver.
+            is_branch = type(value) is int and value >= _LEAST_BRANCH
+            numbers = () if place[-1] in _VERSIONS and not is_branch else (int, float)
             return isinstance(value, (str, *numbers)) and not isinstance(value, bool)
 
 

@@ -332,7 +332,7 @@ def _environment(spec: Model, **parts: Any) -> Environment:
     common = _some(known_fields(spec), "tags", "catalog", "iam")
     if "catalog" not in type(spec).model_fields:  # it is the package's own
         common["catalog"] = Environment.model_fields["catalog"].get_default()
-    return partial_model(Environment, **{**common, **parts})
+    return partial_model(Environment, **{"observability": None, **common, **parts})
 
 
 def _context(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.config.base import known_fields
 from eks_gpushare.documents.helm import value_at
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
@@ -54,7 +53,7 @@ NO_EXPORTER = Rule(
 def exporter(ctx: Context) -> Iterator[Finding]:
     """The GPU Operator brings one, and beside the device plugin it is asked for."""
     environment, asked = ctx.environment, prometheus_of(ctx.environment)
-    block = known_fields(environment).get("observability")
+    block = environment.observability
     measured = collects(block)
     if not has_own_exporter(environment):
         if asked is not None:
@@ -141,7 +140,7 @@ def _other_exporter(
     pools = pools_of_chart(ctx.environment.pools)
     lacking = []
     # Beside the operator a stack says of its own accord that processes are measured.
-    said = key == "env" and not collects(known_fields(ctx.environment).get("observability"))
+    said = key == "env" and not collects(ctx.environment.observability)
     if said or needs_processes(pools.values()):
         lacking += [] if values.get("hostPID") is True else ["hostPID: true"]
         if str(variables.get(BY_PROCESS, {}).get("value")).lower() not in {"1", "t", "true"}:

@@ -323,10 +323,14 @@ def _prefixes(ctx: Context, pool: Pool, instance_type: InstanceType, count: int)
     """The way out of too few addresses, where there is one and nothing is said of the pods."""
     most = most_pods(instance_type, by_karpenter=False, prefixes=True)
     own = (pool.kubelet or {}).get("maxPods")
-    if known_addons(ctx.environment) is None or own is not None or are_more_than_pods(count, most):
+    addons = known_addons(ctx.environment)
+    if addons is None or own is not None or are_more_than_pods(count, most):
         return ""
-    told = f", and kubelet: {{maxPods: {most}}} here" * (pool.provisioner == "karpenter")
-    return f" Or give it prefixes of addresses by cluster.addons.prefixDelegation: true{told}."
+    told = f"kubelet: {{maxPods: {most}}} here" if pool.provisioner == "karpenter" else ""
+    if told and addons.prefix_delegation:
+        return f" Or give it {told}, since Karpenter knows of no prefixes."
+    also = f", and {told}" if told else ""
+    return f" Or give it prefixes of addresses by cluster.addons.prefixDelegation: true{also}."
 
 
 @check(Scope.POOL, TOLERATION_NEEDED)

@@ -202,7 +202,9 @@ def _maximum(
     below = [name for name, count in sure.items() if most.get(name, 0) < count]
     if below or (gib is not None and gib < memory):
         said = f"{memory} GiB" if not below else f"{sure[below[0]]} of {below[0]}"
-        message = f"It is less than the {said} that are guaranteed."
+        rounded = counted(given.guaranteed, plan).rounded
+        message = f"It is less than the {said} that are guaranteed"
+        message += f", in whole shares: {rounded}." if rounded else "."
         yield MAXIMUM.finding(at, message, "Raise it, or remove it: it is then what is guaranteed.")
     there = {name: most_pods(plan, name) for name in most}
     known = {name: count for name, count in there.items() if count is not None}
@@ -251,8 +253,17 @@ def fits(ctx: Context) -> Iterator[Finding]:
                 yield PROMISED.finding(
                     at,
                     f"{said}, and {sure[resource]} are there before a node is started.",
-                    "Raise nodes.min, or tell the tenants that the rest takes a node's start.",
+                    f"Keep more nodes by {_kept_by(plan)}, or tell the tenants that the rest takes "
+                    "a node's start.",
                 )
+
+
+def _kept_by(plan: PoolPlan) -> str:
+    """The key of a pool by which nodes are there whatever pods want."""
+    scaling = plan.scaling
+    if scaling is None:
+        return "nodes.desired"
+    return "warm.nodes" if scaling.by == "karpenter" else "nodes.min"
 
 
 @check(Scope.TENANTS, ONE_NAME)
@@ -261,17 +272,20 @@ def names_apart(ctx: Context) -> Iterator[Finding]:
     for name, tenant in _tenants(ctx).items():
         first: dict[str, str] = {}
         for pool in tenant.pools:
-            counts = sure[pool][1].get(name, {}) if pool in sure else {}
+            most = _most_of(ctx, name, pool, sure) if pool in sure else {}
             both: dict[str, list[str]] = {}
-            for resource in counts:
+            for resource in (resource for resource, count in most.items() if count):
                 if (other := first.setdefault(resource, pool)) != pool:
                     both.setdefault(other, []).append(resource)
             for other, resources in both.items():
+                lent = any({*resources} - {*sure[each][1][name]} for each in (other, pool))
                 yield ONE_NAME.finding(
                     ("tenants", name, "pools", pool),
                     f"{other} and {pool} both have {', '.join(resources)}.",
-                    "Give the shares of one of them another name (rename: true, where pods take "
-                    "turns), or make two tenants.",
+                    "Say a maximum in sharesOf, which leaves them out: in GiB it is of any mix."
+                    if lent
+                    else "Give the shares of one of them another name (rename in one of both, "
+                    "where pods take turns), or make two tenants.",
                 )
 
 

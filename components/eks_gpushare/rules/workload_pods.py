@@ -224,6 +224,9 @@ def _amount(at: FieldPath, key: str, given: str | None) -> Iterator[Finding]:
     elif key == "memory" and amount != int(amount):
         message = f"{given} is less than a byte, or part of one: m stands for a thousandth."
         yield BAD_AMOUNT.finding(at, message, f"Write it like {example}.")
+    elif key == "memory" and amount < 2**20:
+        message = f"{given} is less than a MiB: a number without a unit counts bytes."
+        yield BAD_AMOUNT.finding(at, message, f"Write it like {example}.")
 
 
 @check(Scope.WORKLOADS, TOO_LARGE, SHARES_UNREACHED)

@@ -331,6 +331,9 @@ def thresholds(ctx: Context) -> Iterator[Finding]:
             )
 
 
+_BY_SCHEDULE = "remove replicas.max, after which its schedule alone decides"
+
+
 @check(Scope.WORKLOADS, NO_KEDA, INDISTINCT_USE)
 def use_is_measured(ctx: Context) -> Iterator[Finding]:
     for name, workload in _workloads(ctx).items():
@@ -339,8 +342,9 @@ def use_is_measured(ctx: Context) -> Iterator[Finding]:
         at: FieldPath = ("workloads", name)
         if prometheus_of(ctx.environment) is None:
             key = "autoStop" if workload.auto_stop else "replicas"
-            fix = "Give prometheus, in a stack file as keda: {prometheus: {url: ...}}; or a fixed "
-            fix += "number of pods."
+            alone = _BY_SCHEDULE if _is_scheduled(workload) else "a fixed number of pods"
+            fix = "Give prometheus, in a stack file as keda: {prometheus: {url: ...}}; or "
+            fix += f"{alone}."
             yield NO_KEDA.finding(
                 (*at, key),
                 f"The number of pods of {name} follows their use, and nothing says where that is "
@@ -374,4 +378,11 @@ def _indistinct(
                 "them; beside the device plugin, gpuStack: {dcgmExporter: true}; or add useQuery "
                 "with PromQL for another measure of 0 to 100."
             )
+        if _is_scheduled(workload):
+            fix = f"{fix.removesuffix('.')}; or {_BY_SCHEDULE}."
         yield INDISTINCT_USE.finding((*at, "useQuery"), message, fix)
+
+
+def _is_scheduled(workload: Workload) -> bool:
+    """Whether windows say how many pods it has, and its use besides."""
+    return bool(workload.schedule) and not workload.auto_stop

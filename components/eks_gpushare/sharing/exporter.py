@@ -86,7 +86,7 @@ def has_own_exporter(environment: Environment) -> bool:
     if asked is not None and asked.exporter is not None:
         return False
     if environment.gpu_stack.manager == "devicePlugin":
-        return bool(environment.gpu_stack.dcgm_exporter) or collects(_block(environment))
+        return bool(environment.gpu_stack.dcgm_exporter) or collects(environment.observability)
     return value_at(operator.values, "dcgmExporter.enabled") is not False
 
 
@@ -95,7 +95,7 @@ def measures_processes(environment: Environment) -> bool:
     asked, stack = prometheus_of(environment), known_fields(environment).get("gpu_stack")
     if asked is not None and (asked.process_metrics or asked.exporter):
         return asked.process_metrics
-    if collects(_block(environment)):
+    if collects(environment.observability):
         return True
     return stack is not None and stack.manager == "devicePlugin" and bool(stack.dcgm_exporter)
 
@@ -112,20 +112,19 @@ def makes_collector(block: Observability | None) -> bool:
     return block.prometheus.install
 
 
-def _block(environment: Environment) -> Observability | None:
-    return known_fields(environment).get("observability")
-
-
 def prometheus_of(environment: Environment) -> Prometheus | None:
     """Where KEDA asks for the use of GPUs: what its block says, or where the stack keeps metrics.
 
     What the stack keeps is of an exporter of its own, which maps processes to pods.
     """
-    keda, block = environment.keda, _block(environment)
+    keda = environment.keda
     if keda is None:
         return None
-    if keda.prometheus is not None or block is None or block.prometheus is None:
+    if keda.prometheus is not None:
         return keda.prometheus
+    block = environment.observability
+    if block is None or block.prometheus is None:
+        return None
     store = block.prometheus
     in_cluster = store.install and not makes_collector(block)
     url = PROMETHEUS_ADDRESS if in_cluster else store.url
@@ -251,7 +250,7 @@ def told_shares(
         catalog: Where instance types are looked up.
     """
     found = followed_shares(environment, catalog)
-    if collects(_block(environment)):
+    if collects(environment.observability):
         found += [name for pool in served.values() for name in _all_shares(pool, catalog)]
     return _named(found)
 
@@ -309,7 +308,7 @@ def with_process_metrics(
         node_monitoring_agent: Whether EKS's node monitoring agent runs on the nodes.
     """
     given, asked = environment.charts.gpu_operator.values, prometheus_of(environment)
-    block = _block(environment)
+    block = environment.observability
     measured = block if block is not None and collects(block) else None
     wanted = measured is not None or (asked is not None and asked.process_metrics)
     env = value_at(given, "dcgmExporter.env", [])

@@ -47,6 +47,8 @@ COHORT = "eks-gpushare"
 """The one cohort, within which tenants borrow."""
 LOCAL_QUEUE = "default"
 """Name of the queue of each namespace: workloads that name no queue are in the one of this name."""
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+"""Label by which a pod, or what makes it, names its LocalQueue."""
 GPU_MEMORY = "eks-gpushare.io/gpu-memory"
 """What a ceiling in GiB counts; no node has it."""
 NOT_COUNTED = ("cpu", "memory", "ephemeral-storage", "hugepages-", "vpc.amazonaws.com/")

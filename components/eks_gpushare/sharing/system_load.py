@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.config.cluster import Addons
     from eks_gpushare.config.environment import Environment
-    from eks_gpushare.config.observability import Observability
 
 
 class SystemLoad(NamedTuple):
@@ -91,11 +90,7 @@ def on_each_node(environment: Environment) -> SystemLoad:
 
 def has_cloudwatch(environment: Environment) -> bool:
     """Whether the stack gives its cluster CloudWatch's add-on for its metrics."""
-    return isinstance(environment.cluster, NewCluster) and makes_addon(_metrics(environment))
-
-
-def _metrics(environment: Environment) -> Observability | None:
-    return known_fields(environment).get("observability")
+    return isinstance(environment.cluster, NewCluster) and makes_addon(environment.observability)
 
 
 def exporter_load(environment: Environment) -> SystemLoad:
@@ -107,7 +102,7 @@ def exporter_load(environment: Environment) -> SystemLoad:
         return _CLOUDWATCH_EXPORTER
     own = stack is None or stack.manager == "devicePlugin"
     asked = stack is not None and bool(stack.dcgm_exporter)
-    there = own and (asked or collects(_metrics(environment)))
+    there = own and (asked or collects(environment.observability))
     return _DCGM_EXPORTER if there else SystemLoad(0, 0, 0)
 
 
@@ -152,7 +147,7 @@ def _collecting(environment: Environment) -> list[SystemLoad]:
     """What collects and keeps metrics."""
     from eks_gpushare.sharing.exporter import makes_collector
 
-    block = _metrics(environment)
+    block = environment.observability
     if has_cloudwatch(environment):
         return [_CLOUDWATCH]
     if block is None or block.prometheus is None or not block.prometheus.install:

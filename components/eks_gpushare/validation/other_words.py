@@ -30,6 +30,8 @@ _WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "existing": "existingNamespaces: [...]",
     }
 )
+_AUTO_MODE: Final = frozenset(("automode", "auto", "computeconfig", "automodeconfig"))
+"""EKS Auto Mode as EKS, eksctl, Terraform and pulumi_eks call it, and as one would guess, bare."""
 _MODES: Final = ("timeSlicing", "mps")
 _DEPTH: Final = 3
 
@@ -37,7 +39,18 @@ _DEPTH: Final = 3
 def in_our_words(key: str, block: Sequence[str]) -> str | None:
     """What to write for another tool's key in a block that has what it is for; None for others."""
     ours = _WORDS.get(key)
-    return ours if ours is not None and ours.partition(":")[0] in block else None
+    has_it = ours is not None and ours.partition(":")[0] in block
+    return f"Write {ours}." if has_it else of_auto_mode(key)
+
+
+def of_auto_mode(word: Any) -> str | None:
+    """What to do in place of EKS Auto Mode, for a key or value by which somebody asks for it."""
+    if str(word).casefold().replace("_", "").replace("-", "") not in _AUTO_MODE:
+        return None
+    return (
+        "EKS Auto Mode shares no GPUs: the device plugin of its nodes is EKS's own and has no "
+        "settings. Remove it, and use provisioner: managedNodeGroup or karpenter."
+    )
 
 
 def of_device_plugin(given: Mapping[str, Any], depth: int = _DEPTH) -> str | None:

@@ -220,10 +220,10 @@ def _of_version(at: FieldPath) -> bool:
 
 
 def _unknown_key(at: FieldPath, unknown: UnknownKey, names: list[str]) -> Finding:
-    """A key near to one of the block was meant to be that one; else it may belong elsewhere."""
+    """A key near to one of the block was meant to be that; else it may belong elsewhere."""
     key, block = str(at[-1]), unknown.block
     if ours := in_our_words(key, block):
-        fix = f"Write {ours}."
+        fix = ours
     elif meant := unknown.meant or similar(key, block or names):
         if is_in_camel_case(key, meant):
             return in_camel_case(at, meant)
@@ -243,13 +243,13 @@ def is_in_camel_case(key: str, meant: str) -> bool:
 
 
 def in_camel_case(at: FieldPath, meant: str) -> Finding:
-    """What is said of such a key, not repeating it: in Python's words it is the right one."""
+    """What is said of such a key, which is right in Python's words."""
     message = "In Python the keys of arguments are in snake_case."
     return shape_rules.UNKNOWN_KEY.finding(at, message, f"Write {meant}.")
 
 
 def moved(key: str, at: FieldPath, place: FieldPath) -> str:
-    """What to write where, for a key that another block has."""
+    """What to write where, for a key of another block."""
     if not place:
         return f"Write {key} at the top of the environment, beside cluster."
     inner = str(place[-1])
@@ -258,7 +258,7 @@ def moved(key: str, at: FieldPath, place: FieldPath) -> str:
 
 
 def missing_key(at: FieldPath) -> Finding:
-    """What is said of a required key that is not there."""
+    """What is said of a key that is missing."""
     return shape_rules.MISSING_KEY.finding(at, f"{at[-1]} is required here.", f"Add {at[-1]}.")
 
 
@@ -266,7 +266,7 @@ def _not_allowed(at: FieldPath, given: Any, allowed: list[str]) -> Finding:
     if isinstance(given, str) and (meant := _same_word(given, allowed)):
         fix = f"Write {meant}."
     else:
-        fix = "Use one of them."
+        fix = in_our_words(str(given), ()) or "Use one of them."
     listed = ", ".join(allowed)
     return shape_rules.NOT_ALLOWED.finding(
         at, f"{format_value(given)} is not one of {listed}.", fix

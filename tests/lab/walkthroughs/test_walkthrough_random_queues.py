@@ -240,8 +240,11 @@ class Lane:
             self.counted[0] += 1
 
     def until(self, wrong: Callable[[], list[str]]) -> Iterator[bool]:
-        deadline = time.monotonic() + SECONDS
+        """Wait as long as something changes: where much else goes on, all of it takes minutes."""
+        before, deadline = None, 0.0
         while found := wrong():
+            if found != before:
+                before, deadline = found, time.monotonic() + SECONDS
             assert time.monotonic() < deadline, (found, self.told())
             yield True
 
@@ -308,7 +311,7 @@ class Lane:
         there: dict[tuple[str, str], set[str]] = {}
         for contract in self.now.accepted.every:
             space, plan = self.space(contract), self.now.accepted.plans[contract.pool]
-            own = {name: seen[space, name] for name in contract.maximum}
+            own = {name: seen[space, name] for name in may_have(contract)}
             gib = sum(count * (memory_gib(plan, name) or 0) for name, count in own.items())
             if contract.maximum_gib is not None and gib > contract.maximum_gib:
                 found.append(f"{space} has {gib} GiB, more than {contract.maximum_gib}")
@@ -333,10 +336,10 @@ class Lane:
         found = []
         for contract in accepted.every:
             space, plan = self.space(contract), accepted.plans[contract.pool]
-            sizes = {name: memory_gib(plan, name) or 0 for name in contract.maximum}
+            sizes = {name: memory_gib(plan, name) or 0 for name in may_have(contract)}
             gib = sum(seen[space, name] * size for name, size in sizes.items())
             most_gib = contract.maximum_gib
-            for name, most in contract.maximum.items():
+            for name, most in may_have(contract).items():
                 has, wants = seen[space, name], self.asked.get((space, name), 0)
                 # What it borrows counts for its own ceiling, of any mix: it may fill that itself.
                 has_room = most_gib is None or gib + sizes[name] <= most_gib
@@ -358,7 +361,7 @@ class Lane:
         return any(
             seen[self.space(contract), name] > contract.guaranteed.get(name, 0)
             for contract in self.now.accepted.every
-            for name in contract.maximum
+            for name in may_have(contract)
         )
 
     def clear(self, made: Sequence[Object]) -> Iterator[bool]:
@@ -375,6 +378,11 @@ class Lane:
         for each in reversed(made):
             self.client.delete(self.client.path_of(each))
         yield from self.until(lambda: of(spaces, self.watches.locals))
+
+
+def may_have(contract: PoolContract) -> dict[str, int]:
+    """What a tenant may have of a pool: of a name that it has elsewhere it may have none here."""
+    return {name: most for name, most in contract.maximum.items() if most}
 
 
 def of(spaces: set[str], watch: Watch) -> list[str]:

@@ -24,7 +24,9 @@ from eks_gpushare.inventory.edges import (
     node_types,
     pinned,
     pointers,
+    priorities,
     promises,
+    queues,
     quotas,
     tenants,
     unseen,
@@ -38,6 +40,6 @@ if TYPE_CHECKING:
 EDGES: tuple[Edge, ...] = edges_in(
     *(daemonsets, landing, amounts, configs, mounts, mig, promises),
     *(quotas, tenants, mps, drivers, engines, budgets, pointers, drains, unseen, untold, claims),
-    *(node_types, pinned, launches),
+    *(node_types, pinned, launches, queues, priorities),
 )
 """Every check."""

@@ -126,23 +126,25 @@ def _several(
     if count is None or count <= 1:
         return
     having = [offer for offer in every if offer.has(request.resource)]
+    base = request.resource.removesuffix(SHARED_SUFFIX)
     if having:
         shared = all(offer.is_shared(request.resource) for offer in having)
+        configs = [offer.config for offer in having]
     elif by_itself is not None:
-        base = request.resource.removesuffix(SHARED_SUFFIX)
         shared = by_itself.config.replicas.get(base, 1) > 1
+        configs = [by_itself.config]
     else:  # nothing says who advertises it, but the name tells
         shared = request.resource.endswith(SHARED_SUFFIX)
-    if not shared:
+        configs = []
+    # More than one GPU has are shares of several.
+    one = all(each is None or count <= each.replicas.get(base, count) for each in configs)
+    refuses = bool(configs) and all(each and each.refuses_several for each in configs)
+    if not shared or not (one or refuses):
         return
-    refused = [offer for offer in having if offer.config and offer.config.refuses_several]
     nodes = having[0].kind.nodes.source.name if having else ""
     if not having and by_itself is not None:
         nodes = by_itself.daemon.source.name
     who = f" of {nodes}" if nodes else ""
-    refuses = bool(having) and len(refused) == len(having)
-    if not having and by_itself is not None:
-        refuses = by_itself.config.refuses_several
     if refuses:
         then = f"The device plugin{who} refuses that"
     else:

@@ -27,7 +27,7 @@ NO_PODS = rule_of("GPU1192")
 NO_PORT = rule_of("GPU1193")
 TRIGGERS = rule_of("GPU1194")
 _BUILT_IN = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
-_NAMED_BY_PODS = ("LocalQueue", "RuntimeClass")
+_OF_PODS = (*SCALERS, "Service", "PodDisruptionBudget")
 _OF_CONTROLLERS = frozenset(
     (
         *("job-name", "controller-uid", "batch.kubernetes.io/job-name"),
@@ -61,7 +61,7 @@ def pointers(inventory: Inventory) -> Iterator[Judgement]:
         )
         spaces = {release.namespace for release in inventory.of(Release, cluster)}
         for pointer in inventory.of(Pointer, cluster):
-            if pointer.kind in _NAMED_BY_PODS:
+            if pointer.kind not in _OF_PODS:
                 continue
             if pointer.spec is UNKNOWN:
                 rule = NO_TARGET if pointer.kind in SCALERS else NO_PODS

@@ -11,7 +11,7 @@ from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import decoded
-from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.inventory.values import PartlyKnown, at, pairs
 from eks_gpushare.lint.launch_templates import (
     OF_OTHERS,
     LaunchTemplate,
@@ -123,7 +123,8 @@ def plain(value: Any) -> Any:
         ((key, inner),) = value.items()
         if key in {"Ref", "Condition"} or key.startswith("Fn::"):
             return _made_by(key, inner)
-    return {key: plain(item) for key, item in value.items()}
+    made = {key: plain(item) for key, item in value.items()}
+    return PartlyKnown(made) if isinstance(value, PartlyKnown) else made
 
 
 def _made_by(function: str, argument: Any) -> Any:

@@ -33,9 +33,11 @@ TOOLS: Final = ("helm", "kubectl", "eksctl", "eksdemo", "aws", "oc", "k", "micro
 MAX_CHARACTERS: Final = 128 * 1024
 """Longest script or documentation that is read."""
 _LOCAL: Final = re.compile(
-    r"\b(?:minikube|k3d|nvkind|kubeadm|microk8s|kind (?:create|get|load)|kind/.*\.sh)\b"
+    r"\b(?:minikube|k3d|get\.k3s\.io|nvkind|kubeadm|microk8s)\b"
+    r"|\b(?:kind (?:create|get|load)|kind/.*\.sh)\b"
+    r"|\bpatch node[^\n#]*--subresource[= ]status"
 )
-"""Clusters whose nodes nobody replaces."""
+"""Clusters whose nodes nobody replaces, and nodes that somebody gives GPUs that are none."""
 _OF_GPUS: Final = re.compile(r"nvidia|gpu|mig|mps|accelerator|cuda", re.IGNORECASE)
 _REPLACED: Final = re.compile(r"\b(?:eks|eksctl|nodegroup|karpenter)\b|node group", re.IGNORECASE)
 """Words of guides for nodes that come and go by themselves."""

@@ -14,11 +14,12 @@ from eks_gpushare.live import rules
 from eks_gpushare.live.checks.room import PODS, counted_pods, waiting_of
 from eks_gpushare.live.checks.shares import counts_text
 from eks_gpushare.live.faults import ClusterFault, Link, gist_of_shares, pool_mark
-from eks_gpushare.live.kueue_words import QUEUE_LABEL, words_of
+from eks_gpushare.live.kueue_words import words_of
 from eks_gpushare.live.nodes import as_if_it_stayed, counted_names
 from eks_gpushare.live.objects import name_of, namespace_of
 from eks_gpushare.live.placement import allocatable, mismatches, untolerated
 from eks_gpushare.live.pods import condition, requested
+from eks_gpushare.sharing.kueue import QUEUE_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,6 +8,7 @@ from eks_gpushare.catalog.chart_daemonsets import CHART_DAEMONSETS, OPERATOR_CHA
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.daemons import daemons, role_of
 from eks_gpushare.inventory.edges.amounts import in_all
+from eks_gpushare.inventory.edges.queues import queue_of
 from eks_gpushare.inventory.items import (
     PART_OF_POD,
     Namespace,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-_QUEUE: Final = "kueue.x-k8s.io/queue-name"
 _ENFORCE: Final = "pod-security.kubernetes.io/enforce"
 _STRICT: Final = ("baseline", "restricted")
 _HOST: Final = ("hostNetwork", "hostPID", "hostIPC")
@@ -70,7 +70,7 @@ def queues(inventory: Inventory) -> Iterator[Judgement]:
             if each.kind == "ClusterQueue"
         }
         for workload, requests in gpu_workloads(inventory, cluster):
-            name = _queue_of(workload)
+            _, name = queue_of(workload)
             queue = next(
                 (
                     counted.get(str(at(each.spec, "clusterQueue")))
@@ -126,16 +126,6 @@ def jobs(inventory: Inventory) -> Iterator[Judgement]:
                     f"once, and {queue.source.name} may have {text(at(queue.hard, resource))}.",
                     "Lower minAvailable, or raise the queue's capability.",
                 )
-
-
-def _queue_of(workload: Workload) -> str | None:
-    """The name of its queue; None where there is none, or it is not known."""
-    document = workload.source.document
-    value = document.value if isinstance(document, Document) else None
-    labels = at(value, "metadata", "labels")
-    own = at(labels, _QUEUE)
-    found = at(workload.labels, _QUEUE) if own is None else own
-    return found if isinstance(found, str) else None
 
 
 @edge(NO_CLASS)

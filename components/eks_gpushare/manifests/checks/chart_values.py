@@ -127,6 +127,8 @@ def _unread_then(
         edits = _renamed(path, fix, values, place)
         yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, None, edits)
     for place in _leaves(values):
+        if not _at(values, place):
+            continue  # switches off what is not there, as a copy of later values does
         if keys.kind(place) == "read" and (first := ages.came_after(place, version)) is not None:
             message = f"{'.'.join(place)} is no value of {called}: it came with {first}."
             fix = f"Install {first} or later, or remove it."

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _MIB: Final = 2**20
 _MILLIS: Final = 1000
+_CHOOSING: Final = ("karpenter", "autoMode")
 
 
 @edge(SHARES_UNREACHED)
@@ -36,10 +37,19 @@ def shares_are_reached(inventory: Inventory) -> Iterator[Judgement]:
         ground = starting_grounds(inventory, cluster)
         for workload, _ in gpu_workloads(inventory, cluster):
             demand = demand_of(workload.spec)
-            for offer in ground.places(workload).alike:
-                if (problem := _unreached(workload, demand, offer)) is not None:
-                    yield problem
-                    break
+            found = [
+                (offer.kind.nodes, _unreached(workload, demand, offer))
+                for offer in ground.places(workload).alike
+            ]
+            # Karpenter takes a type that has room for all the pods that wait.
+            chosen = {
+                id(nodes)
+                for nodes, problem in found
+                if problem is None and nodes.provisioner in _CHOOSING
+            }
+            unreached = (problem for nodes, problem in found if problem and id(nodes) not in chosen)
+            if (first := next(unreached, None)) is not None:
+                yield first
 
 
 def _unreached(workload: Workload, demand: PodDemand, offer: Offer) -> Problem | None:

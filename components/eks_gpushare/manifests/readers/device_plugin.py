@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.catalog.gpus import MPS_CLIENTS
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import PartlyKnown
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.files import GUIDES
 from eks_gpushare.manifests.readers.mig_names import wrong_mig_name
@@ -63,6 +65,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "deviceIDStrategy": ("uuid", "index"),
     "sharedDevicesAllocationPolicy": ("distributed", "packed"),
 }
+_NAMES_A_FILE: Final = re.compile(r"\s*#[ \t]*[^\s#]+/[^\s#/]+\.ya?ml[ \t]*\r?\n")
 
 
 class DevicePluginConfigReader:
@@ -123,7 +126,7 @@ class _Config:
             edits: tuple[Edit, ...] = (Edit("set", (given.key if given else "version",), VERSION),)
             message, fix = "It does not say version: v1.", "Write version: v1 at its top."
             document = self.source.document
-            alone = document.text is not None and document.text.block is None
+            alone = document.text and document.text.block is None
             excerpt = alone and document.file.endswith(GUIDES) and len(self.value) == 1
             yield self._problem(
                 rules.NO_VERSION, (), message, fix, edits, severity="info" if excerpt else None
@@ -362,6 +365,9 @@ class _Config:
         *,
         severity: Severity | None = None,
     ) -> Problem:
+        text = self.source.document.text
+        if text and self.source.document.file.endswith(GUIDES) and _NAMES_A_FILE.match(text.text):
+            severity = "info"  # a guide shows a part of a file
         return Problem(rule, self.source, path, message, fix, severity, edits)
 
 
@@ -388,7 +394,7 @@ def _known(key: str, keys: Sequence[str], *, exact: bool) -> str | None:
 
 def _field(value: Mapping[str, Any], name: str) -> _Given | None:
     """The value of a key in any case, as Go's decoder takes it."""
-    if name in value:
-        return _Given(name, value[name])
+    if name in value or isinstance(value, PartlyKnown):
+        return _Given(name, value.get(name))
     lower = name.lower()
     return next((_Given(key, item) for key, item in value.items() if key.lower() == lower), None)

@@ -45,9 +45,11 @@ _CLAIMS = frozenset(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", _D
 _POINTERS = frozenset(
     (
         *SCALERS,
-        *("Service", "PodDisruptionBudget", "LocalQueue", "RuntimeClass"),
+        *("Service", "PodDisruptionBudget", "RuntimeClass", "PriorityClass"),
+        *("LocalQueue", "ResourceFlavor"),
     )
 )
+_WITHOUT_SPEC = frozenset(("RuntimeClass", "PriorityClass"))
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 _WITH_DATA = frozenset(("ConfigMap", "Secret"))
 _REQUESTS = "requests."
@@ -119,14 +121,15 @@ def _items(document: Document) -> Iterator[Item]:
         hard = mapping(at(value, "spec", "hard"))
         yield Quota(source=whence, kind=kind, name=name, namespace=space, hard=_hard(hard))
     elif kind in _QUEUES:
-        hard = _QUEUES[kind](value)
+        hard, spec = _QUEUES[kind](value), mapping(value.get("spec"))
         yield Quota(source=whence, kind=kind, name=name, namespace="", hard=hard)
+        yield Pointer(source=whence, kind=kind, name=name, namespace="", spec=spec)
     elif kind == "Node":
         yield _node(value, whence, name)
     elif kind in _CLAIMS:
         yield _claim(value, whence, name)
     elif kind in _POINTERS and _is_of_pods(value):
-        spec = mapping(value.get("spec"))
+        spec = mapping(value if kind in _WITHOUT_SPEC else value.get("spec"))
         yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
     else:
         for place in pod_places(kind, value):
@@ -170,7 +173,7 @@ def _is_of_pods(value: Mapping[str, Any]) -> bool:
     group, _, _ = value["apiVersion"].rpartition("/")
     return group in {
         *("", "autoscaling", "keda.sh", "policy", "autoscaling.aibrix.ai"),
-        *("kueue.x-k8s.io", "node.k8s.io"),
+        *("kueue.x-k8s.io", "node.k8s.io", "scheduling.k8s.io"),
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.catalog.mig import mig_models
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import PartlyKnown
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.mig_devices import PROFILE, wrong_devices
 from eks_gpushare.manifests.readers.words import close_to, plain, shown
@@ -61,7 +62,7 @@ class _Config:
         configs = self.value.get(_TOP)
         if configs is UNKNOWN or _TOP not in self.value:
             return
-        if not isinstance(configs, dict) or not configs:
+        if not isinstance(configs, dict) or not (configs or isinstance(configs, PartlyKnown)):
             message = f"{_TOP} is {shown(configs)}, and must have a layout at least."
             yield self._problem(
                 rules.REFUSED, (_TOP,), message, "Write NAME: with a list of items."
@@ -108,7 +109,7 @@ class _Config:
         spelt = {close_to(key, _KEYS) for key in item}
         enabled = item.get("mig-enabled")
         for key in ("devices", "mig-enabled"):
-            if key not in spelt:
+            if key not in spelt and not isinstance(item, PartlyKnown):
                 value = "all" if key == "devices" else "true"
                 message = f"An item of {name} lacks {key}, so mig-parted refuses the file."
                 yield self._problem(rules.REFUSED, path, message, f"Write {key}: {value}.")

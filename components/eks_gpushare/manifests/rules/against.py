@@ -43,3 +43,11 @@ TOO_MUCH_TOGETHER = Rule(
 SHARES_UNREACHED = rule_of("GPU1207")
 THIN_SHARES = rule_of("GPU1208")
 OVER_CONTRACT = rule_of("GPU1217")
+QUOTA_OF_OTHERS = Rule(
+    "GPU1272",
+    "error",
+    "Quotas of others leave a tenant what it is sure of.",
+    "All quotas of a namespace hold, so that the least counts; one with the name of the stack's "
+    "own is in the way of that.",
+    "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
+)

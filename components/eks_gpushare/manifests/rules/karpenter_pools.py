@@ -20,7 +20,7 @@ from eks_gpushare.facts.karpenter_pools import (
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown
+from eks_gpushare.inventory.values import PartlyKnown, at, has_unknown
 from eks_gpushare.manifests.instance_choice import GPU_KEYS, chosen_types, names_families
 from eks_gpushare.manifests.plain import items, mapping
 from eks_gpushare.sharing.efa import EFA
@@ -346,7 +346,8 @@ def _pair(taint: Any) -> tuple[Any, Any]:
 def gpu_pool_rules(source: Source, spec: Any) -> Iterator[Judgement]:
     """What is wrong with a NodePool of types that all have GPUs."""
     limits = at(spec, "limits")
-    if at(spec, "replicas") is None and limits is not UNKNOWN and not has_limit(_values(limits)):
+    is_known = limits is not UNKNOWN and not isinstance(limits, PartlyKnown)
+    if at(spec, "replicas") is None and is_known and not has_limit(_values(limits)):
         message = "Nothing limits how many GPU nodes Karpenter launches for this pool."
         fix = "Add limits, such as nvidia.com/gpu or cpu."
         yield Problem(NO_LIMIT, source, ("spec",), message, fix)

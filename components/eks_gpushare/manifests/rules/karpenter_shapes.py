@@ -317,7 +317,8 @@ def _overlay(source: Source, spec: Any) -> Iterator[Judgement]:
         message = "price and priceAdjustment stand beside each other."
         fix = "Keep one of the two."
         yield Problem(OVERLAY_SHAPE, source, ("spec", "price"), message, fix)
-    if isinstance(spec, dict) and not {"capacity", "price", "priceAdjustment"} & {*spec}:
+    changes = any(at(spec, key) is not None for key in ("capacity", "price", "priceAdjustment"))
+    if isinstance(spec, dict) and not changes:
         message = "The overlay changes neither capacity nor price."
         fix = "Add capacity with what a node advertises."
         yield Problem(OVERLAY_SHAPE, source, ("spec",), message, fix)

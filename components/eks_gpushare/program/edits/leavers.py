@@ -47,8 +47,8 @@ _SAYS: Mapping[str, str] = {
     ),
     "eks-gpushare:index:GpuMetrics": (
         "nothing measures the GPUs any more, rules and boards go, and with an installed Prometheus "
-        "or a workspace of the stack what it has kept; workloads that follow their use keep as "
-        "many pods as they have"
+        "or a workspace of the stack what it has kept; workloads that follow what it measures keep "
+        "as many pods as they have"
     ),
     _NAMESPACE: "the namespace goes, and with it everything in it",
     _LABELS: "the namespace stays, and everything in it; labels that the stack has put on it go",
