@@ -8,7 +8,7 @@ from eks_gpushare.catalog.chart_daemonsets import named_among
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, text
-from eks_gpushare.manifests.texts import documents_at
+from eks_gpushare.manifests.texts import read_texts, texts_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +61,14 @@ def release(
         namespace=namespace,
         values=values if isinstance(values, dict) or values is UNKNOWN else {},
     )
+
+
+def documents_at(document: Document, path: FieldPath, text: str) -> tuple[Document, ...]:
+    """Those of a text at a place of a document, or of an object that a program made."""
+    if document.text is None and document.origin is None:
+        return read_texts(text, document.file).documents
+    within = texts_within(document, path)
+    return within.documents if within else ()
 
 
 def within_values(document: Document, path: FieldPath = ()) -> Iterator[Document]:

@@ -128,20 +128,6 @@ def read_texts(
     return Texts(tuple(documents), tuple(problems), given - most)
 
 
-def documents_at(document: Document, path: FieldPath, text: str) -> tuple[Document, ...]:
-    """The documents of a text that stands in a document, or in an object that has no text itself.
-
-    Args:
-        document: Of a file, or an object of a program, which says no places.
-        path: Where the text is.
-        text: What stands there.
-    """
-    if document.text is None and document.origin is None:
-        return read_texts(text, document.file).documents
-    within = texts_within(document, path)
-    return within.documents if within else ()
-
-
 def texts_within(document: Document, path: FieldPath) -> Texts | None:
     """The documents of a text that stands in a document, None where there is none.
 

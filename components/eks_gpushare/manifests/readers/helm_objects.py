@@ -11,7 +11,13 @@ from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import PartlyKnown, at, pairs, partly_known
 from eks_gpushare.inventory.values import text as scalar
-from eks_gpushare.manifests.charts import OPERATOR, chart_named, release, within_values
+from eks_gpushare.manifests.charts import (
+    OPERATOR,
+    chart_named,
+    documents_at,
+    release,
+    within_values,
+)
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.kustomize import is_kustomization
 from eks_gpushare.manifests.readers.literals import literal_documents
@@ -23,7 +29,6 @@ from eks_gpushare.manifests.readers.values_elsewhere import (
     with_values_from,
 )
 from eks_gpushare.manifests.shell.set_values import put, settings
-from eks_gpushare.manifests.texts import documents_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
