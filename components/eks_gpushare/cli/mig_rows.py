@@ -1,4 +1,4 @@
-"""Where devices stand in a picture of a GPU's slices."""
+"""Where the devices of a layout stand in a picture of a GPU's slices."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def compute_row(model: MigModel, placements: Sequence[Placement]) -> list[Box]:
 
 
 def name_parts(profile: Profile) -> tuple[str, str]:
-    """`1g.5gb+me` as `1g.5gb` and `+me`, for a narrow box."""
+    """`1g.5gb+me` as `1g.5gb` and `+me`: a narrow box takes two lines for it."""
     base, unit, suffix = profile.name.partition("gb")
     return base + unit, suffix
 

@@ -1,4 +1,4 @@
-"""What is said where this package itself fails: one finding."""
+"""What is said where this package itself fails: one finding, and everything else stands."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def defect(error: BaseException, rules: Iterable[Rule] = (), at: FieldPath = ())
 
 
 def in_one_line(error: BaseException, *, placed: bool = True) -> str:
-    """An exception as a line: class, words, and where in this package.
+    """An exception as a line: its class, what it says, and where in this package it was raised.
 
     Args:
         error: The exception.

@@ -1,4 +1,4 @@
-"""Items by a value that may not be known."""
+"""Items by a value of theirs that may not be known, for looking up one of thousands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def _key(value: Any) -> Any:
-    """A value as a key: it may be a list where a text belongs."""
+    """A value as a key: what nobody has checked may be a list where a text belongs."""
     return value if value is UNKNOWN or isinstance(value, str) else frozen(value)
 
 

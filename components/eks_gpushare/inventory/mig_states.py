@@ -1,4 +1,4 @@
-"""What nodes make of their GPUs by MIG."""
+"""What nodes make of their GPUs by MIG: by a script of their boot, by MIG manager, or nothing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ UNKNOWN_GPUS = MigState("nobody", None, None)
 
 
 def mig_state(inventory: Inventory, kind: NodeKind) -> MigState:
-    """What the GPUs of a node are, as far as is known."""
+    """What the GPUs of a node are, as far as it can be told."""
     if own_plugin(kind.nodes):
         return _of_bottlerocket(kind)
     label = (

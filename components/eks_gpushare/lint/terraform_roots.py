@@ -1,4 +1,4 @@
-"""Root modules of Terraform among the files."""
+"""Root modules of Terraform among the files: what each makes, and which files are its."""
 
 from __future__ import annotations
 

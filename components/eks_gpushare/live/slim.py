@@ -1,4 +1,4 @@
-"""What is kept of an object of a cluster."""
+"""What is kept of an object: a cluster has ten thousand pods, of which little is looked at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts of NVIDIA, and documents within their values."""
+"""Charts of NVIDIA by name, and the documents within their values."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def documents_at(document: Document, path: FieldPath, text: str) -> tuple[Docume
 
 
 def within_values(document: Document, path: FieldPath = ()) -> Iterator[Document]:
-    """The configurations that values hold: texts, or mappings of the operator."""
+    """The configurations that values hold: texts, or mappings in the operator's chart."""
     for place in _CONFIGS:
         found = at(document.value, *path, *place)
         for key, item in found.items() if isinstance(found, dict) else ():

@@ -220,7 +220,7 @@ def _of_version(at: FieldPath) -> bool:
 
 
 def _unknown_key(at: FieldPath, unknown: UnknownKey, names: list[str]) -> Finding:
-    """A key near to one of the block was meant to be that; else it may belong elsewhere."""
+    """A key near to one of the block was meant to be that one; else it may belong elsewhere."""
     key, block = str(at[-1]), unknown.block
     if ours := in_our_words(key, block):
         fix = ours
@@ -243,13 +243,13 @@ def is_in_camel_case(key: str, meant: str) -> bool:
 
 
 def in_camel_case(at: FieldPath, meant: str) -> Finding:
-    """What is said of such a key, which is right in Python's words."""
+    """What is said of such a key, not repeating it: in Python's words it is the right one."""
     message = "In Python the keys of arguments are in snake_case."
     return shape_rules.UNKNOWN_KEY.finding(at, message, f"Write {meant}.")
 
 
 def moved(key: str, at: FieldPath, place: FieldPath) -> str:
-    """What to write where, for a key of another block."""
+    """What to write where, for a key that another block has."""
     if not place:
         return f"Write {key} at the top of the environment, beside cluster."
     inner = str(place[-1])
@@ -258,7 +258,7 @@ def moved(key: str, at: FieldPath, place: FieldPath) -> str:
 
 
 def missing_key(at: FieldPath) -> Finding:
-    """What is said of a key that is missing."""
+    """What is said of a required key that is not there."""
     return shape_rules.MISSING_KEY.finding(at, f"{at[-1]} is required here.", f"Add {at[-1]}.")
 
 

@@ -45,7 +45,7 @@ _OF_EKS: Final = {
 
 
 def node_group_rules(nodes: NodeSet, given: Any) -> Iterator[Judgement]:
-    """What is wrong with an `aws_eks_node_group`.
+    """What is wrong with the values of an `aws_eks_node_group`.
 
     Args:
         nodes: What they became.
@@ -62,7 +62,7 @@ def unread_rules(source: Source, given: Any) -> Iterator[Judgement]:
 
     Args:
         source: The group.
-        given: Its values, with arguments that nothing reads.
+        given: Its values; arguments are among them where nothing reads them.
     """
     if isinstance(at(given, ARGUMENTS), str):
         message = f"{ARGUMENTS} is for bootstrap.sh, which Amazon Linux 2023 does not have."
@@ -91,7 +91,7 @@ def ami_rules(nodes: NodeSet, place: FieldPath) -> Iterator[Judgement]:
 
 
 def taint_rules(source: Source, given: Any, words: tuple[str, str]) -> Iterator[Judgement]:
-    """What is wrong with the taints of a node group.
+    """What is wrong with the taints of a node group of EKS.
 
     Args:
         source: The group.

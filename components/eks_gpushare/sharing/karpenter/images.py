@@ -1,4 +1,4 @@
-"""Which image the nodes of a pool start from."""
+"""Which image the nodes of a pool start from, as Karpenter selects it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def ami_terms(pool: Pool, version: str | None) -> list[dict[str, Any]]:
 
 
 def release_of(pool: Pool, version: str | None) -> str | None:
-    """The release of the nodes: the pool's, or the newest known for the version."""
+    """The release that the nodes start from: the pool's, or the newest known for the version."""
     return pool.ami_version or ami_release(pool.ami_family, version or "")
 
 

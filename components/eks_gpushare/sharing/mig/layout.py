@@ -1,4 +1,4 @@
-"""What a layout means for the GPUs of one node."""
+"""What a layout of the stack file means for the GPUs of one node."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_NAMES = 12
 
 
 class LayoutProblem(NamedTuple):
-    """What is wrong with a layout."""
+    """One thing that is wrong with a layout."""
 
     at: tuple[str | int, ...]
     """Where, from the key `layout` down."""
@@ -36,7 +36,7 @@ class LayoutProblem(NamedTuple):
 
 
 class LayoutError(ValueError):
-    """A layout that a node cannot have."""
+    """A layout that the GPUs of a node cannot have."""
 
     def __init__(self, problems: Sequence[LayoutProblem]) -> None:
         super().__init__(" ".join(f"{problem.message} {problem.fix}" for problem in problems))
@@ -48,7 +48,7 @@ class GpuLayout:
     """One GPU of a node."""
 
     devices: Mapping[str, int]
-    """MIG instances by profile, large ones first; none of a whole GPU."""
+    """MIG instances by profile, large ones first; none if the GPU stays whole."""
     placements: tuple[Placement, ...]
     """Where the instances lie, in the order to create them."""
 
