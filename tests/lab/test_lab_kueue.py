@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from eks_gpushare.catalog import versions
 from eks_gpushare_lab.controllers import kueue
 from eks_gpushare_lab.install.charts import render
 from eks_gpushare_lab.install.release import DeclaredRelease
@@ -24,7 +25,7 @@ SERVICE = {"name": "webhook-service", "namespace": "system", "path": "/x"}
 
 
 def release(name: str = "kueue", **values: Any) -> DeclaredRelease:
-    return DeclaredRelease(name, "queues", "kueue", "0.16.2", values)
+    return DeclaredRelease(name, "queues", "kueue", versions.KUEUE.version, values)
 
 
 def configured(name: str = "kueue", **configuration: Any) -> kueue.KueueSetting:

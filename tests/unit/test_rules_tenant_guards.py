@@ -30,7 +30,7 @@ def told(
     return findings({**given, **({"charts": charts} if charts else {})}, code)
 
 
-@pytest.mark.parametrize("version", ["0.16.2", "0.16.9"])
+@pytest.mark.parametrize("version", ["0.16.3", "0.16.9"])
 def test_the_minor_version_that_is_known(version: str) -> None:
     assert told("GPU891", kueue={"version": version}) == []
 
@@ -43,11 +43,18 @@ def test_no_version_is_the_one_that_is_known(charts: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("version", "message"),
     [
-        ("0.19.2", "Queues are made for Kueue 0.16.2, and 0.19.2 may count otherwise."),
-        ("1.16.2", "Queues are made for Kueue 0.16.2, and 1.16.2 may count otherwise."),
+        ("0.19.2", "Queues are made for Kueue 0.16.6, and 0.19.2 may count otherwise."),
+        ("1.16.2", "Queues are made for Kueue 0.16.6, and 1.16.2 may count otherwise."),
         (
             "0.15.2",
             "Kueue 0.15.2 does not know the API versions v1beta2 of the queues that are made.",
+        ),
+        (
+            "0.16.2",
+            (
+                "Kueue 0.16.2 keeps from a tenant what it is sure of, where priorities differ and "
+                "it has borrowed something else."
+            ),
         ),
     ],
 )

@@ -3,7 +3,7 @@
     python tools/catalog/chart_keys.py --out components/eks_gpushare/catalog/data \
         --gpu-operator v26.7.0=FOLDER --device-plugin 0.20.0=FOLDER \
         --efa-device-plugin v0.5.30=FOLDER --cluster-autoscaler 9.59.0=FOLDER \
-        --keda 2.20.2=FOLDER --kueue 0.16.2=FOLDER --prometheus 88.5.3=FOLDER
+        --keda 2.20.2=FOLDER --kueue 0.16.6=FOLDER --prometheus 88.5.3=FOLDER
 
 A FOLDER is a chart as `helm pull --untar` leaves it, or as it stands in its repository, with its
 subcharts in `charts`, unpacked or not. The version is given because a repository has none in

@@ -161,10 +161,10 @@ KEDA = HelmChart(
 
 KUEUE = HelmChart(
     name="kueue",
-    version="0.16.2",
+    version="0.16.6",
     repository="oci://registry.k8s.io/kueue/charts/kueue",
-    source="kubernetes-sigs/kueue, charts/kueue/Chart.yaml at v0.16.2",
-    read=date(2026, 11, 27),
+    source="kubernetes-sigs/kueue, charts/kueue/Chart.yaml at v0.16.6",
+    read=date(2026, 11, 28),
 )
 
 PROMETHEUS = HelmChart(

@@ -37,6 +37,9 @@ UNTAINTED = Rule(
 _KEEP_AWAY = frozenset(("NoSchedule", "NoExecute"))
 _WITH_KINDS = (0, 16)
 """Since which minor version both of its APIs, objects and configuration, are v1beta2."""
+_GIVES_BACK = (0, 16, 3)
+"""Since when weights leave alone what a tenant is sure of, with
+https://github.com/kubernetes-sigs/kueue/pull/9592."""
 
 
 @check(Scope.TENANTS, OTHER_KUEUE)
@@ -55,9 +58,18 @@ def other_version(at: FieldPath, chart: Chart) -> Iterator[Finding]:
         chart: The chart as the stack has it.
     """
     ours, theirs = parse_version(versions.KUEUE.version), parse_version(chart.version or "")
-    if theirs is None or ours is None or theirs[:2] == ours[:2]:
-        return
     known = versions.KUEUE.version
+    if theirs is None or ours is None:
+        return
+    if _WITH_KINDS <= theirs < _GIVES_BACK:
+        yield OTHER_KUEUE.finding(
+            at,
+            f"Kueue {chart.version} keeps from a tenant what it is sure of, where priorities "
+            "differ and it has borrowed something else.",
+            f"Take {known}, or leave the key out.",
+        )
+    if theirs[:2] == ours[:2]:
+        return
     if theirs < _WITH_KINDS:
         yield OTHER_KUEUE.finding(
             at,

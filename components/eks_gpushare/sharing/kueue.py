@@ -1,6 +1,6 @@
 """Kueue: what tenants are sure of and may borrow, as its flavors, queues and configuration.
 
-What is derived has an answer to each trap that was met on a real control plane with Kueue 0.16.2:
+What is derived has an answer to each trap that was met on a real control plane with Kueue 0.16:
 
 * A flavor for each pool and every resource of its nodes in one group: a pod gets the selector and
   the tolerations of a pool that can run it. A transformation that replaces what is asked for by GiB

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from eks_gpushare.catalog import versions
 from eks_gpushare.config.taints import DEFAULT_TAINT
 from eks_gpushare.sharing.kueue import PoolShare, QuotaRange
 from eks_gpushare_lab.client import Client
@@ -61,7 +62,7 @@ def release(configuration: dict[str, Any]) -> DeclaredRelease:
     }
     text = yaml.safe_dump(document)
     values = {"managerConfig": {"controllerManagerConfigYaml": text}}
-    return DeclaredRelease("kueue", "kueue-system", "kueue", "0.16.2", values)
+    return DeclaredRelease("kueue", "kueue-system", "kueue", versions.KUEUE.version, values)
 
 
 def deployment(namespace: str, name: str, resource: str, replicas: int) -> dict[str, Any]:

@@ -249,6 +249,30 @@ def test_who_has_priority_gets_more_of_what_is_free(scene: Callable[..., Scene])
     assert here.running("team-research")[SMALL] == 16 - here.running("team-vision")[SMALL]
 
 
+def test_who_borrows_one_kind_gets_back_what_it_is_sure_of_of_another(
+    scene: Callable[..., Scene],
+) -> None:
+    """Also from who has more priority: Kueue before 0.16.3 weighed what both had borrowed."""
+    none, every = QuotaRange(0, 0), QuotaRange(0, 8)
+    low = RESEARCH._replace(
+        resources={SMALL: none, MIDDLE: QuotaRange(2, 8), LARGE: every},
+        maximum_gib=None,
+        priority="low",
+    )
+    high = VISION._replace(
+        resources={SMALL: none, MIDDLE: every, LARGE: every}, maximum_gib=None, priority="high"
+    )
+    free = {"balanced": {MIDDLE: 6, LARGE: 8}}
+    here = scene(kueue_objects([low, high], free), manager_configuration([low, high]))
+    here.client.apply(deployment("team-research", "large", LARGE, 8))
+    here.await_(lambda: here.running("team-research") == {LARGE: 8})
+    here.client.apply(deployment("team-vision", "middle", MIDDLE, 8))
+    here.await_(lambda: here.running("team-vision") == {MIDDLE: 8})
+
+    here.client.apply(deployment("team-research", "middle", MIDDLE, 2))
+    here.await_(lambda: here.running("team-research") == {LARGE: 8, MIDDLE: 2})
+
+
 def test_less_for_a_tenant_evicts_nobody_until_another_asks(scene: Callable[..., Scene]) -> None:
     before = RESEARCH._replace(maximum_gib=None)
     vision = VISION._replace(maximum_gib=None)
