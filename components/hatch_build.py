@@ -11,8 +11,16 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-_PRICES = "eks_gpushare/catalog/data/other-prices.json"
-"""Prices of instances without GPUs, which only a program's cost takes."""
+_OF_OTHER_FOLDERS = tuple(
+    f"eks_gpushare/{file}"
+    for file in (
+        "catalog/data/other-prices.json",
+        "documents/kubeconfig.py",
+        "live/declared.py",
+        "sharing/karpenter/purchase.py",
+    )
+)
+"""What only programs use, in folders that are the other distribution's."""
 
 
 def _above(root: str) -> Path:
@@ -44,6 +52,5 @@ class PolicyPack(BuildHookInterface[Any]):
         else:
             added = {str(above / "policies"): "eks_gpushare/policy_pack"}
         if version != "editable":
-            # Of the catalog's folder, which is the other distribution's, this one file.
-            added[str(Path(self.root) / _PRICES)] = _PRICES
+            added |= {str(Path(self.root) / file): file for file in _OF_OTHER_FOLDERS}
         build_data["force_include"] |= added

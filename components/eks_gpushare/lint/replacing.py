@@ -1,4 +1,4 @@
-"""Putting corrected files in the place of those that are there, each at once."""
+"""Corrected files in the place of those that are there."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Staged(NamedTuple):
 
 
 def write(fixed: Iterable[Fixed]) -> list[str]:
-    """Replace files by what they are once corrected; all of them are tried before one is.
+    """Replace files by what they are once corrected; all are tried before one is.
 
     A link stays, and the file that it leads to is replaced. Mode, owner and extended attributes are
     kept, and so are the mark of UTF-8 and line ends.
@@ -63,7 +63,7 @@ def write(fixed: Iterable[Fixed]) -> list[str]:
 
 
 def _checked(each: Fixed, path: Path) -> bytes:
-    """The new content of a file that can be replaced."""
+    """The new content of a file."""
     content = path.read_bytes()
     mark = _BOM if content.startswith(_BOM) else b""
     if content.removeprefix(mark) != each.before.encode():
@@ -106,7 +106,7 @@ def _as_it_was(path: Path, temporary: Path) -> None:
 
 
 def _flush(folder: Path) -> None:
-    """Have the folder's new entry on the disk too, where its file system knows that."""
+    """Have the folder's new entry on the disk too, where that can be."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:

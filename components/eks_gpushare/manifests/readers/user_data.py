@@ -1,4 +1,4 @@
-"""User data within other documents: what is wrong in its parts."""
+"""User data within other documents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def judge_user_data(document: Document, path: FieldPath, given: Any) -> Iterator[Judgement]:
-    """What is wrong in user data, as far as it is told by itself.
+    """What is wrong in user data by itself.
 
     Args:
         document: Where it stands.
@@ -78,14 +78,14 @@ def _node_config(
 
 
 def _at(judgements: Iterator[Judgement], place: FieldPath) -> Iterator[Judgement]:
-    """Problems of what stands within a text, at that text."""
+    """Problems within a text, at that text."""
     for judgement in judgements:
         if isinstance(judgement, Problem):
             yield Problem(judgement.rule, judgement.source, place, judgement.message, judgement.fix)
 
 
 def _all_at(judgement: Judgement, file: str, place: Position) -> Judgement:
-    """The same at one place, where lines cannot be told."""
+    """The same at one place."""
     if not isinstance(judgement, Problem):
         return judgement
     source = Source(judgement.source.name, placed_document(file, None, place, {}))
