@@ -1,7 +1,7 @@
 """Containers that kinds of others name one at a time, with the pod's fields around them.
 
-A predictor of KServe has a `model`, a template of Argo Workflows a `container` or a `script`, and a
-service of NVIDIA NIM the resources of its only container. Their controllers make the pods of them.
+A predictor of KServe has a `model`, a template of Argo Workflows a `container` or a `script`, a
+service of NVIDIA NIM the resources of its only container.
 Sources: https://kserve.github.io/website/docs/model-serving/node-scheduling/isvc-node-scheduling,
 https://argo-workflows.readthedocs.io/en/latest/fields/ and
 https://docs.nvidia.com/nim-operator/latest/service.html, read 2026-11-22.
@@ -37,7 +37,7 @@ _FIRST: Final = ("containers", 0)
 
 
 def lone_containers(document: Document, source: Source, around: Workload) -> Iterator[Workload]:
-    """What asks for GPUs in an object of somebody's own kind, outside of a list of containers.
+    """What asks for GPUs in an object of another kind, outside of a list of containers.
 
     Args:
         document: The object.
@@ -71,7 +71,7 @@ def _has_gpus(resources: Any) -> bool:
 def _spec(
     value: Mapping[str, Any], path: FieldPath, container: Mapping[str, Any], *, complete: bool
 ) -> dict[str, Any]:
-    """The pod: each field of the innermost mapping around the container that has it."""
+    """The pod: each field of the innermost mapping that has it."""
     missing = None if complete else UNKNOWN
     found: dict[str, Any] = {"containers": [container]}
     for key in _OF_PODS:
