@@ -591,7 +591,9 @@ def test_controllers_make_pods_of_what_the_queue_admits_whole(
 
 
 @pytest.fixture(scope="module")
-def team(own: str, control_plane: ControlPlane, call: Call) -> Call:
+def team(
+    own: str, control_plane: ControlPlane, call: Call, eventually: Callable[..., bool]
+) -> Call:
     """An admin of the namespace of the tenant c, as a stack makes them."""
     assert own
     rbac = "rbac.authorization.k8s.io"
@@ -601,7 +603,11 @@ def team(own: str, control_plane: ControlPlane, call: Call) -> Call:
         "subjects": [{"apiGroup": rbac, "kind": "User", "name": "team-c-admin"}],
     }
     call("POST", f"/apis/{rbac}/v1/namespaces/team-c/rolebindings", binding)
-    return type(call)(control_plane.lab, "team-c-admin")
+    admin = type(call)(control_plane.lab, "team-c-admin")
+    # What is bound is allowed once the API server's own watch has it.
+    assert eventually(lambda: admin("POST", f"{PODS}?dryRun=All", pod())["_code"] != 403)
+    assert eventually(lambda: admin("POST", f"{JOBS}?dryRun=All", job())["_code"] != 403)
+    return admin
 
 
 PODS, JOBS = "/api/v1/namespaces/team-c/pods", "/apis/batch/v1/namespaces/team-c/jobs"
