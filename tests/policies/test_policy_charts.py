@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
+from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.delivered import charts_delivered
 from gpushare_policies.rules.sharing.several_shares_refused import SEVERAL_SHARES_REFUSED
 from gpushare_policies.rules.sharing.time_slicing_replicas import TIME_SLICING_REPLICAS
 from gpushare_policies.rules.supply_chain.chart_versions_pinned import CHART_VERSIONS_PINNED
@@ -275,3 +277,12 @@ def test_slices_of_bottlerocket_are_those_of_the_strategy_in_force(
     node_class = {"metadata": {"name": "gpu"}, "spec": {"userData": settings}}
 
     assert len(violations(TIME_SLICING_REPLICAS, NODE_CLASS, node_class)) == count
+
+
+@pytest.mark.parametrize("text", ["- [", "day: 2026-13-45", "[" * 4000])
+def test_values_that_no_yaml_reader_takes_are_not_known(text: str) -> None:
+    """A chart of k3s has them as text, and a date of no calendar or a deep list stops a reader."""
+    chart = {"spec": {"chart": "nvidia-device-plugin", "valuesContent": text}}
+    (release,) = charts_delivered("kubernetes:helm.cattle.io/v1:HelmChart", chart)
+
+    assert release == {"chart": "nvidia-device-plugin", "values": UNKNOWN}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.cli.streams import print_json
 from eks_gpushare.findings.text import wrapped
 from eks_gpushare.program_verbs.policy_judge import PolicyUsageError
 from eks_gpushare.program_verbs.policy_report import columns
+from eks_gpushare.validation.shape import similar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,8 +34,8 @@ def list_rules(
     known = [rule["policy"] for rule in rules]
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            meant = similar(name, known)
+            hint = f"; did you mean {meant}?" if meant else ""
             raise PolicyUsageError(f"there is no rule {name}{hint}")
     chosen = [rule for rule in rules if not names or rule["policy"] in names]
     if as_json:

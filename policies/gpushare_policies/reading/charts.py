@@ -74,7 +74,7 @@ def _own_file(given: str) -> Any:
             content = _packed(path)
         else:
             return None
-        return _loaded(content.decode("utf-8-sig"))
+        return loaded(content.decode("utf-8-sig"))
     except (OSError, ValueError, tarfile.TarError, EOFError):
         return None
 
@@ -93,9 +93,12 @@ def _packed(path: Path) -> bytes:
     return b""
 
 
-def _loaded(content: str) -> Any:
+def loaded(given: Any) -> Any:
+    """Values, read if they stand in a text as YAML; `UNKNOWN` if it is none."""
+    if not isinstance(given, str):
+        return given
     try:
-        return yaml.load(content, Loader=_LOADER)  # noqa: S506  (the safe loader, in C where there is one)
+        return yaml.load(given, Loader=_LOADER)  # noqa: S506  (the safe loader, in C where there is one)
     except (yaml.YAMLError, RecursionError, ValueError):
         return UNKNOWN
 
@@ -124,7 +127,7 @@ def _files(props: Any) -> Iterator[Any]:
         yield UNKNOWN
     for item in items(given):
         content = _content(item)
-        yield UNKNOWN if content is UNKNOWN else _loaded(content)
+        yield UNKNOWN if content is UNKNOWN else loaded(content)
 
 
 def _content(asset: Any) -> Any:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.reading.charts import loaded
 from gpushare_policies.reading.objects import Kind, KubernetesObject, kind_of, objects_of
 from gpushare_policies.reading.plain import items
 
@@ -66,13 +65,3 @@ def _release(asked: Any, namespace: Any, values: Any) -> dict[str, Any]:
         "values": values,
     }
     return {key: value for key, value in given.items() if value is not None}
-
-
-def loaded(text: Any) -> Any:
-    """Values that stand in a text, as YAML."""
-    if not isinstance(text, str):
-        return text
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        return UNKNOWN

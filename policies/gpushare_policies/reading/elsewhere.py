@@ -21,8 +21,14 @@ from eks_gpushare.inventory.values import at, has_unknown, pairs
 from gpushare_policies.reading.cloudformation import JUDGED, as_of_pulumi
 from gpushare_policies.reading.delivered import charts_delivered, delivers_charts
 from gpushare_policies.reading.node_images import repository_of
-from gpushare_policies.reading.objects import POD_TEMPLATES, kind_of, objects_of, pod_templates
-from gpushare_policies.reading.plain import at_top, items, mappings, plain, text, with_sentinels
+from gpushare_policies.reading.objects import (
+    POD_TEMPLATES,
+    kind_of,
+    objects_of,
+    pod_templates,
+    words_of,
+)
+from gpushare_policies.reading.plain import at_top, mappings, plain, text, with_sentinels
 from gpushare_policies.tokens import NODE_GROUP, RELEASE
 
 if TYPE_CHECKING:
@@ -199,8 +205,8 @@ def _of_pods(token: str, props: Any) -> MadeElsewhere | None:
         for template in pod_templates(obj):
             for _, container in mappings(at(template.spec, "containers")):
                 image = repository_of(str(at(container, "image") or "")).rpartition("/")[2]
-                given = [*items(at(container, "command")), *items(at(container, "args"))]
-                found = _OF_PODS.search(" ".join(map(str, (_CLI.get(image, image), *given))))
+                words = (_CLI.get(image, image), *words_of(container))
+                found = _OF_PODS.search(" ".join(words))
                 if found:
                     return MadeElsewhere("a command in a pod", (found[0],))
     return None

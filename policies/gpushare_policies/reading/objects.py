@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.of_stack import of_stack
-from gpushare_policies.reading.plain import item_of, mappings, plain, text
+from gpushare_policies.reading.plain import item_of, items, mappings, plain, text
 from gpushare_policies.reading.pod_shapes import pods_in
 
 if TYPE_CHECKING:
@@ -165,6 +165,11 @@ def pod_templates(each: KubernetesObject) -> Iterator[PodTemplate]:
     elif is_theirs(each.kind):
         for found in pods_in(each.body):
             yield PodTemplate(found.path, found.metadata, found.spec)
+
+
+def words_of(container: Any) -> list[str]:
+    """What a container is told to run: the words of its command, then its arguments."""
+    return [str(word) for key in ("command", "args") for word in items(at(container, key))]
 
 
 _GROUPS = frozenset(

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import format_value
-from gpushare_policies.reading.charts import charts_of
-from gpushare_policies.reading.delivered import loaded
+from gpushare_policies.reading.charts import charts_of, loaded
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.on_objects import Subject
 from gpushare_policies.reading.plain import at_top, items, mappings

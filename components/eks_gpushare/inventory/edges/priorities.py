@@ -67,11 +67,7 @@ def classes_are_taken(inventory: Inventory) -> Iterator[Problem]:
 def daemons_stay(inventory: Inventory) -> Iterator[Problem]:
     """Pods that ask for GPUs, against the DaemonSets that hand these out and are written out."""
     for cluster in inventory.clusters():
-        classes = {
-            str(each.name): each.spec
-            for each in inventory.of(Pointer, cluster)
-            if each.kind == "PriorityClass"
-        }
+        classes = _classes(inventory, cluster)
         needed = [each for each in daemons(inventory, cluster) if each.role in _NEEDED]
         known = [
             (daemon, found)
@@ -92,14 +88,24 @@ def daemons_stay(inventory: Inventory) -> Iterator[Problem]:
                 yield _pushed_aside(workload, above, daemon, below)
 
 
+def _classes(inventory: Inventory, cluster: str) -> dict[str, Any]:
+    """What is known of classes by name; `""` is that of pods without one."""
+    own = {
+        str(each.name): each.spec
+        for each in inventory.of(Pointer, cluster)
+        if each.kind == "PriorityClass"
+    }
+    classes = own | {name: {"value": value} for name, value in _SYSTEM.items()}
+    # One for everybody else is that of pods without a class.
+    if not any(at(each, "globalDefault") for each in own.values()):
+        classes[""] = {"value": 0}
+    return classes
+
+
 def _of(spec: Any, classes: Mapping[str, Any]) -> _Priority | None:
     """The priority of pods; None where it is not known, as of a class that is not here."""
     name = text(at(spec, "priorityClassName"))
-    known = {**classes, **{system: {"value": value} for system, value in _SYSTEM.items()}}
-    # One for everybody else is that of pods without a class.
-    if not any(at(each, "globalDefault") for each in classes.values()):
-        known[""] = {"value": 0}
-    found = known.get(name)
+    found = classes.get(name)
     value = at(found, "value")
     if not isinstance(value, int):
         return None

@@ -10,7 +10,7 @@ from pulumi_policy import Severity, StackValidationArgs
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.reading.blanks import refuse_blanks
-from gpushare_policies.reading.objects import Kind, pod_templates
+from gpushare_policies.reading.objects import Kind, pod_templates, words_of
 from gpushare_policies.reading.plain import items, mappings, text
 from gpushare_policies.reading.program_objects import PlacedObject, objects_in
 from gpushare_policies.rule import StackPolicy, Unjudged
@@ -62,11 +62,11 @@ def _asked(placed: PlacedObject, here: Sequence[PlacedObject]) -> tuple[Sequence
     """What pods that take a startup taint off ask of nodes, and by which service account."""
     for template in pod_templates(placed.object):
         for _, container in mappings(at(template.spec, "containers")):
-            words = [*items(at(container, "command")), *items(at(container, "args"))]
+            words = words_of(container)
             account = text(at(template.spec, "serviceAccountName"), "default")
-            if any(str(word).rpartition("/")[2] == _PROGRAM for word in words):
+            if any(word.rpartition("/")[2] == _PROGRAM for word in words):
                 return _VERBS, account
-            taken = {match[1] for match in _COMMAND.finditer(" ".join(map(str, words)))}
+            taken = {match[1] for match in _COMMAND.finditer(" ".join(words))}
             if taken and taken & _startup_taints(here):
                 return _VERBS_OF_COMMAND, account
     return (), None

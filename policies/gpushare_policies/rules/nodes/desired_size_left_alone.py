@@ -11,8 +11,13 @@ from gpushare_policies.props import each, given, peek
 from gpushare_policies.reading.delivered import charts_delivered
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of
 from gpushare_policies.reading.node_images import repository_of
-from gpushare_policies.reading.objects import KubernetesObject, objects_of_stack, pod_templates
-from gpushare_policies.reading.plain import items, mappings
+from gpushare_policies.reading.objects import (
+    KubernetesObject,
+    objects_of_stack,
+    pod_templates,
+    words_of,
+)
+from gpushare_policies.reading.plain import mappings
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import CHART_V4, NODE_GROUP, RELEASE, SCALING_GROUP
@@ -69,10 +74,8 @@ def _runs(obj: KubernetesObject) -> bool:
     """Whether an object has a pod of the autoscaler that finds its groups by their tags."""
     for template in pod_templates(obj):
         for _, container in mappings(at(template.spec, "containers")):
-            words = [*items(at(container, "command")), *items(at(container, "args"))]
-            named = any("--nodes" in str(word) for word in words)
             if repository_of(str(at(container, "image") or "")).endswith(f"/{_CHART}"):
-                return not named
+                return not any("--nodes" in word for word in words_of(container))
     return False
 
 
