@@ -13,7 +13,7 @@ from pulumi_policy.proxy import UnknownValueError
 
 from gpushare_policies.gpus import has_gpu_image, is_gpu_type, wants_gpu, wants_gpu_attributes
 from gpushare_policies.props import each, peek, read, whole
-from gpushare_policies.reading.launches import Launch, launch_of
+from gpushare_policies.reading.launches import Launch, are_of_cluster, launch_of, may_join
 from gpushare_policies.tokens import (
     LAUNCH_CONFIGURATION,
     LAUNCH_TEMPLATE,
@@ -65,6 +65,22 @@ class NodeGroup:
         """How a message names the group."""
         kind = "node group" if self.is_managed else "Auto Scaling group"
         return f"The {kind} {self.group.name}"
+
+    def may_join(self) -> bool:
+        """Whether these are nodes of Kubernetes: not where an Auto Scaling group shows no sign.
+
+        EC2 starts servers of the web in such groups too. Nodes of EKS carry the tag of their
+        cluster: https://docs.aws.amazon.com/eks/latest/userguide/launch-workers.html
+        """
+        if self.is_managed or self.start is None:
+            return True
+        try:
+            tags = [read(tag, "key") for tag in each(read(self.group.props, "tags"))]
+            specifications = each(read(self.start.props, "tagSpecifications"))
+            tags += [key for said in specifications for key in read(said, "tags") or ()]
+            return are_of_cluster(tags) or may_join(self.start.props) or self.has_gpu()
+        except UnknownValueError:
+            return True
 
     def has_template(self) -> bool:
         """Whether the group names something to start from, of this stack or not."""
@@ -152,7 +168,9 @@ def nodes_of(resources: Sequence[PolicyResource]) -> Iterator[NodeGroup]:
     starts = starts_of(resources)
     for group in resources:
         if group.resource_type in GROUPS:
-            yield NodeGroup(group, start_of(group, starts))
+            nodes = NodeGroup(group, start_of(group, starts))
+            if nodes.may_join():
+                yield nodes
 
 
 def starts_of(resources: Sequence[PolicyResource]) -> tuple[PolicyResource, ...]:
