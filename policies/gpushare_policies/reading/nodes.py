@@ -46,7 +46,7 @@ def nodes_of(resources: Sequence[PolicyResource], clusters: Mapping[str, str]) -
         if resource.resource_type == NODE_GROUP and resource.parent is not None
     }
     elsewhere = [made for resource in resources for made in nodes_elsewhere(resource)]
-    starts, tags = starts_of(resources), _tags_of_groups(resources)
+    starts, tags = starts_of(resources), tags_of_groups(resources)
     for resource in (*resources, *elsewhere):
         if resource.resource_type not in NODE_TOKENS or not list(resource.props):
             continue
@@ -54,7 +54,7 @@ def nodes_of(resources: Sequence[PolicyResource], clusters: Mapping[str, str]) -
             continue
         cluster = clusters.get(resource.urn, clusters.get("", ""))
         if resource.resource_type == SCALING_GROUP:
-            found = _group(resource, cluster, starts)
+            found = _group(resource, cluster, starts, tags.get(resource.urn, ()))
             yield from () if found is None else (found,)
         elif resource.resource_type in SCALING_GROUPS:
             yield _scaling(resource, cluster)
@@ -128,7 +128,10 @@ def _scaling(resource: PolicyResource, cluster: str) -> NodeSet:
 
 
 def _group(
-    resource: PolicyResource, cluster: str, starts: Sequence[PolicyResource]
+    resource: PolicyResource,
+    cluster: str,
+    starts: Sequence[PolicyResource],
+    more: Sequence[tuple[Any, Any]],
 ) -> NodeSet | None:
     """An Auto Scaling group whose tags are those of a cluster, but such as `pulumi_eks` makes."""
     if resource.parent is not None and resource.parent.resource_type in SCALING_GROUPS:
@@ -136,6 +139,7 @@ def _group(
     props = resource.props
     listed = _get(props, "tags")
     tags = [(text(tag.get("key")), text(tag.get("value"))) for _, tag in mappings(listed)]
+    tags += more
     if not makes_nodes(tags):
         return None
     mixed = at(_get(props, "mixedInstancesPolicy"), "launchTemplate", "overrides")
@@ -207,13 +211,18 @@ def _promised(tags: Any) -> Any:
     return UNKNOWN if tags is UNKNOWN else promised(_mapping(tags).items())
 
 
-def _tags_of_groups(resources: Sequence[PolicyResource]) -> dict[str, list[tuple[Any, Any]]]:
-    """Tags that are put on the Auto Scaling groups that EKS makes, by the node group's URN."""
+def tags_of_groups(resources: Sequence[PolicyResource]) -> dict[str, list[tuple[Any, Any]]]:
+    """Tags that are put on Auto Scaling groups, or those that EKS makes of a node group, by URN."""
     found: dict[str, list[tuple[Any, Any]]] = {}
     for resource in resources:
         if resource.resource_type == SCALING_TAG:
-            tag = _get(resource.props, "tag")
-            for group in resource.property_dependencies.get("autoscalingGroupName", ()):
+            tag, named = (_get(resource.props, key) for key in ("tag", "autoscalingGroupName"))
+            groups = resource.property_dependencies.get("autoscalingGroupName") or [
+                group
+                for group in resources
+                if group.resource_type == SCALING_GROUP and _get(group.props, "name") == named
+            ]
+            for group in groups:
                 found.setdefault(group.urn, []).append(
                     (text(at(tag, "key")), text(at(tag, "value")))
                 )

@@ -23,6 +23,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import PartlyKnown, at, has_unknown
 from eks_gpushare.manifests.instance_choice import GPU_KEYS, chosen_types, names_families
 from eks_gpushare.manifests.plain import items, mapping
+from eks_gpushare.manifests.rules.gpu_names import meant_resource
 from eks_gpushare.sharing.efa import EFA
 from eks_gpushare.sharing.labels import CONFIG_LABEL, OWNED_PREFIXES, PRESENT_LABEL
 from eks_gpushare.sharing.resources import GPU
@@ -292,7 +293,9 @@ def _limits(source: Source, spec: Any, requirements: Any) -> Iterator[Judgement]
     static, had = at(spec, "replicas") is not None, _devices(requirements)
     for resource in mapping(limits):
         of_types = None if resource not in OF_TYPES else had
-        if resource == "resources" or not is_idle_limit(resource, of_types, static=static):
+        meant = meant_resource(resource)
+        is_idle = meant is not None or is_idle_limit(resource, of_types, static=static)
+        if resource == "resources" or not is_idle:
             continue
         if resource == NODES:
             yield Problem(
@@ -304,7 +307,7 @@ def _limits(source: Source, spec: Any, requirements: Any) -> Iterator[Judgement]
                 "Limit what every node has, such as cpu, or the shares that an overlay names.",
             )
         else:
-            fix = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu"}.get(resource.lower())
+            fix = meant or {"gpu": GPU, "gpus": GPU}.get(resource.lower())
             yield Problem(
                 IDLE_LIMIT,
                 source,
