@@ -11,7 +11,6 @@ from gpushare_policies.props import each, given, peek
 from gpushare_policies.reading.delivered import charts_delivered
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of
 from gpushare_policies.reading.node_images import repository_of
-from gpushare_policies.reading.nodes import tags_of_groups
 from gpushare_policies.reading.objects import (
     KubernetesObject,
     objects_of_stack,
@@ -41,14 +40,13 @@ _TAGS = "k8s.io/cluster-autoscaler/"
 _IGNORED = ("scalingConfig", "scalingConfig.desiredSize", "desiredCapacity", "*")
 
 
-def _judge(scaled: tuple[NodeGroup, bool]) -> Iterator[tuple[str, str]]:
-    nodes, is_given = scaled
+def _judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
     least, _, most = nodes.sizes()
     path = ("scalingConfig", "desiredSize") if nodes.is_managed else ("desiredCapacity",)
     if least == most or not given(nodes.group.props, *path):
         return
     if not any(ignored in _IGNORED for ignored in nodes.group.opts.ignore_changes or ()):
-        whose = "that its tags let at it" if is_given else "of this stack"
+        whose = "that its tags let at it" if _is_given(nodes) else "of this stack"
         message = (
             f"{nodes.called} has its number of nodes from this program and from the Cluster "
             f"Autoscaler {whose}. It must be left to one of them, or the next update stops "
@@ -81,15 +79,20 @@ def _runs(obj: KubernetesObject) -> bool:
     return False
 
 
-def _has(autoscaler: PolicyResource, nodes: NodeGroup, tags: Sequence[str]) -> bool:
+def _has(autoscaler: PolicyResource, nodes: NodeGroup) -> bool:
     """Whether the autoscaler has a group: all that EKS tags, or those that its values name."""
     if not given(autoscaler.props, "values", "autoscalingGroups"):
-        return nodes.is_managed or any(tag.startswith(_TAGS) for tag in tags)
+        return nodes.is_managed or any(tag.startswith(_TAGS) for tag in nodes.tags)
     used = autoscaler.property_dependencies.get("values", [])
     named = {peek(group, "name") for group in _named(autoscaler)}
     return peek(nodes.group.props, "name") in named - {None} or any(
         found.urn == nodes.group.urn for found in used
     )
+
+
+def _is_given(nodes: NodeGroup) -> bool:
+    """Whether an Auto Scaling group is tagged for an autoscaler, of whatever stack."""
+    return not nodes.is_managed and f"{_TAGS}enabled" in nodes.tags
 
 
 def _named(autoscaler: PolicyResource) -> Sequence[Any]:
@@ -98,16 +101,12 @@ def _named(autoscaler: PolicyResource) -> Sequence[Any]:
 
 def _left_alone(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     autoscalers = list(_autoscalers(args.resources))
-    beside = tags_of_groups(args.resources)
-    scaled: list[tuple[NodeGroup, bool]] = []
-    for nodes in nodes_of(args.resources):
-        tags = [str(peek(tag, "key")) for tag in each(peek(nodes.group.props, "tags"))]
-        tags += [str(key) for key, _ in beside.get(nodes.group.urn, ())]
-        # By its tags a group is given to an autoscaler of whatever stack.
-        is_given = not nodes.is_managed and f"{_TAGS}enabled" in tags
-        if is_given or any(_has(autoscaler, nodes, tags) for autoscaler in autoscalers):
-            scaled.append((nodes, is_given))
-    yield from over_each(scaled, _judge)
+    groups = [
+        nodes
+        for nodes in nodes_of(args.resources)
+        if _is_given(nodes) or any(_has(autoscaler, nodes) for autoscaler in autoscalers)
+    ]
+    yield from over_each(groups, _judge)
 
 
 DESIRED_SIZE_LEFT_ALONE = StackPolicy(
