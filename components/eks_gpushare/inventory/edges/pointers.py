@@ -257,7 +257,7 @@ def _pods(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> Iter
         # What bears its name is what it means, whatever else there may be.
         near = [workload for workload in here if workload.name not in ("", UNKNOWN, None)]
         near = [workload for workload in near if workload.name == pointer.name]
-        if any(_is_labelled(workload, selector) for workload in near):
+        if any(_is_labelled(workload, selector) for workload in here):
             return
         elsewhere = [
             workload
