@@ -512,3 +512,38 @@ def test_a_guide_shows_a_part_of_a_file_that_it_names(above: str, wrong: bool) -
     guide = f"```yaml\n{above}sharing:\n  timeSlicing:\n    replicas: 4\n```\n"
 
     assert ("GPU1021" in said({"guide.md": guide})) == wrong
+
+
+RELEASE_AND_MAP = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: plugin, namespace: gpus}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin, version: 0.17.4}}
+  values: {gfd: {enabled: true}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: plugin-values, namespace: gpus}
+data:
+  values.yaml: |
+"""
+SHARING = (
+    "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (f"config: {{map: {{any: {SHARING!r}}}}}", False),
+        (SHARING, True),
+        (SHARING.replace("sharing", "Sharing"), True),
+        (SHARING.replace("v1", "["), True),
+        (SHARING.replace("replicas", "count"), False),
+    ],
+)
+def test_values_that_hold_a_configuration_are_no_configuration(text: str, wrong: bool) -> None:
+    within = "".join(f"    {line}\n" for line in text.splitlines())
+
+    assert ("GPU1121" in said({"a.yaml": RELEASE_AND_MAP + within})) == wrong

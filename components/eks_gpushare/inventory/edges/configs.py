@@ -380,10 +380,17 @@ def _unused(found: ConfigMap, releases: Sequence[Release], written: Sequence[Dae
 
 def is_plugin_map(found: ConfigMap) -> bool:
     """Whether a ConfigMap holds what the device plugin reads: a document that shares something."""
-    return any(
-        isinstance(document, str)
-        and "sharing" in document
-        and ("timeSlicing" in document or "mps" in document)
-        and "replicas" in document
-        for _, document in pairs(found.data)
-    )
+    return any(isinstance(document, str) and _shares(document) for _, document in pairs(found.data))
+
+
+def _shares(document: str) -> bool:
+    """Whether it is such a document, as far as it can be read, and no values that have one."""
+    if "replicas" not in document or not ("timeSlicing" in document or "mps" in document):
+        return False
+    from eks_gpushare.documents.go_yaml import first_document
+
+    try:
+        content = first_document(document)
+    except ValueError:
+        return "sharing" in document
+    return any(key.lower() == "sharing" for key, _ in pairs(content))
