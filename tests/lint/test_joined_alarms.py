@@ -547,3 +547,77 @@ def test_values_that_hold_a_configuration_are_no_configuration(text: str, wrong:
     within = "".join(f"    {line}\n" for line in text.splitlines())
 
     assert ("GPU1121" in said({"a.yaml": RELEASE_AND_MAP + within})) == wrong
+
+
+UNUSED = RELEASE_AND_MAP + "    version: v1\n" + SHARING.replace("version: v1\n", "    ")
+
+
+@pytest.mark.parametrize(
+    ("files", "wrong"),
+    [
+        ({"a.yaml": UNUSED}, True),
+        ({"a.yaml": UNUSED, "kustomization.yaml": "resources: [a.yaml]\n"}, True),
+        ({"a.yaml": UNUSED, "kustomization.yaml": "resources: [b.yaml]\n# - a.yaml\n"}, False),
+        ({"a.yaml": UNUSED, "kustomization.yaml": "# resources: [a.yaml]\n"}, False),
+        ({"a.yaml": "# kubectl edit clusterpolicies.nvidia.com cluster-policy\n" + UNUSED}, False),
+        ({"a.yaml": "# a policy of this cluster\n" + UNUSED}, True),
+    ],
+)
+def test_a_configuration_that_is_left_out_or_named_by_hand_is_not_forgotten(
+    files: dict[str, str], wrong: bool
+) -> None:
+    assert ("GPU1121" in said(files)) == wrong
+
+
+def test_a_chart_that_makes_its_configurations_names_no_other() -> None:
+    release = UNUSED.replace("{gfd: {enabled: true}}", "{config: {map: {any: 'version: v1'}}}")
+    reports = lint_files([GivenFile("a.yaml", release)])
+    (found,) = [each for one in reports for each in one.findings if each.code == "GPU1121"]
+
+    assert found.message.endswith("nvidia-device-plugin has its own in config.map.")
+    assert found.fix == "Move it there, or remove it."
+
+
+SHARING_RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: plugin, namespace: gpus}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin, version: 0.17.4}}
+  values: {config: {map: {any: "version: v1\\nsharing: {timeSlicing: {resources: [ONE]}}"}}}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: exporter, namespace: gpus}
+spec:
+  chart: {spec: {chart: dcgm-exporter, version: 4.7.1}}
+  values: {extraEnv: ENV}
+  MORE
+""".replace("ONE", "{name: nvidia.com/gpu, replicas: 4}")
+
+
+@pytest.mark.parametrize(
+    ("env", "more", "wrong"),
+    [
+        ("[]", "interval: 1h", True),
+        ('[{name: DCGM_EXPORTER_KUBERNETES, value: "true"}]', "interval: 1h", True),
+        ('[{name: DCGM_EXPORTER_KUBERNETES, value: "false"}]', "interval: 1h", False),
+        ("[]", "postRenderers: []", True),
+    ],
+)
+def test_an_exporter_that_names_no_pods_need_not_know_shares(
+    env: str, more: str, wrong: bool
+) -> None:
+    text = SHARING_RELEASE.replace("ENV", env).replace("MORE", more)
+
+    assert ("GPU1245" in said({"a.yaml": text})) == wrong
+
+
+@pytest.mark.parametrize(("kind", "wrong"), [("DaemonSet", False), ("Deployment", True)])
+def test_what_a_post_renderer_changes_is_not_known(kind: str, wrong: bool) -> None:
+    text = SHARING_RELEASE.replace("{extraEnv: ENV}", "{serviceMonitor: {enabled: true}}")
+    renderer = (
+        f"postRenderers: [{{kustomize: {{patches: [{{patch: a, target: {{kind: {kind}}}}}]}}}}]"
+    )
+
+    assert ("GPU1245" in said({"a.yaml": text.replace("MORE", renderer)})) == wrong

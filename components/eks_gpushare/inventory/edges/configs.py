@@ -364,8 +364,10 @@ def _unused(found: ConfigMap, releases: Sequence[Release], written: Sequence[Dae
         path = (*config_paths(release), "name")
         given = at(release.values, *path)
         said = f"names {text(given)}" if given else "names none"
-        who = f"{release.source.name} {said}"
         fix = f"Set `{'.'.join(path)}: {found.name}` of the chart."
+        if at(release.values, "config", "map"):  # the chart refuses both
+            said, fix = "has its own in config.map", "Move it there, or remove it."
+        who = f"{release.source.name} {said}"
     elif written:
         who = f"{written[0].title} mounts none of that name"
         fix = "Mount it and name its file by CONFIG_FILE, or use the chart with `config.name`."

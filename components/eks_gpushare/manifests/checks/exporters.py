@@ -43,6 +43,7 @@ _ID_TYPES: Final = ("uid", "device-name")
 _SOCKETS: Final = "/var/lib/kubelet/pod-resources"
 _LEAST: Final = 512 * 2**20
 _ON: Final = ("true", "1", "t")
+_OFF: Final = ("false", "0", "f")
 
 
 class _Exporter(NamedTuple):
@@ -123,7 +124,7 @@ def _variables(exporter: _Exporter) -> dict[str, str]:
 def _shares(exporter: _Exporter, *, renamed: bool) -> Iterator[Problem]:
     variables = _variables(exporter)
     name = GPU + SHARED_SUFFIX
-    if at(exporter.container, "envFrom"):
+    if at(exporter.container, "envFrom") or variables.get(_PODS, "").lower() in _OFF:
         return
     if renamed and name not in variables.get(_NAMES, "").split(","):
         yield Problem(
