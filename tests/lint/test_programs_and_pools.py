@@ -564,7 +564,8 @@ def shares(renamed: str = "false", refuses: str = "false") -> str:
     ("values", "limits", "wrong"),
     [
         (shares(), GPU, set()),
-        (shares(), TWO, {"GPU1113"}),
+        (shares(), TWO, set()),
+        (shares(refuses="true"), TWO, {"GPU1113"}),
         (shares("true"), GPU, {"GPU1204"}),
         (shares("true"), "nvidia.com/gpu.shared: 1", set()),
         (shares(), "nvidia.com/gpu.shared: 1", {"GPU1204"}),
