@@ -565,6 +565,8 @@ UNUSED = RELEASE_AND_MAP + "    version: v1\n" + SHARING.replace("version: v1\n"
         ({"a.yaml": UNUSED, "kustomization.yaml": "# resources: [a.yaml]\n"}, False),
         ({"a.yaml": "# kubectl edit clusterpolicies.nvidia.com cluster-policy\n" + UNUSED}, False),
         ({"a.yaml": "# a policy of this cluster\n" + UNUSED}, True),
+        ({"a.yaml": UNUSED, "b.yaml": "a: 1\n# name: 'plugin-values'  to share\n"}, False),
+        ({"a.yaml": UNUSED, "b.yaml": "a: 1\n# name: plugin-value\n"}, True),
     ],
 )
 def test_a_configuration_that_is_left_out_or_named_by_hand_is_not_forgotten(

@@ -313,7 +313,8 @@ class Reading:
     def _as_applied(self, judgement: Judgement) -> Judgement:
         """A configuration that nothing names as a note, where that may be meant.
 
-        It may lie beside a kustomization that leaves it out, or say how the operator is told of it.
+        It may lie beside a kustomization that leaves it out, say how the operator is told of it, or
+        be named by a line that is put out by a comment.
         """
         document = judgement.source.document
         if not isinstance(judgement, Problem) or judgement.rule is not MAP_UNUSED:
@@ -326,7 +327,9 @@ class Reading:
             file in built for built in self.kustomizations.contents.values()
         )
         tells = _TELLS.search(self.file_named(document.file).text)
-        return replace(judgement, severity="info") if left_out or tells else judgement
+        off = re.compile(rf"#.*\bname: *[\"']?{re.escape(judgement.source.name.split()[-1])}\b")
+        put_out = any(off.search(each.text) for each in self.files.values())
+        return replace(judgement, severity="info") if left_out or tells or put_out else judgement
 
     def _is_part(self, item: Item) -> TypeGuard[Release]:
         """Whether it is a file of values that a kustomization takes with others, or a chart.
