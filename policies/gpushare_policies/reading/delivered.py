@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from gpushare_policies.reading.charts import loaded
+from gpushare_policies.props import peek
+from gpushare_policies.reading.charts import CHART_TOKENS, loaded
 from gpushare_policies.reading.objects import Kind, KubernetesObject, kind_of, objects_of
 from gpushare_policies.reading.plain import items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from pulumi_policy import PolicyResource
 
 _FLUX, _K3S = Kind("helm.toolkit.fluxcd.io", "HelmRelease"), Kind("helm.cattle.io", "HelmChart")
 _ARGO, _ARGO_SET = Kind("argoproj.io", "Application"), Kind("argoproj.io", "ApplicationSet")
@@ -35,6 +38,14 @@ def charts_delivered(token: str, props: Any) -> Iterator[dict[str, Any]]:
     """The properties that a Release would have of each chart of a resource."""
     for obj in objects_of(token, props) if delivers_charts(token) else ():
         yield from _charts(obj)
+
+
+def charts_named(resource: PolicyResource) -> Iterator[str]:
+    """The charts that a resource installs by itself or by a controller, as it names them."""
+    token, props = resource.resource_type, resource.props
+    if token in CHART_TOKENS:
+        yield str(peek(props, "chart") or "")
+    yield from (str(made.get("chart") or "") for made in charts_delivered(token, props))
 
 
 def _charts(obj: KubernetesObject) -> Iterator[dict[str, Any]]:

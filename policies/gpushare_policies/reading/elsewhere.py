@@ -62,6 +62,7 @@ _BY_SERVICES = (
         (("source", "buildspec"), ("secondarySources",)),
     ),
     (re.compile(r"aws:sfn/stateMachine:StateMachine"), "a state machine", (("definition",),)),
+    (re.compile(r"aws:scheduler/schedule:Schedule"), "a schedule", (("target", "arn"),)),
 )
 """Services that run commands: the type, what it is for messages, where they stand in it."""
 _CALLS = re.compile(

@@ -52,6 +52,15 @@ def _images(subject: Subject) -> Iterator[str | Unjudged]:
             yield from _image(subject, f"The volume {name}", image)
 
 
+def _theirs(subject: Subject) -> Iterator[str | Unjudged]:
+    """Of somebody else's kind its pods, and images that its spec names for pods of its own."""
+    yield from _images(subject)
+    spec = at(subject.object.body, "spec")
+    own = at(spec, "image")
+    if isinstance(own, str) and not any(pod.spec is spec for pod in pods_of(subject.object)):
+        yield from _image(subject, "A pod", own)
+
+
 def _image(subject: Subject, what: str, image: Any) -> Iterator[str | Unjudged]:
     if image is UNKNOWN:
         yield Unjudged(f"the image of {what[:1].lower()}{what[1:]}")
@@ -123,7 +132,7 @@ def _images_in(values: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
 IMAGES_PINNED = ResourcePolicy(
     "images-pinned",
     "Containers must run images of one version.",
-    checks=ObjectChecks(on_pods(_images), {RELEASE: _chart, CHART_V4: _chart}, theirs=_images),
+    checks=ObjectChecks(on_pods(_images), {RELEASE: _chart, CHART_V4: _chart}, theirs=_theirs),
     severity=Severity.MEDIUM,
     framework=PolicyComplianceFramework(
         "NSA/CISA Kubernetes Hardening Guidance", "1.2", "Pod security", "Images are known."
