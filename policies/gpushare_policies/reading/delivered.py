@@ -6,6 +6,7 @@ several of them. What stands in files elsewhere is not known.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.props import peek
 from gpushare_policies.reading.charts import CHART_TOKENS, loaded
 from gpushare_policies.reading.objects import Kind, KubernetesObject, kind_of, objects_of
-from gpushare_policies.reading.plain import items
+from gpushare_policies.reading.plain import items, mappings, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,9 +64,24 @@ def _charts(obj: KubernetesObject) -> Iterator[dict[str, Any]]:
         for source in (at(spec, "source"), *items(at(spec, "sources"))):
             helm = at(source, "helm")
             values = at(helm, "valuesObject") or loaded(at(helm, "values"))
-            elsewhere = at(helm, "valueFiles") or at(helm, "parameters")
+            for _, given in mappings(at(helm, "parameters")):
+                values = _with(values, text(given.get("name")), given.get("value"))
+            elsewhere = at(helm, "valueFiles")
             space = at(spec, "destination", "namespace")
             yield _release(source, space, UNKNOWN if elsewhere else values)
+
+
+def _with(values: Any, name: Any, value: Any) -> Any:
+    """Values with one more of Helm's `--set`; `UNKNOWN` where its place is more than keys."""
+    if values is UNKNOWN or name is UNKNOWN or not re.fullmatch(r"[\w-]+(?:\.[\w-]+)*", name):
+        return UNKNOWN
+    key, _, rest = name.partition(".")
+    held = values if isinstance(values, dict) else {}
+    inner = _with(held.get(key), rest, value) if rest else _BOOLEANS.get(value, value)
+    return {**held, key: inner}
+
+
+_BOOLEANS = {"true": True, "false": False}
 
 
 def _release(asked: Any, namespace: Any, values: Any) -> dict[str, Any]:

@@ -125,11 +125,13 @@ def carried_by(each: KubernetesObject) -> Iterator[KubernetesObject]:
     if each.kind == _RBAC_DEFINITION:
         for index, listed in mappings(at(each.body, "rbacBindings")):
             for place, bound in mappings(listed.get("clusterRoleBindings")):
-                role = {"kind": "ClusterRole", "name": bound.get("clusterRole")}
-                body = {"metadata": {"name": listed.get("name")}, "roleRef": role}
-                body["subjects"] = listed.get("subjects")
+                binding = {
+                    "metadata": {"name": listed.get("name")},
+                    "roleRef": {"kind": "ClusterRole", "name": bound.get("clusterRole")},
+                    "subjects": listed.get("subjects"),
+                }
                 path: FieldPath = ("rbacBindings", index, "clusterRoleBindings", place)
-                yield KubernetesObject(Kind(_RBAC, "ClusterRoleBinding"), "v1", body, path)
+                yield KubernetesObject(Kind(_RBAC, "ClusterRoleBinding"), "v1", binding, path)
     for path, found in walk(each.body):
         version, kind = found.get("apiVersion"), found.get("kind")
         if not path or not isinstance(version, str) or not isinstance(kind, str):

@@ -137,8 +137,14 @@ def _pod(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if _is_container(given):
         return {**given, "containers": [given]}
     of_host = any(given.get(key) is True for key in _OF_HOST)
-    mounts = any(at(each, "hostPath") is not None for each in items(given.get("volumes")))
-    return given if of_host or mounts else None
+    volumes = [
+        each
+        for key, listed in given.items()
+        if str(key).lower().endswith("volumes")  # `extraVolumes` in values of charts
+        for each in items(listed)
+        if at(each, "hostPath") is not None
+    ]
+    return {**given, "volumes": volumes} if of_host or volumes else None
 
 
 def _is_container_list(given: Any) -> bool:

@@ -57,8 +57,15 @@ def _theirs(subject: Subject) -> Iterator[str | Unjudged]:
     yield from _images(subject)
     spec = at(subject.object.body, "spec")
     own = at(spec, "image")
-    if isinstance(own, str) and not any(pod.spec is spec for pod in pods_of(subject.object)):
+    in_parts = any(at(spec, key) is not None for key in ("repository", "version", "tag"))
+    is_pod = any(pod.spec is spec for pod in pods_of(subject.object))
+    if isinstance(own, str) and not in_parts and not is_pod:
         yield from _image(subject, "A pod", own)
+    elif isinstance(at(own, "tag"), str):
+        yield from _image(subject, "A pod", f"{at(own, 'repository')}:{at(own, 'tag')}")
+    for _, renamed in mappings(at(spec, "images")):  # of a Kustomization of Flux
+        if isinstance(tag := renamed.get("newTag"), str) and not renamed.get("digest"):
+            yield from _image(subject, "A pod", f"{renamed.get('name')}:{tag}")
 
 
 def _image(subject: Subject, what: str, image: Any) -> Iterator[str | Unjudged]:
