@@ -73,7 +73,11 @@ def _charts(obj: KubernetesObject) -> Iterator[dict[str, Any]]:
 
 def _with(values: Any, name: Any, value: Any) -> Any:
     """Values with one more of Helm's `--set`; `UNKNOWN` where its place is more than keys."""
-    if values is UNKNOWN or name is UNKNOWN or not re.fullmatch(r"[\w-]+(?:\.[\w-]+)*", name):
+    if (
+        values is UNKNOWN
+        or name is UNKNOWN
+        or not re.fullmatch(r"[A-Za-z0-9_-]+(?:[.][A-Za-z0-9_-]+)*", name)
+    ):
         return UNKNOWN
     key, _, rest = name.partition(".")
     held = values if isinstance(values, dict) else {}

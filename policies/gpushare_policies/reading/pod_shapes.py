@@ -122,7 +122,7 @@ def _patched(given: Any) -> Any:
         return None
     made = given.get("value")
     for part in reversed(path.strip("/").split("/")):
-        made = [made] if part == "-" or part.isdecimal() else {part: made}
+        made = [made] if re.fullmatch("-|[0-9]+", part) else {part: made}
     return made
 
 

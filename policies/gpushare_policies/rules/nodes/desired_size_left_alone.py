@@ -10,7 +10,6 @@ from gpushare_policies.props import each, given, peek
 from gpushare_policies.reading.delivered import charts_named
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of
 from gpushare_policies.reading.node_images import running
-from gpushare_policies.reading.nodes import tags_of_groups
 from gpushare_policies.reading.objects import KubernetesObject, objects_of_stack, words_of
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackPolicy
@@ -31,8 +30,6 @@ _FIX = Fix(
 # EKS puts them on the groups of its node groups:
 # https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, read 2026-11-22.
 _TAGS = "k8s.io/cluster-autoscaler/"
-_OF_CLUSTER = "kubernetes.io/cluster/"
-"""The tag of a group whose machines join a cluster."""
 _IGNORED = ("scalingConfig", "scalingConfig.desiredSize", "desiredCapacity", "*")
 
 
@@ -66,15 +63,20 @@ def _runs(obj: KubernetesObject) -> bool:
     return bool(containers) and not any("--nodes" in word for word in words_of(containers[0]))
 
 
-def _has(autoscaler: PolicyResource, nodes: NodeGroup, tags: Sequence[str]) -> bool:
+def _has(autoscaler: PolicyResource, nodes: NodeGroup) -> bool:
     """Whether the autoscaler has a group: all that EKS tags, or those that its values name."""
     if not given(autoscaler.props, "values", "autoscalingGroups"):
-        return nodes.is_managed or any(tag.startswith(_TAGS) for tag in tags)
+        return nodes.is_managed or any(tag.startswith(_TAGS) for tag in nodes.tags)
     used = autoscaler.property_dependencies.get("values", [])
     named = {peek(group, "name") for group in _named(autoscaler)}
     return peek(nodes.group.props, "name") in named - {None} or any(
         found.urn == nodes.group.urn for found in used
     )
+
+
+def _is_given(nodes: NodeGroup) -> bool:
+    """Whether an Auto Scaling group is tagged for an autoscaler, of whatever stack."""
+    return not nodes.is_managed and f"{_TAGS}enabled" in nodes.tags
 
 
 def _named(autoscaler: PolicyResource) -> Sequence[Any]:
@@ -83,7 +85,6 @@ def _named(autoscaler: PolicyResource) -> Sequence[Any]:
 
 def _left_alone(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     autoscalers = list(_autoscalers(args.resources))
-    beside = tags_of_groups(args.resources)
     policies = [found for found in args.resources if found.resource_type == SCALING_POLICY]
     followed = {
         group.urn
@@ -92,14 +93,11 @@ def _left_alone(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     }
     scaled: list[tuple[NodeGroup, str]] = []
     for nodes in nodes_of(args.resources):
-        tags = [str(peek(tag, "key")) for tag in each(peek(nodes.group.props, "tags"))]
-        tags += [str(key) for key, _ in beside.get(nodes.group.urn, ())]
-        # By its tags a group is given to an autoscaler of whatever stack.
-        if not nodes.is_managed and f"{_TAGS}enabled" in tags:
+        if _is_given(nodes):
             scaled.append((nodes, "the Cluster Autoscaler that its tags let at it"))
-        elif any(_has(autoscaler, nodes, tags) for autoscaler in autoscalers):
+        elif any(_has(autoscaler, nodes) for autoscaler in autoscalers):
             scaled.append((nodes, "the Cluster Autoscaler of this stack"))
-        elif nodes.group.urn in followed and any(tag.startswith(_OF_CLUSTER) for tag in tags):
+        elif nodes.group.urn in followed:
             scaled.append((nodes, "a scaling policy of its own"))
     yield from over_each(scaled, _judge)
 

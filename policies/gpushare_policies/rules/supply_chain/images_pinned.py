@@ -52,17 +52,18 @@ def _images(subject: Subject) -> Iterator[str | Unjudged]:
             yield from _image(subject, f"The volume {name}", image)
 
 
-def _theirs(subject: Subject) -> Iterator[str | Unjudged]:
-    """Of somebody else's kind its pods, and images that its spec names for pods of its own."""
+def _of_theirs(subject: Subject) -> Iterator[str | Unjudged]:
+    """Also images in parts, as NVIDIA's operators have them: `image: {repository, tag}`."""
     yield from _images(subject)
+    for path, image in _images_in(at(subject.object.body, "spec"), ("spec",)):
+        if path[-1] == "image" and at(subject.object.body, *path, "repository"):
+            yield from _moving(path, image, subject.title, subject.args)
     spec = at(subject.object.body, "spec")
     own = at(spec, "image")
     in_parts = any(at(spec, key) is not None for key in ("repository", "version", "tag"))
     is_pod = any(pod.spec is spec for pod in pods_of(subject.object))
-    if isinstance(own, str) and not in_parts and not is_pod:
+    if isinstance(own, str) and not in_parts and not is_pod:  # of a Spark application
         yield from _image(subject, "A pod", own)
-    elif isinstance(at(own, "tag"), str):
-        yield from _image(subject, "A pod", f"{at(own, 'repository')}:{at(own, 'tag')}")
     for _, renamed in mappings(at(spec, "images")):  # of a Kustomization of Flux
         if isinstance(tag := renamed.get("newTag"), str) and not renamed.get("digest"):
             yield from _image(subject, "A pod", f"{renamed.get('name')}:{tag}")
@@ -107,13 +108,15 @@ def _chart(args: ResourceValidationArgs) -> Iterator[str]:
     """Tags that values give; a chart has its own where they give none."""
     for chart in charts_of(args.props):
         for path, image in _images_in(chart.values, chart.path):
-            tag = moving_tag(image)
-            if tag:
-                yield (
-                    f"`{'.'.join(map(str, path))}` of {args.name} names the image {image}, with "
-                    f"the tag {tag}. It must be one version, or the next pod runs another "
-                    f"program. {_PINNED.of(args.urn)}"
-                )
+            yield from _moving(path, image, args.name, args)
+
+
+def _moving(path: FieldPath, image: str, where: str, args: ResourceValidationArgs) -> Iterator[str]:
+    if tag := moving_tag(image):
+        yield (
+            f"`{'.'.join(map(str, path))}` of {where} names the image {image}, with the tag {tag}. "
+            f"It must be one version, or the next pod runs another program. {_PINNED.of(args.urn)}"
+        )
 
 
 def _images_in(values: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
@@ -139,7 +142,7 @@ def _images_in(values: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
 IMAGES_PINNED = ResourcePolicy(
     "images-pinned",
     "Containers must run images of one version.",
-    checks=ObjectChecks(on_pods(_images), {RELEASE: _chart, CHART_V4: _chart}, theirs=_theirs),
+    checks=ObjectChecks(on_pods(_images), {RELEASE: _chart, CHART_V4: _chart}, theirs=_of_theirs),
     severity=Severity.MEDIUM,
     framework=PolicyComplianceFramework(
         "NSA/CISA Kubernetes Hardening Guidance", "1.2", "Pod security", "Images are known."
