@@ -364,8 +364,10 @@ def _unused(found: ConfigMap, releases: Sequence[Release], written: Sequence[Dae
         path = (*config_paths(release), "name")
         given = at(release.values, *path)
         said = f"names {text(given)}" if given else "names none"
-        who = f"{release.source.name} {said}"
         fix = f"Set `{'.'.join(path)}: {found.name}` of the chart."
+        if at(release.values, "config", "map"):  # the chart refuses both
+            said, fix = "has its own in config.map", "Move it there, or remove it."
+        who = f"{release.source.name} {said}"
     elif written:
         who = f"{written[0].title} mounts none of that name"
         fix = "Mount it and name its file by CONFIG_FILE, or use the chart with `config.name`."
@@ -380,10 +382,17 @@ def _unused(found: ConfigMap, releases: Sequence[Release], written: Sequence[Dae
 
 def is_plugin_map(found: ConfigMap) -> bool:
     """Whether a ConfigMap holds what the device plugin reads: a document that shares something."""
-    return any(
-        isinstance(document, str)
-        and "sharing" in document
-        and ("timeSlicing" in document or "mps" in document)
-        and "replicas" in document
-        for _, document in pairs(found.data)
-    )
+    return any(isinstance(document, str) and _shares(document) for _, document in pairs(found.data))
+
+
+def _shares(document: str) -> bool:
+    """Whether it is such a document, as far as it can be read, and no values that have one."""
+    if "replicas" not in document or not ("timeSlicing" in document or "mps" in document):
+        return False
+    from eks_gpushare.documents.go_yaml import first_document
+
+    try:
+        content = first_document(document)
+    except ValueError:
+        return "sharing" in document
+    return any(key.lower() == "sharing" for key, _ in pairs(content))

@@ -11,6 +11,7 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.clusters import clusters_of
+from gpushare_policies.reading.edges import ELSEWHERE
 from gpushare_policies.reading.karpenter import CLASS_OF_AUTO_MODE, NODE_CLASS, NODE_POOL
 from gpushare_policies.reading.objects import objects_of_stack
 from gpushare_policies.rule import StackPolicy, Unjudged
@@ -33,8 +34,7 @@ https://docs.aws.amazon.com/eks/latest/userguide/create-node-class.html, read 20
 def _named(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
     # Into a cluster that was there before, others may have put what is not here.
-    if all(resource.resource_type != AWS_CLUSTER for resource in args.resources):
-        return
+    elsewhere = all(resource.resource_type != AWS_CLUSTER for resource in args.resources)
     clusters = clusters_of(args.resources)
     classes: dict[tuple[str, str], set[object]] = {}
     pools: list[tuple[PolicyResource, object, str, object]] = []
@@ -55,7 +55,10 @@ def _named(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
         if name is UNKNOWN or (UNKNOWN in there and name not in there):
             yield Unjudged(f"the node class of the NodePool {resource.name}")
         elif name is not None and name not in there:
-            yield _missing(resource, pool, (kind, str(name)), there), resource.urn
+            if elsewhere:
+                yield Unjudged(f"the node class {name} of {resource.name} ({ELSEWHERE})")
+            else:
+                yield _missing(resource, pool, (kind, str(name)), there), resource.urn
 
 
 def _missing(
