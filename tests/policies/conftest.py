@@ -328,6 +328,30 @@ def _of_kubernetes() -> dict[str, dict[str, Any]]:
             "metadata": metadata,
             "spec": {"minReplicaCount": 0.0, "maxReplicaCount": 8.0},
         },
+        "kubernetes:http.keda.sh/v1:HTTPScaledObject": {
+            "metadata": metadata,
+            "spec": {"scaleTargetRef": {"name": "serving"}, "replicas": {"min": 0, "max": 4}},
+        },
+        **{
+            f"kubernetes:serving.knative.dev/v1:{kind}": {
+                "metadata": metadata,
+                "spec": {
+                    "template": {
+                        "metadata": {"annotations": {"autoscaling.knative.dev/max-scale": "4"}},
+                        "spec": {"containers": [{"name": "serving", "image": "a/b:1.0.0"}]},
+                    }
+                },
+            }
+            for kind in ("Service", "Configuration")
+        },
+        "kubernetes:serving.kserve.io/v1:InferenceService": {
+            "metadata": metadata,
+            "spec": {"predictor": {"minReplicas": 1, "maxReplicas": 4, "model": {}}},
+        },
+        "kubernetes:iamauthenticator.k8s.aws/v1:IAMIdentityMapping": {
+            "metadata": metadata,
+            "spec": {"arn": "arn:aws:iam::111122223333:role/ci", "groups": ["deployers"]},
+        },
         "kubernetes:keda.sh/v1:ScaledJob": {
             "metadata": metadata,
             "spec": {"maxReplicaCount": 8.0},

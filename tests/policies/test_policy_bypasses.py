@@ -20,6 +20,7 @@ FILES = (
     "bypasses_independent.yaml",
     "bypasses_by_readers.yaml",
     "bypasses_by_sentences.yaml",
+    "bypasses_unread.yaml",
     "bypasses_public.yaml",
 )
 CASES = [

@@ -133,6 +133,7 @@ VERDICTS: dict[tuple[Callable[[], None], str], list[tuple[str, str, str]]] = {
     ],
     (by_default, "dev"): [
         *((rule, "mandatory", "raw-eksCluster") for rule in OF_A_CLUSTER),
+        ("gpu-nodes-tainted", "mandatory", "raw"),
         ("imdsv2-required", "mandatory", "raw-launchTemplate"),
         ("imdsv2-required", "mandatory", "raw-launchTemplate"),
         ("volumes-encrypted", "mandatory", "raw-launchTemplate"),

@@ -20,6 +20,7 @@ from gpushare_policies.tokens import (
     LOG_GROUP,
     NODE_GROUP,
     ROLE,
+    ROLE_POLICY,
     SCALING_GROUP,
     SECURITY_GROUP,
     SUBNET,
@@ -119,6 +120,10 @@ _EQUIVALENTS: Mapping[str, _Equivalent] = {
             "policies": "inlinePolicies",
         },
         _role,
+    ),
+    **dict.fromkeys(
+        ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy"),
+        _Equivalent(ROLE_POLICY, {"policyDocument": "policy", "roles": "role", "roleName": "role"}),
     ),
     "AWS::EC2::Subnet": _Equivalent(SUBNET, {}),
     "AWS::EC2::Volume": _Equivalent(VOLUME, {"volumeType": "type"}),

@@ -6,17 +6,21 @@ several of them. What stands in files elsewhere is not known.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from gpushare_policies.reading.charts import loaded
+from gpushare_policies.props import peek
+from gpushare_policies.reading.charts import CHART_TOKENS, loaded
 from gpushare_policies.reading.objects import Kind, KubernetesObject, kind_of, objects_of
-from gpushare_policies.reading.plain import items
+from gpushare_policies.reading.plain import items, mappings, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from pulumi_policy import PolicyResource
 
 _FLUX, _K3S = Kind("helm.toolkit.fluxcd.io", "HelmRelease"), Kind("helm.cattle.io", "HelmChart")
 _ARGO, _ARGO_SET = Kind("argoproj.io", "Application"), Kind("argoproj.io", "ApplicationSet")
@@ -37,6 +41,14 @@ def charts_delivered(token: str, props: Any) -> Iterator[dict[str, Any]]:
         yield from _charts(obj)
 
 
+def charts_named(resource: PolicyResource) -> Iterator[str]:
+    """The charts that a resource installs by itself or by a controller, as it names them."""
+    token, props = resource.resource_type, resource.props
+    if token in CHART_TOKENS:
+        yield str(peek(props, "chart") or "")
+    yield from (str(made.get("chart") or "") for made in charts_delivered(token, props))
+
+
 def _charts(obj: KubernetesObject) -> Iterator[dict[str, Any]]:
     spec = at(obj.body, "spec")
     if obj.kind == _FLUX:
@@ -52,9 +64,28 @@ def _charts(obj: KubernetesObject) -> Iterator[dict[str, Any]]:
         for source in (at(spec, "source"), *items(at(spec, "sources"))):
             helm = at(source, "helm")
             values = at(helm, "valuesObject") or loaded(at(helm, "values"))
-            elsewhere = at(helm, "valueFiles") or at(helm, "parameters")
+            for _, given in mappings(at(helm, "parameters")):
+                values = _with(values, text(given.get("name")), given.get("value"))
+            elsewhere = at(helm, "valueFiles")
             space = at(spec, "destination", "namespace")
             yield _release(source, space, UNKNOWN if elsewhere else values)
+
+
+def _with(values: Any, name: Any, value: Any) -> Any:
+    """Values with one more of Helm's `--set`; `UNKNOWN` where its place is more than keys."""
+    if (
+        values is UNKNOWN
+        or name is UNKNOWN
+        or not re.fullmatch(r"[A-Za-z0-9_-]+(?:[.][A-Za-z0-9_-]+)*", name)
+    ):
+        return UNKNOWN
+    key, _, rest = name.partition(".")
+    held = values if isinstance(values, dict) else {}
+    inner = _with(held.get(key), rest, value) if rest else _BOOLEANS.get(value, value)
+    return {**held, key: inner}
+
+
+_BOOLEANS = {"true": True, "false": False}
 
 
 def _release(asked: Any, namespace: Any, values: Any) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from gpushare_policies.reading.delivered import charts_delivered, delivers_chart
 from gpushare_policies.reading.node_images import repository_of
 from gpushare_policies.reading.objects import (
     POD_TEMPLATES,
+    is_theirs,
     kind_of,
     objects_of,
     pod_templates,
@@ -44,7 +45,7 @@ _MAKERS = re.compile(
     r"AWS::(?:EKS::(?:Cluster|Nodegroup|FargateProfile|Addon)|EC2::(?:LaunchTemplate|"
     r"EC2Fleet|SpotFleet)|AutoScaling::(?:AutoScalingGroup|LaunchConfiguration)|"
     r"CloudFormation::(?:Stack|StackSet)|ServiceCatalog::CloudFormationProvisionedProduct|"
-    r"Batch::ComputeEnvironment|AWSQS::.*|.*::MODULE)"
+    r"Batch::ComputeEnvironment|SageMaker::Cluster|AWSQS::.*|.*::MODULE)"
 )
 """Types of CloudFormation that are, or may make, clusters and nodes."""
 _COMMANDS = re.compile(r"command:(?:local|remote):(?:Command|run|CopyToRemote)")
@@ -62,6 +63,7 @@ _BY_SERVICES = (
         (("source", "buildspec"), ("secondarySources",)),
     ),
     (re.compile(r"aws:sfn/stateMachine:StateMachine"), "a state machine", (("definition",),)),
+    (re.compile(r"aws:scheduler/schedule:Schedule"), "a schedule", (("target", "arn"),)),
 )
 """Services that run commands: the type, what it is for messages, where they stand in it."""
 _CALLS = re.compile(
@@ -82,9 +84,10 @@ _RUNNING = re.compile(
 )
 """Groups of whose kinds containers run what they are told once, by words or a script."""
 _MACHINE = "aws:ec2/instance:Instance"
+_BATCH = "aws:batch/computeEnvironment:ComputeEnvironment"
 _ASKS = {
     "kubectl": "get|describe|wait|logs|version|cluster-info|api-resources|api-versions|explain|top|"
-    r"diff|config|auth\s+can-i|rollout\s+(?:status|history)",
+    r"diff|config|auth\s+can-i|rollout",
     "helm": "list|ls|status|get|history|show|search|repo|lint|template|version|env|pull",
     "eksctl": r"get|version|info|utils\s+write-kubeconfig",
     "(?:terraform|tofu)": "init|plan|validate|fmt|output|show|version|providers",
@@ -114,7 +117,9 @@ _MAKING = tuple(
     )
 )
 _OPERATORS = re.compile(
-    r"(?:eks|ec2|autoscaling|cloudformation)\.services\.k8s\.aws|.*\.crossplane\.io|.*\.upbound\.io|"
+    r"(?:eks|ec2|autoscaling|cloudformation)\.services\.k8s\.aws|"
+    r"(?:(?:eks|ec2|autoscaling|cloudcontrol|batch|servicecatalog)\.aws|(?!.*\.aws\.)[a-z0-9.-]+)"
+    r"(?:\.m)?\.(?:crossplane|upbound)\.io|(?:eks|provisioning|rke)\.cattle\.io|"
     r"(?:infrastructure|controlplane|bootstrap)?\.?cluster\.x-k8s\.io|(?:.*\.)?pulumi\.com|"
     r"infra\.contrib\.fluxcd\.io|app\.terraform\.io|tf\.galleybytes\.com"
 )
@@ -142,7 +147,22 @@ def made_elsewhere(token: str, props: Any) -> MadeElsewhere | None:
         return _of_command(props)
     if token == _MACHINE:
         return _of_machine(props)
-    return _of_service(token, props) or _of_pods(token, props) or _by_token(token)
+    found = _of_service(token, props) or _of_pods(token, props) or _by_token(token)
+    if found is not None and token == _BATCH:
+        kind = str(at(at_top(props, "computeResources"), "type"))
+        return None if kind.startswith("FARGATE") else found
+    return found or _carried(token, props)
+
+
+def _carried(token: str, props: Any) -> MadeElsewhere | None:
+    """What an operator is told to make by an object that another one makes."""
+    for obj in objects_of(token, props):
+        for _, inner in walk(obj.body) if is_theirs(obj.kind) else ():
+            version, kind = inner.get("apiVersion"), inner.get("kind")
+            group = version.partition("/")[0] if isinstance(version, str) else ""
+            if _OPERATORS.fullmatch(group) and isinstance(kind, str):
+                return MadeElsewhere(f"the operator of {group}", (kind,))
+    return None
 
 
 def _by_token(token: str) -> MadeElsewhere | None:
@@ -169,7 +189,7 @@ def may_make(token: str) -> bool:
     by_properties = token in (*_STACKS, *_NATIVE_STACKS, _CLOUD_CONTROL, _MACHINE)
     runs = _COMMANDS.fullmatch(token) or any(kind.fullmatch(token) for kind, *_ in _BY_SERVICES)
     found = kind_of(token)
-    runs = runs or (found and (found[0] in POD_TEMPLATES or _RUNNING.fullmatch(found[0].group)))
+    runs = runs or (found is not None and (found[0] in POD_TEMPLATES or is_theirs(found[0])))
     return bool(by_properties or runs or _by_token(token))
 
 
@@ -321,7 +341,7 @@ def _native_type(token: str) -> str:
     return f"AWS::{service}::{kind}"
 
 
-_SERVICES = ("AutoScaling", "CloudFormation", "ServiceCatalog", "Batch", "Logs")
+_SERVICES = ("AutoScaling", "CloudFormation", "ServiceCatalog", "Batch", "Logs", "SageMaker")
 """Whose names are no capitals alone."""
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from eks_gpushare.manifests.instance_choice import TYPE_KEYS
 from gpushare_policies.gpus import is_gpu_type
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.plain import items, mappings
@@ -25,7 +26,7 @@ _GPU_KEYS = frozenset(
         "karpenter.k8s.aws/instance-gpu-memory",
     )
 )
-_TYPE, _FAMILY = "node.kubernetes.io/instance-type", "karpenter.k8s.aws/instance-family"
+_FAMILY = "karpenter.k8s.aws/instance-family"
 _MAKER = "karpenter.k8s.aws/instance-gpu-manufacturer"
 _CATEGORY = "karpenter.k8s.aws/instance-category"
 
@@ -74,7 +75,7 @@ def _names_gpus(key: str, values: set[str]) -> bool:
     """Whether values of a label of instance types are those of types with GPUs."""
     if key == _MAKER:
         return "nvidia" in values
-    if key == _TYPE:
+    if key in TYPE_KEYS:
         return any(map(is_gpu_type, values))
     if key == _FAMILY:
         return any(is_gpu_type(f"{value}.large") for value in values)

@@ -15,12 +15,15 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
-from gpushare_policies.reading.plain import items
+from eks_gpushare.inventory.values import at
+from gpushare_policies.reading.objects import pod_templates
+from gpushare_policies.reading.plain import items, mappings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gpushare_policies.reading.containers import Container
+    from gpushare_policies.reading.objects import KubernetesObject
 
 _NVIDIAS = (
     *("k8s-device-plugin", "k8s-mig-manager", "k8s-driver-manager", "k8s-mps-control-daemon"),
@@ -83,6 +86,16 @@ def repository_of(image: str) -> str:
     name = image.partition("@")[0]
     above, slash, last = name.rpartition("/")
     return f"{above}{slash}{last.partition(':')[0]}"
+
+
+def running(program: str, obj: KubernetesObject) -> list[Mapping[str, Any]]:
+    """The containers of an object's pods whose image has a program's name."""
+    return [
+        container
+        for template in pod_templates(obj)
+        for _, container in mappings(at(template.spec, "containers"))
+        if repository_of(str(container.get("image") or "")).endswith(f"/{program}")
+    ]
 
 
 def works_on_nodes(container: Container, others: Sequence[str] = ()) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from eks_gpushare.manifests.readers.values import walk
 from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.plain import item_of, items, mappings, plain, text
 from gpushare_policies.reading.pod_shapes import pods_in
@@ -108,6 +109,40 @@ def objects_of_stack(
         for resource in resources
     )
     return [(resource, objects) for resource, objects in read if objects]
+
+
+_RBAC = "rbac.authorization.k8s.io"
+_RBAC_DEFINITION = Kind("rbacmanager.reactiveops.io", "RBACDefinition")
+_NOT_MADE = frozenset(("status", "openAPIV3Schema", "match", "exclude", "validate"))
+
+
+def carried_by(each: KubernetesObject) -> Iterator[KubernetesObject]:
+    """Objects of Kubernetes that a controller makes out of what somebody else's kind holds.
+
+    Kyverno generates them, Crossplane and Open Cluster Management apply them, rbac-manager makes
+    bindings of its own list. Those that make pods are left out: `pod_templates` has their pods.
+    """
+    if each.kind == _RBAC_DEFINITION:
+        for index, listed in mappings(at(each.body, "rbacBindings")):
+            for place, bound in mappings(listed.get("clusterRoleBindings")):
+                binding = {
+                    "metadata": {"name": listed.get("name")},
+                    "roleRef": {"kind": "ClusterRole", "name": bound.get("clusterRole")},
+                    "subjects": listed.get("subjects"),
+                }
+                path: FieldPath = ("rbacBindings", index, "clusterRoleBindings", place)
+                yield KubernetesObject(Kind(_RBAC, "ClusterRoleBinding"), "v1", binding, path)
+    for path, found in walk(each.body):
+        version, kind = found.get("apiVersion"), found.get("kind")
+        if not path or not isinstance(version, str) or not isinstance(kind, str):
+            continue
+        data = found.get("data")
+        of_kyverno = {**data, "metadata": found} if isinstance(data, dict) else found
+        body = found if isinstance(found.get("metadata"), dict) else of_kyverno
+        carried = Kind(version.rpartition("/")[0], kind)
+        is_whole = isinstance(body.get("metadata"), dict) and not _NOT_MADE.intersection(path)
+        if is_whole and not is_theirs(carried) and carried not in POD_TEMPLATES:
+            yield KubernetesObject(carried, version.rpartition("/")[2], body, path)
 
 
 _latest: list[tuple[Any, Any]] = []

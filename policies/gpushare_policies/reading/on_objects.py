@@ -11,6 +11,7 @@ from gpushare_policies.reading.delivered import DELIVERING
 from gpushare_policies.reading.objects import (
     Kind,
     KubernetesObject,
+    carried_by,
     is_theirs,
     kind_of,
     objects_of,
@@ -78,7 +79,9 @@ class ObjectChecks(Mapping[str, "Check"]):
         if found is None:
             raise KeyError(token)
         kind, _, _ = found
-        if self._check_of(kind) is None and kind.kind:  # a List is of any kind
+        # A List is of any kind, and somebody else's kind may carry objects of any.
+        carries = is_theirs(kind) and kind not in DELIVERING
+        if self._check_of(kind) is None and kind.kind and not carries:
             raise KeyError(token)
         return self._run
 
@@ -99,10 +102,11 @@ class ObjectChecks(Mapping[str, "Check"]):
 
     def _run(self, args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
         for obj in objects_of(args.resource_type, args.props):
-            check = self._check_of(obj.kind)
-            subject = Subject(obj, args)
-            for said in check(subject) if check is not None else ():
-                if isinstance(said, Unjudged):
-                    yield Unjudged(f"{said.what} of {subject.title}")
-                else:
-                    yield said
+            yield from _said(self._check_of(obj.kind), Subject(obj, args))
+            for carried in carried_by(obj) if is_theirs(obj.kind) else ():
+                yield from _said(self._checks.get(carried.kind), Subject(carried, args))
+
+
+def _said(check: ObjectCheck | None, subject: Subject) -> Iterator[str | Unjudged]:
+    for said in check(subject) if check is not None else ():
+        yield Unjudged(f"{said.what} of {subject.title}") if isinstance(said, Unjudged) else said

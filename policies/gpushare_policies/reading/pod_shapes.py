@@ -7,6 +7,9 @@ that it asks for what only a pod can have of its node.
 
 from __future__ import annotations
 
+import re
+import tomllib
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
@@ -30,11 +33,14 @@ _CONTAINER_ALONE = ("privileged", "capabilities", "allowPrivilegeEscalation", "p
 """Keys of a security context that a container has and a pod has not."""
 _WITH_IMAGE = (
     *("command", "args", "env", "envFrom", "resources", "securityContext"),
-    *("volumeMounts", "ports", "imagePullPolicy"),
+    *("volumeMounts", "ports", "imagePullPolicy", "privileged"),
 )
 _IN_PARTS = ("repository", "version", "tag")
-_IN_TEXT = ("podSpecPatch", "manifest")
-"""Where Argo Workflows has the patch of a pod, or an object that a step makes, as YAML or JSON."""
+_WRITTEN = re.compile(
+    r"\b(?:privileged|hostPID|hostIPC|hostNetwork|hostPath|securityContext|image)\b"
+)
+"""What of a pod a text may have that is YAML, JSON or TOML: patches of Argo Workflows, Kyverno and
+Flux, the agents of Jenkins, the configuration of GitLab's runners."""
 _NEVER = ("status", "metadata", "openAPIV3Schema")
 
 
@@ -86,13 +92,38 @@ def _below(spec: Any, path: FieldPath) -> Iterator[FoundPod]:
 
 
 def _written(key: str, given: Any) -> Any:
-    """What is written out in the text of a workflow; the text itself where it is something else."""
-    if key not in _IN_TEXT or not isinstance(given, str):
-        return given
-    try:
-        return yaml.safe_load(given)
-    except (yaml.YAMLError, RecursionError, ValueError):
-        return given  # a template, of which an expression makes an object later
+    """What is written out in a text, and what a patch of JSON leaves, by the places it names."""
+    if isinstance(given, str) and key not in _NO_TEXT and _WRITTEN.search(given):
+        given = _parsed(given)
+    if isinstance(given, list) and any(at(each, "op") is not None for each in given):
+        return [_patched(each) for each in given]
+    return given
+
+
+_NO_TEXT = ("image", "source", "script", "message", "description", "expression", "query")
+
+
+@lru_cache(maxsize=256)  # each rule on pods asks
+def _parsed(given: str) -> Any:
+    for load in (yaml.safe_load, tomllib.loads):
+        try:
+            found = load(given)
+        except (yaml.YAMLError, RecursionError, ValueError):
+            continue  # a template, of which an expression makes an object later
+        if isinstance(found, dict | list):
+            return found
+    return given
+
+
+def _patched(given: Any) -> Any:
+    """An operation of RFC 6902 as the value that it leaves at its path."""
+    path, op = at(given, "path"), at(given, "op")
+    if not isinstance(path, str) or op not in ("add", "replace"):
+        return None
+    made = given.get("value")
+    for part in reversed(path.strip("/").split("/")):
+        made = [made] if re.fullmatch("-|[0-9]+", part) else {part: made}
+    return made
 
 
 def _pod(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -106,8 +137,14 @@ def _pod(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if _is_container(given):
         return {**given, "containers": [given]}
     of_host = any(given.get(key) is True for key in _OF_HOST)
-    mounts = any(at(each, "hostPath") is not None for each in items(given.get("volumes")))
-    return given if of_host or mounts else None
+    volumes = [
+        each
+        for key, listed in given.items()
+        if str(key).lower().endswith("volumes")  # `extraVolumes` in values of charts
+        for each in items(listed)
+        if at(each, "hostPath") is not None
+    ]
+    return {**given, "volumes": volumes} if of_host or volumes else None
 
 
 def _is_container_list(given: Any) -> bool:

@@ -64,6 +64,13 @@ _NOT_OF_NODES: Mapping[str, str] = {
     "kms:Decrypt": f"{_HERE}key/{_ANY}",
     "eks:CreateAccessEntry": f"{_HERE}cluster/{_ANY}",
     "cloudformation:CreateStack": f"{_HERE}stack/{_ANY}",
+    # Of services whose first action below somebody may have denied.
+    "ec2:RebootInstances": f"{_HERE}instance/{_ANY}",
+    "s3:DeleteBucket": f"arn:{{partition}}:s3:::{_ANY}",
+    "dynamodb:DeleteItem": f"{_HERE}table/{_ANY}",
+    "rds:ModifyDBInstance": f"{_HERE}db:{_ANY}",
+    "secretsmanager:PutSecretValue": f"{_HERE}secret:{_ANY}",
+    "sqs:PurgeQueue": f"{_HERE}{_ANY}",
     **{
         action: resource
         for action, resource in _OF_SERVICES.items()

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpushare_policies.props import each, given, is_known, peek
+from gpushare_policies.reading.elsewhere import made_by
 from gpushare_policies.reading.launches import KINDS
 from gpushare_policies.reading.permissions import PolicyStatement, statements
 from gpushare_policies.rule import Unjudged
@@ -79,6 +80,8 @@ class StackRoles:
     """The roles of a stack, and what gives them policies."""
 
     def __init__(self, resources: Sequence[PolicyResource]) -> None:
+        found = (made_by(one, token) for one in resources for token in (ROLE, ROLE_POLICY))
+        resources = [*resources, *(made for each_made in found for made in each_made)]
         self.resources = resources
         self.attachments = [Attachment(one) for one in resources if one.resource_type in _NAMING]
         self.inline = [one for one in resources if one.resource_type == ROLE_POLICY]

@@ -10,7 +10,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import count
+from gpushare_policies.reading.plain import count, text
 from gpushare_policies.rule import ResourcePolicy, Unjudged, number
 from gpushare_policies.words import Fix
 
@@ -37,10 +37,7 @@ def _scaled_object(subject: Subject) -> Iterator[str | Unjudged]:
     if given is UNKNOWN:
         yield Unjudged("maxReplicaCount")
     elif given is None and not subject.object.patch:
-        yield (
-            f"{subject.opening} has no maxReplicaCount, so KEDA makes up to {_KEDA_DEFAULT} pods. "
-            f"It must have one, for GPU nodes follow the pods. {_BOUND.of(subject.args.urn)}"
-        )
+        yield _no_most(subject, "maxReplicaCount", f"KEDA makes up to {_KEDA_DEFAULT} pods")
     else:
         yield from _judged(subject, "maxReplicaCount", at(spec, "minReplicaCount"), given)
 
@@ -52,6 +49,69 @@ def _autoscaler(subject: Subject) -> Iterator[str | Unjudged]:
         yield Unjudged("maxReplicas")
     else:
         yield from _judged(subject, "maxReplicas", at(spec, "minReplicas"), given)
+
+
+_HTTP_DEFAULT = 100
+"""Of `replicas.max`: https://github.com/kedacore/http-add-on/blob/main/docs/ref/v0.10.0/http_scaled_object.md"""
+
+
+def _of_requests(subject: Subject) -> Iterator[str | Unjudged]:
+    """KEDA's scaler by requests, which makes a ScaledObject of its own."""
+    replicas = at(subject.object.body, "spec", "replicas")
+    given = replicas if replicas is UNKNOWN else at(replicas, "max")
+    if given is UNKNOWN:
+        yield Unjudged("replicas.max")
+    elif given is None and not subject.object.patch:
+        yield _no_most(subject, "replicas.max", f"KEDA makes up to {_HTTP_DEFAULT} pods")
+    else:
+        yield from _judged(subject, "replicas.max", at(replicas, "min"), given)
+
+
+_MAX_SCALE = "autoscaling.knative.dev/max-scale"
+
+
+def _knative(subject: Subject) -> Iterator[str | Unjudged]:
+    """https://knative.dev/docs/serving/autoscaling/scale-bounds/ (2026-11-28): 0 is no limit."""
+    template = at(subject.object.body, "spec", "template")
+    annotations = template if template is UNKNOWN else at(template, "metadata", "annotations")
+    if annotations is UNKNOWN:
+        yield Unjudged("annotations of the template")
+        return
+    given = at(annotations, _MAX_SCALE) or at(annotations, "autoscaling.knative.dev/maxScale")
+    if given is UNKNOWN:
+        yield Unjudged(_MAX_SCALE)
+    elif count(given) in (None, 0):
+        if not subject.object.patch:
+            yield _no_most(subject, f"annotation {_MAX_SCALE}", "Knative makes any number of pods")
+    else:
+        yield from _judged(subject, _MAX_SCALE, None, given)
+
+
+_MODE = "serving.kserve.io/deploymentMode"
+
+
+def _kserve(subject: Subject) -> Iterator[str | Unjudged]:
+    """Knative's pods for a model; where KServe makes a Deployment, the least is the most."""
+    annotations = at(subject.object.body, "metadata", "annotations")
+    by_itself = text(at(annotations, _MODE), "Serverless") == "Serverless"
+    for part in ("predictor", "transformer", "explainer"):
+        spec = at(subject.object.body, "spec", part)
+        given = at(spec, "maxReplicas")
+        if UNKNOWN in (spec, given):
+            yield Unjudged(f"{part}.maxReplicas")
+        elif spec is not None and given in (None, 0):
+            if by_itself and not subject.object.patch:
+                key = f"{part}.maxReplicas"
+                yield _no_most(subject, key, "Knative makes any number of pods")
+        else:
+            yield from _judged(subject, f"{part}.maxReplicas", at(spec, "minReplicas"), given)
+
+
+def _no_most(subject: Subject, key: str, effect: str) -> str:
+    return (
+        f"{subject.opening} has no {key}, so {effect}. It must have one, for GPU nodes follow the "
+        f"pods. {_BOUND.of(subject.args.urn)}"
+    )
 
 
 def _judged(subject: Subject, key: str, least: object, most: object) -> Iterator[str | Unjudged]:
@@ -80,6 +140,10 @@ AUTOSCALERS_BOUNDED = ResourcePolicy(
         {
             Kind("keda.sh", "ScaledObject"): _scaled_object,
             Kind("keda.sh", "ScaledJob"): _scaled_object,
+            Kind("http.keda.sh", "HTTPScaledObject"): _of_requests,
+            Kind("serving.knative.dev", "Service"): _knative,
+            Kind("serving.knative.dev", "Configuration"): _knative,
+            Kind("serving.kserve.io", "InferenceService"): _kserve,
             Kind("autoscaling", "HorizontalPodAutoscaler"): _autoscaler,
         }
     ),

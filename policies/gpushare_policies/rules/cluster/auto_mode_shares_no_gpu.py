@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
-from gpushare_policies.props import is_true, peek
+from gpushare_policies.props import is_true
 from gpushare_policies.reading.charts import chart_name
-from gpushare_policies.reading.delivered import charts_delivered
+from gpushare_policies.reading.delivered import charts_named
 from gpushare_policies.reading.node_groups import nodes_of, settled
+from gpushare_policies.reading.node_images import running
+from gpushare_policies.reading.objects import objects_of_stack
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import AWS_CLUSTER, CHART_V4, NODE_GROUP, RELEASE, SCALING_GROUP
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _CHARTS = ("nvidia-device-plugin", "gpu-operator")
+_PLUGIN = "k8s-device-plugin"
 _NODE_CLASS = "EC2NodeClass"
 _RAW = (
     "Share GPUs on nodes of your own (aws.eks.NodeGroup, or Karpenter with an EC2NodeClass), or "
@@ -29,10 +32,10 @@ _FIX = Fix("A stack file makes no Auto Mode: remove what turns it on.", _RAW, _R
 
 def _shares(resources: Sequence[PolicyResource]) -> PolicyResource | None:
     for resource in resources:
-        token, props = resource.resource_type, resource.props
-        charts = [peek(props, "chart")] if token in (RELEASE, CHART_V4) else []
-        charts += [made.get("chart") for made in charts_delivered(token, props)]
-        if any(str(chart_name(chart)).startswith(_CHARTS) for chart in charts):
+        if any(str(chart_name(chart)).startswith(_CHARTS) for chart in charts_named(resource)):
+            return resource
+    for resource, objects in objects_of_stack(resources):
+        if any(running(_PLUGIN, obj) for obj in objects):
             return resource
     return None
 

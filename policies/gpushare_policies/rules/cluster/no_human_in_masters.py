@@ -98,6 +98,13 @@ def _aws_auth(subject: Subject) -> Iterator[str | Unjudged]:
                 yield _masters(_principal(mapping, arn, "of aws-auth"), urn)
 
 
+def _mapping(subject: Subject) -> Iterator[str]:
+    """What aws-iam-authenticator reads beside aws-auth."""
+    spec = at(subject.object.body, "spec")
+    if isinstance(spec, dict) and MASTERS in each(spec.get("groups")):
+        yield _masters(_principal(spec, "arn", f"of {subject.title}"), subject.args.urn)
+
+
 def _binding(subject: Subject) -> Iterator[str | Unjudged]:
     role, subjects = cluster_role(subject.object.body), subject.object.body.get("subjects")
     if role not in ("cluster-admin", UNKNOWN):
@@ -143,6 +150,7 @@ NO_HUMAN_IN_MASTERS = ResourcePolicy(
     checks=ObjectChecks(
         {
             Kind("", "ConfigMap"): _aws_auth,
+            Kind("iamauthenticator.k8s.aws", "IAMIdentityMapping"): _mapping,
             Kind(_RBAC, "ClusterRoleBinding"): _binding,
             Kind(_RBAC, "RoleBinding"): _binding,
         },

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
 from gpushare_policies.props import each, given, is_known, peek
-from gpushare_policies.reading.elsewhere import made_by
 from gpushare_policies.reading.permissions import (
+    CHOSEN,
     ActionRequest,
     Context,
     PolicyStatement,
@@ -62,8 +62,7 @@ _LESS = Fix(_STACK_FILE, _ATTACH, _ATTACH)
 
 
 def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
-    elsewhere = [role for resource in args.resources for role in made_by(resource, ROLE)]
-    stack = StackRoles([*args.resources, *elsewhere])
+    stack = StackRoles(args.resources)
     of_nodes = {role.urn for role in stack.of_nodes()}
     told: dict[tuple[str, str] | Unjudged, None] = {}
     placed: set[str] = set()
@@ -218,6 +217,8 @@ _TAKING = ("sts:AssumeRole", "sts:AssumeRoleWithWebIdentity", "sts:AssumeRoleWit
 _SUBJECTS = {
     _OF_EKS: "system:serviceaccount:anybody-999:anybody-999",
     "token.actions.githubusercontent.com": "repo:anybody-999/anybody-999:ref:refs/heads/main",
+    "oidc-provider/gitlab.com": "project_path:anybody-999/anybody-999:ref_type:branch:ref:main",
+    "oidc-provider/app.terraform.io": "organization:anybody-999:project:a:workspace:a:run_phase:a",
 }
 """Providers that many share, in part of their ARN, with a subject there that nobody has heard of.
 
@@ -240,16 +241,28 @@ def _open_provider(statement: PolicyStatement, denied: Sequence[PolicyStatement]
                 for key in tests
             }
             context = {key: (subject,) for key in keys if key.endswith(":sub")}
-            context |= {key: ("sts.amazonaws.com",) for key in keys if key.endswith(":aud")}
-            if _lets_in(context, statement, denied):
+            # For whom a token is, who asks for it chooses.
+            chosen = CHOSEN | {key for key in keys if key.endswith(":aud")}
+            if _lets_in(context, statement, denied, chosen):
                 return provider
+        if provider in _APPLICATIONS and _lets_in({}, statement, denied):
+            return provider
     return ""
 
 
+_APPLICATIONS = ("accounts.google.com", "graph.facebook.com", "www.amazon.com")
+"""Providers that know everybody, and tell by `aud` or `app_id` for which application a token is:
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_iam-condition-keys.html"""
+
+
 def _lets_in(
-    context: Context, statement: PolicyStatement, denied: Sequence[PolicyStatement]
+    context: Context,
+    statement: PolicyStatement,
+    denied: Sequence[PolicyStatement],
+    chosen: frozenset[str] = CHOSEN,
 ) -> bool:
-    return any(may(ActionRequest(action, "*", context), (statement, *denied)) for action in _TAKING)
+    asked = (ActionRequest(action, "*", context, chosen) for action in _TAKING)
+    return any(may(request, (statement, *denied)) for request in asked)
 
 
 def _is_of_machines(role: PolicyResource) -> bool:

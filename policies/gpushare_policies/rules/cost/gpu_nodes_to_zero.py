@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
-from gpushare_policies.props import peek, stack_of
+from gpushare_policies.props import stack_of
+from gpushare_policies.reading.delivered import charts_named
 from gpushare_policies.reading.node_groups import nodes_of
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackPolicy, is_among, stacks
@@ -27,11 +28,8 @@ _AUTOSCALERS = ("cluster-autoscaler", "karpenter")
 
 
 def _is_autoscaled(args: StackValidationArgs) -> bool:
-    return any(
-        resource.resource_type in (RELEASE, CHART_V4)
-        and any(name in str(peek(resource.props, "chart") or "") for name in _AUTOSCALERS)
-        for resource in args.resources
-    )
+    charts = (chart for resource in args.resources for chart in charts_named(resource))
+    return any(name in chart for chart in charts for name in _AUTOSCALERS)
 
 
 def _to_zero(args: StackValidationArgs) -> Iterator[tuple[str, str]]:

@@ -6,21 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import EnforcementLevel, PolicyResource, Severity, StackValidationArgs
 
-from eks_gpushare.inventory.values import at
 from gpushare_policies.props import each, given, peek
-from gpushare_policies.reading.delivered import charts_delivered
+from gpushare_policies.reading.delivered import charts_named
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of
-from gpushare_policies.reading.node_images import repository_of
-from gpushare_policies.reading.objects import (
-    KubernetesObject,
-    objects_of_stack,
-    pod_templates,
-    words_of,
-)
-from gpushare_policies.reading.plain import mappings
+from gpushare_policies.reading.node_images import running
+from gpushare_policies.reading.objects import KubernetesObject, objects_of_stack, words_of
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackPolicy
-from gpushare_policies.tokens import CHART_V4, NODE_GROUP, RELEASE, SCALING_GROUP
+from gpushare_policies.tokens import CHART_V4, NODE_GROUP, RELEASE, SCALING_GROUP, SCALING_POLICY
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -40,30 +33,24 @@ _TAGS = "k8s.io/cluster-autoscaler/"
 _IGNORED = ("scalingConfig", "scalingConfig.desiredSize", "desiredCapacity", "*")
 
 
-def _judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
+def _judge(scaled: tuple[NodeGroup, str]) -> Iterator[tuple[str, str]]:
+    nodes, whom = scaled
     least, _, most = nodes.sizes()
     path = ("scalingConfig", "desiredSize") if nodes.is_managed else ("desiredCapacity",)
     if least == most or not given(nodes.group.props, *path):
         return
     if not any(ignored in _IGNORED for ignored in nodes.group.opts.ignore_changes or ()):
-        whose = "that its tags let at it" if _is_given(nodes) else "of this stack"
         message = (
-            f"{nodes.called} has its number of nodes from this program and from the Cluster "
-            f"Autoscaler {whose}. It must be left to one of them, or the next update stops "
-            f"nodes under running pods. {_FIX.of(nodes.group.urn)}"
+            f"{nodes.called} has its number of nodes from this program and from {whom}. It must "
+            f"be left to one of them, or the next update stops nodes under running pods. "
+            f"{_FIX.of(nodes.group.urn)}"
         )
         yield message, nodes.group.urn
 
 
 def _autoscalers(resources: Sequence[PolicyResource]) -> Iterator[PolicyResource]:
     for resource in resources:
-        chart = str(peek(resource.props, "chart") or "")
-        charts = [chart] if resource.resource_type in (RELEASE, CHART_V4) else []
-        charts += (
-            str(made.get("chart"))
-            for made in charts_delivered(resource.resource_type, resource.props)
-        )
-        if any(_CHART in chart for chart in charts):
+        if any(_CHART in chart for chart in charts_named(resource)):
             yield resource
     for resource, objects in objects_of_stack(resources):
         if any(_runs(obj) for obj in objects):
@@ -72,11 +59,8 @@ def _autoscalers(resources: Sequence[PolicyResource]) -> Iterator[PolicyResource
 
 def _runs(obj: KubernetesObject) -> bool:
     """Whether an object has a pod of the autoscaler that finds its groups by their tags."""
-    for template in pod_templates(obj):
-        for _, container in mappings(at(template.spec, "containers")):
-            if repository_of(str(at(container, "image") or "")).endswith(f"/{_CHART}"):
-                return not any("--nodes" in word for word in words_of(container))
-    return False
+    containers = running(_CHART, obj)
+    return bool(containers) and not any("--nodes" in word for word in words_of(containers[0]))
 
 
 def _has(autoscaler: PolicyResource, nodes: NodeGroup) -> bool:
@@ -101,12 +85,21 @@ def _named(autoscaler: PolicyResource) -> Sequence[Any]:
 
 def _left_alone(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     autoscalers = list(_autoscalers(args.resources))
-    groups = [
-        nodes
-        for nodes in nodes_of(args.resources)
-        if _is_given(nodes) or any(_has(autoscaler, nodes) for autoscaler in autoscalers)
-    ]
-    yield from over_each(groups, _judge)
+    policies = [found for found in args.resources if found.resource_type == SCALING_POLICY]
+    followed = {
+        group.urn
+        for policy in policies
+        for group in policy.property_dependencies.get("autoscalingGroupName", ())
+    }
+    scaled: list[tuple[NodeGroup, str]] = []
+    for nodes in nodes_of(args.resources):
+        if _is_given(nodes):
+            scaled.append((nodes, "the Cluster Autoscaler that its tags let at it"))
+        elif any(_has(autoscaler, nodes) for autoscaler in autoscalers):
+            scaled.append((nodes, "the Cluster Autoscaler of this stack"))
+        elif nodes.group.urn in followed:
+            scaled.append((nodes, "a scaling policy of its own"))
+    yield from over_each(scaled, _judge)
 
 
 DESIRED_SIZE_LEFT_ALONE = StackPolicy(

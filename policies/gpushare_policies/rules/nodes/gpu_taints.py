@@ -20,7 +20,13 @@ from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged
-from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, OUR_POOL, SCALING_GROUPS
+from gpushare_policies.tokens import (
+    EKS_CLUSTER,
+    LAUNCH_TEMPLATE,
+    NODE_GROUP,
+    OUR_POOL,
+    SCALING_GROUPS,
+)
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -106,6 +112,27 @@ def _scaling_group(args: ResourceValidationArgs) -> Iterator[str]:
         )
 
 
+def _default_nodes(args: ResourceValidationArgs) -> Iterator[str]:
+    """Those that a cluster of `pulumi_eks` makes by itself, which only its options can taint."""
+    if any(is_true(peek(args.props, key)) for key in ("skipDefaultNodeGroup", "fargate")):
+        return
+    options = peek(args.props, "nodeGroupOptions") or {}
+    if options is UNKNOWN or any(given(options, key) for key in _MORE_OF_KUBELET):
+        return
+    asked = (args.props, options)
+    is_gpu = any(
+        is_true(peek(one, "gpu")) or is_gpu_type(peek(one, "instanceType")) for one in asked
+    )
+    taints = peek(options, "taints") or {}
+    if is_gpu and taints is not UNKNOWN:
+        effects = {key: peek(taints, key, "effect") for key in taints}
+        if not any(effect is UNKNOWN or _keeps_out(effect, key) for key, effect in effects.items()):
+            yield (
+                f"The GPU nodes that {args.name} makes by itself have no taint that keeps other "
+                f"pods out. {_MUST} {_OF_COMPONENTS.of(args.urn)}"
+            )
+
+
 def _pool(args: ResourceValidationArgs) -> Iterator[str]:
     # A pool of managed nodes is judged at its node group; those of others are not ours to taint.
     if (
@@ -159,6 +186,7 @@ GPU_NODES_TAINTED = ResourcePolicy(
     checks={
         NODE_GROUP: _node_group,
         **dict.fromkeys(SCALING_GROUPS, _scaling_group),
+        EKS_CLUSTER: _default_nodes,
         OUR_POOL: _pool,
     },
     unseen=(

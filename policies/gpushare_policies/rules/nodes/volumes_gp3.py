@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 # each GiB: https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html, read 2026-11-22.
 # A volume that names no type is gp2 (CreateVolume in the API reference of EC2, read 2026-11-28).
 # io2 costs what io1 does and lasts a hundred times longer, as the same page says.
-_OLD = ("gp2", "io1", "standard", "sc1", "st1")
+# st1 and sc1 are of today, but no machine starts from one and no image belongs on one.
+_OLD = ("gp2", "io1", "standard")
+_OLD_OF_NODES = (*_OLD, "sc1", "st1")
 
 _FIX = Fix(
     "Nodes made from a stack file have gp3: remove what changes that, such as a transform.",
@@ -59,7 +61,7 @@ def _launched(args: ResourceValidationArgs) -> Iterator[str]:
     for launch in launch_of(args):
         for volume in launch.volumes():
             kind = read(volume.ebs, "volumeType")
-            if kind in _OLD:
+            if kind in _OLD_OF_NODES:
                 which = f"The volume {volume.name} of the {launch.kind} {launch.name}"
                 yield _message(args, which, kind)
 
@@ -76,7 +78,7 @@ def _class(subject: Subject) -> Iterator[str | Unjudged]:
     kind = ebs_parameter(subject.object, "type")
     if kind is UNKNOWN:
         yield Unjudged("parameters")
-    elif str(kind).lower() in _OLD:
+    elif str(kind).lower() in _OLD_OF_NODES:
         yield _message(subject.args, f"A volume of {subject.title}", kind, _OF_STORAGE)
 
 
@@ -84,7 +86,7 @@ def _node_class(subject: Subject) -> Iterator[str | Unjudged]:
     for found in volumes_of_class(subject, "volumeType"):
         if isinstance(found, Unjudged):
             yield found
-        elif found[1] in _OLD:
+        elif found[1] in _OLD_OF_NODES:
             yield _message(subject.args, *found)
 
 

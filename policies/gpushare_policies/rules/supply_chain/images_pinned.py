@@ -58,6 +58,15 @@ def _of_theirs(subject: Subject) -> Iterator[str | Unjudged]:
     for path, image in _images_in(at(subject.object.body, "spec"), ("spec",)):
         if path[-1] == "image" and at(subject.object.body, *path, "repository"):
             yield from _moving(path, image, subject.title, subject.args)
+    spec = at(subject.object.body, "spec")
+    own = at(spec, "image")
+    in_parts = any(at(spec, key) is not None for key in ("repository", "version", "tag"))
+    is_pod = any(pod.spec is spec for pod in pods_of(subject.object))
+    if isinstance(own, str) and not in_parts and not is_pod:  # of a Spark application
+        yield from _image(subject, "A pod", own)
+    for _, renamed in mappings(at(spec, "images")):  # of a Kustomization of Flux
+        if isinstance(tag := renamed.get("newTag"), str) and not renamed.get("digest"):
+            yield from _image(subject, "A pod", f"{renamed.get('name')}:{tag}")
 
 
 def _image(subject: Subject, what: str, image: Any) -> Iterator[str | Unjudged]:

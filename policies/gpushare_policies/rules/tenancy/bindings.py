@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pulumi_policy import Severity
+from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from eks_gpushare.manifests.readers.values import walk
 from gpushare_policies.reading.accounts import by_either_name, cluster_role
+from gpushare_policies.reading.charts import charts_of
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings, text
 from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
+from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -59,10 +62,26 @@ def _program(bound: Any) -> Any:
     return UNKNOWN if kind in ("Group", UNKNOWN) else ""
 
 
+def _chart(args: ResourceValidationArgs) -> Iterator[str]:
+    """Values by which a chart binds its own account."""
+    for chart in charts_of(args.props):
+        for path, inner in walk(chart.values):
+            for key, value in inner.items():
+                if value == _ADMIN and "role" in str(key).lower():
+                    place = ".".join(map(str, (*path, key)))
+                    yield (
+                        f"`{place}` of {args.name} gives a service account of its chart the role "
+                        f"{_ADMIN}. It must have what it needs and no more: whoever gets into one "
+                        f"of its pods has the cluster. {_RIGHTS.of(args.urn)}"
+                    )
+
+
 SERVICE_ACCOUNTS_NOT_ADMIN = ResourcePolicy(
     "service-accounts-not-admin",
     "Service accounts must not be bound to cluster-admin.",
-    checks=ObjectChecks(dict.fromkeys(BINDINGS, by_either_name(_binding))),
+    checks=ObjectChecks(
+        dict.fromkeys(BINDINGS, by_either_name(_binding)), {RELEASE: _chart, CHART_V4: _chart}
+    ),
     severity=Severity.HIGH,
     framework=cis("4.1.1", "The role cluster-admin is used only where it is needed."),
     fix=_RIGHTS,

@@ -189,6 +189,8 @@ def _of_container(subject: Subject, container: Container) -> Iterator[str | Unju
     fix = _PRIVILEGED.of(subject.args.urn)
     context = container.get("securityContext")
     privileged = at(context, "privileged")
+    if privileged is None:
+        privileged = container.get("privileged")  # as Jenkins and GitLab's runners have it
     if privileged is UNKNOWN:
         yield Unjudged(f"whether the container {container.name} is privileged")
     elif privileged is True:
