@@ -11,6 +11,7 @@ from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.findings.defects import defect
 from eks_gpushare.findings.silenced import today
 from eks_gpushare.inventory.inventory import Inventory
+from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.dumps import without_what_controllers_made
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from eks_gpushare.findings.finding import Finding
-    from eks_gpushare.inventory.items import Item, Release
+    from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Edit, Judgement
     from eks_gpushare.inventory.registry import Edge
     from eks_gpushare.lint.declared import Declared
@@ -95,6 +96,8 @@ class Reading:
     """Charts that files of values are for, where a command says so, by their paths."""
     charts_of_ones_own: frozenset[str] = frozenset()
     """Their folders."""
+    chart_versions: Mapping[str, str] = field(default_factory=dict)
+    """Versions of charts called like NVIDIA's, by their folders."""
     subcharts: Mapping[str, Sequence[Subchart]] = field(default_factory=dict)
     """Charts that a chart brings along, by its folder."""
     kustomizations: Kustomizations = field(default_factory=lambda: Kustomizations(()))
@@ -208,6 +211,8 @@ class Reading:
             self.classes.append(document)
         file.kinds[_kind(reader, document)] = None
         read = reader.read(document)
+        if not depth and isinstance(reader, HelmValuesReader):
+            read = read._replace(items=[self._of_its_chart(file, item) for item in read.items])
         self._take(file, read, depth)
         if document.alone:
             self.items += values_to_come(read.items)
@@ -231,6 +236,14 @@ class Reading:
         """Whether it is values of a chart whose own templates read them."""
         folder, name = posixpath.split(posixpath.normpath(file.name))
         return folder in self.charts_of_ones_own and name.startswith("values")
+
+    def _of_its_chart(self, file: FileInReading, item: Item) -> Item:
+        """A chart's own values as those of its version."""
+        folder, name = posixpath.split(posixpath.normpath(file.name))
+        version = self.chart_versions.get(folder)
+        if version is None or not isinstance(item, Release) or not name.startswith("values"):
+            return item
+        return item if item.version or item.source.path else replace(item, version=version)
 
     def _take(self, file: FileInReading, read: Read, depth: int) -> None:
         self.items += read.items

@@ -48,6 +48,8 @@ ENDINGS: Final = (
 )
 """What is read of a folder. A file that is named is read whatever it is called."""
 _MANIFESTS: Final = (".yaml", ".yml", ".json")
+_OURS: Final = '"apiVersion"'
+"""What objects in JSON have."""
 _MOST_KINDS: Final = 5
 """Of what is not read, kinds that are named."""
 _NOT_ENTERED: Final = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "vendor"))
@@ -117,6 +119,10 @@ def read_file(name: str, *, in_folder: bool = False) -> GivenFile:
     # Of manifests and values it is said, since whoever wrote them takes them for some.
     passed = in_folder and not name.lower().endswith(_MANIFESTS)
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        of_others = name.lower().endswith(".json") and _OURS not in content.decode(
+            "utf-16", "replace"
+        )
+        passed = passed or (in_folder and of_others)
         return _unread(name, "it is UTF-16; save it as UTF-8", passed=passed)
     if b"\0" in content:
         return _unread(name, "it is no text: it holds a NUL byte", passed=in_folder)

@@ -375,7 +375,16 @@ def _unused(found: ConfigMap, releases: Sequence[Release], written: Sequence[Dae
     message = (
         f"{at_start(found.source.name)} holds a configuration of the device plugin, and {who}."
     )
-    return Problem(MAP_UNUSED, found.source, (), message, fix)
+    # Values that nothing installs may have `--set` beside them, or a patch of the ClusterPolicy.
+    installed = not releases or written or any(map(_is_installed, releases))
+    return Problem(MAP_UNUSED, found.source, (), message, fix, None if installed else "info")
+
+
+def _is_installed(release: Release) -> bool:
+    """Whether something says how a chart is installed, other than a file of its values."""
+    value = getattr(release.source.document, "value", None)
+    named = release.name is not UNKNOWN and release.name != ""
+    return named or bool(release.source.path) or at(value, "kind") is not None
 
 
 def is_plugin_map(found: ConfigMap) -> bool:
