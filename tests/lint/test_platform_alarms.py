@@ -159,6 +159,31 @@ def test_data_of_other_tools_in_another_encoding_is_passed_over(tmp_path: Path) 
     assert (audit.problem, pod.problem) == ("", "it is UTF-16; save it as UTF-8")
 
 
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: one}
+spec:
+  %s: {matchLabels: {app: one}}
+  containers: [{name: main, image: "example.com/app:1"}]
+"""
+
+
+def test_a_field_of_another_object_is_not_renamed() -> None:
+    """A pod that is written like a Deployment would get a nodeSelector of no labels."""
+    edits = {
+        field: [
+            bool(placed.edits)
+            for report in lint_files([GivenFile("pod.yaml", POD % field)])
+            for placed in report.found
+            if placed.finding.code == "GPU1005"
+        ]
+        for field in ("selector", "nodeSeletor")
+    }
+
+    assert edits == {"selector": [False], "nodeSeletor": [True]}
+
+
 WORKERS = "kubectl label node $NODE nvidia.com/mig.config=%s --overwrite\n"
 
 
