@@ -81,8 +81,8 @@ def test_the_limit_that_is_missing_is_written() -> None:
     ("config", "pod", "severity"),
     [
         (sliced(failRequestsGreaterThanOne=True), pods({GPU: 2}), None),
-        (sliced(), pods({GPU: 2}), "warning"),
-        (sliced(renameByDefault=True), pods({SHARED: 3}), "warning"),
+        (sliced(), pods({GPU: 2}), "info"),
+        (sliced(renameByDefault=True), pods({SHARED: 3}), "info"),
         (
             shared_by_mps(),
             pods({GPU: 2}),
@@ -94,6 +94,26 @@ def test_several_shares_are_found(config: Item, pod: Item, severity: str | None)
     (found,) = problems(POOL, config, pod)
 
     assert (found.rule, found.severity) == (amounts.SEVERAL_SHARES, severity)
+
+
+@pytest.mark.parametrize(
+    ("types", "severity"),
+    [
+        (("g5.xlarge",), "warning"),
+        (("g5.xlarge", "g5.2xlarge"), "warning"),
+        (("g5.xlarge", "g5.12xlarge"), "info"),
+    ],
+)
+def test_shares_of_nodes_with_several_gpus_may_be_of_as_many(
+    types: tuple[str, ...], severity: str
+) -> None:
+    """The device plugin spreads what a container asks for over the GPUs of its node."""
+    pools = [nodes(each, name=each, labels=PRESENT) for each in types]
+    (found,) = problems(*pools, sliced(), pods({GPU: 2}), of=[amounts.SEVERAL_SHARES])
+
+    of = "" if severity == "warning" else " of one GPU"
+    assert found.severity == severity
+    assert found.message.endswith(f"so that 2{of} give no more than one.")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +155,7 @@ def test_shares_are_those_of_the_nodes_that_the_pods_may_be_on(where: dict[str, 
 def test_the_name_of_a_share_tells_without_any_pool() -> None:
     (found,) = problems(pods({SHARED: 2}), complete=False)
 
-    assert (found.rule, found.severity) == (amounts.SEVERAL_SHARES, "warning")
+    assert (found.rule, found.severity) == (amounts.SEVERAL_SHARES, "info")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +176,7 @@ def test_a_plugin_by_itself_tells_what_is_shared(
 
     assert [each.rule.id for each in told] == found
     assert all(then in each.message for each in told)
-    assert [each.severity for each in told] == [None if strict else "warning" for _ in found]
+    assert [each.severity for each in told] == [None if strict else "info" for _ in found]
 
 
 def test_several_whole_gpus_are_no_shares() -> None:
@@ -220,14 +240,14 @@ def test_who_refuses_several_shares_is_named() -> None:
         f"{asked} nvidia.com/gpu in one container. The device plugin of the node group gpu refuses "
         "that."
     )
-    assert both.severity == "warning"
+    assert both.severity == "info"
     assert both.message == (
         f"{asked} nvidia.com/gpu in one container. Pods take turns on each of the node group gpu, "
-        "so that 2 give no more than one."
+        "so that 2 of one GPU give no more than one."
     )
     assert nobody.message == (
-        f"{asked} nvidia.com/gpu.shared in one container. Pods take turns on each, so that 2 give "
-        "no more than one."
+        f"{asked} nvidia.com/gpu.shared in one container. Pods take turns on each, so that 2 of "
+        "one GPU give no more than one."
     )
 
 

@@ -301,8 +301,20 @@ def test_pods_of_a_notebook_have_labels_of_its_controller(label: str, wrong: boo
     assert ("GPU1192" in said({"lab.yaml": NOTEBOOK.replace("LABEL", label)})) == wrong
 
 
-@pytest.mark.parametrize(("env", "wrong"), [("[{name: NVIDIA_VISIBLE_DEVICES}]", 0), ("[]", 1)])
-def test_what_stands_under_env_goes_over_a_map(env: str, wrong: int) -> None:
+@pytest.mark.parametrize(
+    ("env", "asked", "wrong"),
+    [
+        ("[{name: NVIDIA_VISIBLE_DEVICES}]", "cpu", 0),
+        ("[]", "cpu", 1),
+        ("[]", "nvidia.com/gpu", 1),
+        ("[]", "nvidia.com/gpu.shared", 1),
+        ("[]", "nvidia.com/mig-1g.5gb", 1),
+        ("[]", "nvidia.com/gpu-every", 0),
+    ],
+)
+def test_what_stands_under_env_or_another_plugin_gives_goes_over_a_map(
+    env: str, asked: str, wrong: int
+) -> None:
     pod = f"""\
 apiVersion: v1
 kind: Pod
@@ -311,6 +323,7 @@ spec:
   containers:
     - name: server
       image: example.com/server:1
+      resources: {{limits: {{{asked}: 1}}}}
       env: {env}
       envFrom: [{{configMapRef: {{name: settings}}}}]
 ---
@@ -425,15 +438,19 @@ helm upgrade --install nvdp nvdp/nvidia-device-plugin -n gpus --version 0.20.0 -
 """
 
 
-@pytest.mark.parametrize(("amount", "wrong"), [("2", True), ("3", True), ("6", False)])
-def test_more_shares_than_one_gpu_has_are_of_several(amount: str, wrong: bool) -> None:
+@pytest.mark.parametrize(
+    ("amount", "wrong"), [("2", ["info"]), ("3", ["info"]), ("6", []), ("1", [])]
+)
+def test_more_shares_than_one_gpu_has_are_of_several(amount: str, wrong: list[str]) -> None:
     files = {
         "slices.yaml": SLICES,
         "up.sh": PLUGIN,
         "pods.yaml": PODS.replace("AMOUNT", amount),
     }
 
-    assert ("GPU1113" in said(files)) == wrong
+    reports = lint_files([GivenFile(*each) for each in files.items()])
+    found = [each for one in reports for each in one.findings if each.code == "GPU1113"]
+    assert [each.severity for each in found] == wrong
 
 
 @pytest.mark.parametrize(("given", "wrong"), [("false", False), ("true", True)])
@@ -499,3 +516,114 @@ def test_a_guide_shows_a_part_of_a_file_that_it_names(above: str, wrong: bool) -
     guide = f"```yaml\n{above}sharing:\n  timeSlicing:\n    replicas: 4\n```\n"
 
     assert ("GPU1021" in said({"guide.md": guide})) == wrong
+
+
+RELEASE_AND_MAP = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: plugin, namespace: gpus}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin, version: 0.17.4}}
+  values: {gfd: {enabled: true}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: plugin-values, namespace: gpus}
+data:
+  values.yaml: |
+"""
+SHARING = (
+    "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (f"config: {{map: {{any: {SHARING!r}}}}}", False),
+        (SHARING, True),
+        (SHARING.replace("sharing", "Sharing"), True),
+        (SHARING.replace("v1", "["), True),
+        (SHARING.replace("replicas", "count"), False),
+    ],
+)
+def test_values_that_hold_a_configuration_are_no_configuration(text: str, wrong: bool) -> None:
+    within = "".join(f"    {line}\n" for line in text.splitlines())
+
+    assert ("GPU1121" in said({"a.yaml": RELEASE_AND_MAP + within})) == wrong
+
+
+UNUSED = RELEASE_AND_MAP + "    version: v1\n" + SHARING.replace("version: v1\n", "    ")
+
+
+@pytest.mark.parametrize(
+    ("files", "wrong"),
+    [
+        ({"a.yaml": UNUSED}, True),
+        ({"a.yaml": UNUSED, "kustomization.yaml": "resources: [a.yaml]\n"}, True),
+        ({"a.yaml": UNUSED, "kustomization.yaml": "resources: [b.yaml]\n# - a.yaml\n"}, False),
+        ({"a.yaml": UNUSED, "kustomization.yaml": "# resources: [a.yaml]\n"}, False),
+        ({"a.yaml": "# kubectl edit clusterpolicies.nvidia.com cluster-policy\n" + UNUSED}, False),
+        ({"a.yaml": "# a policy of this cluster\n" + UNUSED}, True),
+        ({"a.yaml": UNUSED, "b.yaml": "a: 1\n# name: 'plugin-values'  to share\n"}, False),
+        ({"a.yaml": UNUSED, "b.yaml": "a: 1\n# name: plugin-value\n"}, True),
+    ],
+)
+def test_a_configuration_that_is_left_out_or_named_by_hand_is_not_forgotten(
+    files: dict[str, str], wrong: bool
+) -> None:
+    assert ("GPU1121" in said(files)) == wrong
+
+
+def test_a_chart_that_makes_its_configurations_names_no_other() -> None:
+    release = UNUSED.replace("{gfd: {enabled: true}}", "{config: {map: {any: 'version: v1'}}}")
+    reports = lint_files([GivenFile("a.yaml", release)])
+    (found,) = [each for one in reports for each in one.findings if each.code == "GPU1121"]
+
+    assert found.message.endswith("nvidia-device-plugin has its own in config.map.")
+    assert found.fix == "Move it there, or remove it."
+
+
+SHARING_RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: plugin, namespace: gpus}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin, version: 0.17.4}}
+  values: {config: {map: {any: "version: v1\\nsharing: {timeSlicing: {resources: [ONE]}}"}}}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: exporter, namespace: gpus}
+spec:
+  chart: {spec: {chart: dcgm-exporter, version: 4.7.1}}
+  values: {extraEnv: ENV}
+  MORE
+""".replace("ONE", "{name: nvidia.com/gpu, replicas: 4}")
+
+
+@pytest.mark.parametrize(
+    ("env", "more", "wrong"),
+    [
+        ("[]", "interval: 1h", True),
+        ('[{name: DCGM_EXPORTER_KUBERNETES, value: "true"}]', "interval: 1h", True),
+        ('[{name: DCGM_EXPORTER_KUBERNETES, value: "false"}]', "interval: 1h", False),
+        ("[]", "postRenderers: []", True),
+    ],
+)
+def test_an_exporter_that_names_no_pods_need_not_know_shares(
+    env: str, more: str, wrong: bool
+) -> None:
+    text = SHARING_RELEASE.replace("ENV", env).replace("MORE", more)
+
+    assert ("GPU1245" in said({"a.yaml": text})) == wrong
+
+
+@pytest.mark.parametrize(("kind", "wrong"), [("DaemonSet", False), ("Deployment", True)])
+def test_what_a_post_renderer_changes_is_not_known(kind: str, wrong: bool) -> None:
+    text = SHARING_RELEASE.replace("{extraEnv: ENV}", "{serviceMonitor: {enabled: true}}")
+    renderer = (
+        f"postRenderers: [{{kustomize: {{patches: [{{patch: a, target: {{kind: {kind}}}}}]}}}}]"
+    )
+
+    assert ("GPU1245" in said({"a.yaml": text.replace("MORE", renderer)})) == wrong

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.manifests.files import GivenFile, given_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from eks_gpushare.manifests.files import GivenFile
 
 
 def said(*files: tuple[str, str]) -> list[str]:
@@ -147,16 +142,6 @@ def test_user_data_in_a_file_called_yaml_is_read_where_it_is_given() -> None:
     )
 
     assert said(("user-data.yaml", parts)) == []
-
-
-def test_data_of_other_tools_in_another_encoding_is_passed_over(tmp_path: Path) -> None:
-    """As a shell of Windows writes it; a manifest of that kind is one that cannot be read."""
-    (tmp_path / "audit.json").write_bytes('{"dependencies": []}'.encode("utf-16"))
-    (tmp_path / "pod.json").write_bytes('{"apiVersion": "v1"}'.encode("utf-16"))
-
-    audit, pod = given_files([str(tmp_path)])
-
-    assert (audit.problem, pod.problem) == ("", "it is UTF-16; save it as UTF-8")
 
 
 POD = """\

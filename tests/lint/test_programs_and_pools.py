@@ -518,6 +518,31 @@ def test_an_exporter_knows_shares_and_pods(texts: tuple[str, ...], wrong: set[st
     assert codes(*texts) & {"GPU1245", "GPU1246", "GPU1247"} == wrong
 
 
+OLD = "driver: {enabled: true}\ndcgmExporter: {version: %s}\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "old"),
+    [
+        ({"a.yaml": exporter(env="")}, False),
+        ({"a.yaml": exporter(env="").replace("4.5.3-4.8.2", "3.3.9-3.6.1")}, True),
+        ({"a.yaml": ITS_CHART % "[]"}, False),
+        ({"a.yaml": (ITS_CHART % "[]").replace("4.8.2", "3.6.1")}, True),
+        ({"a.yaml": (ITS_CHART % "[], image: {tag: 4.0.0-4.0.2-ubuntu22.04}")}, True),
+        ({"a.yaml": SHARING_OPERATOR + OLD % "4.1.1-4.0.3-ubuntu22.04"}, False),
+        ({"a.yaml": SHARING_OPERATOR + OLD % "3.3.9-3.6.1-ubuntu22.04"}, True),
+    ],
+)
+def test_an_exporter_that_cannot_know_of_shares_has_to_be_a_later_one(
+    files: dict[str, str], old: bool
+) -> None:
+    given = {**files, "shared.yaml": SHARED.replace("RENAMED", "false")}
+    reports = lint_files([GivenFile(*each) for each in given.items()])
+    (fix,) = {each.fix for one in reports for each in one.findings if each.code == "GPU1245"}
+
+    assert ("an exporter of 4.0.3 or later" in fix) == old
+
+
 def test_what_is_wrong_with_an_exporter_is_told_where_it_stands() -> None:
     lines = EXPORTER.splitlines()
     mounts = next(n for n, line in enumerate(lines, 1) if "volumeMounts" in line)
@@ -539,7 +564,8 @@ def shares(renamed: str = "false", refuses: str = "false") -> str:
     ("values", "limits", "wrong"),
     [
         (shares(), GPU, set()),
-        (shares(), TWO, {"GPU1113"}),
+        (shares(), TWO, set()),
+        (shares(refuses="true"), TWO, {"GPU1113"}),
         (shares("true"), GPU, {"GPU1204"}),
         (shares("true"), "nvidia.com/gpu.shared: 1", set()),
         (shares(), "nvidia.com/gpu.shared: 1", {"GPU1204"}),

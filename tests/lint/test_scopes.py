@@ -121,6 +121,32 @@ def test_applications_of_a_cluster_take_in_what_they_name() -> None:
     }
 
 
+def test_what_a_kustomization_further_down_leaves_out_is_not_applied() -> None:
+    """One of comments brings nothing, and what a kustomization names may name more."""
+    files = {
+        "flux/apps.yaml": FLUX % ("apps", "./apps"),
+        "apps/plain.yaml": OBJECT,
+        "apps/one/kustomization.yaml": "resources: [used.yaml]\n# - off/ks.yaml\n",
+        "apps/one/used.yaml": FLUX % ("used", "./apps/one/used"),
+        "apps/one/used/x.yaml": FLUX % ("more", "./more/base"),
+        "apps/one/off/ks.yaml": FLUX % ("off", "./apps/one/off/app"),
+        "apps/one/off/app/x.yaml": OBJECT,
+        "apps/two/kustomization.yaml": "# resources: [x.yaml]\n",
+        "apps/two/inner/x.yaml": OBJECT,
+        "more/base/kustomization.yaml": "resources: [a.yaml]\n",
+        "more/base/a.yaml": FLUX % ("last", "./last"),
+        "more/top/kustomization.yaml": "resources: [../base]\n",
+        "last/x.yaml": OBJECT,
+    }
+    off = ["apps/one/off/app/x.yaml", "apps/one/off/ks.yaml"]
+    two = ["apps/two/inner/x.yaml", "apps/two/kustomization.yaml"]
+    scopes = of_texts(files)
+
+    top = ["more/top/kustomization.yaml"]
+    assert scopes["the folder flux"] == sorted(files.keys() - {*off, *two, *top})
+    assert scopes["the folder apps/one/off"] == off
+
+
 MAP = """\
 apiVersion: v1
 kind: ConfigMap

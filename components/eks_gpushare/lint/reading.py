@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeGuard
 
@@ -10,8 +11,8 @@ from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.findings.defects import defect
 from eks_gpushare.findings.silenced import today
+from eks_gpushare.inventory.edges.configs import MAP_UNUSED
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.dumps import without_what_controllers_made
@@ -44,10 +45,10 @@ from eks_gpushare.lint.unread import (
 from eks_gpushare.lint.variants import is_loose, values_to_come
 from eks_gpushare.manifests.checks.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
-from eks_gpushare.manifests.kustomize import Kustomizations
+from eks_gpushare.manifests.kustomize import NAMES, Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS
 from eks_gpushare.manifests.readers.helm_values import HelmValuesReader, ValuesOf
-from eks_gpushare.manifests.readers.subcharts import SubchartValuesReader
+from eks_gpushare.manifests.readers.subcharts import SubchartValuesReader, of_its_chart
 from eks_gpushare.manifests.texts import is_passed_over, read_texts, unreadable_character
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from eks_gpushare.findings.finding import Finding
-    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.items import Item, Release
     from eks_gpushare.inventory.problem import Edit, Judgement
     from eks_gpushare.inventory.registry import Edge
     from eks_gpushare.lint.declared import Declared
@@ -69,6 +70,8 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.readers.subcharts import Subchart
     from eks_gpushare.stack_file.yaml_problems import YamlProblem
 
+_TELLS: Final = re.compile(r"#.*\bclusterpolic(?:y|ies)\b", re.IGNORECASE)
+"""A comment with the operator's own object, which one may change by hand."""
 _MOST_WITHIN: Final = 4
 """Documents within documents that are followed: a script's manifest's ConfigMap's configuration."""
 _MOST_DOCUMENTS: Final = 50_000
@@ -212,7 +215,8 @@ class Reading:
         file.kinds[_kind(reader, document)] = None
         read = reader.read(document)
         if not depth and isinstance(reader, HelmValuesReader):
-            read = read._replace(items=[self._of_its_chart(file, item) for item in read.items])
+            found = [of_its_chart(self.chart_versions, file.name, item) for item in read.items]
+            read = read._replace(items=found)
         self._take(file, read, depth)
         if document.alone:
             self.items += values_to_come(read.items)
@@ -236,14 +240,6 @@ class Reading:
         """Whether it is values of a chart whose own templates read them."""
         folder, name = posixpath.split(posixpath.normpath(file.name))
         return folder in self.charts_of_ones_own and name.startswith("values")
-
-    def _of_its_chart(self, file: FileInReading, item: Item) -> Item:
-        """A chart's own values as those of its version."""
-        folder, name = posixpath.split(posixpath.normpath(file.name))
-        version = self.chart_versions.get(folder)
-        if version is None or not isinstance(item, Release) or not name.startswith("values"):
-            return item
-        return item if item.version or item.source.path else replace(item, version=version)
 
     def _take(self, file: FileInReading, read: Read, depth: int) -> None:
         self.items += read.items
@@ -313,10 +309,32 @@ class Reading:
         within += scoped.judged_alone()
         others = self.everywhere or self.naming()
         found = [others.with_other_scopes(judgement) for judgement in (*found, *within)]
+        found = [self._as_applied(judgement) for judgement in found]
         for error, edge in scoped.broken:
             self._somewhere(defect(error, edge.rules))
         for judgement in told_by_values(found, self.charted):
             self.place(judgement)
+
+    def _as_applied(self, judgement: Judgement) -> Judgement:
+        """A configuration that nothing names as a note, where that may be meant.
+
+        It may lie beside a kustomization that leaves it out, say how the operator is told of it, or
+        be named by a line that is put out by a comment.
+        """
+        document = judgement.source.document
+        if not isinstance(judgement, Problem) or judgement.rule is not MAP_UNUSED:
+            return judgement
+        if not isinstance(document, Document):
+            return judgement
+        file = posixpath.normpath(document.file)
+        beside = {posixpath.join(posixpath.dirname(file), name) for name in NAMES}
+        left_out = beside & {posixpath.normpath(name) for name in self.files} and not any(
+            file in built for built in self.kustomizations.contents.values()
+        )
+        tells = _TELLS.search(self.file_named(document.file).text)
+        off = re.compile(rf"#.*\bname: *[\"']?{re.escape(judgement.source.name.split()[-1])}\b")
+        put_out = any(off.search(each.text) for each in self.files.values())
+        return replace(judgement, severity="info") if left_out or tells or put_out else judgement
 
     def _is_part(self, item: Item) -> TypeGuard[Release]:
         """Whether it is a file of values that a kustomization takes with others, or a chart.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.manifests.files import GUIDES
-from eks_gpushare.manifests.kustomize import tops_of
+from eks_gpushare.manifests.kustomize import NAMES, tops_of
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
@@ -144,6 +144,11 @@ class _Finder:
         self._folders = {
             folder for file in self._members for folder in folders_above(posixpath.dirname(file))
         }
+        built = [file for file in self._members if posixpath.basename(file) in NAMES]
+        self._gates = {
+            posixpath.dirname(file): file
+            for file in (*built, *sorted(kustomizations, reverse=True))
+        }
         self._charts = {posixpath.dirname(f) for f in self._members if _is_chart(f)}
         self._units: dict[str, FileScope] = {}
         self._by_file: dict[str, list[str]] = {}
@@ -152,11 +157,12 @@ class _Finder:
         """Units that no other takes in, each with all that it takes in."""
         self._make_units()
         inner: dict[str, list[str]] = {}
-        for key, unit in list(self._units.items()):
-            inner[key] = list(dict.fromkeys(self._named_by(unit, key)))
-        named = {file for found in inner.values() for file in found}
-        for key in named - inner.keys():
+        waiting = list(self._units)
+        for key in waiting:  # which grows: what is named may name more
             inner[key] = list(dict.fromkeys(self._named_by(self._units[key], key)))
+            if len(self._units) > len(waiting):
+                waiting += list(self._units)[len(waiting) :]
+        named = {file for found in inner.values() for file in found}
         seen: set[str] = set()
         tops = dict.fromkeys(key for key in self._units if key not in named)
         for key in (*tops, *(unit for unit in self._units if unit not in tops)):
@@ -268,20 +274,22 @@ class _Finder:
         folder = next((top for top in tops if top in self._folders), None)
         if folder is None:
             return
-        built = next(
-            (
-                kustomization
-                for kustomization in sorted(self._kustomizations)
-                if posixpath.dirname(kustomization) == folder
-            ),
-            None,
-        )
-        if built is not None:
-            yield self._add_kustomization(built)
+        if folder in self._gates:
+            yield from self._through(folder)
             return
-        for inner in sorted(self._members):
-            if inner.startswith(f"{folder}/"):
-                yield from self._by_file.get(inner, ())
+        for inner in sorted(file for file in self._members if file.startswith(f"{folder}/")):
+            above = folders_above(posixpath.dirname(inner))
+            way = [each for each in above if each in self._gates and each.startswith(f"{folder}/")]
+            yield from self._through(way[-1]) if way else self._by_file.get(inner, ())
+
+    def _through(self, folder: str) -> Iterator[str]:
+        """What of a folder is applied that has a kustomization: that and no more, as Flux does.
+
+        One of comments brings nothing. Source, of folders that have one further down:
+        https://fluxcd.io/flux/components/kustomize/kustomizations/#generating-a-kustomizationyaml-file.
+        """
+        if self._gates[folder] in self._kustomizations:
+            yield self._add_kustomization(self._gates[folder])
 
     def _joined(self, key: str, reached: Iterable[str]) -> FileScope:
         unit = self._units[key]

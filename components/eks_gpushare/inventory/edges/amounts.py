@@ -145,10 +145,15 @@ def _several(
     if not having and by_itself is not None:
         nodes = by_itself.daemon.source.name
     who = f" of {nodes}" if nodes else ""
+    # Of nodes with several GPUs the plugin gives shares of as many as are asked for.
+    types = [offer.kind.type for offer in having]
+    alone_there = bool(types) and all(each is not None and each.gpu_count == 1 for each in types)
     if refuses:
         then = f"The device plugin{who} refuses that"
-    else:
+    elif alone_there:
         then = f"Pods take turns on each{who}, so that {count} give no more than one"
+    else:
+        then = f"Pods take turns on each{who}, so that {count} of one GPU give no more than one"
     yield Problem(
         SEVERAL_SHARES,
         workload.source,
@@ -156,7 +161,7 @@ def _several(
         f"{at_start(workload.source.name)} asks for {count} of {request.resource} in one "
         f"container. {then}.",
         "Ask for 1; for more time have fewer replicas, or take nodes whose GPUs are not shared.",
-        None if refuses else "warning",
+        None if refuses else "warning" if alone_there else "info",
     )
 
 

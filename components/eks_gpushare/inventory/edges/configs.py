@@ -24,6 +24,7 @@ from eks_gpushare.inventory.plugin_configs import (
     config_paths,
     configs_of,
     find_map,
+    is_installed,
     may_be_there,
 )
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
-
 
 _CLOSE = 0.8
 _FILLED_IN = re.compile(r"\{\{|\{%|\$\{")
@@ -364,8 +364,10 @@ def _unused(found: ConfigMap, releases: Sequence[Release], written: Sequence[Dae
         path = (*config_paths(release), "name")
         given = at(release.values, *path)
         said = f"names {text(given)}" if given else "names none"
-        who = f"{release.source.name} {said}"
         fix = f"Set `{'.'.join(path)}: {found.name}` of the chart."
+        if at(release.values, "config", "map"):  # the chart refuses both
+            said, fix = "has its own in config.map", "Move it there, or remove it."
+        who = f"{release.source.name} {said}"
     elif written:
         who = f"{written[0].title} mounts none of that name"
         fix = "Mount it and name its file by CONFIG_FILE, or use the chart with `config.name`."
@@ -376,23 +378,23 @@ def _unused(found: ConfigMap, releases: Sequence[Release], written: Sequence[Dae
         f"{at_start(found.source.name)} holds a configuration of the device plugin, and {who}."
     )
     # Values that nothing installs may have `--set` beside them, or a patch of the ClusterPolicy.
-    installed = not releases or written or any(map(_is_installed, releases))
-    return Problem(MAP_UNUSED, found.source, (), message, fix, None if installed else "info")
-
-
-def _is_installed(release: Release) -> bool:
-    """Whether something says how a chart is installed, other than a file of its values."""
-    value = getattr(release.source.document, "value", None)
-    named = release.name is not UNKNOWN and release.name != ""
-    return named or bool(release.source.path) or at(value, "kind") is not None
+    is_sure = not releases or written or any(map(is_installed, releases))
+    return Problem(MAP_UNUSED, found.source, (), message, fix, None if is_sure else "info")
 
 
 def is_plugin_map(found: ConfigMap) -> bool:
     """Whether a ConfigMap holds what the device plugin reads: a document that shares something."""
-    return any(
-        isinstance(document, str)
-        and "sharing" in document
-        and ("timeSlicing" in document or "mps" in document)
-        and "replicas" in document
-        for _, document in pairs(found.data)
-    )
+    return any(isinstance(document, str) and _shares(document) for _, document in pairs(found.data))
+
+
+def _shares(document: str) -> bool:
+    """Whether it is such a document, as far as it can be read, and no values that have one."""
+    if "replicas" not in document or not ("timeSlicing" in document or "mps" in document):
+        return False
+    from eks_gpushare.documents.go_yaml import first_document
+
+    try:
+        content = first_document(document)
+    except ValueError:
+        return "sharing" in document
+    return any(key.lower() == "sharing" for key, _ in pairs(content))

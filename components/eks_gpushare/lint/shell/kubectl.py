@@ -87,7 +87,11 @@ def _removes(text: str) -> bool:
 
 _OF_OPERATOR: Final = "nvidia.com/gpu.deploy."
 """Labels by which the GPU Operator's parts are called off a node, and back again."""
-_STATES: Final = ("nvidia.com/mig.config.state", "sagemaker.amazonaws.com/node-health-status")
+_STATES: Final = (
+    "nvidia.com/mig.config.state",
+    "nvidia.com/gpu-driver-upgrade-state",
+    "sagemaker.amazonaws.com/node-health-status",
+)
 """By which somebody tells a controller of a node's state."""
 _ROLE: Final = "node-role.kubernetes.io/"
 """Labels that a kubelet may not give its node, so that no node group can have them."""

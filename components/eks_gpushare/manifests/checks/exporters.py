@@ -5,6 +5,7 @@ It is in a chart of its own, in that of the GPU Operator, or written out.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _SHARES: Final = "KUBERNETES_VIRTUAL_GPUS"
+_KNOWN_SINCE: Final = (4, 0, 3)
+"""The exporter that first knew it: https://github.com/NVIDIA/dcgm-exporter/pull/432."""
+_RELEASE: Final = re.compile(r"v?(?:\d+\.\d+\.\d+-)?(\d+)\.(\d+)\.(\d+)(?=-|$)")
+"""As tags have it, behind the version of DCGM, and charts."""
 _NAMES: Final = "NVIDIA_RESOURCE_NAMES"
 _PODS: Final = "DCGM_EXPORTER_KUBERNETES"
 _ID: Final = "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE"
@@ -38,6 +43,7 @@ _ID_TYPES: Final = ("uid", "device-name")
 _SOCKETS: Final = "/var/lib/kubelet/pod-resources"
 _LEAST: Final = 512 * 2**20
 _ON: Final = ("true", "1", "t")
+_OFF: Final = ("false", "0", "f")
 
 
 class _Exporter(NamedTuple):
@@ -50,6 +56,8 @@ class _Exporter(NamedTuple):
     setting: str
     limit: Any
     limit_place: FieldPath
+    release: Any = None
+    """Its image or chart, as far as it is written."""
     container: Any = None
     """Of one that is written out."""
 
@@ -86,6 +94,7 @@ def _written(daemon: Daemon) -> Iterator[_Exporter]:
                     "env",
                     at(container, "resources", "limits", "memory"),
                     (*place, "resources", "limits", "memory"),
+                    str(text(at(container, "image"))).rpartition(":")[2],
                     container,
                 )
     elif isinstance(item, Release):
@@ -102,6 +111,7 @@ def _written(daemon: Daemon) -> Iterator[_Exporter]:
             ".".join((*above, key)),
             at(item.values, *limit),
             value_place(item, limit),
+            at(given, "version") if above else at(given, "image", "tag") or item.version,
         )
 
 
@@ -114,7 +124,7 @@ def _variables(exporter: _Exporter) -> dict[str, str]:
 def _shares(exporter: _Exporter, *, renamed: bool) -> Iterator[Problem]:
     variables = _variables(exporter)
     name = GPU + SHARED_SUFFIX
-    if at(exporter.container, "envFrom"):
+    if at(exporter.container, "envFrom") or variables.get(_PODS, "").lower() in _OFF:
         return
     if renamed and name not in variables.get(_NAMES, "").split(","):
         yield Problem(
@@ -125,13 +135,17 @@ def _shares(exporter: _Exporter, *, renamed: bool) -> Iterator[Problem]:
             f"Add {_NAMES} with the value {name} to `{exporter.setting}`.",
         )
     if variables.get(_SHARES, "").lower() not in _ON:
+        release = _RELEASE.match(str(text(exporter.release)))
+        old = release is not None and tuple(map(int, release.groups())) < _KNOWN_SINCE
+        since = ".".join(map(str, _KNOWN_SINCE))
         yield Problem(
             SEES_NO_SHARES,
             exporter.daemon.source,
             exporter.place,
             f"Pods share GPUs, and {exporter.daemon.title} gives what it knows of a GPU to one of "
             "them.",
-            f'Add {_SHARES} with the value "true" to `{exporter.setting}`.',
+            f'Add {_SHARES} with the value "true" to `{exporter.setting}`'
+            f"{f', with an exporter of {since} or later, which knows it' if old else ''}.",
         )
 
 

@@ -100,6 +100,10 @@ def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
                 yield from _inflated(document, ("helmCharts", index), chart)
 
 
+_OF_VALUES: Final = ("DaemonSet", "ClusterPolicy")
+"""Kinds that charts make of values: what patches them after Helm may say what these leave out."""
+
+
 def _space_of(value: Mapping[str, Any]) -> Maybe[str]:
     """Where a chart goes; not known without a namespace, which Flux or kubectl add then."""
     own = text(at(value, "metadata", "namespace"), "") or UNKNOWN
@@ -114,7 +118,9 @@ def _flux(
     if chart:
         path, space = ("spec", "values"), _space_of(value)
         item, inner = _at(document, chart, path, name, space, at(spec, "version"))
-        yield with_values_from(item, at(value, "spec", "valuesFrom")), inner
+        item = with_values_from(item, at(value, "spec", "valuesFrom"))
+        patches = str(at(value, "spec", "postRenderers"))
+        yield unless_elsewhere(item) if any(kind in patches for kind in _OF_VALUES) else item, inner
 
 
 def _k3s(
