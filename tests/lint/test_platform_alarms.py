@@ -258,6 +258,7 @@ def test_a_chart_in_a_folder_is_of_no_version_that_is_known() -> None:
     command = "helm upgrade gpu-operator %s --set mig.enabled=false\n"
 
     assert said(("roll-back.sh", command % "charts/gpu-operator/")) == []
+    assert said(("roll-back.sh", command % "charts/nvidia/gpu-operator")) == []
     assert said(("roll-back.sh", command % "nvidia/gpu-operator")) == ["GPU1034"]
 
 
@@ -338,3 +339,4 @@ def test_a_part_of_user_data_that_nobody_reads_registers_no_taint() -> None:
 
     assert said(("main.tf", read)) == ["GPU1100"]
     assert said(("main.tf", passed_over)) == ["GPU1086"]
+    assert said(("main.tf", passed_over.replace("kind: NodeConfig", "kind: Other"))) == []

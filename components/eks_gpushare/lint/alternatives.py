@@ -179,8 +179,7 @@ def _keys(item: Item, in_section: bool) -> Iterator[Hashable]:  # noqa: FBT001  
     if isinstance(item, Pointer) and item.kind in SCALERS:
         target = at(item.spec, "scaleTargetRef")
         scales = _SHOWN if in_section else _SCALES
-        kind = text(at(target, "kind")) or "Deployment"  # as KEDA has it
-        yield scales, space, str(kind), str(text(at(target, "name")))
+        yield scales, space, str(text(at(target, "name")))
     if isinstance(item, Workload):
         if item.kind == PART_OF_POD:
             return
