@@ -45,6 +45,8 @@ class DaemonSetValues(NamedTuple):
     affinity: Path | None = None
     default_terms: tuple[Mapping[str, Any], ...] = ()
     """Node selector terms that the chart requires, unless the values give others."""
+    terms_since: str = ""
+    """The first version that requires them."""
     switches: tuple[Path, ...] = ()
     """What switches it on or off; the first that is given counts."""
     on: bool = True
@@ -67,6 +69,9 @@ _PLUGIN_TERMS: Final = (
     _one_of("feature.node.kubernetes.io/cpu-model.vendor_id", "NVIDIA"),
     _one_of("nvidia.com/gpu.present", "true"),
 )
+PLUGIN_TERMS_SINCE: Final = "0.15.0-rc.1"
+"""The first version of the plugin's chart that keeps to labelled nodes; before, it is everywhere:
+https://github.com/NVIDIA/k8s-device-plugin/blob/v0.14.5/deployments/helm/nvidia-device-plugin/values.yaml."""
 _OPERANDS: Final[Path] = ("daemonsets", "tolerations")
 
 
@@ -79,6 +84,7 @@ def _of_plugin(role: Role, **more: Any) -> DaemonSetValues:
         node_selector=("nodeSelector",),
         affinity=("affinity",),
         default_terms=_PLUGIN_TERMS,
+        terms_since=PLUGIN_TERMS_SINCE,
         **more,
     )
 

@@ -63,6 +63,12 @@ def parse_version(text: str) -> Version | None:
     return (int(matched[1]), int(matched[2]), int(matched[3]), not parts, parts)
 
 
+def is_before(version: object, since: str) -> bool:
+    """Whether a version is sure to be older than another; one that is not known is not."""
+    exact, first = parse_version(str(version)), parse_version(since)
+    return exact is not None and first is not None and exact < first
+
+
 def _identifier(text: str) -> tuple[int, int, str]:
     """Numbers come before words, and in their own order."""
     return (0, int(text), "") if text.isascii() and text.isdecimal() else (1, 0, text)

@@ -13,6 +13,7 @@ from eks_gpushare.catalog.chart_daemonsets import (
     Role,
     chart_of,
 )
+from eks_gpushare.catalog.chart_releases import is_before
 from eks_gpushare.documents.image import image_name
 from eks_gpushare.inventory.items import Release, Workload
 from eks_gpushare.inventory.kept import kept
@@ -105,7 +106,7 @@ def _of_chart(release: Release) -> Iterator[Daemon]:
         yield Daemon(
             release,
             values.role,
-            _spec(release.values, values),
+            _spec(release, values),
             value_place(release, values.tolerations),
             ".".join(values.tolerations),
             _is_on(release.values, values),
@@ -122,7 +123,8 @@ def _is_on(given: Any, values: DaemonSetValues) -> bool | None:
     return values.on
 
 
-def _spec(given: Any, values: DaemonSetValues) -> Any:
+def _spec(release: Release, values: DaemonSetValues) -> Any:
+    given: Any = release.values
     if given is UNKNOWN:
         return UNKNOWN
     spec: dict[str, Any] = {"tolerations": _tolerations(given, values)}
@@ -132,7 +134,7 @@ def _spec(given: Any, values: DaemonSetValues) -> Any:
     else:
         own = selector if isinstance(selector, dict) else {}
         spec["nodeSelector"] = {**own, **values.fixed_selector}
-    spec["affinity"] = _affinity(given, values)
+    spec["affinity"] = _affinity(given, values, release.version)
     return spec
 
 
@@ -146,12 +148,12 @@ def _tolerations(given: Any, values: DaemonSetValues) -> Any:
     return items(found)
 
 
-def _affinity(given: Any, values: DaemonSetValues) -> Any:
+def _affinity(given: Any, values: DaemonSetValues, version: Maybe[str]) -> Any:
     """Helm merges mappings, so that a chart's terms stay unless a list takes their place."""
     if values.affinity is None:
         return {}
     found = at(given, *values.affinity)
-    if not values.default_terms or found is UNKNOWN:
+    if not values.default_terms or found is UNKNOWN or is_before(version, values.terms_since):
         return found or {}
     places = accumulate(_TERMS, lambda above, key: (*above, key), initial=values.affinity)
     if any(holds(given, *path) and at(given, *path) is None for path in places):

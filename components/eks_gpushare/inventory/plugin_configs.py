@@ -85,6 +85,13 @@ def config_paths(release: Release) -> tuple[str, ...]:
     return ("devicePlugin", "config") if chart_of(release.chart) == OPERATOR_CHART else ("config",)
 
 
+def is_installed(release: Release) -> bool:
+    """Whether something says how a chart is installed, other than a file of its values."""
+    value = getattr(release.source.document, "value", None)
+    named = release.name is not UNKNOWN and release.name != ""
+    return named or bool(release.source.path) or at(value, "kind") is not None
+
+
 def configs_of(inventory: Inventory, release: Release) -> Configs | None:
     """The configurations of a release; None where its values are not known."""
     if release.values is UNKNOWN:

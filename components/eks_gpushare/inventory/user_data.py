@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.source import Maybe
 
-Kind: TypeAlias = Literal["shell", "nodeConfig", "bottlerocket", "cloudConfig", "other"]
+Kind: TypeAlias = Literal[
+    "shell", "nodeConfig", "bottlerocket", "cloudConfig", "other", "passedOver"
+]
 
 MOST_CHARACTERS: Final = 128 * 1024
 """Longest user data that is looked at; EC2 takes 16 KB."""
@@ -63,6 +65,11 @@ _TYPES: Final[dict[str, Kind]] = {
     "text/cloud-config": "cloudConfig",
     "text/cloud-config-jsonp": "cloudConfig",
 }
+_OF_NOBODY: Final = re.compile(
+    r"application/(?!.*(?:zip|bz|compress|octet|mime))[a-z0-9.+-]+", re.IGNORECASE
+)
+"""Media types that cloud-init does not know, nor therefore unpack, and nodeadm passes over:
+https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/configprovider/mime.go."""
 _LABELS: Final = re.compile(r"--node-labels(?:=|[ \t]+)[\"']?([^\s\"'\\]+)")
 _TAINTS: Final = re.compile(r"--register-with-taints(?:=|[ \t]+)[\"']?([^\s\"'\\]+)")
 _COMMENT: Final = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
@@ -80,6 +87,8 @@ class UserDataContent(NamedTuple):
     """Lines of the user data before it."""
     plain: bool = True
     """Whether its lines stand there as they are, and not in base64."""
+    type: str = ""
+    """Its media type, of a part that neither cloud-init nor nodeadm reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +174,8 @@ def _part(head: str, lines: list[str], line: int) -> Iterator[UserDataContent]:
     kind = _TYPES.get(stated[1].lower()) if stated else None
     if kind is not None:
         yield UserDataContent(kind, content, line, plain)
+    elif stated and _OF_NOBODY.fullmatch(stated[1]):
+        yield UserDataContent("passedOver", content, line, plain, stated[1])
     else:
         yield from (part._replace(plain=plain) for part in _by_content(content, line))
 
@@ -244,7 +255,7 @@ def registered(given: Maybe[str]) -> KubeletRegistration:
             _of_settings(part.text, labels, taints)
         elif part.kind == "cloudConfig":
             _of_flags(scripts(part.text), labels, taints)
-        else:
+        elif part.kind != "passedOver":
             _of_flags(_COMMENT.sub("", part.text), labels, taints)
     return KubeletRegistration(labels, tuple(taints))
 

@@ -1,8 +1,8 @@
 """Within a scope, what is one or the other: two files or sections that say the same thing anew.
 
 An object cannot be there twice, so two files of a folder that have it are alternatives. A guide
-that makes nodes in one section and others in the next, or installs another device plugin, shows
-several ways; what it says before the sections holds for each.
+that makes nodes in one section and others in the next, installs another device plugin, or scales
+the same pods otherwise, shows several ways; what it says before the sections holds for each.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ MOST: Final = 24
 """Most alternatives that are judged with what they have in common."""
 _NODES: Final = "nodes"
 _SCALES: Final = "scales"
+_SHOWN: Final = "shown to scale"
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+\S")
 _FENCE: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _GUIDES: Final = (".md", ".markdown", ".mdx")
@@ -177,7 +178,8 @@ def _keys(item: Item, in_section: bool) -> Iterator[Hashable]:  # noqa: FBT001  
     space = getattr(item, "namespace", "")
     if isinstance(item, Pointer) and item.kind in SCALERS:
         target = at(item.spec, "scaleTargetRef")
-        yield _SCALES, space, str(text(at(target, "kind"))), str(text(at(target, "name")))
+        scales = _SHOWN if in_section else _SCALES
+        yield scales, space, str(text(at(target, "name")))
     if isinstance(item, Workload):
         if item.kind == PART_OF_POD:
             return

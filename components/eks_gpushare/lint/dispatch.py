@@ -16,7 +16,11 @@ from eks_gpushare.lint.terraform_roots import terraform_roots
 from eks_gpushare.lint.unread import NO_PARSER, not_rendered
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.kustomize import Kustomizations
-from eks_gpushare.manifests.readers.subcharts import charts_of_ones_own, subcharts
+from eks_gpushare.manifests.readers.subcharts import (
+    chart_versions,
+    charts_of_ones_own,
+    subcharts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,6 +56,7 @@ def read_files(
         charts=charts,
         subcharts=subcharts(files),
         charts_of_ones_own=charts_of_ones_own(files),
+        chart_versions=chart_versions(files),
         named=named.by_file,
         declared=declared,
         everywhere=everywhere,

@@ -48,7 +48,7 @@ from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.kustomize import NAMES, Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS
 from eks_gpushare.manifests.readers.helm_values import HelmValuesReader, ValuesOf
-from eks_gpushare.manifests.readers.subcharts import SubchartValuesReader
+from eks_gpushare.manifests.readers.subcharts import SubchartValuesReader, of_its_chart
 from eks_gpushare.manifests.texts import is_passed_over, read_texts, unreadable_character
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ class Reading:
     """Charts that files of values are for, where a command says so, by their paths."""
     charts_of_ones_own: frozenset[str] = frozenset()
     """Their folders."""
+    chart_versions: Mapping[str, str] = field(default_factory=dict)
+    """Versions of charts called like NVIDIA's, by their folders."""
     subcharts: Mapping[str, Sequence[Subchart]] = field(default_factory=dict)
     """Charts that a chart brings along, by its folder."""
     kustomizations: Kustomizations = field(default_factory=lambda: Kustomizations(()))
@@ -212,6 +214,9 @@ class Reading:
             self.classes.append(document)
         file.kinds[_kind(reader, document)] = None
         read = reader.read(document)
+        if not depth and isinstance(reader, HelmValuesReader):
+            found = [of_its_chart(self.chart_versions, file.name, item) for item in read.items]
+            read = read._replace(items=found)
         self._take(file, read, depth)
         if document.alone:
             self.items += values_to_come(read.items)

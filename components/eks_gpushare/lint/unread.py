@@ -37,6 +37,7 @@ _IS_OURS: Final = re.compile(
     re.MULTILINE,
 )
 """What one of YAML is about then."""
+_USER_DATA: Final = re.compile(r"\s*(?:MIME-Version|Content-Type):[ \t]", re.IGNORECASE)
 _GIVE: Final = "Leave it out, or see docs/lint.md for what is read."
 _YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")
 NO_KIND = "It is of no kind that is read"
@@ -64,6 +65,8 @@ def told(problem: YamlProblem, text: str) -> Placed:
     if problem.kind == "duplicate":
         message = f"{problem.message[:1].upper()}{problem.message[1:]}."
         return Placed(TWICE.finding(problem.path, message, sentence(problem.fix)), place)
+    if _USER_DATA.match(text):
+        return Placed(not_read("it is user data, which is read where nodes are given it"), None)
     if is_template(text, problem.line):
         message = "It is a template that is not rendered, so it is not checked."
         fix = "Give what it makes: helm template CHART | eks-gpushare lint -"

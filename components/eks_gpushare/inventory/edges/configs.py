@@ -24,6 +24,7 @@ from eks_gpushare.inventory.plugin_configs import (
     config_paths,
     configs_of,
     find_map,
+    is_installed,
     may_be_there,
 )
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
-
 
 _CLOSE = 0.8
 _FILLED_IN = re.compile(r"\{\{|\{%|\$\{")
@@ -377,7 +377,9 @@ def _unused(found: ConfigMap, releases: Sequence[Release], written: Sequence[Dae
     message = (
         f"{at_start(found.source.name)} holds a configuration of the device plugin, and {who}."
     )
-    return Problem(MAP_UNUSED, found.source, (), message, fix)
+    # Values that nothing installs may have `--set` beside them, or a patch of the ClusterPolicy.
+    is_sure = not releases or written or any(map(is_installed, releases))
+    return Problem(MAP_UNUSED, found.source, (), message, fix, None if is_sure else "info")
 
 
 def is_plugin_map(found: ConfigMap) -> bool:

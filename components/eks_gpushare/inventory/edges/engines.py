@@ -294,7 +294,8 @@ def _starts_one(exporter: Daemon) -> bool:
         given = [*items(at(container, "command")), *items(at(container, "args"))]
         if _uses_other(at(container, "env")) or UNKNOWN in given:
             return False
-        if any(str(argument).startswith(("-r", "--remote-hostengine-info")) for argument in given):
+        words = [word for argument in given for word in str(argument).split()]
+        if any(word.startswith(("-r", "--remote-hostengine-info")) for word in words):
             return False
     return True
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.inventory.values import partly_known
+from eks_gpushare.inventory.values import holds, partly_known
 from eks_gpushare.lint.shell.flags import sorted_words
+from eks_gpushare.manifests.files import GUIDES
 from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.shell.said import placed_document
 from eks_gpushare.manifests.shell.set_values import json_setting, literal_setting, put, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath, Position
     from eks_gpushare.inventory.source import Maybe
@@ -52,6 +53,11 @@ _SHORT: Final = {
     "o": "output",
 }
 _VERBS: Final = ("install", "upgrade", "template")
+_CONFIGS: Final[Mapping[tuple[str, ...], dict[str, Any]]] = {
+    ("config",): {"config": UNKNOWN},
+    ("devicePlugin", "config"): {"devicePlugin": {"config": UNKNOWN}},
+}
+"""Where charts are told the plugin's configurations, and values that do not tell."""
 _SET: Final = ("set", "set-string", "set-json", "set-file", "set-literal")
 
 
@@ -77,6 +83,8 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
             values = merge_values(before.values, values)
         elif before is not None or not line.has("install"):
             values = partly_known(values)  # those that it was installed with are not to be seen
+    if before is not None and said.file.lower().endswith(GUIDES):
+        values = _in_one_way(before.values, values)
     called = "" if name is UNKNOWN or not name else f" {name}"
     document = placed_document(said.file, values, at, places)
     source = Source(f"the release{called} of {chart_name(chart)}", document)
@@ -84,12 +92,29 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
         source=source,
         name=name,
         chart=chart_name(chart),
-        version="" if version is None else version.value,
+        version=UNKNOWN if _is_folder(chart) else "" if version is None else version.value,
         namespace=namespace,
         values=values if seen else UNKNOWN,
         over={} if seen else values,
     )
     said.releases[name, namespace] = release
+
+
+def _in_one_way(before: Maybe[Mapping[str, Any]], values: dict[str, Any]) -> dict[str, Any]:
+    """Values of a guide that has installed the chart in another way before.
+
+    Which way is gone is not known, nor therefore the configurations that this one leaves out.
+    """
+    for path, unknown in _CONFIGS.items():
+        if holds(before, *path) and not holds(values, *path):
+            values = merge_values(values, unknown)
+    return values
+
+
+def _is_folder(chart: str) -> bool:
+    """Whether a reference is of a folder, where a chart of any version may lie."""
+    is_path = chart.startswith((".", "/")) or chart.endswith("/") or chart.count("/") > 1
+    return is_path and "://" not in chart and not chart.endswith(".tgz")
 
 
 def _reuses(line: Line, values: dict[str, Any], *, seen: bool) -> bool:

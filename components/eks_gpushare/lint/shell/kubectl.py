@@ -57,6 +57,8 @@ def kubectl(words: Sequence[Word], said: Said) -> None:
             _config_map(line, at, said)
         case ["patch", kind, *_] if kind.lower().startswith("clusterpolic"):
             _patch(line, at, said)
+        case ["edit", kind, *_] if kind.lower().startswith("clusterpolic"):
+            _configure(line, at, said, {"devicePlugin": {"config": UNKNOWN}})
         case ["run", _, *_]:
             _run(line, at, said)
         case ["apply" | "create" | "replace", *_]:
@@ -269,8 +271,12 @@ def _patch(line: Line, at: Position, said: Said) -> None:
         return
     whole = _merged(given) if isinstance(given, list) else given
     values = whole.get("spec") if isinstance(whole, dict) else None
-    if not isinstance(values, dict):
-        return
+    if isinstance(values, dict):
+        _configure(line, at, said, values)
+
+
+def _configure(line: Line, at: Position, said: Said, values: dict[str, Any]) -> None:
+    """What the ClusterPolicy is told besides the values of its chart."""
     for key, release in said.releases.items():
         if release.chart == "gpu-operator" and isinstance(release.values, dict):
             said.releases[key] = replace(release, values=merge_values(release.values, values))

@@ -35,7 +35,7 @@ MAX_CHARACTERS: Final = 128 * 1024
 _LOCAL: Final = re.compile(
     r"\b(?:minikube|k3d|get\.k3s\.io|nvkind|kubeadm|microk8s)\b"
     r"|\b(?:kind (?:create|get|load)|kind/.*\.sh)\b"
-    r"|\bpatch node[^\n#]*--subresource[= ]status"
+    r"|\bpatch node[^\n#]*--subresource[= ]status|/status/capacity/"
 )
 """Clusters whose nodes nobody replaces, and nodes that somebody gives GPUs that are none."""
 _OF_GPUS: Final = re.compile(r"nvidia|gpu|mig|mps|accelerator|cuda", re.IGNORECASE)
@@ -45,6 +45,10 @@ _PATCH: Final = re.compile(
     r"\b(?:kubectl|oc|k)\b(?:[^\n#\\]|\\.|\\\n)*?\bpatch\b(?:[^\n\\]|\\.|\\\n)*"
 )
 """Commands that change what stands in an object."""
+_LABELS: Final = re.compile(
+    r"\b(?:kubectl|oc|k)\s+label\s+nodes?\s+(\S+)\s+(?:--\S+\s+)*([A-Za-z0-9./-]+)=([^\s\"]+)"
+)
+"""A node, and a label that it is given."""
 _FEEDING: Final = ("cat", "tee", "kubectl", "oc", "k", "helm", "eksctl", "echo")
 
 
@@ -88,7 +92,7 @@ def _take_heredoc(command: Command, said: Said) -> None:
     if name == "tee":
         written = next((word.text for word in command.words[1:] if word.text[:1] != "-"), "")
     documents: Sequence[Document] = ()
-    if name in _FEEDING:
+    if name in _FEEDING and not command.goes_on:
         documents = documents_of(heredoc, said.file, said.variables)
     if written:
         said.written[written.removeprefix("./")] = heredoc
@@ -97,13 +101,24 @@ def _take_heredoc(command: Command, said: Said) -> None:
         said.inner += documents
 
 
-def _as_note(judgement: Judgement, *, guide: bool, patches: str | None) -> Judgement:
+def _operated(text: str) -> frozenset[str]:
+    """Labels that one node is given with several values, by which somebody works a controller."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for node, key, value in _LABELS.findall(text):
+        found.setdefault((node, key), set()).add(value)
+    return frozenset(key for (_, key), values in found.items() if len(values) > 1)
+
+
+def _as_note(
+    judgement: Judgement, *, guide: bool, patches: str | None, operated: frozenset[str]
+) -> Judgement:
     """What is put on nodes by hand as a note, where it does not matter or is declared too.
 
     Args:
         judgement: What was found.
         guide: Whether it stands in a guide, which tells of labels of other programs as well.
         patches: What the text patches, such as a machine set; None where nobody replaces nodes.
+        operated: Labels that are changed again.
     """
     if not isinstance(judgement, Problem) or judgement.rule is not BY_HAND:
         return judgement
@@ -113,7 +128,7 @@ def _as_note(judgement: Judgement, *, guide: bool, patches: str | None) -> Judge
     if (
         patches is None
         or of_another
-        or (part == "labels" and str(key) in patches)
+        or (part == "labels" and (str(key) in patches or str(key) in operated))
         or not _OF_GPUS.search(judgement.message)
     ):
         return replace(judgement, severity="info")
@@ -130,7 +145,10 @@ def read_of(said: Said, text: str) -> Read:
     guide = said.file.lower().endswith(GUIDES)
     local = _LOCAL.search(f"{text}\n{said.file}") or (guide and not _REPLACED.search(text))
     patches = None if local else "\n".join(_PATCH.findall(text))
-    said.judgements = [_as_note(each, guide=guide, patches=patches) for each in said.judgements]
+    operated = frozenset() if guide else _operated(text)
+    said.judgements = [
+        _as_note(each, guide=guide, patches=patches, operated=operated) for each in said.judgements
+    ]
     items = [*said.items, *said.releases.values()]
     files = (item for name, item in said.within.items() if name not in said.taken)
     inner = [*said.inner, *(document for documents in files for document in documents)]

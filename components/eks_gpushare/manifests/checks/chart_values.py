@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_ages import chart_ages
-from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
+from eks_gpushare.catalog.chart_daemonsets import (
+    OPERATOR_CHART,
+    PLUGIN_CHART,
+    PLUGIN_TERMS_SINCE,
+    chart_of,
+)
 from eks_gpushare.catalog.chart_keys import chart_keys
-from eks_gpushare.catalog.chart_releases import parse_version
+from eks_gpushare.catalog.chart_releases import is_before
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.places import value_place
@@ -34,8 +39,6 @@ _HINTS: Final[Mapping[Place, str]] = {
 }
 """Instead of those that speak of a stack file."""
 _AFFINITY: Final = ("affinity",)
-_WITH_AFFINITY: Final = (0, 14)
-"""Since when the chart of the plugin is sure to have one of its own."""
 _MEANT: Final = "Did you mean "
 _MOST: Final = 0.6
 _CHOSEN: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
@@ -85,8 +88,7 @@ def _goes_on(values: Mapping[str, Any], version: str) -> bool:
     """Whether an empty affinity leaves the chart's own, where the chart brings no labels."""
     if at(values, *_AFFINITY) != {} or any(at(values, key, "enabled") for key in ("gfd", "nfd")):
         return False
-    installed = parse_version(version)
-    return installed is None or installed[:2] >= _WITH_AFFINITY
+    return not is_before(version, PLUGIN_TERMS_SINCE)
 
 
 def _unread(

@@ -255,7 +255,9 @@ def _no_field(
         fix = "Move it into the container that it is for."
     elif close is not None:
         fix = f"Did you mean {close}?"
-        edits = (Edit("rename", where, close),) if close not in given else ()
+        # Another beginning may be of a key of another object: a Deployment has a selector.
+        is_misspelt = close not in given and close[:1].lower() == key[:1].lower()
+        edits = (Edit("rename", where, close),) if is_misspelt else ()
     else:
         fix = "Remove it."
     return Problem(NO_FIELD, workload.source, where, message, fix, None, edits)

@@ -6,6 +6,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_keys import chart_keys
+from eks_gpushare.documents.image import image_name
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.charts import (
     DEVICE_PLUGIN,
@@ -67,6 +68,7 @@ _FILES: Final = {
 }
 """Parts of names that people give files of values."""
 _CONFIG: Final = frozenset(("map", "name", "default", "fallbackStrategies"))
+_PLUGIN: Final = "k8s-device-plugin"
 _ENOUGH: Final = 10
 _NAMED: Final = 9
 _PROSE: Final = 4
@@ -125,6 +127,9 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
         return
     if _describes(value) or "gpuResourcesEnabledOverride" in value:
         return  # a list of what the keys mean; values of the DRA driver's chart
+    image = image_name(str(at(value, "image", "repository") or ""))
+    if image.endswith("device-plugin") and image != _PLUGIN:
+        return  # of a plugin that somebody made of NVIDIA's, with a chart of its own
     subcharts = [sign for sign in _SIGNS if isinstance(value.get(sign), dict)]
     if subcharts:
         for subchart in subcharts:

@@ -6,8 +6,11 @@ Source: https://helm.sh/docs/topics/charts/#chart-dependencies
 from __future__ import annotations
 
 import posixpath
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from eks_gpushare.catalog.chart_releases import chart_history
+from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.manifests.charts import chart_named, release, within_values
@@ -17,7 +20,7 @@ from eks_gpushare.manifests.texts import read_texts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from eks_gpushare.inventory.items import Release
+    from eks_gpushare.inventory.items import Item
     from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.files import GivenFile
 
@@ -67,6 +70,40 @@ def subcharts(files: Iterable[GivenFile]) -> dict[str, tuple[Subchart, ...]]:
             folder = posixpath.dirname(posixpath.normpath(file.name))
             found[folder] = (*found.get(folder, ()), *listed)
     return {folder: listed for folder, listed in found.items() if listed}
+
+
+def chart_versions(files: Iterable[GivenFile]) -> dict[str, str]:
+    """Versions of copies of NVIDIA's charts that lie among some files, by their folders.
+
+    One of a release with a word behind it, such as `0.6.0-own`, is a copy that somebody changed.
+    """
+    found: dict[str, str] = {}
+    for file in files:
+        if posixpath.basename(file.name) not in _NAMES[:2]:
+            continue
+        for document in read_texts(file.text, file.name).documents:
+            version, name = at(document.value, "version"), chart_named(at(document.value, "name"))
+            history = None if name is None else chart_history(name)
+            if history is None or not isinstance(version, str):
+                continue
+            if version.removeprefix("v").partition("-")[0] in history.releases:
+                found[posixpath.dirname(posixpath.normpath(file.name))] = version
+    return found
+
+
+def of_its_chart(versions: Mapping[str, str], file: str, item: Item) -> Item:
+    """A chart's own values, as those of its version.
+
+    Args:
+        versions: Those of charts by their folders.
+        file: The file that it stands in.
+        item: Any item.
+    """
+    folder, name = posixpath.split(posixpath.normpath(file))
+    version = versions.get(folder)
+    if version is None or not isinstance(item, Release) or not name.startswith("values"):
+        return item
+    return item if item.version or item.source.path else replace(item, version=version)
 
 
 def charts_of_ones_own(files: Iterable[GivenFile]) -> frozenset[str]:

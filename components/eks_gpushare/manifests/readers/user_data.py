@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.inventory.user_data import flag_labels, kubelet_flags, parts
+from eks_gpushare.inventory.user_data import (
+    NODE_CONFIG_TYPE,
+    flag_labels,
+    kubelet_flags,
+    parts,
+)
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.placeholders import has_signs
 from eks_gpushare.manifests.readers.bottlerocket import read_settings
@@ -49,6 +55,21 @@ def judge_user_data(document: Document, path: FieldPath, given: Any) -> Iterator
             yield from _settings(document.file, part, line, column, exact=exact)
         elif part.kind == "nodeConfig":
             yield from _node_config(document.file, part, line, column, exact=exact)
+        elif part.kind == "passedOver" and _IS_CONFIG.search(part.text):
+            source = Source(
+                "the NodeConfig", placed_document(document.file, None, Position(line, column), {})
+            )
+            yield Problem(
+                BAD_NODE_CONFIG,
+                source,
+                (),
+                f"nodeadm reads no part of user data of the type {part.type}, so this NodeConfig "
+                "does nothing.",
+                f"Write Content-Type: {NODE_CONFIG_TYPE}, and apiVersion: node.eks.aws/v1alpha1.",
+            )
+
+
+_IS_CONFIG: Final = re.compile(r"^kind:[ \t]*NodeConfig\b", re.MULTILINE)
 
 
 def _settings(

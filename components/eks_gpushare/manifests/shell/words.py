@@ -72,6 +72,8 @@ class Command:
     heredoc: Heredoc | None = None
     writes: str = ""
     """File that its output goes to."""
+    goes_on: bool = False
+    """Whether the text adds to that file, whose name it may not tell, afterwards."""
 
 
 def known(text: str) -> Maybe[str]:
@@ -206,11 +208,24 @@ class _Scanner:
         if matched := _OUTPUT.match(self._text, self._at):
             self._skip(len(matched[0]))
             if not matched[1]:
+                start = self._at
                 target = self._text_of_word()
                 if matched[0][0] == ">" and GAP not in target:
                     self._command.writes = target
+                if matched[0].strip() == ">":
+                    self._command.goes_on = self._adds_to(self._text[start : self._at])
             return True
         return False
+
+    def _adds_to(self, file: str) -> bool:
+        """Whether what follows adds to a file that is begun here, other than whole documents."""
+        return bool(file) and any(
+            line.lstrip(" \t")[:3] != "---"
+            for line in re.findall(
+                rf">>[ \t]*{re.escape(file)}(?![A-Za-z0-9_./-])[^\n]*\n?([^\n]*)",
+                self._text[self._at :],
+            )
+        )
 
     def _word(self) -> None:
         start = Position(self._line, self._column)
