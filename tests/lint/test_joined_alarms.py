@@ -627,3 +627,33 @@ def test_what_a_post_renderer_changes_is_not_known(kind: str, wrong: bool) -> No
     )
 
     assert ("GPU1245" in said({"a.yaml": text.replace("MORE", renderer)})) == wrong
+
+
+ENGINE = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: engine, namespace: metrics}
+spec:
+  selector: {matchLabels: {app: engine}}
+  template:
+    metadata: {labels: {app: engine}}
+    spec:
+      containers:
+        - name: engine
+          image: nvcr.io/nvidia/cloud-native/dcgm:4.5.2-1-ubuntu22.04
+          command: [nv-hostengine, -n]
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("dcgm-exporter --remote-hostengine-info $(NODE_IP)", False),
+        ("dcgm-exporter --collectors /etc/counters.csv", True),
+    ],
+)
+def test_an_exporter_may_be_told_of_an_engine_by_a_line_of_a_shell(line: str, wrong: bool) -> None:
+    started = f"resources: {{limits: {{memory: 1Gi}}}}\n          args: [-c, '{line}']"
+    told = EXPORTER.replace("resources: {limits: {memory: 1Gi}}", started)
+
+    assert ("GPU1187" in said({"engine.yaml": ENGINE, "exporter.yaml": told})) == wrong

@@ -294,7 +294,8 @@ def _starts_one(exporter: Daemon) -> bool:
         given = [*items(at(container, "command")), *items(at(container, "args"))]
         if _uses_other(at(container, "env")) or UNKNOWN in given:
             return False
-        if any(str(argument).startswith(("-r", "--remote-hostengine-info")) for argument in given):
+        told = [str(argument) for argument in given]
+        if any(one.startswith("-r") or "--remote-hostengine-info" in one for one in told):
             return False
     return True
 
