@@ -74,6 +74,14 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
         (work(namespace="a"), work(name="b", labels={}), service()),
     ),
     "a budget of other labels": ("GPU1192", (work(), budget({"app": "other"}))),
+    "a budget of other values": (
+        "GPU1192",
+        (work(), budget({}, matchExpressions=[{"key": "app", "operator": "In", "values": ["a"]}])),
+    ),
+    "a budget that leaves its pods out": (
+        "GPU1192",
+        (work(), budget(LABELS, matchExpressions=[{"key": "tier", "operator": "Exists"}])),
+    ),
     "a Service beside values with parts of pods": (
         "GPU1192",
         (PART, work(), service({"app": "x"})),
@@ -99,7 +107,14 @@ RIGHT: dict[str, tuple[Item, ...]] = {
     "no port named": (work(), service(port=None)),
     "a Service without a selector": (work(), service({})),
     "labels of several": (work(labels={**LABELS, "tier": "web"}), service(), budget(LABELS)),
-    "expressions": (work(), budget({"app": "other"}, matchExpressions=[{"key": "a"}])),
+    "expressions": (
+        work(),
+        budget({}, matchExpressions=[{"key": "app", "operator": "In", "values": ["model", "a"]}]),
+    ),
+    "an expression on what a controller adds": (
+        work("LeaderWorkerSet"),
+        budget({}, matchExpressions=[{"key": "lws.sigs.k8s.io/name", "operator": "Exists"}]),
+    ),
     "a query of other pods": (work(), other('sum(up{namespace="ingress",pod=~"nginx-.*"})')),
     "brackets in texts": (work(), other('sum(up{pod=~"a(b|c"}) # (')),
     "words and functions of the language": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import subprocess
@@ -82,8 +83,8 @@ def test_a_hostile_text_is_refused_in_a_sentence(
 
 
 BYTES = {
-    "utf-16": ("a: b\n".encode("utf-16"), "it is UTF-16; save it as UTF-8"),
-    "utf-16-be": (b"\xfe\xff\0a", "it is UTF-16; save it as UTF-8"),
+    "half of UTF-16": (b"\xfe\xff\0ab", "it is no whole UTF-16; save it as UTF-8"),
+    "utf-32": ("a: b\n".encode("utf-32"), "it is no text: it holds a NUL byte"),
     "binary": (b"\x7fELF\0\0", "it is no text: it holds a NUL byte"),
     "latin-1 after a line": (b"\n\xe4", "line 2: the byte 0xe4 is not UTF-8; save it as UTF-8"),
     "latin-1": (
@@ -99,6 +100,22 @@ def test_bytes_that_are_no_text(name: str, folder: Path) -> None:
     (folder / "a.yaml").write_bytes(content)
 
     assert read_file("a.yaml").problem == problem
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_a_file_of_a_windows_shell_is_read_and_corrected_in_its_encoding(
+    encoding: str, folder: Path
+) -> None:
+    # kubectl reads it: `unicode.BOMOverride` in cli-runtime's FileVisitor.
+    env = "[{name: ü, image: a, env: [{name: A, value: %s}]}]"
+    text = "kind: Pod\napiVersion: v1\nspec: {containers: " + env + "}\n"
+    mark = codecs.BOM_UTF16_BE if encoding == "utf-16-be" else b""
+    (folder / "a.yaml").write_bytes(mark + (text % 1).encode(encoding))
+
+    main(["lint", "--set", "kubernetes", "--fix", "a.yaml"])
+
+    assert (folder / "a.yaml").read_bytes() == mark + (text % '"1"').encode(encoding)
+    assert read_file("a.yaml").text == text % '"1"'
 
 
 def test_what_is_no_file_is_not_waited_for(folder: Path) -> None:

@@ -349,6 +349,18 @@ def _of_kubernetes() -> dict[str, dict[str, Any]]:
             "metadata": metadata,
             "spec": {"chart": {"spec": {"chart": "app", "version": "1.2.3"}}},
         },
+        "kubernetes:source.toolkit.fluxcd.io/v1:HelmChart": {
+            "metadata": metadata,
+            "spec": {"chart": "app", "version": "1.2.3", "sourceRef": {"kind": "HelmRepository"}},
+        },
+        "kubernetes:source.toolkit.fluxcd.io/v1:OCIRepository": {
+            "metadata": metadata,
+            "spec": {"url": "oci://ghcr.io/acme/charts/app", "ref": {"semver": "1.2.3"}},
+        },
+        "kubernetes:eks.amazonaws.com/v1:NodeClass": {
+            "metadata": {"name": "gpu"},
+            "spec": {"advancedNetworking": {"associatePublicIPAddress": False}},
+        },
         "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass": {
             "metadata": {"name": "gpu"},
             "spec": {"amiSelectorTerms": [{"alias": "al2023@v20260930"}], "userData": "#!/bin/sh"},

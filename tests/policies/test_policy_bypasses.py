@@ -19,6 +19,7 @@ FILES = (
     "bypasses_by_words.yaml",
     "bypasses_independent.yaml",
     "bypasses_by_readers.yaml",
+    "bypasses_by_sentences.yaml",
     "bypasses_public.yaml",
 )
 CASES = [

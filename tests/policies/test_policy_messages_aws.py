@@ -411,8 +411,8 @@ STACKS: list[tuple[str, list[tuple[str, dict[str, Any]]], str]] = [
         "auto-mode-shares-no-gpu",
         [(AWS_CLUSTER, {"computeConfig": {"enabled": True}}), (RELEASE, {"chart": "gpu-operator"})],
         (
-            "release is for nodes that the cluster cluster does not have: all nodes of this "
-            "stack are EKS Auto Mode's, whose device plugin is AWS's and shares nothing. GPUs "
+            "release is for nodes that the cluster cluster does not have: all nodes for GPUs of "
+            "this stack are EKS Auto Mode's, whose device plugin is AWS's and shares nothing. GPUs "
             "must be shared on other nodes. Share GPUs on nodes of your own (aws.eks.NodeGroup, "
             "or Karpenter with an EC2NodeClass), or remove the chart: Auto Mode has a device "
             "plugin of its own."

@@ -851,20 +851,22 @@ def test_gpu_nodes_that_never_stop_are_reported_outside_production(
         ({"enabled": "1"}, None, True),
         ({"enabled": "0"}, None, False),
         (None, None, False),
-        ({"enabled": True}, NODE_GROUP, False),
-        ({"enabled": True}, "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass", False),
+        ({"enabled": True}, (NODE_GROUP, {"instanceTypes": ["m7i.large"]}), True),
+        ({"enabled": True}, (NODE_GROUP, {"instanceTypes": ["g6.xlarge"]}), False),
+        ({"enabled": True}, (NODE_GROUP, {"launchTemplate": {"id": "lt-1"}}), False),
+        ({"enabled": True}, ("kubernetes:karpenter.k8s.aws/v1:EC2NodeClass", {}), False),
     ],
 )
 def test_sharing_on_auto_mode_alone_is_reported(
     compute: object,
-    more: str | None,
+    more: tuple[str, dict[str, object]] | None,
     violated: bool,
     resource: Callable[..., PolicyResource],
     said: Callable[..., list[str]],
 ) -> None:
     cluster = resource(AWS_CLUSTER, "cluster", {"computeConfig": compute})
     plugin = resource(RELEASE, "plugin", {"chart": "nvidia-device-plugin"})
-    resources = [cluster, plugin, *([resource(more, "nodes", {})] if more else [])]
+    resources = [cluster, plugin, *([resource(more[0], "nodes", more[1])] if more else [])]
 
     found = said("auto-mode-shares-no-gpu", resources)
 

@@ -290,7 +290,8 @@ def test_labels_may_come_from_what_was_there_before(
     cluster, *others = stack(PLUGIN, {}, {}, [])
     nfd = resource(RELEASE, "nfd", {"chart": "node-feature-discovery", "values": {}})
 
-    assert stack_violations(RULE, others) == []
+    with pytest.raises(UnknownValueError):
+        stack_violations(RULE, others)
     assert stack_violations(RULE, [cluster, nfd, *others]) == []
 
 

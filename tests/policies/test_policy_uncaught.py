@@ -392,8 +392,8 @@ def test_eks_looks_for_faults_on_gpu_nodes(
 @pytest.mark.parametrize(
     ("configuration", "group", "what"),
     [
-        (UNKNOWN_STRING_VALUE, {}, "the configuration of agent"),
-        ("{", {}, "the configuration of agent"),
+        (UNKNOWN_STRING_VALUE, {}, "the configuration of the add-on agent"),
+        ("{", {}, "the configuration of the add-on agent"),
         (None, {"clusterName": "other"}, "which of the clusters agent is of"),
     ],
 )

@@ -153,6 +153,22 @@ def test_policy_documents_are_joined_by_their_sids() -> None:
     assert found == [("one", "s3:Get"), ("two", "s3:List")]
 
 
+def test_a_list_of_a_question_is_asked_without_what_is_not_known() -> None:
+    """Programs give outputs to plain look-ups; the engine leaves unknown ones out of lists."""
+
+    def program() -> None:
+        bucket = aws.s3.Bucket("bucket")
+        statement: Any = {"actions": ["s3:*"], "resources": ["arn:aws:s3:::other", bucket.arn]}
+        found.append(aws.iam.get_policy_document(statements=[statement]).json)
+
+    found: list[str] = []
+    record(program)
+
+    assert json.loads(found[0])["Statement"] == [
+        {"Effect": "Allow", "Action": "s3:*", "Resource": "arn:aws:s3:::other"}
+    ]
+
+
 def test_principals_of_a_policy_document() -> None:
     principals = [
         {"type": "Service", "identifiers": ["ec2.amazonaws.com"]},

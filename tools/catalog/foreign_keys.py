@@ -18,23 +18,40 @@ from typing import Any
 import yaml
 
 _ABOUT = (
-    "Keys of each kind of object. null: a value, or a mapping with keys of the user's own. A "
-    "list's keys are those of its items. Made by tools/catalog/foreign_keys.py."
+    "Keys of each kind of object. null: a value, or a mapping with keys of the user's own; text: "
+    "what a value has to match. A list's keys are those of its items. Made by "
+    "tools/catalog/foreign_keys.py."
 )
+_OTHERWISE = (
+    *("operator", "effect", "consolidationPolicy", "volumeSize"),
+    *("values", "key", "value", "id"),
+)
+"""Keys whose values are judged with words of their own, and `id`, which documentation makes up."""
 _KINDS = ("NodePool", "NodeClaim", "NodeOverlay", "EC2NodeClass")
 _DEEPEST = 8
 
 
-def of_definition(schema: dict[str, Any], refs: dict[str, Any], depth: int = 0) -> Any:
-    """The keys below a JSON Schema, None where anything goes."""
+def of_definition(
+    schema: dict[str, Any], refs: dict[str, Any], depth: int = 0, *, texts: bool = False
+) -> Any:
+    """The keys below a JSON Schema, None where anything goes; with `texts`, what values match."""
     if "$ref" in schema:
         schema = refs[schema["$ref"].rpartition("/")[2]]
     if "items" in schema:
-        return of_definition(schema["items"], refs, depth)
+        return of_definition(schema["items"], refs, depth, texts=texts)
     properties = schema.get("properties")
     if not properties or depth > _DEEPEST:
-        return None
-    return {key: of_definition(properties[key], refs, depth + 1) for key in sorted(properties)}
+        return _text_of(schema) if texts else None
+    return {
+        key: of_definition(properties[key], refs, depth + 1, texts=texts and key not in _OTHERWISE)
+        for key in sorted(properties)
+    }
+
+
+def _text_of(schema: dict[str, Any]) -> str | None:
+    """What a text matches, by its pattern or the words that there are."""
+    words = schema.get("enum")
+    return f"^({'|'.join(words)})$" if words else schema.get("pattern")
 
 
 def karpenter(folder: Path) -> dict[str, Any]:
@@ -45,7 +62,8 @@ def karpenter(folder: Path) -> dict[str, Any]:
         kind = crd["names"]["kind"]
         if kind in _KINDS:
             (version,) = (each for each in crd["versions"] if each.get("storage"))
-            keys = of_definition(version["schema"]["openAPIV3Schema"]["properties"]["spec"], {})
+            schema = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+            keys = of_definition(schema, {}, texts=True)
             found[kind] = {"version": f"{crd['group']}/{version['name']}", "spec": keys}
     return found
 

@@ -8,6 +8,7 @@ pkg/apis/eksctl.io/v1alpha5/assets/schema.json); read 2026-11-22.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog._data import load
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def karpenter_spec_keys(kind: str) -> Mapping[str, Any] | None:
     """Keys below `spec` of the kind's newest API version; None of a kind that is not Karpenter's.
 
-    A key's value is a mapping with the keys below it, or None where there are none of Karpenter's.
+    A key's value is a mapping with the keys below it, what a text there has to match, or None.
     """
     found = load("karpenter-keys.json")["kinds"].get(kind)
     return None if found is None else found["spec"]
@@ -56,5 +57,26 @@ def unknown_keys(
     for key, inner in value.items():
         if key not in keys:
             yield (*path, key), tuple(keys)
-        elif keys[key] is not None:
+        elif isinstance(keys[key], dict):
             yield from unknown_keys(inner, keys[key], (*path, key))
+
+
+def refused_texts(
+    value: Any, keys: Any, path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """The place of each text that does not match what the table says, with that.
+
+    Args:
+        value: What was given.
+        keys: The table for it, or for a value what it has to match.
+        path: Where it stands.
+    """
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from refused_texts(each, keys, (*path, index))
+    elif isinstance(keys, str):
+        if isinstance(value, str) and not re.search(keys, value):
+            yield path, keys
+    elif isinstance(value, dict) and keys:
+        for key in value.keys() & keys.keys():
+            yield from refused_texts(value[key], keys[key], (*path, key))

@@ -134,18 +134,20 @@ def _terms_text(terms: Sequence[Any]) -> str:
 
 
 def _term_text(term: Any) -> str:
-    found = []
-    for item in items(at(term, "matchExpressions")):
-        key, operator = (text(at(item, part)) for part in ("key", "operator"))
-        values = ", ".join(
-            "?" if operand is UNKNOWN else str(text(operand))
-            for operand in items(at(item, "values"))
-        )
-        if operator == "In":
-            found.append(f"{key}={values}" if "," not in values else f"{key} in ({values})")
-        else:
-            found.append(" ".join(str(part) for part in (key, operator, values) if part))
+    found = map(said, items(at(term, "matchExpressions")))
     return " and ".join(found) or "what an empty term says"
+
+
+def said(expression: Any) -> str:
+    """An expression on labels, in words."""
+    key, operator = (text(at(expression, part)) for part in ("key", "operator"))
+    values = ", ".join(
+        "?" if operand is UNKNOWN else str(text(operand))
+        for operand in items(at(expression, "values"))
+    )
+    if operator == "In":
+        return f"{key}={values}" if "," not in values else f"{key} in ({values})"
+    return " ".join(str(part) for part in (key, operator, values) if part)
 
 
 def is_extended(resource: str) -> bool:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.documents.reading import STDIN
+from eks_gpushare.manifests.files import marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from eks_gpushare.lint.fixes import Fixed
 
-_BOM = b"\xef\xbb\xbf"
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -28,7 +28,7 @@ def write(fixed: Iterable[Fixed]) -> list[str]:
     """Replace files by what they are once corrected; all are tried before one is.
 
     A link stays, and the file that it leads to is replaced. Mode, owner and extended attributes are
-    kept, and so are the mark of UTF-8 and line ends.
+    kept, and so are encoding and line ends.
 
     Returns:
         What there is to say of them: which file stands behind a link.
@@ -65,8 +65,8 @@ def write(fixed: Iterable[Fixed]) -> list[str]:
 def _checked(each: Fixed, path: Path) -> bytes:
     """The new content of a file."""
     content = path.read_bytes()
-    mark = _BOM if content.startswith(_BOM) else b""
-    if content.removeprefix(mark) != each.before.encode():
+    mark, encoding = marked(content)
+    if content != mark + each.before.encode(encoding):
         raise OSError(f"{each.file} has changed since it was read")
     status = path.stat()
     if not status.st_mode & _WRITABLE or not os.access(path, os.W_OK):
@@ -74,7 +74,7 @@ def _checked(each: Fixed, path: Path) -> bytes:
     if status.st_nlink > 1:
         names = f"{status.st_nlink} names (hard links)"
         raise OSError(f"{each.file} has {names}, which would no longer be one file")
-    return mark + each.after.encode()
+    return mark + each.after.encode(encoding)
 
 
 def _staged(path: Path, content: bytes) -> _Staged:

@@ -9,6 +9,7 @@ from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, text
 from eks_gpushare.manifests.texts import read_texts, texts_within
+from eks_gpushare.sharing.node_monitoring import AGENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +24,7 @@ EXPORTER: Final = "dcgm-exporter"
 CHARTS: Final = (
     *(DEVICE_PLUGIN, OPERATOR, EXPORTER, "node-feature-discovery", "gpu-feature-discovery"),
     *("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu", "cluster-autoscaler", "karpenter", "keda"),
+    AGENT,
 )
 """Charts that say something of GPUs."""
 

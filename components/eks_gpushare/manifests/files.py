@@ -1,11 +1,12 @@
 """The files that somebody names, within bounds.
 
-A folder stands for what lies in it and below. Nothing is followed out of bounds: neither a link to
+A folder stands for what lies in and below it. Nothing is followed out of bounds: neither a link to
 a folder, nor a pipe, nor a device.
 """
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 from collections import Counter
@@ -31,23 +32,18 @@ MAX_FOLDERS: Final = 200_000
 GUIDES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc")
 """Endings of documentation."""
 ENDINGS: Final = (
-    *(
-        ".yaml",
-        ".yml",
-        ".json",
-        ".toml",
-        ".sh",
-        ".bash",
-        ".md",
-        ".markdown",
-        ".txt",
-        ".tf",
-        ".tofu",
-    ),
-    *(".tfvars", ".yaml.tmpl", ".yml.tmpl", ".yaml.gotmpl"),
+    *(".yaml", ".yml", ".json", ".toml", ".sh", ".bash", ".md", ".markdown", ".txt", ".tf"),
+    *(".tofu", ".tfvars", ".yaml.tmpl", ".yml.tmpl", ".yaml.gotmpl"),
 )
 """What is read of a folder. A file that is named is read whatever it is called."""
 _MANIFESTS: Final = (".yaml", ".yml", ".json")
+_UTF_8: Final = "utf-8"
+_ENCODINGS: Final = {
+    codecs.BOM_UTF8: _UTF_8,
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+"""Marks of encodings."""
 _MOST_KINDS: Final = 5
 """Of what is not read, kinds that are named."""
 _NOT_ENTERED: Final = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "vendor"))
@@ -100,6 +96,17 @@ def given_files(
             yield read
 
 
+def marked(content: bytes) -> tuple[bytes, str]:
+    """The mark that a text begins with, and its encoding. Windows writes UTF-16.
+
+    kubectl reads it: `FileVisitor` of kubernetes/cli-runtime.
+    """
+    for mark, encoding in _ENCODINGS.items():
+        if content.startswith(mark):
+            return mark, encoding
+    return b"", _UTF_8
+
+
 def read_file(name: str, *, in_folder: bool = False) -> GivenFile:
     """The text of a file.
 
@@ -114,24 +121,26 @@ def read_file(name: str, *, in_folder: bool = False) -> GivenFile:
             return GivenFile(name, note=reason(error))
         is_file = Path(name).is_file() if in_folder else True
         return _unread(name, reason(error), passed=not is_file)
-    # Of manifests and values it is said, since whoever wrote them takes them for some.
-    passed = in_folder and not name.lower().endswith(_MANIFESTS)
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return _unread(name, "it is UTF-16; save it as UTF-8", passed=passed)
-    if b"\0" in content:
-        return _unread(name, "it is no text: it holds a NUL byte", passed=in_folder)
+    # Of manifests it is said, since whoever wrote them takes them for some.
+    passed = in_folder and (b"\0" in content or not name.lower().endswith(_MANIFESTS))
+    mark, encoding = marked(content)
     try:
-        return GivenFile(name, content.decode("utf-8-sig"), in_folder=in_folder)
+        text = content[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        why = f"line {line}: the byte 0x{content[error.start]:02x} is not UTF-8"
+        why = "it is no whole UTF-16"
+        if encoding == _UTF_8:
+            line = content.count(b"\n", 0, error.start) + 1
+            why = f"line {line}: the byte 0x{content[error.start]:02x} is not UTF-8"
         return _unread(name, f"{why}; save it as UTF-8", passed=passed)
+    if "\0" in text:
+        return _unread(name, "it is no text: it holds a NUL byte", passed=in_folder)
+    return GivenFile(name, text, in_folder=in_folder)
 
 
 def _unread(name: str, why: str, *, passed: bool) -> GivenFile:
-    return (
-        GivenFile(name, note=f"it is not read: {why}") if passed else GivenFile(name, problem=why)
-    )
+    if passed:
+        return GivenFile(name, note=f"it is not read: {why}")
+    return GivenFile(name, problem=why)
 
 
 def _expanded(name: str, ignored: Ignored | None) -> Iterator[str | GivenFile]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,16 @@ TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-ty
 """Labels whose value is the name of an instance type."""
 GPU_KEYS = ("gpu-name", "gpu-manufacturer", "gpu-count", "gpu-memory")
 """What follows a prefix of labels that types with GPUs have."""
+_OF_TYPES = (
+    *("category", "family", "generation", "size", "hypervisor", "tenancy", "local-nvme"),
+    *("cpu", "cpu-manufacturer", "cpu-sustained-clock-speed-mhz", "memory", "capability-flex"),
+    *("ebs-bandwidth", "network-bandwidth", "encryption-in-transit-supported"),
+    *GPU_KEYS,
+    *("accelerator-name", "accelerator-manufacturer", "accelerator-count"),
+)
+"""What follows the prefix of labels by which types are chosen: `WellKnownLabels` of
+`pkg/apis/v1/labels.go` of aws/karpenter-provider-aws. Later releases may add to them, so that only
+what is close to one of these is misspelt."""
 _GPU_CATEGORIES = frozenset({"g", "gr", "p"})
 _COMPARING = ("Gt", "Gte", "Lt", "Lte")
 
@@ -115,3 +126,15 @@ def _compares_no_number(requirement: Any, labels: Mapping[str, str]) -> bool:
     key, how, values = (at(requirement, part) for part in ("key", "operator", "values"))
     both = [labels.get(str(key), ""), *map(str, items(values))]
     return how in _COMPARING and (len(both) != 2 or not all(map(str.isdecimal, both)))  # noqa: PLR2004
+
+
+def label_meant(key: str) -> str:
+    """The label of types that a misspelt one stands for; empty for labels that are not known."""
+    for prefix in PREFIXES:
+        name = key.removeprefix(prefix)
+        if key.startswith(prefix) and name not in _OF_TYPES:
+            close = difflib.get_close_matches(name, _OF_TYPES, n=1, cutoff=0.85)
+            if not close and name.startswith("gpu-"):
+                return " or ".join(f"{prefix}{word}" for word in GPU_KEYS)
+            return f"{prefix}{close[0]}" if close else ""
+    return ""

@@ -290,6 +290,20 @@ def plain(value: Any) -> Any:
     return value
 
 
+def known_alone(value: Any) -> Any:
+    """`value` without what is unknown in its objects and lists, as providers are asked.
+
+    An SDK asks nothing when an argument is unknown, but it does not look into lists of lists or of
+    texts, and the engine leaves out what it meets there. Source: `MarshalPropertyValue` in
+    ``sdk/go/common/resource/plugin/rpc.go``, called without ``KeepUnknowns`` by ``Invoke``.
+    """
+    if isinstance(value, Mapping):
+        return {key: known_alone(item) for key, item in value.items() if item is not UNKNOWN}
+    if isinstance(value, list):
+        return [known_alone(item) for item in value if item is not UNKNOWN]
+    return value
+
+
 def dependencies(value: Any) -> set[str]:
     """URNs that the output values in `value`, at any depth, depend on."""
     found = {urn for item in _children(value) for urn in dependencies(item)}

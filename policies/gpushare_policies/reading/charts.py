@@ -22,7 +22,7 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.documents.reading import read_bytes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from gpushare_policies.reading.plain import item_of, items, mappings, text
+from gpushare_policies.reading.plain import at_top, items, mappings, text
 from gpushare_policies.tokens import CHART_V4, RELEASE
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def chart_values(props: Any) -> Any:
     """All values that a chart gets; `UNKNOWN` where some stand in files that are not here."""
     merged: Mapping[str, Any] = {}
-    for values in (*_files(props), _given(props, "values") or {}):
+    for values in (*_files(props), at_top(props, "values") or {}):
         if values is UNKNOWN:
             return UNKNOWN
         if isinstance(values, dict):
@@ -117,12 +117,8 @@ def chart_values(props: Any) -> Any:
     return merged
 
 
-def _given(props: Any, key: str) -> Any:
-    return item_of(props, key) if any(key == known for known in props) else None
-
-
 def _files(props: Any) -> Iterator[Any]:
-    given = _given(props, "valueYamlFiles")
+    given = at_top(props, "valueYamlFiles")
     if given is UNKNOWN:
         yield UNKNOWN
     for item in items(given):
@@ -144,12 +140,12 @@ def _content(asset: Any) -> Any:
 
 def chart_version(props: Any) -> Any:
     """The version that is asked for; empty where none is."""
-    return text(_given(props, "version"))
+    return text(at_top(props, "version"))
 
 
 def chart_reference(props: Any) -> Any:
     """How the chart is referred to; empty where a program does not show it."""
-    return text(_given(props, "chart"))
+    return text(at_top(props, "chart"))
 
 
 GPU_CHARTS = (

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Problem
     from gpushare_policies.rule import StackCheck
 
+ELSEWHERE = "the cluster is made elsewhere"
+"""Why something of a stack may be mended by what others put into its cluster."""
 _JUDGED: set[str] = set()
 
 
@@ -63,6 +65,8 @@ def edge_check(policy: str, *, stack_file: str = "", likely: Collection[str] = (
                 or (problem.severity or problem.rule.severity) in severities
             ):
                 yield _said(problem, stack_file)
+            elif not program.inventory.complete and problem.rule.severity in severities:
+                yield Unjudged(f"{problem.message.rstrip('.')} ({ELSEWHERE})")
 
     return look
 

@@ -17,7 +17,9 @@ from pulumi_policy import PolicyResource
 from pulumi_policy.proxy import unknown_checking_proxy
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at, has_unknown, pairs
+from eks_gpushare.manifests.readers.values import walk
 from gpushare_policies.reading.cloudformation import JUDGED, as_of_pulumi
 from gpushare_policies.reading.delivered import charts_delivered, delivers_charts
 from gpushare_policies.reading.node_images import repository_of
@@ -28,7 +30,7 @@ from gpushare_policies.reading.objects import (
     pod_templates,
     words_of,
 )
-from gpushare_policies.reading.plain import at_top, mappings, plain, text, with_sentinels
+from gpushare_policies.reading.plain import at_top, plain, text, with_sentinels
 from gpushare_policies.tokens import NODE_GROUP, RELEASE
 
 if TYPE_CHECKING:
@@ -71,9 +73,15 @@ _CALLS = re.compile(
 Manager `Service: eks`, `Api: CreateNodegroup`."""
 _OF_PODS = re.compile(
     r"\b(?:eksctl\s+(?:create|scale)|(?:terraform|tofu)\s+(?:\S+\s+)*?apply|pulumi\s+(?:\S+\s+)*?up"
-    r"|aws\s+(?:\S+\s+)*?(?:eks|ec2|autoscaling|cloudformation)\s+(?:create|run|deploy)[a-z-]*)\b"
+    r"|aws\s+(?:\S+\s+)*?(?:eks\s+create|ec2\s+(?:create-fleet|create-launch|run|request-spot)"
+    r"|autoscaling\s+create-(?!or-)|cloudformation\s+(?:create|deploy))[a-z-]*)\b"
 )
 """What a pod runs that makes clusters or nodes, with the name of its image before the words."""
+_RUNNING = re.compile(
+    r"argoproj\.io|tekton\.dev|jobset\.x-k8s\.io|batch\.volcano\.sh|kubeflow\.org|ray\.io"
+)
+"""Groups of whose kinds containers run what they are told once, by words or a script."""
+_MACHINE = "aws:ec2/instance:Instance"
 _ASKS = {
     "kubectl": "get|describe|wait|logs|version|cluster-info|api-resources|api-versions|explain|top|"
     r"diff|config|auth\s+can-i|rollout\s+(?:status|history)",
@@ -107,8 +115,8 @@ _MAKING = tuple(
 )
 _OPERATORS = re.compile(
     r"(?:eks|ec2|autoscaling|cloudformation)\.services\.k8s\.aws|.*\.crossplane\.io|.*\.upbound\.io|"
-    r"(?:infrastructure|controlplane|bootstrap)?\.?cluster\.x-k8s\.io|.*\.pulumi\.com|"
-    r"infra\.contrib\.fluxcd\.io"
+    r"(?:infrastructure|controlplane|bootstrap)?\.?cluster\.x-k8s\.io|(?:.*\.)?pulumi\.com|"
+    r"infra\.contrib\.fluxcd\.io|app\.terraform\.io|tf\.galleybytes\.com"
 )
 """Groups of operators that make clusters, nodes or resources of AWS."""
 
@@ -132,6 +140,8 @@ def made_elsewhere(token: str, props: Any) -> MadeElsewhere | None:
         return _of_cloud_control(at_top(props, "typeName"))
     if _COMMANDS.fullmatch(token):
         return _of_command(props)
+    if token == _MACHINE:
+        return _of_machine(props)
     return _of_service(token, props) or _of_pods(token, props) or _by_token(token)
 
 
@@ -156,10 +166,11 @@ def _of_cloud_control(kind: Any) -> MadeElsewhere | None:
 @cache
 def may_make(token: str) -> bool:
     """Whether resources of a type may make something out of sight."""
-    by_properties = token in (*_STACKS, *_NATIVE_STACKS, _CLOUD_CONTROL)
+    by_properties = token in (*_STACKS, *_NATIVE_STACKS, _CLOUD_CONTROL, _MACHINE)
     runs = _COMMANDS.fullmatch(token) or any(kind.fullmatch(token) for kind, *_ in _BY_SERVICES)
     found = kind_of(token)
-    return bool(by_properties or runs or (found and found[0] in POD_TEMPLATES) or _by_token(token))
+    runs = runs or (found and (found[0] in POD_TEMPLATES or _RUNNING.fullmatch(found[0].group)))
+    return bool(by_properties or runs or _by_token(token))
 
 
 def _of_template(template: Any) -> MadeElsewhere | None:
@@ -200,18 +211,30 @@ def _of_service(token: str, props: Any) -> MadeElsewhere | None:
 def _of_pods(token: str, props: Any) -> MadeElsewhere | None:
     """What containers run, by their image and their words."""
     for obj in objects_of(token, props):
-        if obj.kind not in POD_TEMPLATES:
-            continue
-        for template in pod_templates(obj):
-            for _, container in mappings(at(template.spec, "containers")):
-                image = repository_of(str(at(container, "image") or "")).rpartition("/")[2]
-                words = (_CLI.get(image, image), *words_of(container))
-                found = _OF_PODS.search(" ".join(words))
-                if found:
+        if obj.kind in POD_TEMPLATES:
+            holders = [at(t.spec, key) for t in pod_templates(obj) for key in _CONTAINERS]
+        else:
+            holders = [obj.body] if _RUNNING.fullmatch(obj.kind.group) else []
+        for _, container in walk(holders):
+            if isinstance(container.get("image"), str):
+                image = repository_of(container["image"]).rpartition("/")[2]
+                script = [str(container.get(key) or "") for key in ("source", "script")]
+                words = (_CLI.get(image, image), *words_of(container), *script)
+                if found := _OF_PODS.search(" ".join(words)):
                     return MadeElsewhere("a command in a pod", (found[0],))
     return None
 
 
+def _of_machine(props: Any) -> MadeElsewhere | None:
+    """What a machine runs when it starts; what is not known yet mostly joins a cluster."""
+    for key in ("userData", "userDataBase64"):
+        given = decoded(at_top(props, key))
+        if given is not UNKNOWN and (found := _OF_PODS.search(given)):
+            return MadeElsewhere("user data", (found[0],))
+    return None
+
+
+_CONTAINERS = ("initContainers", "containers")
 _CLI = {"aws-cli": "aws", "opentofu": "tofu"}
 """Images whose program is called otherwise."""
 

@@ -28,6 +28,7 @@ from gpushare_policies.reading.nodes import nodes_of
 from gpushare_policies.reading.objects import KubernetesObject, objects_of_stack
 from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.plain import at_top, items, mappings, text
+from gpushare_policies.reading.variables import devices_named
 from gpushare_policies.tokens import ADDON, AWS_CLUSTER
 from gpushare_policies.words import name_of
 
@@ -110,6 +111,7 @@ class _Reader:
                 continue
             for found in objects.get(id(resource), ()):
                 self._object(resource, found, cluster)
+        self.judgements += devices_named(self.resources)
         for number, (cluster, name) in self.class_of.items():
             self._with_class(number, cluster, name)
         self.found += _agents(self.resources, {nodes.cluster for nodes in self.found})

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 NODE_POOL = Kind("karpenter.sh", "NodePool")
 NODE_CLASS = Kind("karpenter.k8s.aws", "EC2NodeClass")
+CLASS_OF_AUTO_MODE = Kind("eks.amazonaws.com", "NodeClass")
+"""What EKS Auto Mode has in place of EC2NodeClasses."""
 
 _GPU_KEYS = frozenset(
     (
@@ -59,12 +61,13 @@ def _asks_for_gpus(requirement: Mapping[str, Any]) -> bool | None:
     key, operator, values = (requirement.get(part) for part in ("key", "operator", "values"))
     if UNKNOWN in (key, operator, values) or UNKNOWN in items(values):
         return None
+    key = str(key).replace(f"{CLASS_OF_AUTO_MODE.group}/", f"{NODE_CLASS.group}/")
     named = {str(value) for value in items(values)}
     if key in _GPU_KEYS:
         return operator in ("Exists", "Gt", "Gte") or (operator == "In" and named != {"0"})
     if key == _MAKER and operator == "Exists":  # NVIDIA's, but for one family of AMD's
         return True
-    return operator == "In" and _names_gpus(str(key), named)
+    return operator == "In" and _names_gpus(key, named)
 
 
 def _names_gpus(key: str, values: set[str]) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy.proxy import UnknownValueError
 
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded
 from gpushare_policies.gpus import is_gpu_type
 from gpushare_policies.props import each, given, is_true, peek, read
@@ -24,7 +25,7 @@ from gpushare_policies.tokens import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pulumi_policy import PolicyResource, ResourceValidationArgs
 
@@ -129,7 +130,13 @@ def launch_of(resource: ResourceValidationArgs | PolicyResource) -> Iterator[Lau
         yield Launch(SPOT_FLEET, resource.name, specification)
 
 
-_JOINS = ("nodeadm", "bootstrap.sh", "node.eks.aws", "settings.kubernetes", "kubelet")
+_JOINS = (
+    *("nodeadm", "bootstrap.sh", "node.eks.aws", "settings.kubernetes", "kubelet"),
+    *("kubeadm join", "get.k3s.io", "get.rke2.io"),
+)
+_OF_EKS = ("/aws/service/eks/", "/aws/service/bottlerocket/", "amazon-eks-")
+"""In what names an image of nodes: a parameter of Systems Manager, or the image's own name."""
+_OF_CLUSTERS = ("kubernetes.io/cluster/", "k8s.io/cluster-autoscaler/")
 
 
 def is_node(props: Any) -> bool:
@@ -137,28 +144,41 @@ def is_node(props: Any) -> bool:
 
     What is not known counts: most user data names the cluster that is made beside it.
     """
-    tags = read(props, "tags") or {}
-    if any(str(key).startswith("kubernetes.io/cluster/") for key in tags):
+    return are_of_cluster(read(props, "tags") or ()) or may_join(props)
+
+
+def are_of_cluster(tags: Iterable[Any]) -> bool:
+    """Whether keys of tags say that machines are nodes of a cluster."""
+    return any(str(key).startswith(_OF_CLUSTERS) for key in tags)
+
+
+def may_join(props: Any) -> bool:
+    """Whether machines have a GPU, an image of EKS, or user data that joins or is not known."""
+    image = str(peek(props, "imageId") or peek(props, "ami") or "")
+    if is_gpu_type(peek(props, "instanceType")) or any(word in image for word in _OF_EKS):
         return True
-    if is_gpu_type(peek(props, "instanceType")):
-        return True
+    data = _user_data(props)
+    return data is None or any(word in data for word in _JOINS)
+
+
+def _user_data(props: Any) -> str | None:
+    """User data as it stands and decoded, which templates need; None where it is not known."""
+    told = ""
     try:
-        data = read(props, "userData") or decoded(read(props, "userDataBase64"))
+        for text in filter(None, (read(props, "userData"), read(props, "userDataBase64"))):
+            plain = decoded(text)
+            if plain is UNKNOWN:
+                return None
+            told += f"{text}{plain}"
     except UnknownValueError:
-        return True
-    return any(word in str(data) for word in _JOINS)
+        return None
+    return told
 
 
 def _is_of_ecs(props: Any) -> bool:
     """Whether machines join a cluster of ECS, as their user data says, and none of Kubernetes."""
-    try:
-        data = str(read(props, "userData") or "") + str(
-            decoded(read(props, "userDataBase64")) or ""
-        )
-    except UnknownValueError:
-        return False
-    text = data if "ECS_CLUSTER" in data else str(decoded(data) or "")
-    return "ECS_CLUSTER" in text and not any(word in text for word in _JOINS)
+    data = _user_data(props) or ""
+    return "ECS_CLUSTER" in data and not any(word in data for word in _JOINS)
 
 
 def on_launches(check: Check) -> dict[str, Check]:

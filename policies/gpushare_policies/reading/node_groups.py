@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy.proxy import UnknownValueError
 
+from eks_gpushare.inventory.values import at
 from gpushare_policies.gpus import has_gpu_image, is_gpu_type, wants_gpu, wants_gpu_attributes
 from gpushare_policies.props import each, peek, read, whole
-from gpushare_policies.reading.launches import Launch, launch_of
+from gpushare_policies.reading.launches import Launch, are_of_cluster, launch_of, may_join
+from gpushare_policies.reading.plain import at_top, text
 from gpushare_policies.tokens import (
     LAUNCH_CONFIGURATION,
     LAUNCH_TEMPLATE,
     NODE_GROUP,
     SCALING_GROUP,
+    SCALING_TAG,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +57,8 @@ class NodeGroup:
     """A node group of EKS, or a group of EC2 Auto Scaling."""
     start: PolicyResource | None
     """Its launch template or launch configuration, None if it has none in this stack."""
+    tags: Sequence[str]
+    """Keys of the tags of the Auto Scaling group, those that other resources put on it too."""
 
     @property
     def is_managed(self) -> bool:
@@ -65,6 +70,22 @@ class NodeGroup:
         """How a message names the group."""
         kind = "node group" if self.is_managed else "Auto Scaling group"
         return f"The {kind} {self.group.name}"
+
+    def may_join(self) -> bool:
+        """Whether these are nodes of Kubernetes: not where an Auto Scaling group shows no sign.
+
+        EC2 starts servers of the web in such groups too. Nodes of EKS carry the tag of their
+        cluster: https://docs.aws.amazon.com/eks/latest/userguide/launch-workers.html
+        """
+        if self.is_managed or self.start is None:
+            return True
+        try:
+            specifications = each(read(self.start.props, "tagSpecifications"))
+            tags = [key for said in specifications for key in read(said, "tags") or ()]
+            told = are_of_cluster((*self.tags, *tags))
+            return told or may_join(self.start.props) or self.has_gpu()
+        except UnknownValueError:
+            return True
 
     def has_template(self) -> bool:
         """Whether the group names something to start from, of this stack or not."""
@@ -149,10 +170,33 @@ def _is_there(props: Mapping[str, Any], key: str) -> bool:
 
 def nodes_of(resources: Sequence[PolicyResource]) -> Iterator[NodeGroup]:
     """The groups of nodes of a stack, each with what it is started from."""
-    starts = starts_of(resources)
+    starts, beside = starts_of(resources), tags_of_groups(resources)
     for group in resources:
         if group.resource_type in GROUPS:
-            yield NodeGroup(group, start_of(group, starts))
+            own = each(peek(group.props, "tags")) if group.resource_type == SCALING_GROUP else ()
+            tags = [str(peek(tag, "key")) for tag in own]
+            tags += [str(key) for key, _ in beside.get(group.urn, ())]
+            nodes = NodeGroup(group, start_of(group, starts), tags)
+            if nodes.may_join():
+                yield nodes
+
+
+def tags_of_groups(resources: Sequence[PolicyResource]) -> dict[str, list[tuple[Any, Any]]]:
+    """Tags that are put on Auto Scaling groups, or those that EKS makes of a node group, by URN."""
+    found: dict[str, list[tuple[Any, Any]]] = {}
+    for resource in resources:
+        if resource.resource_type == SCALING_TAG:
+            named = at_top(resource.props, "autoscalingGroupName")
+            groups = resource.property_dependencies.get("autoscalingGroupName") or [
+                group
+                for group in resources
+                if group.resource_type == SCALING_GROUP and at_top(group.props, "name") == named
+            ]
+            for group in groups:
+                tag = at_top(resource.props, "tag")
+                pair = text(at(tag, "key")), text(at(tag, "value"))
+                found.setdefault(group.urn, []).append(pair)
+    return found
 
 
 def starts_of(resources: Sequence[PolicyResource]) -> tuple[PolicyResource, ...]:

@@ -11,15 +11,19 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.elsewhere import nodes_elsewhere
-from gpushare_policies.reading.node_groups import LAUNCH_KEYS, start_of, starts_of
-from gpushare_policies.reading.plain import count, item_of, items, mappings, text
+from gpushare_policies.reading.node_groups import (
+    LAUNCH_KEYS,
+    start_of,
+    starts_of,
+    tags_of_groups,
+)
+from gpushare_policies.reading.plain import at_top, count, items, mappings, text
 from gpushare_policies.tokens import (
     LAUNCH_TEMPLATE,
     MANAGED_NODE_GROUP,
     NODE_GROUP,
     SCALING_GROUP,
     SCALING_GROUPS,
-    SCALING_TAG,
 )
 from gpushare_policies.words import name_of
 
@@ -46,7 +50,7 @@ def nodes_of(resources: Sequence[PolicyResource], clusters: Mapping[str, str]) -
         if resource.resource_type == NODE_GROUP and resource.parent is not None
     }
     elsewhere = [made for resource in resources for made in nodes_elsewhere(resource)]
-    starts, tags = starts_of(resources), _tags_of_groups(resources)
+    starts, tags = starts_of(resources), tags_of_groups(resources)
     for resource in (*resources, *elsewhere):
         if resource.resource_type not in NODE_TOKENS or not list(resource.props):
             continue
@@ -54,7 +58,7 @@ def nodes_of(resources: Sequence[PolicyResource], clusters: Mapping[str, str]) -
             continue
         cluster = clusters.get(resource.urn, clusters.get("", ""))
         if resource.resource_type == SCALING_GROUP:
-            found = _group(resource, cluster, starts)
+            found = _group(resource, cluster, starts, tags.get(resource.urn, ()))
             yield from () if found is None else (found,)
         elif resource.resource_type in SCALING_GROUPS:
             yield _scaling(resource, cluster)
@@ -66,10 +70,6 @@ def _source(resource: PolicyResource) -> Source:
     return Source(f"the node group {name_of(resource.urn)}", resource)
 
 
-def _get(props: Any, key: str) -> Any:
-    return item_of(props, key) if any(key == known for known in props) else None
-
-
 def _managed(
     resource: PolicyResource,
     cluster: str,
@@ -77,23 +77,23 @@ def _managed(
     tags: Sequence[tuple[Any, Any]],
 ) -> NodeSet:
     props, template = resource.props, _template(resource, starts)
-    told = _promised(_get(props, "tags"))
-    scaling = _get(props, "scalingConfig")
-    ami = text(_get(props, "amiType"))
+    told = _promised(at_top(props, "tags"))
+    scaling = at_top(props, "scalingConfig")
+    ami = text(at_top(props, "amiType"))
     if ami in ("", "CUSTOM"):
         image = UNKNOWN if template is UNKNOWN else text(at(template, "imageId"))
         ami = image if image is UNKNOWN else image or ami
     return NodeSet(
         source=_source(resource),
-        name=text(_get(props, "nodeGroupName"), name_of(resource.urn)),
+        name=text(at_top(props, "nodeGroupName"), name_of(resource.urn)),
         provisioner="managed",
-        instance_types=_types(_get(props, "instanceTypes"), template),
-        labels=_mapping(_get(props, "labels")),
-        taints=_taints(_get(props, "taints")),
+        instance_types=_types(at_top(props, "instanceTypes"), template),
+        labels=_mapping(at_top(props, "labels")),
+        taints=_taints(at_top(props, "taints")),
         promised=told if told is UNKNOWN else {**told, **promised(tags)},
         ami=ami,
         user_data=_user_data(template),
-        bought_as=bought_as(_get(props, "capacityType")),
+        bought_as=bought_as(at_top(props, "capacityType")),
         least=count(at(scaling, "minSize")),
         most=count(at(scaling, "maxSize")),
         cluster=cluster,
@@ -103,61 +103,65 @@ def _managed(
 def _scaling(resource: PolicyResource, cluster: str) -> NodeSet:
     """Of `pulumi_eks`, which makes user data of labels and taints; taints are by their key."""
     props = resource.props
-    given = _get(props, "instanceType")
-    taints = _get(props, "taints")
+    given = at_top(props, "instanceType")
+    taints = at_top(props, "taints")
     if isinstance(taints, dict):
         taints = [
             UNKNOWN if item is UNKNOWN else {**(item if isinstance(item, dict) else {}), "key": key}
             for key, item in taints.items()
         ]
-    tags = _get(props, "autoScalingGroupTags")
+    tags = at_top(props, "autoScalingGroupTags")
     return NodeSet(
         source=_source(resource),
         name=name_of(resource.urn),
         provisioner="selfManaged",
         instance_types=UNKNOWN if given is UNKNOWN else ((str(given),) if given else ()),
-        labels=_mapping(_get(props, "labels")),
+        labels=_mapping(at_top(props, "labels")),
         taints=_taints(taints),
         promised=_promised(tags),
-        ami=text(_get(props, "amiType"), _ami_of(props)),
-        user_data=text(_get(props, "nodeUserDataOverride")),
-        least=count(_get(props, "minSize")),
-        most=count(_get(props, "maxSize")),
+        ami=text(at_top(props, "amiType"), _ami_of(props)),
+        user_data=text(at_top(props, "nodeUserDataOverride")),
+        least=count(at_top(props, "minSize")),
+        most=count(at_top(props, "maxSize")),
         cluster=cluster,
     )
 
 
 def _group(
-    resource: PolicyResource, cluster: str, starts: Sequence[PolicyResource]
+    resource: PolicyResource,
+    cluster: str,
+    starts: Sequence[PolicyResource],
+    more: Sequence[tuple[Any, Any]],
 ) -> NodeSet | None:
     """An Auto Scaling group whose tags are those of a cluster, but such as `pulumi_eks` makes."""
     if resource.parent is not None and resource.parent.resource_type in SCALING_GROUPS:
         return None
     props = resource.props
-    listed = _get(props, "tags")
+    listed = at_top(props, "tags")
     tags = [(text(tag.get("key")), text(tag.get("value"))) for _, tag in mappings(listed)]
+    tags += more
     if not makes_nodes(tags):
         return None
-    mixed = at(_get(props, "mixedInstancesPolicy"), "launchTemplate", "overrides")
+    mixed = at(at_top(props, "mixedInstancesPolicy"), "launchTemplate", "overrides")
     template = _template(resource, starts)
     types = [at(item, "instanceType") for item in items(mixed)]
     return NodeSet(
         source=_source(resource),
-        name=text(_get(props, "name"), name_of(resource.urn)),
+        name=text(at_top(props, "name"), name_of(resource.urn)),
         provisioner="selfManaged",
         instance_types=UNKNOWN if mixed is UNKNOWN else _types(types, template),
         promised=promised(tags),
         ami=UNKNOWN if template is UNKNOWN else text(at(template, "imageId")),
         user_data=_user_data(template),
-        least=count(_get(props, "minSize")),
-        most=count(_get(props, "maxSize")),
+        least=count(at_top(props, "minSize")),
+        most=count(at_top(props, "maxSize")),
         cluster=cluster,
     )
 
 
 def _ami_of(props: Any) -> str:
-    operating_system = text(_get(props, "operatingSystem"), "AL2023")
-    if _get(props, "gpu") is True and operating_system is not UNKNOWN:
+    operating_system = text(at_top(props, "operatingSystem"), "AL2023")
+    if at_top(props, "gpu") is True and operating_system is not UNKNOWN:
         return f"{operating_system}_NVIDIA"
     return "" if operating_system is UNKNOWN else str(operating_system)
 
@@ -166,8 +170,8 @@ def _template(resource: PolicyResource, starts: Sequence[PolicyResource]) -> Any
     """The launch template of a node group, `UNKNOWN` where it is none of this program."""
     start = start_of(resource, starts)
     if start is not None and start.resource_type == LAUNCH_TEMPLATE:
-        return {key: _get(start.props, key) for key in ("imageId", "instanceType", "userData")}
-    given = [_get(resource.props, name) for name in LAUNCH_KEYS]
+        return {key: at_top(start.props, key) for key in ("imageId", "instanceType", "userData")}
+    given = [at_top(resource.props, name) for name in LAUNCH_KEYS]
     return None if given == [None] * len(given) else UNKNOWN
 
 
@@ -205,19 +209,6 @@ def _taints(value: Any) -> Any:
 
 def _promised(tags: Any) -> Any:
     return UNKNOWN if tags is UNKNOWN else promised(_mapping(tags).items())
-
-
-def _tags_of_groups(resources: Sequence[PolicyResource]) -> dict[str, list[tuple[Any, Any]]]:
-    """Tags that are put on the Auto Scaling groups that EKS makes, by the node group's URN."""
-    found: dict[str, list[tuple[Any, Any]]] = {}
-    for resource in resources:
-        if resource.resource_type == SCALING_TAG:
-            tag = _get(resource.props, "tag")
-            for group in resource.property_dependencies.get("autoscalingGroupName", ()):
-                found.setdefault(group.urn, []).append(
-                    (text(at(tag, "key")), text(at(tag, "value")))
-                )
-    return found
 
 
 def _user_data(template: Any) -> Any:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.by_value import ByValue, together
 from eks_gpushare.inventory.items import PART_OF_POD, SCALERS, Pointer, Release, Workload
+from eks_gpushare.inventory.matching import selects
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.scheduling import said
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start
@@ -233,35 +235,37 @@ def _formula(pointer: Pointer, triggers: Sequence[Any]) -> Iterator[Problem]:
 
 def _pods(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> Iterator[Judgement]:
     of_service = pointer.kind == "Service"
-    path = ("selector",) if of_service else ("selector", "matchLabels")
-    selector = at(pointer.spec, *path)
+    selector = at(pointer.spec, "selector")
+    selector = {"matchLabels": selector} if of_service and pairs(selector) else selector
     if has_unknown(selector):
         yield NotSeen(NO_PODS, pointer.source, f"the selector of {pointer.source.name}")
         return
-    if not pairs(selector) or at(pointer.spec, "selector", "matchExpressions"):
+    named = pairs(at(selector, "matchLabels"))
+    if not named and not at(selector, "matchExpressions"):
         return
-    key, value = next(iter(pairs(selector)))
-    known = pointer.namespace is not UNKNOWN
+    key, value = next(iter(named), (None, None))
+    known = key is not None and pointer.namespace is not UNKNOWN
     wanted = (str(pointer.namespace), key, text(value)) if known else UNKNOWN
     matched = [
         workload
         for workload in workloads.labelled.may_have(wanted)
-        if may_be_same(workload.namespace, pointer.namespace) and _may_match(selector, workload)
+        if may_be_same(workload.namespace, pointer.namespace)
+        and selects(selector, workload.labels) is not False
     ]
     if not matched:
         here = workloads.of_namespace.may_have(pointer.namespace)
         # What bears its name is what it means, whatever else there may be.
         near = [workload for workload in here if workload.name not in ("", UNKNOWN, None)]
         near = [workload for workload in near if workload.name == pointer.name]
-        if any(_is_labelled(workload, selector) for workload in near):
+        if any(_is_labelled(workload, selector) for workload in here):
             return
         elsewhere = [
             workload
             for workload in workloads.labelled.may_have(UNKNOWN)
-            if workload.labels is not UNKNOWN and _may_match(selector, workload)
+            if workload.labels is not UNKNOWN and selects(selector, workload.labels) is not False
         ]
         if near or ((here or elsewhere) and not may_be_more):
-            yield _selects_none(pointer, path, selector, near or elsewhere)
+            yield _selects_none(pointer, selector, near or elsewhere)
     elif of_service:
         yield from _ports(pointer, matched)
 
@@ -269,7 +273,7 @@ def _pods(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> Iter
 def _is_labelled(workload: Workload, selector: Any) -> bool:
     """Whether a controller may give pods a label that is selected, which their template has not."""
     own = {key for key, _ in pairs(workload.labels)}
-    keys = [key for key, _ in pairs(selector) if key not in own]
+    keys = [key for key in _selected_keys(selector) if key not in own]
     if workload.kind in (*_BUILT_IN, "DaemonSet", "Pod"):
         return any(key in _OF_CONTROLLERS for key in keys)
     return any("/" in key and not key.startswith(_OF_PEOPLE) for key in keys) or any(
@@ -277,20 +281,16 @@ def _is_labelled(workload: Workload, selector: Any) -> bool:
     )
 
 
-def _may_match(selector: Any, workload: Workload) -> bool:
-    labels = workload.labels
-    if labels is UNKNOWN:
-        return True
-    return all(
-        key in labels and may_be_same(text(labels[key]), text(value))
-        for key, value in pairs(selector)
-    )
+def _selected_keys(selector: Any) -> list[str]:
+    asked = (str(at(one, "key")) for one in items(at(selector, "matchExpressions")))
+    return [*(key for key, _ in pairs(at(selector, "matchLabels"))), *asked]
 
 
-def _selects_none(
-    pointer: Pointer, path: tuple[str, ...], selector: Any, near: Sequence[Workload]
-) -> Problem:
-    wanted = ", ".join(f"{key}={text(value)}" for key, value in pairs(selector))
+def _selects_none(pointer: Pointer, selector: Any, near: Sequence[Workload]) -> Problem:
+    named = pairs(at(selector, "matchLabels"))
+    expressions = items(at(selector, "matchExpressions"))
+    wanted = ", ".join((*(f"{key}={text(value)}" for key, value in named), *map(said, expressions)))
+    under = () if pointer.kind == "Service" else ("matchLabels" if named else "matchExpressions",)
     but = ""
     if near and near[0].namespace != pointer.namespace:
         but = f" Those of {near[0].source.name} are in the namespace {near[0].namespace}."
@@ -300,7 +300,7 @@ def _selects_none(
     return Problem(
         NO_PODS,
         pointer.source,
-        ("spec", *path),
+        ("spec", "selector", *under),
         f"{at_start(pointer.source.name)} selects pods with {wanted}, and no workload of its "
         f"namespace has such.{but}",
         "Select labels that the pods have, in their namespace.",

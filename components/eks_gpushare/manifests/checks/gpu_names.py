@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
@@ -23,6 +22,7 @@ from eks_gpushare.manifests.rules.gpu_names import (
     OTHER_STRATEGY,
     RESOURCE_AS_LABEL,
     RESOURCE_NAMES,
+    meant_resource,
 )
 from eks_gpushare.manifests.rules.karpenter_versions import never_existed
 from eks_gpushare.sharing.labels import PRESENT_LABEL
@@ -35,17 +35,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-_OF_NVIDIA: Final = re.compile(r"nvidia(?:\.com)?/", re.IGNORECASE)
-_MIG: Final = re.compile(
-    r"nvidia\.com/mig-(?:[0-9]+c\.)?[0-9]+g\.[0-9]+gb(?:[.-](?:me|gfx|all))*(?:\.shared)?"
-)
-_PROFILE: Final = re.compile(r"([0-9]+)g[-_. ]?([0-9]+)gb", re.IGNORECASE)
-_ONCE: Final = "alpha.kubernetes.io/nvidia-gpu"
-"""What GPUs were called up to Kubernetes 1.10."""
-_MEANT: Final = {
-    **dict.fromkeys(("gpu", "gpus"), GPU),
-    **dict.fromkeys(("gpushared", "gpushare", "sharedgpu"), GPU + SHARED_SUFFIX),
-}
 _WANTING: Final = ("In", "Exists", "Gt", "Lt")
 _TERMS: Final = (
     "affinity",
@@ -62,27 +51,9 @@ def resources_have_known_names(inventory: Inventory) -> Iterator[Judgement]:
         for where, container in containers(workload.spec):
             for part in ("limits", "requests"):
                 for name, _ in pairs(at(container, "resources", part)):
-                    if (meant := _meant(name)) is not None:
+                    if (meant := meant_resource(name)) is not None:
                         path = (*workload.spec_path, *where, "resources", part, name)
                         yield _misnamed(workload, path, name, meant)
-
-
-def _meant(name: str) -> str | None:
-    """The resource that is meant by a name that none has; None for all other names."""
-    if name == _ONCE:
-        return GPU
-    matched = _OF_NVIDIA.match(name)
-    if matched is None or name in (GPU, GPU + SHARED_SUFFIX) or _MIG.fullmatch(name):
-        return None
-    rest = name[matched.end() :].lower()
-    plain = re.sub(r"[^a-z0-9]", "", rest)
-    if plain in _MEANT:
-        return _MEANT[plain]
-    profile = _PROFILE.search(rest)
-    if profile is None or not plain.startswith(("mig", profile[1])):
-        return None
-    suffix = SHARED_SUFFIX if plain.endswith("shared") else ""
-    return f"{MIG_PREFIX}{profile[1]}g.{profile[2]}gb{suffix}"
 
 
 @edge(NO_SUCH_RESOURCE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.findings.finding import dotted
@@ -10,9 +11,9 @@ from eks_gpushare.inventory.plugin_configs import find_map
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, may_be_same, pairs
+from eks_gpushare.inventory.values import at, may_be_same
 from eks_gpushare.manifests import pod_fields as fields
-from eks_gpushare.manifests.readers.values import mappings
+from eks_gpushare.manifests.readers.values import mappings, walk
 from eks_gpushare.manifests.readers.words import close_to, plain, shown
 from eks_gpushare.manifests.rules.kubernetes import (
     BAD_TOLERATION,
@@ -20,18 +21,18 @@ from eks_gpushare.manifests.rules.kubernetes import (
     NO_FIELD,
     WRONG_KIND,
 )
-from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, SHARED_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from eks_gpushare.findings.finding import FieldPath, Severity
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
 _CONTAINERS = ("initContainers", "containers")
 _WITH_ENV = (*_CONTAINERS, "ephemeralContainers")
 """Those that debug a pod have variables, and ask for nothing."""
+_LISTS = frozenset((*_WITH_ENV, "sidecars"))
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 _MOUNTED = "/var/run/nvidia-container-devices"
 """Where the container runtime looks for devices by the names of paths, if it is told to:
@@ -39,6 +40,7 @@ https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-
 _HIDDEN = f"takes {_VISIBLE} out of a Secret"
 _OF_THE_POD = f"takes {_VISIBLE} out of its own fields"
 _NO_DEVICE = frozenset(("", "none", "void"))
+ASK_FOR_IT = "Remove it, and ask for a GPU under resources.limits."
 _NVIDIAS = ("nvcr.io/nvidia/", "nvidia/")
 _OF_NODES = ("k8s-", "k8s/", "gpu-", "dcgm", "driver", "cloud-native/", "container-toolkit", "mig-")
 """How NVIDIA's images for nodes are called, other than those in which people run their programs."""
@@ -97,20 +99,8 @@ def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
                 for place, what in _given_by_hand(inventory, workload, container):
                     name = workload.source.name
                     told = f"{name[:1].upper()}{name[1:]} {what}."
-                    fix = "Remove it, and ask for a GPU under resources.limits."
                     where = (*path, *place)
-                    severity: Severity | None = "info" if _asks_another(container) else None
-                    yield Problem(DEVICES_BY_HAND, workload.source, where, told, fix, severity)
-
-
-def _asks_another(container: Mapping[str, Any]) -> bool:
-    """Whether it asks a plugin of somebody else's, who may give it all GPUs anyway."""
-    return any(
-        name.startswith("nvidia.com/")
-        and not name.startswith(MIG_PREFIX)
-        and name not in {GPU, GPU + SHARED_SUFFIX}
-        for name, _ in pairs(at(container, "resources", "limits"))
-    )
+                    yield Problem(DEVICES_BY_HAND, workload.source, where, told, ASK_FOR_IT)
 
 
 def _given_by_hand(
@@ -167,6 +157,21 @@ def _with_all(
 def _of_map(inventory: Inventory, workload: Workload, reference: Any, key: Any) -> Any:
     config_map = find_map(inventory, workload, at(reference, "name"))
     return None if config_map is None else at(config_map.data, str(key))
+
+
+def named_outside(value: Any) -> Iterator[tuple[FieldPath, str]]:
+    """Where values of a chart, or an object of somebody's own kind, name devices by the variable.
+
+    Containers in lists are left out, which pods have.
+    """
+    for path, inner in walk(value):
+        if not any(key in _LISTS and isinstance(number, int) for key, number in pairwise(path)):
+            if _gives(inner.get(_VISIBLE)):
+                yield (*path, _VISIBLE), _sets(inner[_VISIBLE])
+            elif inner.get("name") == _VISIBLE and _gives(inner.get("value")):
+                yield (*path, "value"), _sets(inner["value"])
+            elif inner.get("name") == _VISIBLE and at(inner, "valueFrom", "secretKeyRef"):
+                yield (*path, "valueFrom"), _HIDDEN
 
 
 def _is_in_secret(inventory: Inventory, workload: Workload, reference: Any, key: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog import gpu_instance_types
@@ -20,9 +19,16 @@ from eks_gpushare.facts.karpenter_pools import (
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.type_labels import PREFIXES
 from eks_gpushare.inventory.values import PartlyKnown, at, has_unknown
-from eks_gpushare.manifests.instance_choice import GPU_KEYS, chosen_types, names_families
+from eks_gpushare.manifests.instance_choice import (
+    TYPE_KEYS,
+    chosen_types,
+    label_meant,
+    names_families,
+)
 from eks_gpushare.manifests.plain import items, mapping
+from eks_gpushare.manifests.rules.gpu_names import meant_resource
 from eks_gpushare.sharing.efa import EFA
 from eks_gpushare.sharing.labels import CONFIG_LABEL, OWNED_PREFIXES, PRESENT_LABEL
 from eks_gpushare.sharing.resources import GPU
@@ -73,17 +79,6 @@ INPUT_LABELS: Final = (
 )
 """Labels of NVIDIA's that people set, and charts read; or how they begin."""
 _RESOURCE_LIKE = ("nvidia.com/gpu", "nvidia.com/gpu.shared")
-_CHOOSING = ("karpenter.k8s.aws/instance-", "eks.amazonaws.com/instance-")
-_OF_TYPES: Final = (
-    *("category", "family", "generation", "size", "hypervisor", "tenancy", "local-nvme"),
-    *("cpu", "cpu-manufacturer", "cpu-sustained-clock-speed-mhz", "memory", "capability-flex"),
-    *("ebs-bandwidth", "network-bandwidth", "encryption-in-transit-supported"),
-    *GPU_KEYS,
-    *("accelerator-name", "accelerator-manufacturer", "accelerator-count"),
-)
-"""What follows the prefix of labels by which types are chosen: `WellKnownLabels` of
-`pkg/apis/v1/labels.go` of aws/karpenter-provider-aws. Later releases may add to them, so that only
-what is close to one of these is misspelt."""
 _MISPLACED = {
     Misplaced.STAYS: (
         "{key} is a taint of the pool too, which stays.",
@@ -98,7 +93,6 @@ _MISPLACED = {
         "Move it to startupTaints.",
     ),
 }
-_TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _INSTEAD = (
     "Require karpenter.k8s.aws/instance-gpu-manufacturer In [nvidia], or name types by "
     "node.kubernetes.io/instance-type."
@@ -117,13 +111,15 @@ def pool_rules(
         own_labels: Labels that it gives its nodes.
     """
     requirements = at(spec, *template, "requirements")
+    group = at(spec, *template, "nodeClassRef", "group")
     for index, requirement in enumerate(items(requirements)):
         place = ("spec", *template, "requirements", index)
         yield from _requirement(source, place, requirement, items(requirements), own_labels)
+        yield from _of_class(source, place, at(requirement, "key"), group)
     yield from _types(source, requirements, ("spec", *template, "requirements"), own_labels)
     yield from _limits(source, spec, requirements)
     yield from _startup_taints(source, spec, template)
-    if at(spec, *template, "nodeClassRef", "group") == AUTO_MODE_GROUP:
+    if group == AUTO_MODE_GROUP:
         yield from _auto_mode(source, spec)
 
 
@@ -214,7 +210,7 @@ def _meant(key: Any, operator: Any, value: Any, names: Collection[str]) -> str:
 
 
 def _names_types(requirement: Any) -> bool:
-    return at(requirement, "key") in _TYPE_KEYS and at(requirement, "operator") == "In"
+    return at(requirement, "key") in TYPE_KEYS and at(requirement, "operator") == "In"
 
 
 def _requirement(
@@ -249,7 +245,7 @@ def _requirement(
             f"{_INSTEAD} Of a product, karpenter.k8s.aws/instance-gpu-name In [a10g] says the "
             "same.",
         )
-    elif meant := _label_meant(key):
+    elif meant := label_meant(key):
         yield Problem(
             UNSET_LABEL,
             source,
@@ -259,16 +255,22 @@ def _requirement(
         )
 
 
-def _label_meant(key: str) -> str:
-    """The label of types that a misspelt one stands for; empty for labels that are not known."""
-    for prefix in _CHOOSING:
-        name = key.removeprefix(prefix)
-        if key.startswith(prefix) and name not in _OF_TYPES:
-            close = difflib.get_close_matches(name, _OF_TYPES, n=1, cutoff=0.85)
-            if not close and name.startswith("gpu-"):
-                return " or ".join(f"{prefix}{word}" for word in GPU_KEYS)
-            return f"{prefix}{close[0]}" if close else ""
-    return ""
+def _of_class(source: Source, place: FieldPath, key: Any, group: Any) -> Iterator[Judgement]:
+    """Labels of types begin with the group of their class.
+
+    https://docs.aws.amazon.com/eks/latest/userguide/create-node-pool.html (2026-11-28)
+    """
+    own = next((prefix for prefix in PREFIXES if prefix.startswith(f"{group}/")), None)
+    given = next((prefix for prefix in PREFIXES if str(key).startswith(prefix)), own)
+    if own is not None and given != own:
+        yield Problem(
+            UNSET_LABEL,
+            source,
+            (*place, "key"),
+            f"The requirement {key} chooses no instance type: types of a node class of {group} "
+            f"have labels that begin with {own}.",
+            f"Write {own}{str(key).removeprefix(str(given))}.",
+        )
 
 
 def resource_name(key: str) -> bool:
@@ -279,7 +281,7 @@ def resource_name(key: str) -> bool:
 def chooses_gpu_types(requirement: Any) -> bool:
     """Whether a requirement can keep types without a GPU away."""
     key = at(requirement, "key")
-    return isinstance(key, str) and (key.startswith(_CHOOSING) or key in _TYPE_KEYS)
+    return isinstance(key, str) and (key.startswith(PREFIXES) or key in TYPE_KEYS)
 
 
 def _limits(source: Source, spec: Any, requirements: Any) -> Iterator[Judgement]:
@@ -292,7 +294,9 @@ def _limits(source: Source, spec: Any, requirements: Any) -> Iterator[Judgement]
     static, had = at(spec, "replicas") is not None, _devices(requirements)
     for resource in mapping(limits):
         of_types = None if resource not in OF_TYPES else had
-        if resource == "resources" or not is_idle_limit(resource, of_types, static=static):
+        meant = meant_resource(resource)
+        is_idle = meant is not None or is_idle_limit(resource, of_types, static=static)
+        if resource == "resources" or not is_idle:
             continue
         if resource == NODES:
             yield Problem(
@@ -304,7 +308,7 @@ def _limits(source: Source, spec: Any, requirements: Any) -> Iterator[Judgement]
                 "Limit what every node has, such as cpu, or the shares that an overlay names.",
             )
         else:
-            fix = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu"}.get(resource.lower())
+            fix = meant or {"gpu": GPU, "gpus": GPU}.get(resource.lower())
             yield Problem(
                 IDLE_LIMIT,
                 source,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.catalog.foreign_keys import (
     karpenter_api_version,
     karpenter_spec_keys,
+    refused_texts,
     unknown_keys,
 )
 from eks_gpushare.facts.index import rule_of
@@ -89,6 +90,8 @@ def shape(value: Mapping[str, Any], source: Source) -> Iterator[Judgement]:
     for path, names in unknown_keys(spec, keys):
         moved.add(path)
         yield _unknown(source, kind, path, names, spec)
+    for path, pattern in refused_texts(spec, keys):
+        yield _refused(source, ("spec", *path), at(spec, *path), pattern)
     yield from _missing(source, kind, spec, moved)
     for path, requirement in _requirements(spec):
         yield from _requirement(source, path, requirement)
@@ -120,6 +123,17 @@ def _unknown(
     message = f"{kind} has no key {dotted(('spec', *path))}."
     allowed = f"Remove it; allowed there: {', '.join(names)}."
     return Problem(UNKNOWN_KEY, source, ("spec", *path), message, fix or allowed, edits=edits)
+
+
+def _refused(source: Source, place: FieldPath, given: str, pattern: str) -> Problem:
+    words = pattern.removeprefix("^(").removesuffix(")$").split("|")
+    if all(map(str.isalnum, words)):
+        wanted = f"there {'are' if len(words) > 1 else 'is'} {', '.join(words)}"
+        fix = f"Write {similar(given, words) or words[0]}."
+    else:
+        wanted, fix = f"it has to match {pattern}", "Write it so, such as 5m, 10% or a full ID."
+    message = f"{dotted(place)} is {given}; {wanted}."
+    return Problem(REFUSED_VALUE, source, place, message, fix)
 
 
 def _missing(source: Source, kind: str, spec: Any, moved: set[FieldPath]) -> Iterator[Judgement]:

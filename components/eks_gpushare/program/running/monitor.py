@@ -34,6 +34,7 @@ from eks_gpushare.program.values import (
     Properties,
     decode_properties,
     encode_properties,
+    known_alone,
 )
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
             return _invoked(state)
         request = self.transforms.apply_to_function(request)
         provider = registration.provider_urn(request.provider)
-        args = decode_properties(request.args)
+        args = known_alone(decode_properties(request.args))
         self.recording.calls.append((request.tok, args))
         try:
             answer = self._fakes.invoke(self, request.tok, args, provider)

@@ -11,8 +11,9 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.clusters import clusters_of
-from gpushare_policies.reading.karpenter import NODE_CLASS, NODE_POOL
-from gpushare_policies.reading.objects import Kind, objects_of_stack
+from gpushare_policies.reading.edges import ELSEWHERE
+from gpushare_policies.reading.karpenter import CLASS_OF_AUTO_MODE, NODE_CLASS, NODE_POOL
+from gpushare_policies.reading.objects import objects_of_stack
 from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.tokens import AWS_CLUSTER
 from gpushare_policies.words import Fix, name_of
@@ -25,9 +26,7 @@ _RAW = "Set `spec.template.spec.nodeClassRef.name` to the name of an EC2NodeClas
 _CLASS = Fix(_STACK_FILE, _RAW, _RAW)
 
 
-_OF_AUTO_MODE = Kind("eks.amazonaws.com", "NodeClass")
-"""What EKS Auto Mode has in place of EC2NodeClasses."""
-_BY_ITSELF: dict[str, set[object]] = {_OF_AUTO_MODE.kind: {"default"}}
+_BY_ITSELF: dict[str, set[object]] = {CLASS_OF_AUTO_MODE.kind: {"default"}}
 """What is there though nobody makes it:
 https://docs.aws.amazon.com/eks/latest/userguide/create-node-class.html, read 2026-11-28."""
 
@@ -35,20 +34,19 @@ https://docs.aws.amazon.com/eks/latest/userguide/create-node-class.html, read 20
 def _named(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
     # Into a cluster that was there before, others may have put what is not here.
-    if all(resource.resource_type != AWS_CLUSTER for resource in args.resources):
-        return
+    elsewhere = all(resource.resource_type != AWS_CLUSTER for resource in args.resources)
     clusters = clusters_of(args.resources)
     classes: dict[tuple[str, str], set[object]] = {}
     pools: list[tuple[PolicyResource, object, str, object]] = []
     for resource, objects in objects_of_stack(args.resources):
         for found in objects:
-            if found.kind in (NODE_CLASS, _OF_AUTO_MODE) and not found.patch:
+            if found.kind in (NODE_CLASS, CLASS_OF_AUTO_MODE) and not found.patch:
                 place = (clusters.get(resource.urn, ""), found.kind.kind)
                 classes.setdefault(place, set()).add(found.name)
             elif found.kind == NODE_POOL:
                 ref = at(found.body, "spec", "template", "spec", "nodeClassRef")
                 kind = at(ref, "kind") or NODE_CLASS.kind
-                if kind in (NODE_CLASS.kind, _OF_AUTO_MODE.kind):
+                if kind in (NODE_CLASS.kind, CLASS_OF_AUTO_MODE.kind):
                     pools.append((resource, found.name, str(kind), at(ref, "name")))
     for resource, pool, kind, name in pools:
         there = _BY_ITSELF.get(kind, set()) | classes.get(
@@ -57,7 +55,10 @@ def _named(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
         if name is UNKNOWN or (UNKNOWN in there and name not in there):
             yield Unjudged(f"the node class of the NodePool {resource.name}")
         elif name is not None and name not in there:
-            yield _missing(resource, pool, (kind, str(name)), there), resource.urn
+            if elsewhere:
+                yield Unjudged(f"the node class {name} of {resource.name} ({ELSEWHERE})")
+            else:
+                yield _missing(resource, pool, (kind, str(name)), there), resource.urn
 
 
 def _missing(
@@ -65,7 +66,7 @@ def _missing(
 ) -> str:
     known = ", ".join(sorted(map(str, there))) or "none"
     called = name_of(resource.urn) if pool is UNKNOWN else pool
-    of_auto = " of EKS Auto Mode" if wanted[0] == _OF_AUTO_MODE.kind else ""
+    of_auto = " of EKS Auto Mode" if wanted[0] == CLASS_OF_AUTO_MODE.kind else ""
     return (
         f"The NodePool {called} names the node class {wanted[1]}{of_auto}, which is not in this "
         f"stack (there are: {known}). It must be there, or Karpenter starts no node for the pool "

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
 from gpushare_policies.props import is_true, peek
-from gpushare_policies.reading.node_groups import GROUPS, settled
+from gpushare_policies.reading.charts import chart_name
+from gpushare_policies.reading.delivered import charts_delivered
+from gpushare_policies.reading.node_groups import nodes_of, settled
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import AWS_CLUSTER, CHART_V4, NODE_GROUP, RELEASE, SCALING_GROUP
@@ -27,17 +29,20 @@ _FIX = Fix("A stack file makes no Auto Mode: remove what turns it on.", _RAW, _R
 
 def _shares(resources: Sequence[PolicyResource]) -> PolicyResource | None:
     for resource in resources:
-        if resource.resource_type in (RELEASE, CHART_V4):
-            chart = str(peek(resource.props, "chart") or "").rstrip("/").rpartition("/")[2]
-            if chart.startswith(_CHARTS):
-                return resource
+        token, props = resource.resource_type, resource.props
+        charts = [peek(props, "chart")] if token in (RELEASE, CHART_V4) else []
+        charts += [made.get("chart") for made in charts_delivered(token, props)]
+        if any(str(chart_name(chart)).startswith(_CHARTS) for chart in charts):
+            return resource
     return None
 
 
 def _has_nodes(resources: Sequence[PolicyResource]) -> bool:
-    return any(
-        resource.resource_type in GROUPS or resource.resource_type.endswith(f":{_NODE_CLASS}")
-        for resource in resources
+    """Whether there are nodes of its own that may have GPUs."""
+    classes = (resource.resource_type.endswith(f":{_NODE_CLASS}") for resource in resources)
+    return any(classes) or any(
+        nodes.has_gpu() or (nodes.start is None and nodes.has_template())
+        for nodes in nodes_of(resources)
     )
 
 
@@ -51,8 +56,9 @@ def _auto(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
             # https://docs.aws.amazon.com/eks/latest/userguide/auto-accelerated.html, 2026-11-22
             message = (
                 f"{chart.name} is for nodes that the cluster {name_of(cluster.urn)} does not have: "
-                f"all nodes of this stack are EKS Auto Mode's, whose device plugin is AWS's and "
-                f"shares nothing. GPUs must be shared on other nodes. {_FIX.of(chart.urn)}"
+                f"all nodes for GPUs of this stack are EKS Auto Mode's, whose device plugin is "
+                f"AWS's and shares nothing. GPUs must be shared on other nodes. "
+                f"{_FIX.of(chart.urn)}"
             )
             yield message, chart.urn
 

@@ -55,10 +55,11 @@ class _Makers(Mapping[str, "Check"]):
 
 CLUSTERS_MADE_IN_SIGHT = ResourcePolicy(
     "clusters-made-in-sight",
-    "Clusters and nodes must be made by resources that rules look at.",
+    "Clusters, nodes and objects of clusters must be made by resources that rules look at.",
     checks=_Makers(),
     level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     fix=_SEEN,
-    unseen="commands that hide what they run, and what the code of a function does.",
+    unseen="commands that hide what they run, what the code of a function does, and objects that a "
+    "pod puts into its own cluster.",
 )

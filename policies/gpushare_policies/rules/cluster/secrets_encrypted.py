@@ -28,7 +28,7 @@ def _secrets(args: ResourceValidationArgs) -> Iterator[str]:
     key = str(peek(args.props, *path) or "")
     # Keys of AWS itself have reserved names:
     # https://docs.aws.amazon.com/kms/latest/developerguide/alias-about.html
-    if not given(args.props, *path) or peek(args.props, *path) == "" or ":alias/aws/" in key:
+    if not given(args.props, *path) or peek(args.props, *path) == "" or "alias/aws/" in key:
         yield (
             f"The secrets of {name} are encrypted with no KMS key of yours. They must be, so that "
             f"you decide who may decrypt. {_KEY.of(args.urn)}"

@@ -9,7 +9,7 @@ from pulumi_policy import ResourceValidationArgs, Severity
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import is_true
-from gpushare_policies.reading.karpenter import NODE_CLASS
+from gpushare_policies.reading.karpenter import CLASS_OF_AUTO_MODE, NODE_CLASS
 from gpushare_policies.reading.launches import launch_of, on_launches
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
@@ -58,7 +58,9 @@ def _addresses(args: ResourceValidationArgs) -> Iterator[str]:
 
 
 def _node_class(subject: Subject) -> Iterator[str | Unjudged]:
-    wanted = at(subject.object.body, "spec", "associatePublicIPAddress")
+    # https://docs.aws.amazon.com/eks/latest/userguide/create-node-class.html, read 2026-11-28
+    above = ("advancedNetworking",) if subject.object.kind == CLASS_OF_AUTO_MODE else ()
+    wanted = at(subject.object.body, "spec", *above, "associatePublicIPAddress")
     if wanted is UNKNOWN:
         yield Unjudged("associatePublicIPAddress")
     elif is_true(wanted):
@@ -81,7 +83,7 @@ NODES_WITHOUT_PUBLIC_ADDRESS = ResourcePolicy(
 NODE_CLASS_WITHOUT_PUBLIC_ADDRESS = ResourcePolicy(
     "node-class-without-public-address",
     "Node classes of Karpenter must not give nodes a public IP address.",
-    checks=ObjectChecks({NODE_CLASS: _node_class}),
+    checks=ObjectChecks({NODE_CLASS: _node_class, CLASS_OF_AUTO_MODE: _node_class}),
     severity=Severity.HIGH,
     framework=_RECOMMENDED,
     fix=_OF_CLASSES,

@@ -82,7 +82,7 @@ def _runs(obj: KubernetesObject) -> bool:
 def _has(autoscaler: PolicyResource, nodes: NodeGroup) -> bool:
     """Whether the autoscaler has a group: all that EKS tags, or those that its values name."""
     if not given(autoscaler.props, "values", "autoscalingGroups"):
-        return nodes.is_managed or _is_tagged(nodes)
+        return nodes.is_managed or any(tag.startswith(_TAGS) for tag in nodes.tags)
     used = autoscaler.property_dependencies.get("values", [])
     named = {peek(group, "name") for group in _named(autoscaler)}
     return peek(nodes.group.props, "name") in named - {None} or any(
@@ -90,18 +90,9 @@ def _has(autoscaler: PolicyResource, nodes: NodeGroup) -> bool:
     )
 
 
-def _is_tagged(nodes: NodeGroup) -> bool:
-    """Whether an Auto Scaling group has the tags by which the autoscaler finds its groups."""
-    return any(
-        str(peek(tag, "key")).startswith(_TAGS) for tag in each(peek(nodes.group.props, "tags"))
-    )
-
-
 def _is_given(nodes: NodeGroup) -> bool:
     """Whether an Auto Scaling group is tagged for an autoscaler, of whatever stack."""
-    return not nodes.is_managed and any(
-        peek(tag, "key") == f"{_TAGS}enabled" for tag in each(peek(nodes.group.props, "tags"))
-    )
+    return not nodes.is_managed and f"{_TAGS}enabled" in nodes.tags
 
 
 def _named(autoscaler: PolicyResource) -> Sequence[Any]:

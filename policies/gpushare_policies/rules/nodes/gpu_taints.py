@@ -8,7 +8,7 @@ from pulumi_policy import PolicyResource, ResourceValidationArgs, Severity
 from pulumi_policy.proxy import UnknownValueError
 
 from eks_gpushare.inventory.matching import KEEPS_OFF
-from eks_gpushare.inventory.scheduling import lasts
+from eks_gpushare.inventory.scheduling import is_of_agent, lasts
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded, registered
 from eks_gpushare.inventory.values import at
@@ -54,24 +54,25 @@ _MUST = (
 )
 
 
-def _keeps_out(effect: str) -> bool:
-    """Whether a taint of this effect lets no pod in that does not tolerate it."""
-    return effect.replace("_", "").lower() in _KEEPS_PODS_OUT
+def _keeps_out(effect: Any, key: Any) -> bool:
+    """Whether a taint lets no pod in that does not tolerate it, for as long as the node is there.
+
+    One that nodes lose once they are ready, or an agent runs on them, keeps nobody out.
+    """
+    stays = lasts(str(key or "")) and not is_of_agent(str(key or ""))
+    return stays and str(effect or "").replace("_", "").lower() in _KEEPS_PODS_OUT
 
 
 def _keeps_pods_out(props: Any) -> bool:
-    """Whether a node group or pool has a taint that pods without a toleration cannot pass.
-
-    One that nodes lose once they are ready keeps nobody out.
-    """
+    """Whether a node group or pool has a taint that pods without a toleration cannot pass."""
     unknown: UnknownValueError | None = None
     for taint in each(read(props, "taints")):
         try:
-            effect = str(read(taint, "effect") or "")
+            effect = read(taint, "effect")
         except UnknownValueError as error:
             unknown = error
             continue
-        if _keeps_out(effect) and lasts(str(peek(taint, "key") or "")):
+        if _keeps_out(effect, peek(taint, "key")):
             return True
     if unknown is not None:
         raise unknown
@@ -97,11 +98,11 @@ def _scaling_group(args: ResourceValidationArgs) -> Iterator[str]:
         return
     is_gpu = is_true(peek(args.props, "gpu")) or is_gpu_type(read(args.props, "instanceType"))
     taints = read(args.props, "taints") or {}
-    effects = [str(read(taints, key, "effect") or "") for key in taints if lasts(str(key))]
-    if is_gpu and not any(map(_keeps_out, effects)):
+    effects = {key: str(read(taints, key, "effect") or "") for key in taints}
+    if is_gpu and not any(_keeps_out(effect, key) for key, effect in effects.items()):
         yield (
             f"The GPU nodes of {args.name} have no taint that keeps other pods out (effects given: "
-            f"{format_value(effects)}). {_MUST} {_OF_COMPONENTS.of(args.urn)}"
+            f"{format_value([*effects.values()])}). {_MUST} {_OF_COMPONENTS.of(args.urn)}"
         )
 
 
@@ -127,7 +128,7 @@ def _started(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
 def _at_boot(start: PolicyResource) -> bool:
     """Whether kubelet registers its node with a taint that keeps pods out."""
     taints = registered(decoded(settled(start, "userData"))).taints
-    return taints is not UNKNOWN and any(_keeps_out(taint.effect) for taint in taints)
+    return taints is not UNKNOWN and any(_keeps_out(taint.effect, taint.key) for taint in taints)
 
 
 def _templates(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
@@ -138,7 +139,10 @@ def _node_pool(subject: Subject) -> Iterator[str | Unjudged]:
     has_gpus = gives_gpus(subject.object.body)
     taints = at(subject.object.body, "spec", "template", "spec", "taints")
     effects = [taint.get("effect") for _, taint in mappings(taints)]
-    if has_gpus is False or any(effect in KEEPS_OFF for effect in effects):
+    if has_gpus is False or any(
+        effect in KEEPS_OFF and _keeps_out(effect, taint.get("key"))
+        for effect, (_, taint) in zip(effects, mappings(taints), strict=True)
+    ):
         return
     if has_gpus is None or UNKNOWN in (taints, *items(taints), *effects):
         yield Unjudged("requirements" if has_gpus is None else "taints")

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import PolicyResource, ResourceValidationArgs, Severity, StackValidationArgs
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.launches import ROOMY_GIB
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.gpus import is_gpu_node_group, is_gpu_type
 from gpushare_policies.props import format_value, given, read, whole
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.karpenter import NODE_CLASS, NODE_POOL, gives_gpus
-from gpushare_policies.reading.launches import launch_of
+from gpushare_policies.reading.launches import Launch, launch_of
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
-from gpushare_policies.reading.plain import mappings
+from gpushare_policies.reading.plain import at_top, mappings
 from gpushare_policies.reading.program_objects import PlacedObject, objects_in
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged, number
@@ -30,7 +33,7 @@ from gpushare_policies.tokens import (
 from gpushare_policies.words import Fix, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from fractions import Fraction
 
 _KARPENTER = "karpenter"
@@ -109,14 +112,13 @@ def _templates(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     def judge(found: NodeGroup | PolicyResource) -> Iterator[tuple[str, str]]:
         for start, group in _gpu_launch(found):
             for launch in launch_of(start):
-                bottlerocket = isinstance(found, NodeGroup) and _runs_bottlerocket(found.group)
+                device = _device_of_images(found, launch) if isinstance(found, NodeGroup) else ""
                 sizes = [
                     whole(read(volume.ebs, "volumeSize"))
                     for volume in launch.volumes()
-                    if not bottlerocket or volume.name.endswith(_OF_IMAGES)
+                    if volume.name.endswith(device)
                 ]
-                default = _BY_IMAGE if bottlerocket else ""
-                if (size := _too_small(sizes, least, default)) is not None:
+                if (size := _too_small(sizes, least, _BY_IMAGE if device else "")) is not None:
                     subject = f"{launch.called} gives the GPU nodes of {group} {size}"
                     yield _small(subject, least, _OF_TEMPLATES, start.urn), start.urn
 
@@ -134,13 +136,26 @@ def _too_small(sizes: list[Any], least: int, default: str = "") -> str | None:
     return None if largest >= least else f"a largest volume of {float(largest):g} GiB"
 
 
-_OF_IMAGES = "xvdb"
-"""The volume of Bottlerocket that has container images, whatever size the first one has."""
-_BY_IMAGE = " for images, and Bottlerocket's default is 20 GiB"
+_OF_BOTTLEROCKET, _OF_AL2023 = "xvdb", "xvda"
+"""The volume that has container images, whatever size another one has."""
+_BY_IMAGE = " for images, and the default of their image is 20 GiB"
+_MOVING = re.compile(r"containerd|mount|mkfs|localStorage", re.IGNORECASE)
+"""What user data says that has images on another volume."""
 
 
-def _runs_bottlerocket(group: PolicyResource) -> bool:
-    return str(settled(group, "amiType") or "").startswith("BOTTLEROCKET")
+def _device_of_images(nodes: NodeGroup, launch: Launch) -> str:
+    told = decoded(at_top(launch.props, "userData"))
+    return _device_of([settled(nodes.group, "amiType")], told)
+
+
+def _device_of(systems: Sequence[Any], user_data: Any) -> str:
+    """The end of its name, as EKS's images have it; empty where they may be on any."""
+    named = [str(system).lower() for system in systems]
+    if any(system.startswith("bottlerocket") for system in named):
+        return _OF_BOTTLEROCKET
+    moved = user_data is UNKNOWN or _MOVING.search(str(user_data or ""))
+    is_known = any(system.startswith("al2023") for system in named)
+    return _OF_AL2023 if is_known and not moved else ""
 
 
 _OF_KARPENTER = ", and Karpenter's default is 20 GiB"
@@ -176,11 +191,11 @@ def _node_class(
         return
     terms = [at(body, "spec", "amiFamily")]
     terms += [at(term, "alias") for _, term in mappings(at(body, "spec", "amiSelectorTerms"))]
-    bottlerocket = any(str(term).lower().startswith("bottlerocket") for term in terms)
+    device = _device_of(terms, at(body, "spec", "userData"))
     sizes = [
         _gib(at(mapping, "ebs", "volumeSize"))
         for _, mapping in mappings(given)
-        if not bottlerocket or str(mapping.get("deviceName")).endswith(_OF_IMAGES)
+        if str(mapping.get("deviceName")).endswith(device)
     ]
     # A snapshot has a size of its own, which is not known here.
     if None in sizes and any(at(mapping, "ebs", "snapshotID") for _, mapping in mappings(given)):

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
-from eks_gpushare.inventory.items import NodeSet
+from eks_gpushare.inventory.items import NodeSet, Release
 from eks_gpushare.inventory.matching import is_tolerated
-from eks_gpushare.inventory.node_agent import agents, engine_tolerations
+from eks_gpushare.inventory.node_agent import engine_tolerations
 from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.scheduling import keeping_off, lasting
-from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import has_unknown
 from eks_gpushare.sharing.node_monitoring import AGENT, ENGINE_ARCH
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
-from gpushare_policies.reading.inventory import program_of
+from gpushare_policies.reading.inventory import program_of, urn_of
 from gpushare_policies.reading.plain import at_top
 from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.tokens import ADDON
@@ -25,8 +25,6 @@ from gpushare_policies.words import Fix, name_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pulumi_policy import PolicyResource
-
     from eks_gpushare.inventory.inventory import Inventory
 
 _STACK_FILE = (
@@ -34,47 +32,34 @@ _STACK_FILE = (
     "configuration, such as a transform."
 )
 _RAW = (
-    "Set `dcgmAgent.tolerations` in the add-on's `configurationValues` to tolerate the taints of "
-    "the GPU nodes."
+    "Set `dcgmAgent.tolerations` in the add-on's `configurationValues`, or in the values of its "
+    "chart, to tolerate the taints of the GPU nodes."
 )
 _TOLERATED = Fix(_STACK_FILE, _RAW, _RAW)
 
 
 def _seen(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
-    found = [resource for resource in args.resources if _is_agent(resource)]
-    if not found:
-        return
     inventory = program_of(args.resources).inventory
-    own = {nodes.cluster for nodes in inventory.of(NodeSet)}
-    for agent in found:
-        tolerations = _tolerations(agent)
+    for agent in inventory.of(Release):
+        if agent.chart != AGENT:
+            continue
+        tolerations = engine_tolerations(agent)
         if has_unknown(tolerations):
-            yield Unjudged(f"the configuration of {name_of(agent.urn)}")
-            continue
-        if len(own) > 1:  # an add-on says by name of which it is, and nodes by provider
-            yield Unjudged(f"which of the clusters {name_of(agent.urn)} is of")
-            continue
-        for cluster in own:
-            yield from _judged(agent, tolerations, inventory, cluster)
+            yield Unjudged(f"the configuration of {agent.source.name}")
+        else:
+            yield from _judged(agent, tolerations, inventory)
+    if len({nodes.cluster for nodes in inventory.of(NodeSet)}) > 1:
+        # An add-on says by name of which it is, and nodes by provider.
+        for resource in args.resources:
+            if resource.resource_type == ADDON and at_top(resource.props, "addonName") == AGENT:
+                yield Unjudged(f"which of the clusters {name_of(resource.urn)} is of")
 
 
-def _is_agent(resource: PolicyResource) -> bool:
-    return resource.resource_type == ADDON and at_top(resource.props, "addonName") == AGENT
-
-
-def _tolerations(agent: PolicyResource) -> Any:
-    """Those of its DCGM, which has none by default; `UNKNOWN` where they cannot be read."""
-    told = at_top(agent.props, "configurationValues")
-    (found,) = agents(Source(agent.name, agent), AGENT, told)
-    return engine_tolerations(found)
-
-
-def _judged(
-    agent: PolicyResource, tolerations: Any, inventory: Inventory, cluster: str
-) -> Iterator[tuple[str, str]]:
+def _judged(agent: Release, tolerations: Any, inventory: Inventory) -> Iterator[tuple[str, str]]:
     said: set[int] = set()
-    for kind in gpu_nodes(inventory, cluster):
+    urn = urn_of(agent.source)
+    for kind in gpu_nodes(inventory, agent.cluster):
         nodes = kind.nodes
         is_other = kind.type is None or kind.type.arch != ENGINE_ARCH
         taints = lasting(nodes.taints)
@@ -85,11 +70,11 @@ def _judged(
                 said.add(id(nodes))
                 yield (
                     (
-                        f"DCGM of the add-on {name_of(agent.urn)} does not tolerate the taint "
+                        f"DCGM of {agent.source.name} does not tolerate the taint "
                         f"{taint} of {nodes.source.name}. It must, or faults of these GPUs are "
-                        f"not found and their nodes not replaced. {_TOLERATED.of(agent.urn)}"
+                        f"not found and their nodes not replaced. {_TOLERATED.of(urn)}"
                     ),
-                    agent.urn,
+                    urn,
                 )
                 break
 
@@ -99,7 +84,7 @@ GPU_FAULTS_SEEN = StackPolicy(
     "EKS's node monitoring, where it is installed, must run on every GPU node, whatever its "
     "taints.",
     check=_seen,
-    applies_to=(ADDON, *kinds.NODES),
+    applies_to=(ADDON, *kinds.CHARTS, *kinds.NODES),
     level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     fix=_TOLERATED,

@@ -77,6 +77,23 @@ def _helm_release(subject: Subject) -> Iterator[str | Unjudged]:
         yield from _asked(subject, at(spec, "chart"), at(spec, "version"))
 
 
+def _source_chart(subject: Subject) -> Iterator[str | Unjudged]:
+    """Of Flux, of a repository of charts, that a HelmRelease names by `chartRef`."""
+    spec = at(subject.object.body, "spec")
+    if at(spec, "sourceRef", "kind") in (None, "HelmRepository"):
+        yield from _asked(subject, at(spec, "chart"), at(spec, "version"))
+
+
+def _oci_repository(subject: Subject) -> Iterator[str | Unjudged]:
+    """Of Flux; what its address or the layer that is taken shows to be no chart is let be."""
+    spec = at(subject.object.body, "spec")
+    url, ref = at(spec, "url"), at(spec, "ref")
+    media = at(spec, "layerSelector", "mediaType")
+    if ("helm" in str(media) or "chart" in str(url)) and at(ref, "digest") is None:
+        version = at(ref, "semver")
+        yield from _asked(subject, url, at(ref, "tag") if version is None else version)
+
+
 def _asked(subject: Subject, chart: Any, version: Any) -> Iterator[str | Unjudged]:
     if UNKNOWN in (chart, version):
         yield Unjudged("the version of a chart")
@@ -104,9 +121,12 @@ CHART_VERSIONS_PINNED = ResourcePolicy(
             Kind(_ARGO, "Application"): _application,
             Kind(_ARGO, "ApplicationSet"): _application_set,
             Kind("helm.toolkit.fluxcd.io", "HelmRelease"): _helm_release,
+            Kind("source.toolkit.fluxcd.io", "HelmChart"): _source_chart,
+            Kind("source.toolkit.fluxcd.io", "OCIRepository"): _oci_repository,
         },
         {RELEASE: _version, CHART_V4: _version},
     ),
+    unseen="an OCIRepository of Flux of which neither address nor layer says that it has a chart.",
     severity=Severity.MEDIUM,
     fix=_PINNED,
 )

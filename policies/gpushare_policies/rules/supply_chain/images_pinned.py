@@ -52,6 +52,14 @@ def _images(subject: Subject) -> Iterator[str | Unjudged]:
             yield from _image(subject, f"The volume {name}", image)
 
 
+def _of_theirs(subject: Subject) -> Iterator[str | Unjudged]:
+    """Also images in parts, as NVIDIA's operators have them: `image: {repository, tag}`."""
+    yield from _images(subject)
+    for path, image in _images_in(at(subject.object.body, "spec"), ("spec",)):
+        if path[-1] == "image" and at(subject.object.body, *path, "repository"):
+            yield from _moving(path, image, subject.title, subject.args)
+
+
 def _image(subject: Subject, what: str, image: Any) -> Iterator[str | Unjudged]:
     if image is UNKNOWN:
         yield Unjudged(f"the image of {what[:1].lower()}{what[1:]}")
@@ -91,13 +99,15 @@ def _chart(args: ResourceValidationArgs) -> Iterator[str]:
     """Tags that values give; a chart has its own where they give none."""
     for chart in charts_of(args.props):
         for path, image in _images_in(chart.values, chart.path):
-            tag = moving_tag(image)
-            if tag:
-                yield (
-                    f"`{'.'.join(map(str, path))}` of {args.name} names the image {image}, with "
-                    f"the tag {tag}. It must be one version, or the next pod runs another "
-                    f"program. {_PINNED.of(args.urn)}"
-                )
+            yield from _moving(path, image, args.name, args)
+
+
+def _moving(path: FieldPath, image: str, where: str, args: ResourceValidationArgs) -> Iterator[str]:
+    if tag := moving_tag(image):
+        yield (
+            f"`{'.'.join(map(str, path))}` of {where} names the image {image}, with the tag {tag}. "
+            f"It must be one version, or the next pod runs another program. {_PINNED.of(args.urn)}"
+        )
 
 
 def _images_in(values: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
@@ -123,7 +133,7 @@ def _images_in(values: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
 IMAGES_PINNED = ResourcePolicy(
     "images-pinned",
     "Containers must run images of one version.",
-    checks=ObjectChecks(on_pods(_images), {RELEASE: _chart, CHART_V4: _chart}, theirs=_images),
+    checks=ObjectChecks(on_pods(_images), {RELEASE: _chart, CHART_V4: _chart}, theirs=_of_theirs),
     severity=Severity.MEDIUM,
     framework=PolicyComplianceFramework(
         "NSA/CISA Kubernetes Hardening Guidance", "1.2", "Pod security", "Images are known."

@@ -75,8 +75,8 @@ def _wide(rule: Mapping[str, Any], *, everywhere: bool) -> Any:
     asked = [str(item) for item in items(verbs) if item is not UNKNOWN]
     if everything and anyhow:
         return "every verb on every resource"
-    if everything and (_ALL in items(groups) or "" in items(groups)):
-        return "verbs on every resource, secrets among them"
+    if everything and (shown := _of_groups(groups)):
+        return f"verbs on every resource{shown}"
     if anyhow and not (_MIGHTY if everywhere else _TELLING).isdisjoint(named):
         return f"every verb on {', '.join(named)}"
     found = _raising(rule, named, asked, everywhere=everywhere)
@@ -88,6 +88,13 @@ def _wide(rule: Mapping[str, Any], *, everywhere: bool) -> Any:
     if not found and _ALL in items(groups):
         found = f"{', '.join(named) or 'resources'} of every API group"
     return found or (UNKNOWN if has_unknown([groups, resources, verbs]) else "")
+
+
+def _of_groups(groups: Any) -> str:
+    """Whose resources all of them are; empty where that is not known."""
+    if _ALL in items(groups) or "" in items(groups):
+        return ", secrets among them"
+    return "" if has_unknown(groups) or not groups else f" of {' and '.join(map(str, groups))}"
 
 
 def _is_own(groups: Any) -> bool:

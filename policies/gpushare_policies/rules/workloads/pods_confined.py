@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import EnforcementLevel, Severity
 
 from eks_gpushare.inventory.values import at
+from eks_gpushare.manifests.readers.values import walk
 from gpushare_policies.reading.containers import Container, on_pods, unknown_of
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import mappings
+from gpushare_policies.reading.plain import mappings, text
 from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
 from gpushare_policies.rules.workloads.pods_not_privileged import (
     IMAGES,
     NAMESPACES,
+    of_values,
     pods_and_strangers,
 )
+from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from pulumi_policy import ResourceValidationArgs
 
 _UNCONFINED = "Unconfined"
 _APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
@@ -43,6 +48,15 @@ def _pods(subject: Subject) -> Iterator[str | Unjudged]:
                 yield _said(subject, f"The container {container.name} of {subject.title}", what)
 
 
+def _chart(args: ResourceValidationArgs) -> Iterator[str]:
+    """What values of charts say, under whatever key their pods get it from."""
+    for subject in of_values(args):
+        if text(subject.object.namespace) not in NAMESPACES.of(args):
+            for _, inner in walk(subject.object.body["values"]):
+                for what in (*_opened(inner), *_port(inner)):
+                    yield _said(subject, f"A pod of {subject.title}", what)
+
+
 def _opened(context: Any) -> Iterator[str]:
     """What a security context opens, of a pod or of a container."""
     for key in ("seccompProfile", "appArmorProfile"):
@@ -64,9 +78,13 @@ def _of(container: Container, of_pod: Any) -> Iterator[str]:
     if at(context, "allowPrivilegeEscalation") is True and user == 0:
         yield "runs as root and may raise its rights"
     for _, port in mappings(container.get("ports")):
-        number = port.get("hostPort")
-        if isinstance(number, int) and number:
-            yield f"takes the port {number} of its node"
+        yield from _port(port)
+
+
+def _port(port: Mapping[str, Any]) -> Iterator[str]:
+    number = port.get("hostPort")
+    if isinstance(number, int) and not isinstance(number, bool) and number:
+        yield f"takes the port {number} of its node"
 
 
 def _said(subject: Subject, who: str, what: str) -> str:
@@ -76,7 +94,7 @@ def _said(subject: Subject, who: str, what: str) -> str:
 PODS_CONFINED = ResourcePolicy(
     "pods-confined",
     "Pods must leave seccomp, AppArmor and /proc as they are, and take no ports of their node.",
-    checks=ObjectChecks(on_pods(_pods), theirs=_pods),
+    checks=ObjectChecks(on_pods(_pods), {RELEASE: _chart, CHART_V4: _chart}, theirs=_pods),
     level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     framework=cis("4.2.5", "Containers do not run with allowPrivilegeEscalation."),

@@ -162,7 +162,12 @@ def _persistent(subject: Subject) -> Iterator[str | Unjudged]:
 
 
 def _chart(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
-    """Pods that stand in the values of a chart, other than those that are for nodes."""
+    for subject in of_values(args):
+        yield from _pods(subject)
+
+
+def of_values(args: ResourceValidationArgs) -> Iterator[Subject]:
+    """The values of each chart that is not for nodes, as an object in which pods may stand."""
     namespace = at_top(args.props, "namespace")
     for chart in charts_of(args.props):
         if chart.of_gpus or chart.values is UNKNOWN:
@@ -171,7 +176,7 @@ def _chart(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
             "metadata": {"name": args.name, "namespace": namespace},
             "values": chart.values,
         }
-        yield from _pods(Subject(KubernetesObject(_RELEASE, "v3", body), args))
+        yield Subject(KubernetesObject(_RELEASE, "v3", body), args)
 
 
 def _is_of_node(given: str) -> bool:
