@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _SHARES: Final = "KUBERNETES_VIRTUAL_GPUS"
 _KNOWN_SINCE: Final = (4, 0, 3)
 """The exporter that first knew it: https://github.com/NVIDIA/dcgm-exporter/pull/432."""
-_RELEASE: Final = re.compile(r"v?(?:\d+\.\d+\.\d+-)?(\d+)\.(\d+)\.(\d+)(?=-|$)")
+_RELEASE: Final = re.compile(r"v?(?:[0-9.]+-)?([0-9]+)\.([0-9]+)\.([0-9]+)(?=-|$)")
 """As tags have it, behind the version of DCGM, and charts."""
 _NAMES: Final = "NVIDIA_RESOURCE_NAMES"
 _PODS: Final = "DCGM_EXPORTER_KUBERNETES"
