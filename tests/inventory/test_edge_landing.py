@@ -142,6 +142,11 @@ RIGHT: dict[str, tuple[Item, ...]] = {
         sliced(),
         pods({GPU: 1}, nodeSelector={"topology.kubernetes.io/zone": "us-west-2a"}),
     ),
+    "nodes of another cluster": (
+        POOL,
+        sliced(),
+        pods({GPU: 1}, nodeSelector={"pool": "other", "topology.liqo.io/type": "virtual-node"}),
+    ),
     "one pool of two": (
         TEAMS,
         nodes(name="b", labels=PRESENT),

@@ -301,20 +301,8 @@ def test_pods_of_a_notebook_have_labels_of_its_controller(label: str, wrong: boo
     assert ("GPU1192" in said({"lab.yaml": NOTEBOOK.replace("LABEL", label)})) == wrong
 
 
-@pytest.mark.parametrize(
-    ("env", "asked", "wrong"),
-    [
-        ("[{name: NVIDIA_VISIBLE_DEVICES}]", "cpu", 0),
-        ("[]", "cpu", 1),
-        ("[]", "nvidia.com/gpu", 1),
-        ("[]", "nvidia.com/gpu.shared", 1),
-        ("[]", "nvidia.com/mig-1g.5gb", 1),
-        ("[]", "nvidia.com/gpu-every", 0),
-    ],
-)
-def test_what_stands_under_env_or_another_plugin_gives_goes_over_a_map(
-    env: str, asked: str, wrong: int
-) -> None:
+@pytest.mark.parametrize(("env", "wrong"), [("[{name: NVIDIA_VISIBLE_DEVICES}]", 0), ("[]", 1)])
+def test_what_stands_under_env_goes_over_a_map(env: str, wrong: int) -> None:
     pod = f"""\
 apiVersion: v1
 kind: Pod
@@ -323,7 +311,6 @@ spec:
   containers:
     - name: server
       image: example.com/server:1
-      resources: {{limits: {{{asked}: 1}}}}
       env: {env}
       envFrom: [{{configMapRef: {{name: settings}}}}]
 ---
@@ -627,3 +614,33 @@ def test_what_a_post_renderer_changes_is_not_known(kind: str, wrong: bool) -> No
     )
 
     assert ("GPU1245" in said({"a.yaml": text.replace("MORE", renderer)})) == wrong
+
+
+ENGINE = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: engine, namespace: metrics}
+spec:
+  selector: {matchLabels: {app: engine}}
+  template:
+    metadata: {labels: {app: engine}}
+    spec:
+      containers:
+        - name: engine
+          image: nvcr.io/nvidia/cloud-native/dcgm:4.5.2-1-ubuntu22.04
+          command: [nv-hostengine, -n]
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("dcgm-exporter --remote-hostengine-info $(NODE_IP)", False),
+        ("dcgm-exporter --collectors /etc/counters.csv", True),
+    ],
+)
+def test_an_exporter_may_be_told_of_an_engine_by_a_line_of_a_shell(line: str, wrong: bool) -> None:
+    started = f"resources: {{limits: {{memory: 1Gi}}}}\n          args: [-c, '{line}']"
+    told = EXPORTER.replace("resources: {limits: {memory: 1Gi}}", started)
+
+    assert ("GPU1187" in said({"engine.yaml": ENGINE, "exporter.yaml": told})) == wrong

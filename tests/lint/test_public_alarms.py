@@ -208,6 +208,7 @@ def test_stages_of_omni_models_have_gpus_of_their_own(options: str, wrong: bool)
     [
         ("sagemaker.amazonaws.com/node-health-status=UnschedulablePendingReboot", False),
         ("nvidia.com/gpu-driver-upgrade-state=upgrade-required", False),
+        ("nvidia.com/gpu-driver-upgrade.skip=true", False),
         ("node-role.kubernetes.io/gpu=true", False),
         ("nvidia.com/device-plugin.config=four", True),
     ],

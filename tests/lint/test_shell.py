@@ -184,6 +184,7 @@ def test_a_patch_of_the_cluster_policy_adds_to_the_release() -> None:
     assert release.values["mig"] == {"strategy": "mixed"}
     (alone,) = said(patch)
     assert alone.values == {"devicePlugin": {"config": {"name": "shares"}}}
+    assert alone.namespace is UNKNOWN  # the object is in none
 
 
 @pytest.mark.parametrize(

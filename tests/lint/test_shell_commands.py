@@ -182,7 +182,7 @@ def test_a_patch_is_for_the_operator_alone() -> None:
     unread = f"{INSTALL} -f elsewhere.yaml\n"
     found = said(f"{plugin}{unread}{PATCH} -n ops")
     assert [each.values for each in found] == [{}, UNKNOWN, {"a": 1}]
-    assert [each.namespace for each in found] == ["default", "default", "ops"]
+    assert [each.namespace for each in found] == ["default", "default", UNKNOWN]
     (alone,) = said(PATCH)
     assert alone.namespace is UNKNOWN
 

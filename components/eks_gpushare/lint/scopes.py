@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.values import at, items
@@ -145,10 +146,7 @@ class _Finder:
             folder for file in self._members for folder in folders_above(posixpath.dirname(file))
         }
         built = [file for file in self._members if posixpath.basename(file) in NAMES]
-        self._gates = {
-            posixpath.dirname(file): file
-            for file in (*built, *sorted(kustomizations, reverse=True))
-        }
+        self._gates = {posixpath.dirname(file): file for file in (*built, *kustomizations)}
         self._charts = {posixpath.dirname(f) for f in self._members if _is_chart(f)}
         self._units: dict[str, FileScope] = {}
         self._by_file: dict[str, list[str]] = {}
@@ -160,8 +158,7 @@ class _Finder:
         waiting = list(self._units)
         for key in waiting:  # which grows: what is named may name more
             inner[key] = list(dict.fromkeys(self._named_by(self._units[key], key)))
-            if len(self._units) > len(waiting):
-                waiting += list(self._units)[len(waiting) :]
+            waiting += islice(self._units, len(waiting), None)
         named = {file for found in inner.values() for file in found}
         seen: set[str] = set()
         tops = dict.fromkeys(key for key in self._units if key not in named)

@@ -28,6 +28,8 @@ NOT_ADVERTISED = rule_of("GPU1110")
 PODS_KEPT_OUT = rule_of("GPU1111")
 ELSEWHERE = rule_of("GPU1112")
 
+_VIRTUAL = ("liqo.io/", "virtual-kubelet", "virtual-node")
+"""Signs of labels of nodes that stand for another cluster's."""
 _MOST_TYPES = 5
 """Instance types that a message lists."""
 
@@ -70,7 +72,7 @@ def _judged(
         yield from _unseen(workload, found)
     elif found.kept_out is not None:
         yield _kept_out(workload, found.kept_out, requests)
-    else:
+    elif not any(sign in label for label in found.nearest.landing.labels for sign in _VIRTUAL):
         yield _elsewhere(inventory, workload, found)
 
 

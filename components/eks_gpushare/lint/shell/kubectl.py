@@ -90,6 +90,7 @@ _OF_OPERATOR: Final = "nvidia.com/gpu.deploy."
 _STATES: Final = (
     "nvidia.com/mig.config.state",
     "nvidia.com/gpu-driver-upgrade-state",
+    "nvidia.com/gpu-driver-upgrade.skip",
     "sagemaker.amazonaws.com/node-health-status",
 )
 """By which somebody tells a controller of a node's state."""
@@ -282,12 +283,11 @@ def _configure(line: Line, at: Position, said: Said, values: dict[str, Any]) -> 
             said.releases[key] = replace(release, values=merge_values(release.values, values))
             return
     source = said.source("the patch of the ClusterPolicy", at, {})
-    namespace = line.last("namespace")
     said.releases[UNKNOWN, UNKNOWN] = Release(
         source=source,
         name=UNKNOWN,
         chart="gpu-operator",
         version=UNKNOWN,
-        namespace=UNKNOWN if namespace is None else namespace.value,
+        namespace=UNKNOWN,  # the object is in none, whatever the command says
         values=values,
     )

@@ -11,7 +11,7 @@ from eks_gpushare.inventory.plugin_configs import find_map
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, may_be_same, pairs
+from eks_gpushare.inventory.values import at, may_be_same
 from eks_gpushare.manifests import pod_fields as fields
 from eks_gpushare.manifests.readers.values import mappings, walk
 from eks_gpushare.manifests.readers.words import close_to, plain, shown
@@ -21,12 +21,11 @@ from eks_gpushare.manifests.rules.kubernetes import (
     NO_FIELD,
     WRONG_KIND,
 )
-from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, SHARED_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from eks_gpushare.findings.finding import FieldPath, Severity
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
@@ -101,19 +100,7 @@ def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
                     name = workload.source.name
                     told = f"{name[:1].upper()}{name[1:]} {what}."
                     where = (*path, *place)
-                    severity: Severity | None = "info" if _asks_another(container) else None
-                    source = workload.source
-                    yield Problem(DEVICES_BY_HAND, source, where, told, ASK_FOR_IT, severity)
-
-
-def _asks_another(container: Mapping[str, Any]) -> bool:
-    """Whether it asks a plugin of somebody else's, who may give it all GPUs anyway."""
-    return any(
-        name.startswith("nvidia.com/")
-        and not name.startswith(MIG_PREFIX)
-        and name not in {GPU, GPU + SHARED_SUFFIX}
-        for name, _ in pairs(at(container, "resources", "limits"))
-    )
+                    yield Problem(DEVICES_BY_HAND, workload.source, where, told, ASK_FOR_IT)
 
 
 def _given_by_hand(
