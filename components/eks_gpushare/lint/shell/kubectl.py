@@ -58,7 +58,7 @@ def kubectl(words: Sequence[Word], said: Said) -> None:
         case ["patch", kind, *_] if kind.lower().startswith("clusterpolic"):
             _patch(line, at, said)
         case ["edit", kind, *_] if kind.lower().startswith("clusterpolic"):
-            _configure(line, at, said, {"devicePlugin": {"config": UNKNOWN}})
+            _configure(at, said, {"devicePlugin": {"config": UNKNOWN}})
         case ["run", _, *_]:
             _run(line, at, said)
         case ["apply" | "create" | "replace", *_]:
@@ -273,10 +273,10 @@ def _patch(line: Line, at: Position, said: Said) -> None:
     whole = _merged(given) if isinstance(given, list) else given
     values = whole.get("spec") if isinstance(whole, dict) else None
     if isinstance(values, dict):
-        _configure(line, at, said, values)
+        _configure(at, said, values)
 
 
-def _configure(line: Line, at: Position, said: Said, values: dict[str, Any]) -> None:
+def _configure(at: Position, said: Said, values: dict[str, Any]) -> None:
     """What the ClusterPolicy is told besides the values of its chart."""
     for key, release in said.releases.items():
         if release.chart == "gpu-operator" and isinstance(release.values, dict):
