@@ -70,8 +70,10 @@ _PLUGIN_TERMS: Final = (
     _one_of("nvidia.com/gpu.present", "true"),
 )
 PLUGIN_TERMS_SINCE: Final = "0.15.0-rc.1"
-"""The first version of the plugin's chart that keeps to labelled nodes; before, it is everywhere:
-https://github.com/NVIDIA/k8s-device-plugin/blob/v0.14.5/deployments/helm/nvidia-device-plugin/values.yaml."""
+"""The first version of the plugin's chart that keeps to labelled nodes; before, it is everywhere.
+
+Source: values.yaml in deployments/helm/nvidia-device-plugin of NVIDIA/k8s-device-plugin, by tag.
+"""
 _OPERANDS: Final[Path] = ("daemonsets", "tolerations")
 
 
