@@ -69,6 +69,10 @@ OF_TEMPLATE = [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]
 TEMPLATE = "ResourceClaimTemplate"
 
 BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
+    "a claim in the form before 1.31": (
+        "GPU1149",
+        (pod([{"name": "gpu", "source": {"resourceClaimName": "gpu"}}]),),
+    ),
     "a class that is misspelt": ("GPU1146", (claim(devices("gpus.nvidia.com")),)),
     "a class of one's own that is not there": ("GPU1146", (claim(devices("big-gpu")),)),
     "a class of a template": ("GPU1146", (claim(devices("gpu.nvidia"), TEMPLATE),)),

@@ -578,6 +578,33 @@ def test_a_configuration_alone_says_what_pods_get(
     assert codes(values, pod(limits=limits)) == wrong
 
 
+REFUSES = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shared, namespace: gpu}
+data:
+  any: |
+    version: v1
+    sharing:
+      timeSlicing:
+        failRequestsGreaterThanOne: true
+        resources: [{name: nvidia.com/gpu, replicas: 2}]
+"""
+ITS_OPERATOR = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: gpu-operator, namespace: gpu}
+spec:
+  chart: {spec: {chart: gpu-operator, version: v26.7.0}}
+  values: {%s devicePlugin: {config: {name: shared, default: any}}}
+"""
+
+
+@pytest.mark.parametrize("strategy", ["", "mig: {strategy: mixed},"])
+def test_the_operators_strategy_for_mig_is_of_no_document(strategy: str) -> None:
+    assert "GPU1113" in codes(REFUSES, ITS_OPERATOR % strategy, pod(limits=TWO))
+
+
 def test_a_key_that_is_null_is_no_configuration() -> None:
     assert "GPU1204" in codes(shares() + "    other:\n", pod(limits="nvidia.com/gpu.shared: 1"))
 

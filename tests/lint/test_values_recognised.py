@@ -86,6 +86,11 @@ def test_the_chart_that_values_are_for(value: Any, chart: str | None) -> None:
         ("values/nvidia-device-plugin.yaml", {"tolerations": []}, PLUGIN),
         ("nvdp/values.yaml", {"tolerations": []}, None),
         ("dcgm.yaml", {"tolerations": []}, EXPORTER),
+        (
+            "values.yaml",
+            {"image": {"repository": "r/dcgm-exporter"}, "serviceMonitor": {}},
+            EXPORTER,
+        ),
         ("nvdp.yaml", {"sleepInterval": 60}, None),
         ("redis.yaml", {"tolerations": []}, None),
         # As much speaks for either, and the operator has the plugin in it.

@@ -6,6 +6,7 @@ decides all the same what pods get, and by which name.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_gpushare.documents.device_plugin import (
@@ -68,8 +69,11 @@ def alone(inventory: Inventory, cluster: str) -> Sharing | None:
     if isinstance(item, Release):
         configs = configs_of(inventory, item)
         config = None if configs is None else config_for(configs, _ANY)
-        # The operator leaves nodes without a label as they are: then labels decide.
-        return Sharing(plugins[0], config) if config == found[0].config else None
+        # The operator leaves nodes without a label as they are: then labels decide. Its strategy
+        # for MIG is of the chart, and no document has it.
+        strategy = found[0].config.mig_strategy
+        is_same = config and replace(config, mig_strategy=strategy) == found[0].config
+        return Sharing(plugins[0], config) if config and is_same else None
     return found[0]
 
 

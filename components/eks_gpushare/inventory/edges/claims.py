@@ -258,7 +258,7 @@ def _is_on(chart: Release, gate: str) -> bool | None:
     return None if UNKNOWN in given else any(value is True or value == "true" for value in given)
 
 
-@edge(NO_CLAIM)
+@edge(NO_CLAIM, CLAIM_SHAPE)
 def pods_have_their_claims(inventory: Inventory) -> Iterator[Judgement]:
     """Those that they list, and those that their containers use."""
     for cluster in inventory.clusters():
@@ -272,9 +272,24 @@ def pods_have_their_claims(inventory: Inventory) -> Iterator[Judgement]:
                 yield NotSeen(NO_CLAIM, workload.source, what)
             yield from _of_containers(workload, listed)
             for number, claim in enumerate(items(listed)):
+                where = (*workload.spec_path, "resourceClaims", number)
+                if at(claim, "source") is not None:
+                    yield _under_source(workload, (*where, "source"))
                 for kind, key in _KEYS.items():
-                    place = (*workload.spec_path, "resourceClaims", number, key)
+                    place = (*where, key)
                     yield from _named(inventory, workload, every, at(claim, key), kind, place)
+
+
+def _under_source(workload: Workload, place: FieldPath) -> Problem:
+    # https://github.com/kubernetes/kubernetes/pull/125116, read 2026-11-28
+    return Problem(
+        CLAIM_SHAPE,
+        workload.source,
+        place,
+        f"{at_start(workload.source.name)} names its claim under `source`, which Kubernetes has "
+        "no more since 1.31: the pod is refused, for it names none.",
+        "Write resourceClaimName or resourceClaimTemplateName beside the name.",
+    )
 
 
 def _named(

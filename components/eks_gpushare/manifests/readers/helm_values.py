@@ -195,6 +195,9 @@ def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
         marks += _ENOUGH
     if chart == OPERATOR and all(isinstance(value.get(k), dict) for k in ("driver", "toolkit")):
         marks += _ENOUGH
+    image = image_name(str(at(value, "image", "repository") or ""))
+    if chart == image == EXPORTER and "servicemonitor" in keys:
+        marks += _ENOUGH
     if any(word in plain(PurePath(file).name) for word in _FILES[chart]) and keys & common:
         marks += _NAMED
     return marks
