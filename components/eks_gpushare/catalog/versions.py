@@ -1,4 +1,4 @@
-"""Every version that is installed by default, and where it was seen.
+"""Every version that this package installs by default, and where it was seen.
 
 This is the one module to edit for an update. AWS publishes no machine-readable list of add-on
 and image versions: each entry says how well it is known. `aws eks describe-addon-versions` and
@@ -242,7 +242,7 @@ def mig_parted_source(path: str = "") -> str:
 
 def _source(repository: str, tag: str, path: str) -> str:
     place, mark, part = path.partition("#")
-    # GitHub has folders under another word than files.
+    # GitHub has folders under another word than files, which have a dot in their name.
     kind = "blob" if "." in place.rpartition("/")[2] else "tree"
     return f"https://github.com/{repository}/{kind}/{tag}/{place}".rstrip("/") + mark + part
 
@@ -330,9 +330,9 @@ _ADDONS = {
 KUBERNETES_VERSIONS = tuple(_ADDONS)
 """Minor versions of Kubernetes that add-ons and images are pinned for."""
 
-# A pin makes two runs of one file the same; looking the newest up would change add-ons under a
-# cluster. So what is pinned has to exist: each of these was found by its full version, build
-# number and all. They do not follow the Kubernetes version:
+# A pin is what makes two runs of one file the same; looking the newest version up would change
+# add-ons under a cluster whenever AWS publishes one. So what is pinned has to exist: each of these
+# was found by its full version, build number and all. They do not follow the Kubernetes version:
 # each was seen on 1.33 to 1.36, the node monitoring agent on 1.36 only.
 _ADDONS_OF_ALL = (
     AddonVersion("vpc-cni", "v1.22.4-eksbuild.3", "reported", _UPGRADE_LOG, date(2026, 9, 24)),

@@ -1,4 +1,4 @@
-"""Corrected files in the place of those that are there."""
+"""Putting corrected files in the place of those that are there, each at once."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class _Staged(NamedTuple):
 
 
 def write(fixed: Iterable[Fixed]) -> list[str]:
-    """Replace files by what they are once corrected; all are tried before one is.
+    """Replace files by what they are once corrected; all of them are tried before one is.
 
     A link stays, and the file that it leads to is replaced. Mode, owner and extended attributes are
-    kept, and so are encoding and line ends.
+    kept, and so are the encoding, its mark and line ends.
 
     Returns:
         What there is to say of them: which file stands behind a link.
@@ -63,7 +63,7 @@ def write(fixed: Iterable[Fixed]) -> list[str]:
 
 
 def _checked(each: Fixed, path: Path) -> bytes:
-    """The new content of a file."""
+    """The new content of a file that can be replaced."""
     content = path.read_bytes()
     mark, encoding = marked(content)
     if content != mark + each.before.encode(encoding):
@@ -106,7 +106,7 @@ def _as_it_was(path: Path, temporary: Path) -> None:
 
 
 def _flush(folder: Path) -> None:
-    """Have the folder's new entry on the disk too, where that can be."""
+    """Have the folder's new entry on the disk too, where its file system knows that."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:

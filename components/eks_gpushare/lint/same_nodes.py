@@ -1,4 +1,4 @@
-"""Nodes that differ in nothing that a pod could mind are one kind."""
+"""Nodes of a listing that differ in nothing that a pod could mind are one kind of node."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OWN: Final = (
     *("kubernetes.io/hostname", "topology.", "failure-domain.", "k8s.io/cloud-provider"),
     *("nvidia.com/gfd.timestamp", "alpha.eksctl.io/instance-id", "topology.k8s.aws/"),
 )
-"""Beginnings of labels of one node alone."""
+"""Beginnings of labels that each node has for itself."""
 
 
 def together(found: Iterable[Item]) -> list[Item]:
@@ -28,7 +28,7 @@ def together(found: Iterable[Item]) -> list[Item]:
 
 
 def alike(found: Iterable[Item]) -> list[list[Item]]:
-    """The items, nodes of one kind together, others alone."""
+    """The items, nodes that are of one kind together and each other item by itself."""
     groups: dict[str | int, list[Item]] = {}
     for number, item in enumerate(found):
         key = _key(item)
@@ -44,7 +44,7 @@ def _counted(group: list[Item]) -> Item:
 
 
 def _key(item: Item) -> str | None:
-    """What nodes of one kind have alike; None of all but single nodes."""
+    """What is the same of nodes of one kind; None of all but single nodes that are known."""
     if not isinstance(item, NodeSet):
         return None
     if at(getattr(item.source.document, "value", None), "kind") != "Node":

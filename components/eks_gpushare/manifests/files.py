@@ -1,6 +1,6 @@
 """The files that somebody names, within bounds.
 
-A folder stands for what lies in and below it. Nothing is followed out of bounds: neither a link to
+A folder stands for what lies in it and below. Nothing is followed out of bounds: neither a link to
 a folder, nor a pipe, nor a device.
 """
 
@@ -43,7 +43,7 @@ _ENCODINGS: Final = {
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-"""Marks of encodings."""
+"""Encodings by the mark that a text in them begins with."""
 _MOST_KINDS: Final = 5
 """Of what is not read, kinds that are named."""
 _NOT_ENTERED: Final = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "vendor"))
@@ -97,9 +97,9 @@ def given_files(
 
 
 def marked(content: bytes) -> tuple[bytes, str]:
-    """The mark that a text begins with, and its encoding. Windows writes UTF-16.
+    """The mark that a text begins with, and its encoding.
 
-    kubectl reads it: `FileVisitor` of kubernetes/cli-runtime.
+    Windows shells write UTF-16, and kubectl reads it: `FileVisitor` of kubernetes/cli-runtime.
     """
     for mark, encoding in _ENCODINGS.items():
         if content.startswith(mark):
@@ -121,7 +121,7 @@ def read_file(name: str, *, in_folder: bool = False) -> GivenFile:
             return GivenFile(name, note=reason(error))
         is_file = Path(name).is_file() if in_folder else True
         return _unread(name, reason(error), passed=not is_file)
-    # Of manifests it is said, since whoever wrote them takes them for some.
+    # Of manifests and values it is said, since whoever wrote them takes them for some.
     passed = in_folder and (b"\0" in content or not name.lower().endswith(_MANIFESTS))
     mark, encoding = marked(content)
     try:

@@ -1,6 +1,7 @@
 """Rules about MIG layouts that the GPU Operator's MIG manager makes.
 
-What Bottlerocket cannot do is in bottlerocket.py; a pool may have none of NVIDIA's labels.
+What Bottlerocket cannot do is in bottlerocket.py; labels that MIG manager reads are refused in a
+pool with all of NVIDIA's.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def needs_operator(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 
 @check(Scope.POOL, NO_OPERATOR, runs=Runs.ALONE, by_manager=True)
 def needs_operator_too(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
-    """For a device plugin apart from a stack."""
+    """For a device plugin that is installed apart from a stack."""
     manager = ctx.environment.gpu_stack.manager
     if applies(pool) and manager != "gpuOperator" and not is_bottlerocket(pool):
         yield NO_OPERATOR.finding(

@@ -1,4 +1,4 @@
-"""Rules about where nodes are put."""
+"""Rules about where nodes are put: zones, subnets, reservations, placement groups, EFA."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def elsewhere_placed(ctx: Context, name: str, pool: Pool) -> Iterator[Finding]:
 
 @check(Scope.SYSTEM_NODES, SUBNETS, runs=Runs.ALONE)
 def elsewhere_placed_system(ctx: Context) -> Iterator[Finding]:
-    """For system nodes whose subnets come from the program."""
+    """For system nodes whose subnets come from the program that uses them."""
     system = ctx.environment.system
     if system is not None and system.zones is not None:
         message = "The subnets of nodes that are used alone are given by their program."
@@ -235,7 +235,7 @@ def elsewhere_placed_system(ctx: Context) -> Iterator[Finding]:
 
 
 def _of_another_region(zones: Sequence[str], region: str | None) -> tuple[str, str] | None:
-    """What is said of zones that are all of one other region; None of others."""
+    """What is said of zones that are all of one region, and not of the stack's; None of others."""
     regions = {zone[:-1] for zone in zones}
     if region is None or len(zones) == 1 or len(regions) != 1 or regions == {region}:
         return None

@@ -17,11 +17,11 @@ from pulumi_policy import PolicyResource
 from pulumi_policy.proxy import unknown_checking_proxy
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at, has_unknown, pairs
 from eks_gpushare.manifests.readers.values import walk
 from gpushare_policies.reading.cloudformation import JUDGED, as_of_pulumi
 from gpushare_policies.reading.delivered import charts_delivered, delivers_charts
+from gpushare_policies.reading.launches import user_data
 from gpushare_policies.reading.node_images import repository_of
 from gpushare_policies.reading.objects import (
     POD_TEMPLATES,
@@ -247,11 +247,8 @@ def _of_pods(token: str, props: Any) -> MadeElsewhere | None:
 
 def _of_machine(props: Any) -> MadeElsewhere | None:
     """What a machine runs when it starts; what is not known yet mostly joins a cluster."""
-    for key in ("userData", "userDataBase64"):
-        given = decoded(at_top(props, key))
-        if given is not UNKNOWN and (found := _OF_PODS.search(given)):
-            return MadeElsewhere("user data", (found[0],))
-    return None
+    found = _OF_PODS.search(user_data(props) or "")
+    return MadeElsewhere("user data", (found[0],)) if found else None
 
 
 _CONTAINERS = ("initContainers", "containers")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy.proxy import UnknownValueError
 
+from eks_gpushare.inventory.scaling_groups import makes_nodes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded
 from gpushare_policies.gpus import is_gpu_type
@@ -136,7 +137,6 @@ _JOINS = (
 )
 _OF_EKS = ("/aws/service/eks/", "/aws/service/bottlerocket/", "amazon-eks-")
 """In what names an image of nodes: a parameter of Systems Manager, or the image's own name."""
-_OF_CLUSTERS = ("kubernetes.io/cluster/", "k8s.io/cluster-autoscaler/")
 
 
 def is_node(props: Any) -> bool:
@@ -147,9 +147,9 @@ def is_node(props: Any) -> bool:
     return are_of_cluster(read(props, "tags") or ()) or may_join(props)
 
 
-def are_of_cluster(tags: Iterable[Any]) -> bool:
-    """Whether keys of tags say that machines are nodes of a cluster."""
-    return any(str(key).startswith(_OF_CLUSTERS) for key in tags)
+def are_of_cluster(keys: Iterable[Any]) -> bool:
+    """Whether the keys of tags say that machines are nodes of a cluster."""
+    return makes_nodes((str(key), None) for key in keys)
 
 
 def may_join(props: Any) -> bool:
@@ -157,11 +157,11 @@ def may_join(props: Any) -> bool:
     image = str(peek(props, "imageId") or peek(props, "ami") or "")
     if is_gpu_type(peek(props, "instanceType")) or any(word in image for word in _OF_EKS):
         return True
-    data = _user_data(props)
+    data = user_data(props)
     return data is None or any(word in data for word in _JOINS)
 
 
-def _user_data(props: Any) -> str | None:
+def user_data(props: Any) -> str | None:
     """User data as it stands and decoded, which templates need; None where it is not known."""
     told = ""
     try:
@@ -177,7 +177,7 @@ def _user_data(props: Any) -> str | None:
 
 def _is_of_ecs(props: Any) -> bool:
     """Whether machines join a cluster of ECS, as their user data says, and none of Kubernetes."""
-    data = _user_data(props) or ""
+    data = user_data(props) or ""
     return "ECS_CLUSTER" in data and not any(word in data for word in _JOINS)
 
 

@@ -173,12 +173,16 @@ def nodes_of(resources: Sequence[PolicyResource]) -> Iterator[NodeGroup]:
     starts, beside = starts_of(resources), tags_of_groups(resources)
     for group in resources:
         if group.resource_type in GROUPS:
-            own = each(peek(group.props, "tags")) if group.resource_type == SCALING_GROUP else ()
-            tags = [str(peek(tag, "key")) for tag in own]
+            tags = own_tags(group.props) if group.resource_type == SCALING_GROUP else []
             tags += [str(key) for key, _ in beside.get(group.urn, ())]
             nodes = NodeGroup(group, start_of(group, starts), tags)
             if nodes.may_join():
                 yield nodes
+
+
+def own_tags(props: Any) -> list[str]:
+    """Keys of the tags that an Auto Scaling group has by itself, as far as they are known."""
+    return [str(peek(tag, "key")) for tag in each(peek(props, "tags"))]
 
 
 def tags_of_groups(resources: Sequence[PolicyResource]) -> dict[str, list[tuple[Any, Any]]]:

@@ -1,4 +1,4 @@
-"""EC2's vCPU quotas, against what the stack's pools take."""
+"""EC2's vCPU quotas of the account, against what the stack's pools and their nodes take."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Demands = tuple["Mapping[str, Demand[str]]", "Mapping[str, Demand[str]]"]
 
 
 def quota_demands(stack: Stack | None) -> Demands:
-    """What a stack's pools take of the quotas, by code."""
+    """What a stack's pools take of EC2's quotas, by code; nothing without a stack."""
     if stack is None or stack.environment is None:
         return {}, {}
     catalog, _ = catalog_of(stack.environment.catalog, stack.region)
@@ -80,14 +80,14 @@ def quota_faults(
             f"--quota-code {code} --desired-value {demand.vcpus}.",
             "error" if always > has else "warning",
         )
-        # Nodes are missing for it only of pools for which it is too small.
+        # It is why nodes are missing only of pools for which it is too small as they are.
         pools = frozenset(pool_mark(name) for name, _ in demand.parts)
         link, about = (Link.NODE, pools) if always > has else (Link.PODS, frozenset[str]())
         yield ClusterFault(finding, link, about, is_cause_only=True)
 
 
 def _quota_of(node: LiveNode, of_type: InstanceType) -> str | None:
-    """The quota that a node counts on."""
+    """The code of the quota that a node counts on."""
     given = next((node.labels[key] for key in CAPACITY_LABELS if key in node.labels), "")
     found = bucket(of_type, way_named(given.replace("-", "_")))
     return found.code if found else None

@@ -32,23 +32,14 @@ _BOUND = Fix("Set `workloads.<workload>.replicas.max` in the stack file.", _SET_
 
 
 def _scaled_object(subject: Subject) -> Iterator[str | Unjudged]:
-    spec = at(subject.object.body, "spec")
-    given = at(spec, "maxReplicaCount")
-    if given is UNKNOWN:
-        yield Unjudged("maxReplicaCount")
-    elif given is None and not subject.object.patch:
-        yield _no_most(subject, "maxReplicaCount", f"KEDA makes up to {_KEDA_DEFAULT} pods")
-    else:
-        yield from _judged(subject, "maxReplicaCount", at(spec, "minReplicaCount"), given)
+    spec, effect = at(subject.object.body, "spec"), f"KEDA makes up to {_KEDA_DEFAULT} pods"
+    least, most = at(spec, "minReplicaCount"), at(spec, "maxReplicaCount")
+    yield from _judged(subject, "maxReplicaCount", least, most, effect)
 
 
 def _autoscaler(subject: Subject) -> Iterator[str | Unjudged]:
     spec = at(subject.object.body, "spec")
-    given = at(spec, "maxReplicas")
-    if given is UNKNOWN:
-        yield Unjudged("maxReplicas")
-    else:
-        yield from _judged(subject, "maxReplicas", at(spec, "minReplicas"), given)
+    yield from _judged(subject, "maxReplicas", at(spec, "minReplicas"), at(spec, "maxReplicas"))
 
 
 _HTTP_DEFAULT = 100
@@ -58,13 +49,8 @@ _HTTP_DEFAULT = 100
 def _of_requests(subject: Subject) -> Iterator[str | Unjudged]:
     """KEDA's scaler by requests, which makes a ScaledObject of its own."""
     replicas = at(subject.object.body, "spec", "replicas")
-    given = replicas if replicas is UNKNOWN else at(replicas, "max")
-    if given is UNKNOWN:
-        yield Unjudged("replicas.max")
-    elif given is None and not subject.object.patch:
-        yield _no_most(subject, "replicas.max", f"KEDA makes up to {_HTTP_DEFAULT} pods")
-    else:
-        yield from _judged(subject, "replicas.max", at(replicas, "min"), given)
+    effect = f"KEDA makes up to {_HTTP_DEFAULT} pods"
+    yield from _judged(subject, "replicas.max", at(replicas, "min"), at(replicas, "max"), effect)
 
 
 _MAX_SCALE = "autoscaling.knative.dev/max-scale"
@@ -114,7 +100,23 @@ def _no_most(subject: Subject, key: str, effect: str) -> str:
     )
 
 
-def _judged(subject: Subject, key: str, least: object, most: object) -> Iterator[str | Unjudged]:
+def _judged(
+    subject: Subject, key: str, least: object, most: object, effect: str = ""
+) -> Iterator[str | Unjudged]:
+    """A most that is not known, missing, too high or below the least.
+
+    Args:
+        subject: The autoscaler.
+        key: Where it has the most.
+        least: Fewest pods.
+        most: Most pods.
+        effect: What it does without one; empty where the API server asks for it.
+    """
+    if most is UNKNOWN:
+        yield Unjudged(key)
+        return
+    if most is None and effect and not subject.object.patch:
+        yield _no_most(subject, key, effect)
     allowed, given, lowest = MOST_REPLICAS.of(subject.args), count(most), count(least)
     if given is None:
         return

@@ -167,8 +167,8 @@ def _node_pool(subject: Subject) -> Iterator[str | Unjudged]:
     taints = at(subject.object.body, "spec", "template", "spec", "taints")
     effects = [taint.get("effect") for _, taint in mappings(taints)]
     if has_gpus is False or any(
-        effect in KEEPS_OFF and _keeps_out(effect, taint.get("key"))
-        for effect, (_, taint) in zip(effects, mappings(taints), strict=True)
+        taint.get("effect") in KEEPS_OFF and _keeps_out(taint["effect"], taint.get("key"))
+        for _, taint in mappings(taints)
     ):
         return
     if has_gpus is None or UNKNOWN in (taints, *items(taints), *effects):

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
-from gpushare_policies.props import each, peek, read, whole
+from gpushare_policies.props import peek, read, whole
+from gpushare_policies.reading.launches import are_of_cluster
+from gpushare_policies.reading.node_groups import own_tags
 from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import NODE_GROUP, SCALING_GROUP
 from gpushare_policies.words import Fix
@@ -18,7 +20,6 @@ _RAW = "Set `updateConfig: {maxUnavailable: 1}`, or a `maxUnavailablePercentage`
 _FIX = Fix("A stack file updates one node at a time: remove what changes that.", _RAW, _RAW)
 _SET_HEALTHY = "Set `instanceRefresh.preferences.minHealthyPercentage` to 90."
 _OF_GROUPS = Fix(_SET_HEALTHY, _SET_HEALTHY, _SET_HEALTHY)
-_OF_CLUSTER = "kubernetes.io/cluster/"
 _WHOLE = 100
 
 
@@ -43,9 +44,8 @@ def _steps(args: ResourceValidationArgs) -> Iterator[str]:
 
 def _refresh(args: ResourceValidationArgs) -> Iterator[str]:
     """Of an Auto Scaling group whose machines join a cluster."""
-    tags = [str(peek(tag, "key")) for tag in each(peek(args.props, "tags"))]
     least = whole(read(args.props, "instanceRefresh", "preferences", "minHealthyPercentage"))
-    if least == 0 and any(tag.startswith(_OF_CLUSTER) for tag in tags):
+    if least == 0 and are_of_cluster(own_tags(args.props)):
         yield (
             f"A refresh of the Auto Scaling group {args.name} may take all nodes at once. It must "
             f"go in steps, or every pod of the group stops together. {_OF_GROUPS.of(args.urn)}"
