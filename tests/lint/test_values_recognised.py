@@ -58,6 +58,11 @@ def charts(given: Document) -> list[str]:
         ({"config": {}}, None),
         ({"config": ["name"]}, None),
         ({"config": "name"}, None),
+        ({"devicePlugin": {"config": {"name": "x", "default": "y"}}}, OPERATOR),
+        ({"operator": {}, "devicePlugin": {"config": {"create": True, "data": {}}}}, OPERATOR),
+        ({"devicePlugin": {"config": {"create": True}}}, None),
+        ({"devicePlugin": {"config": {"name": "x", "host": "y"}}}, None),
+        ({"devicePlugin": {"config": "name"}}, None),
         # At least half of the keys are known, and blocks are blocks.
         ({"migStrategy": "a", "failOnInitError": True, "x": 1, "y": 2}, PLUGIN),
         ({"migStrategy": "a", "failOnInitError": True, "x": 1, "y": 2, "z": 3}, None),
@@ -84,7 +89,10 @@ def test_the_chart_that_values_are_for(value: Any, chart: str | None) -> None:
     [
         ("nvdp.yaml", {"tolerations": []}, PLUGIN),
         ("values/nvidia-device-plugin.yaml", {"tolerations": []}, PLUGIN),
-        ("nvdp/values.yaml", {"tolerations": []}, None),
+        ("nvdp/values.yaml", {"tolerations": []}, PLUGIN),
+        ("a/gpu-operator/values.yaml", {"driver": {}}, OPERATOR),
+        ("time-slicing/values.yaml", {"tolerations": []}, None),
+        ("gpu-operator/redis/values.yaml", {"tolerations": []}, None),
         ("dcgm.yaml", {"tolerations": []}, EXPORTER),
         (
             "values.yaml",

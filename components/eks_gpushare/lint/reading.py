@@ -25,7 +25,7 @@ from eks_gpushare.lint.references import naming
 from eks_gpushare.lint.rendered_charts import RenderedCharts, told_by_values
 from eks_gpushare.lint.report import FileReport, Placed, finding_of
 from eks_gpushare.lint.rules.files import UNREADABLE
-from eks_gpushare.lint.scopes import Member, all_together, folders_named, scopes_of
+from eks_gpushare.lint.scopes import Member, all_together, as_one_cluster, folders_named, scopes_of
 from eks_gpushare.lint.terraform_roots import TerraformRoots, is_terraform
 from eks_gpushare.lint.unread import (
     NO_KIND,
@@ -282,7 +282,8 @@ class Reading:
         if self.against or (self.declared is not None and self.declared.together):
             return (all_together(),)
         folders = {posixpath.normpath(name): found for name, found in self.folders.items()}
-        others = (self.everywhere or self.naming()).references()
+        everywhere = self.everywhere or self.naming()
+        others = everywhere.references()
         members = [
             Member(
                 file,
@@ -295,7 +296,8 @@ class Reading:
         declared = self.declared.scopes(self.files) if self.declared is not None else {}
         built = self.kustomizations.contents
         roots, charts = self.terraform.contents, self.charted.contents
-        return scopes_of(members, built, declared, roots, charts)
+        found = scopes_of(members, built, declared, roots, charts)
+        return as_one_cluster(found) if everywhere.is_one_cluster and not declared else found
 
     def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""

@@ -11,6 +11,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs, text
 from eks_gpushare.lint.node_classes import class_named, class_of
+from eks_gpushare.lint.one_cluster import is_one_cluster, once_of
 from eks_gpushare.lint.rules.shell import BY_HAND
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
 from eks_gpushare.manifests.document import Document
@@ -34,6 +35,13 @@ class Naming(NamedTuple):
     """Normal paths of the files that have something, by its kind and name."""
     named: Mapping[tuple[str, str], frozenset[str]]
     """Normal paths of the files that name it."""
+    once: Mapping[tuple[str, str], frozenset[str]]
+    """Normal paths of the files that have what a cluster has once."""
+
+    @property
+    def is_one_cluster(self) -> bool:
+        """Whether the files' folders are laid out as the parts of one cluster."""
+        return is_one_cluster(self.once)
 
     def references(self) -> dict[str, list[str]]:
         """The files that a file names something of, where only one has it, by its normal path."""
@@ -93,7 +101,10 @@ def naming(items: Iterable[Item], classes: Iterable[Document]) -> Naming:
     for document in classes:
         if (found := class_of(document)) is not None:
             having.setdefault(("class", found[0]), set()).update(_file(document))
-    return Naming(_frozen(having), _frozen(named))
+    once: dict[tuple[str, str], set[str]] = {}
+    for key, file in once_of(items):
+        once.setdefault(key, set()).add(file)
+    return Naming(_frozen(having), _frozen(named), _frozen(once))
 
 
 def _frozen(found: Mapping[tuple[str, str], set[str]]) -> dict[tuple[str, str], frozenset[str]]:
@@ -104,11 +115,12 @@ def all_of(namings: Iterable[Naming]) -> Naming:
     """What files of several parts have and name together."""
     having: dict[tuple[str, str], set[str]] = {}
     named: dict[tuple[str, str], set[str]] = {}
+    once: dict[tuple[str, str], set[str]] = {}
     for each in namings:
-        for whole, part in ((having, each.having), (named, each.named)):
+        for whole, part in ((having, each.having), (named, each.named), (once, each.once)):
             for key, files in part.items():
                 whole.setdefault(key, set()).update(files)
-    return Naming(_frozen(having), _frozen(named))
+    return Naming(_frozen(having), _frozen(named), _frozen(once))
 
 
 def _names(item: Item) -> Iterator[tuple[str, str]]:

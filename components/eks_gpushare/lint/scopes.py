@@ -69,6 +69,20 @@ def all_together() -> FileScope:
     return FileScope("all files", "they are declared to belong together", declared=True, all=True)
 
 
+def as_one_cluster(scopes: Iterable[FileScope]) -> tuple[FileScope, ...]:
+    """All but guides as one scope, where folders are laid out as the parts of one cluster."""
+    scopes = tuple(scopes)
+    guides = [scope for scope in scopes if all(_is_guide(file) for file in scope.files)]
+    parts = [scope for scope in scopes if scope not in guides]
+    whole = FileScope(
+        "folders of one cluster",
+        "whatever a cluster has once is there once, in a folder that is called after it",
+        frozenset[str]().union(*(scope.files for scope in parts)),
+        frozenset[str]().union(*(scope.builds for scope in parts)),
+    )
+    return (whole, *guides)
+
+
 def scopes_of(
     members: Sequence[Member],
     kustomizations: Mapping[str, frozenset[str]],
@@ -210,7 +224,7 @@ class _Finder:
         chart = next((each for each in folders_above(folder) if each in self._charts), None)
         if chart is not None:
             return "the chart", chart
-        return "guides" if file.lower().endswith(GUIDES) else "the folder", folder
+        return "guides" if _is_guide(file) else "the folder", folder
 
     def _add_guides(self, files: list[str], beside: list[str] | None) -> None:
         if len(files) == 1 and beside is not None:
@@ -318,6 +332,10 @@ def folders_above(folder: str) -> Iterator[str]:
         yield folder
         folder = posixpath.dirname(folder)
     yield folder
+
+
+def _is_guide(file: str) -> bool:
+    return file.lower().endswith(GUIDES)
 
 
 def _is_chart(file: str) -> bool:

@@ -151,15 +151,21 @@ def _again(
     owners = {file: number for number, part in enumerate(parts) for file in part.files}
     joined = Joined(map(str, range(len(parts))))
     changed: set[int] = set()
+    inside = frozenset[str]().union(*everywhere.once.values())
+    of_cluster: list[str] = []
     for number, part in enumerate(parts):
         had = part.naming.references()
-        if everywhere.gives_labels_to(part.naming):
+        if everywhere.gives_labels_to(part.naming) or part.naming.is_one_cluster:
             changed.add(number)
+        if everywhere.is_one_cluster and not inside.isdisjoint(part.files):
+            changed.add(number)
+            of_cluster.append(str(number))
         for file in part.files:
             if sorted(wanted.get(file, ())) != sorted(had.get(file, ())):
                 changed.add(number)
                 others = [str(owners[each]) for each in wanted.get(file, ()) if each in owners]
                 joined.join((str(number), *others))
+    joined.join(of_cluster)
     found: list[Part[T]] = []
     for group in joined.groups():
         numbers = [*map(int, group)]

@@ -67,6 +67,9 @@ _FILES: Final = {
     EXPORTER: ("dcgm",),
 }
 """Parts of names that people give files of values."""
+_FOLDERS: Final = {**_FILES, DEVICE_PLUGIN: ("deviceplugin", "nvdp")}
+"""And the folders that these lie in."""
+_OPERATORS_CONFIG: Final = frozenset(("create", "name", "default", "data"))
 _CONFIG: Final = frozenset(("map", "name", "default", "fallbackStrategies"))
 _PLUGIN: Final = "k8s-device-plugin"
 _ENOUGH: Final = 10
@@ -195,9 +198,14 @@ def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
         marks += _ENOUGH
     if chart == OPERATOR and all(isinstance(value.get(k), dict) for k in ("driver", "toolkit")):
         marks += _ENOUGH
+    plugins = at(value, "devicePlugin", "config")
+    if chart == OPERATOR and isinstance(plugins, dict) and {"name", "data"} & plugins.keys():
+        marks += _ENOUGH if plugins.keys() <= _OPERATORS_CONFIG else 0
     image = image_name(str(at(value, "image", "repository") or ""))
     if chart == image == EXPORTER and "servicemonitor" in keys:
         marks += _ENOUGH
-    if any(word in plain(PurePath(file).name) for word in _FILES[chart]) and keys & common:
+    path = PurePath(file)
+    named = any(word in plain(path.name) for word in _FILES[chart])
+    if (named or plain(path.parent.name) in _FOLDERS[chart]) and keys & common:
         marks += _NAMED
     return marks

@@ -1,0 +1,127 @@
+"""Whether folders that nothing joins are the parts of one cluster, by how people lay these out.
+
+A repository of one cluster has `cluster/eksctl.yaml`, `gpu-operator/values.yaml` and `apps/`, and
+nothing in these files names the others. They are taken for parts of one cluster if whatever a
+cluster has once is there once, and in a folder that is called after it; examples, environments and
+steps of a course are not. That is a guess, as that of a folder is: nothing is corrected by it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.catalog.chart_daemonsets import named_among
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Quota, Release, Workload
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.manifests.charts import CHARTS
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.files import GUIDES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from eks_gpushare.inventory.items import Item
+
+_MOST_FOLDERS: Final = 12
+_WORDS: Final = re.compile(r"[-_. ]+")
+_PARTS: Final = frozenset(
+    (
+        *("cluster", "clusters", "eks", "eksctl", "terraform", "tf", "iac", "infra"),
+        *("infrastructure", "platform", "base", "bootstrap", "system", "core", "nodes", "node"),
+        *("nodegroup", "nodegroups", "nodepool", "nodepools", "group", "groups", "pool", "pools"),
+        *("karpenter", "autoscaler", "autoscaling", "provisioner", "provisioners", "gpu", "nvidia"),
+        *("device", "plugin", "plugins", "operator", "operators", "addon", "addons", "add", "ons"),
+        *("chart", "charts", "helm", "helmfile", "release", "releases", "values", "flux", "argo"),
+        *("argocd", "cd", "gitops", "manifest", "manifests", "k8s", "kubernetes", "config"),
+        *("configs", "configuration", "monitoring", "observability", "queue", "queues", "kueue"),
+        *("driver", "drivers", "dra", "scheduling", "daemonset", "daemonsets"),
+    )
+)
+"""Words of which names of folders are made that hold what a cluster has once."""
+_OTHERWISE: Final = frozenset(
+    (
+        *("example", "examples", "sample", "samples", "demo", "demos", "doc", "docs", "test"),
+        *("tests", "testing", "testdata", "fixtures", "e2e", "hack", "dev", "develop"),
+        *("development", "stage", "staging", "stg", "prod", "production", "prd", "qa", "uat"),
+        *("sandbox", "env", "envs", "environment", "environments", "overlay", "overlays"),
+        *("region", "regions", "lab", "labs", "workshop", "workshops", "tutorial", "tutorials"),
+        *("lesson", "lessons", "exercise", "exercises", "course", "blog", "blogs", "step"),
+        *("steps", "solution", "solutions", "option", "options", "alternative", "alternatives"),
+        *("old", "new", "legacy", "archive", "archived", "deprecated", "backup", "benchmark"),
+        *("benchmarks", "experiment", "experiments", "recipe", "recipes", "template"),
+        *("templates", "blueprint", "blueprints", "pattern", "patterns", "cookbook", "gcp"),
+        *("azure", "oke", "kind", "local", "onprem", "mps", "mig"),
+        *("slicing", "timeslicing", "good", "bad", "wrong", "right", "before", "after"),
+    )
+)
+"""Words by which folders stand beside each other as ways, and not as parts."""
+_ELSEWHERE: Final = ("k0s", "k3d", "k3s", "rke", "minikube", "microk8s", "gke", "aks", "kubeadm")
+"""How words begin in names of files and folders that are for nodes of no EKS."""
+_NUMBERED: Final = re.compile(r"v?[0-9]+|[a-z]+[0-9]+")
+
+
+def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
+    """What a cluster has once, and the file of each."""
+    for item in items:
+        document = item.source.document
+        if not isinstance(document, Document) or document.file.lower().endswith(GUIDES):
+            continue
+        if document.build:
+            yield ("object", "kustomization"), posixpath.normpath(document.build)
+        for key in _keys(item):
+            yield key, posixpath.normpath(document.file)
+
+
+def _keys(item: Item) -> Iterator[tuple[str, str]]:
+    if isinstance(item, NodeSet) and item.provisioner != "byHand":
+        yield "nodes", item.provisioner
+    elif isinstance(item, Release) and (chart := named_among(CHARTS, item.chart)):
+        yield "release", chart
+    elif isinstance(item, Workload | ConfigMap | Quota) and item.name is not UNKNOWN:
+        kind = getattr(item, "kind", "ConfigMap")
+        yield ("node agent" if kind == "DaemonSet" else "object"), f"{kind} {item.name}"
+
+
+def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
+    """Whether all that files have is of one cluster, as far as a layout tells.
+
+    Args:
+        once: What a cluster has once, with the normal paths of the files that have it.
+    """
+    files = frozenset[str]().union(*once.values())
+    folders = {posixpath.dirname(file) for file in files}
+    if not 1 < len(folders) <= _MOST_FOLDERS:
+        return False
+    whole = posixpath.commonpath(folders) if all(folders) else ""
+    below = {folder: _below(folder, whole) for folder in folders}
+    if any(_is_a_way(name) for names in below.values() for name in names):
+        return False
+    if any(_is_of_others(posixpath.relpath(file, whole or ".")) for file in files):
+        return False
+    shared = [(key, {posixpath.dirname(file) for file in found}) for key, found in once.items()]
+    if any(len(found) > 1 for _, found in shared):
+        return False
+    of_cluster = {min(found) for (kind, _), found in shared if kind != "object"}
+    return bool(of_cluster) and all(_is_a_part(below[folder]) for folder in of_cluster)
+
+
+def _below(folder: str, whole: str) -> tuple[str, ...]:
+    rest = posixpath.relpath(folder or ".", whole or ".")
+    return () if rest == "." else tuple(rest.lower().split("/"))
+
+
+def _is_a_part(names: tuple[str, ...]) -> bool:
+    return all(word in _PARTS for name in names[:1] for word in _WORDS.split(name))
+
+
+def _is_of_others(path: str) -> bool:
+    words = _WORDS.split(path.lower().replace("/", "-"))
+    return any(word.startswith(_ELSEWHERE) for word in words)
+
+
+def _is_a_way(name: str) -> bool:
+    return any(
+        word in _OTHERWISE or _NUMBERED.fullmatch(word) for word in _WORDS.split(name) if word
+    )

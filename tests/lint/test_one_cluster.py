@@ -1,0 +1,174 @@
+"""Folders that are laid out as the parts of one cluster are judged as such, and others are not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eks_gpushare.lint.declared import Declared
+from eks_gpushare.lint.dispatch import judged_files, lint_files, read_files
+from eks_gpushare.lint.streaming import Files, judged_in_parts
+from eks_gpushare.manifests.files import GivenFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: NAME}
+spec:
+  template:
+    spec:
+      taints: [{key: team, value: vision, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}]
+  limits: {nvidia.com/gpu: 4}
+  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 5m}
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME}
+spec:
+  containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu: 1}}}]
+"""
+GROUP = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: prod, region: eu-west-1, version: "1.34"}
+managedNodeGroups:
+- name: gpu
+  instanceType: g5.xlarge
+  amiFamily: AmazonLinux2023
+  taints: [{key: team, value: vision, effect: NoSchedule}]
+"""
+PLUGIN = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: nvidia-device-plugin, namespace: kube-system}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin, version: 0.17.1}}
+  values: {nfd: {enabled: true}}
+"""
+
+
+def pool(name: str = "gpu") -> str:
+    return POOL.replace("NAME", name)
+
+
+def pod(name: str = "a") -> str:
+    return POD.replace("NAME", name)
+
+
+def codes(files: dict[str, str], **more: Any) -> set[str]:
+    reports = lint_files([GivenFile(*each) for each in files.items()], **more)
+    return {one.code for each in reports for one in each.findings if one.severity != "info"}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"karpenter/pool.yaml": pool(), "apps/pod.yaml": pod()},
+        {"repo/cluster/karpenter/pool.yaml": pool(), "repo/team-vision/pod.yaml": pod()},
+        {"pool.yaml": pool(), "apps/pod.yaml": pod()},
+        {"gpu-nodepools/pool.yaml": pool(), "gpu-nodepools/2.yaml": pool("b"), "x/y.yaml": pod()},
+        {"karpenter/pool.yaml": pool(), "apps/pod.yaml": pod(), "apps/README.md": "# Our pods\n"},
+        {"k8s/nodes/pool.yaml": pool(), "k8s/apps/pod.yaml": pod()},
+    ],
+)
+def test_folders_of_one_cluster_are_judged_together(files: dict[str, str]) -> None:
+    assert codes(files) == {"GPU1111"}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param({"a/pool.yaml": pool(), "b/pod.yaml": pod()}, id="a name that says nothing"),
+        pytest.param({"karpenter/pool.yaml": pool(), "examples/pod.yaml": pod()}, id="examples"),
+        pytest.param({"karpenter/p.yaml": pool(), "apps/staging/pod.yaml": pod()}, id="a stage"),
+        pytest.param({"karpenter/p.yaml": pool(), "lab2/pod.yaml": pod()}, id="a numbered one"),
+        pytest.param({"karpenter/p.yaml": pool(), "apps/install-k3s.yaml": pod()}, id="no EKS"),
+        pytest.param(
+            {"karpenter/p.yaml": pool(), "nodepools/p.yaml": pool(), "apps/pod.yaml": pod()},
+            id="pools in two folders",
+        ),
+        pytest.param(
+            {"karpenter/p.yaml": pool(), "apps/pod.yaml": pod(), "web/pod.yaml": pod()},
+            id="a pod that is there twice",
+        ),
+        pytest.param(
+            {
+                "karpenter/p.yaml": pool(),
+                "flux/a.yaml": PLUGIN,
+                "argo/a.yaml": PLUGIN,
+                "b/c.yaml": pod(),
+            },
+            id="a plugin that is there twice",
+        ),
+        pytest.param({"web/pod.yaml": pod(), "apps/pod.yaml": pod("b")}, id="pods alone"),
+        pytest.param(
+            {"karpenter/p.yaml": pool(), **{f"{x}app/p.yaml": pod(x) for x in "abcdefghijkl"}},
+            id="more folders than one looks at",
+        ),
+        pytest.param(
+            {"karpenter/p.yaml": pool(), "guide.md": f"```yaml\n{POD}```\n"}, id="a guide"
+        ),
+    ],
+)
+def test_folders_that_may_be_of_others_are_judged_apart(files: dict[str, str]) -> None:
+    assert "GPU1111" not in codes(files)
+
+
+def test_what_is_declared_goes_before_the_layout() -> None:
+    files = {"karpenter/pool.yaml": pool(), "apps/pod.yaml": pod()}
+    assert codes(files, declared=Declared(paths={"one": ("apps",)})) == set()
+
+
+def test_a_plugin_that_nodes_keep_off_is_found_across_folders_and_nothing_is_corrected() -> None:
+    files = {"eksctl.yaml": GROUP, "flux/plugin.yaml": PLUGIN}
+    assert "GPU1100" in codes(files)
+    reports = lint_files([GivenFile(*each) for each in files.items()])
+    assert not [edit for each in reports for placed in each.found for edit in placed.edits]
+
+
+@pytest.mark.parametrize(
+    ("more", "sizes"),
+    [
+        ({}, [1, 1, 1, 2]),
+        ({"staging/pod.yaml": pod("b")}, [1, 1, 1, 1]),
+    ],
+)
+def test_parts_of_a_call_are_joined_as_their_folders_are(
+    more: dict[str, str], sizes: list[int], tmp_path: Path
+) -> None:
+    files = {"karpenter/pool.yaml": pool(), "apps/pod.yaml": pod(), "web/odd.yaml": "a: 1\n"}
+    files |= more
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    seen = []
+
+    def judge(given: list[GivenFile], everywhere: Any) -> Any:
+        seen.append(len(given))
+        return judged_files(given, None, None, everywhere)
+
+    parts = judged_in_parts(Files([str(tmp_path)]), Declared(), judge)
+    assert seen == sizes
+    found = {one.code for part in parts for each in part.made for one in each.findings}
+    assert ("GPU1111" in found) is (not more)
+
+
+def test_the_scope_says_why() -> None:
+    files = {
+        "karpenter/pool.yaml": pool(),
+        "apps/pod.yaml": pod(),
+        "apps/a.md": "# A\n",
+        "b.md": "#",
+    }
+    reading = read_files([GivenFile(*each) for each in files.items()])
+    named = {scope.name: scope for scope in reading.scopes()}
+    assert set(named) == {"folders of one cluster", "the guide b.md"}
+    assert named["folders of one cluster"].files == files.keys() - {"b.md"}
+    assert not named["folders of one cluster"].is_certain
