@@ -52,6 +52,12 @@ spec:
   chart: {spec: {chart: nvidia-device-plugin, version: 0.17.1}}
   values: {nfd: {enabled: true}}
 """
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80}]}
+"""
 
 
 def pool(name: str = "gpu") -> str:
@@ -76,6 +82,14 @@ def codes(files: dict[str, str], **more: Any) -> set[str]:
         {"gpu-nodepools/pool.yaml": pool(), "gpu-nodepools/2.yaml": pool("b"), "x/y.yaml": pod()},
         {"karpenter/pool.yaml": pool(), "apps/pod.yaml": pod(), "apps/README.md": "# Our pods\n"},
         {"k8s/nodes/pool.yaml": pool(), "k8s/apps/pod.yaml": pod()},
+        {"karpenter/vision/pool.yaml": pool(), "apps/pod.yaml": pod()},
+        {"karpenter/pool.yaml": pool(), "apps/pod.yaml": pod(), "g.md": f"```yaml\n{pod()}```\n"},
+        {
+            "karpenter/pool.yaml": pool(),
+            "apps/pod.yaml": pod(),
+            "web/service.yaml": SERVICE,
+            "team/service.yaml": SERVICE,
+        },
     ],
 )
 def test_folders_of_one_cluster_are_judged_together(files: dict[str, str]) -> None:

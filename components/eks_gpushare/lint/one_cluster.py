@@ -98,7 +98,7 @@ def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
     below = {folder: _below(folder, whole) for folder in folders}
     if any(_is_a_way(name) for names in below.values() for name in names):
         return False
-    if any(_is_of_others(posixpath.relpath(file, whole or ".")) for file in files):
+    if any(_is_of_others(posixpath.relpath(file, whole)) for file in files):
         return False
     shared = [(key, {posixpath.dirname(file) for file in found}) for key, found in once.items()]
     if any(len(found) > 1 for _, found in shared):
@@ -108,7 +108,7 @@ def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
 
 
 def _below(folder: str, whole: str) -> tuple[str, ...]:
-    rest = posixpath.relpath(folder or ".", whole or ".")
+    rest = posixpath.relpath(folder or ".", whole)
     return () if rest == "." else tuple(rest.lower().split("/"))
 
 
