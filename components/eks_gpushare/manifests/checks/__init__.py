@@ -15,6 +15,7 @@ from eks_gpushare.manifests.checks import (
     gpu_names,
     gpu_programs,
     pods,
+    processes,
     reserved_memory,
     room,
     room_of_pools,
@@ -27,6 +28,6 @@ if TYPE_CHECKING:
 
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_values, pods, gpu_names, room, thin_shares, reserved_memory, gpu_programs),
-    *(scaling, exporters, room_of_pools, admission),
+    *(processes, scaling, exporters, room_of_pools, admission),
 )
 """Every check."""

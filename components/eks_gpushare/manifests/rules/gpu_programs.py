@@ -17,14 +17,14 @@ NO_SUCH_DEVICE: Final = Rule(
 SPLIT: Final = Rule(
     "GPU1236",
     "warning",
-    "A server is split over as many GPUs as its container asks for.",
+    "A program is split over as many GPUs as its container asks for.",
     "With fewer GPUs it does not start; of more it uses one, and the others are paid for.",
     "https://docs.vllm.ai/en/stable/serving/parallelism_scaling/",
 )
 NO_SHARED_MEMORY: Final = Rule(
     "GPU1237",
     "warning",
-    "The processes of a server that is split over GPUs have a volume of shared memory.",
+    "The processes of a program that is split over GPUs have a volume of shared memory.",
     "A container has 64 MiB of /dev/shm, with which NCCL fails at the start or hangs.",
     "https://github.com/vllm-project/vllm/issues/37982",
 )
