@@ -11,6 +11,7 @@ from eks_gpushare.inventory.registry import edges_in
 from eks_gpushare.manifests.checks import (
     admission,
     chart_values,
+    cpu_images,
     exporters,
     gpu_names,
     gpu_programs,
@@ -28,6 +29,6 @@ if TYPE_CHECKING:
 
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_values, pods, gpu_names, room, thin_shares, reserved_memory, gpu_programs),
-    *(processes, scaling, exporters, room_of_pools, admission),
+    *(processes, cpu_images, scaling, exporters, room_of_pools, admission),
 )
 """Every check."""

@@ -48,6 +48,10 @@ _PROCESSES: Final = re.compile(
 _OF_TORCHRUN: Final = "PET_NPROC_PER_NODE"
 """The variable that torchrun takes in place of its flag."""
 
+_LAUNCHER: Final = ("spec", "mpiReplicaSpecs", "Launcher", "template", "spec")
+_ON_GPUS: Final = re.compile(r"(?:^|[\s/])python[0-9.]*\s|_perf(?:_mpi)?(?:\s|$)")
+"""What MPI starts that exchanges by NCCL: programs for training, and NVIDIA's tests of it."""
+
 
 @edge(SPLIT, NO_SHARED_MEMORY)
 def processes(inventory: Inventory) -> Iterator[Judgement]:
@@ -107,7 +111,7 @@ def _unlike(container: GpuContainer, wanted: int, place: FieldPath) -> Problem:
 def _shared(container: GpuContainer) -> Iterator[Problem]:
     """Processes on several GPUs, which exchange what they compute by NCCL."""
     several = (container.gpus or 0) > 1
-    is_told = trains(container.workload.kind) or _LAUNCHERS.search(f"{container.line} ")
+    is_told = _trains(container.workload) or _LAUNCHERS.search(f"{container.line} ")
     if several and is_told and not shares_memory(container):
         yield Problem(
             NO_SHARED_MEMORY,
@@ -117,3 +121,17 @@ def _shared(container: GpuContainer) -> Iterator[Problem]:
             "processes have 64 MiB of shared memory.",
             f"Mount an emptyDir with medium: Memory at {SHM}.",
         )
+
+
+def _trains(workload: Workload) -> bool:
+    """Whether a kind is one for training; of an MPIJob, whether its launcher starts such."""
+    document = workload.source.document
+    if workload.kind != "MPIJob" or not isinstance(document, Document):
+        return trains(workload.kind)
+    words = [
+        str(text(word))
+        for container in items(at(document.value, *_LAUNCHER, "containers"))
+        for key in ("command", "args")
+        for word in items(at(container, key))
+    ]
+    return bool(_ON_GPUS.search(" ".join(words)))

@@ -36,3 +36,11 @@ ASKS_FOR_NONE: Final = Rule(
     "there is one it uses what others asked for.",
     "https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/",
 )
+NO_CUDA: Final = Rule(
+    "GPU1379",
+    "warning",
+    "An image has CUDA where its container asks for a GPU.",
+    "A program that was built without CUDA runs on the CPU, or not at all, and the GPU that was "
+    "asked for is paid for and idle.",
+    "https://www.tensorflow.org/install/docker#download_a_tensorflow_docker_image",
+)
