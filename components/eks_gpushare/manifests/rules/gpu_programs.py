@@ -37,10 +37,26 @@ ASKS_FOR_NONE: Final = Rule(
     "https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/",
 )
 NO_CUDA: Final = Rule(
-    "GPU1379",
+    "GPU1380",
     "warning",
     "An image has CUDA where its container asks for a GPU.",
     "A program that was built without CUDA runs on the CPU, or not at all, and the GPU that was "
     "asked for is paid for and idle.",
     "https://www.tensorflow.org/install/docker#download_a_tensorflow_docker_image",
+)
+UNLIKE_RAY: Final = Rule(
+    "GPU1382",
+    "warning",
+    "Ray is told of as many GPUs as its containers get, in whole numbers.",
+    "It places tasks by the number that it is told: of more than there are they fail, of fewer the "
+    "others stay idle, and a part of one is none that `ray start` and the autoscaler read.",
+    "https://docs.ray.io/en/latest/cluster/kubernetes/user-guides/gpu.html",
+)
+EFA_BY_HAND: Final = Rule(
+    "GPU1383",
+    "warning",
+    "EFA interfaces come from EFA's device plugin, not from the node's folder.",
+    "A container may open what it asked for and nothing else: of a whole folder it sees the "
+    "interfaces of others first, and opening them is refused.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html",
 )

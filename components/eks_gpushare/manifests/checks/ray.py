@@ -1,0 +1,176 @@
+"""What Ray is told of GPUs, held against what its containers ask for.
+
+Sources, November 2026: docs/guidance/rayStartParams.md and ray-operator/controllers/ray/utils/
+resources.go of ray-project/kuberay 1.5, `_get_num_gpus` in python/ray/autoscaler/_private/kuberay/
+autoscaling_config.py of ray-project/ray 2.52, which takes the number as a whole one, and without
+it counts resources whose names end in `gpu`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import requests_of
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown, items, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.checks.gpu_containers import gpu_containers
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.rules.gpu_programs import UNLIKE_RAY
+from eks_gpushare.manifests.texts import texts_within
+from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+_POD: Final = ("template", "spec")
+_PARAMS: Final = "rayStartParams"
+_TOLD: Final = "num-gpus"
+_WORKERS: Final = "workerGroupSpecs"
+_CLUSTERS: Final[tuple[FieldPath, ...]] = (
+    ("spec",),
+    ("spec", "rayClusterSpec"),
+    ("spec", "rayClusterConfig"),
+)
+"""Where a RayCluster stands, in an object of its own, of a RayJob and of a RayService."""
+_SERVED: Final = ("spec", "serveConfigV2")
+_PART: Final = re.compile(r"[0-9]*\.[0-9]*")
+
+
+class _Group(NamedTuple):
+    """Ray's nodes of one kind."""
+
+    workload: Workload
+    path: FieldPath
+    """In the document."""
+    told: Any
+    gpus: int | None
+
+    @property
+    def counted(self) -> int | None:
+        """How many GPUs Ray takes one of its nodes to have; None where that is not known."""
+        return int(str(text(self.told))) if _is_whole(self.told) else self.gpus
+
+    @property
+    def called(self) -> str:
+        """As messages name it."""
+        value = getattr(self.workload.source.document, "value", None)
+        name = text(at(value, *self.path, "groupName"))
+        group = f"the worker group {name}" if name not in ("", UNKNOWN) else self.path[-1]
+        group = "the head" if self.path[-1] == "headGroupSpec" else group
+        return f"{at_start(str(group))} of {self.workload.source.name}"
+
+
+@edge(UNLIKE_RAY)
+def ray(inventory: Inventory) -> Iterator[Judgement]:
+    """Of clusters of Ray that stand by themselves or in jobs and services."""
+    by_document: dict[int, list[_Group]] = {}
+    for workload in inventory.of(Workload):
+        group = _group(workload)
+        if group is not None:
+            by_document.setdefault(id(workload.source.document), []).append(group)
+            yield from _told(group)
+    for groups in by_document.values():
+        yield from _served(groups)
+
+
+def _group(workload: Workload) -> _Group | None:
+    document, path = workload.source.document, workload.spec_path
+    if not isinstance(document, Document) or path[-2:] != _POD or workload.spec is UNKNOWN:
+        return None
+    params = at(document.value, *path[:-2], _PARAMS)
+    if not workload.kind.startswith("Ray") or not isinstance(params, dict | None):
+        return None
+    if at(document.value, *path[:-2], "resources"):  # which goes over both
+        return _Group(workload, path[:-2], UNKNOWN, None)
+    first = next((each for each in gpu_containers(workload) if "containers" in each.place), None)
+    if first is None or has_unknown(at(first.value, "resources")):
+        return _Group(workload, path[:-2], at(params, _TOLD), None)
+    return _Group(workload, path[:-2], at(params, _TOLD), first.gpus)
+
+
+def _is_whole(value: Any) -> bool:
+    shown = "" if value is UNKNOWN else str(text(value))
+    return shown.isascii() and shown.isdecimal()
+
+
+def _told(group: _Group) -> Iterator[Problem]:
+    if group.told is None:
+        yield from _not_counted(group)
+        return
+    place, shown = (*group.path, _PARAMS, _TOLD), str(text(group.told))
+    if group.told is not UNKNOWN and _PART.fullmatch(shown):
+        yield Problem(
+            UNLIKE_RAY,
+            group.workload.source,
+            place,
+            f"{group.called} has {_TOLD} {shown}, which neither ray start nor the autoscaler "
+            "takes.",
+            f"Write a whole number, and let tasks and actors ask for a part: num_gpus={shown}.",
+            "error",
+        )
+    if not _is_whole(group.told) or not group.gpus or int(shown) == group.gpus:
+        return
+    if int(shown) == 0 and _WORKERS not in group.path:
+        return  # which keeps tasks off the head
+    yield Problem(
+        UNLIKE_RAY,
+        group.workload.source,
+        place,
+        f"{group.called} has {_TOLD} {shown}, and its container gets {group.gpus}.",
+        f"Remove {_TOLD}: KubeRay tells Ray what the container is limited to.",
+    )
+
+
+def _not_counted(group: _Group) -> Iterator[Problem]:
+    """Shares by a name of their own, of which the autoscaler knows nothing."""
+    value = getattr(group.workload.source.document, "value", None)
+    scales = any(at(value, *path, "enableInTreeAutoscaling") is True for path in _CLUSTERS)
+    asked = [each for each in requests_of(group.workload) if each.resource == GPU + SHARED_SUFFIX]
+    if scales and asked and _WORKERS in group.path:
+        yield Problem(
+            UNLIKE_RAY,
+            group.workload.source,
+            asked[0].place,
+            f"{group.called} asks for {asked[0].resource}, which Ray's autoscaler counts as no "
+            "GPU.",
+            f'Write {_TOLD}: "{text(asked[0].amount)}" under {_PARAMS}.',
+        )
+
+
+def _served(groups: list[_Group]) -> Iterator[Problem]:
+    """Actors of Ray Serve that no node of any group has the GPUs for."""
+    source = groups[0].workload.source
+    document = source.document
+    counts = [group.counted for group in groups]
+    if not isinstance(document, Document) or None in counts:
+        return
+    declared = [items(at(document.value, *path, _WORKERS)) for path in _CLUSTERS]
+    if len(groups) != 1 + sum(map(len, declared)):
+        return  # of some it is not known what they have
+    most = max(count or 0 for count in counts)
+    given = at(document.value, *_SERVED)
+    inner = texts_within(document, _SERVED) if isinstance(given, str) else None
+    for config in inner.documents if inner else ():
+        for application in items(at(config.value, "applications")):
+            for deployment in items(at(application, "deployments")):
+                wanted = at(deployment, "ray_actor_options", "num_gpus")
+                if _is_whole(wanted) and int(str(text(wanted))) > most:
+                    yield Problem(
+                        UNLIKE_RAY,
+                        source,
+                        _SERVED,
+                        f"The deployment {text(at(deployment, 'name'))} of {source.name} asks for "
+                        f"{text(wanted)} GPUs for each replica, and no node of Ray has more than "
+                        f"{most}.",
+                        "Ask for fewer, or give a worker group as many.",
+                        "error",
+                    )
