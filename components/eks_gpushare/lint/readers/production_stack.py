@@ -186,7 +186,9 @@ def _resources(model: Any) -> dict[str, Any]:
     is_none = count is not UNKNOWN and (amount is None or amount < 1)
     found: dict[str, Any] = {}
     for part, keys in _AMOUNTS.items():
-        given = {name or _resource(model): at(model, key) for key, name in keys if holds(model, key)}
+        given = {
+            name or _resource(model): at(model, key) for key, name in keys if holds(model, key)
+        }
         if is_none:
             given.pop(_resource(model), None)
         found[part] = given
@@ -260,7 +262,10 @@ class _Places:
                 keys = dict(_AMOUNTS.get(str(inside[1]) if len(inside) > 1 else "", ()))
                 names = {name or _resource(self._model): key for key, name in keys.items()}
                 last = inside[2:3]
-                return (*self._path, names.get(str(last[0]), "requestGPU") if last else "requestGPU")
+                return (
+                    *self._path,
+                    names.get(str(last[0]), "requestGPU") if last else "requestGPU",
+                )
             case ("env",):
                 return self._of_two("env", len(items(at(self._of, "env"))), inside[1:])
             case ("image",):

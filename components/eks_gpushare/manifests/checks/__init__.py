@@ -17,7 +17,9 @@ from eks_gpushare.manifests.checks import (
     exporters,
     gpu_names,
     gpu_programs,
+    moved_pods,
     pods,
+    probes,
     processes,
     ray,
     reserved_memory,
@@ -33,6 +35,19 @@ if TYPE_CHECKING:
 
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_values, pods, gpu_names, room, thin_shares, reserved_memory, gpu_programs),
-    *(processes, cpu_images, counters, efa, ray, toolkit, scaling, exporters, room_of_pools, admission),
+    *(
+        processes,
+        cpu_images,
+        counters,
+        efa,
+        ray,
+        toolkit,
+        moved_pods,
+        probes,
+        scaling,
+        exporters,
+        room_of_pools,
+        admission,
+    ),
 )
 """Every check."""

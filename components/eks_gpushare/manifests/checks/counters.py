@@ -16,7 +16,6 @@ from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.values import at, pairs
-from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.rules.exporters import NOT_COUNTERS
 
 if TYPE_CHECKING:
@@ -89,19 +88,15 @@ def _wrong(line: str) -> tuple[str, str] | None:
         return "is no comment, since it begins with a blank", "Begin it with #."
     fields = _split(line)
     if fields is None:
-        return (
-            "has a quote within a field",
-            "Put the whole text between quotes, without a blank before them, or write none.",
-        )
-    if len(fields) != _FIELDS:
-        return (
-            f"has {len(fields)} fields, not a field of DCGM, a type and a text",
-            "Remove the commas of the text, or put it between quotes that follow the comma at once.",
-        )
-    kind = fields[1].strip(" ")
-    if kind not in _TYPES and not line.startswith(_OWN):
-        return f"has the type {kind or 'of nothing'}", f"Write one of {', '.join(_TYPES)}."
-    return None
+        fix = "Put the whole text between quotes, without a blank before them, or write none."
+        return "has a quote within a field", fix
+    kind = fields[1].strip(" ") if len(fields) == _FIELDS else None
+    if kind is None:
+        fix = "Put a text with commas between quotes, without a blank before them."
+        return f"has {len(fields)} fields, not a field of DCGM, a type and a text", fix
+    is_known = kind in _TYPES or line.startswith(_OWN)
+    wrong = f"has the type {kind}" if kind else "has no type"
+    return None if is_known else (wrong, f"Write one of {', '.join(_TYPES)}.")
 
 
 def _split(line: str) -> list[str] | None:

@@ -43,12 +43,17 @@ class GpuContainer(NamedTuple):
     """How many it asks for; None where that is not known."""
 
 
-def runs_as_written(kind: str) -> bool:
-    """Whether pods of a kind have the containers and volumes of their template and no more.
+def runs_as_written(workload: Workload) -> bool:
+    """Whether pods have the containers and volumes of their template and no more.
 
-    KubeRay mounts shared memory in pods of its own (`addEmptyDir` in controllers/ray/common/pod.go),
-    and what serves models takes parts of its pods from elsewhere.
+    KubeRay mounts shared memory in its pods (`addEmptyDir` in controllers/ray/common/pod.go), and
+    KServe takes parts of the pods of a model from elsewhere, but not of one without `model`.
     """
+    kind, value = workload.kind, getattr(workload.source.document, "value", None)
+    if kind == "InferenceService":
+        above = workload.spec_path
+        alone = at(value, *above, "model") is None and at(value, *above, "workerSpec") is None
+        return above == ("spec", "predictor") and alone
     return is_plain(kind) or kind in _GROUPS or kind in _COPIES
 
 

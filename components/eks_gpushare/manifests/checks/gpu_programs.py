@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.problem import Edit, Problem
@@ -32,7 +32,6 @@ from eks_gpushare.manifests.rules.gpu_programs import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
@@ -40,7 +39,7 @@ _CUDA: Final = "CUDA_VISIBLE_DEVICES"
 _NUMBERS: Final = re.compile(r"[0-9]{1,3}(?:\s*,\s*[0-9]{1,3})*")
 
 
-class _Server(NamedTuple):
+class Server(NamedTuple):
     """A program that serves models, and how it is told over how many GPUs."""
 
     name: str
@@ -57,8 +56,10 @@ class _Server(NamedTuple):
 
 # Of builds for other processors the tag says so.
 _OTHERS: Final = re.compile(r"cpu|rocm|xpu|intel|gaudi|hpu|neuron|tpu|xeon|openvino|amd")
+_NO_IMAGE: Final = re.compile(r"(?!)")
+"""Of programs whose images run something else by themselves."""
 _SERVERS: Final = (
-    _Server(
+    Server(
         "vLLM",
         re.compile(r"(?:^|/)vllm/vllm-openai(?::|$)"),
         re.compile(r"(?:^|\s|/)vllm serve\s|vllm\.entrypoints\."),
@@ -68,14 +69,14 @@ _SERVERS: Final = (
         ),
         "--tensor-parallel-size",
     ),
-    _Server(
+    Server(
         "SGLang",
         re.compile(r"(?:^|/)lmsysorg/sglang(?::|$)"),
         re.compile(r"sglang[. ](?:launch_server|serve)"),
         (r"--tp(?:-size)?", r"--tensor-parallel-size", r"--pp-size", r"--dp-size", r"--dp"),
         "--tp",
     ),
-    _Server(
+    Server(
         "Text Generation Inference",
         re.compile(r"(?:^|/)huggingface/text-generation-inference(?::|$)"),
         re.compile(r"text-generation-launcher"),
@@ -83,11 +84,28 @@ _SERVERS: Final = (
         "--num-shard",
         finds=True,
     ),
+    Server(
+        "TensorRT-LLM",
+        _NO_IMAGE,
+        re.compile(r"(?:^|\s|/)trtllm-serve\s"),
+        (r"--tp_size", r"--tensor_parallel_size", r"--pp_size", r"--pipeline_parallel_size"),
+        "--tp_size",
+    ),
+    Server(
+        "LMDeploy",
+        _NO_IMAGE,
+        re.compile(r"lmdeploy serve api_server\s"),
+        (r"--tp", r"--dp"),
+        "--tp",
+    ),
 )
 """How each is told, November 2026: https://docs.vllm.ai/en/stable/cli/serve/,
 https://docs.sglang.ai/advanced_features/server_arguments.html,
-https://huggingface.co/docs/text-generation-inference/reference/launcher
+https://huggingface.co/docs/text-generation-inference/reference/launcher,
+https://nvidia.github.io/TensorRT-LLM/commands/trtllm-serve.html,
+https://lmdeploy.readthedocs.io/en/latest/llm/api_server.html
 """
+_BY_FILE: Final = re.compile(r"--(?:config|extra_llm_api_options|options)[= ]")
 _SEVERAL_NODES: Final = re.compile(
     r"--nnodes|--distributed[-_]executor[-_]backend[= ]+ray|ray (?:start|symmetric-run)"
     r"|--data[-_]parallel[-_](?:address|size[-_]local)|--dist-init-addr"
@@ -99,11 +117,11 @@ _SEVERAL_NODES: Final = re.compile(
 def programs(inventory: Inventory) -> Iterator[Judgement]:
     """Of pods as they are written: other controllers add to theirs."""
     for workload in inventory.of(Workload):
-        if workload.spec is UNKNOWN or not runs_as_written(workload.kind):
+        if workload.spec is UNKNOWN or not runs_as_written(workload):
             continue
         for container in gpu_containers(workload):
             yield from _devices(container)
-            server = _server(container)
+            server = server_of(container)
             if server is not None:
                 yield from _served(container, server)
 
@@ -130,7 +148,7 @@ def _devices(container: GpuContainer) -> Iterator[Problem]:
             )
 
 
-def _server(container: GpuContainer) -> _Server | None:
+def server_of(container: GpuContainer) -> Server | None:
     """What a container serves models with; None where it is not known to do so on CUDA."""
     image = str(text(at(container.value, "image"))).lower().partition("@")[0]
     as_built = not at(container.value, "command")
@@ -142,7 +160,7 @@ def _server(container: GpuContainer) -> _Server | None:
     return None
 
 
-def _served(container: GpuContainer, server: _Server) -> Iterator[Problem]:
+def _served(container: GpuContainer, server: Server) -> Iterator[Problem]:
     if "$" in container.line or _SEVERAL_NODES.search(container.line):
         return  # a shell decides, or other nodes have a part in it
     image = str(text(at(container.value, "image"))).lower()
@@ -215,7 +233,7 @@ def _is_excerpt(container: GpuContainer) -> bool:
     return workload.kind != "StatefulSet" and not all(each in volumes for each in mounted)
 
 
-def _split_over(container: GpuContainer, server: _Server) -> int | None:
+def _split_over(container: GpuContainer, server: Server) -> int | None:
     """Over how many GPUs a server runs; None where something else decides."""
     product, said = 1, False
     for flag in server.flags:
@@ -228,9 +246,9 @@ def _split_over(container: GpuContainer, server: _Server) -> int | None:
     return product or None
 
 
-def _is_whole(container: GpuContainer, server: _Server) -> bool:
+def _is_whole(container: GpuContainer, server: Server) -> bool:
     """Whether its command line is all that it is told: no file, no variables, no script."""
     by_image = bool(at(container.value, "args")) and not at(container.value, "command")
-    return not re.search(r"--config[= ]", container.line) and bool(
+    return not _BY_FILE.search(container.line) and bool(
         server.command.search(f"{container.line} ") or by_image
     )

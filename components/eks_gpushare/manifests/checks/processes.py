@@ -63,7 +63,7 @@ def processes(inventory: Inventory) -> Iterator[Judgement]:
             if not container.gpus or workload.kind == "DaemonSet":
                 continue
             yield from _declared(container)
-            if runs_as_written(workload.kind):
+            if runs_as_written(workload):
                 yield from _started(container)
                 yield from _shared(container)
 

@@ -1,4 +1,4 @@
-"""Where the GPU Operator's toolkit is told that containerd is, on distributions with one of their own.
+"""Where the GPU Operator's toolkit is told that containerd is, where a distribution has its own.
 
 Sources, November 2026: "Specifying Configuration Options for containerd" of
 https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/getting-started.html,
@@ -49,6 +49,8 @@ _DISTRIBUTIONS: Final = (
 )
 _PLAIN: Final = "/etc/containerd/"
 """Where the configuration of a containerd is that comes with no distribution, as by default."""
+_CONTROLLER: Final = "helm.cattle.io"
+"""The API group of the controller for charts that K3s and RKE2 come with."""
 _ENV: Final = ("toolkit", "env")
 _SOCKET: Final = "CONTAINERD_SOCKET"
 _CONFIG: Final = "CONTAINERD_CONFIG"
@@ -69,10 +71,11 @@ def toolkits(inventory: Inventory) -> Iterator[Judgement]:
 
 def _of_nodes(inventory: Inventory, cluster: str, release: Release) -> _Distribution | None:
     """The distribution that files say: by the kind of its Helm controller, or by its nodes."""
-    value = getattr(release.source.document, "value", None)
-    if str(at(value, "apiVersion")).startswith("helm.cattle.io/"):
-        return _RANCHER
     nodes = inventory.of(NodeSet, cluster)
+    if any(each.provisioner != "byHand" for each in nodes):
+        return None  # of EKS, where that controller may be too
+    if release.installer == _CONTROLLER:
+        return _RANCHER
     versions = [
         str(text(at(each.source.document.value, "status", "nodeInfo", "kubeletVersion")))
         for each in nodes
@@ -99,6 +102,7 @@ def _judged(release: Release, env: Any, nodes: _Distribution | None) -> Iterator
             place,
             f"{called} {has}, and {meant.name} have theirs at {meant.socket}.",
             f"Set {_SOCKET} to {meant.socket} under toolkit.env.",
+            None if socket or config else "warning",
         )
     elif config and config.startswith(_PLAIN):
         yield Problem(

@@ -136,8 +136,10 @@ def _k3s(
     else:
         found = [_at(document, chart, ("spec", "values"), name, space, version)]
     given = [{"name": key, "value": pair} for key, pair in pairs(at(value, "spec", "set"))]
+    group, _, _ = str(value.get("apiVersion")).rpartition("/")
     for item, inner in found:
-        yield with_parameters(item, document, ("spec",), given, ("set",)), inner
+        told = replace(item, installer=group)
+        yield with_parameters(told, document, ("spec",), given, ("set",)), inner
 
 
 def _inflated(

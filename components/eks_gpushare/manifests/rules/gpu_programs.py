@@ -60,3 +60,11 @@ EFA_BY_HAND: Final = Rule(
     "interfaces of others first, and opening them is refused.",
     "https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html",
 )
+ENDED_EARLY: Final = Rule(
+    "GPU1385",
+    "warning",
+    "A server has the time to load its model before a probe ends it.",
+    "It answers once the model is on the GPU, which takes minutes: a liveness probe that counts "
+    "from the start ends the container before, again and again.",
+    "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/",
+)
