@@ -155,7 +155,7 @@ spec:
 
 
 def test_a_controller_may_tell_its_programs_more() -> None:
-    assert codes(TRAINED.replace("IMAGE", VLLM).replace("LIMITS", TWO)) == set()
+    assert codes(TRAINED.replace("IMAGE", VLLM).replace("LIMITS", TWO)) == {"GPU1237"}
 
 
 @pytest.mark.parametrize(

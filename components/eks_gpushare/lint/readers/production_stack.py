@@ -186,9 +186,8 @@ def _resources(model: Any) -> dict[str, Any]:
     is_none = count is not UNKNOWN and (amount is None or amount < 1)
     found: dict[str, Any] = {}
     for part, keys in _AMOUNTS.items():
-        given = {
-            name or _resource(model): at(model, key) for key, name in keys if holds(model, key)
-        }
+        held = [(key, name or _resource(model)) for key, name in keys if holds(model, key)]
+        given = {name: at(model, key) for key, name in held}
         if is_none:
             given.pop(_resource(model), None)
         found[part] = given
@@ -240,32 +239,30 @@ class _Places:
 
     def place(self, path: FieldPath) -> FieldPath:
         """The same as a path of the values."""
-        if tuple(path[:2]) == ("spec", "replicas"):
-            return (*self._path, "replicaCount")
         if tuple(path[: len(_POD)]) != _POD:
-            return self._path
+            of_replicas = tuple(path[:2]) == ("spec", "replicas")
+            return (*self._path, "replicaCount") if of_replicas else self._path
         inside = tuple(path[len(_POD) :])
-        if tuple(inside[:2]) == ("containers", 0):
-            return self._of_container(inside[2:])
-        if inside[:1] == ("tolerations",):
-            above = [] if _overrides(self._model) else items(at(self._of, "tolerations"))
-            return self._of_two("tolerations", len(above), inside[1:])
-        if inside[:1] == ("runtimeClassName",) and not holds(self._model, "runtimeClassName"):
-            return (*self._engines, "runtimeClassName")
-        if inside[:1] == ("affinity",) and not at(self._model, "affinity"):
-            return (*self._path, "nodeSelectorTerms", *inside[4:])
-        return (*self._path, *inside)
+        match inside[:1]:
+            case ("containers",):
+                return self._of_container(inside[2:])
+            case ("tolerations",):
+                above = [] if _overrides(self._model) else items(at(self._of, "tolerations"))
+                return self._of_two("tolerations", len(above), inside[1:])
+            case ("runtimeClassName",) if not holds(self._model, "runtimeClassName"):
+                return (*self._engines, "runtimeClassName")
+            case ("affinity",) if not at(self._model, "affinity"):
+                return (*self._path, "nodeSelectorTerms", *inside[4:])
+            case _:
+                return (*self._path, *inside)
 
     def _of_container(self, inside: FieldPath) -> FieldPath:
         match inside[:1]:
             case ("resources",) if not at(self._model, "resources"):
-                keys = dict(_AMOUNTS.get(str(inside[1]) if len(inside) > 1 else "", ()))
-                names = {name or _resource(self._model): key for key, name in keys.items()}
-                last = inside[2:3]
-                return (
-                    *self._path,
-                    names.get(str(last[0]), "requestGPU") if last else "requestGPU",
-                )
+                part, name = (*inside[1:3], "", "")[:2]
+                keys = _AMOUNTS.get(str(part), ())
+                names = {resource or _resource(self._model): key for key, resource in keys}
+                return (*self._path, names.get(str(name), "requestGPU"))
             case ("env",):
                 return self._of_two("env", len(items(at(self._of, "env"))), inside[1:])
             case ("image",):

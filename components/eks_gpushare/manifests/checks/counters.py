@@ -73,9 +73,9 @@ def _judged(item: Item, place: FieldPath, key: str, given: Any) -> Iterator[Prob
 
 
 def _is_list(given: str) -> bool:
-    """Whether a text is a list of metrics: most of its lines begin with a field of DCGM."""
+    """Whether a text is a list of metrics: half of its lines begin with a field of DCGM."""
     lines = [line for line in given.splitlines() if line.strip() and not line.startswith("#")]
-    return sum(1 for line in lines if _FIELD.match(line)) * 2 > len(lines)
+    return sum(1 for line in lines if _FIELD.match(line)) * 2 >= len(lines) > 0
 
 
 def _wrong(line: str) -> tuple[str, str] | None:

@@ -64,9 +64,10 @@ class _Group(NamedTuple):
         """As messages name it."""
         value = getattr(self.workload.source.document, "value", None)
         name = text(at(value, *self.path, "groupName"))
-        group = f"the worker group {name}" if name not in ("", UNKNOWN) else self.path[-1]
-        group = "the head" if self.path[-1] == "headGroupSpec" else group
-        return f"{at_start(str(group))} of {self.workload.source.name}"
+        group = "the head" if _WORKERS not in self.path else "a worker group"
+        if _WORKERS in self.path and name not in ("", UNKNOWN):
+            group = f"the worker group {name}"
+        return f"{at_start(group)} of {self.workload.source.name}"
 
 
 @edge(UNLIKE_RAY)

@@ -81,8 +81,7 @@ def _of_nodes(inventory: Inventory, cluster: str, release: Release) -> _Distribu
         for each in nodes
         if isinstance(each.source.document, Document)
     ]
-    of_rancher = [each for each in versions if "+k3s" in each or "+rke2" in each]
-    return _RANCHER if of_rancher and len(of_rancher) == len(nodes) else None
+    return _RANCHER if any("+k3s" in each or "+rke2" in each for each in versions) else None
 
 
 def _judged(release: Release, env: Any, nodes: _Distribution | None) -> Iterator[Problem]:
