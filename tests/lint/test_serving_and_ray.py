@@ -10,6 +10,7 @@ from foreign_objects import POOL
 from foreign_reading import merged
 from lint_corpus import found_in
 
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.production_stack import ProductionStackReader
 from eks_gpushare.manifests.texts import read_texts
 
@@ -207,6 +208,92 @@ def test_findings_point_into_the_values() -> None:
     assert lines(values(lmcacheConfig={"cudaVisibleDevices": "3"}))[0][0] == "GPU1235"
 
 
+def made(value: object) -> Any:
+    """The Deployment that values make."""
+    (document,) = read_texts(text(value), "values.yaml").documents
+    (item,) = ProductionStackReader().read(document).items
+    return item
+
+
+def test_a_deployment_is_called_by_its_model_and_not_written_to() -> None:
+    item = made(values())
+
+    assert item.source.name == "the Deployment of the model llama"
+    assert made(values(name=None)).source.name == "the Deployment of a model"
+    assert not item.source.document.editable
+    assert item.source.document.value["spec"]["strategy"] == {
+        "rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}
+    }
+    again = made(values({"strategy": {"type": "Recreate"}}))
+    assert again.source.document.value["spec"]["strategy"] == {"type": "Recreate"}
+    assert made(values(tag=None)).spec["containers"][0]["image"] is UNKNOWN
+
+
+POD = ("spec", "template", "spec")
+CONTAINER = (*POD, "containers", 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        (("spec", "replicas"), "replicaCount: 1"),
+        (("spec", "strategy"), "name: llama"),
+        (("metadata",), "name: llama"),
+        ((*CONTAINER, "resources"), "requestGPU: 2"),
+        ((*CONTAINER, "resources", "limits"), "requestGPU: 2"),
+        ((*CONTAINER, "resources", "limits", "nvidia.com/gpu"), "requestGPU: 2"),
+        ((*CONTAINER, "resources", "limits", "memory"), "limitMemory: 32Gi"),
+        ((*CONTAINER, "resources", "requests", "memory"), "requestMemory: 16Gi"),
+        ((*CONTAINER, "resources", "requests", "memory", "more"), "requestMemory: 16Gi"),
+        ((*CONTAINER, "args"), "vllmConfig:"),
+        ((*CONTAINER, "command", 1), "vllmConfig:"),
+        ((*CONTAINER, "image"), "tag: v0.11.0"),
+        ((*CONTAINER, "volumeMounts", 0, "name"), "name: data"),
+        ((*POD, "runtimeClassName"), "runtimeClassName: a"),
+        ((*POD, "tolerations"), "tolerations: []"),
+        ((*POD, "nodeName"), "nodeName: here"),
+        (
+            (
+                *(*POD, "affinity", "nodeAffinity"),
+                *("requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms", 0),
+                *("matchExpressions", 0, "key"),
+            ),
+            "key: zone",
+        ),
+    ],
+)
+def test_each_part_of_a_deployment_stands_in_the_values(path: Any, line: str) -> None:
+    value = values(
+        {"runtimeClassName": "a", "tolerations": []},
+        limitMemory="32Gi",
+        nodeName="here",
+        extraVolumeMounts=[{"name": "data"}],
+        nodeSelectorTerms=[{"matchExpressions": [{"key": "zone", "operator": "Exists"}]}],
+    )
+    rows = text(value).splitlines()
+    where = made(value).source.document.position(path)
+
+    assert rows[where.line - 1].strip(" -") == line
+
+
+def test_what_one_model_says_itself_is_pointed_at_there() -> None:
+    value = values(
+        {"runtimeClassName": "a"}, runtimeClassName="b", affinity={"podAffinity": {"c": "d"}}
+    )
+    rows = text(value).splitlines()
+    position = made(value).source.document.position
+
+    def line(*path: str | int) -> str:
+        return rows[position((*POD, *path)).line - 1].strip()
+
+    assert line("runtimeClassName") == "runtimeClassName: b"
+    assert line("affinity", "podAffinity", "c") == "c: d"
+    resources = made(values(resources={"limits": {"a.b/c": 1}})).source.document
+    assert resources.position((*CONTAINER, "resources", "limits", "a.b/c")).line == (
+        1 + text(values(resources={"limits": {"a.b/c": 1}})).splitlines().index("        a.b/c: 1")
+    )
+
+
 def test_other_parts_of_the_values_are_read_as_before() -> None:
     router = {"routerSpec": {"tolerations": [{"key": "a", "operator": "Exist"}]}}
 
@@ -276,6 +363,12 @@ def test_ray_is_told_of_as_many_gpus_as_there_are(text: str, wrong: bool) -> Non
     assert codes(a=text) == (["GPU1382"] if wrong else [])
 
 
+def test_a_number_is_wrong_whatever_the_container_gets() -> None:
+    (found,) = found_in({"a.yaml": ray(told('"0.5"'), "nvidia.com/gpu: $N")})
+
+    assert found.line == 13
+
+
 def test_who_is_told_wrongly_is_said() -> None:
     (worker,) = found_in({"a.yaml": ray(told('"0.5"'))})
     (unnamed,) = found_in({"a.yaml": ray(told('"2"')).replace("groupName: gpu", "x: y")})
@@ -318,6 +411,11 @@ def serve(wanted: str, cluster: str) -> str:
         (serve("2", ray(told('"2"'), "cpu: 1")), False),
         (serve("2", ray(at_head="nvidia.com/gpu: 2")), False),
         (serve("2", ray(limits="nvidia.com/gpu: $N")), False),
+        (serve("2", ray().replace("{limits: {nvidia.com/gpu: 1}}", "$R")), False),
+        (
+            serve("2", ray().replace("{limits: {nvidia.com/gpu: 1}}}", "$R}, {name: s}")),
+            False,
+        ),
         (serve("2", ray()).replace("      template:", "      x:"), False),
         (serve("2", ray()).replace("serveConfigV2", "other"), False),
         (serve("2", ray()).replace("ray_actor_options", "others"), False),
@@ -352,6 +450,7 @@ data:
         ('DCGM_FI_DEV_FB_USED, gauge,"used, ""all"""', ""),
         ('DCGM_FI_DEV_FB_USED, gauge, "used, in MiB"', "has a quote within a field"),
         ('DCGM_FI_DEV_FB_USED, gauge,"used" in MiB', "has a quote within a field"),
+        ('DCGM_FI_DEV_FB_USED, gauge,"used,"', ""),
         ('DCGM_FI_DEV_FB_USED, gauge,"used', ""),
         ("DCGM_FI_DEV_FB_USED, guage, used", "has the type guage"),
         ("DCGM_FI_DEV_FB_USED, , used", "has no type"),
@@ -378,7 +477,7 @@ def test_a_line_of_blanks_is_one() -> None:
 
 @pytest.mark.parametrize("line", ["other, text", "a: DCGM_FI_DEV_FB_USED, gauge, a, b"])
 def test_another_text_is_no_list_of_metrics(line: str) -> None:
-    text = LIST.replace("LINE", f"{line}\n    {line}\n    {line}")
+    text = LIST.replace("LINE", f"{line}\n    {line}")
 
     assert codes(a=text) == []
 
@@ -464,11 +563,7 @@ status: {nodeInfo: {kubeletVersion: VERSION}}
         (config("/var/lib/rancher/rke2/agent/etc/containerd/config.toml.tmpl"), True),
         (config("/var/snap/microk8s/current/args/containerd-template.toml"), True),
         (config("/etc/k0s/containerd.d/nvidia.toml"), True),
-        (
-            f"{config('/etc/k0s/containerd.d/nvidia.toml')}, "
-            "{name: CONTAINERD_SOCKET, value: /run/k0s/containerd.sock}",
-            False,
-        ),
+        (f"{config('/etc/k0s/a.toml')}, {SOCKET.replace('k3s/containerd', 'k0s')}", False),
     ],
 )
 def test_values_may_contradict_themselves(env: str, wrong: bool) -> None:
@@ -491,11 +586,21 @@ def test_nodes_say_which_distribution_they_are_of(version: str, wrong: bool) -> 
 
 def test_on_eks_the_controller_of_charts_says_nothing() -> None:
     group = (
-        "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata: {name: a, region: us-east-1}\n"
+        "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\n"
+        "metadata: {name: a, region: us-east-1}\n"
         "managedNodeGroups: [{name: gpu, instanceType: g5.xlarge}]\n"
     )
 
     assert "GPU1384" not in codes(all=f"{k3s(None)}---\n{group}")
+
+
+def test_the_policy_is_named() -> None:
+    (named,) = (each for each in found_in({"a.yaml": text(MOVED)}) if each.code == "GPU1079")
+    default = merged(POOL, spec__disruption=...)
+    (other,) = (each for each in found_in({"a.yaml": text(default)}) if each.code == "GPU1079")
+
+    assert named.message.startswith("With WhenEmptyOrUnderutilized Karpenter moves")
+    assert other.message.startswith("With WhenEmptyOrUnderutilized, its default, Karpenter moves")
 
 
 def test_a_socket_that_is_missing_may_be_told_elsewhere() -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from lint_corpus import found_in
 
+from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.manifests.files import GivenFile
+
 SHM = "volumeMounts: [{name: shm, mountPath: /dev/shm}]"
 VOLUME = "volumes: [{name: shm, emptyDir: {medium: Memory}}]"
 JOB = """\
@@ -15,7 +18,9 @@ spec:
   mpiReplicaSpecs:
     Launcher:
       replicas: 1
-      template: {spec: {containers: [{name: launcher, image: "own:1", command: [mpirun], args: [STARTED]}]}}
+      template:
+        spec:
+          containers: [{name: a, image: "own:1", command: [mpirun], args: [STARTED]}]
   replicaSpecs:
     Worker:
       replicas: 2
@@ -77,6 +82,16 @@ def pod(
     return text.replace("MORE", more).replace("VOLUMES", volumes).replace("ENV", env)
 
 
+def daemon(text: str, kind: str = "DaemonSet") -> str:
+    """A pod as the template of another kind."""
+    head, _, spec = text.partition("spec:\n")
+    inner = "".join(f"    {line}\n" for line in spec.splitlines())
+    labels = "{matchLabels: {a: b}}"
+    above = f"spec:\n  selector: {labels}\n  template:\n    metadata: {{labels: {{a: b}}}}\n"
+    made = head.replace("kind: Pod", f"kind: {kind}").replace("v1", "apps/v1")
+    return f"{made}{above}    spec:\n{inner}"
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
@@ -95,7 +110,7 @@ def pod(
         (pod("python, -m, torch.distributed.run, t.py", "nvidia.com/gpu: 2"), True),
         (pod("/usr/bin/deepspeed, t.py", "nvidia.com/gpu: 2"), True),
         (pod("python, t.py", "nvidia.com/gpu: 2"), False),
-        (pod("torchrun, t.py", "nvidia.com/gpu: 2", env='{name: NCCL_SHM_DISABLE, value: "1"}'), False),
+        (pod("torchrun, t.py", "nvidia.com/gpu: 2", env="{name: NCCL_SHM_DISABLE}"), False),
         (pod("torchrun, t.py", "nvidia.com/gpu: $GPUS"), False),
     ],
 )  # fmt: skip
@@ -104,10 +119,10 @@ def test_processes_on_several_gpus_share_memory(text: str, wrong: bool) -> None:
 
 
 def test_a_daemonset_trains_nothing() -> None:
-    text = pod("torchrun, t.py", "nvidia.com/gpu: 2").replace("kind: Pod", "kind: DaemonSet")
-    inner = text.replace("spec:\n", "spec:\n  template:\n    spec:\n", 1)
+    trains = pod("torchrun, t.py", "nvidia.com/gpu: 2")
 
-    assert "GPU1237" not in codes(inner)
+    assert "GPU1237" in codes(daemon(trains, "Deployment"))
+    assert "GPU1237" not in codes(daemon(trains))
 
 
 TORCH = 'bash, -c, "torchrun --nnodes=2 %s train.py"'
@@ -241,6 +256,7 @@ def test_an_image_that_is_filled_in_is_not_judged() -> None:
     assert codes(pod(image="$IMAGE")) == []
 
 
+STOCK = "kserve-tensorflow-serving"
 SERVED = """\
 apiVersion: serving.kserve.io/v1beta1
 kind: KIND
@@ -278,8 +294,7 @@ spec:
         ),
         (
             "model",
-            "modelFormat: {name: tensorflow}\n      runtimeVersion: 2.6.2\n"
-            "      runtime: kserve-tensorflow-serving",
+            "modelFormat: {name: tensorflow}\n      runtimeVersion: 2.6.2\n      runtime: " + STOCK,
             True,
         ),
         ("model", "modelFormat: {name: pytorch}\n      runtimeVersion: '1'\n      image: a", False),
@@ -308,11 +323,18 @@ def test_the_images_of_runtimes_get_cuda_by_kserve() -> None:
     assert codes(runtime.replace("ClusterServingRuntime", "ModelServer")) == ["GPU1380"]
 
 
+def test_a_model_of_another_kind_has_the_image_that_it_names() -> None:
+    text = SERVED.replace("NAME", "model").replace("FORMAT", "image: tensorflow/serving:2.6.2")
+    other = text.replace("serving.kserve.io/v1beta1", "example.com/v1").replace("KIND", "Served")
+
+    assert codes(other) == ["GPU1380"]
+
+
 def test_what_serves_with_kserve_by_containers_is_as_written() -> None:
     text = (
         "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: a}\n"
-        "spec:\n  predictor:\n    MORE\n    containers:\n      - {name: c, image: "
-        "'vllm/vllm-openai:v0.11.0', args: [--model, m], resources: {limits: {nvidia.com/gpu: 2}}}\n"
+        "spec:\n  predictor:\n    MORE\n    containers:\n      - {name: c, image: 'vllm/vllm-openai"
+        ":v0.11.0', args: [--model, m], resources: {limits: {nvidia.com/gpu: 2}}}\n"
     )
 
     assert codes(text.replace("    MORE\n", "")) == ["GPU1236"]
@@ -404,16 +426,23 @@ def test_efa_comes_from_its_device_plugin(
 def test_what_is_missing_with_efa_is_said() -> None:
     (one,) = found_in({"a.yaml": pod(limits=EFA, more=MOUNTED, volumes=FOLDER)})
     (other,) = found_in({"a.yaml": pod(more=MOUNTED, volumes=FOLDER)})
+    one_fix, other_fix = (
+        next(each.finding.fix for each in lint_files([GivenFile("a.yaml", text)])[0].found)
+        for text in (
+            pod(limits=EFA, more=MOUNTED, volumes=FOLDER),
+            pod(more=MOUNTED, volumes=FOLDER),
+        )
+    )
 
     assert one.message == (
         "The Pod demo mounts /dev/infiniband of the node in a container that asks for "
         "vpc.amazonaws.com/efa and is not privileged."
     )
     assert "asks for no vpc.amazonaws.com/efa and" in other.message
+    assert one_fix.startswith("Remove the volume: the device plugin")
+    assert other_fix.startswith("Remove the volume, and ask for vpc.amazonaws.com/efa: the")
 
 
 def test_what_hands_out_efa_mounts_the_folder() -> None:
-    text = pod(more=MOUNTED, volumes=FOLDER).replace("kind: Pod", "kind: DaemonSet")
-    inner = text.replace("spec:\n", "spec:\n  template:\n    spec:\n", 1)
-
-    assert "GPU1383" not in codes(inner)
+    assert "GPU1383" in codes(daemon(pod(more=MOUNTED, volumes=FOLDER), "Deployment"))
+    assert "GPU1383" not in codes(daemon(pod(more=MOUNTED, volumes=FOLDER)))

@@ -240,7 +240,7 @@ class _Places:
     def place(self, path: FieldPath) -> FieldPath:
         """The same as a path of the values."""
         if tuple(path[: len(_POD)]) != _POD:
-            of_replicas = tuple(path[:2]) == ("spec", "replicas")
+            of_replicas = tuple(path) == ("spec", "replicas")
             return (*self._path, "replicaCount") if of_replicas else self._path
         inside = tuple(path[len(_POD) :])
         match inside[:1]:
@@ -259,7 +259,7 @@ class _Places:
     def _of_container(self, inside: FieldPath) -> FieldPath:
         match inside[:1]:
             case ("resources",) if not at(self._model, "resources"):
-                part, name = (*inside[1:3], "", "")[:2]
+                part, name = (*inside[1:], "", "")[:2]
                 keys = _AMOUNTS.get(str(part), ())
                 names = {resource or _resource(self._model): key for key, resource in keys}
                 return (*self._path, names.get(str(name), "requestGPU"))

@@ -104,12 +104,10 @@ def cpu_images(inventory: Inventory) -> Iterator[Judgement]:
 
 
 def _written(container: GpuContainer) -> Iterator[Problem]:
-    image = text(at(container.value, "image"))
-    if image is UNKNOWN or "@" in str(image):
-        return
-    name, _, tag = str(image).lower().rpartition(":")
+    image = str(text(at(container.value, "image")))
+    name, _, tag = image.lower().rpartition(":")
     if not name or "/" in tag:
-        name, tag = str(image).lower(), "latest"
+        name, tag = image.lower(), "latest"
     for scheme in _SCHEMES:
         found = scheme.repository.search(name)
         if found and found.end() == len(name) and scheme.without.fullmatch(tag):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.gpu_containers import GpuContainer, gpu_containers
@@ -39,8 +38,8 @@ def efa_by_hand(inventory: Inventory) -> Iterator[Judgement]:
             for index, volume in enumerate(items(at(workload.spec, "volumes")))
             if str(text(at(volume, "hostPath", "path"))).rstrip("/") == _FOLDER
         }
-        if workload.spec is UNKNOWN or not folders or workload.kind == "DaemonSet":
-            continue
+        if workload.kind == "DaemonSet":
+            continue  # such as what hands them out
         for container in gpu_containers(workload):
             yield from _judged(container, folders)
 

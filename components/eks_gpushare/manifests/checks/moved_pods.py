@@ -16,7 +16,6 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
-from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.plain import items, mapping
 from eks_gpushare.manifests.readers.karpenter import is_excerpt
 
@@ -54,12 +53,8 @@ def _is_whole_pool(nodes: NodeSet) -> bool:
 
 def _stays(workload: Workload) -> bool:
     """Whether pods keep their node, or may: what is written above them is not all known."""
-    document, path = workload.source.document, workload.spec_path
-    if not isinstance(document, Document):
-        return False
-    above = path[:-1] if path[-1:] == ("spec",) else path
-    annotations = at(document.value, *above, "metadata", "annotations")
-    return at(annotations, _STAYS) in ("true", UNKNOWN)
+    value, path = getattr(workload.source.document, "value", None), workload.spec_path
+    return at(value, *path[:-1], "metadata", "annotations", _STAYS) in ("true", UNKNOWN)
 
 
 def _judged(pool: NodeSet) -> Iterator[Problem]:

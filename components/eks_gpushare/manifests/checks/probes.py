@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import Workload
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _LEAST: Final = 60
 """Seconds in which no server on a GPU has loaded a model and set up its memory."""
+_DIGITS: Final = re.compile(r"[0-9]{1,5}")
 _PROBES: Final = ("startupProbe", "livenessProbe")
 _DEFAULTS: Final = {"initialDelaySeconds": 0, "periodSeconds": 10, "failureThreshold": 3}
 """Of the API: pkg/apis/core/v1/defaults.go of Kubernetes 1.35."""
@@ -57,7 +59,7 @@ def _seconds(probe: dict[str, Any]) -> int | None:
     if has_unknown(given):
         return None
     shown = {key: str(text(value)) for key, value in given.items() if value is not None}
-    if not all(value.isascii() and value.isdecimal() for value in shown.values()):
+    if not all(map(_DIGITS.fullmatch, shown.values())):
         return None
     found = {**_DEFAULTS, **{key: int(value) for key, value in shown.items()}}
     return found["initialDelaySeconds"] + found["periodSeconds"] * found["failureThreshold"]

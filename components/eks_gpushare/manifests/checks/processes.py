@@ -60,15 +60,16 @@ def processes(inventory: Inventory) -> Iterator[Judgement]:
         if workload.spec is UNKNOWN:
             continue
         for container in gpu_containers(workload):
-            if not container.gpus or workload.kind == "DaemonSet":
+            gpus = container.gpus
+            if not gpus or workload.kind == "DaemonSet":
                 continue
-            yield from _declared(container)
+            yield from _declared(container, gpus)
             if runs_as_written(workload):
-                yield from _started(container)
-                yield from _shared(container)
+                yield from _started(container, gpus)
+                yield from _shared(container, gpus)
 
 
-def _started(container: GpuContainer) -> Iterator[Problem]:
+def _started(container: GpuContainer, gpus: int) -> Iterator[Problem]:
     """More processes than GPUs by a command line: all those beyond end at their start."""
     found = [int(one or other) for one, other in _PROCESSES.findall(container.line)]
     place = container.place
@@ -77,13 +78,13 @@ def _started(container: GpuContainer) -> Iterator[Problem]:
             given = str(text(at(variable, "value")))
             if at(variable, "name") == _OF_TORCHRUN and given.isascii() and given.isdecimal():
                 found, place = [int(given)], (*place, "env", index, "value")
-    if found and min(found) > (container.gpus or 0):
-        yield _unlike(container, min(found), place)
+    if found and min(found) > gpus:
+        yield _unlike(container, gpus, min(found), place)
 
 
-def _declared(container: GpuContainer) -> Iterator[Problem]:
+def _declared(container: GpuContainer, gpus: int) -> Iterator[Problem]:
     """A number of processes that stands beside the GPUs, of Kubeflow's jobs."""
-    workload, gpus = container.workload, container.gpus or 0
+    workload = container.workload
     document = workload.source.document
     given, place = at(container.value, "numProcPerNode"), (*container.place, "numProcPerNode")
     if workload.kind == "PyTorchJob" and isinstance(document, Document):
@@ -92,11 +93,10 @@ def _declared(container: GpuContainer) -> Iterator[Problem]:
     if not (shown.isascii() and shown.isdecimal()) or int(shown) == gpus:
         return
     if not _PROCESSES.search(container.line):
-        yield _unlike(container, int(shown), place)
+        yield _unlike(container, gpus, int(shown), place)
 
 
-def _unlike(container: GpuContainer, wanted: int, place: FieldPath) -> Problem:
-    gpus = container.gpus or 0
+def _unlike(container: GpuContainer, gpus: int, wanted: int, place: FieldPath) -> Problem:
     return Problem(
         SPLIT,
         container.workload.source,
@@ -108,16 +108,15 @@ def _unlike(container: GpuContainer, wanted: int, place: FieldPath) -> Problem:
     )
 
 
-def _shared(container: GpuContainer) -> Iterator[Problem]:
+def _shared(container: GpuContainer, gpus: int) -> Iterator[Problem]:
     """Processes on several GPUs, which exchange what they compute by NCCL."""
-    several = (container.gpus or 0) > 1
     is_told = _trains(container.workload) or _LAUNCHERS.search(f"{container.line} ")
-    if several and is_told and not shares_memory(container):
+    if gpus > 1 and is_told and not shares_memory(container):
         yield Problem(
             NO_SHARED_MEMORY,
             container.workload.source,
             container.place,
-            f"{at_start(container.workload.source.name)} trains on {container.gpus} GPUs, and its "
+            f"{at_start(container.workload.source.name)} trains on {gpus} GPUs, and its "
             "processes have 64 MiB of shared memory.",
             f"Mount an emptyDir with medium: Memory at {SHM}.",
         )

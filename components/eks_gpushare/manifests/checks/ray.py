@@ -84,18 +84,16 @@ def ray(inventory: Inventory) -> Iterator[Judgement]:
 
 
 def _group(workload: Workload) -> _Group | None:
-    document, path = workload.source.document, workload.spec_path
-    if not isinstance(document, Document) or path[-2:] != _POD or workload.spec is UNKNOWN:
+    value, path = getattr(workload.source.document, "value", None), workload.spec_path
+    if not workload.kind.startswith("Ray") or path[-2:] != _POD:
         return None
-    params = at(document.value, *path[:-2], _PARAMS)
-    if not workload.kind.startswith("Ray") or not isinstance(params, dict | None):
-        return None
-    if at(document.value, *path[:-2], "resources"):  # which goes over both
-        return _Group(workload, path[:-2], UNKNOWN, None)
-    first = next((each for each in gpu_containers(workload) if "containers" in each.place), None)
-    if first is None or has_unknown(at(first.value, "resources")):
-        return _Group(workload, path[:-2], at(params, _TOLD), None)
-    return _Group(workload, path[:-2], at(params, _TOLD), first.gpus)
+    above = path[:-2]
+    params = at(value, *above, _PARAMS)
+    if at(value, *above, "resources"):  # which goes over both
+        return _Group(workload, above, UNKNOWN, None)
+    mains = [each for each in gpu_containers(workload) if "containers" in each.place][:1]
+    known = [each.gpus for each in mains if not has_unknown(at(each.value, "resources"))]
+    return _Group(workload, above, at(params, _TOLD), known[0] if known else None)
 
 
 def _is_whole(value: Any) -> bool:
@@ -149,15 +147,15 @@ def _not_counted(group: _Group) -> Iterator[Problem]:
 
 def _served(groups: list[_Group]) -> Iterator[Problem]:
     """Actors of Ray Serve that no node of any group has the GPUs for."""
-    source = groups[0].workload.source
+    source = next(iter(groups)).workload.source
     document = source.document
-    counts = [group.counted for group in groups]
-    if not isinstance(document, Document) or None in counts:
+    counts = [group.counted for group in groups if group.counted is not None]
+    if not isinstance(document, Document):
         return
     declared = [items(at(document.value, *path, _WORKERS)) for path in _CLUSTERS]
-    if len(groups) != 1 + sum(map(len, declared)):
+    if len(counts) != 1 + sum(map(len, declared)):
         return  # of some it is not known what they have
-    most = max(count or 0 for count in counts)
+    most = max(counts)
     given = at(document.value, *_SERVED)
     inner = texts_within(document, _SERVED) if isinstance(given, str) else None
     for config in inner.documents if inner else ():

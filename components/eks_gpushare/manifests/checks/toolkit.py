@@ -101,7 +101,6 @@ def _judged(release: Release, env: Any, nodes: _Distribution | None) -> Iterator
             place,
             f"{called} {has}, and {meant.name} have theirs at {meant.socket}.",
             f"Set {_SOCKET} to {meant.socket} under toolkit.env.",
-            None if socket or config else "warning",
         )
     elif config and config.startswith(_PLAIN):
         yield Problem(
