@@ -39,7 +39,7 @@ _CUDA: Final = "CUDA_VISIBLE_DEVICES"
 _NUMBERS: Final = re.compile(r"[0-9]{1,3}(?:\s*,\s*[0-9]{1,3})*")
 
 
-class Server(NamedTuple):
+class ModelServer(NamedTuple):
     """A program that serves models, and how it is told over how many GPUs."""
 
     name: str
@@ -59,7 +59,7 @@ _OTHERS: Final = re.compile(r"cpu|rocm|xpu|intel|gaudi|hpu|neuron|tpu|xeon|openv
 _NO_IMAGE: Final = re.compile(r"(?!)")
 """Of programs whose images run something else by themselves."""
 _SERVERS: Final = (
-    Server(
+    ModelServer(
         "vLLM",
         re.compile(r"(?:^|/)vllm/vllm-openai(?::|$)"),
         re.compile(r"(?:^|\s|/)vllm serve\s|vllm\.entrypoints\."),
@@ -69,14 +69,14 @@ _SERVERS: Final = (
         ),
         "--tensor-parallel-size",
     ),
-    Server(
+    ModelServer(
         "SGLang",
         re.compile(r"(?:^|/)lmsysorg/sglang(?::|$)"),
         re.compile(r"sglang[. ](?:launch_server|serve)"),
         (r"--tp(?:-size)?", r"--tensor-parallel-size", r"--pp-size", r"--dp-size", r"--dp"),
         "--tp",
     ),
-    Server(
+    ModelServer(
         "Text Generation Inference",
         re.compile(r"(?:^|/)huggingface/text-generation-inference(?::|$)"),
         re.compile(r"text-generation-launcher"),
@@ -84,14 +84,14 @@ _SERVERS: Final = (
         "--num-shard",
         finds=True,
     ),
-    Server(
+    ModelServer(
         "TensorRT-LLM",
         _NO_IMAGE,
         re.compile(r"(?:^|\s|/)trtllm-serve\s"),
         (r"--tp_size", r"--tensor_parallel_size", r"--pp_size", r"--pipeline_parallel_size"),
         "--tp_size",
     ),
-    Server(
+    ModelServer(
         "LMDeploy",
         _NO_IMAGE,
         re.compile(r"lmdeploy serve api_server\s"),
@@ -148,7 +148,7 @@ def _devices(container: GpuContainer) -> Iterator[Problem]:
             )
 
 
-def server_of(container: GpuContainer) -> Server | None:
+def server_of(container: GpuContainer) -> ModelServer | None:
     """What a container serves models with; None where it is not known to do so on CUDA."""
     image = str(text(at(container.value, "image"))).lower().partition("@")[0]
     as_built = not at(container.value, "command")
@@ -160,7 +160,7 @@ def server_of(container: GpuContainer) -> Server | None:
     return None
 
 
-def _served(container: GpuContainer, server: Server) -> Iterator[Problem]:
+def _served(container: GpuContainer, server: ModelServer) -> Iterator[Problem]:
     if "$" in container.line or _SEVERAL_NODES.search(container.line):
         return  # a shell decides, or other nodes have a part in it
     image = str(text(at(container.value, "image"))).lower()
@@ -233,7 +233,7 @@ def _is_excerpt(container: GpuContainer) -> bool:
     return workload.kind != "StatefulSet" and not all(each in volumes for each in mounted)
 
 
-def _split_over(container: GpuContainer, server: Server) -> int | None:
+def _split_over(container: GpuContainer, server: ModelServer) -> int | None:
     """Over how many GPUs a server runs; None where something else decides."""
     product, said = 1, False
     for flag in server.flags:
@@ -246,7 +246,7 @@ def _split_over(container: GpuContainer, server: Server) -> int | None:
     return product or None
 
 
-def _is_whole(container: GpuContainer, server: Server) -> bool:
+def _is_whole(container: GpuContainer, server: ModelServer) -> bool:
     """Whether its command line is all that it is told: no file, no variables, no script."""
     by_image = bool(at(container.value, "args")) and not at(container.value, "command")
     return not _BY_FILE.search(container.line) and bool(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.karpenter_pools import DEFAULT_POLICY, moves_pods
 from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.nodes import has_gpus
@@ -18,6 +17,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
 from eks_gpushare.manifests.plain import items, mapping
 from eks_gpushare.manifests.readers.karpenter import is_excerpt
+from eks_gpushare.manifests.rules.karpenter_pools import BUSY_CONSOLIDATION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Workload
     from eks_gpushare.inventory.problem import Judgement
 
-BUSY_CONSOLIDATION = rule_of("GPU1079")
 _STAYS: Final = "karpenter.sh/do-not-disrupt"
 
 

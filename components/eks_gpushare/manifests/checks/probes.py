@@ -37,8 +37,8 @@ def probes(inventory: Inventory) -> Iterator[Judgement]:
             continue
         for container in gpu_containers(workload):
             # The startup probe holds the other back.
-            key = next((each for each in _PROBES if each in container.value), "")
-            probe = at(container.value, key)
+            given = ((key, at(container.value, key)) for key in _PROBES)
+            key, probe = next((pair for pair in given if pair[1] is not None), ("", None))
             if not container.gpus or not isinstance(probe, dict):
                 continue
             server, seconds = server_of(container), _seconds(probe)

@@ -46,6 +46,7 @@ STARTUP_TAINT = rule_of("GPU1058")
 AUTO_MODE = rule_of("GPU1059")
 
 NO_LIMIT = rule_of("GPU1078")
+BUSY_CONSOLIDATION = rule_of("GPU1079")
 
 ANY_TYPE = rule_of("GPU1084")
 NO_TYPE = rule_of("GPU1085")
