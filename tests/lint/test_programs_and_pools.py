@@ -71,6 +71,8 @@ def test_cuda_counts_from_what_the_container_gets(value: str, limits: str, wrong
         (VLLM, "--tensor-parallel-size, '2'", TWO, {"GPU1237"}),
         (VLLM, "-tp, '2', -pp, '2'", "nvidia.com/gpu: 4", {"GPU1237"}),
         (VLLM, "--tensor-parallel-size, $(TP)", TWO, set()),
+        (VLLM, "--tensor-parallel-size, all", TWO, set()),
+        (VLLM, "", TWO, set()),
         (VLLM, "--distributed-executor-backend, ray", TWO, set()),
         (VLLM, "--data-parallel-size, '2'", TWO, {"GPU1237"}),
         (VLLM, "--config, /etc/vllm.yaml", TWO, set()),
