@@ -533,6 +533,8 @@ def config(path: str) -> str:
         (k3s(SOCKET.replace("/run", "unix:///run")), False),
         (k3s(SOCKET.replace("k3s/", "")), True),
         (k3s("", "enabled: false, "), False),
+        (k3s(None).replace("{}", "cdi: {nriPluginEnabled: true}"), False),
+        (k3s(None).replace("{}", "cdi: {nriPluginEnabled: false}"), True),
         (k3s(SOCKET.replace("/run/k3s/containerd/containerd.sock", "$SOCKET")), False),
         (k3s(f"{SOCKET}, {config('/etc/containerd/config.toml')}"), True),
         (k3s(f"{SOCKET}, {config('/var/lib/rancher/k3s/agent/etc/containerd/a')}"), False),

@@ -58,14 +58,24 @@ _CONFIG: Final = "CONTAINERD_CONFIG"
 
 @edge(OTHER_CONTAINERD)
 def toolkits(inventory: Inventory) -> Iterator[Judgement]:
-    """By the values alone, or by what says which distribution the nodes are of."""
+    """By the values alone, or by what says which distribution the nodes are of.
+
+    A plugin of NRI needs no configuration of containerd.
+    """
     for cluster in inventory.clusters():
         for release in inventory.of(Release, cluster):
             of_operator = chart_of(release.chart) == OPERATOR_CHART
             env = at(release.values, *_ENV)
             enabled = at(release.values, "toolkit", "enabled")
             is_on = enabled is None or switch(enabled) is True
-            if of_operator and is_on and release.values is not UNKNOWN and not has_unknown(env):
+            by_nri = at(release.values, "cdi", "nriPluginEnabled") not in (None, False)
+            if (
+                of_operator
+                and is_on
+                and not by_nri
+                and release.values is not UNKNOWN
+                and not has_unknown(env)
+            ):
                 yield from _judged(release, env, _of_nodes(inventory, cluster, release))
 
 
