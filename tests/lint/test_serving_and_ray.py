@@ -682,6 +682,8 @@ def test_pods_may_say_that_they_stay(jobs: list[str], wrong: bool) -> None:
     assert ("GPU1079" in found) == wrong
 
 
+FOUND = 'k8s.io/cluster-autoscaler/enabled: "true"'
+TOLD = "k8s.io/cluster-autoscaler/node-template/label/"
 GROUP = """\
 apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig
@@ -707,7 +709,13 @@ nodeGroups:
         ("desiredCapacity: 1\n    iam: {withAddonPolicies: {autoScaler: false}}", False),
         ('desiredCapacity: 1\n    tags: {k8s.io/cluster-autoscaler/enabled: "true"}', True),
         ('desiredCapacity: 1\n    tags: {team: "a"}', False),
+        (f"labels: {{a: b}}\n    tags: {{{FOUND}}}", True),
+        (f"labels: {{a: b}}\n    tags: {{{FOUND}, {TOLD}a: b}}", False),
+        (f"labels: {{a: b}}\n    tags: {{{FOUND}, {TOLD}c: d}}", True),
+        (f"labels: {{a: b}}\n    tags: {{{TOLD}c: d}}", False),
     ],
 )
 def test_a_group_that_starts_with_nodes_is_emptied_by_an_autoscaler(more: str, wrong: bool) -> None:
-    assert ("GPU1073" in codes(a=GROUP.replace("MORE", more))) == wrong
+    found = codes(a=GROUP.replace("MORE", more))
+
+    assert [code for code in found if code == "GPU1073"] == (["GPU1073"] if wrong else [])
