@@ -10,6 +10,7 @@ from foreign_objects import POOL
 from foreign_reading import merged
 from lint_corpus import found_in
 
+from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.production_stack import ProductionStackReader
 from eks_gpushare.manifests.texts import read_texts
@@ -44,7 +45,8 @@ def pods(value: object) -> list[Any]:
     """The specs of pods that values make."""
     reader = ProductionStackReader()
     (document,) = read_texts(text(value), "values.yaml").documents
-    return [item.spec for item in reader.read(document).items] if reader.matches(document) else []
+    found = reader.read(document).items if reader.matches(document) else ()
+    return [item.spec for item in found if isinstance(item, Workload)]
 
 
 def one(value: object) -> Any:
@@ -284,7 +286,7 @@ def test_what_one_model_says_itself_is_pointed_at_there() -> None:
     position = made(value).source.document.position
 
     def line(*path: str | int) -> str:
-        return rows[position((*POD, *path)).line - 1].strip()
+        return str(rows[position((*POD, *path)).line - 1]).strip()
 
     assert line("runtimeClassName") == "runtimeClassName: b"
     assert line("affinity", "podAffinity", "c") == "c: d"
