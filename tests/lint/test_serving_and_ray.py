@@ -384,6 +384,38 @@ def test_who_is_told_wrongly_is_said() -> None:
     assert head.message.startswith("The head of the RayCluster demo has num-gpus 2")
 
 
+CHART = """\
+head:
+  rayStartParams: {num-gpus: "0"}
+  resources: {limits: {AT_HEAD}}
+worker:
+  rayStartParams: PARAMS
+  resources: {limits: {nvidia.com/gpu: 1}}
+additionalWorkerGroups:
+  more:
+    rayStartParams: {num-gpus: "1"}
+    resources: {limits: {nvidia.com/gpu: 1}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("params", "at_head", "wrong"),
+    [
+        ('{num-gpus: "2"}', "cpu: 1", True),
+        ('{num-gpus: "0"}', "cpu: 1", True),
+        ('{num-gpus: "1"}', "nvidia.com/gpu: 1", False),
+        ("{}", "cpu: 1", False),
+        ("$PARAMS", "cpu: 1", False),
+    ],
+)
+def test_values_of_rays_chart_are_judged_too(params: str, at_head: str, wrong: bool) -> None:
+    value = CHART.replace("PARAMS", params).replace("AT_HEAD", at_head)
+    found = found_in({"values.yaml": value})
+
+    assert [each.code for each in found] == (["GPU1382"] if wrong else [])
+    assert [each.line for each in found] == ([5] if wrong else [])
+
+
 SERVE = """\
 apiVersion: ray.io/v1
 kind: RayService

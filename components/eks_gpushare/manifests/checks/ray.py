@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.items import PART_OF_POD, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import requests_of
@@ -35,6 +35,8 @@ _POD: Final = ("template", "spec")
 _PARAMS: Final = "rayStartParams"
 _TOLD: Final = "num-gpus"
 _WORKERS: Final = "workerGroupSpecs"
+_HEADS: Final = ("headGroupSpec", "head")
+"""Of a cluster, and of values of KubeRay's chart for one, which have workers by other names."""
 _CLUSTERS: Final[tuple[FieldPath, ...]] = (
     ("spec",),
     ("spec", "rayClusterSpec"),
@@ -64,15 +66,15 @@ class _Group(NamedTuple):
         """As messages name it."""
         value = getattr(self.workload.source.document, "value", None)
         name = text(at(value, *self.path, "groupName"))
-        group = "the head" if _WORKERS not in self.path else "a worker group"
-        if _WORKERS in self.path and name not in ("", UNKNOWN):
-            group = f"the worker group {name}"
+        group = "a worker group" if name in ("", UNKNOWN) else f"the worker group {name}"
+        if self.path[-1] in _HEADS:
+            group = "the head"
         return f"{at_start(group)} of {self.workload.source.name}"
 
 
 @edge(UNLIKE_RAY)
 def ray(inventory: Inventory) -> Iterator[Judgement]:
-    """Of clusters of Ray that stand by themselves or in jobs and services."""
+    """Of clusters of Ray, also those of jobs and services, and in values of KubeRay's chart."""
     by_document: dict[int, list[_Group]] = {}
     for workload in inventory.of(Workload):
         group = _group(workload)
@@ -85,11 +87,13 @@ def ray(inventory: Inventory) -> Iterator[Judgement]:
 
 def _group(workload: Workload) -> _Group | None:
     value, path = getattr(workload.source.document, "value", None), workload.spec_path
-    if not workload.kind.startswith("Ray") or path[-2:] != _POD:
-        return None
-    above = path[:-2]
+    of_chart = workload.kind == PART_OF_POD
+    above = path if of_chart else path[:-2]
     params = at(value, *above, _PARAMS)
-    if at(value, *above, "resources"):  # which goes over both
+    is_group = isinstance(params, dict) if of_chart else path[-2:] == _POD
+    if not is_group or not (of_chart or workload.kind.startswith("Ray")):
+        return None
+    if not of_chart and at(value, *above, "resources"):  # which goes over both
         return _Group(workload, above, UNKNOWN, None)
     mains = [each for each in gpu_containers(workload) if "containers" in each.place][:1]
     known = [each.gpus for each in mains if not has_unknown(at(each.value, "resources"))]
@@ -118,7 +122,7 @@ def _told(group: _Group) -> Iterator[Problem]:
         )
     if not _is_whole(group.told) or not group.gpus or int(shown) == group.gpus:
         return
-    if int(shown) == 0 and _WORKERS not in group.path:
+    if int(shown) == 0 and group.path[-1] in _HEADS:
         return  # which keeps tasks off the head
     yield Problem(
         UNLIKE_RAY,
