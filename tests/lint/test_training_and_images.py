@@ -240,6 +240,12 @@ def test_a_pytorch_job_may_say_so_too(number: str, wrong: bool) -> None:
         ("kubeflownotebookswg/jupyter-pytorch-cuda-full:v1.9.0", False),
         ("quay.io/jupyter/pytorch-notebook:2024-05-27", True),
         ("quay.io/jupyter/pytorch-notebook:cuda12-2024-05-27", False),
+        ("ghcr.io/huggingface/text-generation-inference:3.3.4-intel-cpu", True),
+        ("lmsysorg/sglang:v0.5.3-xeon", True),
+        ("xprobe/xinference:v1.9.0-cpu", True),
+        ("xprobe/xinference:v1.9.0", False),
+        ("localai/localai:latest", True),
+        ("localai/localai:latest-gpu-nvidia-cuda-12", False),
         ("own/trainer:1-cpu", False),
     ],
 )
@@ -343,6 +349,23 @@ def test_what_serves_with_kserve_by_containers_is_as_written() -> None:
     assert codes(text.replace("    MORE\n", "").replace("predictor", "transformer")) == []
 
 
+ON_NODES = 'sh, -c, "ray start --head; vllm serve m --tensor-parallel-size %s $MORE"'
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (pod(ON_NODES % 2, TWO), ["GPU1237"]),
+        (pod(ON_NODES % 2, TWO, more=SHM, volumes=VOLUME), []),
+        (pod(ON_NODES % 1, TWO), []),
+        (pod(ON_NODES % 2), []),
+        (pod(ON_NODES % "$N", TWO), []),
+    ],
+)
+def test_a_part_of_a_server_on_several_nodes_shares_memory(text: str, wrong: list[str]) -> None:
+    assert codes(text) == wrong
+
+
 @pytest.mark.parametrize(
     ("args", "wrong"),
     [
@@ -410,7 +433,13 @@ EFA = "nvidia.com/gpu: 1, vpc.amazonaws.com/efa: 1"
         ("cpu: 1", MOUNTED, FOLDER, False),
         (EFA, "", FOLDER, False),
         (EFA, MOUNTED, "volumes: [{name: ib, hostPath: {path: /dev/fuse}}]", False),
-        (EFA, f"{MOUNTED}\n      securityContext: {{privileged: true}}", FOLDER, False),
+        (EFA, f"{MOUNTED}\n      securityContext: {{privileged: true}}", FOLDER, True),
+        (
+            "nvidia.com/gpu: 1",
+            f"{MOUNTED}\n      securityContext: {{privileged: true}}",
+            FOLDER,
+            False,
+        ),
         (EFA, f"{MOUNTED}\n      securityContext: $RIGHTS", FOLDER, False),
         ("nvidia.com/gpu: 1, rdma/hca: 1", MOUNTED, FOLDER, False),
     ],
@@ -434,6 +463,9 @@ def test_what_is_missing_with_efa_is_said() -> None:
         )
     )
 
+    by_right = f"{MOUNTED}\n      securityContext: {{privileged: true}}"
+    (mighty,) = found_in({"a.yaml": pod(limits=EFA, more=by_right, volumes=FOLDER)})
+    assert mighty.message.endswith("and is privileged: it opens those of other pods.")
     assert one.message == (
         "The Pod demo mounts /dev/infiniband of the node in a container that asks for "
         "vpc.amazonaws.com/efa and is not privileged."

@@ -60,6 +60,16 @@ _SCHEMES: Final = (
     ),
     # https://huggingface.co/docs/text-embeddings-inference/supported_models
     _scheme(r"huggingface/text-embeddings-inference", r"cpu-.*", "the tag without cpu-"),
+    # https://huggingface.co/docs/text-generation-inference/installation_intel
+    _scheme(
+        r"huggingface/text-generation-inference", r".*-intel-cpu", "the tag without -intel-cpu"
+    ),
+    # https://docs.sglang.ai/platforms/cpu_server.html
+    _scheme(r"lmsysorg/sglang", r".*-xeon", "the tag without -xeon"),
+    # https://inference.readthedocs.io/en/stable/getting_started/using_docker_image.html
+    _scheme(r"xprobe/xinference", r".*-cpu", "the tag without -cpu"),
+    # https://localai.io/basics/container/
+    _scheme(r"localai/localai", _NOT_GPU, "a tag with gpu-nvidia-cuda"),
     # https://github.com/ggml-org/llama.cpp/blob/master/docs/docker.md
     _scheme(r"(?:ggml-org|ggerganov)/llama\.cpp", r"(?:full|light|server)(?:-b[0-9]+)?", "-cuda"),
     # https://aws.github.io/deep-learning-containers/reference/available_images/

@@ -31,7 +31,7 @@ _OTHERS: Final = ("rdma/", "nvidia.com/hostdev", "openshift.io/")
 
 @edge(EFA_BY_HAND)
 def efa_by_hand(inventory: Inventory) -> Iterator[Judgement]:
-    """Of containers with GPUs or EFA that are not privileged, as those may open all."""
+    """Of containers with GPUs or EFA. One that is privileged may open what it did not ask for."""
     for workload in inventory.of(Workload):
         folders = {
             str(text(at(volume, "name"))): index
@@ -52,10 +52,11 @@ def _judged(container: GpuContainer, folders: dict[str, int]) -> Iterator[Proble
         name for part in ("limits", "requests") for name, _ in pairs(at(value, "resources", part))
     ]
     mounted = [str(text(at(mount, "name"))) for mount in items(at(value, "volumeMounts"))]
+    is_privileged = at(value, "securityContext", "privileged") is True
     number = next((folders[name] for name in mounted if name in folders), None)
     if (
         number is None
-        or at(value, "securityContext", "privileged") is True
+        or (is_privileged and EFA not in names)
         or any(name.startswith(_OTHERS) for name in names)
         or not (container.gpus or EFA in names)
     ):
@@ -66,7 +67,8 @@ def _judged(container: GpuContainer, folders: dict[str, int]) -> Iterator[Proble
         EFA_BY_HAND,
         container.workload.source,
         (*container.workload.spec_path, "volumes", number),
-        f"{called} mounts {_FOLDER} of the node in a container that {has} and is not privileged.",
+        f"{called} mounts {_FOLDER} of the node in a container that {has} and is "
+        f"{'privileged: it opens those of other pods' if is_privileged else 'not privileged'}.",
         f"Remove the volume{'' if EFA in names else f', and ask for {EFA}'}: the device plugin "
         "gives a container its interfaces.",
     )

@@ -161,10 +161,11 @@ def server_of(container: GpuContainer) -> ModelServer | None:
 
 
 def _served(container: GpuContainer, server: ModelServer) -> Iterator[Problem]:
-    if "$" in container.line or _SEVERAL_NODES.search(container.line):
-        return  # a shell decides, or other nodes have a part in it
+    # Else a shell decides, or other nodes have a part in it.
+    is_all = "$" not in container.line and not _SEVERAL_NODES.search(container.line)
     image = str(text(at(container.value, "image"))).lower()
-    if container.gpus == 0 and server.image.search(image) and _needs_one(container):
+    asks_for_none = container.gpus == 0 and server.image.search(image)
+    if is_all and asks_for_none and _needs_one(container):
         yield Problem(
             ASKS_FOR_NONE,
             container.workload.source,
@@ -176,7 +177,7 @@ def _served(container: GpuContainer, server: ModelServer) -> Iterator[Problem]:
     wanted = _split_over(container, server)
     if wanted is None or not container.gpus:
         return
-    if wanted != container.gpus and not is_of_a_group(container.workload.kind):
+    if is_all and wanted != container.gpus and not is_of_a_group(container.workload.kind):
         told = f"is split over {wanted}" if wanted > 1 else "uses one"
         yield Problem(
             SPLIT,
@@ -186,7 +187,7 @@ def _served(container: GpuContainer, server: ModelServer) -> Iterator[Problem]:
             f"GPU{'s' if container.gpus > 1 else ''}, and it {told}.",
             f"Let {server.own} be how many the container asks for.",
         )
-    if wanted > 1 and not shares_memory(container):
+    if wanted > 1 and (is_all or container.gpus > 1) and not shares_memory(container):
         yield Problem(
             NO_SHARED_MEMORY,
             container.workload.source,
