@@ -110,6 +110,7 @@ DISABLED = '{name: NCCL_SHM_DISABLE, value: "1"}'
         (pod(env='{name: OMP_NUM_THREADS, value: "8"}'), set()),
         (pod("own/cuda:1", "vllm, serve, m", limits=TWO), {"GPU1236"}),
         (pod("own/rocm:1", "vllm, serve, m", limits=TWO), set()),
+        (pod("own/cuda:1", "vllm, serve, m", limits=MEMORY), set()),
         (pod(VLLM, "--tensor-parallel-size=2", limits="nvidia.com/gpu: 1.5"), {"GPU1114"}),
         (pod(VLLM, "--model, m", env="{name: A, value: b}", limits=MEMORY), {"GPU1238"}),
         (beside(pod(VLLM, "m", limits=MEMORY), "securityContext: {privileged: true}"), set()),
