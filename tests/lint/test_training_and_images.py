@@ -245,6 +245,8 @@ def test_a_pytorch_job_may_say_so_too(number: str, wrong: bool) -> None:
         ("xprobe/xinference:v1.9.0-cpu", True),
         ("xprobe/xinference:v1.9.0", False),
         ("localai/localai:latest", True),
+        ("localai/localai:v2.19.0-cublas-cuda12", False),
+        ("quay.io/jupyter/tensorflow-notebook:cuda-latest", False),
         ("localai/localai:latest-gpu-nvidia-cuda-12", False),
         ("own/trainer:1-cpu", False),
     ],

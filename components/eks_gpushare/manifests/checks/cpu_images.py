@@ -40,7 +40,7 @@ def _scheme(repository: str, without: str, instead: str) -> _Scheme:
 
 
 _NOT_GPU: Final = r"(?!.*gpu).*"
-_NOT_CUDA: Final = r"(?!.*cu(?:da)?[0-9]).*"
+_NOT_CUDA: Final = r"(?!.*(?:gpu|cu(?:da|blas|[0-9]))).*"
 _SCHEMES: Final = (
     # https://www.tensorflow.org/install/docker, https://www.tensorflow.org/tfx/serving/docker
     _scheme(r"tensorflow/(?:tensorflow|serving)", _NOT_GPU, "the tag with -gpu"),
@@ -69,7 +69,7 @@ _SCHEMES: Final = (
     # https://inference.readthedocs.io/en/stable/getting_started/using_docker_image.html
     _scheme(r"xprobe/xinference", r".*-cpu", "the tag without -cpu"),
     # https://localai.io/basics/container/
-    _scheme(r"localai/localai", _NOT_GPU, "a tag with gpu-nvidia-cuda"),
+    _scheme(r"localai/localai", _NOT_CUDA, "a tag with gpu-nvidia-cuda"),
     # https://github.com/ggml-org/llama.cpp/blob/master/docs/docker.md
     _scheme(r"(?:ggml-org|ggerganov)/llama\.cpp", r"(?:full|light|server)(?:-b[0-9]+)?", "-cuda"),
     # https://aws.github.io/deep-learning-containers/reference/available_images/
