@@ -392,9 +392,9 @@ VLLM = "vllm/vllm-openai:v0.11.0"
     ("more", "wrong"),
     [
         (PROBE % "", True),
-        (PROBE % ", initialDelaySeconds: 30", True),
-        (PROBE % ", initialDelaySeconds: 31", False),
-        (PROBE % ", periodSeconds: 30, failureThreshold: 2", True),
+        (PROBE % ", initialDelaySeconds: 15", True),
+        (PROBE % ", initialDelaySeconds: 16", False),
+        (PROBE % ", periodSeconds: 20, failureThreshold: 2", True),
         (PROBE % ", periodSeconds: 30", False),
         (PROBE % ", periodSeconds: $SECONDS", False),
         (PROBE % ", periodSeconds: soon", False),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-_LEAST: Final = 60
+_LEAST: Final = 45
 """Seconds in which no server on a GPU has loaded a model and set up its memory."""
 _DIGITS: Final = re.compile(r"[0-9]{1,5}")
 _PROBES: Final = ("startupProbe", "livenessProbe")
