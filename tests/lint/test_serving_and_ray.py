@@ -210,6 +210,40 @@ def test_findings_point_into_the_values() -> None:
     assert lines(values(lmcacheConfig={"cudaVisibleDevices": "3"}))[0][0] == "GPU1235"
 
 
+FLUX = {"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease"}
+ARGO = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
+WRONG = values(requestGPU=1)
+
+
+def argo(**helm: Any) -> dict[str, Any]:
+    source = {"chart": "vllm-stack", "repoURL": "https://a.example", "helm": helm}
+    return {**ARGO, "metadata": {"name": "a"}, "spec": {"source": source}}
+
+
+def flux(**spec: Any) -> dict[str, Any]:
+    chart = {"spec": {"chart": "vllm-stack"}}
+    return {**FLUX, "metadata": {"name": "a"}, "spec": {"chart": chart, **spec}}
+
+
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [
+        (argo(valuesObject=WRONG), True),
+        (argo(values=text(WRONG)), True),
+        (argo(valuesObject=values()), False),
+        (argo(valuesObject={"other": WRONG}), False),
+        (argo(values=text(WRONG), valueFiles=["more.yaml"]), False),
+        (argo(valuesObject=WRONG, parameters=[{"name": "a", "value": "b"}]), False),
+        (argo(values=""), False),
+        (flux(values=WRONG), True),
+        (flux(values=WRONG, valuesFrom=[{"kind": "ConfigMap", "name": "more"}]), False),
+        (flux(), False),
+    ],
+)
+def test_values_within_an_object_are_read_where_they_are_all(value: Any, wrong: bool) -> None:
+    assert codes(a=text(value)) == (["GPU1236"] if wrong else [])
+
+
 def made(value: object) -> Any:
     """The Deployment that values make."""
     (document,) = read_texts(text(value), "values.yaml").documents
