@@ -232,6 +232,7 @@ def flux(**spec: Any) -> dict[str, Any]:
         (argo(values=text(WRONG)), True),
         (argo(valuesObject=values()), False),
         (argo(valuesObject={"other": WRONG}), False),
+        (argo(valuesObject={"tolerations": [{"key": "a", "operator": "Exist"}]}), False),
         (argo(values=text(WRONG), valueFiles=["more.yaml"]), False),
         (argo(valuesObject=WRONG, parameters=[{"name": "a", "value": "b"}]), False),
         (argo(values=""), False),
