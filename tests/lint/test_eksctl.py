@@ -84,10 +84,11 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("GPU1071", merged(CONFIG, **{f"{GROUP}taints": {"nvidia.com/gpu": "true"}})),
     ("GPU1072", merged(CONFIG, **{f"{GROUP}amiFamily": "AmazonLinux2"})),
     ("GPU1072", merged(CONFIG, **{f"{GROUP}amiFamily": "AmazonLinux2", "metadata__version": ...})),
-    ("GPU1073", merged(CONFIG, **{f"{OWN}minSize": 0})),
-    ("GPU1073", merged(
-        CONFIG, **{f"{OWN}minSize": 0, f"{OWN}taints": ..., f"{OWN}labels": {"a": "b"}}
-    )),
+    ("GPU1073", merged(CONFIG, **{f"{OWN}minSize": 0, f"{OWN}desiredCapacity": 0})),
+    ("GPU1073", merged(CONFIG, **{
+        f"{OWN}minSize": 0, f"{OWN}desiredCapacity": 0, f"{OWN}taints": ...,
+        f"{OWN}labels": {"a": "b"},
+    })),
 ]  # fmt: skip
 
 

@@ -197,12 +197,6 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("GPU1072", merged(CLASS, spec__amiSelectorTerms=[{"alias": "al2@v20250610"}])),
     ("GPU1077", merged(POOL, spec__template__metadata__labels={"nvidia.com/gpu.product": "A10G"})),
     ("GPU1078", merged(POOL, spec__limits=...)),
-    ("GPU1079", merged(POOL, spec__disruption__consolidationPolicy="WhenEmptyOrUnderutilized")),
-    ("GPU1079", merged(POOL, spec__disruption__consolidationPolicy=...)),
-    ("GPU1079", merged(POOL, spec__disruption=...)),
-    ("GPU1079", merged(POOL, spec__disruption={
-        "consolidationPolicy": "Balanced", "consolidateAfter": "1m", "budgets": [{"nodes": "1"}]
-    })),
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"alias": "al2023@latest"}])),
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"alias": "bottlerocket@latest"}])),
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"name": "amazon-eks-node-al2023-*"}])),

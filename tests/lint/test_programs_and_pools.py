@@ -71,6 +71,8 @@ def test_cuda_counts_from_what_the_container_gets(value: str, limits: str, wrong
         (VLLM, "--tensor-parallel-size, '2'", TWO, {"GPU1237"}),
         (VLLM, "-tp, '2', -pp, '2'", "nvidia.com/gpu: 4", {"GPU1237"}),
         (VLLM, "--tensor-parallel-size, $(TP)", TWO, set()),
+        (VLLM, "--tensor-parallel-size, all", TWO, set()),
+        (VLLM, "", TWO, set()),
         (VLLM, "--distributed-executor-backend, ray", TWO, set()),
         (VLLM, "--data-parallel-size, '2'", TWO, {"GPU1237"}),
         (VLLM, "--config, /etc/vllm.yaml", TWO, set()),
@@ -108,6 +110,7 @@ DISABLED = '{name: NCCL_SHM_DISABLE, value: "1"}'
         (pod(env='{name: OMP_NUM_THREADS, value: "8"}'), set()),
         (pod("own/cuda:1", "vllm, serve, m", limits=TWO), {"GPU1236"}),
         (pod("own/rocm:1", "vllm, serve, m", limits=TWO), set()),
+        (pod("own/cuda:1", "vllm, serve, m", limits=MEMORY), set()),
         (pod(VLLM, "--tensor-parallel-size=2", limits="nvidia.com/gpu: 1.5"), {"GPU1114"}),
         (pod(VLLM, "--model, m", env="{name: A, value: b}", limits=MEMORY), {"GPU1238"}),
         (beside(pod(VLLM, "m", limits=MEMORY), "securityContext: {privileged: true}"), set()),
@@ -155,7 +158,7 @@ spec:
 
 
 def test_a_controller_may_tell_its_programs_more() -> None:
-    assert codes(TRAINED.replace("IMAGE", VLLM).replace("LIMITS", TWO)) == set()
+    assert codes(TRAINED.replace("IMAGE", VLLM).replace("LIMITS", TWO)) == {"GPU1237"}
 
 
 @pytest.mark.parametrize(

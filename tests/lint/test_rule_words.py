@@ -92,8 +92,11 @@ AL2 = {f"{GROUP}amiFamily": "AmazonLinux2"}
         ({"metadata__version": "x.32", **AL2}, [(NEWER, 0)]),
         ({"metadata__version": "1.\u0663", **AL2}, [(NEWER, 0)]),
         ({"metadata__version": None, **AL2}, [(NEWER, 0)]),
-        ({f"{OWN}minSize": 0}, [(LABEL_IT, 0)]),
-        ({f"{OWN}minSize": 0, f"{OWN}tags": {"a": "b"}}, [(LABEL_IT, 0)]),
+        ({f"{OWN}minSize": 0, f"{OWN}desiredCapacity": 0}, [(LABEL_IT, 0)]),
+        (
+            {f"{OWN}minSize": 0, f"{OWN}desiredCapacity": 0, f"{OWN}tags": {"a": "b"}},
+            [(LABEL_IT, 0)],
+        ),
         (
             {f"{OWN}minSize": 0, f"{OWN}tags": {"k8s.io/cluster-autoscaler/node-template/x": ""}},
             [],

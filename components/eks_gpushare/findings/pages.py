@@ -59,7 +59,9 @@ SUBJECTS: Final = (
     SubjectPage("tenants", "Quotas, tenants and MPS", ("115", "116", "117")),
     SubjectPage("against-a-stack", "Workloads against a stack", ("120",)),
     SubjectPage(
-        "programs", "Programs, pools and what stands between", ("123", "124", "125", "126", "127")
+        "programs",
+        "Programs, pools and what stands between",
+        ("123", "124", "125", "126", "127", "138"),
     ),
     SubjectPage("security", "How safe nodes start", ("121", "122")),
 )

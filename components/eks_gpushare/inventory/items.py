@@ -152,6 +152,8 @@ class Release(Namespaced):
     themselves; None where all of them do."""
     paths: Mapping[tuple[str, ...], FieldPath] = field(default_factory=dict)
     """Where in the document a value stands, if not below `source.path` under its own path."""
+    installer: str = ""
+    """The API group of the object that has it installed, where only some clusters have that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,15 +11,23 @@ from eks_gpushare.inventory.registry import edges_in
 from eks_gpushare.manifests.checks import (
     admission,
     chart_values,
+    counters,
+    cpu_images,
+    efa,
     exporters,
     gpu_names,
     gpu_programs,
+    moved_pods,
     pods,
+    probes,
+    processes,
+    ray,
     reserved_memory,
     room,
     room_of_pools,
     scaling,
     thin_shares,
+    toolkit,
 )
 
 if TYPE_CHECKING:
@@ -27,6 +35,19 @@ if TYPE_CHECKING:
 
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_values, pods, gpu_names, room, thin_shares, reserved_memory, gpu_programs),
-    *(scaling, exporters, room_of_pools, admission),
+    *(
+        processes,
+        cpu_images,
+        counters,
+        efa,
+        ray,
+        toolkit,
+        moved_pods,
+        probes,
+        scaling,
+        exporters,
+        room_of_pools,
+        admission,
+    ),
 )
 """Every check."""

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.items import Workload
-from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.requests import requests_of
 from eks_gpushare.inventory.scheduling import is_extended
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.checks.gpu_containers import (
+    SHM,
+    GpuContainer,
+    gpu_containers,
+    is_of_a_group,
+    runs_as_written,
+    shares_memory,
+)
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.files import GUIDES
-from eks_gpushare.manifests.pod_fields import is_plain
 from eks_gpushare.manifests.rules.gpu_programs import (
     ASKS_FOR_NONE,
     NO_SHARED_MEMORY,
@@ -28,16 +32,14 @@ from eks_gpushare.manifests.rules.gpu_programs import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
 _CUDA: Final = "CUDA_VISIBLE_DEVICES"
 _NUMBERS: Final = re.compile(r"[0-9]{1,3}(?:\s*,\s*[0-9]{1,3})*")
-_SHM: Final = "/dev/shm"  # noqa: S108  (a place in a container)
 
 
-class _Server(NamedTuple):
+class ModelServer(NamedTuple):
     """A program that serves models, and how it is told over how many GPUs."""
 
     name: str
@@ -54,8 +56,10 @@ class _Server(NamedTuple):
 
 # Of builds for other processors the tag says so.
 _OTHERS: Final = re.compile(r"cpu|rocm|xpu|intel|gaudi|hpu|neuron|tpu|xeon|openvino|amd")
+_NO_IMAGE: Final = re.compile(r"(?!)")
+"""Of programs whose images run something else by themselves."""
 _SERVERS: Final = (
-    _Server(
+    ModelServer(
         "vLLM",
         re.compile(r"(?:^|/)vllm/vllm-openai(?::|$)"),
         re.compile(r"(?:^|\s|/)vllm serve\s|vllm\.entrypoints\."),
@@ -65,14 +69,14 @@ _SERVERS: Final = (
         ),
         "--tensor-parallel-size",
     ),
-    _Server(
+    ModelServer(
         "SGLang",
         re.compile(r"(?:^|/)lmsysorg/sglang(?::|$)"),
         re.compile(r"sglang[. ](?:launch_server|serve)"),
         (r"--tp(?:-size)?", r"--tensor-parallel-size", r"--pp-size", r"--dp-size", r"--dp"),
         "--tp",
     ),
-    _Server(
+    ModelServer(
         "Text Generation Inference",
         re.compile(r"(?:^|/)huggingface/text-generation-inference(?::|$)"),
         re.compile(r"text-generation-launcher"),
@@ -80,13 +84,28 @@ _SERVERS: Final = (
         "--num-shard",
         finds=True,
     ),
+    ModelServer(
+        "TensorRT-LLM",
+        _NO_IMAGE,
+        re.compile(r"(?:^|\s|/)trtllm-serve\s"),
+        (r"--tp_size", r"--tensor_parallel_size", r"--pp_size", r"--pipeline_parallel_size"),
+        "--tp_size",
+    ),
+    ModelServer(
+        "LMDeploy",
+        _NO_IMAGE,
+        re.compile(r"lmdeploy serve api_server\s"),
+        (r"--tp", r"--dp"),
+        "--tp",
+    ),
 )
 """How each is told, November 2026: https://docs.vllm.ai/en/stable/cli/serve/,
 https://docs.sglang.ai/advanced_features/server_arguments.html,
-https://huggingface.co/docs/text-generation-inference/reference/launcher
+https://huggingface.co/docs/text-generation-inference/reference/launcher,
+https://nvidia.github.io/TensorRT-LLM/commands/trtllm-serve.html,
+https://lmdeploy.readthedocs.io/en/latest/llm/api_server.html
 """
-_COMMENT: Final = re.compile(r"^[ \t]*#[^\n]*$", re.MULTILINE)
-"""Of a script among the arguments."""
+_BY_FILE: Final = re.compile(r"--(?:config|extra_llm_api_options|options)[= ]")
 _SEVERAL_NODES: Final = re.compile(
     r"--nnodes|--distributed[-_]executor[-_]backend[= ]+ray|ray (?:start|symmetric-run)"
     r"|--data[-_]parallel[-_](?:address|size[-_]local)|--dist-init-addr"
@@ -94,49 +113,20 @@ _SEVERAL_NODES: Final = re.compile(
 )
 
 
-class _Container(NamedTuple):
-    """A container of which all is known that is asked here."""
-
-    workload: Workload
-    place: FieldPath
-    value: Any
-    line: str
-    """Its command and arguments, in one line."""
-    gpus: int | None
-    """How many it asks for; None where that is not known."""
-
-
 @edge(NO_SUCH_DEVICE, SPLIT, NO_SHARED_MEMORY, ASKS_FOR_NONE)
 def programs(inventory: Inventory) -> Iterator[Judgement]:
-    """Of pods of Kubernetes' own kinds: other controllers add to theirs."""
+    """Of pods as they are written: other controllers add to theirs."""
     for workload in inventory.of(Workload):
-        if workload.spec is UNKNOWN or not is_plain(workload.kind):
+        if workload.spec is UNKNOWN or not runs_as_written(workload):
             continue
-        for container in _containers(workload):
+        for container in gpu_containers(workload):
             yield from _devices(container)
-            server = _server(container)
+            server = server_of(container)
             if server is not None:
                 yield from _served(container, server)
 
 
-def _containers(workload: Workload) -> Iterator[_Container]:
-    requests = list(requests_of(workload))
-    for where, value in containers(workload.spec):
-        place = (*workload.spec_path, *where)
-        counts = [
-            quantity(str(text(request.amount)))
-            for request in requests
-            if request.place[: len(place)] == place
-        ]
-        known = [int(count) for count in counts if count is not None and count.denominator == 1]
-        gpus = sum(known) if len(known) == len(counts) else None
-        words = [text(word) for key in ("command", "args") for word in items(at(value, key))]
-        # What is yet to be filled in decides as a variable of a shell does.
-        line = " ".join("$" if word is UNKNOWN else _COMMENT.sub("", str(word)) for word in words)
-        yield _Container(workload, place, value, line, gpus)
-
-
-def _devices(container: _Container) -> Iterator[Problem]:
+def _devices(container: GpuContainer) -> Iterator[Problem]:
     if not container.gpus or at(container.value, "securityContext", "privileged") is True:
         return
     for index, variable in enumerate(items(at(container.value, "env"))):
@@ -158,7 +148,7 @@ def _devices(container: _Container) -> Iterator[Problem]:
             )
 
 
-def _server(container: _Container) -> _Server | None:
+def server_of(container: GpuContainer) -> ModelServer | None:
     """What a container serves models with; None where it is not known to do so on CUDA."""
     image = str(text(at(container.value, "image"))).lower().partition("@")[0]
     as_built = not at(container.value, "command")
@@ -170,11 +160,12 @@ def _server(container: _Container) -> _Server | None:
     return None
 
 
-def _served(container: _Container, server: _Server) -> Iterator[Problem]:
-    if "$" in container.line or _SEVERAL_NODES.search(container.line):
-        return  # a shell decides, or other nodes have a part in it
+def _served(container: GpuContainer, server: ModelServer) -> Iterator[Problem]:
+    # Else a shell decides, or other nodes have a part in it.
+    is_all = "$" not in container.line and not _SEVERAL_NODES.search(container.line)
     image = str(text(at(container.value, "image"))).lower()
-    if container.gpus == 0 and server.image.search(image) and _needs_one(container):
+    asks_for_none = container.gpus == 0 and server.image.search(image)
+    if is_all and asks_for_none and _needs_one(container):
         yield Problem(
             ASKS_FOR_NONE,
             container.workload.source,
@@ -186,7 +177,7 @@ def _served(container: _Container, server: _Server) -> Iterator[Problem]:
     wanted = _split_over(container, server)
     if wanted is None or not container.gpus:
         return
-    if wanted != container.gpus:
+    if is_all and wanted != container.gpus and not is_of_a_group(container.workload.kind):
         told = f"is split over {wanted}" if wanted > 1 else "uses one"
         yield Problem(
             SPLIT,
@@ -196,18 +187,18 @@ def _served(container: _Container, server: _Server) -> Iterator[Problem]:
             f"GPU{'s' if container.gpus > 1 else ''}, and it {told}.",
             f"Let {server.own} be how many the container asks for.",
         )
-    if wanted > 1 and not _shares_memory(container):
+    if wanted > 1 and (is_all or container.gpus > 1) and not shares_memory(container):
         yield Problem(
             NO_SHARED_MEMORY,
             container.workload.source,
             container.place,
             f"{at_start(container.workload.source.name)} splits a model over {wanted} GPUs, and "
             f"its processes have 64 MiB of shared memory.",
-            f"Mount an emptyDir with medium: Memory at {_SHM}.",
+            f"Mount an emptyDir with medium: Memory at {SHM}.",
         )
 
 
-def _needs_one(container: _Container) -> bool:
+def _needs_one(container: GpuContainer) -> bool:
     """Whether nothing else gives a container a GPU: a claim, another's resource, its rights."""
     value, spec = container.value, container.workload.spec
     if has_unknown([at(value, key) for key in ("resources", "env", "envFrom")]):
@@ -230,7 +221,7 @@ def _needs_one(container: _Container) -> bool:
     )
 
 
-def _is_excerpt(container: _Container) -> bool:
+def _is_excerpt(container: GpuContainer) -> bool:
     """Whether something is left out without which no API server takes it."""
     workload = container.workload
     document = workload.source.document
@@ -243,7 +234,7 @@ def _is_excerpt(container: _Container) -> bool:
     return workload.kind != "StatefulSet" and not all(each in volumes for each in mounted)
 
 
-def _split_over(container: _Container, server: _Server) -> int | None:
+def _split_over(container: GpuContainer, server: ModelServer) -> int | None:
     """Over how many GPUs a server runs; None where something else decides."""
     product, said = 1, False
     for flag in server.flags:
@@ -256,21 +247,9 @@ def _split_over(container: _Container, server: _Server) -> int | None:
     return product or None
 
 
-def _is_whole(container: _Container, server: _Server) -> bool:
+def _is_whole(container: GpuContainer, server: ModelServer) -> bool:
     """Whether its command line is all that it is told: no file, no variables, no script."""
     by_image = bool(at(container.value, "args")) and not at(container.value, "command")
-    return not re.search(r"--config[= ]", container.line) and bool(
+    return not _BY_FILE.search(container.line) and bool(
         server.command.search(f"{container.line} ") or by_image
-    )
-
-
-def _shares_memory(container: _Container) -> bool:
-    spec, value = container.workload.spec, container.value
-    if at(spec, "hostIPC") is True or has_unknown([at(spec, "volumes"), at(value, "volumeMounts")]):
-        return True
-    if any(at(each, "name") == "NCCL_SHM_DISABLE" for each in items(at(value, "env"))):
-        return True
-    return any(
-        str(text(at(mount, "mountPath"))).rstrip("/") == _SHM
-        for mount in items(at(value, "volumeMounts"))
     )

@@ -49,6 +49,24 @@ _KINDS: Final = {
 }
 
 
+_MADE_INTO_PODS: Final = ("servingEngineSpec", "singleuser")
+"""Keys of values of charts of others that are read as the pods that are made of them: vLLM's
+production stack and JupyterHub."""
+_VALUES: Final[tuple[tuple[str, ...], ...]] = (
+    ("spec", "values"),
+    ("spec", "valuesContent"),
+    ("spec", "source", "helm", "values"),
+    ("spec", "source", "helm", "valuesObject"),
+)
+_MORE: Final[tuple[tuple[str, ...], ...]] = (
+    ("spec", "valuesFrom"),
+    ("spec", "set"),
+    ("spec", "source", "helm", "parameters"),
+    ("spec", "source", "helm", "valueFiles"),
+)
+"""Where further values are, beside which those are not all."""
+
+
 class HelmObjectReader:
     """Knows them by kind and group."""
 
@@ -74,7 +92,25 @@ class HelmObjectReader:
         if is_kustomization(document):
             items += _generated(document)
             inner += literal_documents(document)
+        inner += _of_others(document)
         return Read(items=items, inner=inner, judgements=list(elsewhere(document)))
+
+
+def _of_others(document: Document) -> Iterator[Document]:
+    """Values of charts of others that are read by themselves, where they are all that there are."""
+    if any(at(document.value, *path) for path in _MORE):
+        return
+    for path in _VALUES:
+        given = at(document.value, *path)
+        if isinstance(given, str) and given:
+            found = documents_at(document, path, given)
+        else:
+            found = (document.inside(path, given),)
+        yield from (
+            one
+            for one in found
+            if any(isinstance(at(one.value, key), dict) for key in _MADE_INTO_PODS)
+        )
 
 
 def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
@@ -136,8 +172,10 @@ def _k3s(
     else:
         found = [_at(document, chart, ("spec", "values"), name, space, version)]
     given = [{"name": key, "value": pair} for key, pair in pairs(at(value, "spec", "set"))]
+    group, _, _ = str(value.get("apiVersion")).rpartition("/")
     for item, inner in found:
-        yield with_parameters(item, document, ("spec",), given, ("set",)), inner
+        told = replace(item, installer=group)
+        yield with_parameters(told, document, ("spec",), given, ("set",)), inner
 
 
 def _inflated(

@@ -68,7 +68,7 @@ class KarpenterReader:
             place = _place_of_labels(value)
             judgements += owned_labels(source, at(value, *place), place)
             judgements += retired(nodes, ("spec", *template, "requirements"))
-            whole = not _is_excerpt(source, value)
+            whole = not is_excerpt(source, value)
             if kind == "NodePool" and nodes.instance_types and has_gpus(nodes) and whole:
                 judgements += gpu_pool_rules(source, spec)
         elif kind == "NodeOverlay":
@@ -81,7 +81,7 @@ class KarpenterReader:
         return Read(found, judgements)
 
 
-def _is_excerpt(source: Source, value: Any) -> bool:
+def is_excerpt(source: Source, value: Any) -> bool:
     """Whether documentation shows some of a pool, and leaves out what every pool has."""
     spec = at(value, "spec")
     served = at(value, "apiVersion") == "karpenter.sh/v1"

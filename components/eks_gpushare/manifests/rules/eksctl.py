@@ -289,12 +289,22 @@ def _has_gpus(group: Mapping[str, Any]) -> bool:
     return any(name in gpu_instance_types() for name in named if isinstance(name, str))
 
 
+def _is_scaled(group: Mapping[str, Any]) -> bool:
+    """Whether a group is one that Cluster Autoscaler looks for, or whose nodes may call it."""
+    by_role = at(group, "iam", "withAddonPolicies", "autoScaler")
+    return by_role not in (None, False) or any(
+        "cluster-autoscaler" in str(key) for key in mapping(at(group, "tags"))
+    )
+
+
 def _from_zero(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:
     tags = mapping(at(group, "tags"))
     tagged = any("node-template" in str(key) for key in tags)
     needs = [key for key in ("labels", "taints") if at(group, key)]
     if whole(at(group, "minSize")) != 0 or at(group, "propagateASGTags") is True:
         return
+    if whole(at(group, "desiredCapacity")) not in (None, 0, UNKNOWN) and not _is_scaled(group):
+        return  # it starts with nodes, and nothing says that somebody takes them away
     for key in mapping(at(group, "labels")) if tagged else ():
         if f"{_TEMPLATE_LABEL}{key}" not in tags and _SCALED in tags:
             yield Problem(

@@ -29,3 +29,11 @@ LITTLE_MEMORY: Final = Rule(
     "metrics have gaps.",
     "https://github.com/NVIDIA/dcgm-exporter/issues/609",
 )
+NOT_COUNTERS: Final = Rule(
+    "GPU1381",
+    "error",
+    "The list of an exporter's metrics is one that the exporter reads.",
+    "Of a line that is not a field of DCGM, a type and a text of one field each, it ends at its "
+    "start, and there are no metrics of GPUs at all.",
+    "https://github.com/NVIDIA/dcgm-exporter/blob/main/internal/pkg/counters/counter_config.go",
+)

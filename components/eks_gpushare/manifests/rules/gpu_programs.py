@@ -17,14 +17,14 @@ NO_SUCH_DEVICE: Final = Rule(
 SPLIT: Final = Rule(
     "GPU1236",
     "warning",
-    "A server is split over as many GPUs as its container asks for.",
+    "A program is split over as many GPUs as its container asks for.",
     "With fewer GPUs it does not start; of more it uses one, and the others are paid for.",
     "https://docs.vllm.ai/en/stable/serving/parallelism_scaling/",
 )
 NO_SHARED_MEMORY: Final = Rule(
     "GPU1237",
     "warning",
-    "The processes of a server that is split over GPUs have a volume of shared memory.",
+    "The processes of a program that is split over GPUs have a volume of shared memory.",
     "A container has 64 MiB of /dev/shm, with which NCCL fails at the start or hangs.",
     "https://github.com/vllm-project/vllm/issues/37982",
 )
@@ -35,4 +35,36 @@ ASKS_FOR_NONE: Final = Rule(
     "Without a request it is put anywhere: where there is no GPU it does not start, and where "
     "there is one it uses what others asked for.",
     "https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/",
+)
+NO_CUDA: Final = Rule(
+    "GPU1380",
+    "warning",
+    "An image has CUDA where its container asks for a GPU.",
+    "A program that was built without CUDA runs on the CPU, or not at all, and the GPU that was "
+    "asked for is paid for and idle.",
+    "https://www.tensorflow.org/install/docker#download_a_tensorflow_docker_image",
+)
+UNLIKE_RAY: Final = Rule(
+    "GPU1382",
+    "warning",
+    "Ray is told of as many GPUs as its containers get, in whole numbers.",
+    "It places tasks by the number that it is told: of more than there are they fail, of fewer the "
+    "others stay idle, and a part of one is none that `ray start` and the autoscaler read.",
+    "https://docs.ray.io/en/latest/cluster/kubernetes/user-guides/gpu.html",
+)
+EFA_BY_HAND: Final = Rule(
+    "GPU1383",
+    "warning",
+    "EFA interfaces come from EFA's device plugin, not from the node's folder.",
+    "A container may open what it asked for and nothing else: of a whole folder it sees the "
+    "interfaces of others first, and opening them is refused.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html",
+)
+ENDED_EARLY: Final = Rule(
+    "GPU1385",
+    "warning",
+    "A server has the time to load its model before a probe ends it.",
+    "It answers once the model is on the GPU, which takes minutes: a liveness probe that counts "
+    "from the start ends the container before, again and again.",
+    "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/",
 )

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.karpenter_pools import (
-    DEFAULT_POLICY,
     NODES,
     OF_TYPES,
     Misplaced,
     has_limit,
     is_idle_limit,
     misplaced,
-    moves_pods,
 )
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
@@ -355,20 +353,6 @@ def gpu_pool_rules(source: Source, spec: Any) -> Iterator[Judgement]:
         message = "Nothing limits how many GPU nodes Karpenter launches for this pool."
         fix = "Add limits, such as nvidia.com/gpu or cpu."
         yield Problem(NO_LIMIT, source, ("spec",), message, fix)
-    disruption = at(spec, "disruption")
-    policy, after = (at(disruption, key) for key in ("consolidationPolicy", "consolidateAfter"))
-    # Of a static pool Karpenter reads none.
-    if at(spec, "replicas") is not None or has_unknown(disruption):
-        return
-    if moves_pods(policy, after, map(mapping, items(at(disruption, "budgets")))):
-        given = f"With {policy}" if policy else f"With {DEFAULT_POLICY}, its default,"
-        yield Problem(
-            BUSY_CONSOLIDATION,
-            source,
-            ("spec", "disruption", "consolidationPolicy"),
-            f"{given} Karpenter moves running pods from one GPU node to another.",
-            "Write WhenEmpty, or a budget of no nodes for the reason Underutilized.",
-        )
 
 
 def _values(limits: Any) -> list[Any]:

@@ -1,0 +1,119 @@
+"""The list of metrics that the DCGM exporter is given: lines of CSV, each of three fields.
+
+Sources: `ExtractCounters` and `readConfigMap` in internal/pkg/counters/counter_config.go of
+NVIDIA/dcgm-exporter 4.5 and Go's encoding/csv, which it reads by: a line is a comment if `#` is its
+first character, and a quote is one of the text unless the field begins with it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
+from eks_gpushare.inventory.items import ConfigMap, Release
+from eks_gpushare.inventory.places import value_place
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.manifests.rules.exporters import NOT_COUNTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.problem import Judgement
+
+_VALUES: Final = {
+    EXPORTER_CHART: ("customMetrics",),
+    OPERATOR_CHART: ("dcgmExporter", "config", "data"),
+}
+"""Where charts take the list from."""
+_FIELD: Final = re.compile(r"DCGM_(?:FI|EXP)_[A-Z0-9_]+ *(?:,|$)")
+_TYPES: Final = ("gauge", "counter", "histogram", "summary", "label")
+_OWN: Final = "DCGM_EXP_"
+"""The exporter's own metrics, whose type it does not look at."""
+_FIELDS: Final = 3
+_UNKNOWN: Final = re.compile(r"\{\{|\$\{|<[A-Za-z]")
+"""Signs of what is yet to be filled in."""
+
+
+@edge(NOT_COUNTERS)
+def counters(inventory: Inventory) -> Iterator[Judgement]:
+    """Of ConfigMaps whose texts are such lists, and of values."""
+    for config_map in inventory.of(ConfigMap):
+        for key, given in pairs(config_map.data):
+            yield from _judged(config_map, ("data", key), key, given)
+    for release in inventory.of(Release):
+        path = _VALUES.get(chart_of(release.chart) or "")
+        if path is not None:
+            place = value_place(release, path)
+            yield from _judged(release, place, ".".join(path), at(release.values, *path))
+
+
+def _judged(item: Item, place: FieldPath, key: str, given: Any) -> Iterator[Problem]:
+    if not isinstance(given, str) or _UNKNOWN.search(given) or not _is_list(given):
+        return
+    for number, line in enumerate(given.splitlines(), 1):
+        if line.count('"') % 2:
+            return  # a text may go on in the next line
+        wrong = _wrong(line)
+        if wrong is not None:
+            what, fix = wrong
+            yield Problem(
+                NOT_COUNTERS,
+                item.source,
+                place,
+                f"Line {number} of {key} of {item.source.name} {what}: {line.strip()}",
+                fix,
+            )
+            return  # it reads no further
+
+
+def _is_list(given: str) -> bool:
+    """Whether a text is a list of metrics: half of its lines begin with a field of DCGM."""
+    lines = [line for line in given.splitlines() if line.strip() and not line.startswith("#")]
+    return sum(1 for line in lines if _FIELD.match(line)) * 2 >= len(lines) > 0
+
+
+def _wrong(line: str) -> tuple[str, str] | None:
+    """What is wrong with a line, as what it has or is, and how to write it."""
+    if not line or line.startswith("#"):
+        return None
+    if not line.strip():
+        return "has blanks alone, which is a line of one field", "Remove the blanks."
+    if line.lstrip().startswith("#"):
+        return "is no comment, since it begins with a blank", "Begin it with #."
+    fields = _split(line)
+    if fields is None:
+        fix = "Put the whole text between quotes, without a blank before them, or write none."
+        return "has a quote within a field", fix
+    kind = fields[1].strip(" ") if len(fields) == _FIELDS else None
+    if kind is None:
+        fix = "Put a text with commas between quotes, without a blank before them."
+        return f"has {len(fields)} fields, not a field of DCGM, a type and a text", fix
+    is_known = kind in _TYPES or line.startswith(_OWN)
+    wrong = f"has the type {kind}" if kind else "has no type"
+    return None if is_known else (wrong, f"Write one of {', '.join(_TYPES)}.")
+
+
+def _split(line: str) -> list[str] | None:
+    """The fields of a line as Go's reader of CSV takes them; None where it takes none."""
+    fields: list[str] = []
+    rest: str | None = line
+    while rest is not None:
+        if rest.startswith('"'):
+            found = re.match(r'"((?:[^"]|"")*)"(?:,|$)', rest)
+            if found is None:
+                return None
+            fields.append(found[1].replace('""', '"'))
+            rest = rest[found.end() :] if found[0].endswith(",") else None
+        else:
+            field, comma, after = rest.partition(",")
+            if '"' in field:
+                return None
+            fields.append(field)
+            rest = after if comma else None
+    return fields

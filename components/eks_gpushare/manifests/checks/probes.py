@@ -1,0 +1,65 @@
+"""Servers of models that a liveness probe ends before they can have loaded their model."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.checks.gpu_containers import gpu_containers, runs_as_written
+from eks_gpushare.manifests.checks.gpu_programs import server_of
+from eks_gpushare.manifests.rules.gpu_programs import ENDED_EARLY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+_LEAST: Final = 45
+"""Seconds in which no server on a GPU has loaded a model and set up its memory."""
+_DIGITS: Final = re.compile(r"[0-9]{1,5}")
+_PROBES: Final = ("startupProbe", "livenessProbe")
+_DEFAULTS: Final = {"initialDelaySeconds": 0, "periodSeconds": 10, "failureThreshold": 3}
+"""Of the API: pkg/apis/core/v1/defaults.go of Kubernetes 1.35."""
+
+
+@edge(ENDED_EARLY)
+def probes(inventory: Inventory) -> Iterator[Judgement]:
+    """Of servers that are known, on GPUs."""
+    for workload in inventory.of(Workload):
+        if workload.spec is UNKNOWN or not runs_as_written(workload):
+            continue
+        for container in gpu_containers(workload):
+            # The startup probe holds the other back.
+            given = ((key, at(container.value, key)) for key in _PROBES)
+            key, probe = next((pair for pair in given if pair[1] is not None), ("", None))
+            if not container.gpus or not isinstance(probe, dict):
+                continue
+            server, seconds = server_of(container), _seconds(probe)
+            if server is not None and seconds is not None and seconds <= _LEAST:
+                yield Problem(
+                    ENDED_EARLY,
+                    workload.source,
+                    (*container.place, key),
+                    f"{at_start(workload.source.name)} runs {server.name}, and its {key} ends it "
+                    f"if it does not answer within {seconds} s of its start.",
+                    "Give it a startupProbe with a failureThreshold for some minutes, such as 60.",
+                )
+
+
+def _seconds(probe: dict[str, Any]) -> int | None:
+    """When a container is ended that never answers; None where that is not known."""
+    given = {key: probe.get(key) for key in _DEFAULTS}
+    if has_unknown(given):
+        return None
+    shown = {key: str(text(value)) for key, value in given.items() if value is not None}
+    if not all(map(_DIGITS.fullmatch, shown.values())):
+        return None
+    found = {**_DEFAULTS, **{key: int(value) for key, value in shown.items()}}
+    return found["initialDelaySeconds"] + found["periodSeconds"] * found["failureThreshold"]

@@ -1,0 +1,136 @@
+"""Programs that start a process for each GPU: as many as the container has, with shared memory.
+
+Sources, November 2026: https://docs.pytorch.org/docs/stable/elastic/run.html,
+https://www.deepspeed.ai/getting-started/,
+https://www.kubeflow.org/docs/components/trainer/operator-guides/ml-policy/ and
+`nprocPerNode` in pkg/apis/kubeflow.org/v1/pytorch_types.go of kubeflow/training-operator 1.9.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, items, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.checks.gpu_containers import (
+    SHM,
+    GpuContainer,
+    gpu_containers,
+    runs_as_written,
+    shares_memory,
+    trains,
+)
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.rules.gpu_programs import NO_SHARED_MEMORY, SPLIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+_LAUNCHERS: Final = re.compile(
+    r"(?:^|[\s/'\"])(?:torchrun|deepspeed|horovodrun|accelerate\s+launch)\s"
+    r"|torch\.distributed\.(?:run|launch)\s"
+)
+_PROCESSES: Final = re.compile(
+    r"(?:torchrun|torch\.distributed\.(?:run|launch))\s[^;&|]*?"
+    r"--nproc[-_]per[-_]node(?:=|\s+)['\"]?([0-9]+)(?=['\"\s\\]|$)"
+    r"|(?:^|[\s/])deepspeed\s[^;&|]*?--num_gpus(?:=|\s+)['\"]?([0-9]+)(?=['\"\s\\]|$)"
+)
+"""How many each starts on a node; of more nodes these flags say nothing."""
+_OF_TORCHRUN: Final = "PET_NPROC_PER_NODE"
+"""The variable that torchrun takes in place of its flag."""
+
+_LAUNCHER: Final = ("spec", "mpiReplicaSpecs", "Launcher", "template", "spec")
+_ON_GPUS: Final = re.compile(r"(?:^|[\s/])python[0-9.]*\s|_perf(?:_mpi)?(?:\s|$)")
+"""What MPI starts that exchanges by NCCL: programs for training, and NVIDIA's tests of it."""
+
+
+@edge(SPLIT, NO_SHARED_MEMORY)
+def processes(inventory: Inventory) -> Iterator[Judgement]:
+    """Of pods as they are written, and of what Kubeflow's trainer is told beside its GPUs."""
+    for workload in inventory.of(Workload):
+        if workload.spec is UNKNOWN:
+            continue
+        for container in gpu_containers(workload):
+            gpus = container.gpus
+            if not gpus or workload.kind == "DaemonSet":
+                continue
+            yield from _declared(container, gpus)
+            if runs_as_written(workload):
+                yield from _started(container, gpus)
+                yield from _shared(container, gpus)
+
+
+def _started(container: GpuContainer, gpus: int) -> Iterator[Problem]:
+    """More processes than GPUs by a command line: all those beyond end at their start."""
+    found = [int(one or other) for one, other in _PROCESSES.findall(container.line)]
+    place = container.place
+    if not found:
+        for index, variable in enumerate(items(at(container.value, "env"))):
+            given = str(text(at(variable, "value")))
+            if at(variable, "name") == _OF_TORCHRUN and given.isascii() and given.isdecimal():
+                found, place = [int(given)], (*place, "env", index, "value")
+    if found and min(found) > gpus:
+        yield _unlike(container, gpus, min(found), place)
+
+
+def _declared(container: GpuContainer, gpus: int) -> Iterator[Problem]:
+    """A number of processes that stands beside the GPUs, of Kubeflow's jobs."""
+    workload = container.workload
+    document = workload.source.document
+    given, place = at(container.value, "numProcPerNode"), (*container.place, "numProcPerNode")
+    if workload.kind == "PyTorchJob" and isinstance(document, Document):
+        given, place = at(document.value, "spec", "nprocPerNode"), ("spec", "nprocPerNode")
+    shown = str(text(given))
+    if not (shown.isascii() and shown.isdecimal()) or int(shown) == gpus:
+        return
+    if not _PROCESSES.search(container.line):
+        yield _unlike(container, gpus, int(shown), place)
+
+
+def _unlike(container: GpuContainer, gpus: int, wanted: int, place: FieldPath) -> Problem:
+    return Problem(
+        SPLIT,
+        container.workload.source,
+        place,
+        f"{at_start(container.workload.source.name)} starts {wanted} "
+        f"process{'es' if wanted > 1 else ''} in a container of {gpus} "
+        f"GPU{'s' if gpus > 1 else ''}, of which each takes one.",
+        f"Start {gpus} processes, or ask for {wanted} GPUs.",
+    )
+
+
+def _shared(container: GpuContainer, gpus: int) -> Iterator[Problem]:
+    """Processes on several GPUs, which exchange what they compute by NCCL."""
+    is_told = _trains(container.workload) or _LAUNCHERS.search(f"{container.line} ")
+    if gpus > 1 and is_told and not shares_memory(container):
+        yield Problem(
+            NO_SHARED_MEMORY,
+            container.workload.source,
+            container.place,
+            f"{at_start(container.workload.source.name)} trains on {gpus} GPUs, and its "
+            "processes have 64 MiB of shared memory.",
+            f"Mount an emptyDir with medium: Memory at {SHM}.",
+        )
+
+
+def _trains(workload: Workload) -> bool:
+    """Whether a kind is one for training; of an MPIJob, whether its launcher starts such."""
+    document = workload.source.document
+    if workload.kind != "MPIJob" or not isinstance(document, Document):
+        return trains(workload.kind)
+    words = [
+        str(text(word))
+        for container in items(at(document.value, *_LAUNCHER, "containers"))
+        for key in ("command", "args")
+        for word in items(at(container, key))
+    ]
+    return bool(_ON_GPUS.search(" ".join(words)))

@@ -1,0 +1,179 @@
+"""What Ray is told of GPUs, held against what its containers ask for.
+
+Sources, November 2026: docs/guidance/rayStartParams.md and ray-operator/controllers/ray/utils/
+resources.go of ray-project/kuberay 1.5, `_get_num_gpus` in python/ray/autoscaler/_private/kuberay/
+autoscaling_config.py of ray-project/ray 2.52, which takes the number as a whole one, and without
+it counts resources whose names end in `gpu`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.inventory.items import PART_OF_POD, Workload
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import requests_of
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown, items, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.checks.gpu_containers import gpu_containers
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.rules.gpu_programs import UNLIKE_RAY
+from eks_gpushare.manifests.texts import texts_within
+from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+_POD: Final = ("template", "spec")
+_PARAMS: Final = "rayStartParams"
+_TOLD: Final = "num-gpus"
+_WORKERS: Final = "workerGroupSpecs"
+_HEADS: Final = ("headGroupSpec", "head")
+"""Of a cluster, and of values of KubeRay's chart for one, which have workers by other names."""
+_CLUSTERS: Final[tuple[FieldPath, ...]] = (
+    ("spec",),
+    ("spec", "rayClusterSpec"),
+    ("spec", "rayClusterConfig"),
+)
+"""Where a RayCluster stands, in an object of its own, of a RayJob and of a RayService."""
+_SERVED: Final = ("spec", "serveConfigV2")
+_PART: Final = re.compile(r"[0-9]*\.[0-9]*")
+
+
+class _Group(NamedTuple):
+    """Ray's nodes of one kind."""
+
+    workload: Workload
+    path: FieldPath
+    """In the document."""
+    told: Any
+    gpus: int | None
+
+    @property
+    def counted(self) -> int | None:
+        """How many GPUs Ray takes one of its nodes to have; None where that is not known."""
+        return int(str(text(self.told))) if _is_whole(self.told) else self.gpus
+
+    @property
+    def called(self) -> str:
+        """As messages name it."""
+        value = getattr(self.workload.source.document, "value", None)
+        name = text(at(value, *self.path, "groupName"))
+        group = "a worker group" if name in ("", UNKNOWN) else f"the worker group {name}"
+        if self.path[-1] in _HEADS:
+            group = "the head"
+        return f"{at_start(group)} of {self.workload.source.name}"
+
+
+@edge(UNLIKE_RAY)
+def ray(inventory: Inventory) -> Iterator[Judgement]:
+    """Of clusters of Ray, also those of jobs and services, and in values of KubeRay's chart."""
+    by_document: dict[int, list[_Group]] = {}
+    for workload in inventory.of(Workload):
+        group = _group(workload)
+        if group is not None:
+            by_document.setdefault(id(workload.source.document), []).append(group)
+            yield from _told(group)
+    for groups in by_document.values():
+        yield from _served(groups)
+
+
+def _group(workload: Workload) -> _Group | None:
+    value, path = getattr(workload.source.document, "value", None), workload.spec_path
+    of_chart = workload.kind == PART_OF_POD
+    above = path if of_chart else path[:-2]
+    params = at(value, *above, _PARAMS)
+    is_group = isinstance(params, dict) if of_chart else path[-2:] == _POD
+    if not is_group or not (of_chart or workload.kind.startswith("Ray")):
+        return None
+    if not of_chart and at(value, *above, "resources"):  # which goes over both
+        return _Group(workload, above, UNKNOWN, None)
+    mains = [each for each in gpu_containers(workload) if "containers" in each.place][:1]
+    known = [each.gpus for each in mains if not has_unknown(at(each.value, "resources"))]
+    return _Group(workload, above, at(params, _TOLD), known[0] if known else None)
+
+
+def _is_whole(value: Any) -> bool:
+    shown = "" if value is UNKNOWN else str(text(value))
+    return shown.isascii() and shown.isdecimal()
+
+
+def _told(group: _Group) -> Iterator[Problem]:
+    if group.told is None:
+        yield from _not_counted(group)
+        return
+    place, shown = (*group.path, _PARAMS, _TOLD), str(text(group.told))
+    if group.told is not UNKNOWN and _PART.fullmatch(shown):
+        yield Problem(
+            UNLIKE_RAY,
+            group.workload.source,
+            place,
+            f"{group.called} has {_TOLD} {shown}, which neither ray start nor the autoscaler "
+            "takes.",
+            f"Write a whole number, and let tasks and actors ask for a part: num_gpus={shown}.",
+            "error",
+        )
+    if not _is_whole(group.told) or not group.gpus or int(shown) == group.gpus:
+        return
+    if int(shown) == 0 and group.path[-1] in _HEADS:
+        return  # which keeps tasks off the head
+    yield Problem(
+        UNLIKE_RAY,
+        group.workload.source,
+        place,
+        f"{group.called} has {_TOLD} {shown}, and its container gets {group.gpus}.",
+        f"Remove {_TOLD}: KubeRay tells Ray what the container is limited to.",
+    )
+
+
+def _not_counted(group: _Group) -> Iterator[Problem]:
+    """Shares by a name of their own, of which the autoscaler knows nothing."""
+    value = getattr(group.workload.source.document, "value", None)
+    scales = any(at(value, *path, "enableInTreeAutoscaling") is True for path in _CLUSTERS)
+    asked = [each for each in requests_of(group.workload) if each.resource == GPU + SHARED_SUFFIX]
+    if scales and asked and _WORKERS in group.path:
+        yield Problem(
+            UNLIKE_RAY,
+            group.workload.source,
+            asked[0].place,
+            f"{group.called} asks for {asked[0].resource}, which Ray's autoscaler counts as no "
+            "GPU.",
+            f'Write {_TOLD}: "{text(asked[0].amount)}" under {_PARAMS}.',
+        )
+
+
+def _served(groups: list[_Group]) -> Iterator[Problem]:
+    """Actors of Ray Serve that no node of any group has the GPUs for."""
+    source = next(iter(groups)).workload.source
+    document = source.document
+    counts = [group.counted for group in groups if group.counted is not None]
+    if not isinstance(document, Document):
+        return
+    declared = [items(at(document.value, *path, _WORKERS)) for path in _CLUSTERS]
+    if len(counts) != 1 + sum(map(len, declared)):
+        return  # of some it is not known what they have
+    most = max(counts)
+    given = at(document.value, *_SERVED)
+    inner = texts_within(document, _SERVED) if isinstance(given, str) else None
+    for config in inner.documents if inner else ():
+        for application in items(at(config.value, "applications")):
+            for deployment in items(at(application, "deployments")):
+                wanted = at(deployment, "ray_actor_options", "num_gpus")
+                if _is_whole(wanted) and int(str(text(wanted))) > most:
+                    yield Problem(
+                        UNLIKE_RAY,
+                        source,
+                        _SERVED,
+                        f"The deployment {text(at(deployment, 'name'))} of {source.name} asks for "
+                        f"{text(wanted)} GPUs for each replica, and no node of Ray has more than "
+                        f"{most}.",
+                        "Ask for fewer, or give a worker group as many.",
+                        "error",
+                    )
