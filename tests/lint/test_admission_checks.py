@@ -340,7 +340,7 @@ def test_selectors_are_those_of_documents() -> None:
 
     counts = [len(list(admission.selectors.look(Inventory(items)))) for items in (whole, apart)]
     assert counts == [1, 0]
-    for look in (admission.queues.look, admission.jobs.look):
+    for look in (queues.queues.look, queues.jobs.look):
         assert list(look(Inventory(apart))) == []
 
 

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING
 from eks_gpushare.inventory.registry import edges_in
 from eks_gpushare.manifests.checks import (
     admission,
+    admitted,
     chart_values,
     exporters,
     gpu_names,
     gpu_programs,
+    labels_before_nodes,
+    other_schedulers,
     pods,
+    queues,
     reserved_memory,
     room,
     room_of_pools,
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_values, pods, gpu_names, room, thin_shares, reserved_memory, gpu_programs),
-    *(scaling, exporters, room_of_pools, admission),
+    *(scaling, exporters, room_of_pools, admission, queues, admitted),
+    *(other_schedulers, labels_before_nodes),
 )
 """Every check."""
