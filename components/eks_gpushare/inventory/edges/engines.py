@@ -54,6 +54,7 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
         if not declared:
             yield from _anywhere(every)
             yield from _beside_operator(every)
+            yield from _beside_hami(inventory.of(Release, cluster), every)
         for kind in declared:
             here = [daemon for daemon in every if _is_there(daemon, kind)]
             yield from _two(kind, here)
@@ -126,6 +127,27 @@ def _beside_operator(every: Sequence[Daemon]) -> Iterator[Problem]:
         "Set `devicePlugin.enabled: false` of the GPU Operator, or remove the other.",
         "warning",
     )
+
+
+def _beside_hami(releases: Sequence[Release], every: Sequence[Daemon]) -> Iterator[Problem]:
+    """HAMi's device plugin, which gives out GPUs under the same name, and one of NVIDIA's."""
+    applied = [daemon for daemon in every if _is_applied(daemon)]
+    for release in releases:
+        off = at(release.values, "devicePlugin", "enabled") not in (None, True)
+        other_name = at(release.values, "resourceName") not in (None, GPU)
+        if release.chart != "hami" or off or other_name or not release.name:
+            continue
+        for daemon in applied[:1]:
+            if not any(_keeps_to_some(each) for each in applied):
+                yield Problem(
+                    TWO_PLUGINS,
+                    daemon.source,
+                    daemon.place,
+                    f"{at_start(daemon.title)} and that of {release.source.name} both give out "
+                    f"{GPU}.",
+                    "Leave NVIDIA's plugin out, or keep it off the nodes with the label gpu=on.",
+                    "warning",
+                )
 
 
 def _destination(daemon: Daemon) -> str:

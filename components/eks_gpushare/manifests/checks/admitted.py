@@ -61,10 +61,13 @@ def within_quotas(inventory: Inventory) -> Iterator[Judgement]:
             and each.hard is not UNKNOWN
             and not at(_value(each), "spec", "scopes")
         ]
+        ranges = [each for each in inventory.of(Pointer, cluster) if each.kind == "LimitRange"]
         for workload, _ in gpu_workloads(inventory, cluster) if quotas else ():
             for quota in quotas:
                 if _is_beside(quota, workload) and _counts(quota, workload):
                     yield from _over(workload, quota)
+                    if not any(_is_beside(each, workload) for each in ranges):
+                        yield from _unsaid(workload, quota)
 
 
 def _counts(quota: Quota, workload: Workload) -> bool:
@@ -99,6 +102,27 @@ def _over(workload: Workload, quota: Quota) -> Iterator[Problem]:
             "Ask for less, or raise the quota.",
             None if one else "warning",
         )
+
+
+def _unsaid(workload: Workload, quota: Quota) -> Iterator[Problem]:
+    """What every container has to say where a quota counts it, and no LimitRange gives it."""
+    for name in ("cpu", "memory", "limits.cpu", "limits.memory"):
+        if at(quota.hard, name) is None or at(quota.hard, name) is UNKNOWN:
+            continue
+        bare = name.removeprefix("limits.")
+        parts = ("limits",) if name != bare else ("requests", "limits")
+        for where, container in containers(workload.spec):
+            if all(at(container, "resources", part, bare) is None for part in parts):
+                yield Problem(
+                    NOT_CREATED,
+                    workload.source,
+                    (*workload.spec_path, *where),
+                    f"{at_start(workload.source.name)} has a container without {parts[0]} of "
+                    f"{bare}, which {quota.source.name} counts: the quota refuses its pods.",
+                    f"Write {parts[0]} of {bare}, or give them by a LimitRange.",
+                    "warning",
+                )
+                break
 
 
 def _shown(amount: Fraction) -> str:

@@ -22,7 +22,7 @@ from eks_gpushare.inventory.values import at, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.pod_fields import is_plain
-from eks_gpushare.manifests.rules.other_schedulers import NO_SUCH_QUEUE, NOT_OF_HAMI, NOT_OF_KAI
+from eks_gpushare.manifests.rules.other_schedulers import NO_SUCH_QUEUE, NOT_ASKED, NOT_OF_HAMI
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ _OF_CHART: Final = ("default-queue", "default-parent-queue")
 _OF_VOLCANO: Final = ("default", "root")
 """What Volcano makes by itself."""
 _GROUPS: Final = {"scheduling.run.ai": "KAI", "scheduling.volcano.sh": "Volcano"}
+_VGPU: Final = "volcano.sh/vgpu-"
+_GUIDES: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc")
+"""Endings of files that show parts of what there is."""
 _WHOLE: Final = re.compile("[0-9]+")
 _CORES, _PERCENT = "nvidia.com/gpucores", "nvidia.com/gpumem-percentage"
 _MIB: Final = "nvidia.com/gpumem"
@@ -60,9 +63,9 @@ def _annotations(workload: Workload) -> tuple[FieldPath, Mapping[str, Any]]:
     return path, dict(pairs(at(_value(workload), *path)))
 
 
-@edge(NOT_OF_KAI)
-def asked_of_kai(inventory: Inventory) -> Iterator[Judgement]:
-    """By annotations of pods."""
+@edge(NOT_ASKED)
+def asked_of_others(inventory: Inventory) -> Iterator[Judgement]:
+    """By annotations of pods, and by resources of Volcano's."""
     for workload in inventory.of(Workload):
         if not is_plain(workload.kind) or workload.spec is UNKNOWN:
             continue
@@ -73,19 +76,54 @@ def asked_of_kai(inventory: Inventory) -> Iterator[Judgement]:
         elif named == _KAI:
             for key, message, fix in _refused(workload, given):
                 told = f"{at_start(workload.source.name)} {message}."
-                yield Problem(NOT_OF_KAI, workload.source, (*place, key), told, fix)
+                yield Problem(NOT_ASKED, workload.source, (*place, key), told, fix)
+            yield from _beside_pods(workload, given)
+            yield from _switched_off(inventory, workload, place, given)
+
+
+def _beside_pods(workload: Workload, given: Mapping[str, Any]) -> Iterator[Problem]:
+    """What stands at a workload and not at its pods, of which KAI reads it."""
+    place: FieldPath = ("metadata", "annotations")
+    for key in (_FRACTION, _MEMORY):
+        if workload.kind != "Pod" and key not in given and at(_value(workload), *place, key):
+            yield Problem(
+                NOT_ASKED,
+                workload.source,
+                (*place, key),
+                f"{at_start(workload.source.name)} has {key} itself, and its pods have none.",
+                "Move it to the annotations of the pod template.",
+            )
+
+
+def _switched_off(
+    inventory: Inventory, workload: Workload, place: FieldPath, given: Mapping[str, Any]
+) -> Iterator[Problem]:
+    key = next((key for key in (_FRACTION, _MEMORY) if key in given), None)
+    for release in inventory.of(Release, workload.cluster) if key else ():
+        sharing = at(release.values, "global", "gpuSharing")
+        if release.chart == _KAI and release.name and sharing in (None, False, "false"):
+            yield Problem(
+                NOT_ASKED,
+                workload.source,
+                (*place, str(key)),
+                f"{at_start(workload.source.name)} has {key}, and {release.source.name} shares no "
+                "GPUs: KAI refuses the pod.",
+                "Set `global.gpuSharing: true` of the chart.",
+                "warning",
+            )
 
 
 def _not_scheduled(
     workload: Workload, place: FieldPath, given: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    by_queue = at(workload.labels, _KAI_QUEUE) is not None
+    by_queue = isinstance(at(workload.labels, _KAI_QUEUE), str)
     key = next((key for key in (_FRACTION, _MEMORY) if key in given), None)
     if key is None and not by_queue:
+        yield from _not_of_volcano(workload)
         return
     where = (*place, key) if key else (*place[:-1], "labels", _KAI_QUEUE)
     yield Problem(
-        NOT_OF_KAI,
+        NOT_ASKED,
         workload.source,
         where,
         f"{at_start(workload.source.name)} has {key or _KAI_QUEUE}, which KAI's scheduler reads, "
@@ -93,6 +131,22 @@ def _not_scheduled(
         f"Write `schedulerName: {_KAI}` in the pod's spec.",
         "warning",
     )
+
+
+def _not_of_volcano(workload: Workload) -> Iterator[Problem]:
+    for where, container in containers(workload.spec):
+        for key, _ in pairs(at(container, "resources", "limits")):
+            if key.startswith(_VGPU):
+                yield Problem(
+                    NOT_ASKED,
+                    workload.source,
+                    (*workload.spec_path, *where, "resources", "limits", key),
+                    f"{at_start(workload.source.name)} asks for {key}, which Volcano's scheduler "
+                    "places, and its schedulerName is Kubernetes' own.",
+                    "Write `schedulerName: volcano` in the pod's spec.",
+                    "warning",
+                )
+                return
 
 
 def _refused(workload: Workload, given: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -129,7 +183,7 @@ def queues_are_there(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         for group, whose in _GROUPS.items():
             there = [each for each in inventory.of(Pointer, cluster) if _is_of(each, group)]
-            names = [each.name for each in there]
+            names = [UNKNOWN if _is_shown(each) else each.name for each in there]
             if not there or UNKNOWN in names:
                 continue
             known = [*map(str, names), *(_OF_CHART if whose == "KAI" else _OF_VOLCANO)]
@@ -149,6 +203,11 @@ def queues_are_there(inventory: Inventory) -> Iterator[Judgement]:
                         f"Make the queue {name}, or name one that is there: {', '.join(known)}.",
                         "warning",
                     )
+
+
+def _is_shown(pointer: Pointer) -> bool:
+    """Whether it stands in a guide, which may show one of several."""
+    return str(getattr(pointer.source.document, "file", "")).lower().endswith(_GUIDES)
 
 
 def _is_of(pointer: Pointer, group: str) -> bool:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.edges.amounts import in_all
 from eks_gpushare.inventory.edges.queues import queue_of
-from eks_gpushare.inventory.items import Pointer, Quota, Workload
-from eks_gpushare.inventory.matching import required_terms
+from eks_gpushare.inventory.items import Namespace, Pointer, Quota, Workload
+from eks_gpushare.inventory.matching import required_terms, selects
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
@@ -25,7 +25,12 @@ from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.kueue_counting import Counting, counting
 from eks_gpushare.manifests.plain import taints
 from eks_gpushare.manifests.pod_demand import demand_of
-from eks_gpushare.manifests.rules.admission import MORE_THAN_QUEUE, NO_FLAVOR_FITS, OTHER_RESOURCE
+from eks_gpushare.manifests.rules.admission import (
+    MORE_THAN_QUEUE,
+    NO_FLAVOR_FITS,
+    OTHER_NAMESPACES,
+    OTHER_RESOURCE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
 
 _GPUS: Final = "nvidia.com/"
 _OF_NODES: Final = ("cpu", "memory", "pods", "ephemeral-storage", "hugepages-")
+_NAME: Final = "kubernetes.io/metadata.name"
 _OF_PODS: Final = ("Pod", "Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet")
 """Kinds of which Kueue sees the pods, to which EKS has added tolerations by then."""
 _LEAST: Final = ("metadata", "annotations", "kueue.x-k8s.io/job-min-parallelism")
@@ -131,6 +137,61 @@ def _uncovered(
         f"Cover {lacking} in the ClusterQueue, or ask by a name that it has.",
         severity,
     )
+
+
+@edge(OTHER_RESOURCE)
+def covered(inventory: Inventory) -> Iterator[Judgement]:
+    """GPUs that a ClusterQueue covers, of which each of its flavors has to have a quota."""
+    for queue in inventory.of(Pointer):
+        if queue.kind != "ClusterQueue" or has_unknown(at(queue.spec, "resourceGroups")):
+            continue
+        for number, (names, group) in enumerate(_groups(queue)):
+            for index, flavor in enumerate(items(at(group, "flavors"))):
+                given = [str(at(each, "name")) for each in items(at(flavor, "resources"))]
+                for name in names if given else ():
+                    if name.startswith(_GPUS) and name not in given:
+                        yield Problem(
+                            OTHER_RESOURCE,
+                            queue.source,
+                            ("spec", "resourceGroups", number, "flavors", index, "resources"),
+                            f"{at_start(queue.source.name)} covers {name}, of which its flavor "
+                            f"{text(at(flavor, 'name'))} has no quota: Kueue refuses it.",
+                            f"Write a quota of {name} among the resources of that flavor.",
+                        )
+
+
+@edge(OTHER_NAMESPACES)
+def namespaces(inventory: Inventory) -> Iterator[Judgement]:
+    """Those of workloads, by the names and labels that they are known to have."""
+    for cluster in inventory.clusters():
+        labels = {
+            str(each.name): each.labels
+            for each in inventory.of(Namespace, cluster)
+            if isinstance(each.labels, dict)
+        }
+        for led in _led(inventory, cluster):
+            selector, space = at(led.queue.spec, "namespaceSelector"), led.workload.namespace
+            if selector is None:
+                why = "without a namespaceSelector takes workloads of no namespace"
+            elif space is not UNKNOWN and _leaves_out(selector, space, labels.get(space)):
+                why = f"does not select the namespace {space}"
+            else:
+                continue
+            yield Problem(
+                OTHER_NAMESPACES,
+                led.queue.source,
+                ("spec", *(("namespaceSelector",) if selector else ())),
+                f"{at_start(led.workload.source.name)} is in the queue {led.name}, which leads to "
+                f"{led.queue.source.name}, and that {why}.",
+                "Write `namespaceSelector: {}` for all, or select a label of the namespace.",
+            )
+
+
+def _leaves_out(selector: Any, space: str, labels: Any) -> bool:
+    keys = {key for key, _ in pairs(at(selector, "matchLabels"))}
+    keys |= {str(at(each, "key")) for each in items(at(selector, "matchExpressions"))}
+    known = labels is not None or keys == {_NAME}
+    return known and selects(selector, {**(labels or {}), _NAME: space}) is False
 
 
 @edge(NO_FLAVOR_FITS)

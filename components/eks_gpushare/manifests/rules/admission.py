@@ -29,6 +29,14 @@ NO_FLAVOR_FITS: Final = Rule(
     "that they select: the workload stays suspended.",
     "https://kueue.sigs.k8s.io/docs/concepts/resource_flavor/",
 )
+OTHER_NAMESPACES: Final = Rule(
+    "GPU1278",
+    "error",
+    "A queue takes workloads of the namespaces whose queues lead to it.",
+    "A ClusterQueue without a namespaceSelector takes workloads of no namespace, one with {} those of "
+    "all.",
+    "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#namespace-selector",
+)
 NO_CLASS: Final = Rule(
     "GPU1255",
     "warning",

@@ -6,12 +6,12 @@ from typing import Final
 
 from eks_gpushare.findings.rule import Rule
 
-NOT_OF_KAI: Final = Rule(
+NOT_ASKED: Final = Rule(
     "GPU1274",
     "error",
-    "What a pod asks of KAI's scheduler is asked of it, in a way that it takes.",
-    "No other scheduler reads the annotations: the pod runs without a GPU, or beside the shares "
-    "that were counted. KAI refuses a pod with a fraction and whole GPUs.",
+    "What a pod asks of another scheduler is asked of it, in a way that it takes.",
+    "Nothing else reads KAI's annotations or places Volcano's vGPUs: the pod runs without a GPU or "
+    "beside the shares that were counted. KAI refuses a pod with a fraction and whole GPUs.",
     "https://github.com/kai-scheduler/KAI-Scheduler/tree/main/docs/gpu-sharing",
 )
 NO_SUCH_QUEUE: Final = Rule(
