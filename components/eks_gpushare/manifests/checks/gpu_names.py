@@ -61,9 +61,10 @@ def names_go_with_the_configuration(inventory: Inventory) -> Iterator[Judgement]
     """Of shares, where no nodes are declared and one configuration is for all there may be."""
     for cluster in inventory.clusters():
         found = alone(inventory, cluster)
-        if found is None:
+        shared = found is not None and found.config.replicas.get(GPU, 1) > 1
+        # Of one that is written out, labels of nodes may choose another configuration.
+        if found is None or not (shared or found.daemon.chart):
             continue
-        shared = found.config.replicas.get(GPU, 1) > 1
         called = GPU + SHARED_SUFFIX if shared and found.config.renamed else GPU
         what = "shares" if shared else "whole GPUs"
         setting = "renameByDefault" if shared else "what the plugin shares"

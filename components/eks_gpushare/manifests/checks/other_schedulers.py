@@ -71,7 +71,7 @@ def asked_of_others(inventory: Inventory) -> Iterator[Judgement]:
             continue
         place, given = _annotations(workload)
         named = at(workload.spec, "schedulerName")
-        if named in (None, "", "default-scheduler"):
+        if named in (None, "", "default-scheduler") and not _is_shown(workload):
             yield from _not_scheduled(workload, place, given)
         elif named == _KAI:
             for key, message, fix in _refused(workload, given):
@@ -205,9 +205,9 @@ def queues_are_there(inventory: Inventory) -> Iterator[Judgement]:
                     )
 
 
-def _is_shown(pointer: Pointer) -> bool:
-    """Whether it stands in a guide, which may show one of several."""
-    return str(getattr(pointer.source.document, "file", "")).lower().endswith(_GUIDES)
+def _is_shown(item: Pointer | Workload) -> bool:
+    """Whether it stands in a guide, which may show one of several, or a part."""
+    return str(getattr(item.source.document, "file", "")).lower().endswith(_GUIDES)
 
 
 def _is_of(pointer: Pointer, group: str) -> bool:

@@ -33,8 +33,7 @@ OTHER_NAMESPACES: Final = Rule(
     "GPU1278",
     "error",
     "A queue takes workloads of the namespaces whose queues lead to it.",
-    "A ClusterQueue without a namespaceSelector takes workloads of no namespace, one with {} those of "
-    "all.",
+    "A ClusterQueue without a namespaceSelector takes workloads of none; that of all is {}.",
     "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#namespace-selector",
 )
 NO_CLASS: Final = Rule(
