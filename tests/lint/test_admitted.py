@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from eks_gpushare.findings.defects import CHECK_FAILED
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
 
@@ -12,12 +13,9 @@ NOT_CREATED = "GPU1277"
 
 def told(*texts: str) -> list[tuple[str, str]]:
     reports = lint_files([GivenFile(f"{n}.yaml", text) for n, text in enumerate(texts)])
-    return [
-        (each.severity, each.message)
-        for report in reports
-        for each in report.findings
-        if each.code == NOT_CREATED
-    ]
+    found = [each for report in reports for each in report.findings]
+    assert CHECK_FAILED.id not in {each.code for each in found}
+    return [(each.severity, each.message) for each in found if each.code == NOT_CREATED]
 
 
 def severities(*texts: str) -> list[str]:
@@ -91,6 +89,7 @@ HIGH = pod(more="priorityClassName: high")
         ((of_class(scope="Other"), HIGH), []),
         ((quota("requests.nvidia.com/gpu: 2"), deployment()), ["warning"]),
         ((quota("requests.nvidia.com/gpu: 3"), deployment()), []),
+        ((quota(), deployment()), ["warning"]),
         ((quota("requests.nvidia.com/gpu: 2"), deployment("'{{ .a }}'")), []),
         ((quota("requests.nvidia.com/gpu: 0"), deployment("0")), ["error"]),
         ((quota("requests.nvidia.com/gpu: 2"), deployment(kind="DaemonSet")), []),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from eks_gpushare.findings.defects import CHECK_FAILED
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.lint.dispatch import lint_files, read_files
 from eks_gpushare.manifests.checks import other_schedulers
@@ -16,7 +17,9 @@ JUDGED = ("GPU1253", "GPU1274", "GPU1275", "GPU1276")
 
 def told(*texts: str, end: str = "yaml") -> list[tuple[str, str, str]]:
     reports = lint_files([GivenFile(f"{n}.{end}", text) for n, text in enumerate(texts)])
-    found = [each for report in reports for each in report.findings if each.code in JUDGED]
+    found = [each for report in reports for each in report.findings]
+    assert CHECK_FAILED.id not in {each.code for each in found}
+    found = [each for each in found if each.code in JUDGED]
     return [(each.code, each.severity, each.message) for each in found]
 
 
@@ -287,6 +290,15 @@ HAMI = release("{}", "hami", "hami")
         (
             (
                 HAMI,
+                GROUP.replace("Type: g5.xlarge", "Types: [g5.xlarge, g9z.xlarge]"),
+                pod(limits="nvidia.com/gpumem: 40000"),
+            ),
+            "",
+            "",
+        ),
+        (
+            (
+                HAMI,
                 GROUP.replace("g5.xlarge", "g9z.xlarge"),
                 pod(limits="nvidia.com/gpumem: 40000"),
             ),
@@ -333,6 +345,22 @@ def test_requests_alone_are_parts_too() -> None:
     text = asked.replace("containers: [", f"containers: [{other}, ")
 
     assert codes(GROUP, text) == []
+
+
+def test_where_a_scheduler_is_asked_is_told() -> None:
+    texts = (
+        pod(HALF, scheduler=""),
+        pod(labels=QUEUE, scheduler=""),
+        deployment().replace("{app: d}, ann", f"{{app: d, {QUEUE}}}, ann") + f"---\n{queue('a')}",
+    )
+    found = [lint_files([GivenFile("a.yaml", text)]) for text in texts]
+    told_of = [each for (report,) in found for each in report.findings if each.code in JUDGED]
+
+    assert [each.path for each in told_of] == [
+        ("metadata", "annotations", "gpu-fraction"),
+        ("metadata", "labels", "kai.scheduler/queue"),
+        ("spec", "template", "metadata", "labels", "kai.scheduler/queue"),
+    ]
 
 
 def test_checks_of_schedulers_go_by_documents() -> None:

@@ -107,6 +107,7 @@ spec: {{chart: {{spec: {{chart: {name}, version: 0.16.0}}}}, values: {given}}}
 
 OBJECT = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nresources: {}\n"
 EXCLUDED = "{excludeResourcePrefixes: [nvidia.com/]}"
+OF_A, OF_B = (EXCLUDED.replace("nvidia", each) for each in "ab")
 MADE = "{transformations: [{input: nvidia.com/gpu, strategy: Replace, outputs: {a.com/gib: 80}}]}"
 KEPT = MADE.replace("Replace", "Retain")
 ONLY_GPUS = "nvidia.com/gpu"
@@ -144,7 +145,11 @@ ONLY_GPUS = "nvidia.com/gpu"
         ((queue(), job(), configured(MADE.replace("{a.com/gib: 80}", "1"))), ""),
         ((queue("cpu"), job(), configured("{a: ")), ""),  # which nobody can read
         ((queue("cpu"), job(), chart("{{ .a }}")), ""),
-        ((queue("cpu"), job(), configured("{}"), chart(f"resources: {EXCLUDED}")), ""),
+        (
+            (queue("cpu"), job(), configured("{}"), chart("resources: {a: []}")),
+            "error",
+        ),
+        ((queue("cpu"), job(), configured(OF_A), configured(OF_B, "b")), ""),  # one or the other
         ((queue("cpu"), job(), configured("{}", "a"), configured("{}", "b")), "error"),
         ((queue("cpu"), job(), configured("{}").replace("kueue.x", "keda.x")), "warning"),
         (
@@ -304,7 +309,7 @@ LIMITED = queue("nvidia.com/gpu", "4, borrowingLimit: 2", COHORT)
         ((queue(), job(spec="{parallelism: 5, completions: 4, REST}")), False),
         ((queue(), job(spec="parallelism: '{{ .a }}'", limits="nvidia.com/gpu: 4")), False),
         ((queue(), job(spec="parallelism: 0", limits="nvidia.com/gpu: 5")), False),
-        ((queue(), job(spec="replicas: 5", kind="Deployment")), False),
+        ((queue(), job(limits="nvidia.com/gpu: 3", spec="replicas: 5", kind="Deployment")), False),
         ((queue(), job(spec="replicas: 0", limits="nvidia.com/gpu: 5", kind="Deployment")), False),
         ((queue(), job(limits="nvidia.com/gpu: 5", kind="DaemonSet")), True),
         ((queue(more=COHORT), job(limits="nvidia.com/gpu: 5")), False),
@@ -397,6 +402,14 @@ def test_a_queue_takes_workloads_of_the_namespace(texts: tuple[str, ...], said: 
 
     assert len(found) == bool(said)
     assert all(said in message for message in found)
+
+
+def test_what_is_wrong_with_a_selector_is_told_there() -> None:
+    given = (queue(more="cohort: c"), queue(more=NAME_IN.replace("[ml]", "[web]")))
+    found = [lint_files([GivenFile("a.yaml", f"{text}---\n{job()}")]) for text in given]
+    told_of = [each for (report,) in found for each in report.findings if each.code == "GPU1278"]
+
+    assert [each.path for each in told_of] == [("spec",), ("spec", "namespaceSelector")]
 
 
 def test_checks_of_queues_need_no_documents() -> None:

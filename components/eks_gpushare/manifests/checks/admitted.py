@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.edges.queues import meant
-from eks_gpushare.inventory.items import PART_OF_POD, Pointer, Quota, Workload
+from eks_gpushare.inventory.items import Pointer, Quota, Workload
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -44,7 +44,7 @@ def _value(item: Namespaced) -> Any:
 
 def _is_beside(item: Namespaced, workload: Workload) -> bool:
     """Whether both are in one namespace: of the same name, or of neither's saying."""
-    if item.namespace is not UNKNOWN or workload.namespace is not UNKNOWN:
+    if UNKNOWN not in (item.namespace, workload.namespace):
         return item.namespace == workload.namespace
     given = [at(_value(each), "metadata", "namespace") for each in (item, workload)]
     return given == [None, None]
@@ -82,8 +82,8 @@ def _counts(quota: Quota, workload: Workload) -> bool:
 
 def _over(workload: Workload, quota: Quota) -> Iterator[Problem]:
     demand = demand_of(workload.spec)
-    kept_up = workload.kind in _KEPT_UP and isinstance(workload.replicas, int)
-    pods = workload.replicas if kept_up and isinstance(workload.replicas, int) else 1
+    pods = workload.replicas if workload.kind in _KEPT_UP else 1
+    pods = pods if isinstance(pods, int) else 1
     for name, amount in demand.amounts.items():
         given = at(quota.hard, name)
         most = quantity(str(text(given)))
@@ -176,7 +176,7 @@ def with_their_classes(inventory: Inventory) -> Iterator[Judgement]:
         known = [str(each.name) for each in every if each.name is not UNKNOWN]
         for workload, _ in gpu_workloads(inventory, cluster):
             name = at(workload.spec, _PRIORITY)
-            if not isinstance(name, str) or not name or workload.kind == PART_OF_POD:
+            if not isinstance(name, str):
                 continue
             near = None if name in (*known, *_BUILT_IN) else meant(name, known)
             if near is not None and is_plain(workload.kind):
