@@ -90,7 +90,7 @@ HIGH = pod(more="priorityClassName: high")
         ((quota("requests.nvidia.com/gpu: 2"), deployment()), ["warning"]),
         ((quota("requests.nvidia.com/gpu: 3"), deployment()), []),
         ((quota(), deployment()), ["warning"]),
-        ((quota("requests.nvidia.com/gpu: 2"), deployment("'{{ .a }}'")), []),
+        ((quota(), deployment("'{{ .a }}'")), []),
         ((quota("requests.nvidia.com/gpu: 0"), deployment("0")), ["error"]),
         ((quota("requests.nvidia.com/gpu: 2"), deployment(kind="DaemonSet")), []),
         ((quota("requests.nvidia.com/gpu: 0"), pod("nvidia.com/gpu: 1, cpu: 0")), ["error"]),

@@ -357,9 +357,9 @@ def test_where_a_scheduler_is_asked_is_told() -> None:
     told_of = [each for (report,) in found for each in report.findings if each.code in JUDGED]
 
     assert [each.path for each in told_of] == [
-        ("metadata", "annotations", "gpu-fraction"),
-        ("metadata", "labels", "kai.scheduler/queue"),
-        ("spec", "template", "metadata", "labels", "kai.scheduler/queue"),
+        "metadata.annotations.gpu-fraction",
+        'metadata.labels["kai.scheduler/queue"]',
+        'spec.template.metadata.labels["kai.scheduler/queue"]',
     ]
 
 

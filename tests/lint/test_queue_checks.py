@@ -149,7 +149,10 @@ ONLY_GPUS = "nvidia.com/gpu"
             (queue("cpu"), job(), configured("{}"), chart("resources: {a: []}")),
             "error",
         ),
-        ((queue("cpu"), job(), configured(OF_A), configured(OF_B, "b")), ""),  # one or the other
+        (
+            (queue("cpu"), job(), chart(f"resources: {OF_A}"), configured(OF_B)),
+            "",
+        ),  # one or the other
         ((queue("cpu"), job(), configured("{}", "a"), configured("{}", "b")), "error"),
         ((queue("cpu"), job(), configured("{}").replace("kueue.x", "keda.x")), "warning"),
         (
@@ -409,7 +412,7 @@ def test_what_is_wrong_with_a_selector_is_told_there() -> None:
     found = [lint_files([GivenFile("a.yaml", f"{text}---\n{job()}")]) for text in given]
     told_of = [each for (report,) in found for each in report.findings if each.code == "GPU1278"]
 
-    assert [each.path for each in told_of] == [("spec",), ("spec", "namespaceSelector")]
+    assert [each.path for each in told_of] == ["spec", "spec.namespaceSelector"]
 
 
 def test_checks_of_queues_need_no_documents() -> None:

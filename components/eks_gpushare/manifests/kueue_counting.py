@@ -51,9 +51,9 @@ def counting(inventory: Inventory, cluster: str) -> Counting | None:
 
 def _given(inventory: Inventory, cluster: str) -> Iterator[Any]:
     """Each configuration as it is written: an object, a text, None of a chart without one."""
-    for each in inventory.of(Pointer, cluster):
-        if each.kind == KIND:
-            yield each.spec
+    for pointer in inventory.of(Pointer, cluster):
+        if pointer.kind == KIND:
+            yield pointer.spec
     for release in inventory.of(Release, cluster):
         if release.chart.rstrip("/").rpartition("/")[2] == _CHART:
             yield at(release.values, "managerConfig", CONFIGURATION)

@@ -302,8 +302,9 @@ def _memory(inventory: Inventory, workload: Workload) -> int | None:
         return None
     offers = grounds(inventory, workload.cluster).places(workload).offers
     types = [each.kind.type for each in offers]
-    sizes = [each.gpu.memory_mib for each in types if each is not None and each.gpu is not None]
-    return max(sizes) if sizes and len(sizes) == len(types) else None
+    gpus = [None if each is None else each.gpu for each in types]
+    sizes = [gpu.memory_mib for gpu in gpus if gpu is not None and gpu.memory_mib is not None]
+    return max(sizes) if sizes and len(sizes) == len(gpus) else None
 
 
 def asks_for_parts(workload: Workload) -> bool:
