@@ -288,6 +288,7 @@ def test_what_mig_manager_cuts_by_default_is_not_shared_by_mps(
 
     assert [each.severity for each in found] == severities
     assert all(each.message == BY_DEFAULT for each in found)
+    assert all(each.source.name == "the Release gpu-operator" for each in found)
 
 
 @pytest.mark.parametrize(
@@ -305,6 +306,6 @@ def test_what_a_label_by_hand_cuts_is_not_shared_by_mps(
     by_hand = nodes(instance_types=(), provisioner="byHand", labels=labels)
     found = problems(cutting("all-disabled"), by_hand, of=[mps_edge.NOT_ON_MIG])
 
-    assert [(each.severity, each.path) for each in found] == [
-        (None, ("labels", "nvidia.com/mig.config"))
+    assert [(each.severity, each.path, each.source.name) for each in found] == [
+        (None, ("labels", "nvidia.com/mig.config"), "the node group gpu")
     ] * wrong

@@ -105,6 +105,7 @@ ONE, OTHER = "https://one.example", "https://other.example"
         ({"a__yaml": argo("gpu-operator", ONE), "b__yaml": PLUGIN}, ["warning"]),
         ({"a__yaml": HAMI, "b__yaml": PLUGIN}, ["warning"]),
         ({"a__yaml": HAMI, "b__yaml": OPERATOR}, ["warning"]),
+        ({"a__yaml": HAMI, "b__yaml": PLUGIN, "c__yaml": daemons()}, ["warning"]),
         ({"a__yaml": HAMI, "b__yaml": OFF}, []),
         ({"a__yaml": flux("hami", "{devicePlugin: {enabled: false}}"), "b__yaml": PLUGIN}, []),
         (
