@@ -7,11 +7,11 @@ Source: `plugin/pkg/admission/limitranger/admission.go`, `.../priority/admission
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.edges.queues import meant
-from eks_gpushare.inventory.items import Pointer, Quota, Workload
+from eks_gpushare.inventory.items import Namespaced, Pointer, Quota, Workload
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -25,10 +25,9 @@ from eks_gpushare.manifests.pod_fields import is_plain
 from eks_gpushare.manifests.rules.admitted import NOT_CREATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from eks_gpushare.inventory.inventory import Inventory
-    from eks_gpushare.inventory.items import Namespaced
     from eks_gpushare.inventory.problem import Judgement
 
 _KEPT_UP: Final = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
@@ -37,17 +36,28 @@ _BUILT_IN: Final = ("system-cluster-critical", "system-node-critical")
 _PRIORITY: Final = "priorityClassName"
 
 
+Item = TypeVar("Item", bound=Namespaced)
+
+
 def _value(item: Namespaced) -> Any:
     document = item.source.document
     return document.value if isinstance(document, Document) else UNKNOWN
 
 
-def _is_beside(item: Namespaced, workload: Workload) -> bool:
-    """Whether both are in one namespace: of the same name, or of neither's saying."""
-    if UNKNOWN not in (item.namespace, workload.namespace):
-        return item.namespace == workload.namespace
-    given = [at(_value(each), "metadata", "namespace") for each in (item, workload)]
-    return given == [None, None]
+def _space(item: Namespaced) -> str | None:
+    """The namespace of an item, empty where nothing says it; None where it is not known."""
+    if item.namespace is not UNKNOWN:
+        return item.namespace
+    return "" if at(_value(item), "metadata", "namespace") is None else None
+
+
+def _by_space(items: Iterable[Item]) -> Mapping[str | None, list[Item]]:
+    """Items by the namespaces that are known, or of nobody's saying."""
+    found: dict[str | None, list[Item]] = {}
+    for each in items:
+        if (space := _space(each)) is not None:
+            found.setdefault(space, []).append(each)
+    return found
 
 
 @edge(NOT_CREATED)
@@ -62,11 +72,13 @@ def within_quotas(inventory: Inventory) -> Iterator[Judgement]:
             and not at(_value(each), "spec", "scopes")
         ]
         ranges = [each for each in inventory.of(Pointer, cluster) if each.kind == "LimitRange"]
+        by_space, with_limits = _by_space(quotas), _by_space(ranges)
         for workload, _ in gpu_workloads(inventory, cluster) if quotas else ():
-            for quota in quotas:
-                if _is_beside(quota, workload) and _counts(quota, workload):
+            space = _space(workload)
+            for quota in by_space.get(space, ()):
+                if _counts(quota, workload):
                     yield from _over(workload, quota)
-                    if not any(_is_beside(each, workload) for each in ranges):
+                    if space not in with_limits:
                         yield from _unsaid(workload, quota)
 
 
@@ -134,11 +146,11 @@ def within_limits(inventory: Inventory) -> Iterator[Judgement]:
     """LimitRanges, of containers and of pods."""
     for cluster in inventory.clusters():
         ranges = [each for each in inventory.of(Pointer, cluster) if each.kind == "LimitRange"]
+        by_space = _by_space(ranges)
         for workload, _ in gpu_workloads(inventory, cluster) if ranges else ():
-            for each in ranges:
-                if _is_beside(each, workload):
-                    for limit in items(at(each.spec, "limits")):
-                        yield from _above(workload, each, limit)
+            for each in by_space.get(_space(workload), ()):
+                for limit in items(at(each.spec, "limits")):
+                    yield from _above(workload, each, limit)
 
 
 def _above(workload: Workload, of_range: Pointer, limit: Any) -> Iterator[Problem]:

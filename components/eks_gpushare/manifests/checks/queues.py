@@ -62,15 +62,18 @@ class _Led(NamedTuple):
 
 def _led(inventory: Inventory, cluster: str) -> Iterator[_Led]:
     pointers = inventory.of(Pointer, cluster)
-    local = [each for each in pointers if each.kind == "LocalQueue"]
+    local: dict[Any, list[Pointer]] = {}
+    for each in pointers:
+        if each.kind == "LocalQueue":
+            local.setdefault(each.name, []).append(each)
     queues = {str(each.name): each for each in pointers if each.kind == "ClusterQueue"}
     for workload, requests in gpu_workloads(inventory, cluster):
         _, name = queue_of(workload)
         queue = next(
             (
                 queues.get(str(at(each.spec, "clusterQueue")))
-                for each in local
-                if each.name == name and may_be_same(each.namespace, workload.namespace)
+                for each in local.get(name, ())
+                if may_be_same(each.namespace, workload.namespace)
             ),
             None,
         )
@@ -92,8 +95,8 @@ def _group_of(queue: Pointer, resource: str) -> Any:
 def queues(inventory: Inventory) -> Iterator[Judgement]:
     """Kueue's, from a workload by its label over a LocalQueue to a ClusterQueue."""
     for cluster in inventory.clusters():
+        way = counting(inventory, cluster)
         for led in _led(inventory, cluster):
-            way = counting(inventory, cluster)
             covered = [name for names, _ in _groups(led.queue) for name in names]
             if way is None or way.only_declared or not covered:
                 continue
@@ -263,10 +266,10 @@ def _as_compared(spec: Any, labels: Mapping[str, str]) -> dict[str, Any]:
 def quotas_of_flavors(inventory: Inventory) -> Iterator[Judgement]:
     """Kueue's: the pods of a Job all start at once, on GPUs of one flavor."""
     for cluster in inventory.clusters():
+        way = counting(inventory, cluster)
+        if way is None:
+            continue
         for led in _led(inventory, cluster):
-            way = counting(inventory, cluster)
-            if way is None:
-                continue
             for resource in dict.fromkeys(request.resource for request in led.requests):
                 most = _most(led.queue, resource)
                 each = in_all(led.workload, resource, led.requests)
