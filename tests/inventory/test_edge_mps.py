@@ -245,3 +245,67 @@ def test_of_files_feature_discovery_may_stand_in_others() -> None:
 
     assert found.severity == "warning"
     assert said(mps_edge.nodes_with_mps, nodes(labels=UNKNOWN), plugin(mps())) == []
+
+
+def cutting(
+    default: Any = "all-1g.5gb", strategy: str = "single", sharing: str = "mps", on: Any = "true"
+) -> Item:
+    """The operator, whose MIG manager cuts nodes without a label, and whose plugin shares GPUs."""
+    shared = {sharing: {"resources": [{"name": GPU, "replicas": 4}]}}
+    configs = {"name": "x", "default": "a", "data": {"a": {"sharing": shared}}}
+    manager = {"enabled": on, "config": {"default": default}}
+    given = {"mig": {"strategy": strategy}, "devicePlugin": {"config": configs}}
+    return operator({**given, "migManager": manager})
+
+
+BY_DEFAULT = (
+    "MIG manager of the Release gpu-operator cuts GPUs by the layout all-1g.5gb, and its device "
+    "plugin shares them by MPS."
+)
+
+
+@pytest.mark.parametrize(
+    ("items", "severities"),
+    [
+        ((cutting(),), ["warning"]),
+        ((cutting(strategy="mixed"),), ["warning"]),
+        ((cutting(strategy="none"),), []),
+        ((cutting("all-disabled"),), []),
+        ((cutting(""),), []),
+        ((cutting(UNKNOWN),), []),
+        ((cutting(None),), []),
+        ((cutting(sharing="timeSlicing"),), []),
+        ((cutting(on=False),), []),
+        ((cutting(), operator(name="b")), []),
+        ((operator(UNKNOWN),), []),
+        ((cutting(), POOL), []),  # of nodes that are declared it is known what they have
+    ],
+)
+def test_what_mig_manager_cuts_by_default_is_not_shared_by_mps(
+    items: tuple[Item, ...], severities: list[str]
+) -> None:
+    found = problems(*items, of=[mps_edge.NOT_ON_MIG])
+
+    assert [each.severity for each in found] == severities
+    assert all(each.message == BY_DEFAULT for each in found)
+    assert all(each.source.name == "the Release gpu-operator" for each in found)
+
+
+@pytest.mark.parametrize(
+    ("labels", "wrong"),
+    [
+        ({"nvidia.com/mig.config": "all-1g.5gb", "nvidia.com/device-plugin.config": "a"}, True),
+        ({"nvidia.com/mig.config": "all-disabled", "nvidia.com/device-plugin.config": "a"}, False),
+        ({"nvidia.com/mig.config": "all-1g.5gb"}, False),  # another label may choose another
+        ({"nvidia.com/device-plugin.config": "a"}, False),
+    ],
+)
+def test_what_a_label_by_hand_cuts_is_not_shared_by_mps(
+    labels: dict[str, str], wrong: bool
+) -> None:
+    by_hand = nodes(instance_types=(), provisioner="byHand", labels=labels)
+    found = problems(cutting("all-disabled"), by_hand, of=[mps_edge.NOT_ON_MIG])
+
+    assert [(each.severity, each.path, each.source.name) for each in found] == [
+        (None, ("labels", "nvidia.com/mig.config"), "the node group gpu")
+    ] * wrong

@@ -10,7 +10,7 @@ import pytest
 from eks_gpushare.findings.defects import CHECK_FAILED
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.lint.dispatch import lint_files, read_files
-from eks_gpushare.manifests.checks import admission
+from eks_gpushare.manifests.checks import admission, queues
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
@@ -340,7 +340,7 @@ def test_selectors_are_those_of_documents() -> None:
 
     counts = [len(list(admission.selectors.look(Inventory(items)))) for items in (whole, apart)]
     assert counts == [1, 0]
-    for look in (admission.queues.look, admission.jobs.look):
+    for look in (queues.queues.look, queues.jobs.look):
         assert list(look(Inventory(apart))) == []
 
 

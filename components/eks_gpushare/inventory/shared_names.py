@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.inventory import Inventory
 
-_ANY = NodeKind(NodeSet(source=Source("nodes"), name="", provisioner="managed"), None)
+ANY_NODE = NodeKind(NodeSet(source=Source("nodes"), name="", provisioner="managed"), None)
 """Nodes without labels of their own."""
 
 
@@ -68,7 +68,7 @@ def alone(inventory: Inventory, cluster: str) -> Sharing | None:
         return None
     if isinstance(item, Release):
         configs = configs_of(inventory, item)
-        config = None if configs is None else config_for(configs, _ANY)
+        config = None if configs is None else config_for(configs, ANY_NODE)
         # The operator leaves nodes without a label as they are: then labels decide. Its strategy
         # for MIG is of the chart, and no document has it.
         strategy = found[0].config.mig_strategy
@@ -79,7 +79,7 @@ def alone(inventory: Inventory, cluster: str) -> Sharing | None:
 
 def _configs(inventory: Inventory, daemon: Daemon) -> Iterator[PluginConfig]:
     if not isinstance(daemon.item, Release):
-        found = written_config(inventory, daemon.item, _ANY)
+        found = written_config(inventory, daemon.item, ANY_NODE)
         if found is not None:
             yield found
         return
@@ -87,7 +87,7 @@ def _configs(inventory: Inventory, daemon: Daemon) -> Iterator[PluginConfig]:
     if configs is None:
         return
     if not configs.is_there:
-        found = config_for(configs, _ANY)
+        found = config_for(configs, ANY_NODE)
         if found is not None:
             yield found
         return

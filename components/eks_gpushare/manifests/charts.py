@@ -24,6 +24,7 @@ EXPORTER: Final = "dcgm-exporter"
 CHARTS: Final = (
     *(DEVICE_PLUGIN, OPERATOR, EXPORTER, "node-feature-discovery", "gpu-feature-discovery"),
     *("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu", "cluster-autoscaler", "karpenter", "keda"),
+    *("hami", "kueue", "kai-scheduler"),
     AGENT,
 )
 """Charts that say something of GPUs."""

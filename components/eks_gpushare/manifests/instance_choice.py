@@ -108,7 +108,9 @@ def _allowed(name: str, requirements: Iterable[Any]) -> bool:
     found = gpu_instance_types().get(name)
     if found is None:  # nothing is known of it
         return True
-    labels = {f"{prefix}{k}": of for prefix in PREFIXES for k, of in facts_of(found).items()}
+    facts = facts_of(found)
+    facts["gpu-count"] = facts.get("gpu-count") or str(found.gpu_count)  # as EC2 will count them
+    labels = {f"{prefix}{k}": of for prefix in PREFIXES for k, of in facts.items()}
     labels["kubernetes.io/arch"] = found.arch
 
     def label(key: str) -> Maybe[str]:

@@ -36,6 +36,7 @@ TWO_PLUGINS = rule_of("GPU1185")
 PLUGIN_AND_DRA = rule_of("GPU1186")
 TWO_ENGINES = rule_of("GPU1187")
 _ENGINE_IMAGE = re.compile(r"(?:.*/)?dcgm(?:[:@].*)?")
+_GUIDES = (".md", ".markdown", ".mdx", ".rst")
 _DRA_CHARTS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
 
 
@@ -52,6 +53,8 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
         declared = _declared(inventory, cluster)
         if not declared:
             yield from _anywhere(every)
+            yield from _beside_operator(every)
+            yield from _beside_hami(inventory.of(Release, cluster), every)
         for kind in declared:
             here = [daemon for daemon in every if _is_there(daemon, kind)]
             yield from _two(kind, here)
@@ -103,6 +106,61 @@ def _anywhere(every: Sequence[Daemon]) -> Iterator[Problem]:
             f"{at_start(one.title)} and {other.title} are both for every node with GPUs.",
             "Remove one of them, or let labels decide which nodes each is for.",
         )
+
+
+def _beside_operator(every: Sequence[Daemon]) -> Iterator[Problem]:
+    """The operator's plugin and another, each of an object that is applied; guides are left out."""
+    applied = [daemon for daemon in every if _is_applied(daemon)]
+    own = next((daemon for daemon in applied if daemon.of_operator), None)
+    other = next((daemon for daemon in applied if not daemon.of_operator), None)
+    if own is None or other is None or any(_keeps_to_some(daemon) for daemon in applied):
+        return
+    if isinstance(other.item, Release) and _script(own) and _script(own) == _script(other):
+        return  # of one script it is told already
+    if len({_destination(own), _destination(other)} - {""}) > 1:
+        return  # of Argo CD, for two clusters
+    yield Problem(
+        TWO_PLUGINS,
+        other.source,
+        other.place,
+        f"{at_start(own.title)} and {other.title} are both for every node with GPUs.",
+        "Set `devicePlugin.enabled: false` of the GPU Operator, or remove the other.",
+        "warning",
+    )
+
+
+def _beside_hami(releases: Sequence[Release], every: Sequence[Daemon]) -> Iterator[Problem]:
+    """HAMi's device plugin, which gives out GPUs under the same name, and one of NVIDIA's."""
+    applied = [daemon for daemon in every if _is_applied(daemon)]
+    for release in releases:
+        off = at(release.values, "devicePlugin", "enabled") not in (None, True)
+        other_name = at(release.values, "resourceName") not in (None, GPU)
+        if release.chart != "hami" or off or other_name or not release.name:
+            continue
+        for daemon in applied[:1]:
+            if not any(_keeps_to_some(each) for each in applied):
+                yield Problem(
+                    TWO_PLUGINS,
+                    daemon.source,
+                    daemon.place,
+                    f"{at_start(daemon.title)} and that of {release.source.name} both give out "
+                    f"{GPU}.",
+                    "Leave NVIDIA's plugin out, or keep it off the nodes with the label gpu=on.",
+                    "warning",
+                )
+
+
+def _destination(daemon: Daemon) -> str:
+    given = at(getattr(daemon.source.document, "value", None), "spec", "destination")
+    return str(at(given, "name") or at(given, "server") or "")
+
+
+def _is_applied(daemon: Daemon) -> bool:
+    """Whether it is of an object, or of a command or declaration that names its release."""
+    item, document = daemon.item, daemon.source.document
+    file = str(getattr(document, "file", ""))
+    named = item.name not in ("", UNKNOWN)
+    return named and daemon.is_on is True and not file.lower().endswith(_GUIDES)
 
 
 def _script(daemon: Daemon) -> str | None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import PLUGIN_CHART
+from eks_gpushare.catalog.mig import ALL_DISABLED
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.mps import most_clients, some_wait, user_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.landings import grounds
+from eks_gpushare.inventory.mig_states import MIG_CONFIG_LABEL, mig_managers
+from eks_gpushare.inventory.nodes import gpu_nodes
+from eks_gpushare.inventory.plugin_configs import config_for, configs_of
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import asks_for_none, gpu_workloads, requests_of
-from eks_gpushare.inventory.shared_names import sharings
+from eks_gpushare.inventory.shared_names import ANY_NODE, sharings
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items
 from eks_gpushare.inventory.wording import at_start
@@ -44,6 +48,7 @@ def nodes_with_mps(inventory: Inventory) -> Iterator[Judgement]:
         roles = {daemon.role for daemon in daemons(inventory, cluster)}
         discovers = "discovery" in roles
         yield from _no_daemon(inventory, cluster, discovers)
+        yield from _cut_by_operator(inventory, cluster)
         said: set[tuple[int, str]] = set()
         for offer in offers(inventory, cluster).every:
             if offer.config is None or offer.config.sharing != "mps":
@@ -83,6 +88,37 @@ def _no_daemon(inventory: Inventory, cluster: str, discovers: bool) -> Iterator[
             None if inventory.complete else "warning",
         )
         return
+
+
+def _cut_by_operator(inventory: Inventory, cluster: str) -> Iterator[Problem]:
+    """Nodes that the operator's MIG manager cuts by its default or by a label given by hand.
+
+    Of those that are declared it is known what they have.
+    """
+    managers = mig_managers(inventory, cluster)
+    default = at(managers[0].values, "migManager", "config", "default") if managers else None
+    configs = configs_of(inventory, managers[0]) if len(managers) == 1 else None
+    if configs is None:
+        return
+    kinds = [kind for kind in gpu_nodes(inventory, cluster) if kind.is_partial]
+    found = [(at(kind.nodes.labels, MIG_CONFIG_LABEL), kind) for kind in kinds]
+    if not offers(inventory, cluster).every:
+        found.append((default, ANY_NODE))
+    for layout, kind in found:
+        config = config_for(configs, kind)
+        if config is None or config.sharing != "mps" or config.mig_strategy == "none":
+            continue
+        if isinstance(layout, str) and layout not in ("", ALL_DISABLED):
+            by_label = kind is not ANY_NODE
+            yield Problem(
+                NOT_ON_MIG,
+                kind.nodes.source if by_label else managers[0].source,
+                ("labels", MIG_CONFIG_LABEL) if by_label else (),
+                f"MIG manager of {managers[0].source.name} cuts GPUs by the layout {layout}, and "
+                "its device plugin shares them by MPS.",
+                "Share them by timeSlicing, or leave the GPUs whole.",
+                None if by_label else "warning",
+            )
 
 
 def _node(

@@ -121,7 +121,7 @@ def _missing(inventory: Inventory, name: _Name, there: Sequence[Pointer]) -> Ite
         but = f"which is in the namespace {', '.join(dict.fromkeys(elsewhere))}"
         fix = f"Make a LocalQueue {value} in the namespace of {by.source.name}."
         severity = severity and "warning"
-    elif near := _meant(value, known):
+    elif near := meant(value, known):
         fix, severity = f"Write {near}, if that was meant.", severity and "warning"
     elif not known:
         fix = f"Make it{' in its namespace' if name.kind == 'LocalQueue' else ''}."
@@ -135,7 +135,7 @@ def _missing(inventory: Inventory, name: _Name, there: Sequence[Pointer]) -> Ite
     )
 
 
-def _meant(value: str, known: Sequence[str]) -> str | None:
+def meant(value: str, known: Sequence[str]) -> str | None:
     """The name that is there and was meant: `team-b` is not `team-a`, nor is a10 a100."""
     for near in get_close_matches(value, known, cutoff=_CLOSE):
         parts = [name.replace(".", "-").split("-") for name in (value, near)]

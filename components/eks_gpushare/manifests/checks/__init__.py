@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.inventory.registry import edges_in
 from eks_gpushare.manifests.checks import (
     admission,
+    admitted,
     chart_values,
     counters,
     cpu_images,
@@ -17,10 +18,13 @@ from eks_gpushare.manifests.checks import (
     exporters,
     gpu_names,
     gpu_programs,
+    labels_before_nodes,
     moved_pods,
+    other_schedulers,
     pods,
     probes,
     processes,
+    queues,
     ray,
     reserved_memory,
     room,
@@ -35,19 +39,8 @@ if TYPE_CHECKING:
 
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_values, pods, gpu_names, room, thin_shares, reserved_memory, gpu_programs),
-    *(
-        processes,
-        cpu_images,
-        counters,
-        efa,
-        ray,
-        toolkit,
-        moved_pods,
-        probes,
-        scaling,
-        exporters,
-        room_of_pools,
-        admission,
-    ),
+    *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes),
+    *(scaling, exporters, room_of_pools, admission, queues, admitted),
+    *(other_schedulers, labels_before_nodes),
 )
 """Every check."""

@@ -1,20 +1,16 @@
-"""What refuses or holds pods with GPUs: queues, runtime classes, Pod Security, selectors."""
+"""What refuses or holds pods with GPUs: runtime classes, Pod Security, selectors."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import CHART_DAEMONSETS, OPERATOR_CHART, chart_of
-from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.daemons import daemons, role_of
-from eks_gpushare.inventory.edges.amounts import in_all
-from eks_gpushare.inventory.edges.queues import queue_of
 from eks_gpushare.inventory.items import (
     PART_OF_POD,
     Namespace,
     NodeSet,
     Pointer,
-    Quota,
     Release,
     Workload,
 )
@@ -28,14 +24,12 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.scheduling import landing
 from eks_gpushare.inventory.shared_names import alone
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.admission import (
     FAILS_ELSEWHERE,
-    MORE_THAN_QUEUE,
     NO_CLASS,
-    OTHER_RESOURCE,
     REFUSED,
     SAME_PODS,
     SHARED_PRODUCT,
@@ -57,75 +51,6 @@ _SHARED: Final = "-SHARED"
 _CPU_CATEGORIES: Final = frozenset("cmrtaiz")
 _CATEGORY: Final = "karpenter.k8s.aws/instance-category"
 _OFF: Final = ("false", "0", "f")
-
-
-@edge(OTHER_RESOURCE)
-def queues(inventory: Inventory) -> Iterator[Judgement]:
-    """Kueue's, from a workload by its label over a LocalQueue to a ClusterQueue."""
-    for cluster in inventory.clusters():
-        local = [each for each in inventory.of(Pointer, cluster) if each.kind == "LocalQueue"]
-        counted = {
-            str(each.name): each
-            for each in inventory.of(Quota, cluster)
-            if each.kind == "ClusterQueue"
-        }
-        for workload, requests in gpu_workloads(inventory, cluster):
-            _, name = queue_of(workload)
-            queue = next(
-                (
-                    counted.get(str(at(each.spec, "clusterQueue")))
-                    for each in local
-                    if each.name == name and may_be_same(each.namespace, workload.namespace)
-                ),
-                None,
-            )
-            if queue is None or queue.hard is UNKNOWN:
-                continue
-            # A resource of no vendor is what Kueue's configuration makes of others.
-            gpus = [each for each in queue.hard if each.startswith("nvidia.com/")]
-            for request in requests:
-                if gpus and request.resource not in queue.hard:
-                    yield Problem(
-                        OTHER_RESOURCE,
-                        workload.source,
-                        request.place,
-                        f"{at_start(workload.source.name)} asks for {request.resource}, and "
-                        f"{queue.source.name}, to which its queue {name} leads, covers "
-                        f"{', '.join(gpus)}.",
-                        f"Cover {request.resource} in the ClusterQueue, or ask by a name that it "
-                        "has.",
-                    )
-
-
-@edge(MORE_THAN_QUEUE)
-def jobs(inventory: Inventory) -> Iterator[Judgement]:
-    """Volcano's: what all tasks of a job ask for, where all have to start at once."""
-    for cluster in inventory.clusters():
-        queues_here = {
-            str(quota.name): quota
-            for quota in inventory.of(Quota, cluster)
-            if quota.kind == "Queue"
-        }
-        for workload, requests in gpu_workloads(inventory, cluster):
-            document = workload.source.document
-            spec = at(document.value, "spec") if isinstance(document, Document) else None
-            queue = queues_here.get(str(at(spec, "queue")))
-            if queue is None or len(items(at(spec, "tasks"))) != 1:
-                continue
-            least, resource = at(spec, "minAvailable"), requests[0].resource
-            capability = quantity(str(text(at(queue.hard, resource))))
-            wanted = in_all(workload, resource, requests)
-            if not isinstance(least, int) or capability is None or not wanted:
-                continue
-            if least * wanted > capability:
-                yield Problem(
-                    MORE_THAN_QUEUE,
-                    workload.source,
-                    ("spec", "minAvailable"),
-                    f"{at_start(workload.source.name)} needs {least * wanted} of {resource} at "
-                    f"once, and {queue.source.name} may have {text(at(queue.hard, resource))}.",
-                    "Lower minAvailable, or raise the queue's capability.",
-                )
 
 
 @edge(NO_CLASS)

@@ -61,9 +61,13 @@ def names_go_with_the_configuration(inventory: Inventory) -> Iterator[Judgement]
     """Of shares, where no nodes are declared and one configuration is for all there may be."""
     for cluster in inventory.clusters():
         found = alone(inventory, cluster)
-        if found is None or found.config.replicas.get(GPU, 1) == 1:
+        shared = found is not None and found.config.replicas.get(GPU, 1) > 1
+        # Of one that is written out, labels of nodes may choose another configuration.
+        if found is None or not (shared or found.daemon.chart):
             continue
-        called = GPU + SHARED_SUFFIX if found.config.renamed else GPU
+        called = GPU + SHARED_SUFFIX if shared and found.config.renamed else GPU
+        what = "shares" if shared else "whole GPUs"
+        setting = "renameByDefault" if shared else "what the plugin shares"
         for workload, requests in gpu_workloads(inventory, cluster):
             for request in requests:
                 if request.resource in (GPU, GPU + SHARED_SUFFIX) and request.resource != called:
@@ -72,8 +76,8 @@ def names_go_with_the_configuration(inventory: Inventory) -> Iterator[Judgement]
                         workload.source,
                         request.place,
                         f"{at_start(workload.source.name)} asks for {request.resource}, and "
-                        f"{found.daemon.title} gives out shares as {called}.",
-                        f"Ask for {called}, or change renameByDefault.",
+                        f"{found.daemon.title} gives out {what} as {called}.",
+                        f"Ask for {called}, or change {setting}.",
                     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.launches import ROOMY_GIB, uses_own_disks
 from eks_gpushare.inventory.bottlerocket import runs_bottlerocket
-from eks_gpushare.inventory.edges.amounts import in_all
+from eks_gpushare.inventory.edges.amounts import count_of, in_all
 from eks_gpushare.inventory.items import NodeLaunch, NodeSet, Overlay, Workload
 from eks_gpushare.inventory.matching import required_terms
 from eks_gpushare.inventory.nodes import CATALOG, NodeKind, gpu_nodes
@@ -22,6 +22,7 @@ from eks_gpushare.inventory.shared_names import sharings
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.checks.other_schedulers import asks_for_parts
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.room_of_pools import (
     CLAIM_FOR_KARPENTER,
@@ -331,7 +332,7 @@ def _names(nodes: NodeSet) -> tuple[str, ...]:
 def _enough(
     workload: Workload, requests: Sequence[Request], pools: Sequence[_Type]
 ) -> Iterator[Problem]:
-    wanted = in_all(workload, GPU, requests)
+    wanted = _at_once(workload, requests)
     spec = with_extended_tolerations(workload.spec)
     selects = bool(pairs(at(spec, "nodeSelector"))) or required_terms(spec) is not None
     fits = [(each, landing(spec, each.kind.nodes.taints, each.kind.label).lands) for each in pools]
@@ -355,6 +356,14 @@ def _enough(
         "Ask for no more than a type has, or name types with more.",
         None if nodes.provisioner == "karpenter" else "warning",
     )
+
+
+def _at_once(workload: Workload, requests: Sequence[Request]) -> int | None:
+    """GPUs that a pod needs; of HAMi's parts those of one container, which others may share."""
+    if not asks_for_parts(workload):
+        return in_all(workload, GPU, requests)
+    counts = [count_of(request) for request in requests]
+    return None if None in counts else max(count for count in counts if count is not None)
 
 
 def _is_shared(nodes: NodeSet) -> bool:

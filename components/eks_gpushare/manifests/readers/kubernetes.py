@@ -45,11 +45,11 @@ _CLAIMS = frozenset(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", _D
 _POINTERS = frozenset(
     (
         *SCALERS,
-        *("Service", "PodDisruptionBudget", "RuntimeClass", "PriorityClass"),
-        *("LocalQueue", "ResourceFlavor"),
+        *("Service", "PodDisruptionBudget", "RuntimeClass", "PriorityClass", "LimitRange"),
+        *("LocalQueue", "ResourceFlavor", "Configuration"),
     )
 )
-_WITHOUT_SPEC = frozenset(("RuntimeClass", "PriorityClass"))
+_WITHOUT_SPEC = frozenset(("RuntimeClass", "PriorityClass", "Configuration"))
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 _WITH_DATA = frozenset(("ConfigMap", "Secret"))
 _REQUESTS = "requests."
@@ -173,7 +173,7 @@ def _is_of_pods(value: Mapping[str, Any]) -> bool:
     group, _, _ = value["apiVersion"].rpartition("/")
     return group in {
         *("", "autoscaling", "keda.sh", "policy", "autoscaling.aibrix.ai"),
-        *("kueue.x-k8s.io", "node.k8s.io", "scheduling.k8s.io"),
+        *("kueue.x-k8s.io", "config.kueue.x-k8s.io", "node.k8s.io", "scheduling.k8s.io"),
     }
 
 

@@ -9,7 +9,7 @@ from eks_gpushare.findings.rule import Rule
 OTHER_RESOURCE: Final = Rule(
     "GPU1250",
     "error",
-    "A queue counts the GPUs by the name that its workloads ask by.",
+    "A queue covers what its workloads ask for, by the names that they ask by.",
     "Kueue admits nothing whose resources the queue does not cover: the workload stays suspended.",
     "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#resource-groups",
 )
@@ -17,8 +17,24 @@ MORE_THAN_QUEUE: Final = Rule(
     "GPU1244",
     "error",
     "A job asks for no more GPUs at once than its queue may ever have.",
-    "Volcano starts none of its pods before all have room within the queue's capability.",
+    "Volcano starts none of its pods before all have room within the queue's capability, and Kueue "
+    "admits none before one flavor of the queue has all that they ask for.",
     "https://github.com/volcano-sh/volcano/issues/1331",
+)
+NO_FLAVOR_FITS: Final = Rule(
+    "GPU1273",
+    "error",
+    "A queue has a flavor that is for the pods of its workloads.",
+    "Kueue gives no flavor whose taints the pods do not tolerate, or whose labels are not those "
+    "that they select: the workload stays suspended.",
+    "https://kueue.sigs.k8s.io/docs/concepts/resource_flavor/",
+)
+OTHER_NAMESPACES: Final = Rule(
+    "GPU1278",
+    "error",
+    "A queue takes workloads of the namespaces whose queues lead to it.",
+    "A ClusterQueue without a namespaceSelector takes workloads of none; that of all is {}.",
+    "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#namespace-selector",
 )
 NO_CLASS: Final = Rule(
     "GPU1255",

@@ -1,0 +1,317 @@
+"""What pods say to KAI, Volcano and HAMi, as these read it.
+
+Source: `pkg/binder/plugins/gpusharing/gpu-request/gpu_request_validator.go`, `pod_mutator.go`,
+`input_jobs.go` and `cache/cluster_info/queue.go` of https://github.com/NVIDIA/KAI-Scheduler at
+72de64f; `pkg/device/nvidia/device.go` of https://github.com/Project-HAMi/HAMi at 4707fb0;
+`pkg/webhooks/admission/jobs/validate/admit_job.go` of https://github.com/volcano-sh/volcano.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.inventory.items import PART_OF_POD, Pointer, Release, Workload
+from eks_gpushare.inventory.landings import grounds
+from eks_gpushare.inventory.pod_totals import containers
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, pairs, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.pod_fields import is_plain
+from eks_gpushare.manifests.rules.other_schedulers import NO_SUCH_QUEUE, NOT_ASKED, NOT_OF_HAMI
+from eks_gpushare.sharing.resources import GPU
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+_KAI: Final = "kai-scheduler"
+_KAI_QUEUE: Final = "kai.scheduler/queue"
+_FRACTION, _MEMORY = "gpu-fraction", "gpu-memory"
+_DEVICES: Final = "gpu-fraction-num-devices"
+_OF_CHART: Final = ("default-queue", "default-parent-queue")
+"""What KAI's chart makes."""
+_OF_VOLCANO: Final = ("default", "root")
+"""What Volcano makes by itself."""
+_GROUPS: Final = {"scheduling.run.ai": "KAI", "scheduling.volcano.sh": "Volcano"}
+_VGPU: Final = "volcano.sh/vgpu-"
+_GUIDES: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc")
+"""Endings of files that show parts of what there is."""
+_WHOLE: Final = re.compile("[0-9]+")
+_CORES, _PERCENT = "nvidia.com/gpucores", "nvidia.com/gpumem-percentage"
+_MIB: Final = "nvidia.com/gpumem"
+OF_HAMI: Final = (_CORES, _PERCENT, _MIB)
+"""Resources by which containers ask for a part of a GPU."""
+_ALL: Final = 100
+_MOST_MIB: Final = 2**31 - 1
+
+
+def _value(workload: Workload) -> Any:
+    document = workload.source.document
+    return document.value if isinstance(document, Document) else None
+
+
+def _annotations(workload: Workload) -> tuple[FieldPath, Mapping[str, Any]]:
+    path = (*workload.spec_path[:-1], "metadata", "annotations")
+    return path, dict(pairs(at(_value(workload), *path)))
+
+
+@edge(NOT_ASKED)
+def asked_of_others(inventory: Inventory) -> Iterator[Judgement]:
+    """By annotations of pods, and by resources of Volcano's."""
+    for workload in inventory.of(Workload):
+        if not is_plain(workload.kind) or workload.spec is UNKNOWN:
+            continue
+        place, given = _annotations(workload)
+        named = at(workload.spec, "schedulerName")
+        if named in (None, "", "default-scheduler") and not _is_shown(workload):
+            yield from _not_scheduled(workload, place, given)
+        elif named == _KAI:
+            for key, message, fix in _refused(workload, given):
+                told = f"{at_start(workload.source.name)} {message}."
+                yield Problem(NOT_ASKED, workload.source, (*place, key), told, fix)
+            yield from _beside_pods(workload, given)
+            yield from _switched_off(inventory, workload, place, given)
+
+
+def _beside_pods(workload: Workload, given: Mapping[str, Any]) -> Iterator[Problem]:
+    """What stands at a workload and not at its pods, of which KAI reads it."""
+    place: FieldPath = ("metadata", "annotations")
+    for key in (_FRACTION, _MEMORY):
+        if workload.kind != "Pod" and key not in given and at(_value(workload), *place, key):
+            yield Problem(
+                NOT_ASKED,
+                workload.source,
+                (*place, key),
+                f"{at_start(workload.source.name)} has {key} itself, and its pods have none.",
+                "Move it to the annotations of the pod template.",
+            )
+
+
+def _switched_off(
+    inventory: Inventory, workload: Workload, place: FieldPath, given: Mapping[str, Any]
+) -> Iterator[Problem]:
+    key = next((key for key in (_FRACTION, _MEMORY) if key in given), None)
+    for release in inventory.of(Release, workload.cluster) if key else ():
+        sharing = at(release.values, "global", "gpuSharing")
+        if release.chart == _KAI and release.name and sharing in (None, False, "false"):
+            yield Problem(
+                NOT_ASKED,
+                workload.source,
+                (*place, str(key)),
+                f"{at_start(workload.source.name)} has {key}, and {release.source.name} shares no "
+                "GPUs: KAI refuses the pod.",
+                "Set `global.gpuSharing: true` of the chart.",
+                "warning",
+            )
+
+
+def _not_scheduled(
+    workload: Workload, place: FieldPath, given: Mapping[str, Any]
+) -> Iterator[Problem]:
+    by_queue = isinstance(at(workload.labels, _KAI_QUEUE), str)
+    key = next((key for key in (_FRACTION, _MEMORY) if key in given), None)
+    if key is None and not by_queue:
+        yield from _not_of_volcano(workload)
+        return
+    where = (*place, key) if key else (*place[:-1], "labels", _KAI_QUEUE)
+    yield Problem(
+        NOT_ASKED,
+        workload.source,
+        where,
+        f"{at_start(workload.source.name)} has {key or _KAI_QUEUE}, which KAI's scheduler reads, "
+        "and its schedulerName is Kubernetes' own.",
+        f"Write `schedulerName: {_KAI}` in the pod's spec.",
+        "warning",
+    )
+
+
+def _not_of_volcano(workload: Workload) -> Iterator[Problem]:
+    for where, container in containers(workload.spec):
+        for key, _ in pairs(at(container, "resources", "limits")):
+            if key.startswith(_VGPU):
+                yield Problem(
+                    NOT_ASKED,
+                    workload.source,
+                    (*workload.spec_path, *where, "resources", "limits", key),
+                    f"{at_start(workload.source.name)} asks for {key}, which Volcano's scheduler "
+                    "places, and its schedulerName is Kubernetes' own.",
+                    "Write `schedulerName: volcano` in the pod's spec.",
+                    "warning",
+                )
+                return
+
+
+def _refused(workload: Workload, given: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Annotations that KAI does not admit, why, and what to do."""
+    parts = [key for key in (_FRACTION, _MEMORY) if key in given]
+    whole = any(
+        GPU in dict(pairs(at(each, "resources", "limits"))) for _, each in containers(workload.spec)
+    )
+    if parts and whole:
+        yield parts[0], f"has {parts[0]} and a limit of {GPU}", "Ask for one of the two."
+    if len(parts) > 1:
+        yield _MEMORY, f"has {_FRACTION} and {_MEMORY}", "Keep one of the two."
+    if _DEVICES in given and not parts:
+        yield _DEVICES, f"has {_DEVICES} without {_FRACTION}", f"Write {_FRACTION} beside it."
+    shown = {key: text(value) for key, value in given.items()}
+    fraction, memory = shown.get(_FRACTION, UNKNOWN), shown.get(_MEMORY, UNKNOWN)
+    if fraction is not UNKNOWN and not _is_part(fraction):
+        message = f"asks for the fraction {fraction} of a GPU"
+        yield _FRACTION, message, f"Write a number between 0 and 1, or ask for {GPU}."
+    if memory is not UNKNOWN and not (_WHOLE.fullmatch(memory) and int(memory)):
+        yield _MEMORY, f"asks for {memory} as {_MEMORY}", "Write MiB as a whole number."
+
+
+def _is_part(given: str) -> bool:
+    try:
+        return 0 < float(given) < 1
+    except ValueError:
+        return False
+
+
+@edge(NO_SUCH_QUEUE)
+def queues_are_there(inventory: Inventory) -> Iterator[Judgement]:
+    """Where some are; who lints workloads alone has them elsewhere."""
+    for cluster in inventory.clusters():
+        for group, whose in _GROUPS.items():
+            there = [each for each in inventory.of(Pointer, cluster) if _is_of(each, group)]
+            names = [UNKNOWN if _is_shown(each) else each.name for each in there]
+            if not there or UNKNOWN in names:
+                continue
+            known = [*map(str, names), *(_OF_CHART if whose == "KAI" else _OF_VOLCANO)]
+            above = {at(each.spec, "parentQueue"): each for each in reversed(there)}
+            for workload in inventory.of(Workload, cluster):
+                place, name = _queue_of(workload, whose)
+                if isinstance(name, str) and name:
+                    yield from _queue(workload, place, name, whose, known, above)
+            for name, queue in above.items() if whose == "KAI" else ():
+                if isinstance(name, str) and name and name not in known:
+                    yield Problem(
+                        NO_SUCH_QUEUE,
+                        queue.source,
+                        ("spec", "parentQueue"),
+                        f"{at_start(queue.source.name)} is below the queue {name}, which is not "
+                        "here: KAI leaves it out, and its jobs with it.",
+                        f"Make the queue {name}, or name one that is there: {', '.join(known)}.",
+                        "warning",
+                    )
+
+
+def _is_shown(item: Pointer | Workload) -> bool:
+    """Whether it stands in a guide, which may show one of several, or a part."""
+    return str(getattr(item.source.document, "file", "")).lower().endswith(_GUIDES)
+
+
+def _is_of(pointer: Pointer, group: str) -> bool:
+    document = pointer.source.document
+    version = at(document.value, "apiVersion") if isinstance(document, Document) else None
+    return pointer.kind == "Queue" and str(version).startswith(f"{group}/")
+
+
+def _queue_of(workload: Workload, whose: str) -> tuple[FieldPath, Any]:
+    """Where a workload names its queue, and the name."""
+    value = _value(workload)
+    if workload.kind == PART_OF_POD:
+        return (), None
+    if whose == "Volcano":
+        group = str(at(value, "apiVersion")).partition("/")[0]
+        path: FieldPath = ("spec", "queue")
+        return path, at(value, *path) if group == "batch.volcano.sh" else None
+    top: FieldPath = ("metadata", "labels", _KAI_QUEUE)
+    own = at(value, *top)
+    if at(workload.spec, "schedulerName") != _KAI:
+        return top, None
+    if own is not None:
+        return top, own
+    return (*workload.spec_path[:-1], *top), at(workload.labels, _KAI_QUEUE)
+
+
+def _queue(
+    workload: Workload,
+    place: FieldPath,
+    name: str,
+    whose: str,
+    known: Sequence[str],
+    above: Mapping[Any, Pointer],
+) -> Iterator[Problem]:
+    called = f"{at_start(workload.source.name)} names the queue {name} of {whose}"
+    if name not in known:
+        fix = f"Make it, or name one that is there: {', '.join(known)}."
+        told = f"{called}, which is not here."
+        yield Problem(NO_SUCH_QUEUE, workload.source, place, told, fix, "warning")
+    elif whose == "KAI" and name in above:
+        told = f"{called}, which has queues below it: {above[name].source.name}."
+        fix = "Name a queue that has none below it."
+        yield Problem(NO_SUCH_QUEUE, workload.source, place, told, fix)
+
+
+@edge(NOT_OF_HAMI)
+def asked_of_hami(inventory: Inventory) -> Iterator[Judgement]:
+    """By resources of containers."""
+    for cluster in inventory.clusters():
+        for workload in inventory.of(Workload, cluster):
+            for where, container in containers(workload.spec):
+                for part in ("limits", "requests"):
+                    for key, amount in pairs(at(container, "resources", part)):
+                        found = None if key not in OF_HAMI else quantity(str(text(amount)))
+                        said = found and _too_much(inventory, workload, key, int(found))
+                        if said:
+                            yield Problem(
+                                NOT_OF_HAMI,
+                                workload.source,
+                                (*workload.spec_path, *where, "resources", part, key),
+                                f"{at_start(workload.source.name)} asks for {text(amount)} of "
+                                f"{key}, {said[0]}.",
+                                said[1],
+                                "warning" if key == _CORES else None,
+                            )
+
+
+def _too_much(
+    inventory: Inventory, workload: Workload, key: str, amount: int
+) -> tuple[str, str] | None:
+    if key != _MIB:
+        what = "takes it for 100" if key == _CORES else "refuses the pod"
+        fix = f"Write 100 at most, or ask for more of {GPU}: it is so much of each."
+        return (f"percents of a GPU: HAMi {what}", fix) if amount > _ALL else None
+    if amount > _MOST_MIB:
+        return "which is MiB: no GPU has so many", "Write MiB as a number without a unit."
+    most = _memory(inventory, workload)
+    if most is None or amount <= most:
+        return None
+    return f"and a GPU of the nodes has {most} MiB", "Ask for less, or take other nodes."
+
+
+def _memory(inventory: Inventory, workload: Workload) -> int | None:
+    """MiB of the largest GPU of nodes that pods may be on; None where that is not known.
+
+    HAMi's chart may say that a GPU has more than it has.
+    """
+    releases = inventory.of(Release, workload.cluster)
+    charts = [each for each in releases if each.chart.rpartition("/")[2] == "hami"]
+    scaling = ("devicePlugin", "deviceMemoryScaling")
+    if not charts or any(at(each.values, *scaling) not in (None, 1, "1") for each in charts):
+        return None
+    offers = grounds(inventory, workload.cluster).places(workload).offers
+    types = [each.kind.type for each in offers]
+    gpus = [None if each is None else each.gpu for each in types]
+    sizes = [gpu.memory_mib for gpu in gpus if gpu is not None and gpu.memory_mib is not None]
+    return max(sizes) if sizes and len(sizes) == len(gpus) else None
+
+
+def asks_for_parts(workload: Workload) -> bool:
+    """Whether containers ask for parts of GPUs, of which HAMi gives each its own."""
+    return any(
+        key in OF_HAMI
+        for _, container in containers(workload.spec)
+        for part in ("limits", "requests")
+        for key, _ in pairs(at(container, "resources", part))
+    )
