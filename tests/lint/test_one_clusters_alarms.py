@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
 
@@ -156,3 +157,21 @@ def test_a_block_of_another_chart_has_nvidias_names_beside_its_own() -> None:
     assert said(("README.md", AROUND)) == []
     misspelt = AROUND.replace("watch-helper", "toolkitt")
     assert said(("README.md", misspelt)) == ["GPU1034"]
+
+
+ESCAPED = """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: turns
+  annotations:
+    told: "the team\\'s own"
+data: {words: few}
+"""
+
+
+def test_a_single_quote_may_be_escaped_as_go_has_it() -> None:
+    """YAML does not know it, and kubectl and helm read it."""
+    assert "\\'" in ESCAPED
+    assert said(("turns.yaml", ESCAPED)) == []
+    assert said(("turns.yaml", ESCAPED.replace("\\'", "\\q"))) == ["GPU1000"]

@@ -116,8 +116,8 @@ def _installed(file: GivenFile) -> Iterator[tuple[str, str]]:
 def _of_applications(file: GivenFile) -> Iterator[tuple[str, str, str]]:
     """Charts that applications install, with each file of another source's and their version.
 
-    A source with a `ref` gives a name to the top of its repository, and `$name/` begins a path there
-    (https://argo-cd.readthedocs.io/en/stable/user-guide/multiple_sources/).
+    A source with a `ref` gives a name to the top of its repository, and `$name/` begins a path
+    there, https://argo-cd.readthedocs.io/en/stable/user-guide/multiple_sources/.
     """
     if "valueFiles" not in file.text or "$" not in file.text or "argoproj.io/" not in file.text:
         return

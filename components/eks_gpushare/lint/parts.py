@@ -91,9 +91,14 @@ class Links:
         for file, named in self._read_beside.items():
             for path in named:
                 joined.join((file, beside.setdefault(path, file)))
+        self._join_applications(joined, below)
+        return joined.groups()
+
+    def _join_applications(self, joined: Joined, below: _Below) -> None:
+        """Join what applications name with the files that they stand in."""
         for file, tails in self._values.items():
-            for tail in tails:
-                joined.join((file, *(each for each in self._files if f"/{each}".endswith(f"/{tail}"))))
+            ends = tuple(f"/{tail}" for tail in tails)
+            joined.join((file, *(each for each in self._files if f"/{each}".endswith(ends))))
         for file, folders in self._of_applications.items():
             for folder in folders:
                 joined.join((file, *below.of_application(file, folder)))
@@ -104,7 +109,6 @@ class Links:
                     if f"/{posixpath.dirname(each)}".endswith(ends)
                 ]
                 joined.join((file, *built))
-        return joined.groups()
 
 
 class Joined:

@@ -57,9 +57,8 @@ class Naming(NamedTuple):
 
         Of those that its own have, no others tell more.
         """
-        return any(
-            key[0] in (_LABEL, _SHARED) and key in self.having and key not in part.having for key in part.named
-        )
+        told = [key for key in part.named if key[0] in (_LABEL, _SHARED)]
+        return any(key in self.having and key not in part.having for key in told)
 
     def with_other_scopes(self, judgement: Judgement) -> Judgement:
         """A finding as a note, where files of another scope give nodes what it says they lack.

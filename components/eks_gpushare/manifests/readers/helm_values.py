@@ -186,7 +186,9 @@ def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
     others = [
         key for key in strange if isinstance(value[key], dict) and not close_to(key, tuple(own))
     ]
-    return len(strange) * 2 <= len(value) and (not others or len(others) < len(value) - len(strange))
+    return len(strange) * 2 <= len(value) and (
+        not others or len(others) < len(value) - len(strange)
+    )
 
 
 def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
