@@ -175,3 +175,12 @@ def test_a_single_quote_may_be_escaped_as_go_has_it() -> None:
     assert "\\'" in ESCAPED
     assert said(("turns.yaml", ESCAPED)) == []
     assert said(("turns.yaml", ESCAPED.replace("\\'", "\\q"))) == ["GPU1000"]
+
+
+def test_nodes_that_kwok_plays_are_nobodys() -> None:
+    """It keeps objects of nodes in a cluster without any machine."""
+    labelled = "kubectl label node %s nvidia.com/gpu.clique=a --overwrite\n"
+    asked = "for node in $(kubectl get nodes -l kwok.x-k8s.io/node=fake -o name); do\n  %s\ndone\n"
+
+    assert said(("label.sh", asked % (labelled % "played-1").strip())) == []
+    assert said(("label.sh", labelled % "node-1")) == ["GPU1062"]

@@ -184,7 +184,9 @@ def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
     names = {plain(path) for path in own} | set().union(*_SIGNS[chart])
     strange = [key for key in value if plain(key) not in names]
     others = [
-        key for key in strange if isinstance(value[key], dict) and not close_to(key, tuple(own))
+        key
+        for key in strange
+        if isinstance(value[key], dict) and value[key] and not close_to(key, tuple(own))
     ]
     return len(strange) * 2 <= len(value) and (
         not others or len(others) < len(value) - len(strange)
