@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 _MOST: Final = 50
 """Most files that are read besides those of the call."""
 _YAML: Final = (".yaml", ".yml", ".json")
-_OF_A_SOURCE: Final = re.compile(r"^[ \t]*-[ \t]+[\"']?\$[\w-]+/(?P<path>[\w./-]+)", re.MULTILINE)
+_OF_A_SOURCE: Final = re.compile(
+    r"^[ \t]*-[ \t]+[\"']?\$[A-Za-z0-9_-]+/(?P<path>[A-Za-z0-9_./-]+)", re.MULTILINE
+)
 
 
 class NamedValues(NamedTuple):

@@ -97,8 +97,8 @@ class Links:
     def _join_applications(self, joined: Joined, below: _Below) -> None:
         """Join what applications name with the files that they stand in."""
         for file, tails in self._values.items():
-            ends = tuple(f"/{tail}" for tail in tails)
-            joined.join((file, *(each for each in self._files if f"/{each}".endswith(ends))))
+            named = tuple(f"/{tail}" for tail in tails)
+            joined.join((file, *(each for each in self._files if f"/{each}".endswith(named))))
         for file, folders in self._of_applications.items():
             for folder in folders:
                 joined.join((file, *below.of_application(file, folder)))
