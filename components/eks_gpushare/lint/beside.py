@@ -1,22 +1,25 @@
-"""Files of values that commands of scripts and documentation name: which charts they are for.
+"""Files of values that commands and applications of Argo CD name: which charts they are for.
 
-Those that are not among the files of the call are read where they lie.
+Of those that commands name, what is not among the files of the call is read where it lies.
 """
 
 from __future__ import annotations
 
 import posixpath
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.reading import STDIN
+from eks_gpushare.inventory.values import at, items
 from eks_gpushare.lint.readers.markdown import MarkdownReader, blocks
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.shell.helm import chart_and_files
 from eks_gpushare.lint.shell.reading import MAX_CHARACTERS
-from eks_gpushare.manifests.charts import CHARTS
+from eks_gpushare.manifests.charts import CHARTS, chart_named
 from eks_gpushare.manifests.files import read_file
 from eks_gpushare.manifests.shell.words import commands
+from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
 _MOST: Final = 50
 """Most files that are read besides those of the call."""
 _YAML: Final = (".yaml", ".yml", ".json")
+_OF_A_SOURCE: Final = re.compile(
+    r"^[ \t]*-[ \t]+[\"']?\$[A-Za-z0-9_-]+/(?P<path>[A-Za-z0-9_./-]+)", re.MULTILINE
+)
 
 
 class NamedValues(NamedTuple):
@@ -35,12 +41,15 @@ class NamedValues(NamedTuple):
     """By their paths, each with the chart that it is for; None if for several."""
     by_file: dict[str, list[str]]
     """Their paths by the file that names them."""
+    versions: dict[str, str]
+    """The charts' versions by their paths, of those that an application names."""
 
 
 def named_values(files: Sequence[GivenFile]) -> NamedValues:
-    """Files of values that commands of some files name.
+    """Files of values that commands and applications of some files name.
 
-    They are looked for in the folder of the script that names them, and in that of the call.
+    Those of a command are looked for in the folder of the script that names them, and in that of
+    the call.
 
     Args:
         files: The files of the call.
@@ -48,19 +57,31 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
     known = {posixpath.normpath(file.name) for file in files}
     found: dict[str, str | None] = {}
     by_file: dict[str, list[str]] = {}
+    versions: dict[str, str] = {}
     for file in files:
-        for chart, named in _installed(file):
-            path = _where(file.name, named, known)
+        named_by = [(chart, _where(file.name, named, known)) for chart, named in _installed(file)]
+        for chart, tail, version in _of_applications(file):
+            # The path is from the top of a repository, which may lie anywhere in what is given.
+            paths = [path for path in known if f"/{path}".endswith(f"/{tail}")]
+            named_by += [(chart, path) for path in paths if len(paths) == 1]
+            versions |= dict.fromkeys(paths, version) if version and len(paths) == 1 else {}
+        for chart, path in named_by:
             if path is not None:
                 found[path] = chart if found.get(path, chart) == chart else None
                 by_file.setdefault(posixpath.normpath(file.name), []).append(path)
-    return NamedValues(found, by_file)
+    return NamedValues(found, by_file, versions)
 
 
 def values_named_by(file: GivenFile) -> Iterator[str]:
     """Files of values that the commands of a file name, as they name them."""
     for _, named in _installed(file):
         yield named
+
+
+def values_of_applications(file: GivenFile) -> Iterator[str]:
+    """Files of values that applications of a file name, from the top of a repository."""
+    for _, tail, _ in _of_applications(file):
+        yield tail
 
 
 def beside(files: Sequence[GivenFile], named: dict[str, str | None]) -> Iterator[GivenFile]:
@@ -92,6 +113,26 @@ def _installed(file: GivenFile) -> Iterator[tuple[str, str]]:
                 yield from (
                     (str(chart), name) for name in names if name.removeprefix("./") not in written
                 )
+
+
+def _of_applications(file: GivenFile) -> Iterator[tuple[str, str, str]]:
+    """Charts that applications install, with each file of another source's and their version.
+
+    A source with a `ref` gives a name to the top of its repository, and `$name/` begins a path
+    there, https://argo-cd.readthedocs.io/en/stable/user-guide/multiple_sources/.
+    """
+    if "valueFiles" not in file.text or "$" not in file.text or "argoproj.io/" not in file.text:
+        return
+    documents = read_texts(file.text, file.name).documents
+    sources = [each for one in documents for each in items(at(one.value, "spec", "sources"))]
+    installed = [source for source in sources if items(at(source, "helm", "valueFiles"))]
+    chart = chart_named(at(installed[0], "chart")) if len(installed) == 1 else None
+    if chart is None:
+        return  # or it is not told which of them a file is for
+    version = at(installed[0], "targetRevision")
+    for found in _OF_A_SOURCE.finditer(file.text):  # which is read as a placeholder
+        path = posixpath.normpath(found["path"])
+        yield chart, path, version if isinstance(version, str) else ""
 
 
 def _where(script: str, named: str, known: set[str]) -> str | None:

@@ -56,7 +56,7 @@ def read_files(
         charts=charts,
         subcharts=subcharts(files),
         charts_of_ones_own=charts_of_ones_own(files),
-        chart_versions=chart_versions(files),
+        chart_versions={**chart_versions(files), **named.versions},
         named=named.by_file,
         declared=declared,
         everywhere=everywhere,

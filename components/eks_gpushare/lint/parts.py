@@ -12,7 +12,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.lint.beside import values_named_by
+from eks_gpushare.lint.beside import values_named_by, values_of_applications
 from eks_gpushare.lint.scopes import CHART, folders_above, folders_of_applications
 from eks_gpushare.manifests.kustomize import may_be_kustomization
 from eks_gpushare.manifests.texts import read_texts
@@ -42,6 +42,8 @@ class Links:
         """Paths at which a file of values may lie that is read besides."""
         self._of_applications: dict[str, list[str]] = {}
         """Folders that applications of a file name, from the top of their repository."""
+        self._values: dict[str, list[str]] = {}
+        """Files of values that they name, likewise."""
         self._kustomizations: list[str] = []
 
     def look_at(self, file: GivenFile) -> None:
@@ -55,6 +57,8 @@ class Links:
             self._named[path] = [each for one in documents for each in _paths(path, one.value)]
         if folders := list(folders_of_applications(file)):
             self._of_applications[path] = folders
+        if tails := list(values_of_applications(file)):
+            self._values[path] = tails
         folder = posixpath.dirname(path)
         for each in values_named_by(file):
             paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
@@ -87,6 +91,14 @@ class Links:
         for file, named in self._read_beside.items():
             for path in named:
                 joined.join((file, beside.setdefault(path, file)))
+        self._join_applications(joined, below)
+        return joined.groups()
+
+    def _join_applications(self, joined: Joined, below: _Below) -> None:
+        """Join what applications name with the files that they stand in."""
+        for file, tails in self._values.items():
+            named = tuple(f"/{tail}" for tail in tails)
+            joined.join((file, *(each for each in self._files if f"/{each}".endswith(named))))
         for file, folders in self._of_applications.items():
             for folder in folders:
                 joined.join((file, *below.of_application(file, folder)))
@@ -97,7 +109,6 @@ class Links:
                     if f"/{posixpath.dirname(each)}".endswith(ends)
                 ]
                 joined.join((file, *built))
-        return joined.groups()
 
 
 class Joined:

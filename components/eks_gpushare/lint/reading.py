@@ -214,7 +214,7 @@ class Reading:
             self.classes.append(document)
         file.kinds[_kind(reader, document)] = None
         read = reader.read(document)
-        if not depth and isinstance(reader, HelmValuesReader):
+        if not depth and isinstance(reader, HelmValuesReader | ValuesOf):
             found = [of_its_chart(self.chart_versions, file.name, item) for item in read.items]
             read = read._replace(items=found)
         self._take(file, read, depth)

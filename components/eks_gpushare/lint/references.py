@@ -6,6 +6,7 @@ import posixpath
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_config
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
@@ -16,6 +17,8 @@ from eks_gpushare.lint.rules.shell import BY_HAND
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.gpu_names import RESOURCE_AS_LABEL, RESOURCE_NAMES
+from eks_gpushare.manifests.rules.gpu_programs import SPLIT
+from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
 
+_SHARED = "shared"
+"""Kind of what a configuration of the device plugin shares under its own name."""
 _LABEL = "label"
 """Kind of what nodes are given: labels that have the name of a resource, and labels and taints."""
 _CONFIGS = {DEVICE_PLUGIN: ("config", "name"), OPERATOR: ("devicePlugin", "config", "name")}
@@ -47,7 +52,7 @@ class Naming(NamedTuple):
         """The files that a file names something of, where only one has it, by its normal path."""
         found: dict[str, list[str]] = {}
         for key, files in self.named.items():
-            if key[0] == _LABEL:
+            if key[0] in (_LABEL, _SHARED):
                 continue
             others = self.having.get(key, frozenset())
             for file in sorted(files - others):
@@ -56,13 +61,17 @@ class Naming(NamedTuple):
         return found
 
     def gives_labels_to(self, part: Naming) -> bool:
-        """Whether nodes of other files have labels that a part selects, and its own have not."""
-        return any(
-            key[0] == _LABEL and key in self.having and key not in part.having for key in part.named
-        )
+        """Whether nodes of other files have labels that a part selects, or shares that it asks for.
+
+        Of those that its own have, no others tell more.
+        """
+        told = [key for key in part.named if key[0] in (_LABEL, _SHARED)]
+        return any(key in self.having and key not in part.having for key in told)
 
     def with_other_scopes(self, judgement: Judgement) -> Judgement:
         """A finding as a note, where files of another scope give nodes what it says they lack.
+
+        So is what is said of a number of GPUs, where some of a configuration are shares of one.
 
         Args:
             judgement: What was found within a document or a scope.
@@ -70,6 +79,10 @@ class Naming(NamedTuple):
         if not isinstance(judgement, Problem):
             return judgement
         given = {name for kind, name in self.having if kind == _LABEL}
+        if judgement.rule is SPLIT:
+            # A configuration may be for nodes that these pods do not get: neither is certain.
+            shared = (_SHARED, GPU) in self.having
+            return replace(judgement, severity="info") if shared else judgement
         if judgement.rule is RESOURCE_AS_LABEL:
             named = set(RESOURCE_NAMES.findall(judgement.message))
         elif judgement.rule is BY_HAND:
@@ -129,6 +142,8 @@ def _names(item: Item) -> Iterator[tuple[str, str]]:
         if isinstance(name, str):
             yield "map", name
     if isinstance(item, Workload):
+        if GPU in str(at(item.spec, "containers")):
+            yield _SHARED, GPU
         for part in ("nodeSelector", "affinity"):
             for label in RESOURCE_NAMES.findall(str(at(item.spec, part))):
                 yield _LABEL, label
@@ -141,7 +156,14 @@ def _names(item: Item) -> Iterator[tuple[str, str]]:
 
 
 def _given(item: Item) -> Iterator[tuple[str, str]]:
-    """What nodes are given: labels with the name of a resource, and by pools all of theirs."""
+    """What nodes are given: shares, labels with a resource's name, and by pools all of theirs."""
+    if isinstance(item, ConfigMap):
+        yield from ((_SHARED, name) for _, given in pairs(item.data) for name in _shares(given))
+    if isinstance(item, Release) and item.values is not UNKNOWN and item.chart in _CONFIGS:
+        above = _CONFIGS[item.chart][:-1]
+        for key in ("map", "data"):
+            texts = pairs(at(item.values, *above, key))
+            yield from ((_SHARED, name) for _, given in texts for name in _shares(given))
     if not isinstance(item, NodeSet):
         return
     for label, _ in pairs(item.labels):
@@ -149,6 +171,18 @@ def _given(item: Item) -> Iterator[tuple[str, str]]:
             yield _LABEL, label
     if item.provisioner != "byHand":
         yield from _put(item)
+
+
+def _shares(given: object) -> Iterator[str]:
+    """The resources of which a text of a configuration gives out several shares as one each."""
+    if not isinstance(given, str) or "replicas" not in given:
+        return
+    try:
+        config = device_plugin_config(given)
+    except DocumentError:
+        return
+    if not config.renamed:
+        yield from (name for name, count in config.replicas.items() if count > 1)
 
 
 def _put(item: NodeSet) -> Iterator[tuple[str, str]]:

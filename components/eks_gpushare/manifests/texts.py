@@ -248,8 +248,16 @@ def _as_template(
 ) -> tuple[YamlText | None, list[YamlProblem], bool] | None:
     """What YAML does not take for the signs in it, with what they stand for not known.
 
+    Go's reader takes a backslash before a single quote too (go-yaml, scannerc.go). For judging it
+    may as well be a double quote, which leaves everything where it is.
+
     The last value says whether it may not be there, or may have keys and items that are not seen.
     """
+    if "\\'" in part:
+        composer = KubernetesComposer(part.replace("\\'", '\\"'), outer.line, most)
+        read, found = _document(composer, outer)
+        if not composer.stopped:
+            return read, found, False
     plain = without_control_lines(part)
     if plain is None or (plain.is_all_enclosed and _outline(part) is None):
         return None

@@ -33,7 +33,7 @@ TOOLS: Final = ("helm", "kubectl", "eksctl", "eksdemo", "aws", "oc", "k", "micro
 MAX_CHARACTERS: Final = 128 * 1024
 """Longest script or documentation that is read."""
 _LOCAL: Final = re.compile(
-    r"\b(?:minikube|k3d|get\.k3s\.io|nvkind|kubeadm|microk8s)\b"
+    r"\b(?:minikube|k3d|get\.k3s\.io|nvkind|kwok|kubeadm|microk8s)\b"
     r"|\b(?:kind (?:create|get|load)|kind/.*\.sh)\b"
     r"|\bpatch node[^\n#]*--subresource[= ]status|/status/capacity/"
 )

@@ -16,7 +16,7 @@ from eks_gpushare.manifests.charts import (
     within_values,
 )
 from eks_gpushare.manifests.document import Read
-from eks_gpushare.manifests.readers.words import plain
+from eks_gpushare.manifests.readers.words import close_to, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -171,6 +171,8 @@ def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
     """Whether its blocks are blocks, and at least half of all keys are of the chart.
 
     One of several has to be spelt as the chart has it: `mig-strategy` is a flag of programs too.
+    Blocks that are like none of the chart's have to be fewer than its own keys, or they are of a
+    chart that has NVIDIA's beside others.
     """
     blocks = {OPERATOR: ("driver", "toolkit", "devicePlugin", "operator")}.get(chart, ())
     given = [value[block] for block in blocks if block in value and value[block] is not None]
@@ -183,7 +185,15 @@ def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
     if (len(value) > 1 or chart == EXPORTER) and not any(key in own for key in value):
         return False
     names = {plain(path) for path in own} | set().union(*_SIGNS[chart])
-    return 2 * sum(plain(key) in names for key in value) >= len(value)
+    strange = [key for key in value if plain(key) not in names]
+    others = [
+        key
+        for key in strange
+        if isinstance(value[key], dict) and value[key] and not close_to(key, tuple(own))
+    ]
+    return len(strange) * 2 <= len(value) and (
+        not others or len(others) < len(value) - len(strange)
+    )
 
 
 def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:

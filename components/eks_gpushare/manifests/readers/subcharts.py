@@ -92,16 +92,18 @@ def chart_versions(files: Iterable[GivenFile]) -> dict[str, str]:
 
 
 def of_its_chart(versions: Mapping[str, str], file: str, item: Item) -> Item:
-    """A chart's own values, as those of its version.
+    """A chart's own values, as those of its version, and those that an application names.
 
     Args:
-        versions: Those of charts by their folders.
+        versions: Those of charts by their folders, or by the path of a file of values.
         file: The file that it stands in.
         item: Any item.
     """
     folder, name = posixpath.split(posixpath.normpath(file))
-    version = versions.get(folder)
-    if version is None or not isinstance(item, Release) or not name.startswith("values"):
+    version = versions.get(posixpath.normpath(file))
+    if version is None and name.startswith("values"):
+        version = versions.get(folder)
+    if version is None or not isinstance(item, Release):
         return item
     return item if item.version or item.source.path else replace(item, version=version)
 
