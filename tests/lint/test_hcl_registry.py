@@ -318,6 +318,42 @@ def test_an_addon_is_there_unless_it_is_switched_off(switch: str, count: int) ->
     assert [each.chart for each in releases] == ["nvidia-device-plugin"] * count
 
 
+GPU_GROUP = """\
+module "eks" {
+  source  = "terraform-aws-modules/eks/aws"
+  version = "~> 20.0"
+  eks_managed_node_groups = {
+    shared = {
+      ami_type       = "AL2023_x86_64_NVIDIA"
+      instance_types = ["g6.2xlarge"]
+    }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("inputs", "told"),
+    [
+        ("", False),
+        ('{ version = "0.17.1" }', False),
+        ('{ version = "0.17.1", values = ["failOnInitError: false"] }', False),
+        ('{ version = "0.17.1", values = ["nfd: {enabled: false}"] }', True),
+        ('{ values = ["nfd: {enabled: false}"] }', False),
+        ('{ version = "0.17.1", values = var.values }', False),
+    ],
+)
+def test_the_module_of_data_addons_brings_discovery_with_the_plugin(
+    inputs: str, told: bool
+) -> None:
+    """Its own values have `nfd.enabled`, and its early chart runs on every node."""
+    given = f"  nvidia_device_plugin_helm_config = {inputs}\n" if inputs else ""
+    switch = f"  enable_nvidia_device_plugin = true\n{given}"
+    text = GPU_GROUP + ADDONS % ("aws-ia/eks-data-addons/aws", switch)
+
+    assert ("GPU1101" in {code for code, _ in found(text)}) is told
+
+
 GPU = 'instance_types = ["g5.xlarge"]'
 LINES = {
     '.module.eks_managed_node_group["gpu"].aws_launch_template.this[0]': 6,

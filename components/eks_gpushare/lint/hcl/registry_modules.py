@@ -35,6 +35,21 @@ _DATA_ADDONS: Final = {
     "dcgm_exporter": ("dcgm-exporter", "dcgm-exporter"),
 }
 """Add-ons of `aws-ia/eks-data-addons`, each with its chart and its namespace."""
+_PLUGIN_VALUES: Final = """\
+gfd:
+  enabled: true
+nfd:
+  enabled: true
+  worker:
+    tolerations:
+      - operator: Exists
+"""
+"""What that module gives the plugin's chart below the values of its caller, of every version.
+
+From `nvidia-device-plugin.tf` of aws-ia/terraform-aws-eks-data-addons, unchanged up to v1.38.0.
+"""
+_PLUGIN_VERSION: Final = "0.14.4"
+"""The version of the plugin's chart that it installs unless told, from the same file."""
 _ADDONS: Final = {
     "karpenter": ("karpenter", "karpenter"),
     "cluster_autoscaler": ("cluster-autoscaler", "kube-system"),
@@ -314,7 +329,13 @@ def _blueprints_4(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
 
 
 def _data_addons(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
-    yield from _addons(call, _DATA_ADDONS, "_helm_config")
+    for made in _addons(call, _DATA_ADDONS, "_helm_config"):
+        if made.values.get("chart") == "nvidia-device-plugin":
+            own = made.values.get("values", HclList())
+            if isinstance(own, list):
+                made.values["values"] = HclList([_PLUGIN_VALUES, *own])
+            made.values.setdefault("version", _PLUGIN_VERSION)
+        yield made
 
 
 def _one_addon(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
