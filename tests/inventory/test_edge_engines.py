@@ -146,6 +146,23 @@ def test_no_more_shares_than_pods(replicas: int, found: list[str]) -> None:
     assert codes(nodes("g4dn.xlarge", labels=PRESENT), sliced) == found
 
 
+@pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        ("maxPods: 10", ["GPU1190"]),
+        ("flags: [--max-pods=10]", ["GPU1190"]),
+        ("max-pods = 10", ["GPU1190"]),
+        ("maxPods: 58", []),
+        ("maxPodsExpression: a", []),
+    ],
+)
+def test_no_more_shares_than_user_data_lets_pods_be(told: str, found: list[str]) -> None:
+    shared = {"timeSlicing": {"resources": [{"name": "nvidia.com/gpu", "replicas": 8}]}}
+    sliced = plugin({"config": {"map": {"default": {"sharing": shared}}}})
+
+    assert codes(nodes("g4dn.xlarge", labels=PRESENT, user_data=told), sliced) == found
+
+
 @pytest.mark.parametrize("provisioner", ["managed", "karpenter"])
 @pytest.mark.parametrize(
     ("interfaces", "replicas", "found"),

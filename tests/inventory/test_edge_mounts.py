@@ -53,6 +53,17 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
     "another namespace": ("GPU1127", (daemon(of_map("shares")), shares("shares", "default"))),
     "projected": ("GPU1127", (daemon(projected("shares")),)),
     "a file of it too": ("GPU1127", (daemon(of_map("shares"), **FILE),)),
+    "a key of it alone": (
+        "GPU1128",
+        (
+            daemon(
+                of_map("x"),
+                EXPORTER,
+                volumeMounts=[{"name": "config", "mountPath": "/a.csv", "subPath": "a.csv"}],
+            ),
+            shares("x", **{"b.csv": ""}),
+        ),
+    ),
     "of the exporter": (
         "GPU1127",
         (daemon(of_map("x"), "nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1"),),

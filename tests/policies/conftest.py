@@ -274,6 +274,16 @@ POD: dict[str, Any] = {
 TEMPLATE = {"metadata": {"labels": {"app": "app"}}, "spec": POD}
 
 
+CLAIM = {
+    "devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}]}
+}
+EXECUTORS = {"dynamicAllocation": {"enabled": True, "maxExecutors": 4}}
+RAY = {
+    "enableInTreeAutoscaling": True,
+    "workerGroupSpecs": [{"groupName": "gpu", "minReplicas": 0, "maxReplicas": 4}],
+}
+
+
 def _of_kubernetes() -> dict[str, dict[str, Any]]:
     """Objects that violate nothing, by type token."""
     metadata = {"name": "gpu", "namespace": "team"}
@@ -360,6 +370,43 @@ def _of_kubernetes() -> dict[str, dict[str, Any]]:
             "metadata": {"name": "fast"},
             "provisioner": "ebs.csi.aws.com",
             "parameters": {"type": "gp3", "encrypted": "true"},
+        },
+        "kubernetes:storage.k8s.io/v1:VolumeAttributesClass": {
+            "metadata": {"name": "fast"},
+            "driverName": "ebs.csi.aws.com",
+            "parameters": {"type": "gp3"},
+        },
+        "kubernetes:resource.k8s.io/v1:ResourceClaim": {"metadata": metadata, "spec": CLAIM},
+        "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate": {
+            "metadata": metadata,
+            "spec": {"spec": CLAIM},
+        },
+        "kubernetes:fleet.cattle.io/v1:Bundle": {
+            "metadata": metadata,
+            "spec": {"helm": {"chart": "app", "repo": "https://c.example", "version": "1.2.3"}},
+        },
+        "kubernetes:admissionregistration.k8s.io/v1:MutatingAdmissionPolicy": {
+            "metadata": {"name": "labels"},
+            "spec": {"mutations": [{"applyConfiguration": {"expression": "Object{}"}}]},
+        },
+        **{
+            f"kubernetes:sparkoperator.k8s.io/v1:{kind}": {
+                "metadata": metadata,
+                "spec": {**held, "driver": {"cores": 1}},
+            }
+            for kind, held in (
+                ("SparkApplication", EXECUTORS),
+                ("ScheduledSparkApplication", {"template": EXECUTORS}),
+            )
+        },
+        "kubernetes:capsule.clastix.io/v1:Tenant": {
+            "metadata": {"name": "red"},
+            "spec": {"namespaceOptions": {"additionalMetadata": {"labels": {"team": "red"}}}},
+        },
+        "kubernetes:ray.io/v1:RayCluster": {"metadata": metadata, "spec": RAY},
+        **{
+            f"kubernetes:ray.io/v1:{kind}": {"metadata": metadata, "spec": {key: RAY}}
+            for kind, key in (("RayJob", "rayClusterSpec"), ("RayService", "rayClusterConfig"))
         },
         "kubernetes:argoproj.io/v1:Application": {
             "metadata": metadata,

@@ -22,6 +22,7 @@ FILES = (
     "bypasses_by_sentences.yaml",
     "bypasses_unread.yaml",
     "bypasses_public.yaml",
+    "bypasses_in_other_places.yaml",
 )
 CASES = [
     cast(

@@ -420,6 +420,20 @@ def test_a_mistake_is_said_of_the_resource_that_makes_it(
     assert all(message.endswith((".", "?")) for _, message in found)
 
 
+@pytest.mark.parametrize(("value", "found"), [("other", ["exporter"]), (None, [])])
+def test_an_exporter_goes_by_labels_that_nodes_have(
+    value: str | None, found: list[str], judged: Callable[..., list[tuple[str, str]]]
+) -> None:
+    made = copy.deepcopy(program())
+    strange_exporter(made)
+    spec = made["exporter"][1]["spec"]["template"]["spec"]
+    spec["tolerations"] = [{"operator": "Exists"}]
+    own, label = next(iter(_nodes(made)["labels"].items()))
+    spec["nodeSelector"] = {own: label if value is None else value}
+
+    assert [name for name, _ in judged("gpu-monitoring-reaches-nodes", made)] == found
+
+
 def _pod_of(made: Program) -> dict[str, Any]:
     spec: dict[str, Any] = made["app"][1]["spec"]["template"]["spec"]
     return spec

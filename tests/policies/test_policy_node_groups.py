@@ -714,6 +714,26 @@ def test_nodes_with_efa_must_be_in_one_zone(
     assert said(rule, started({"networkInterfaces": [{}]}, {"subnetIds": ["a", "b"]})) == []
 
 
+def test_subnets_of_one_zone_are_one_zone_for_efa(
+    resource: Callable[..., PolicyResource],
+    started: Callable[..., list[PolicyResource]],
+    said: Callable[..., list[str]],
+) -> None:
+    template = {"networkInterfaces": [{"interfaceType": "efa"}]}
+
+    def of(*zones: str) -> list[str]:
+        subnets = [
+            resource("aws:ec2/subnet:Subnet", zone + str(at), {"availabilityZone": zone})
+            for at, zone in enumerate(zones)
+        ]
+        nodes = started(template, {"subnetIds": [LATER for _ in zones]})
+        nodes[-1].property_dependencies["subnetIds"] = subnets
+        return said("efa-in-one-zone", [*subnets, *nodes])
+
+    assert of("us-west-2a", "us-west-2a") == []
+    assert of("us-west-2a", "us-west-2b") == ["nodes"]
+
+
 def _group(resource: Any, name: str, kind: str, wanted: float, **more: object) -> Any:
     sizes = {"minSize": 0.0, "desiredSize": wanted, "maxSize": 10.0}
     props = {"instanceTypes": [kind], "scalingConfig": sizes, "region": "us-east-1", **more}

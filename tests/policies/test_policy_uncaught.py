@@ -295,6 +295,33 @@ def test_the_cluster_autoscaler_knows_groups_and_scheduler(
     assert [says in each for each in found] == ([True] if says else [])
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--nodes=0:10:eks-gpu-2f2da87-2f2da870", ""),
+        ("--nodes=0:40:eks-gpu-2f2da87-2f2da870", "0 to 40 nodes"),
+        ("--nodes=0:40:other", ""),
+    ],
+)
+def test_an_autoscaler_in_words_knows_its_groups(
+    said: Callable[[str, list[Made]], list[str]], words: str, says: str
+) -> None:
+    container = {
+        "name": "main",
+        "image": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.35.0",
+        "command": ["./cluster-autoscaler", words],
+    }
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}}
+    body = {"metadata": {"name": "ca", "namespace": "kube-system"}, "spec": {"template": template}}
+    cluster, group, _ = autoscaler()
+    found = said(
+        "cluster-autoscaler-agrees",
+        [cluster, group, ("kubernetes:apps/v1:Deployment", "ca", body)],
+    )
+
+    assert [says in each for each in found] == ([True] if says else [])
+
+
 def test_a_group_that_is_not_named_yet_is_not_judged(
     said: Callable[[str, list[Made]], list[str]],
 ) -> None:

@@ -20,6 +20,8 @@ _OFFICIAL = re.compile(r"(?:(?:docker\.io|public\.ecr\.aws/docker)/library/)?[a-
 """Images of Docker Hub's own, https://docs.docker.com/docker-hub/image-library/trusted-content/."""
 _MAJOR = re.compile(r"[0-9]{1,2}(?:-[a-z]+)*")
 """A major version of theirs, also of a variant: `16-alpine` is the newest of them."""
+_VARIANT = re.compile(r"[a-z]+(?:-[a-z]+)*")
+"""A variant of theirs without a version: `alpine` is that of the newest."""
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
@@ -32,8 +34,9 @@ def moving_tag(image: str) -> str | None:
     """
     name, _, digest = image.partition("@")
     tag = name.rpartition("/")[2].partition(":")[2]
-    is_major = _MAJOR.fullmatch(tag) and _OFFICIAL.fullmatch(name.removesuffix(f":{tag}"))
-    if _DIGEST.fullmatch(digest) or (tag and not is_major and not _moves(tag.lower())):
+    names_none = _MAJOR.fullmatch(tag) or _VARIANT.fullmatch(tag)
+    moves = names_none and _OFFICIAL.fullmatch(name.removesuffix(f":{tag}"))
+    if _DIGEST.fullmatch(digest) or (tag and not moves and not _moves(tag.lower())):
         return None
     return tag
 

@@ -15,6 +15,7 @@ from gpushare_policies.tokens import (
     ACCESS_ENTRY,
     AWS_CLUSTER,
     INGRESS_RULE,
+    INSTANCE,
     KMS_KEY,
     LAUNCH_TEMPLATE,
     LOG_GROUP,
@@ -87,6 +88,23 @@ def _role(made: dict[str, Any]) -> None:
             policy["policy"] = policy.pop("policyDocument")
 
 
+def _instance(made: dict[str, Any]) -> None:
+    """A machine, whose volumes stand in one list."""
+    listed = made.pop("blockDeviceMappings", None)
+    volumes: list[Any] = []
+    for mapping in listed if isinstance(listed, list) else ():
+        name, ebs = at(mapping, "deviceName"), at(mapping, "ebs")
+        if isinstance(ebs, dict) and name in _ROOTS:
+            made["rootBlockDevice"] = ebs
+        elif isinstance(ebs, dict):
+            volumes.append({**ebs, "deviceName": name})
+    if listed is UNKNOWN or volumes:
+        made["ebsBlockDevices"] = UNKNOWN if listed is UNKNOWN else volumes
+
+
+_ROOTS = ("/dev/xvda", "/dev/sda1", "/dev/sda")
+
+
 _EQUIVALENTS: Mapping[str, _Equivalent] = {
     "AWS::EKS::Cluster": _Equivalent(AWS_CLUSTER, {"resourcesVpcConfig": "vpcConfig"}, _cluster),
     "AWS::EKS::Nodegroup": _Equivalent(
@@ -95,6 +113,7 @@ _EQUIVALENTS: Mapping[str, _Equivalent] = {
         _node_group,
     ),
     "AWS::EKS::AccessEntry": _Equivalent(ACCESS_ENTRY, {}),
+    "AWS::EC2::Instance": _Equivalent(INSTANCE, {"imageId": "ami"}, _instance),
     "AWS::Logs::LogGroup": _Equivalent(LOG_GROUP, {"logGroupName": "name"}),
     "AWS::EC2::LaunchTemplate": _Equivalent(
         LAUNCH_TEMPLATE, {"launchTemplateName": "name"}, _launch_template

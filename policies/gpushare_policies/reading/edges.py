@@ -80,6 +80,7 @@ def edge_policy(
     fix: str,
     stack_file: str = "",
     likely: Collection[str] = (),
+    unseen: str = "",
 ) -> StackPolicy:
     """A policy that says what checks of inventories find of the facts that have its name.
 
@@ -91,12 +92,14 @@ def edge_policy(
         fix: How to comply, for resources of anybody.
         stack_file: How to comply in a stack file, if not so.
         likely: Codes that are said even where something outside the program may mend it.
+        unseen: What it does not see, for the documentation.
     """
     return StackPolicy(
         name,
         description,
         check=edge_check(name, stack_file=stack_file, likely=likely),
         applies_to=applies_to,
+        unseen=unseen,
         severity=severity,
         fix=Fix(stack_file or fix, fix, fix),
     )

@@ -32,6 +32,7 @@ from gpushare_policies.reading.objects import (
     words_of,
 )
 from gpushare_policies.reading.plain import at_top, plain, text, with_sentinels
+from gpushare_policies.reading.tools import BY_NAME, CALLS, OF_PODS, TOOLS
 from gpushare_policies.tokens import NODE_GROUP, RELEASE
 
 if TYPE_CHECKING:
@@ -62,50 +63,17 @@ _BY_SERVICES = (
         "a build of CodeBuild",
         (("source", "buildspec"), ("secondarySources",)),
     ),
+    (re.compile(r"aws:imagebuilder/component:Component"), "a build of Image Builder", (("data",),)),
     (re.compile(r"aws:sfn/stateMachine:StateMachine"), "a state machine", (("definition",),)),
     (re.compile(r"aws:scheduler/schedule:Schedule"), "a schedule", (("target", "arn"),)),
 )
 """Services that run commands: the type, what it is for messages, where they stand in it."""
-_CALLS = re.compile(
-    r"(?i:\bService[\"'\s\\:]+(?:eks|ec2|autoscaling|cloudformation|cloudcontrol)[\"'\s\\,n]+Api[\"'\s\\:]+)"
-    r"(?:Create|Update|Run|Start)[A-Za-z]+"
-    r"|\b(?:eks|ec2|autoscaling|cloudformation|cloudcontrol):(?:create|run)(?!Tags|Job)[A-Z][A-Za-z]*",
-)
-"""What a service calls without a command: `arn:aws:states:::eks:createCluster`, or of Systems
-Manager `Service: eks`, `Api: CreateNodegroup`."""
-_OF_PODS = re.compile(
-    r"\b(?:eksctl\s+(?:create|scale)|(?:terraform|tofu)\s+(?:\S+\s+)*?apply|pulumi\s+(?:\S+\s+)*?up"
-    r"|aws\s+(?:\S+\s+)*?(?:eks\s+create|ec2\s+(?:create-fleet|create-launch|run|request-spot)"
-    r"|autoscaling\s+create-(?!or-)|cloudformation\s+(?:create|deploy))[a-z-]*)\b"
-)
-"""What a pod runs that makes clusters or nodes, with the name of its image before the words."""
 _RUNNING = re.compile(
     r"argoproj\.io|tekton\.dev|jobset\.x-k8s\.io|batch\.volcano\.sh|kubeflow\.org|ray\.io"
 )
 """Groups of whose kinds containers run what they are told once, by words or a script."""
 _MACHINE = "aws:ec2/instance:Instance"
 _BATCH = "aws:batch/computeEnvironment:ComputeEnvironment"
-_ASKS = {
-    "kubectl": "get|describe|wait|logs|version|cluster-info|api-resources|api-versions|explain|top|"
-    r"diff|config|auth\s+can-i|rollout",
-    "helm": "list|ls|status|get|history|show|search|repo|lint|template|version|env|pull",
-    "eksctl": r"get|version|info|utils\s+write-kubeconfig",
-    "(?:terraform|tofu)": "init|plan|validate|fmt|output|show|version|providers",
-    "pulumi": r"preview|version|about|whoami|stack\s+output|config",
-}
-"""What a tool is told only to ask or to show something; options before that have a value each."""
-_MAKES = "|".join(
-    rf"{tool}(?!(?:\s+--?[A-Za-z][A-Za-z-]*(?:=\S+|\s+\S+))*\s+(?:{asks})\b)"
-    for tool, asks in _ASKS.items()
-)
-_TOOLS = re.compile(
-    rf"(?<![A-Za-z0-9_./-])(?:[A-Za-z0-9_./-]*/)?(?:{_MAKES}|"
-    r"helmfile|kustomize|cdk|argocd|flux|ansible(?:-playbook)?|aws\s+(?:\S+\s+)*?(?:eks|ec2|autoscaling|cloudformation|"
-    r"cloudcontrol|batch)(?!\s+(?:(?:describe|list|get)-|wait\b|update-kubeconfig\b)))"
-    r"(?![A-Za-z0-9_.-])|\.(?:sh|py|rb|js)\b|(?:curl|wget)\b.*\|\s*[A-Za-z0-9_]*sh\b|\bmake\b"
-    r"|\bboto3\b|\bbase64\b|\beval\b"
-)
-"""What in a command makes clusters, nodes or objects, or runs what cannot be seen."""
 _MAKING = tuple(
     (re.compile(pattern), what)
     for pattern, what in (
@@ -187,7 +155,8 @@ def _of_cloud_control(kind: Any) -> MadeElsewhere | None:
 def may_make(token: str) -> bool:
     """Whether resources of a type may make something out of sight."""
     by_properties = token in (*_STACKS, *_NATIVE_STACKS, _CLOUD_CONTROL, _MACHINE)
-    runs = _COMMANDS.fullmatch(token) or any(kind.fullmatch(token) for kind, *_ in _BY_SERVICES)
+    runs = _COMMANDS.fullmatch(token) or _TASKS.fullmatch(token) or token == _PIPELINE
+    runs = runs or any(kind.fullmatch(token) for kind, *_ in _BY_SERVICES)
     found = kind_of(token)
     runs = runs or (found is not None and (found[0] in POD_TEMPLATES or is_theirs(found[0])))
     return bool(by_properties or runs or _by_token(token))
@@ -211,8 +180,21 @@ def _of_command(props: Any) -> MadeElsewhere | None:
     if UNKNOWN in given[:3]:
         return MadeElsewhere("a command", unknown=True)
     words = " ".join(" ".join(map(str, v)) if isinstance(v, list) else str(v) for v in given if v)
-    found = _TOOLS.search(words)
+    found = TOOLS.search(words)
     return MadeElsewhere("a command", (found[0].strip(),)) if found else None
+
+
+_TASKS = re.compile(
+    r"aws:(?:ecs/taskDefinition:TaskDefinition|batch/jobDefinition:JobDefinition"
+    r"|lambda/function:Function)"
+)
+"""Containers of AWS, which run scripts of their own: only a tool by its name tells of clusters."""
+_PIPELINE = "aws:codepipeline/pipeline:Pipeline"
+_DEPLOYS = re.compile(r"\"provider\": \"(?:EKS|CloudFormation(?:StackSet|StackInstances)?)\"")
+"""https://docs.aws.amazon.com/codepipeline/latest/userguide/actions-valid-providers.html"""
+_BETWEEN = re.compile(r'[\\"]+, [\\"]+')
+"""Two words of a command, as JSON in JSON has them."""
+_OF_TASKS = ("containerDefinitions", "containerProperties", "nodeProperties", "imageConfig")
 
 
 def _of_service(token: str, props: Any) -> MadeElsewhere | None:
@@ -223,8 +205,14 @@ def _of_service(token: str, props: Any) -> MadeElsewhere | None:
             if has_unknown(given):
                 return MadeElsewhere(what, unknown=True)
             told = json.dumps(given, default=str)
-            found = _TOOLS.search(told) or _CALLS.search(told)
+            found = TOOLS.search(told) or CALLS.search(told)
             return MadeElsewhere(what, (found[0].strip(),)) if found else None
+    if token == _PIPELINE and _DEPLOYS.search(json.dumps(at_top(props, "stages"), default=str)):
+        return MadeElsewhere("a pipeline")
+    if _TASKS.fullmatch(token):
+        told = json.dumps([at_top(props, key) for key in _OF_TASKS], default=str)
+        found = BY_NAME.search(_BETWEEN.sub(" ", told))
+        return MadeElsewhere("a task of AWS", (found[0].strip(),)) if found else None
     return None
 
 
@@ -240,14 +228,14 @@ def _of_pods(token: str, props: Any) -> MadeElsewhere | None:
                 image = repository_of(container["image"]).rpartition("/")[2]
                 script = [str(container.get(key) or "") for key in ("source", "script")]
                 words = (_CLI.get(image, image), *words_of(container), *script)
-                if found := _OF_PODS.search(" ".join(words)):
+                if found := OF_PODS.search(" ".join(words)):
                     return MadeElsewhere("a command in a pod", (found[0],))
     return None
 
 
 def _of_machine(props: Any) -> MadeElsewhere | None:
     """What a machine runs when it starts; what is not known yet mostly joins a cluster."""
-    found = _OF_PODS.search(user_data(props) or "")
+    found = OF_PODS.search(user_data(props) or "")
     return MadeElsewhere("user data", (found[0],)) if found else None
 
 

@@ -45,7 +45,10 @@ if TYPE_CHECKING:
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 """Readers of what texts hold; objects in texts are none of the cluster."""
 _NOWHERE = Position(1, 1)
-_MARKS = ("sharing", "slicing", "replicas", "migstrategy", "mig-config", "mig_config", "migconfig")
+_MARKS = (
+    *("sharing", "flags", "slicing", "replicas", "migstrategy"),
+    *("mig-config", "mig_config", "migconfig"),
+)
 """What configurations of the device plugin and of mig-parted hold, in any case; most texts are
 others."""
 

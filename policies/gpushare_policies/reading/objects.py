@@ -8,8 +8,10 @@ of version 3, and files of YAML, register an object for each that they hold.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
@@ -132,7 +134,7 @@ def carried_by(each: KubernetesObject) -> Iterator[KubernetesObject]:
                 }
                 path: FieldPath = ("rbacBindings", index, "clusterRoleBindings", place)
                 yield KubernetesObject(Kind(_RBAC, "ClusterRoleBinding"), "v1", binding, path)
-    for path, found in walk(each.body):
+    for path, found in _walked(each.body):
         version, kind = found.get("apiVersion"), found.get("kind")
         if not path or not isinstance(version, str) or not isinstance(kind, str):
             continue
@@ -143,6 +145,28 @@ def carried_by(each: KubernetesObject) -> Iterator[KubernetesObject]:
         is_whole = isinstance(body.get("metadata"), dict) and not _NOT_MADE.intersection(path)
         if is_whole and not is_theirs(carried) and carried not in POD_TEMPLATES:
             yield KubernetesObject(carried, version.rpartition("/")[2], body, path)
+
+
+def _walked(value: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Mapping[str, Any]]]:
+    """Every mapping, also of objects that are written out in a text, as charts take them."""
+    if isinstance(value, str) and "apiVersion" in value:
+        for document in _written_out(value):
+            yield from walk(document, path)
+    elif isinstance(value, dict):
+        yield path, value
+        for key, inner in value.items():
+            yield from _walked(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _walked(inner, (*path, index))
+
+
+@lru_cache(maxsize=64)  # each rule on objects asks
+def _written_out(given: str) -> tuple[Any, ...]:
+    try:
+        return tuple(yaml.safe_load_all(given))
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return ()  # a template, of which an expression makes an object later
 
 
 _latest: list[tuple[Any, Any]] = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.reading.charts import CHART_TOKENS, charts_of
 from gpushare_policies.reading.delivered import DELIVERING
 from gpushare_policies.reading.objects import (
     Kind,
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from pulumi_policy import ResourceValidationArgs
 
     from gpushare_policies.rule import Check
+
+
+_RELEASE = Kind("helm.sh", "Release")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ class ObjectChecks(Mapping[str, "Check"]):
         self._version = version
 
     def __getitem__(self, token: str) -> Check:
+        if token in CHART_TOKENS:
+            return self._of_chart
         if token in self._others:
             return self._others[token]
         found = kind_of(token)
@@ -99,6 +105,16 @@ class ObjectChecks(Mapping[str, "Check"]):
         if own is None and kind in DELIVERING and RELEASE in self._others:
             return None  # the chart that it names is judged as a Release is
         return own or (self._theirs if is_theirs(kind) else None)
+
+    def _of_chart(self, args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
+        """What is said of the chart, and of whole objects in its values."""
+        own = self._others.get(args.resource_type)
+        if own is not None:
+            yield from own(args)
+        for chart in charts_of(args.props):
+            body = {"values": chart.values}
+            for carried in carried_by(KubernetesObject(_RELEASE, "v3", body)):
+                yield from _said(self._checks.get(carried.kind), Subject(carried, args))
 
     def _run(self, args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
         for obj in objects_of(args.resource_type, args.props):

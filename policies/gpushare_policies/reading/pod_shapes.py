@@ -29,6 +29,7 @@ _ONE = ("container", "script")
 """A step of a workflow has one container, and others beside it."""
 _BESIDE = ("sidecars", "initContainers")
 _OF_HOST = ("hostPID", "hostIPC", "hostNetwork")
+_PROFILES = ("seccompProfile", "appArmorProfile")
 _CONTAINER_ALONE = ("privileged", "capabilities", "allowPrivilegeEscalation", "procMount")
 """Keys of a security context that a container has and a pod has not."""
 _WITH_IMAGE = (
@@ -134,15 +135,26 @@ def _pod(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if one:
         beside = [each for key in _BESIDE for each in items(given.get(key))]
         return {**given, "containers": [*one, *beside], "initContainers": []}
+    steps = [
+        each
+        for key in ("steps", "sidecars")  # of a Task of Tekton
+        for each in items(given.get(key))
+        if _is_image(at(each, "image"))
+    ]
+    if steps:
+        return {**given, "containers": steps}
     if _is_container(given):
         return {**given, "containers": [given]}
     of_host = any(given.get(key) is True for key in _OF_HOST)
+    context = given.get("securityContext")
+    # A patch of a pod that names none of its containers.
+    of_host = of_host or any(at(context, key, "type") == "Unconfined" for key in _PROFILES)
     volumes = [
         each
         for key, listed in given.items()
         if str(key).lower().endswith("volumes")  # `extraVolumes` in values of charts
         for each in items(listed)
-        if at(each, "hostPath") is not None
+        if at(each, "hostPath") is not None or at(each, "hostDisk") is not None  # of KubeVirt
     ]
     return {**given, "volumes": volumes} if of_host or volumes else None
 

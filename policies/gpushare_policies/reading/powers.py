@@ -67,6 +67,8 @@ _NOT_OF_NODES: Mapping[str, str] = {
     # Of services whose first action below somebody may have denied.
     "ec2:RebootInstances": f"{_HERE}instance/{_ANY}",
     "s3:DeleteBucket": f"arn:{{partition}}:s3:::{_ANY}",
+    "lambda:InvokeFunction": f"{_HERE}function:{_ANY}",
+    "s3:PutObject": f"arn:{{partition}}:s3:::{_ANY}/key",
     "dynamodb:DeleteItem": f"{_HERE}table/{_ANY}",
     "rds:ModifyDBInstance": f"{_HERE}db:{_ANY}",
     "secretsmanager:PutSecretValue": f"{_HERE}secret:{_ANY}",

@@ -31,9 +31,15 @@ _OF_EBS = ("ebs.csi.aws.com", "ebs.csi.eks.amazonaws.com", "kubernetes.io/aws-eb
 """The driver of EBS, that of EKS Auto Mode, and what stands for the first in old classes."""
 
 
+ATTRIBUTES_CLASS = Kind("storage.k8s.io", "VolumeAttributesClass")
+"""What volumes that are there are changed to:
+https://kubernetes.io/docs/concepts/storage/volume-attributes-classes/"""
+
+
 def makes_ebs(storage_class: KubernetesObject) -> bool:
     """Whether a storage class makes volumes of EBS."""
-    return at(storage_class.body, "provisioner") in _OF_EBS
+    driver = "driverName" if storage_class.kind == ATTRIBUTES_CLASS else "provisioner"
+    return at(storage_class.body, driver) in _OF_EBS
 
 
 def ebs_parameter(storage_class: KubernetesObject, key: str) -> Any:

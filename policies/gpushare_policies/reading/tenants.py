@@ -67,6 +67,25 @@ def unprotected(
             yield space
 
 
+def exposed(
+    args: StackValidationArgs,
+    kinds: Sequence[Kind],
+    protects: Callable[[KubernetesObject], bool | None],
+    opens: Callable[[KubernetesObject], bool],
+) -> Iterator[tuple[TenantNamespace, KubernetesObject]]:
+    """The namespaces of tenants that one object protects, each with one that undoes it.
+
+    Args:
+        args: The stack.
+        kinds: Kinds of the objects.
+        protects: Whether one does.
+        opens: Whether one takes the protection of all back.
+    """
+    for space in _tenant_namespaces(args.resources, TENANT_LABEL.of(args), kinds):
+        if space.labels is not UNKNOWN and some(map(protects, space.objects)):
+            yield from ((space, each) for each in space.objects if opens(each))
+
+
 def _tenant_namespaces(
     resources: Sequence[PolicyResource], label: str, kinds: Sequence[Kind]
 ) -> Iterator[TenantNamespace]:

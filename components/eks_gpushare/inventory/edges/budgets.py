@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from eks_gpushare.facts.index import rule_of
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 UNREACHABLE = rule_of("GPU1190")
+_TOLD = re.compile(r"(?:\bmaxPods[\"']?\s*:|--max-pods[= ]|\bmax-pods\s*=)\s*([0-9]{1,4})\b")
+"""Of a NodeConfig, a kubelet and Bottlerocket."""
 
 
 @edge(UNREACHABLE)
@@ -43,8 +46,11 @@ def _pods(offer: Offer) -> Iterator[Problem]:
         by_karpenter=nodes.provisioner == "karpenter",
         taken_interfaces=taken if isinstance(taken, int) else 0,
     )
+    how = "beside its interfaces for EFA" if taken else "by default"
+    told = [int(number) for number in _TOLD.findall(str(nodes.user_data))]
+    if told and (most is None or min(told) < most):
+        most, how = min(told), "as its user data says"
     if are_more_than_pods(shares, most):
-        how = "beside its interfaces for EFA" if taken else "by default"
         yield Problem(
             UNREACHABLE,
             nodes.source,
@@ -53,5 +59,5 @@ def _pods(offer: Offer) -> Iterator[Problem]:
             f"{instance_type.name} runs {most} pods {how}, about {SYSTEM_PODS} of them the "
             "system's.",
             f"Lower `replicas` so that there are {(most or 0) - SYSTEM_PODS} at most, or let the "
-            "nodes run more pods by prefix delegation.",
+            f"nodes run more pods{'' if told else ' by prefix delegation'}.",
         )

@@ -93,6 +93,16 @@ def others_reach(inventory: Inventory) -> Iterator[Judgement]:
         for daemon in daemons(inventory, cluster):
             for kinds in _by_declaration(gpu_nodes(inventory, cluster)):
                 yield from _other(daemon, kinds)
+            written_out = daemon.role == "exporter" and isinstance(daemon.item, Workload)
+            if inventory.complete and written_out and _for_none(inventory, daemon):
+                yield Problem(
+                    UNWATCHED,
+                    daemon.source,
+                    daemon.place,
+                    f"{at_start(daemon.title)} goes by labels that no GPU node has. Without it "
+                    "nothing is told of these GPUs.",
+                    "Select labels that the nodes have, or give the nodes the labels.",
+                )
 
 
 def _by_declaration(kinds: Iterable[NodeKind]) -> list[tuple[NodeKind, ...]]:

@@ -22,7 +22,7 @@ from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, p
 from eks_gpushare.inventory.wording import at_start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
@@ -115,13 +115,28 @@ def _uses(workload: Workload) -> Iterator[_Use]:
         if at(volume, "name") not in used and UNKNOWN not in used:
             continue
         place = (*workload.spec_path, "volumes", index)
-        yield from _source(at(volume, "configMap"), (*place, "configMap"))
+        for use in _source(at(volume, "configMap"), (*place, "configMap")):
+            yield (
+                use if use.keys else use._replace(keys=_parts_of(every, volume, workload.spec_path))
+            )
         for number, source in enumerate(items(at(volume, "projected", "sources"))):
             inner = (*place, "projected", "sources", number, "configMap")
             yield from _source(at(source, "configMap"), inner)
     for where, container in every:
         yield from _environment(container, (*workload.spec_path, *where))
         yield from _files(workload, container, (*workload.spec_path, *where))
+
+
+def _parts_of(
+    every: Sequence[tuple[FieldPath, Any]], volume: Any, spec_path: FieldPath
+) -> tuple[tuple[Any, FieldPath], ...]:
+    """Keys that containers mount alone, by `subPath`."""
+    return tuple(
+        (at(mount, "subPath"), (*spec_path, *where, "volumeMounts", number, "subPath"))
+        for where, container in every
+        for number, mount in enumerate(items(at(container, "volumeMounts")))
+        if at(mount, "name") == at(volume, "name") and at(mount, "subPath") is not None
+    )
 
 
 def _source(given: Any, place: FieldPath) -> Iterator[_Use]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from eks_gpushare.inventory.plugin_configs import find_map
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, may_be_same
+from eks_gpushare.inventory.values import at, may_be_same, pairs
 from eks_gpushare.manifests import pod_fields as fields
 from eks_gpushare.manifests.readers.values import mappings, walk
 from eks_gpushare.manifests.readers.words import close_to, plain, shown
@@ -73,6 +74,16 @@ def values_are_text(inventory: Inventory) -> Iterator[Judgement]:
             edits = (Edit("set", where, text),)
             fix = f'Put it in quotes: "{text}".'
             yield Problem(WRONG_KIND, workload.source, where, message, fix, None, edits)
+        for key, value in pairs(workload.labels):
+            if isinstance(value, str) and _NO_LABEL.fullmatch(value):
+                yield Problem(
+                    WRONG_KIND,
+                    workload.source,
+                    (*workload.spec_path[:-1], "metadata", "labels", key),
+                    f"The label {key} of {workload.source.name} is {shown(value)}, and no label "
+                    "has spaces or one of / : @ , in it.",
+                    "Write letters, digits, and - _ . between them.",
+                )
 
 
 @edge(BAD_TOLERATION)
@@ -253,6 +264,11 @@ def _no_field(
 def _last_name(path: FieldPath) -> str:
     """What a path leads to, by the last key on it."""
     return next(step for step in reversed(path) if isinstance(step, str))
+
+
+_NO_LABEL = re.compile(r"(?=.*[ /:@,])[A-Za-z0-9._/:@, -]+")
+"""Of plain text, that is no placeholder; what a label's value may be:
+https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set"""
 
 
 def _texts(spec: Mapping[str, Any]) -> Iterator[tuple[FieldPath, Any]]:

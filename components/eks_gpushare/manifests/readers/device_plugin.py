@@ -88,9 +88,9 @@ class DevicePluginConfigReader:
             return False
         if any(_is_block(value.get(sharing)) for sharing in _SHARINGS):
             return True
-        flags = value.get("flags")
-        known = {*_KEYS[("flags",)], "renameByDefault"}
-        return isinstance(flags, dict) and not known.isdisjoint(flags)
+        if isinstance(flags := value.get("flags"), dict):
+            return not {*_KEYS[("flags",)], "renameByDefault"}.isdisjoint(flags)
+        return bool(flags) and value.get("version") == VERSION
 
     def read(self, document: Document) -> Read:
         """What is wrong with it. What refers to it reads it anew, as leniently as the plugin."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog import gpu_instance_types
@@ -14,7 +15,6 @@ from eks_gpushare.facts.karpenter_pools import (
     is_idle_limit,
     misplaced,
 )
-from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.type_labels import PREFIXES
@@ -51,13 +51,7 @@ BUSY_CONSOLIDATION = rule_of("GPU1079")
 ANY_TYPE = rule_of("GPU1084")
 NO_TYPE = rule_of("GPU1085")
 
-OTHER_WORD: Final = Rule(
-    "GPU1264",
-    "error",
-    "A requirement has a value that Karpenter's label can have.",
-    "Karpenter takes any text for a value, and finds no type that has it: no node is launched.",
-    "https://karpenter.sh/docs/concepts/scheduling/#well-known-labels",
-)
+OTHER_WORD = rule_of("GPU1264")
 _WORDS: Final = {
     "karpenter.sh/capacity-type": ("on-demand", "spot", "reserved"),
     "kubernetes.io/arch": ("amd64", "arm64"),
@@ -66,6 +60,7 @@ _WORDS: Final = {
 }
 _GPU_NAME: Final = "karpenter.k8s.aws/instance-gpu-name"
 _GPU_MEMORY: Final = "karpenter.k8s.aws/instance-gpu-memory"
+_QUANTITY: Final = re.compile(r"([0-9]{1,4})\s?(?:G|Gi|GB|GiB)")
 _LEAST_MIB: Final = 1000
 """Below it a number is one of GiB: no GPU has so few MiB."""
 AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
@@ -198,6 +193,9 @@ def _meant(key: Any, operator: Any, value: Any, names: Collection[str]) -> str:
     if key == _GPU_NAME and operator == "In" and isinstance(value, str):
         plain = given.lower().removeprefix("nvidia-").removeprefix("tesla-")
         return plain if plain in names and given != plain else ""
+    quantity = _QUANTITY.fullmatch(given)
+    if key == _GPU_MEMORY and quantity:
+        return f"{int(quantity[1]) * 1024}: the memory of a GPU is told in MiB"
     if (
         key == _GPU_MEMORY
         and (given.isascii() and given.isdecimal())

@@ -102,6 +102,7 @@ def shape(value: Mapping[str, Any], source: Source) -> Iterator[Judgement]:
     ):
         yield _not_a_string(source, path, given)
     yield from _disruption(source, spec)
+    yield from _weight(source, spec)
     if kind == "NodeOverlay":
         yield from _overlay(source, spec)
     if kind == "EC2NodeClass":
@@ -198,6 +199,12 @@ def _requirement(source: Source, path: FieldPath, given: Any) -> Iterator[Judgem
         message = f"{operator} of {at(given, 'key')} takes one whole number, not {given_values}."
         fix = 'Give one value, such as ["4"]; a range is two requirements.'
         yield Problem(REFUSED_VALUE, source, (*place, "values"), message, fix)
+    least = at(given, "minValues")
+    listed = values if operator == "In" and _is_told(values) else None
+    if listed and isinstance(least, int) and least > len(set(map(str, listed))):
+        message = f"minValues of {at(given, 'key')} is {least}, and there are fewer values."
+        fix = "Give as many values, or a lower minValues."
+        yield Problem(REFUSED_VALUE, source, (*place, "minValues"), message, fix)
     if isinstance(values, str):
         fix = f'Write values: ["{values}"].'
         edit = Edit("set", (*place, "values"), [values])
@@ -262,9 +269,32 @@ def _not_a_string(source: Source, path: FieldPath, given: Any) -> Problem:
     )
 
 
+def _weight(source: Source, spec: Any) -> Iterator[Judgement]:
+    """https://karpenter.sh/docs/concepts/nodepools/#specweight."""
+    weight = at(spec, "weight")
+    most = 100 if at(source.document.value, "kind") == "NodePool" else 10_000
+    if isinstance(weight, int) and not isinstance(weight, bool) and not 1 <= weight <= most:
+        message = f"weight is {weight}, and may be from 1 to {most}."
+        yield Problem(REFUSED_VALUE, source, ("spec", "weight"), message, f"Write 1 to {most}.")
+
+
 def _disruption(source: Source, spec: Any) -> Iterator[Judgement]:
     given = at(spec, "disruption")
     policy = at(given, "consolidationPolicy")
+    # "schedule" and "duration" come together:
+    # https://karpenter.sh/docs/concepts/disruption/#schedule
+    for index, budget in enumerate(items(at(given, "budgets"))):
+        has = ["duration", "schedule"]
+        lacks = [key for key in has if key not in mapping(budget)]
+        if len(lacks) == 1 and not isinstance(budget, PartlyKnown):
+            has.remove(lacks[0])
+            yield Problem(
+                REFUSED_VALUE,
+                source,
+                ("spec", "disruption", "budgets", index, has[0]),
+                f"The budget has a {has[0]} and no {lacks[0]}.",
+                f"Write a {lacks[0]} beside it, or take both away.",
+            )
     place = ("spec", "disruption", "consolidationPolicy")
     if isinstance(policy, str) and policy not in _POLICIES:
         meant = "WhenEmptyOrUnderutilized" if policy == "WhenUnderutilized" else None

@@ -10,7 +10,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.reading.plain import count, text
+from gpushare_policies.reading.plain import count, mappings, text
 from gpushare_policies.rule import ResourcePolicy, Unjudged, number
 from gpushare_policies.words import Fix
 
@@ -93,6 +93,37 @@ def _kserve(subject: Subject) -> Iterator[str | Unjudged]:
             yield from _judged(subject, f"{part}.maxReplicas", at(spec, "minReplicas"), given)
 
 
+def _ray(subject: Subject) -> Iterator[str | Unjudged]:
+    """Groups of workers of KubeRay, whose most is 2147483647 where none is given.
+
+    https://github.com/ray-project/kuberay/blob/master/docs/reference/api.md
+    """
+    spec = at(subject.object.body, "spec")
+    for holder in (spec, at(spec, "rayClusterSpec"), at(spec, "rayClusterConfig")):
+        if at(holder, "enableInTreeAutoscaling") is not True:
+            continue
+        for _, group in mappings(at(holder, "workerGroupSpecs")):
+            key = f"maxReplicas of the group {text(group.get('groupName'))}"
+            effect, most = "Ray makes any number of pods", group.get("maxReplicas")
+            yield from _judged(subject, key, group.get("minReplicas"), most, effect)
+
+
+def _spark(subject: Subject) -> Iterator[str | Unjudged]:
+    """Executors, whose most is infinity where none is given.
+
+    https://spark.apache.org/docs/latest/configuration.html#dynamic-allocation
+    """
+    spec = at(subject.object.body, "spec")
+    for holder in (spec, at(spec, "template")):
+        told = at(holder, "dynamicAllocation")
+        if at(told, "enabled") is True:
+            least, most = at(told, "minExecutors"), at(told, "maxExecutors")
+            if most is None:
+                most = at(holder, "sparkConf", "spark.dynamicAllocation.maxExecutors")
+            effect = "Spark makes any number of executors"
+            yield from _judged(subject, "dynamicAllocation.maxExecutors", least, most, effect)
+
+
 def _no_most(subject: Subject, key: str, effect: str) -> str:
     return (
         f"{subject.opening} has no {key}, so {effect}. It must have one, for GPU nodes follow the "
@@ -137,7 +168,7 @@ def _judged(
 
 AUTOSCALERS_BOUNDED = ResourcePolicy(
     "autoscalers-bounded",
-    "Autoscalers of pods must have a most that somebody chose.",
+    "What makes more pods must have a most of them that somebody chose.",
     checks=ObjectChecks(
         {
             Kind("keda.sh", "ScaledObject"): _scaled_object,
@@ -147,6 +178,9 @@ AUTOSCALERS_BOUNDED = ResourcePolicy(
             Kind("serving.knative.dev", "Configuration"): _knative,
             Kind("serving.kserve.io", "InferenceService"): _kserve,
             Kind("autoscaling", "HorizontalPodAutoscaler"): _autoscaler,
+            Kind("sparkoperator.k8s.io", "SparkApplication"): _spark,
+            Kind("sparkoperator.k8s.io", "ScheduledSparkApplication"): _spark,
+            **{Kind("ray.io", kind): _ray for kind in ("RayCluster", "RayJob", "RayService")},
         }
     ),
     level=EnforcementLevel.ADVISORY,

@@ -15,6 +15,7 @@ from gpushare_policies.props import peek
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
+from gpushare_policies.reading.objects import words_of
 from gpushare_policies.reading.plain import count, mappings, text
 from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.tokens import AWS_CLUSTER, NODE_GROUP
@@ -33,6 +34,8 @@ _SIZES = "Set `values.autoscalingGroups[].minSize` and `maxSize` to those of the
 _IMAGE = "Set `values.image.tag` to a version of the cluster's minor version."
 _IMAGE_OF_POD = "Set the container's image to a version of the cluster's minor version."
 _OF_IMAGE = re.compile(r"(?:.*/)?cluster-autoscaler(?:-amd64|-arm64)?:(v?1\.[0-9.]+)(?:@.*)?")
+_NODES = re.compile(r"--nodes=(?P<least>[0-9]+):(?P<most>[0-9]+):(?P<name>.+)")
+_ARGUMENT = "Set `--nodes` to the sizes of the node group, or let the autoscaler find it by tags."
 _MINOR = re.compile(r"v?(1\.[0-9]+)(\..*)?")
 _SUFFIX = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|-[0-9a-f]{8}")
 """What EKS adds to the name of a node group for its Auto Scaling group."""
@@ -58,7 +61,7 @@ def _agreeing(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]
             else:
                 message, fix = said
                 yield f"{message} {Fix(_STACK_FILE, fix, fix).of(urn)}", urn
-    for message, fix, urn in _of_images(inventory, versions):
+    for message, fix, urn in (*_of_images(inventory, versions), *_of_arguments(inventory)):
         yield f"{message} {Fix(_STACK_FILE, fix, fix).of(urn)}", urn
 
 
@@ -71,6 +74,32 @@ def _of_images(inventory: Inventory, versions: set[Any]) -> Iterator[tuple[str, 
             if found and version:
                 message = _differs(workload.source.name, found[1], version)
                 yield message, _IMAGE_OF_POD, urn_of(workload.source)
+
+
+def _of_arguments(inventory: Inventory) -> Iterator[tuple[str, str, str]]:
+    """Sizes of groups in the words of an autoscaler that no chart installs."""
+    for workload in inventory.of(Workload):
+        groups = [
+            nodes
+            for nodes in inventory.of(NodeSet, workload.cluster)
+            if nodes.provisioner in {"managed", "selfManaged"}
+        ]
+        for _, container in mappings(at(workload.spec, "containers")):
+            if not _OF_IMAGE.fullmatch(str(container.get("image") or "")):
+                continue
+            for found in map(_NODES.fullmatch, words_of(container)):
+                group = _group(found["name"], groups) if found else None
+                if not found or group is None or UNKNOWN in (group.least, group.most):
+                    continue
+                told, own = (int(found["least"]), int(found["most"])), (group.least, group.most)
+                if None not in own and told != own:
+                    message = (
+                        f"The autoscaler of {workload.source.name} takes the group "
+                        f"{found['name']} for one of {told[0]} to {told[1]} nodes, and "
+                        f"{group.source.name} has {own[0]} to {own[1]}. They must be the same, or "
+                        f"the one ends where the other goes on."
+                    )
+                    yield message, _ARGUMENT, urn_of(workload.source)
 
 
 def _sizes(release: Release, groups: Sequence[NodeSet]) -> Iterator[tuple[str, str] | Unjudged]:

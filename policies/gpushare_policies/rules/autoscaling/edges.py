@@ -45,8 +45,8 @@ EDGES = (
     ),
     edge_policy(
         "autoscalers-have-targets",
-        "Autoscalers of pods must name a workload that is there, and queries about its pods the "
-        "namespace that they are in.",
+        "What makes more pods must name a workload that is there, and in queries about its pods no "
+        "namespace but theirs.",
         applies_to=(
             "kubernetes:keda.sh/v1alpha1:ScaledObject",
             "kubernetes:autoscaling/v2:HorizontalPodAutoscaler",

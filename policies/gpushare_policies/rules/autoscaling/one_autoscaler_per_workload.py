@@ -11,7 +11,7 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.inventory.wording import at_start
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.objects import Kind
-from gpushare_policies.reading.plain import text
+from gpushare_policies.reading.plain import items, mappings, text
 from gpushare_policies.reading.program_objects import PlacedObject, objects_in
 from gpushare_policies.rule import StackPolicy, Unjudged
 from gpushare_policies.words import Fix
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 _HPA = Kind("autoscaling", "HorizontalPodAutoscaler")
 _SCALED = Kind("keda.sh", "ScaledObject")
+
+_VPA = Kind("autoscaling.k8s.io", "VerticalPodAutoscaler")
+_SIZED = ("cpu", "memory")
+_TRIGGERS = ("cpu", "memory")
+"""Of KEDA, which makes metrics of resources of them."""
 
 _REMOVE = "Remove one of them, or add its metric to the other."
 _ONE = Fix(
@@ -40,6 +45,7 @@ def _target(each: PlacedObject) -> Any:
 
 def _autoscalers(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
+    yield from _both_ways(args)
     seen: dict[tuple[str, Any, Any], PlacedObject] = {}
     for obj in objects_in(args.resources, (_HPA, _SCALED)):
         target = _target(obj)
@@ -58,6 +64,66 @@ def _autoscalers(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudg
             yield message, obj.urn
 
 
+def _both_ways(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+    """An autoscaler of sizes beside one of numbers that goes by the same use.
+
+    https://github.com/kubernetes/autoscaler/blob/master/vertical-pod-autoscaler/docs/known-limitations.md
+    """
+    found = [
+        obj for obj in objects_in(args.resources, (_HPA, _SCALED, _VPA)) if not obj.object.patch
+    ]
+    for sizes in found:
+        wanted = at(sizes.object.body, "spec", "targetRef")
+        target = (text(at(wanted, "kind")), text(at(wanted, "name")))
+        if sizes.object.kind != _VPA or UNKNOWN in target or None in target:
+            continue
+        for numbers in found:
+            same = numbers.place == sizes.place and numbers.object.kind != _VPA
+            if (
+                same
+                and _target(numbers) == target
+                and (both := _sized(sizes) & _scaled_by(numbers))
+            ):
+                message = (
+                    f"{at_start(_called(sizes))} sizes the {target[0]} {target[1]} by "
+                    f"{' and '.join(sorted(both))}, by which {_called(numbers)} scales it. Only "
+                    f"one must: each changes what the other goes by. {_ONE.of(sizes.urn)}"
+                )
+                yield message, sizes.urn
+
+
+def _sized(vpa: PlacedObject) -> frozenset[str]:
+    """Resources whose requests a VerticalPodAutoscaler changes, as far as that is known."""
+    spec = vpa.object.body.get("spec")
+    if text(at(spec, "updatePolicy", "updateMode"), "Auto") in ("Off", UNKNOWN):
+        return frozenset()
+    left = set(_SIZED)
+    for _, policy in mappings(at(spec, "resourcePolicy", "containerPolicies")):
+        if text(policy.get("mode"), "Auto") == "Off":
+            return frozenset()
+        if (controlled := policy.get("controlledResources")) is not None:
+            left &= set(map(str, items(controlled)))
+    return frozenset(left)
+
+
+def _scaled_by(numbers: PlacedObject) -> frozenset[str]:
+    """Resources whose use, as a share of what is requested, says how many pods there are."""
+    spec = numbers.object.body.get("spec")
+    if numbers.object.kind == _SCALED:
+        triggers = [trigger for _, trigger in mappings(at(spec, "triggers"))]
+        return frozenset(
+            str(each.get("type")) for each in triggers if each.get("type") in _TRIGGERS
+        )
+    metrics = at(spec, "metrics")
+    if metrics is None:
+        return frozenset(("cpu",))
+    return frozenset(
+        str(at(metric, "resource", "name"))
+        for _, metric in mappings(metrics)
+        if at(metric, "resource", "target", "type") == "Utilization"
+    )
+
+
 def _called(each: PlacedObject) -> str:
     name = each.object.name
     shown = "that is yet to be named" if name is UNKNOWN else name
@@ -71,6 +137,7 @@ ONE_AUTOSCALER_PER_WORKLOAD = StackPolicy(
     applies_to=(
         "kubernetes:autoscaling/v2:HorizontalPodAutoscaler",
         "kubernetes:keda.sh/v1alpha1:ScaledObject",
+        "kubernetes:autoscaling.k8s.io/v1:VerticalPodAutoscaler",
     ),
     severity=Severity.MEDIUM,
     fix=_ONE,

@@ -38,7 +38,7 @@ def _authentication(args: ResourceValidationArgs) -> Iterator[str]:
 
 API_AUTHENTICATION = ResourcePolicy(
     "api-authentication",
-    "The cluster must authenticate by access entries only.",
+    "The cluster must know roles and users of IAM by access entries only.",
     checks=on_clusters(_authentication),
     severity=Severity.HIGH,
     framework=cis("4.1.7", "Access is managed with the Cluster Access Manager API."),

@@ -84,7 +84,10 @@ COST_WITHIN_BUDGET = StackPolicy(
     check=_within,
     applies_to=(NODE_GROUP, SCALING_GROUP, LAUNCH_TEMPLATE),
     level=EnforcementLevel.ADVISORY,
-    unseen="nodes that Karpenter or EKS Auto Mode make, volumes, traffic, and discounts.",
+    unseen=(
+        "nodes that Karpenter or EKS Auto Mode make, machines without a group that join by "
+        "themselves, volumes, traffic, and discounts."
+    ),
     severity=Severity.MEDIUM,
     fix=_FIX,
     settings=(MAXIMUM_DOLLARS,),

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
+from eks_gpushare.inventory.values import at
 from gpushare_policies.props import stack_of
-from gpushare_policies.reading.delivered import charts_named
+from gpushare_policies.reading.charts import CHART_TOKENS, charts_of
+from gpushare_policies.reading.delivered import charts_delivered, charts_named
 from gpushare_policies.reading.node_groups import nodes_of
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackPolicy, is_among, stacks
@@ -24,12 +26,34 @@ STEADY_STACKS = stacks(
 )
 _RAW = "Set `minSize: 0` (`scalingConfig.minSize`)."
 _FIX = Fix("Set `pools.<pool>.nodes.min: 0` in the stack file.", _RAW, _RAW)
+_DOWN = "scale-down-enabled"
+"""https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md, of its flags."""
 _AUTOSCALERS = ("cluster-autoscaler", "karpenter")
 
 
 def _is_autoscaled(args: StackValidationArgs) -> bool:
     charts = (chart for resource in args.resources for chart in charts_named(resource))
     return any(name in chart for chart in charts for name in _AUTOSCALERS)
+
+
+def _kept(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+    """Autoscalers that are told to stop no node."""
+    for resource in args.resources:
+        token, props = resource.resource_type, resource.props
+        charts = [*charts_of(props)] if token in CHART_TOKENS else []
+        delivered = [*charts_delivered(token, props)]
+        for name, values in [
+            *((chart.name, chart.values) for chart in charts),
+            *((str(made.get("chart")), made.get("values")) for made in delivered),
+        ]:
+            down = at(values, "extraArgs", _DOWN)
+            is_theirs = name == _AUTOSCALERS[0] and str(down).lower() == "false"
+            if is_theirs and not is_among(STEADY_STACKS.of(args), resource.urn):
+                message = (
+                    f"The autoscaler of {resource.name} has `extraArgs.{_DOWN}: false`, so GPU "
+                    f"nodes stay when nobody needs them. It must stop them. Remove it."
+                )
+                yield message, resource.urn
 
 
 def _to_zero(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
@@ -44,6 +68,7 @@ def _to_zero(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
             yield message, urn
 
     if _is_autoscaled(args):
+        yield from _kept(args)
         yield from over_each(nodes_of(args.resources), judge)
 
 

@@ -115,7 +115,10 @@ TAGS_REQUIRED = ResourcePolicy(
     "What costs money must have the tags that the configuration names.",
     checks=dict.fromkeys(_TAGGED, _tagged),
     level=EnforcementLevel.ADVISORY,
-    unseen="resources that cost money and are not listed above.",
+    unseen=(
+        "resources that cost money and are not listed above, and whether machines get the tags of "
+        "their Auto Scaling group."
+    ),
     severity=Severity.LOW,
     framework=security_hub("EKS.6", "EKS clusters are tagged."),
     also=("aws-security-hub/EKS.7",),

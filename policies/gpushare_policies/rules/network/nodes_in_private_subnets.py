@@ -153,7 +153,8 @@ def _private(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
 
     yield from over_each(nodes_of(args.resources), judge)
     yield from over_each(machines, alone)
-    yield from over_each(args.resources, lambda each: _elastic(each, machines))
+    attached = [found for found in args.resources if found.resource_type == _ATTACHMENT]
+    yield from over_each(args.resources, lambda each: _elastic(each, machines, attached))
     classes = [
         (resource, obj)
         for resource, objects in objects_of_stack(args.resources)
@@ -163,6 +164,7 @@ def _private(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     yield from over_each(classes, lambda each: _of_class(*each, subnets))
 
 
+_ATTACHMENT = "aws:ec2/networkInterfaceAttachment:NetworkInterfaceAttachment"
 _TAKERS = {
     EIP: ("instance", "networkInterface"),
     EIP_ASSOCIATION: ("instanceId", "networkInterfaceId"),
@@ -172,12 +174,17 @@ _OF_MACHINE = ("id", "primaryNetworkInterfaceId")
 
 
 def _elastic(
-    address: PolicyResource, machines: Sequence[PolicyResource]
+    address: PolicyResource,
+    machines: Sequence[PolicyResource],
+    attached: Sequence[PolicyResource],
 ) -> Iterator[tuple[str, str]]:
     """An address that stays, of an instance that is a node by itself."""
     keys = _TAKERS.get(address.resource_type, ())
     named = {found.urn for key in keys for found in address.property_dependencies.get(key, [])}
     named |= {str(peek(address.props, key) or "") for key in keys} - {""}
+    for link in attached:  # of an interface of its own to a machine
+        if named & _linked(link, "networkInterfaceId"):
+            named |= _linked(link, "instanceId")
     for machine in machines:
         own = {machine.urn, *(str(peek(machine.props, key) or "") for key in _OF_MACHINE)} - {""}
         if own & named and is_node(machine.props):
@@ -186,6 +193,12 @@ def _elastic(
                 f"public one. Nodes must have private addresses only. {_OF_ELASTIC.of(address.urn)}"
             )
             yield message, address.urn
+
+
+def _linked(link: PolicyResource, key: str) -> set[str]:
+    """What a property of an attachment is, by all that it may be called."""
+    found = {each.urn for each in link.property_dependencies.get(key, [])}
+    return (found | {str(peek(link.props, key) or "")}) - {""}
 
 
 def _of_class(

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import Severity, StackValidationArgs
 
-from gpushare_policies.props import each, read
+from gpushare_policies.props import each, is_known, read
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackPolicy
-from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, SCALING_GROUP
+from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, SCALING_GROUP, SUBNET
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -30,8 +30,16 @@ def _judge(nodes: NodeGroup) -> Iterator[tuple[str, str]]:
     interfaces = each(read(nodes.start.props, "networkInterfaces"))
     if not any(read(one, "interfaceType") in _ADAPTERS for one in interfaces):
         return
-    subnets = each(settled(nodes.group, "subnetIds" if nodes.is_managed else "vpcZoneIdentifiers"))
+    key = "subnetIds" if nodes.is_managed else "vpcZoneIdentifiers"
+    own = [
+        read(subnet.props, "availabilityZone")
+        for subnet in nodes.group.property_dependencies.get(key, ())
+        if subnet.resource_type == SUBNET and is_known(subnet.props, "availabilityZone")
+    ]
+    subnets = each(settled(nodes.group, key))
     zones = () if nodes.is_managed else each(settled(nodes.group, "availabilityZones"))
+    if own and len(own) == len(subnets) and None not in own and len(set(own)) == 1:
+        return  # as the subnets of this stack say
     if len(subnets) > 1 or (not subnets and len(zones) > 1):
         # Traffic of EFA crosses no zone: https://docs.aws.amazon.com/AWSEC2/latest/
         # UserGuide/efa.html#efa-limits, read 2026-11-22.

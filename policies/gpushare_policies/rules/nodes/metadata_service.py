@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.facts.launches import reaches_pods, takes_no_token
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import format_value, given, is_known, read, whole
 from gpushare_policies.reading.karpenter import NODE_CLASS
-from gpushare_policies.reading.launches import Launch, launch_of, on_launches
+from gpushare_policies.reading.launches import Launch, launch_of, on_launches, user_data
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.rule import ResourcePolicy, Unjudged, number, security_hub
 from gpushare_policies.tokens import INSTANCE, LAUNCH_TEMPLATE, NODE_GROUP, SPOT_FLEET
@@ -53,6 +55,15 @@ _SET_CLASS = (
 _CLASS = Fix(_LEFT_OUT, _SET_CLASS, _SET_CLASS)
 
 
+_OPENED: Final = re.compile(
+    r"modify-instance-metadata-options\b(?:[^\n]|\\\n)*?"
+    r"(?P<how>--http-tokens[ =]optional|--http-put-response-hop-limit[ =](?P<hops>[0-9]+))"
+    r"|(?P<cmdlet>Edit-EC2InstanceMetadataOption\b[^\n]*-HttpTokens? optional)"
+)
+"""A node that opens its own metadata service:
+https://docs.aws.amazon.com/cli/latest/reference/ec2/modify-instance-metadata-options.html"""
+
+
 @dataclass(frozen=True, slots=True)
 class _Judge:
     """What is said of one that starts nodes."""
@@ -69,6 +80,17 @@ class _Judge:
                 f"{self.called} has httpTokens {format_value(tokens)}. It must be required, or a "
                 f"forged request from {by} credentials (IMDSv1). {fix.of(self.urn)}"
             )
+
+    def told(self, data: Any) -> Iterator[str]:
+        """What user data changes when the node is there."""
+        for found in _OPENED.finditer(data) if isinstance(data, str) else ():
+            how = found["how"] or found["cmdlet"]
+            if found["hops"] is None or reaches_pods(int(found["hops"]), self.most):
+                yield (
+                    f"The user data of {self.called[:1].lower()}{self.called[1:]} sets "
+                    f"{how}. It must not: its pods then reach the node's credentials. "
+                    f"Remove it."
+                )
 
     def hops(self, hops: Any, fix: Fix, least: int = 0) -> Iterator[str]:
         limit = whole(hops)
@@ -98,6 +120,8 @@ def _launch(args: ResourceValidationArgs, launch: Launch) -> Iterator[str]:
         return
     joins = launch.is_of_nodes
     judge = _Judge(launch.called, args.urn, MAXIMUM_HOPS.of(args), joins)
+    if joins:
+        yield from judge.told(user_data(launch.props))
     tokens = read(options, "httpTokens")
     if tokens is not None or not launch.inherits():
         yield from judge.tokens(tokens, _TOKENS)
@@ -118,6 +142,7 @@ def _node_class(subject: Subject) -> Iterator[str | Unjudged]:
     if endpoint == "disabled":
         return
     judge = _Judge(subject.opening, subject.args.urn, MAXIMUM_HOPS.of(subject.args))
+    yield from judge.told(decoded(at(subject.object.body, "spec", "userData")))
     if UNKNOWN in (endpoint, tokens, hops):
         yield Unjudged("metadataOptions")
     elif tokens is not None:

@@ -59,6 +59,9 @@ _OTHERS = frozenset(
         *("AmazonSSMMaintenanceWindowRole", "CloudWatchActionsEC2Access"),
         *("CloudWatchEventsBuiltInTargetExecutionAccess", "ConsoleFullAccessFromVercel"),
         *("DataScientist", "DatabaseAdministrator"),
+        *("AWSBackupServiceRolePolicyForItemRestores", "AWSIoTRuleActions", "AWSLambdaExecute"),
+        *("AmazonEC2RoleforSSM", "AmazonElasticTranscoderRole", "AWSCodeDeployRoleForECS"),
+        *("AWSLambdaInvocation-DynamoDB", "AWSLambdaRole"),
         *("EC2InstanceProfileForImageBuilderECRContainerBuilds", "NetworkAdministrator"),
         *("ROSAInstallerPolicy", "SageMakerStudioAdminIAMConsolePolicy"),
         "SageMakerStudioAdminIAMDefaultExecutionPolicy",
@@ -126,7 +129,8 @@ NODE_ROLE_RIGHTS = StackPolicy(
     ),
     unseen=(
         "roles, policies and permissions boundaries of other stacks; policies of AWS for drivers "
-        "of volumes are let be, for their conditions keep them to what the driver made."
+        "of volumes are let be, for their conditions keep them to what the driver made, and so is "
+        "reading parameters, which that of Systems Manager allows."
     ),
     severity=Severity.HIGH,
     framework=security_hub("IAM.1", "IAM policies do not allow full administrative privileges."),

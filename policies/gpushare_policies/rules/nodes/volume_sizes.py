@@ -24,6 +24,7 @@ from gpushare_policies.reading.program_objects import PlacedObject, objects_in
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged, number
 from gpushare_policies.tokens import (
+    INSTANCE,
     LAUNCH_CONFIGURATION,
     LAUNCH_TEMPLATE,
     NODE_GROUP,
@@ -51,6 +52,8 @@ _OF_TEMPLATES = Fix(
     "Set `diskSize` of the ManagedNodeGroup, or `nodeRootVolumeSize` of the NodeGroupV2, in GiB.",
     "Set `blockDeviceMappings[].ebs.volumeSize`, in GiB.",
 )
+_SET_ROOT = "Set `rootBlockDevice.volumeSize`, in GiB."
+_OF_MACHINES = Fix(_STACK_FILE, _SET_ROOT, _SET_ROOT)
 _SET_CLASS = "Set `spec.blockDeviceMappings[].ebs.volumeSize` of the EC2NodeClass, such as 200Gi."
 _OF_CLASSES = Fix(_STACK_FILE, _SET_CLASS, _SET_CLASS)
 
@@ -79,6 +82,18 @@ def _pool(args: ResourceValidationArgs) -> Iterator[str]:
     size = whole(read(args.props, "rootVolumeGiB"))
     if size is not None and size < _MINIMUM.of(args):
         yield _own(args, f"a root volume of {size} GiB")
+
+
+def _instance(args: ResourceValidationArgs) -> Iterator[str]:
+    """A machine that joins by itself; what gives no size has that of its image."""
+    for launch in launch_of(args):
+        sizes = [read(volume.ebs, "volumeSize") for volume in launch.volumes()]
+        if not is_gpu_type(read(args.props, "instanceType")) or not launch.is_of_nodes:
+            continue
+        known = [size for given in sizes if (size := whole(given)) is not None]
+        if known and len(known) == len(sizes) and max(known) < _MINIMUM.of(args):
+            subject = f"The GPU node {args.name} has a largest volume of {max(known)} GiB"
+            yield _small(subject, _MINIMUM.of(args), _OF_MACHINES, args.urn)
 
 
 def _own(args: ResourceValidationArgs, found: str) -> str:
@@ -219,7 +234,7 @@ def _gib(given: Any) -> Fraction | None:
 GPU_NODE_VOLUME_SIZE = ResourcePolicy(
     "gpu-node-volume-size",
     "GPU nodes must have room for CUDA images.",
-    checks={NODE_GROUP: _node_group, OUR_POOL: _pool},
+    checks={NODE_GROUP: _node_group, OUR_POOL: _pool, INSTANCE: _instance},
     severity=Severity.LOW,
     fix=_OF_GROUPS,
     settings=(_MINIMUM,),

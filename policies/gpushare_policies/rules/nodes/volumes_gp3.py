@@ -12,6 +12,7 @@ from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.launches import launch_of, on_launches
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.storage import (
+    ATTRIBUTES_CLASS,
     STORAGE_CLASS,
     ebs_parameter,
     on_driver,
@@ -94,7 +95,7 @@ VOLUMES_GP3 = ResourcePolicy(
     "volumes-gp3",
     "Volumes must be of a type of today.",
     checks=ObjectChecks(
-        {STORAGE_CLASS: _class, NODE_CLASS: _node_class},
+        {STORAGE_CLASS: _class, ATTRIBUTES_CLASS: _class, NODE_CLASS: _node_class},
         {**on_launches(_launched), **on_driver(_class), VOLUME: _volume},
     ),
     level=EnforcementLevel.ADVISORY,

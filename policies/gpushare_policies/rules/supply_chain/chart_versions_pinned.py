@@ -62,6 +62,8 @@ def _application(subject: Subject) -> Iterator[str | Unjudged]:
     for _, source in ((0, at(spec, "source")), *mappings(at(spec, "sources"))):
         if at(source, "chart") is not None:
             yield from _asked(subject, at(source, "chart"), at(source, "targetRevision"))
+        elif str(url := at(source, "repoURL")).startswith("oci://") and "chart" in str(url):
+            yield from _asked(subject, url, at(source, "targetRevision"))
 
 
 def _application_set(subject: Subject) -> Iterator[str | Unjudged]:
@@ -94,6 +96,16 @@ def _oci_repository(subject: Subject) -> Iterator[str | Unjudged]:
         yield from _asked(subject, url, at(ref, "tag") if version is None else version)
 
 
+def _fleet(subject: Subject) -> Iterator[str | Unjudged]:
+    """Of Rancher's Fleet, as in https://fleet.rancher.io/ref-bundle."""
+    spec = at(subject.object.body, "spec")
+    targets = [target for _, target in mappings(at(spec, "targets"))]
+    for helm in (at(spec, "helm"), *(at(target, "helm") for target in targets)):
+        chart = at(helm, "chart")
+        if isinstance(chart, str) and not _is_pinned_by_itself(chart) and at(helm, "repo"):
+            yield from _asked(subject, chart, at(helm, "version"))
+
+
 def _asked(subject: Subject, chart: Any, version: Any) -> Iterator[str | Unjudged]:
     if UNKNOWN in (chart, version):
         yield Unjudged("the version of a chart")
@@ -122,11 +134,15 @@ CHART_VERSIONS_PINNED = ResourcePolicy(
             Kind(_ARGO, "ApplicationSet"): _application_set,
             Kind("helm.toolkit.fluxcd.io", "HelmRelease"): _helm_release,
             Kind("source.toolkit.fluxcd.io", "HelmChart"): _source_chart,
+            Kind("fleet.cattle.io", "Bundle"): _fleet,
             Kind("source.toolkit.fluxcd.io", "OCIRepository"): _oci_repository,
         },
         {RELEASE: _version, CHART_V4: _version},
     ),
-    unseen="an OCIRepository of Flux of which neither address nor layer says that it has a chart.",
+    unseen=(
+        "an OCIRepository of Flux of which neither address nor layer says that it has a chart, and "
+        "what version a chart has that Flux takes out of Git or a bucket."
+    ),
     severity=Severity.MEDIUM,
     fix=_PINNED,
 )

@@ -52,6 +52,16 @@ def _images(subject: Subject) -> Iterator[str | Unjudged]:
             yield from _image(subject, f"The volume {name}", image)
 
 
+_OF_PODS = frozenset(
+    (
+        *("driver", "executor", "replicas", "resources", "env", "envFrom", "command", "args"),
+        *("serviceAccount", "serviceAccountName", "ports", "imagePullPolicy", "imagePullSecrets"),
+        *("nodeSelector", "tolerations", "securityContext", "podSpec", "podTemplate"),
+    )
+)
+"""Keys beside an image of which somebody makes pods; others may be pictures."""
+
+
 def _of_theirs(subject: Subject) -> Iterator[str | Unjudged]:
     """Also images in parts, as NVIDIA's operators have them: `image: {repository, tag}`."""
     yield from _images(subject)
@@ -62,7 +72,8 @@ def _of_theirs(subject: Subject) -> Iterator[str | Unjudged]:
     own = at(spec, "image")
     in_parts = any(at(spec, key) is not None for key in ("repository", "version", "tag"))
     is_pod = any(pod.spec is spec for pod in pods_of(subject.object))
-    if isinstance(own, str) and not in_parts and not is_pod:  # of a Spark application
+    runs = isinstance(spec, dict) and not _OF_PODS.isdisjoint(spec)
+    if isinstance(own, str) and runs and not in_parts and not is_pod:  # of a Spark application
         yield from _image(subject, "A pod", own)
     for _, renamed in mappings(at(spec, "images")):  # of a Kustomization of Flux
         if isinstance(tag := renamed.get("newTag"), str) and not renamed.get("digest"):
@@ -141,7 +152,7 @@ def _images_in(values: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
 
 IMAGES_PINNED = ResourcePolicy(
     "images-pinned",
-    "Containers must run images of one version.",
+    "Containers of pods must run images of one version.",
     checks=ObjectChecks(on_pods(_images), {RELEASE: _chart, CHART_V4: _chart}, theirs=_of_theirs),
     severity=Severity.MEDIUM,
     framework=PolicyComplianceFramework(

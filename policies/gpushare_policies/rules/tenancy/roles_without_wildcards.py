@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pulumi_policy import EnforcementLevel, Severity
+from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
+from eks_gpushare.manifests.readers.values import walk
+from gpushare_policies.reading.charts import charts_of
 from gpushare_policies.reading.objects import Kind, is_theirs
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
 from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
+from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
 _RBAC = "rbac.authorization.k8s.io"
 _ALL = "*"
+_BROUGHT = "kubernetes.io/bootstrapping"
 _MIGHTY = frozenset(
     (
         *("secrets", "pods", "pods/exec", "pods/attach", "pods/ephemeralcontainers"),
@@ -51,6 +55,12 @@ def _role(subject: Subject) -> Iterator[str | Unjudged]:
     everywhere = subject.object.kind.kind == "ClusterRole"
     if rules is UNKNOWN or UNKNOWN in items(rules):
         yield Unjudged("rules")
+    if _gathers_all(at(subject.object.body, "aggregationRule")):
+        yield (
+            f"{subject.opening} gathers the rules of every role (aggregationRule). It must select "
+            f"them by a label of its own: this selector also finds cluster-admin. "
+            f"{_NAMED.of(subject.args.urn)}"
+        )
     for index, rule in mappings(rules):
         wide = _wide(rule, everywhere=everywhere)
         if wide is UNKNOWN:
@@ -61,6 +71,35 @@ def _role(subject: Subject) -> Iterator[str | Unjudged]:
                 f"a wildcard also holds for what is installed later. "
                 f"{_NAMED.of(subject.args.urn)}"
             )
+
+
+def _gathers_all(given: Any) -> bool:
+    """Whether a role has the rules of all roles, cluster-admin among them.
+
+    An empty selector finds it, and so does the label of all that Kubernetes brings:
+    https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles
+    """
+    selectors = items(at(given, "clusterRoleSelectors"))
+    return any(
+        isinstance(one, dict)
+        and (not any(one.values()) or at(one, "matchLabels") == {_BROUGHT: "rbac-defaults"})
+        for one in selectors
+    )
+
+
+def _chart(args: ResourceValidationArgs) -> Iterator[str]:
+    """Rules in values, of which a chart makes a role."""
+    for chart in charts_of(args.props):
+        for path, inner in walk(chart.values):
+            if "apiVersion" in inner or "verbs" not in inner:
+                continue  # of a whole object, or none
+            wide = _wide(inner, everywhere=True)
+            if isinstance(wide, str) and wide:
+                yield (
+                    f"`{'.'.join(map(str, path))}` of {args.name} allows {wide}. It must name what "
+                    f"it allows: a wildcard also holds for what is installed later. "
+                    f"{_NAMED.of(args.urn)}"
+                )
 
 
 def _wide(rule: Mapping[str, Any], *, everywhere: bool) -> Any:
@@ -129,7 +168,8 @@ def _of_all_namespaces(rule: Mapping[str, Any], named: list[str], verbs: list[st
     """Rights that reach the pods of every namespace, or what the cluster trusts."""
     made = {"create", _ALL}.intersection(verbs)
     # A WebSocket asks with GET: https://kubernetes.io/docs/concepts/security/rbac-good-practices/
-    if inside := sorted(_INSIDE.intersection(named)) if made or "get" in verbs else []:
+    patched = {"update", "patch"}.intersection(verbs) and "pods/ephemeralcontainers" in named
+    if inside := sorted(_INSIDE.intersection(named)) if made or patched or "get" in verbs else []:
         return f"{' and '.join(inside)}, by which commands run in the pods of every namespace"
     hooks = sorted(name for name in named if name in _HOOKS) if made else []
     if hooks:
@@ -143,7 +183,10 @@ def _of_all_namespaces(rule: Mapping[str, Any], named: list[str], verbs: list[st
 ROLES_WITHOUT_WILDCARDS = ResourcePolicy(
     "roles-without-wildcards",
     "Roles must name what they allow, and allow nothing by which their owner gets more rights.",
-    checks=ObjectChecks({Kind(_RBAC, "ClusterRole"): _role, Kind(_RBAC, "Role"): _role}),
+    checks=ObjectChecks(
+        {Kind(_RBAC, "ClusterRole"): _role, Kind(_RBAC, "Role"): _role},
+        {RELEASE: _chart, CHART_V4: _chart},
+    ),
     level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,
     framework=cis("4.1.3", "Wildcards in roles are avoided."),

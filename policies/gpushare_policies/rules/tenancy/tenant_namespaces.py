@@ -15,7 +15,7 @@ from gpushare_policies.reading.containers import is_gpu
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items
-from gpushare_policies.reading.tenants import TENANT_LABEL, unprotected
+from gpushare_policies.reading.tenants import TENANT_LABEL, exposed, unprotected
 from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged, cis
 from gpushare_policies.words import Fix
 
@@ -30,7 +30,35 @@ _ENFORCED = Fix(_SET_LABEL, _SET_LABEL, _SET_LABEL)
 
 
 def _namespace(subject: Subject) -> Iterator[str | Unjudged]:
-    labels = at(subject.object.body, "metadata", "labels")
+    yield from _labelled(subject, at(subject.object.body, "metadata", "labels"), subject.opening)
+
+
+def _application(subject: Subject) -> Iterator[str | Unjudged]:
+    """The namespace that Argo CD makes, which has these labels.
+
+    https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/#namespace-metadata
+    """
+    for spec in (
+        at(subject.object.body, "spec"),
+        at(subject.object.body, "spec", "template", "spec"),
+    ):
+        labels = at(spec, "syncPolicy", "managedNamespaceMetadata", "labels")
+        yield from _labelled(subject, labels, f"The namespace that {subject.title} makes")
+
+
+def _tenant(subject: Subject) -> Iterator[str | Unjudged]:
+    """The namespaces of a Tenant of Capsule.
+
+    https://projectcapsule.dev/docs/tenants/metadata/
+    """
+    options = at(subject.object.body, "spec", "namespaceOptions")
+    listed = items(at(options, "additionalMetadataList"))
+    for metadata in (at(options, "additionalMetadata"), *listed):
+        labels = at(metadata, "labels")
+        yield from _labelled(subject, labels, f"A namespace of {subject.title}")
+
+
+def _labelled(subject: Subject, labels: Any, opening: str) -> Iterator[str | Unjudged]:
     if labels is UNKNOWN:
         yield Unjudged("labels")
         return
@@ -42,7 +70,7 @@ def _namespace(subject: Subject) -> Iterator[str | Unjudged]:
     elif level not in _LEVELS and not (subject.object.patch and level is None):
         given = f"enforces the level {level}" if level else "enforces no level"
         yield (
-            f"{subject.opening} belongs to a tenant and {given} of Pod Security. It must enforce "
+            f"{opening} belongs to a tenant and {given} of Pod Security. It must enforce "
             f"baseline or restricted: a pod that mounts paths of its node names any GPU on it. "
             f"{_ENFORCED.of(subject.args.urn)}"
         )
@@ -52,7 +80,14 @@ TENANT_NAMESPACES_ENFORCE_POD_SECURITY = ResourcePolicy(
     "tenant-namespaces-enforce-pod-security",
     "Namespaces with the label eks-gpushare.io/tenant must enforce Pod Security at the level "
     "baseline or restricted.",
-    checks=ObjectChecks({Kind("", "Namespace"): _namespace}),
+    checks=ObjectChecks(
+        {
+            Kind("", "Namespace"): _namespace,
+            Kind("argoproj.io", "Application"): _application,
+            Kind("argoproj.io", "ApplicationSet"): _application,
+            Kind("capsule.clastix.io", "Tenant"): _tenant,
+        }
+    ),
     severity=Severity.HIGH,
     framework=cis("4.2.1", "The admission of privileged containers is minimized."),
     fix=_ENFORCED,
@@ -151,6 +186,8 @@ _MAKE_POLICY = (
     "and others for what is to be reached. On EKS it holds with "
     '`{"enableNetworkPolicy": "true"}` in the configuration of the add-on vpc-cni.'
 )
+_NAME_THEM = "Name in `from` who has to reach them, or remove the rule."
+_NAME_PEERS = Fix(_NAME_THEM, _NAME_THEM, _NAME_THEM)
 _DENIED = Fix(_MAKE_POLICY, _MAKE_POLICY, _MAKE_POLICY)
 
 
@@ -168,6 +205,33 @@ def _policies(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]
             ),
             space.urn,
         )
+    yield from _opened(args)
+
+
+def _opened(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
+    """Policies add up: what one of them lets in comes in, whatever the others say.
+
+    https://kubernetes.io/docs/concepts/services-networking/network-policies/
+    """
+    for space, policy in exposed(args, (_POLICY,), _denies, _lets_everybody_in):
+        yield (
+            (
+                f"The namespace {space.shown} belongs to a tenant, and its NetworkPolicy "
+                f"{policy.name} lets everybody reach all its pods. None must, or the one that "
+                f"denies denies nothing. {_NAME_PEERS.of(space.urn)}"
+            ),
+            space.urn,
+        )
+
+
+def _lets_everybody_in(policy: KubernetesObject) -> bool:
+    """Whether a policy is for all pods and lets all come, at every port."""
+    spec = at(policy.body, "spec")
+    of_all = _is_empty(at(spec, "podSelector")) and _is_of_ingress(at(spec, "policyTypes"))
+    return of_all is True and any(
+        not items(at(rule, "ports")) and _says_from_whom(rule) is False
+        for rule in items(at(spec, "ingress"))
+    )
 
 
 def _denies(policy: KubernetesObject) -> bool | None:

@@ -10,8 +10,8 @@ from gpushare_policies.reading.edges import edge_policy
 EDGES = (
     edge_policy(
         "workloads-can-land",
-        "Pods that ask for GPUs of NVIDIA, by resources or claims, must ask for what a node that "
-        "they can be on has, and be let on the nodes that they select.",
+        "Pods that ask for GPUs of NVIDIA, by resources or claims, must ask for those of a node "
+        "that they can be on, and be let on the nodes that they select.",
         applies_to=(*kinds.WORKLOADS, *kinds.NODES, *kinds.CHARTS),
         severity=Severity.HIGH,
         stack_file=(
@@ -20,6 +20,10 @@ EDGES = (
         ),
         fix=(
             "Ask for a resource that a pool advertises, tolerate its taints, and select its labels."
+        ),
+        unseen=(
+            "room for CPU and memory, and labels that AWS or a node itself gives, such as its zone "
+            "or the product of its GPU."
         ),
     ),
     edge_policy(
@@ -82,8 +86,8 @@ EDGES = (
     ),
     edge_policy(
         "kubernetes-objects-valid",
-        "Pods and quotas must have fields, text and tolerations that Kubernetes takes, in a "
-        "version that it serves.",
+        "Pods and quotas must have fields and tolerations that Kubernetes takes, text where it "
+        "wants text, and a version that it serves.",
         applies_to=kinds.WORKLOADS,
         severity=Severity.MEDIUM,
         stack_file="Write the workload under `workloads` in the stack file.",

@@ -38,7 +38,7 @@ def _pods(subject: Subject) -> Iterator[str | Unjudged]:
     for pod, strange in pods_and_strangers(subject):
         yield from unknown_of(pod)
         own = at(pod.spec, "securityContext")
-        for what in _opened(own) if strange else ():
+        for what in _opened(own) if strange or not pod.containers else ():
             yield _said(subject, f"A pod of {subject.title}", what)
         for container in strange:
             if _is_unconfined(at(pod.annotations, f"{_APPARMOR}{container.name}"), container):

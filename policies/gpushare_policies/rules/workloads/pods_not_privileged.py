@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import ResourceValidationArgs, Severity
@@ -72,6 +73,14 @@ NAMESPACES: Setting[tuple[str, ...]] = Setting(
 )
 
 _PERSISTENT = Kind("", "PersistentVolume")
+_MUTATING = Kind("admissionregistration.k8s.io", "MutatingAdmissionPolicy")
+_OPENS = re.compile(
+    r"\b(?:privileged|hostPID|hostIPC|hostNetwork)\b[\"']?\s*[:,=]\s*(?:value:\s*)?true"
+)
+_CLAIMS = (
+    Kind("resource.k8s.io", "ResourceClaim"),
+    Kind("resource.k8s.io", "ResourceClaimTemplate"),
+)
 _RELEASE = Kind("helm.sh", "Release")
 _TAKE_AWAY = (
     "Remove it. What has to work on nodes belongs into a namespace of the setting `namespaces` of "
@@ -133,6 +142,7 @@ def _selinux(subject: Subject, who: str, context: Any) -> Iterator[str]:
 def _volume(subject: Subject, volume: Mapping[str, Any]) -> Iterator[str | Unjudged]:
     fix = _PRIVILEGED.of(subject.args.urn)
     path, driver = at(volume, "hostPath", "path"), at(volume, "csi", "driver")
+    path = at(volume, "hostDisk", "path") if path is None else path
     if UNKNOWN in (path, at(volume, "hostPath")):
         yield Unjudged(f"the hostPath of the volume {text(volume.get('name'))}")
     elif isinstance(path, str) and _is_of_node(path):
@@ -159,6 +169,41 @@ def _persistent(subject: Subject) -> Iterator[str | Unjudged]:
             yield Unjudged(f"the {kind}")
         elif isinstance(path, str) and _is_of_node(path):
             yield _mounted(f"Who claims {subject.title}", path, _PRIVILEGED.of(subject.args.urn))
+
+
+def _mutating(subject: Subject) -> Iterator[str]:
+    """Expressions by which the API server changes pods.
+
+    https://kubernetes.io/docs/reference/access-authn-authz/mutating-admission-policy/
+    """
+    for _, mutation in mappings(at(subject.object.body, "spec", "mutations")):
+        for key in ("applyConfiguration", "jsonPatch"):
+            if found := _OPENS.search(str(at(mutation, key, "expression"))):
+                yield (
+                    f"{subject.opening} gives pods `{found[0]}`. It must not. "
+                    f"{_PRIVILEGED.of(subject.args.urn)}"
+                )
+
+
+def _claim(subject: Subject) -> Iterator[str]:
+    """A claim by which a pod gets devices that others have.
+
+    https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/#admin-access
+    """
+    namespace = subject.object.namespace
+    if namespace is not UNKNOWN and text(namespace) in NAMESPACES.of(subject.args):
+        return
+    spec = at(subject.object.body, "spec")
+    for devices in (at(spec, "devices"), at(spec, "spec", "devices")):
+        for _, request in mappings(at(devices, "requests")):
+            if is_true(at(request, "exactly", "adminAccess")) or is_true(
+                at(request, "adminAccess")
+            ):
+                yield (
+                    f"{subject.opening} asks for devices with adminAccess. It must not: who uses "
+                    f"it has devices of its node that others have. "
+                    f"{_PRIVILEGED.of(subject.args.urn)}"
+                )
 
 
 def _chart(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
@@ -228,7 +273,12 @@ PODS_NOT_PRIVILEGED = ResourcePolicy(
     "pods-not-privileged",
     "Pods must not be privileged, nor have their node's processes, network, devices or files.",
     checks=ObjectChecks(
-        {**on_pods(_pods), _PERSISTENT: _persistent},
+        {
+            **on_pods(_pods),
+            _PERSISTENT: _persistent,
+            _MUTATING: _mutating,
+            **dict.fromkeys(_CLAIMS, _claim),
+        },
         {RELEASE: _chart, CHART_V4: _chart},
         theirs=_pods,
     ),
