@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from pulumi_policy import (
     EnforcementLevel,
@@ -22,33 +21,20 @@ from pulumi_policy.proxy import UnknownValueError, unknown_checking_proxy
 
 from eks_gpushare.facts.index import facts_of, is_worth_refusing
 from gpushare_policies import exemptions
+from gpushare_policies.checks import Check, Remediation, StackCheck, StackViolation, Unjudged
 from gpushare_policies.props import stack_of
 from gpushare_policies.reading.cloudformation import JUDGED_TOKENS
-from gpushare_policies.reading.elsewhere import holds_resources, resources_elsewhere
+from gpushare_policies.reading.held_resources import holds_resources, resources_elsewhere
 from gpushare_policies.reading.plain import with_sentinels
 from gpushare_policies.tokens import RELEASE
 from gpushare_policies.words import is_of_pulumi_eks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
     from gpushare_policies.words import Fix
 
 T = TypeVar("T")
-
-
-class Unjudged(NamedTuple):
-    """Yielded by a check in place of a violation, where what decides is not known yet."""
-
-    what: str
-    """The value and why it is not known: `the taints of the node group gpu`."""
-
-
-class StackViolation(NamedTuple):
-    """Yielded by a check on a stack for something that is wrong."""
-
-    message: str
-    urn: str
-    code: str = ""
-    """Of the fact that it breaks, where the rule says several."""
 
 
 class NotJudgedError(UnknownValueError):
@@ -58,18 +44,6 @@ class NotJudgedError(UnknownValueError):
         """All of it at once, each thing once, whatever the order of registrations."""
         Exception.__init__(self)
         self.message = f"could not be judged: {'; '.join(sorted({*unjudged}))}"
-
-
-Check: TypeAlias = Callable[[ResourceValidationArgs], Iterator["str | Unjudged"]]
-"""Yields a message for each violation of one resource."""
-
-StackCheck: TypeAlias = Callable[
-    [StackValidationArgs], Iterator["StackViolation | tuple[str, str] | Unjudged"]
-]
-"""Yields a message and the URN it belongs to for each violation of the stack."""
-
-Remediation: TypeAlias = Callable[[ResourceValidationArgs], "Mapping[str, Any] | None"]
-"""The properties of a resource as they comply; None where they do already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pulumi_policy import ResourceValidationArgs
 
-    from gpushare_policies.rule import Check, Unjudged
+    from gpushare_policies.checks import Check, Unjudged
 
 
 def on_clusters(check: Check) -> Mapping[str, Check]:

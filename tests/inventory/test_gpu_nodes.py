@@ -75,6 +75,11 @@ OWN = {"own": 1, "later": UNKNOWN, "nvidia.com/gpu.count": "4"}
         (nodes(provisioner="karpenter"), "karpenter.sh/nodepool", "gpu"),
         (nodes(provisioner="karpenter", name=UNKNOWN), "karpenter.sh/nodepool", UNKNOWN),
         (nodes(), "karpenter.sh/nodepool", UNKNOWN),
+        # User data labels nodes of one's own, and nothing else does.
+        (nodes(provisioner="selfManaged"), "none", None),
+        (nodes(provisioner="selfManaged", user_data=UNKNOWN), "none", UNKNOWN),
+        (nodes(provisioner="selfManaged", user_data=UNKNOWN, labels=OWN), "own", "1"),
+        (nodes(provisioner="managed", user_data=UNKNOWN), "none", None),
         # A node as it is has all that it has; one that is only labelled has more.
         (nodes(provisioner="byHand"), "topology.kubernetes.io/zone", None),
         (nodes(**BY_HAND, labels={GPU: "x"}), "none", UNKNOWN),

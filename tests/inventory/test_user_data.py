@@ -257,10 +257,3 @@ def test_packed_user_data_is_read() -> None:
     assert decoded(base64.b64encode(b"\x1f\x8b\x08\x00" + b"\xff" * 9).decode()) is UNKNOWN
     assert decoded(base64.b64encode(b"\x1f\x8bno").decode()) is UNKNOWN
     assert decoded(base64.b64encode(b"\xff\xfe").decode()) is UNKNOWN
-
-
-def test_what_makes_nodes_of_ones_own_is_not_known_where_their_user_data_is_not() -> None:
-    unknown = of("selfManaged", user_data=UNKNOWN, labels={"a": "b"})
-    assert (unknown.labels, unknown.taints) == (UNKNOWN, UNKNOWN)
-    managed = of("managed", user_data=UNKNOWN, labels={"a": "b"})
-    assert (managed.labels, managed.taints) == ({"a": "b"}, ())

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.inventory.source import UNKNOWN
-from gpushare_policies.reading.elsewhere import made_elsewhere, may_make, nodes_elsewhere
+from gpushare_policies.reading.elsewhere import made_elsewhere, may_make
+from gpushare_policies.reading.held_resources import nodes_elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable

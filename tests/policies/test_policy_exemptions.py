@@ -14,7 +14,8 @@ from eks_gpushare.program.policies.analyzer import judge
 from eks_gpushare.program.policies.config import PolicyConfigError
 from eks_gpushare.program.run import run_program
 from gpushare_policies import POLICIES, exemptions
-from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged
+from gpushare_policies.checks import Unjudged
+from gpushare_policies.rule import ResourcePolicy, StackPolicy
 from gpushare_policies.rules.in_force import EXEMPTIONS_IN_FORCE
 from gpushare_policies.words import Fix
 

@@ -14,6 +14,7 @@ from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies import gpus
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
 from gpushare_policies.reading.containers import gpu_amounts, pods_of, unknown_of
@@ -32,7 +33,6 @@ from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import count, items, plain, text
 from gpushare_policies.reading.pod_shapes import pods_in
-from gpushare_policies.rule import Unjudged
 from gpushare_policies.tokens import (
     AWS_CLUSTER,
     LAUNCH_TEMPLATE,

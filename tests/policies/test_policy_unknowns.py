@@ -10,7 +10,8 @@ from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 from tests.policies.registered import violations_of
 
 from gpushare_policies import POLICIES
-from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged
+from gpushare_policies.checks import Unjudged
+from gpushare_policies.rule import ResourcePolicy, StackPolicy
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:

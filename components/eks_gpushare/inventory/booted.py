@@ -22,8 +22,6 @@ def booted(found: Iterable[Item]) -> Iterator[Item]:
 
 
 def _booted(nodes: NodeSet) -> NodeSet:
-    if nodes.user_data is UNKNOWN and nodes.provisioner == "selfManaged":
-        return replace(nodes, labels=UNKNOWN, taints=UNKNOWN)  # which nothing else gives them
     more = registered(nodes.user_data)
     labels, taints, only = nodes.labels, nodes.taints, set(nodes.only_by_boot)
     if labels is not UNKNOWN and more.labels is not UNKNOWN:

@@ -98,6 +98,8 @@ class NodeKind:
         if self.nodes.provisioner == "byHand" and not self.is_partial:
             return None  # a node as it is, with all that it has
         by_others = key.startswith((*OWNED_PREFIXES, *_OF_OTHERS))
+        by_boot = self.nodes.provisioner == "selfManaged" and self.nodes.user_data is UNKNOWN
+        by_others = by_others or (by_boot and not key.startswith(_FEATURES))
         return UNKNOWN if self.is_partial or key in self.by_hand or by_others else None
 
     def label_once_found(self, key: str) -> Maybe[str | None]:

@@ -11,8 +11,8 @@ from gpushare_policies.reading.plain import text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from gpushare_policies.checks import Unjudged
     from gpushare_policies.reading.on_objects import ObjectCheck, Subject
-    from gpushare_policies.rule import Unjudged
 
 _USER = "system:serviceaccount:"
 """How the user of a service account is called, with its namespace and name after it:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.objects import POD_TEMPLATES, Kind, pod_templates
 from gpushare_policies.reading.plain import mappings, text
-from gpushare_policies.rule import Unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

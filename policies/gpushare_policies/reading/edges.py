@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from eks_gpushare.facts.fact import Front
 from eks_gpushare.facts.index import facts_of, is_worth_refusing
 from eks_gpushare.inventory.problem import NotSeen
+from gpushare_policies.checks import StackViolation, Unjudged
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
-from gpushare_policies.rule import StackPolicy, StackViolation, Unjudged
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix, is_ours
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pulumi_policy import Severity, StackValidationArgs
 
     from eks_gpushare.inventory.problem import Problem
-    from gpushare_policies.rule import StackCheck
+    from gpushare_policies.checks import StackCheck
 
 ELSEWHERE = "the cluster is made elsewhere"
 """Why something of a stack may be mended by what others put into its cluster."""

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import yaml
-from pulumi_policy import PolicyResource
-from pulumi_policy.proxy import unknown_checking_proxy
+from functools import cache
+from typing import Any, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, pairs
 from eks_gpushare.manifests.readers.values import walk
-from gpushare_policies.reading.cloudformation import JUDGED, as_of_pulumi
-from gpushare_policies.reading.delivered import charts_delivered, delivers_charts
+from gpushare_policies.reading.held_resources import (
+    CLOUD_CONTROL,
+    NATIVE,
+    NATIVE_STACKS,
+    STACKS,
+    native_type,
+    template_of,
+)
 from gpushare_policies.reading.launches import user_data
 from gpushare_policies.reading.node_images import repository_of
 from gpushare_policies.reading.objects import (
@@ -31,17 +33,9 @@ from gpushare_policies.reading.objects import (
     pod_templates,
     words_of,
 )
-from gpushare_policies.reading.plain import at_top, plain, text, with_sentinels
+from gpushare_policies.reading.plain import at_top
 from gpushare_policies.reading.tools import BY_NAME, CALLS, OF_PODS, TOOLS
-from gpushare_policies.tokens import NODE_GROUP, RELEASE
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-_STACKS = ("aws:cloudformation/stack:Stack", "aws:cloudformation/stackSet:StackSet")
-_NATIVE_STACKS = ("aws-native:cloudformation:Stack", "aws-native:cloudformation:StackSet")
-_CLOUD_CONTROL = "aws:cloudcontrol/resource:Resource"
-_NATIVE = "aws-native:"
 _MAKERS = re.compile(
     r"AWS::(?:EKS::(?:Cluster|Nodegroup|FargateProfile|Addon)|EC2::(?:LaunchTemplate|"
     r"EC2Fleet|SpotFleet)|AutoScaling::(?:AutoScalingGroup|LaunchConfiguration)|"
@@ -107,9 +101,9 @@ class MadeElsewhere(NamedTuple):
 
 def made_elsewhere(token: str, props: Any) -> MadeElsewhere | None:
     """What a resource has made out of sight of the rules; None of any other."""
-    if token in (*_STACKS, *_NATIVE_STACKS):
-        return _of_template(_template(props))
-    if token == _CLOUD_CONTROL:
+    if token in (*STACKS, *NATIVE_STACKS):
+        return _of_template(template_of(props))
+    if token == CLOUD_CONTROL:
         return _of_cloud_control(at_top(props, "typeName"))
     if _COMMANDS.fullmatch(token):
         return _of_command(props)
@@ -135,8 +129,8 @@ def _carried(token: str, props: Any) -> MadeElsewhere | None:
 
 def _by_token(token: str) -> MadeElsewhere | None:
     """What resources of a type make, whatever their properties are."""
-    if token.startswith(_NATIVE):
-        kind = _native_type(token)
+    if token.startswith(NATIVE):
+        kind = native_type(token)
         return MadeElsewhere("aws-native", (kind,)) if _MAKERS.fullmatch(kind) else None
     found = kind_of(token)
     if found is not None and _OPERATORS.fullmatch(found[0].group):
@@ -154,7 +148,7 @@ def _of_cloud_control(kind: Any) -> MadeElsewhere | None:
 @cache
 def may_make(token: str) -> bool:
     """Whether resources of a type may make something out of sight."""
-    by_properties = token in (*_STACKS, *_NATIVE_STACKS, _CLOUD_CONTROL, _MACHINE)
+    by_properties = token in (*STACKS, *NATIVE_STACKS, CLOUD_CONTROL, _MACHINE)
     runs = _COMMANDS.fullmatch(token) or _TASKS.fullmatch(token) or token == _PIPELINE
     runs = runs or any(kind.fullmatch(token) for kind, *_ in _BY_SERVICES)
     found = kind_of(token)
@@ -244,139 +238,5 @@ _CLI = {"aws-cli": "aws", "opentofu": "tofu"}
 """Images whose program is called otherwise."""
 
 
-def nodes_elsewhere(resource: PolicyResource) -> Iterator[PolicyResource]:
-    """The node groups that a resource makes, as `aws.eks.NodeGroup` would say them."""
-    for made in resources_elsewhere(resource.resource_type, resource.name, resource.props):
-        if made.token == NODE_GROUP:
-            props = {"nodeGroupName": made.name, **made.props}
-            yield _of_pulumi(resource, made, props)
-
-
-def made_by(resource: PolicyResource, token: str) -> Iterator[PolicyResource]:
-    """The resources of a type of `pulumi_aws` that a resource makes, as that would say them."""
-    for made in resources_elsewhere(resource.resource_type, resource.name, resource.props):
-        if made.token == token:
-            yield _of_pulumi(resource, made, unknown_checking_proxy(with_sentinels(made.props)))
-
-
-def _of_pulumi(resource: PolicyResource, made: Foreign, props: Any) -> PolicyResource:
-    return PolicyResource(
-        made.token,
-        props,
-        resource.urn,
-        resource.name,
-        resource.opts,
-        resource.provider,
-        resource.parent,
-        resource.dependencies,
-        {},
-    )
-
-
-class Foreign(NamedTuple):
-    """A resource that stands in another's properties, as `pulumi_aws` would have it."""
-
-    token: str
-    name: str
-    props: dict[str, Any]
-    """What is not known in it is `UNKNOWN`."""
-
-
-def resources_elsewhere(token: str, name: str, props: Any) -> Iterator[Foreign]:
-    """The resources that one makes of which rules can judge the properties.
-
-    Args:
-        token: Its type.
-        name: Its name.
-        props: Its properties.
-    """
-    for release in charts_delivered(token, props):
-        yield Foreign(RELEASE, name, release)
-    for called, kind, given in _resources(token, name, props):
-        made = as_of_pulumi(kind, given)
-        if made is not None:
-            yield Foreign(made[0], called, made[1])
-
-
-@cache
-def holds_resources(token: str) -> bool:
-    """Whether resources of a type have in their properties what rules can judge."""
-    if token in (*_STACKS, *_NATIVE_STACKS, _CLOUD_CONTROL) or delivers_charts(token):
-        return True
-    return token.startswith(_NATIVE) and _native_type(token) in JUDGED
-
-
-def _resources(token: str, name: str, props: Any) -> Iterator[tuple[str, str, Any]]:
-    """Name, type and properties of resources, as CloudFormation spells them."""
-    if token in (*_STACKS, *_NATIVE_STACKS):
-        template = _template(props)
-        for own, made in pairs(at(template, "Resources") if isinstance(template, dict) else {}):
-            yield own, str(at(made, "Type")), _known(at(made, "Properties"))
-    elif token == _CLOUD_CONTROL:
-        yield name, str(at_top(props, "typeName")), _parsed(at_top(props, "desiredState"))
-    elif token.startswith(_NATIVE) and holds_resources(token):
-        yield name, _native_type(token), plain(props)
-
-
-def _native_type(token: str) -> str:
-    """The type of CloudFormation: `aws-native:eks:Nodegroup` is `AWS::EKS::Nodegroup`."""
-    _, _, rest = token.partition(":")
-    module, _, kind = rest.partition(":")
-    service = next((name for name in _SERVICES if name.lower() == module), module.upper())
-    return f"AWS::{service}::{kind}"
-
-
-_SERVICES = ("AutoScaling", "CloudFormation", "ServiceCatalog", "Batch", "Logs", "SageMaker")
-"""Whose names are no capitals alone."""
-
-
-def _template(props: Any) -> Any:
-    body = at_top(props, "templateBody")
-    return _parsed(body) if body is not None else None
-
-
-def _parsed(given: Any) -> Any:
-    """JSON or YAML; None for what is neither, and for what a URL has."""
-    return given if given is UNKNOWN or isinstance(given, dict) else _parsed_text(str(given))
-
-
-@lru_cache(maxsize=64)  # each rule asks
-def _parsed_text(given: str) -> Any:
-    try:
-        return json.loads(given)
-    except ValueError:
-        pass
-    try:
-        return yaml.load(given, Loader=_Loader)  # noqa: S506  (the safe loader)
-    except (yaml.YAMLError, RecursionError, ValueError):
-        return None
-
-
-class _Loader(yaml.SafeLoader):
-    """The safe loader, for which what a function of CloudFormation makes is not known."""
-
-
-def _function(_loader: Any, suffix: str, _node: Any) -> Any:
-    return {f"Fn::{suffix}": ""}
-
-
-_Loader.add_multi_constructor("!", _function)
-
-
-def _known(given: Any) -> Any:
-    """Properties in which what a function of CloudFormation makes is not known."""
-    if isinstance(given, list):
-        return [_known(item) for item in given]
-    if not isinstance(given, dict):
-        return given
-    if len(given) == 1 and _is_function(text(next(iter(given)))):
-        return UNKNOWN
-    return {key: _known(item) for key, item in given.items()}
-
-
-def _is_function(key: str) -> bool:
-    return key in ("Ref", "Condition") or key.startswith("Fn::")
-
-
-TOKENS = (*_STACKS, _CLOUD_CONTROL, "command:local:Command", "command:remote:Command")
+TOKENS = (*STACKS, CLOUD_CONTROL, "command:local:Command", "command:remote:Command")
 """The types that may be right, for the documentation; others never are."""

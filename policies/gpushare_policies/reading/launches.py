@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from pulumi_policy import PolicyResource, ResourceValidationArgs
 
-    from gpushare_policies.rule import Check
+    from gpushare_policies.checks import Check
 
 KINDS: Mapping[str, str] = {
     LAUNCH_TEMPLATE: "launch template",

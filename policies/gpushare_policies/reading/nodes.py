@@ -10,7 +10,7 @@ from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
-from gpushare_policies.reading.elsewhere import nodes_elsewhere
+from gpushare_policies.reading.held_resources import nodes_elsewhere
 from gpushare_policies.reading.node_groups import (
     LAUNCH_KEYS,
     start_of,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.charts import CHART_TOKENS, charts_of
 from gpushare_policies.reading.delivered import DELIVERING
 from gpushare_policies.reading.objects import (
@@ -17,13 +18,12 @@ from gpushare_policies.reading.objects import (
     kind_of,
     objects_of,
 )
-from gpushare_policies.rule import Unjudged
 from gpushare_policies.tokens import RELEASE
 
 if TYPE_CHECKING:
     from pulumi_policy import ResourceValidationArgs
 
-    from gpushare_policies.rule import Check
+    from gpushare_policies.checks import Check
 
 
 _RELEASE = Kind("helm.sh", "Release")

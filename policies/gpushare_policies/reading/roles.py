@@ -8,11 +8,11 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import each, given, is_known, peek
-from gpushare_policies.reading.elsewhere import made_by
+from gpushare_policies.reading.held_resources import made_by
 from gpushare_policies.reading.launches import KINDS
 from gpushare_policies.reading.permissions import PolicyStatement, statements
-from gpushare_policies.rule import Unjudged
 from gpushare_policies.tokens import (
     ACCESS_ENTRY,
     LAUNCH_TEMPLATE,

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import format_value
 from gpushare_policies.reading.charts import charts_of, loaded
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.on_objects import Subject
 from gpushare_policies.reading.plain import at_top, items, mappings
-from gpushare_policies.rule import Unjudged
 from gpushare_policies.tokens import ADDON, CHART_V4, RELEASE
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from pulumi_policy import ResourceValidationArgs
 
+    from gpushare_policies.checks import Check
     from gpushare_policies.reading.on_objects import ObjectCheck
-    from gpushare_policies.rule import Check
 
 _DRIVER = "aws-ebs-csi-driver"
 _SWITCH = ("defaultStorageClass", "enabled")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, partly_known, some
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.program_objects import PlacedObject, objects_in
-from gpushare_policies.rule import Setting, Unjudged
+from gpushare_policies.rule import Setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

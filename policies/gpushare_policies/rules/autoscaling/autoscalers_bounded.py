@@ -8,10 +8,11 @@ from pulumi_policy import EnforcementLevel, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import count, mappings, text
-from gpushare_policies.rule import ResourcePolicy, Unjudged, number
+from gpushare_policies.rule import ResourcePolicy, number
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:

@@ -11,13 +11,14 @@ from eks_gpushare.catalog.chart_daemonsets import chart_of
 from eks_gpushare.inventory.items import NodeSet, Release, Workload
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import peek
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
 from gpushare_policies.reading.objects import words_of
 from gpushare_policies.reading.plain import count, mappings, text
-from gpushare_policies.rule import StackPolicy, Unjudged
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import AWS_CLUSTER, NODE_GROUP
 from gpushare_policies.words import Fix
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import is_known, peek, read
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.objects import objects_of_stack
 from gpushare_policies.reading.roles import called_by, names_of, used_by
-from gpushare_policies.rule import StackPolicy, Unjudged
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import ACCESS_ENTRY, AWS_CLUSTER, NODE_GROUP, PROFILE, ROLE
 from gpushare_policies.words import Fix
 

@@ -11,12 +11,13 @@ from eks_gpushare.catalog.karpenter_releases import SINCE_KUBERNETES, SINCE_OVER
 from eks_gpushare.inventory.items import Overlay, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import format_value, is_true, peek
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
 from gpushare_policies.reading.objects import objects_of_stack
-from gpushare_policies.rule import StackPolicy, Unjudged
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import AWS_CLUSTER
 from gpushare_policies.words import Fix
 

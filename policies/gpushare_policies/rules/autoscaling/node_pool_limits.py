@@ -9,10 +9,11 @@ from pulumi_policy import PolicyComplianceFramework, Severity
 from eks_gpushare.facts.karpenter_pools import has_limit
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.karpenter import NODE_POOL
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import count
-from gpushare_policies.rule import ResourcePolicy, Unjudged
+from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:

@@ -8,13 +8,14 @@ from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.clusters import clusters_of
 from gpushare_policies.reading.edges import ELSEWHERE
 from gpushare_policies.reading.karpenter import CLASS_OF_AUTO_MODE, NODE_CLASS, NODE_POOL
 from gpushare_policies.reading.objects import objects_of_stack
-from gpushare_policies.rule import StackPolicy, Unjudged
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import AWS_CLUSTER
 from gpushare_policies.words import Fix, name_of
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.elsewhere import TOKENS, made_elsewhere, may_make
-from gpushare_policies.rule import ResourcePolicy, Unjudged
+from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.words import Fix, is_of_pulumi_eks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpushare_policies.rule import Check
+    from gpushare_policies.checks import Check
 
 _AS_RESOURCES = (
     "Make it with resources of `pulumi_aws`, `pulumi_eks` or `pulumi_kubernetes`, or exempt this "

@@ -10,11 +10,12 @@ from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import each, given, is_true, peek, read
 from gpushare_policies.reading.accounts import cluster_role
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
+from gpushare_policies.rule import ResourcePolicy, cis
 from gpushare_policies.tokens import ACCESS_ENTRY, EKS_CLUSTER
 from gpushare_policies.words import Fix, is_of_pulumi_eks
 

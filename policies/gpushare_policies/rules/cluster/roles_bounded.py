@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import each, given, is_known, peek
 from gpushare_policies.reading.permissions import (
     CHOSEN,
@@ -18,7 +19,7 @@ from gpushare_policies.reading.permissions import (
 )
 from gpushare_policies.reading.powers import owns_most, to_administrator
 from gpushare_policies.reading.roles import NAMING_NODES, GrantedPolicy, StackRoles
-from gpushare_policies.rule import StackPolicy, Unjudged
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import (
     POLICY,
     POLICY_ATTACHMENT,

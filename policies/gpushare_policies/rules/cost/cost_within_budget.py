@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.node_groups import nodes_of
 from gpushare_policies.reading.regions import region_of, region_of_subnets
 from gpushare_policies.reading.types import dearest
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackPolicy, Unjudged, number
+from gpushare_policies.rule import StackPolicy, number
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, SCALING_GROUP
 from gpushare_policies.words import Fix
 

@@ -9,11 +9,12 @@ from pulumi_policy import Severity, StackValidationArgs
 from eks_gpushare.facts.vcpus import Group, demands
 from eks_gpushare.inventory.edges.quotas import vcpus
 from eks_gpushare.inventory.problem import NotSeen
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import each as items
 from gpushare_policies.props import peek, whole
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.inventory import program_of, urn_of
-from gpushare_policies.rule import Setting, StackPolicy, Unjudged
+from gpushare_policies.rule import Setting, StackPolicy
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, SERVICE_QUOTA
 from gpushare_policies.words import Fix, name_of
 

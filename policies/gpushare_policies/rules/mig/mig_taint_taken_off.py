@@ -9,11 +9,12 @@ from pulumi_policy import Severity, StackValidationArgs
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.objects import Kind, pod_templates, words_of
 from gpushare_policies.reading.plain import items, mappings, text
 from gpushare_policies.reading.program_objects import PlacedObject, objects_in
-from gpushare_policies.rule import StackPolicy, Unjudged
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix, name_of
 
 if TYPE_CHECKING:

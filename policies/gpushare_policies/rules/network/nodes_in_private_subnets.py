@@ -11,16 +11,17 @@ from pulumi_policy.proxy import UnknownValueError
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import each, is_true, peek, read
 from gpushare_policies.reading import kinds
-from gpushare_policies.reading.elsewhere import made_by
+from gpushare_policies.reading.held_resources import made_by
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.launches import is_node
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of
 from gpushare_policies.reading.objects import KubernetesObject, objects_of_stack
 from gpushare_policies.reading.plain import mappings
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackPolicy, Unjudged, cis
+from gpushare_policies.rule import StackPolicy, cis
 from gpushare_policies.tokens import (
     DEFAULT_SUBNET,
     EIP,

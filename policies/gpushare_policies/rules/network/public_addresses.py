@@ -8,11 +8,12 @@ from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import is_true
 from gpushare_policies.reading.karpenter import CLASS_OF_AUTO_MODE, NODE_CLASS
 from gpushare_policies.reading.launches import launch_of, on_launches
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
+from gpushare_policies.rule import ResourcePolicy, cis
 from gpushare_policies.tokens import LAUNCH_TEMPLATE
 from gpushare_policies.words import Fix
 

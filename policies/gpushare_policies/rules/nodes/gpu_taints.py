@@ -12,6 +12,7 @@ from eks_gpushare.inventory.scheduling import is_of_agent, lasts
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded, registered
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.gpus import is_gpu_node_group, is_gpu_type
 from gpushare_policies.props import each, format_value, given, is_true, peek, read
 from gpushare_policies.reading.karpenter import NODE_POOL, gives_gpus
@@ -19,7 +20,7 @@ from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged
+from gpushare_policies.rule import ResourcePolicy, StackPolicy
 from gpushare_policies.tokens import (
     EKS_CLUSTER,
     LAUNCH_TEMPLATE,

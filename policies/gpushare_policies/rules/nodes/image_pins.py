@@ -12,6 +12,7 @@ from pulumi_policy.proxy import UnknownValueError
 from eks_gpushare.facts.images import Moving, moving_parameter, moving_term
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import format_value, given, is_true, peek, read, stack_of
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.launches import launch_of, on_launches
@@ -19,7 +20,7 @@ from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged, is_among, stacks
+from gpushare_policies.rule import ResourcePolicy, StackPolicy, is_among, stacks
 from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, SCALING_GROUP
 from gpushare_policies.words import Fix
 

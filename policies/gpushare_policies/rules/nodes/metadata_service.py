@@ -12,11 +12,12 @@ from eks_gpushare.facts.launches import reaches_pods, takes_no_token
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import format_value, given, is_known, read, whole
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.launches import Launch, launch_of, on_launches, user_data
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.rule import ResourcePolicy, Unjudged, number, security_hub
+from gpushare_policies.rule import ResourcePolicy, number, security_hub
 from gpushare_policies.tokens import INSTANCE, LAUNCH_TEMPLATE, NODE_GROUP, SPOT_FLEET
 from gpushare_policies.words import ALWAYS, BY_TRANSFORM, OWN_TEMPLATE, Fix
 

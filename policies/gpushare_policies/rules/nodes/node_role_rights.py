@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import PolicyResource, Severity, StackValidationArgs
 
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.powers import beyond_nodes, owns_most
 from gpushare_policies.reading.roles import NAMING_NODES, StackRoles
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import StackPolicy, Unjudged, security_hub
+from gpushare_policies.rule import StackPolicy, security_hub
 from gpushare_policies.tokens import (
     POLICY_ATTACHMENT,
     ROLE,

@@ -8,12 +8,13 @@ from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import given, read, stack_of, whole
 from gpushare_policies.reading.karpenter import NODE_POOL
 from gpushare_policies.reading.launches import launch_of
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
-from gpushare_policies.rule import ResourcePolicy, Unjudged, is_among, stacks
+from gpushare_policies.rule import ResourcePolicy, is_among, stacks
 from gpushare_policies.tokens import (
     INSTANCE,
     LAUNCH_CONFIGURATION,

@@ -9,6 +9,7 @@ from pulumi_policy import PolicyResource, ResourceValidationArgs, Severity, Stac
 
 from eks_gpushare.catalog.amis import ami_types
 from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import each, format_value, given, is_known, is_true, read
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.launches import Launch, launch_of, on_launches
@@ -23,7 +24,7 @@ from gpushare_policies.reading.storage import (
     volumes_of_class,
 )
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged, security_hub
+from gpushare_policies.rule import ResourcePolicy, StackPolicy, security_hub
 from gpushare_policies.tokens import ENCRYPTION_BY_DEFAULT, LAUNCH_TEMPLATE, NODE_GROUP, VOLUME
 from gpushare_policies.words import ALWAYS, OWN_TEMPLATE, Fix
 

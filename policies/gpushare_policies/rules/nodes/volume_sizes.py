@@ -12,6 +12,7 @@ from eks_gpushare.facts.launches import ROOMY_GIB
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at, has_unknown
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.gpus import is_gpu_node_group, is_gpu_type
 from gpushare_policies.props import format_value, given, read, whole
 from gpushare_policies.reading import kinds
@@ -22,7 +23,7 @@ from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
 from gpushare_policies.reading.plain import at_top, mappings
 from gpushare_policies.reading.program_objects import PlacedObject, objects_in
 from gpushare_policies.reading.unknowns import over_each
-from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged, number
+from gpushare_policies.rule import ResourcePolicy, StackPolicy, number
 from gpushare_policies.tokens import (
     INSTANCE,
     LAUNCH_CONFIGURATION,

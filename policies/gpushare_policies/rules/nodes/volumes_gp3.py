@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import read
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.launches import launch_of, on_launches
@@ -18,7 +19,7 @@ from gpushare_policies.reading.storage import (
     on_driver,
     volumes_of_class,
 )
-from gpushare_policies.rule import ResourcePolicy, Unjudged
+from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import VOLUME
 from gpushare_policies.words import Fix
 

@@ -8,12 +8,13 @@ from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import is_true
 from gpushare_policies.reading.charts import charts_of
 from gpushare_policies.reading.containers import on_pods, pods_of
 from gpushare_policies.reading.node_images import repository_of
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
-from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
+from gpushare_policies.rule import ResourcePolicy, cis
 from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix
 

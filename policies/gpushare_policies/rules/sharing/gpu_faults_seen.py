@@ -14,11 +14,12 @@ from eks_gpushare.inventory.scheduling import keeping_off, lasting
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import has_unknown
 from eks_gpushare.sharing.node_monitoring import AGENT, ENGINE_ARCH
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.inventory import program_of, urn_of
 from gpushare_policies.reading.plain import at_top
-from gpushare_policies.rule import StackPolicy, Unjudged
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import ADDON
 from gpushare_policies.words import Fix, name_of
 

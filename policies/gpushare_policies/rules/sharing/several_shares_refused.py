@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pulumi_policy import ResourceValidationArgs, Severity
 
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plugin_documents import (
     CONFIG_MAPS,
@@ -13,7 +14,7 @@ from gpushare_policies.reading.plugin_documents import (
     of_charts,
     of_config_map,
 )
-from gpushare_policies.rule import ResourcePolicy, Unjudged
+from gpushare_policies.rule import ResourcePolicy
 from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix, is_of_pulumi_eks
 

@@ -11,6 +11,7 @@ from eks_gpushare.inventory.bottlerocket import config_of, settings_in
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import read, whole
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
@@ -21,7 +22,7 @@ from gpushare_policies.reading.plugin_documents import (
     of_charts,
     of_config_map,
 )
-from gpushare_policies.rule import ResourcePolicy, Unjudged, number
+from gpushare_policies.rule import ResourcePolicy, number
 from gpushare_policies.tokens import CHART_V4, LAUNCH_TEMPLATE, OUR_POOL, RELEASE
 from gpushare_policies.words import Fix, is_of_pulumi_eks
 

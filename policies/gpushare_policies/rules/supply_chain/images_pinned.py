@@ -10,11 +10,12 @@ from pulumi_policy import PolicyComplianceFramework, ResourceValidationArgs, Sev
 from eks_gpushare.facts.images import moving_tag
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.charts import charts_of
 from gpushare_policies.reading.containers import on_pods, pods_of, unknown_of
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import mappings
-from gpushare_policies.rule import ResourcePolicy, Setting, Unjudged, is_among
+from gpushare_policies.rule import ResourcePolicy, Setting, is_among
 from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix
 

@@ -9,11 +9,12 @@ from pulumi_policy import EnforcementLevel, ResourceValidationArgs, Severity
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
 from eks_gpushare.manifests.readers.values import walk
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.charts import charts_of
 from gpushare_policies.reading.objects import Kind, is_theirs
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
-from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
+from gpushare_policies.rule import ResourcePolicy, cis
 from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import Severity, StackValidationArgs
@@ -10,13 +11,14 @@ from pulumi_policy import Severity, StackValidationArgs
 from eks_gpushare.facts.public_networks import reaches_everybody
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import PartlyKnown, at, every, pairs, some
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.containers import is_gpu
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items
 from gpushare_policies.reading.tenants import TENANT_LABEL, exposed, unprotected
-from gpushare_policies.rule import ResourcePolicy, StackPolicy, Unjudged, cis
+from gpushare_policies.rule import ResourcePolicy, StackPolicy, cis
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -213,7 +215,8 @@ def _opened(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
 
     https://kubernetes.io/docs/concepts/services-networking/network-policies/
     """
-    for space, policy in exposed(args, (_POLICY,), _denies, _lets_everybody_in):
+    everybody = partial(_lets_everybody_in, TENANT_LABEL.of(args))
+    for space, policy in exposed(args, (_POLICY,), _denies, everybody):
         yield (
             (
                 f"The namespace {space.shown} belongs to a tenant, and its NetworkPolicy "
@@ -224,14 +227,29 @@ def _opened(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
         )
 
 
-def _lets_everybody_in(policy: KubernetesObject) -> bool:
-    """Whether a policy is for all pods and lets all come, at every port."""
+def _lets_everybody_in(label: str, policy: KubernetesObject) -> bool:
+    """Whether a policy is for all pods and lets all come, at every port.
+
+    Namespaces without the label of tenants are the platform's.
+    """
     spec = at(policy.body, "spec")
     of_all = _is_empty(at(spec, "podSelector")) and _is_of_ingress(at(spec, "policyTypes"))
     return of_all is True and any(
-        not items(at(rule, "ports")) and _says_from_whom(rule) is False
+        not items(at(rule, "ports")) and _says_from_whom(_of_tenants(rule, label)) is False
         for rule in items(at(spec, "ingress"))
     )
+
+
+def _of_tenants(rule: Any, label: str) -> Any:
+    """A rule without peers that are no tenants; what is left of one of these alone lets none in."""
+    without = {"key": label, "operator": "DoesNotExist"}
+    peers = items(at(rule, "from"))
+    kept = [
+        peer
+        for peer in peers
+        if without not in items(at(peer, "namespaceSelector", "matchExpressions"))
+    ]
+    return rule if len(kept) == len(peers) else {"from": kept or [{"podSelector": {}}]}
 
 
 def _denies(policy: KubernetesObject) -> bool | None:

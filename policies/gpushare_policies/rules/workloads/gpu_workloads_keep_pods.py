@@ -11,12 +11,13 @@ from eks_gpushare.inventory.matching import selects
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, every, has_unknown, pairs, some, text
 from eks_gpushare.inventory.wording import at_start
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.containers import gpu_amounts, pods_of
 from gpushare_policies.reading.objects import Kind
 from gpushare_policies.reading.plain import count
 from gpushare_policies.reading.program_objects import PlacedObject, objects_in
-from gpushare_policies.rule import StackPolicy, Unjudged
+from gpushare_policies.rule import StackPolicy
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from eks_gpushare.manifests.readers.values import walk
 from gpushare_policies.reading.containers import Container, on_pods, unknown_of
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import mappings, text
-from gpushare_policies.rule import ResourcePolicy, Unjudged, cis
+from gpushare_policies.rule import ResourcePolicy, cis
 from gpushare_policies.rules.workloads.pods_not_privileged import (
     IMAGES,
     NAMESPACES,
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pulumi_policy import ResourceValidationArgs
+
+    from gpushare_policies.checks import Unjudged
 
 _UNCONFINED = "Unconfined"
 _APPARMOR = "container.apparmor.security.beta.kubernetes.io/"

@@ -10,6 +10,7 @@ from pulumi_policy import ResourceValidationArgs, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import is_true
 from gpushare_policies.reading.charts import charts_of
 from gpushare_policies.reading.containers import Container, Pod, on_pods, pods_of, unknown_of
@@ -17,7 +18,7 @@ from gpushare_policies.reading.node_images import works_on_nodes
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import at_top, items, mappings, text
-from gpushare_policies.rule import ResourcePolicy, Setting, Unjudged, cis
+from gpushare_policies.rule import ResourcePolicy, Setting, cis
 from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix
 
