@@ -235,21 +235,23 @@ def _lets_everybody_in(label: str, policy: KubernetesObject) -> bool:
     spec = at(policy.body, "spec")
     of_all = _is_empty(at(spec, "podSelector")) and _is_of_ingress(at(spec, "policyTypes"))
     return of_all is True and any(
-        not items(at(rule, "ports")) and _says_from_whom(_of_tenants(rule, label)) is False
+        not items(at(rule, "ports")) and _lets_tenants_in(rule, label)
         for rule in items(at(spec, "ingress"))
     )
 
 
-def _of_tenants(rule: Any, label: str) -> Any:
-    """A rule without peers that are no tenants; what is left of one of these alone lets none in."""
+def _lets_tenants_in(rule: Any, label: str) -> bool:
+    """Whether all may come by a rule, of peers that may be tenants."""
     without = {"key": label, "operator": "DoesNotExist"}
     peers = items(at(rule, "from"))
-    kept = [
+    left = [
         peer
         for peer in peers
         if without not in items(at(peer, "namespaceSelector", "matchExpressions"))
     ]
-    return rule if len(kept) == len(peers) else {"from": kept or [{"podSelector": {}}]}
+    if peers and not left:
+        return False
+    return _says_from_whom({"from": left} if left else rule) is False
 
 
 def _denies(policy: KubernetesObject) -> bool | None:
