@@ -123,7 +123,12 @@ clean: ## Remove everything that make can make again, .venv included
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip would compile what it installs with one processor, and nine tenths of that are parts of SDKs that
-# nobody imports: those are compiled when somebody does.
+# nobody imports: those are compiled when somebody does. What components and tests import is compiled
+# at once, or each process of the tests would.
+space := $(subst ,, )
+IMPORTED := ec2 s3 iam route53 cloudwatch ssm ecr eks kms ebs vpc amp autoscaling core storage \
+	admissionregistration networking apps rbac batch helm policy meta
+
 # $(call install,requirements file,stamps). A usable .venv that `pulumi install` made is kept. The
 # library goes out first: pip takes an old one out after the new one of what it depends on is in, and with
 # it what has moved between the two, such as the command.
@@ -142,7 +147,7 @@ define install
 	@$(PIP) uninstall --quiet --yes eks-gpushare 2>/dev/null || true
 	@$(PIP) install --quiet --no-compile \
 		$$($(PY) -c 'import hatchling' 2>/dev/null && echo --no-build-isolation) -r $(1)
-	@$(PY) -m compileall -qq -j 0 -x '/(pulumi_aws|pulumi_kubernetes|moto)/.+/' $(VENV)/lib || true
+	@$(PY) -m compileall -qq -j 0 -x '/(pulumi_aws|pulumi_kubernetes|moto)/(?!($(subst $(space),|,$(IMPORTED)))/).+/' $(VENV)/lib || true
 	@$(PIP) check
 	@[ $(1) != requirements-dev.txt ] || [ ! -e $(FRESH) ] || $(KEPT_ENVIRONMENT) keep $(VENV) $(KEPT) $(1) || true
 	@rm -f $(FRESH)

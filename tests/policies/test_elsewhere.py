@@ -9,7 +9,7 @@ import pytest
 
 from eks_gpushare.inventory.source import UNKNOWN
 from gpushare_policies.reading.elsewhere import made_elsewhere, may_make
-from gpushare_policies.reading.held_resources import nodes_elsewhere
+from gpushare_policies.reading.held_resources import holds_resources, nodes_elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,10 +30,26 @@ def template(properties: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("token", "so"),
-    [(STACK, True), (CLOUD_CONTROL, True), (COMMAND, True), ("aws:s3/bucket:Bucket", False)],
+    [
+        *((STACK, True), (CLOUD_CONTROL, True), (COMMAND, True), ("aws:s3/bucket:Bucket", False)),
+        *(("kubernetes:apps/v1:Deployment", True), ("kubernetes:core/v1:Secret", False)),
+        ("kubernetes:kyverno.io/v1:ClusterPolicy", True),
+    ],
 )
 def test_what_may_make_something_is_told_by_its_type(token: str, so: bool) -> None:
     assert may_make(token) == so
+
+
+@pytest.mark.parametrize(
+    ("token", "so"),
+    [
+        *((STACK, True), (CLOUD_CONTROL, True), ("aws:s3/bucket:Bucket", False)),
+        *(("aws-native:eks:Nodegroup", True), ("other:eks:Nodegroup", False)),
+        ("aws-native:location:Map", False),
+    ],
+)
+def test_what_holds_resources_that_rules_can_judge(token: str, so: bool) -> None:
+    assert holds_resources(token) == so
 
 
 @pytest.mark.parametrize(

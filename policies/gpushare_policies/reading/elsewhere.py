@@ -110,7 +110,7 @@ def made_elsewhere(token: str, props: Any) -> MadeElsewhere | None:
     if token == _MACHINE:
         return _of_machine(props)
     found = _of_service(token, props) or _of_pods(token, props) or _by_token(token)
-    if found is not None and token == _BATCH:
+    if token == _BATCH:
         kind = str(at(at_top(props, "computeResources"), "type"))
         return None if kind.startswith("FARGATE") else found
     return found or _carried(token, props)
@@ -151,8 +151,8 @@ def may_make(token: str) -> bool:
     by_properties = token in (*STACKS, *NATIVE_STACKS, CLOUD_CONTROL, _MACHINE)
     runs = _COMMANDS.fullmatch(token) or _TASKS.fullmatch(token) or token == _PIPELINE
     runs = runs or any(kind.fullmatch(token) for kind, *_ in _BY_SERVICES)
-    found = kind_of(token)
-    runs = runs or (found is not None and (found[0] in POD_TEMPLATES or is_theirs(found[0])))
+    kind, *_ = kind_of(token) or (None,)
+    runs = runs or (kind is not None and (kind in POD_TEMPLATES or is_theirs(kind)))
     return bool(by_properties or runs or _by_token(token))
 
 

@@ -100,7 +100,7 @@ def _resources(token: str, name: str, props: Any) -> Iterator[tuple[str, str, An
             yield own, str(at(made, "Type")), _known(at(made, "Properties"))
     elif token == CLOUD_CONTROL:
         yield name, str(at_top(props, "typeName")), _parsed(at_top(props, "desiredState"))
-    elif token.startswith(NATIVE) and holds_resources(token):
+    elif token.startswith(NATIVE):
         yield name, native_type(token), plain(props)
 
 
