@@ -17,7 +17,7 @@ from eks_gpushare.inventory.items import ConfigMap, NodeSet, Quota, Release, Wor
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.charts import CHARTS
 from eks_gpushare.manifests.document import Document
-from eks_gpushare.manifests.files import GUIDES
+from eks_gpushare.manifests.files import is_guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -66,7 +66,7 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
     """What a cluster has once, and the file of each."""
     for item in items:
         document = item.source.document
-        if not isinstance(document, Document) or document.file.lower().endswith(GUIDES):
+        if not isinstance(document, Document) or is_guide(document.file):
             continue
         if document.build:
             yield ("object", "kustomization"), posixpath.normpath(document.build)

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.values import at, items
-from eks_gpushare.manifests.files import GUIDES
+from eks_gpushare.manifests.files import is_guide
 from eks_gpushare.manifests.kustomize import NAMES, tops_of
 from eks_gpushare.manifests.texts import read_texts
 
@@ -72,7 +72,7 @@ def all_together() -> FileScope:
 def as_one_cluster(scopes: Iterable[FileScope]) -> tuple[FileScope, ...]:
     """All but guides as one scope, where folders are laid out as the parts of one cluster."""
     scopes = tuple(scopes)
-    guides = [scope for scope in scopes if all(_is_guide(file) for file in scope.files)]
+    guides = [scope for scope in scopes if all(is_guide(file) for file in scope.files)]
     parts = [scope for scope in scopes if scope not in guides]
     whole = FileScope(
         "folders of one cluster",
@@ -224,7 +224,7 @@ class _Finder:
         chart = next((each for each in folders_above(folder) if each in self._charts), None)
         if chart is not None:
             return "the chart", chart
-        return "guides" if _is_guide(file) else "the folder", folder
+        return "guides" if is_guide(file) else "the folder", folder
 
     def _add_guides(self, files: list[str], beside: list[str] | None) -> None:
         if len(files) == 1 and beside is not None:
@@ -332,10 +332,6 @@ def folders_above(folder: str) -> Iterator[str]:
         yield folder
         folder = posixpath.dirname(folder)
     yield folder
-
-
-def _is_guide(file: str) -> bool:
-    return file.lower().endswith(GUIDES)
 
 
 def _is_chart(file: str) -> bool:

@@ -151,13 +151,15 @@ def _again(
     owners = {file: number for number, part in enumerate(parts) for file in part.files}
     joined = Joined(map(str, range(len(parts))))
     changed: set[int] = set()
-    inside = frozenset[str]().union(*everywhere.once.values())
+    inside = frozenset[str]()
+    if everywhere.is_one_cluster:  # asked once: it looks at every file
+        inside = inside.union(*everywhere.once.values())
     of_cluster: list[str] = []
     for number, part in enumerate(parts):
         had = part.naming.references()
         if everywhere.gives_labels_to(part.naming) or part.naming.is_one_cluster:
             changed.add(number)
-        if everywhere.is_one_cluster and not inside.isdisjoint(part.files):
+        if not inside.isdisjoint(part.files):
             changed.add(number)
             of_cluster.append(str(number))
         for file in part.files:

@@ -49,6 +49,11 @@ _MOST_KINDS: Final = 5
 _NOT_ENTERED: Final = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "vendor"))
 
 
+def is_guide(file: str) -> bool:
+    """Whether a file is documentation by its name."""
+    return file.lower().endswith(GUIDES)
+
+
 class GivenFile(NamedTuple):
     """A file that is to be read, or why it is not."""
 

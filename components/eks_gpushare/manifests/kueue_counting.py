@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.go_yaml import first_document
 from eks_gpushare.inventory.items import ConfigMap, Pointer, Release
+from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.values import at, has_unknown, items, text
 from eks_gpushare.sharing.kueue import CONFIGURATION
 
@@ -43,6 +44,7 @@ class Counting(NamedTuple):
         return dict(self.made).get(resource, (resource,))
 
 
+@kept
 def counting(inventory: Inventory, cluster: str) -> Counting | None:
     """How it counts in a cluster; None where that is not known, or said in two ways."""
     found = {_read(given) for given in _given(inventory, cluster)}

@@ -16,7 +16,7 @@ from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS
 from eks_gpushare.lint.rules.shell import NO_YAML
 from eks_gpushare.lint.shell.reading import TOOLS, read_commands, read_of, too_large
 from eks_gpushare.manifests.charts import within_values
-from eks_gpushare.manifests.files import GUIDES
+from eks_gpushare.manifests.files import is_guide
 from eks_gpushare.manifests.shell.said import Said, placed_document
 from eks_gpushare.manifests.snippets import read_snippet
 
@@ -65,7 +65,7 @@ class MarkdownReader:
 
     def matches(self, file: str, text: str) -> bool:  # noqa: ARG002  (the name tells)
         """Whether it is named like one."""
-        return file.lower().endswith(GUIDES)
+        return is_guide(file)
 
     def read(self, file: str, text: str) -> Read:
         """What it says."""

@@ -9,7 +9,7 @@ from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import holds, partly_known
 from eks_gpushare.lint.shell.flags import sorted_words
-from eks_gpushare.manifests.files import GUIDES
+from eks_gpushare.manifests.files import is_guide
 from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.shell.said import placed_document
 from eks_gpushare.manifests.shell.set_values import json_setting, literal_setting, put, settings
@@ -83,7 +83,7 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
             values = merge_values(before.values, values)
         elif before is not None or not line.has("install"):
             values = partly_known(values)  # those that it was installed with are not to be seen
-    if before is not None and said.file.lower().endswith(GUIDES):
+    if before is not None and is_guide(said.file):
         values = _in_one_way(before.values, values)
     called = "" if name is UNKNOWN or not name else f" {name}"
     document = placed_document(said.file, values, at, places)

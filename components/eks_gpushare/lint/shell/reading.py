@@ -16,7 +16,7 @@ from eks_gpushare.lint.shell.kubectl import kubectl
 from eks_gpushare.lint.shell.node_groups import node_group
 from eks_gpushare.lint.shell.nvidia_smi import mig_instances
 from eks_gpushare.manifests.document import Read
-from eks_gpushare.manifests.files import GUIDES
+from eks_gpushare.manifests.files import is_guide
 from eks_gpushare.manifests.shell.said import documents_of, placed_document
 from eks_gpushare.manifests.shell.words import commands
 
@@ -142,7 +142,7 @@ def read_of(said: Said, text: str) -> Read:
         said: What was found.
         text: The whole text.
     """
-    guide = said.file.lower().endswith(GUIDES)
+    guide = is_guide(said.file)
     local = _LOCAL.search(f"{text}\n{said.file}") or (guide and not _REPLACED.search(text))
     patches = None if local else "\n".join(_PATCH.findall(text))
     operated = frozenset() if guide else _operated(text)

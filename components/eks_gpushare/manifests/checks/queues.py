@@ -13,6 +13,7 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.edges.amounts import in_all
 from eks_gpushare.inventory.edges.queues import queue_of
 from eks_gpushare.inventory.items import Namespace, Pointer, Quota, Workload
+from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.matching import required_terms, selects
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -60,7 +61,12 @@ class _Led(NamedTuple):
     queue: Pointer
 
 
-def _led(inventory: Inventory, cluster: str) -> Iterator[_Led]:
+@kept
+def _led(inventory: Inventory, cluster: str) -> tuple[_Led, ...]:
+    return tuple(_leading(inventory, cluster))
+
+
+def _leading(inventory: Inventory, cluster: str) -> Iterator[_Led]:
     pointers = inventory.of(Pointer, cluster)
     local: dict[Any, list[Pointer]] = {}
     for each in pointers:
