@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.inventory.items import NodeLaunch, NodeSet
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, text
-from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.document import Document, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -53,9 +53,9 @@ def with_classes(found: Iterable[Item], classes: Mapping[Any, Any]) -> Iterator[
 
 def class_named(nodes: NodeSet) -> str | None:
     """The name of the node class of a NodePool; None where it is not known."""
-    document = nodes.source.document
-    value = document.value if isinstance(document, Document) else None
-    name = at(value, *nodes.source.path, "spec", "template", "spec", "nodeClassRef", "name")
+    name = at(
+        value_of(nodes), *nodes.source.path, "spec", "template", "spec", "nodeClassRef", "name"
+    )
     return name if isinstance(name, str) else None
 
 

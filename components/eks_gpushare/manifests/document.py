@@ -92,6 +92,12 @@ class Read(NamedTuple):
     """Documents within it, to be read in turn: a ConfigMap's configurations, a script's values."""
 
 
+def value_of(item: Item) -> Any:
+    """What the document of an item says; None where it stands in none, as what a stack has."""
+    document = item.source.document
+    return document.value if isinstance(document, Document) else None
+
+
 class DocumentReader(Protocol):
     """Reads documents of YAML or JSON."""
 

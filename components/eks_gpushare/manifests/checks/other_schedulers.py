@@ -20,7 +20,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.pod_fields import is_plain
 from eks_gpushare.manifests.rules.other_schedulers import NO_SUCH_QUEUE, NOT_ASKED, NOT_OF_HAMI
 from eks_gpushare.sharing.resources import GPU
@@ -53,14 +53,9 @@ _ALL: Final = 100
 _MOST_MIB: Final = 2**31 - 1
 
 
-def _value(workload: Workload) -> Any:
-    document = workload.source.document
-    return document.value if isinstance(document, Document) else None
-
-
 def _annotations(workload: Workload) -> tuple[FieldPath, Mapping[str, Any]]:
     path = (*workload.spec_path[:-1], "metadata", "annotations")
-    return path, dict(pairs(at(_value(workload), *path)))
+    return path, dict(pairs(at(value_of(workload), *path)))
 
 
 @edge(NOT_ASKED)
@@ -85,7 +80,7 @@ def _beside_pods(workload: Workload, given: Mapping[str, Any]) -> Iterator[Probl
     """What stands at a workload and not at its pods, of which KAI reads it."""
     place: FieldPath = ("metadata", "annotations")
     for key in (_FRACTION, _MEMORY):
-        if workload.kind != "Pod" and key not in given and at(_value(workload), *place, key):
+        if workload.kind != "Pod" and key not in given and at(value_of(workload), *place, key):
             yield Problem(
                 NOT_ASKED,
                 workload.source,
@@ -211,14 +206,13 @@ def _is_shown(item: Pointer | Workload) -> bool:
 
 
 def _is_of(pointer: Pointer, group: str) -> bool:
-    document = pointer.source.document
-    version = at(document.value, "apiVersion") if isinstance(document, Document) else None
+    version = at(value_of(pointer), "apiVersion")
     return pointer.kind == "Queue" and str(version).startswith(f"{group}/")
 
 
 def _queue_of(workload: Workload, whose: str) -> tuple[FieldPath, Any]:
     """Where a workload names its queue, and the name."""
-    value = _value(workload)
+    value = value_of(workload)
     if workload.kind == PART_OF_POD:
         return (), None
     if whose == "Volcano":

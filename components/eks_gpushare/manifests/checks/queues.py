@@ -22,7 +22,7 @@ from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.kueue_counting import Counting, counting
 from eks_gpushare.manifests.plain import taints
 from eks_gpushare.manifests.pod_demand import demand_of
@@ -316,8 +316,7 @@ def _at_once(workload: Workload) -> int:
     """Pods that have to start together at least; 1 where nothing says."""
     if workload.replicas == 0:
         return 0
-    document = workload.source.document
-    value = document.value if isinstance(document, Document) else None
+    value = value_of(workload)
     if workload.kind != "Job" or workload.replicas is None or at(value, *_LEAST) is not None:
         return 1
     counts = [workload.replicas, at(value, "spec", "completions")]
@@ -335,8 +334,7 @@ def jobs(inventory: Inventory) -> Iterator[Judgement]:
             if quota.kind == "Queue"
         }
         for workload, requests in gpu_workloads(inventory, cluster):
-            document = workload.source.document
-            spec = at(document.value, "spec") if isinstance(document, Document) else None
+            spec = at(value_of(workload), "spec")
             queue = queues_here.get(str(at(spec, "queue")))
             if queue is None or len(items(at(spec, "tasks"))) != 1:
                 continue
