@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import (
     PART_OF_POD,
     SCALERS,
@@ -39,7 +40,6 @@ _SCALES: Final = "scales"
 _SHOWN: Final = "shown to scale"
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+\S")
 _FENCE: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})")
-_GUIDES: Final = (".md", ".markdown", ".mdx")
 
 
 @dataclass(slots=True)
@@ -132,7 +132,7 @@ def _steps(
     document = item.source.document
     if not isinstance(document, Document) or document.build:
         return ()  # what a kustomization builds is there all at once
-    if not document.file.lower().endswith(_GUIDES):
+    if not is_guide(document.file):
         return (document.file,)
     if document.file not in headings:
         headings[document.file] = list(_headings(texts.get(document.file, "")))

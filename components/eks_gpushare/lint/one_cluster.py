@@ -13,11 +13,11 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.catalog.chart_daemonsets import named_among
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Quota, Release, Workload
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.charts import CHARTS
 from eks_gpushare.manifests.document import Document
-from eks_gpushare.manifests.files import is_guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.values import at, items
-from eks_gpushare.manifests.files import is_guide
 from eks_gpushare.manifests.kustomize import NAMES, tops_of
 from eks_gpushare.manifests.texts import read_texts
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import nvidia_settings, runs_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons
@@ -36,7 +37,6 @@ TWO_PLUGINS = rule_of("GPU1185")
 PLUGIN_AND_DRA = rule_of("GPU1186")
 TWO_ENGINES = rule_of("GPU1187")
 _ENGINE_IMAGE = re.compile(r"(?:.*/)?dcgm(?:[:@].*)?")
-_GUIDES = (".md", ".markdown", ".mdx", ".rst")
 _DRA_CHARTS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
 
 
@@ -160,7 +160,7 @@ def _is_applied(daemon: Daemon) -> bool:
     item, document = daemon.item, daemon.source.document
     file = str(getattr(document, "file", ""))
     named = item.name not in ("", UNKNOWN)
-    return named and daemon.is_on is True and not file.lower().endswith(_GUIDES)
+    return named and daemon.is_on is True and not is_guide(file)
 
 
 def _script(daemon: Daemon) -> str | None:
