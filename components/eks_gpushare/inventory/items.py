@@ -227,7 +227,8 @@ class Pointer(Namespaced):
     kind: str
     """`ScaledObject`, `HorizontalPodAutoscaler`, AIBrix' `PodAutoscaler`, `Service` or
     `PodDisruptionBudget`; pods name a `RuntimeClass`, a `PriorityClass` and Kueue's `LocalQueue`,
-    this a `ClusterQueue`, and that a `ResourceFlavor`."""
+    this a `ClusterQueue`, and that a `ResourceFlavor`; and a `PersistentVolumeClaim`, which names
+    a `StorageClass`."""
     spec: Maybe[Mapping[str, Any]] = field(default_factory=dict)
     """Its spec, or the whole object of a kind that has none."""
 

@@ -12,6 +12,7 @@ from eks_gpushare.manifests.checks import (
     admission,
     admitted,
     chart_values,
+    command_lines,
     counters,
     cpu_images,
     efa,
@@ -29,9 +30,12 @@ from eks_gpushare.manifests.checks import (
     reserved_memory,
     room,
     room_of_pools,
+    runtimes,
     scaling,
     thin_shares,
     toolkit,
+    variables,
+    volumes,
 )
 
 if TYPE_CHECKING:
@@ -41,6 +45,7 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_values, pods, gpu_names, room, thin_shares, reserved_memory, gpu_programs),
     *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
-    *(other_schedulers, labels_before_nodes),
+    *(other_schedulers, labels_before_nodes, command_lines, variables),
+    *(volumes, runtimes),
 )
 """Every check."""
