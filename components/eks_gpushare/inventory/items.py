@@ -21,6 +21,10 @@ PART_OF_POD = "part of a pod"
 """The `kind` of a workload of which only some fields are shown, so that nothing can be concluded
 from those that are not."""
 
+NOTEBOOK = "notebook of JupyterHub"
+"""The `kind` of a workload that stands for the pods of a profile, of which all is known that says
+where they go."""
+
 Provisioner: TypeAlias = Literal["managed", "selfManaged", "karpenter", "autoMode", "byHand"]
 """Who makes nodes: EKS, an Auto Scaling group of one's own, Karpenter, EKS Auto Mode, a person."""
 

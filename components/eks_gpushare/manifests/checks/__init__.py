@@ -21,6 +21,7 @@ from eks_gpushare.manifests.checks import (
     gpu_programs,
     labels_before_nodes,
     moved_pods,
+    notebooks,
     other_schedulers,
     pods,
     probes,
@@ -46,6 +47,6 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
     *(other_schedulers, labels_before_nodes, command_lines, variables),
-    *(volumes, runtimes),
+    *(volumes, runtimes, notebooks),
 )
 """Every check."""

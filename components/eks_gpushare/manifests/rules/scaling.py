@@ -33,15 +33,16 @@ NOT_OF_MIG: Final = Rule(
 METRIC_NAME: Final = Rule(
     "GPU1242",
     "warning",
-    "A metric of vLLM is asked for by its name, vllm:num_requests_waiting.",
-    "Prometheus has no metric by the name with an underscore: the query is empty, and nothing is "
-    "scaled.",
+    "What scales pods is a metric that there is: vLLM's by their names, vllm:num_requests_waiting.",
+    "Prometheus has no metric by the name with an underscore, and the metrics server none of GPUs: "
+    "there is no value, and nothing is scaled.",
     "https://docs.vllm.ai/en/stable/usage/metrics/",
 )
 NO_SPARE_GPU: Final = Rule(
     "GPU1243",
     "warning",
-    "A roll-out has a GPU to begin with.",
+    "Nodes can have a GPU for all pods that run for good, and a roll-out one to begin with.",
+    "Pods beyond that stay Pending, and an autoscaler adds no node for them. "
     "By default a Deployment starts the new pod before it ends the old one. Where the old ones "
     "hold every GPU that there can be, the new one waits for ever, and so does the roll-out.",
     "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment",
