@@ -19,7 +19,9 @@ from eks_gpushare.manifests.checks import (
     exporters,
     gpu_names,
     gpu_programs,
+    knative,
     labels_before_nodes,
+    max_pods,
     moved_pods,
     notebooks,
     other_schedulers,
@@ -47,6 +49,6 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
     *(other_schedulers, labels_before_nodes, command_lines, variables),
-    *(volumes, runtimes, notebooks),
+    *(volumes, runtimes, notebooks, max_pods, knative),
 )
 """Every check."""

@@ -25,8 +25,9 @@ NO_DISK: Final = Rule(
 NO_ROOM_FOR_ONE: Final = Rule(
     "GPU1251",
     "error",
-    "A NodePool's limits leave room for one of its nodes.",
-    "Karpenter launches no node that would exceed a limit, and says so in its log alone.",
+    "A NodePool's limits leave room for one of its nodes, and those of a node for a pod.",
+    "Karpenter launches no node that would exceed a limit, or on which the pod would find no room "
+    "beside those of every node, and says so in its log alone.",
     "https://karpenter.sh/docs/concepts/nodepools/#speclimits",
 )
 MIXED: Final = Rule(

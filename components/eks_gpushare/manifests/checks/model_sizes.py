@@ -1,0 +1,36 @@
+"""How large a model is, by the number of parameters in its name, as people publish them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_MODEL: Final = re.compile(
+    r"(?:^|\s)(?:--model(?:[-_](?:id|path|name[-_]or[-_]path))?[= ]\s*|vllm serve )(\S+)"
+)
+"""Where servers are told it: vLLM, SGLang, Text Generation Inference, FastChat, LMDeploy."""
+_PARAMETERS: Final = re.compile(r"(?<![A-Za-z0-9.])(?:([0-9]{1,2})x)?([0-9]{1,3}(?:\.[0-9])?)b(?![a-z0-9])")
+"""`7b`, `0.5B`, `8x7B`; of `30B-A3B` the first is the whole."""
+_SMALLER: Final = re.compile(
+    r"awq|gptq|int4|int8|fp8|fp4|nf4|4bit|8bit|w4a|w8a|gguf|bnb|quant|exl2|marlin|mxfp|lora|adapter|draft|eagle"
+)
+"""Of weights with fewer bits than 16, or of parts of a model."""
+_BYTES: Final = 2
+_GB: Final = 10**9
+_SHARED: Final = 0.8
+"""What is left of experts counted each as a whole model: the 8x7B has 47 of 56 billions."""
+
+
+def weights_gib(line: str) -> float | None:
+    """How much its weights are at least, of 16 bits each; None where nothing tells."""
+    found = _MODEL.search(line)
+    if found is None or re.search(r"--(?:quantization|quantize|load[-_]format)\b", line):
+        return None
+    name = found[1].strip("'\"").lower()
+    if _SMALLER.search(name) or "$" in name:
+        return None
+    sizes = [
+        float(each[2]) * (int(each[1]) * _SHARED if each[1] else 1)
+        for each in _PARAMETERS.finditer(name)
+    ]
+    return sizes[0] * _BYTES * _GB / 2**30 if sizes else None
