@@ -22,6 +22,7 @@ from eks_gpushare.manifests.checks import (
     knative,
     labels_before_nodes,
     max_pods,
+    model_disks,
     moved_pods,
     notebooks,
     other_schedulers,
@@ -49,6 +50,6 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
     *(other_schedulers, labels_before_nodes, command_lines, variables),
-    *(volumes, runtimes, notebooks, max_pods, knative),
+    *(volumes, runtimes, notebooks, max_pods, knative, model_disks),
 )
 """Every check."""

@@ -62,8 +62,8 @@ def max_pods(inventory: Inventory) -> Iterator[Judgement]:
                         NO_ROOM_FOR_ONE,
                         item.source,
                         path[len(item.source.path) :],
-                        f"{at_start(item.source.name)} lets a node run {most} pods, and "
-                        f"{' and '.join(taken)} take as many: no other fits.",
+                        f"{at_start(item.source.name)} sets maxPods to {most}, and {' and '.join(taken)} "
+                        "take as many of a node: no other pod fits.",
                         "Leave it out, or let it be as many as there are DaemonSets and more.",
                     )
 

@@ -21,12 +21,18 @@ _SHARED: Final = 0.8
 """What is left of experts counted each as a whole model: the 8x7B has 47 of 56 billions."""
 
 
+def model_named(line: str) -> str | None:
+    """The model that a command line names, if it does by an option."""
+    found = _MODEL.search(line)
+    return None if found is None else found[1].strip("'\"")
+
+
 def weights_gib(line: str) -> float | None:
     """How much its weights are at least, of 16 bits each; None where nothing tells."""
-    found = _MODEL.search(line)
-    if found is None or re.search(r"--(?:quantization|quantize|load[-_]format)\b", line):
+    model = model_named(line)
+    if model is None or re.search(r"--(?:quantization|quantize|load[-_]format)\b", line):
         return None
-    name = found[1].strip("'\"").lower()
+    name = model.lower()
     if _SMALLER.search(name) or "$" in name:
         return None
     sizes = [

@@ -17,9 +17,10 @@ SMALL_BY_DEFAULT: Final = Rule(
 NO_DISK: Final = Rule(
     "GPU1249",
     "error",
-    "A node has the disk that a pod asks for.",
+    "A node has the disk that a pod asks for, and a pod the disk that its model needs.",
     "The image, the system and the kubelet have a part of the volume. Karpenter launches nodes on "
-    "which the pod then finds no room, or none at all.",
+    "which the pod then finds no room, or none at all. A pod that exceeds its own limit is evicted "
+    "while it downloads, and a full volume ends the download.",
     "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#local-ephemeral-storage",
 )
 NO_ROOM_FOR_ONE: Final = Rule(
