@@ -219,6 +219,8 @@ class DeviceClaim(Namespaced):
 
 SCALERS = ("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler")
 """Kinds of pointers by which pods become more or fewer."""
+FARGATE = "FargateProfile"
+"""The kind of a pointer that stands for a profile of Fargate, with the selectors of its pods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

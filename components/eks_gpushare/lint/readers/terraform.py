@@ -16,7 +16,7 @@ from eks_gpushare.lint import terraform_groups, terraform_templates
 from eks_gpushare.lint.hcl.origin import HclOrigin
 from eks_gpushare.lint.launch_templates import with_template
 from eks_gpushare.lint.rules.control_plane import cluster_rules
-from eks_gpushare.lint.rules.terraform import node_group_rules, unread_rules
+from eks_gpushare.lint.rules.terraform import disk_size, node_group_rules, unread_rules
 from eks_gpushare.lint.shell.helm import chart_name
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_groups import from_zero, scaling_group, with_tags
@@ -265,7 +265,7 @@ def _node_group(source: Source, given: Any) -> NodeSet:
             if key.startswith(_TEMPLATE_TAG)
         },
         ami=text(at(given, "ami_type")),
-        launch=with_disk(source, source.name, at(given, "disk_size"), ("disk_size",)),
+        launch=with_disk(source, source.name, disk_size(given), ("disk_size",)),
         least=whole(at(scaling, "min_size")),
         most=whole(at(scaling, "max_size")),
     )

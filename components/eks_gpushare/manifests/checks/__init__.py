@@ -17,6 +17,7 @@ from eks_gpushare.manifests.checks import (
     cpu_images,
     efa,
     exporters,
+    fargate,
     gpu_names,
     gpu_programs,
     knative,
@@ -50,6 +51,6 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
     *(other_schedulers, labels_before_nodes, command_lines, variables),
-    *(volumes, runtimes, notebooks, max_pods, knative, model_disks),
+    *(volumes, runtimes, notebooks, max_pods, knative, model_disks, fargate),
 )
 """Every check."""

@@ -116,6 +116,30 @@ def queues(inventory: Inventory) -> Iterator[Judgement]:
                         yield _uncovered(led, resource, place, lacking[0], covered, severity)
 
 
+@edge(OTHER_RESOURCE)
+def flavors(inventory: Inventory) -> Iterator[Judgement]:
+    """Of queues with GPUs: each flavor has a quota for all that its group covers.
+
+    `validateFlavorQuotas` in pkg/webhooks/clusterqueue_webhook.go.
+    """
+    for queue in inventory.of(Pointer):
+        if queue.kind != "ClusterQueue" or has_unknown(at(queue.spec, "resourceGroups")):
+            continue
+        for number, (covered, group) in enumerate(_groups(queue)):
+            for index, flavor in enumerate(items(at(group, "flavors"))):
+                has = {str(at(each, "name")) for each in items(at(flavor, "resources"))}
+                lacking = [name for name in covered if name not in has]
+                if has and lacking and any(name.startswith(_GPUS) for name in covered):
+                    yield Problem(
+                        OTHER_RESOURCE,
+                        queue.source,
+                        ("spec", "resourceGroups", number, "flavors", index, "resources"),
+                        f"The flavor {at(flavor, 'name')} of {queue.source.name} has no quota for "
+                        f"{' and '.join(lacking)}, which its group covers: the queue is refused.",
+                        f"Add {lacking[0]} with a nominalQuota to the flavor.",
+                    )
+
+
 def _asked(led: _Led, way: Counting) -> Iterator[tuple[str, FieldPath]]:
     """GPUs that are asked for, and all else where it is known that nothing excludes it."""
     for request in led.requests:
