@@ -117,7 +117,7 @@ def queues(inventory: Inventory) -> Iterator[Judgement]:
 
 
 @edge(OTHER_RESOURCE)
-def flavors(inventory: Inventory) -> Iterator[Judgement]:
+def whole_flavors(inventory: Inventory) -> Iterator[Judgement]:
     """Of queues with GPUs: each flavor has a quota for all that its group covers.
 
     `validateFlavorQuotas` in pkg/webhooks/clusterqueue_webhook.go.
