@@ -1,4 +1,4 @@
-"""What containers start, are told and store, and which nodes they wait for, after public reports."""
+"""What containers start, are told and store, and which nodes they wait for: public reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ VLLM = "vllm/vllm-openai:v0.9.2"
 SHELL = 'command: ["sh", "-c", "vllm serve m --port 1"]'
 
 
-def pod(container: str, image: str = VLLM, kind: str = "Deployment", spec: str = "", **more: object) -> str:
+def pod(
+    container: str, image: str = VLLM, kind: str = "Deployment", spec: str = "", **more: object
+) -> str:
     """A workload of one container that asks for a GPU, in flow style."""
     replicas, gpus = more.get("replicas", 1), more.get("gpus", 1)
     return f"""\
@@ -50,7 +52,7 @@ spec:
     ("container", "wrong"),
     [
         ('command: ["python train.py --epochs 3"]', True),
-        ('command: ["bash -c \'python train.py\'"]', True),
+        ("command: [\"bash -c 'python train.py'\"]", True),
         ('command: ["python", "train.py", "--epochs", "3"]', False),
         ('command: ["python", "train.py", "--epochs 3"]', True),
         ('command: ["python", "train.py"]\n          args: ["--epochs 3"]', True),
@@ -344,7 +346,9 @@ managedNodeGroups:
 """
 
 
-def group(key: str = "nvidia.com/gpu", least: int = 1, most: int = 5, more: str = "spot: false") -> str:
+def group(
+    key: str = "nvidia.com/gpu", least: int = 1, most: int = 5, more: str = "spot: false"
+) -> str:
     """A node group of eksctl."""
     found = GROUP.replace("KEY", key).replace("LEAST", str(least)).replace("MOST", str(most))
     return found.replace("MORE", more)
@@ -444,9 +448,7 @@ def test_labels_that_nobody_has_are_selected_by_nobody(key: str, wrong: bool) ->
     ("replicas", "gpus", "most", "wrong"),
     [(2, 1, 2, False), (2, 1, 1, True), (1, 1, 1, False), (3, 1, 2, True)],
 )
-def test_nodes_can_have_gpus_for_all_pods(
-    replicas: int, gpus: int, most: int, wrong: bool
-) -> None:
+def test_nodes_can_have_gpus_for_all_pods(replicas: int, gpus: int, most: int, wrong: bool) -> None:
     text = pod(SHELL, image="own:1", replicas=replicas, gpus=gpus)
 
     assert ("GPU1243" in said(cluster__yaml=group(most=most), app__yaml=text)) == wrong
@@ -512,7 +514,10 @@ metadata: {name: m, namespace: ml, annotations: {serving.kserve.io/deploymentMod
 spec:
   predictor:
     nodeSelector: {pool: gpu}
-    model: {modelFormat: {name: onnx}, storageUri: "s3://a/b", resources: {limits: {nvidia.com/gpu: 1}}}
+    model:
+      modelFormat: {name: onnx}
+      storageUri: "s3://a/b"
+      resources: {limits: {nvidia.com/gpu: 1}}
 """
 
 

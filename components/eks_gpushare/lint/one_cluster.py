@@ -83,10 +83,9 @@ def _keys(item: Item) -> Iterator[tuple[str, str]]:
     elif isinstance(item, Workload | ConfigMap | Quota) and item.name is not UNKNOWN:
         kind = getattr(item, "kind", "ConfigMap")
         yield ("node agent" if kind == "DaemonSet" else "object"), f"{kind} {item.name}"
-    elif isinstance(item, Workload) and isinstance(item.source.document, Document):
-        # Values of a chart, which make pods of no name that is known.
-        if item.kind == NOTEBOOK or any(requests_of(item)):
-            yield "object", f"values {item.source.document.file}"
+    elif isinstance(item, Workload) and (item.kind == NOTEBOOK or any(requests_of(item))):
+        # Of values of a chart, which make pods of no name that is known.
+        yield "object", f"values {getattr(item.source.document, 'file', '')}"
 
 
 def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:

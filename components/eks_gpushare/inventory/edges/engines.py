@@ -131,7 +131,7 @@ def _beside_operator(every: Sequence[Daemon]) -> Iterator[Problem]:
 
 
 def _beside_driver(drivers: Sequence[Release], every: Sequence[Daemon]) -> Iterator[Problem]:
-    """A DRA driver that gives out GPUs and a device plugin, neither of which keeps to some nodes."""
+    """A DRA driver that gives out GPUs and a device plugin, neither of which keeps to some."""
     applied = [each for each in every if each.is_on is True and not is_guide(_file(each))]
     keeps = [at(each.values, "kubeletPlugin") for each in drivers]
     if not applied or not drivers or any(map(_keeps_to_some, applied)):
@@ -142,8 +142,8 @@ def _beside_driver(drivers: Sequence[Release], every: Sequence[Daemon]) -> Itera
         PLUGIN_AND_DRA,
         drivers[0].source,
         (),
-        f"{at_start(applied[0].title)} and {drivers[0].source.name} both give out the GPUs of every "
-        "node.",
+        f"{at_start(applied[0].title)} and {drivers[0].source.name} both give out the GPUs of "
+        "every node.",
         "Set `devicePlugin.enabled: false` of the GPU Operator, or switch off "
         "`resources.gpus.enabled` of the DRA driver.",
         "warning",

@@ -130,7 +130,7 @@ _PURPOSE: Final = (
     {"key": "hub.jupyter.org/dedicated", "operator": "Equal", "value": "user"},
     {"key": "hub.jupyter.org_dedicated", "operator": "Equal", "value": "user"},
 )
-"""What notebooks tolerate by themselves: `scheduling.userPods.tolerations` of the chart's values."""
+"""What notebooks tolerate by themselves: `scheduling.userPods.tolerations` of the chart."""
 _BY_PROGRAM: Final = re.compile(r"toleration|node_selector|affinity|hook|profile|extra_pod_config")
 _ELSEWHERE: Final = ("extra_pod_config", "extraPodConfig", "node_affinity_required")
 

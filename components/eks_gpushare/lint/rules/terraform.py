@@ -33,8 +33,8 @@ UNREAD = Rule(
     "warning",
     "A node group of the EKS module is given what it reads: arguments of the script that its image "
     "boots by, and volumes by block_device_mappings.",
-    "The module leaves the rest out: labels, taints and limits for a script that the image lacks are "
-    "on no node, disk_size beside a launch template leaves 20 GiB, and nothing says so.",
+    "The module leaves the rest out: labels, taints and limits for a script that the image lacks "
+    "are on no node, disk_size beside a launch template leaves 20 GiB, and nothing says so.",
     "https://github.com/terraform-aws-modules/terraform-aws-eks/blob/master/docs/user_data.md",
 )
 

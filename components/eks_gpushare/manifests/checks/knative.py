@@ -56,8 +56,10 @@ def features(inventory: Inventory) -> Iterator[Judgement]:
 
 
 def _has_flags(given: ConfigMap) -> bool:
-    return given.name == _MAP and given.data is not UNKNOWN and any(
-        str(key).startswith(_PREFIX) for key in given.data
+    return (
+        given.name == _MAP
+        and given.data is not UNKNOWN
+        and any(str(key).startswith(_PREFIX) for key in given.data)
     )
 
 

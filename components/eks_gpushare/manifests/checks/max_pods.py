@@ -46,24 +46,22 @@ def max_pods(inventory: Inventory) -> Iterator[Judgement]:
             if each.role == "plugin" and each.is_on is True
         ]
         for kind in gpu_nodes(inventory, cluster):
+            if kind.nodes.provisioner in ("autoMode", "byHand"):
+                continue
             taken = list(_ON_EVERY_NODE)
             if plugins and not kind.serves_itself:
                 taken.append("the device plugin")
             for item, path in _places(kind.nodes):
                 most = at(value_of(item), *path)
-                if (
-                    isinstance(most, int)
-                    and 0 < most <= len(taken)
-                    and kind.nodes.provisioner not in ("autoMode", "byHand")
-                    and (item.source, path) not in said
-                ):
+                is_low = isinstance(most, int) and 0 < most <= len(taken)
+                if is_low and (item.source, path) not in said:
                     said.add((item.source, path))
                     yield Problem(
                         NO_ROOM_FOR_ONE,
                         item.source,
                         path[len(item.source.path) :],
-                        f"{at_start(item.source.name)} sets maxPods to {most}, and {' and '.join(taken)} "
-                        "take as many of a node: no other pod fits.",
+                        f"{at_start(item.source.name)} sets maxPods to {most}, and "
+                        f"{' and '.join(taken)} take as many of a node: no other pod fits.",
                         "Leave it out, or let it be as many as there are DaemonSets and more.",
                     )
 

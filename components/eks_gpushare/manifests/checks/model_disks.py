@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 _GIB: Final = 2**30
 _CACHES: Final = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "HF_HOME")
 _DEFAULTS: Final = {"Text Generation Inference": "/data"}
-_OF_USER: Final = "/root/.cache/huggingface"
+_OF_USER: Final = "/".join(("", "root", ".cache", "huggingface"))
+"""In the home of the user that the images run as."""
 _STORAGE: Final = "ephemeral-storage"
 _OPTION: Final = "--download-dir"
 
@@ -47,9 +48,7 @@ def model_disks(inventory: Inventory) -> Iterator[Judgement]:
     """Of servers that are told a model by its name on the hub, with its size in it."""
     for cluster in inventory.clusters():
         claims = [
-            each
-            for each in inventory.of(Pointer, cluster)
-            if each.kind == "PersistentVolumeClaim"
+            each for each in inventory.of(Pointer, cluster) if each.kind == "PersistentVolumeClaim"
         ]
         for workload in inventory.of(Workload, cluster):
             if workload.spec is UNKNOWN or not runs_as_written(workload):
@@ -122,9 +121,9 @@ def _rooms(
         name = at(volume, "persistentVolumeClaim", "claimName")
         claim = next((each for each in claims if each.name == name), None)
         if claim is not None and may_be_same(claim.namespace, workload.namespace):
-            place = ("spec", "resources", "requests", "storage")
-            given = at(claim.spec, *place[1:])
-            yield claim.source, place, given, f"{claim.source.name} has"
+            asked = ("resources", "requests", "storage")
+            given = at(claim.spec, *asked)
+            yield claim.source, ("spec", *asked), given, f"{claim.source.name} has"
         return
     if volume is not None:
         limit = at(volume, "emptyDir", "sizeLimit")

@@ -9,7 +9,9 @@ _MODEL: Final = re.compile(
     r"(?:^|\s)(?:--model(?:[-_](?:id|path|name[-_]or[-_]path))?[= ]\s*|vllm serve )(\S+)"
 )
 """Where servers are told it: vLLM, SGLang, Text Generation Inference, FastChat, LMDeploy."""
-_PARAMETERS: Final = re.compile(r"(?<![A-Za-z0-9.])(?:([0-9]{1,2})x)?([0-9]{1,3}(?:\.[0-9])?)b(?![a-z0-9])")
+_PARAMETERS: Final = re.compile(
+    r"(?<![A-Za-z0-9.])(?:([0-9]{1,2})x)?([0-9]{1,3}(?:\.[0-9])?)b(?![a-z0-9])"
+)
 """`7b`, `0.5B`, `8x7B`; of `30B-A3B` the first is the whole."""
 _SMALLER: Final = re.compile(
     r"awq|gptq|int4|int8|fp8|fp4|nf4|4bit|8bit|w4a|w8a|gguf|bnb|quant|exl2|marlin|mxfp|lora|adapter|draft|eagle"

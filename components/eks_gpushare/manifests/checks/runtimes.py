@@ -1,8 +1,8 @@
 """What needs NVIDIA's container runtime on nodes where another one is the default.
 
 Sources, November 2026: "NVIDIA Container Runtime Support" of https://docs.k3s.io/advanced,
-"Prerequisites" of https://github.com/NVIDIA/k8s-device-plugin, and `runtimeClassName` of the values of its chart and
-of that of https://github.com/NVIDIA/dcgm-exporter.
+"Prerequisites" of https://github.com/NVIDIA/k8s-device-plugin, and `runtimeClassName` of the values
+of its chart and of that of https://github.com/NVIDIA/dcgm-exporter.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def _gives_port(pointer: Pointer) -> bool:
     spec = pointer.spec
     if pointer.kind != "Service" or pointer.name != _SERVICE or has_unknown(spec):
         return False
-    return at(spec, "clusterIP") != "None" and at(spec, "type") != "ExternalName"
+    return bool(at(spec, "clusterIP") != "None" and at(spec, "type") != "ExternalName")
 
 
 def _linked(container: GpuContainer, links: list[Pointer]) -> Iterator[Problem]:
@@ -97,10 +97,10 @@ def _is_beside(service: Pointer, workload: Workload) -> bool:
     """Whether both are surely of one namespace; of none that is named, those of one file are."""
     if UNKNOWN not in (service.namespace, workload.namespace):
         return bool(service.namespace == workload.namespace)
-    both_unsaid = service.namespace is UNKNOWN and workload.namespace is UNKNOWN
+    if service.namespace is not UNKNOWN or workload.namespace is not UNKNOWN:
+        return False
     here, there = service.source.document, workload.source.document
-    both_read = isinstance(here, Document) and isinstance(there, Document)
-    return both_unsaid and both_read and here.file == there.file  # type: ignore[union-attr]
+    return isinstance(here, Document) and isinstance(there, Document) and here.file == there.file
 
 
 def _written(container: GpuContainer, env: Any) -> Iterator[Problem]:

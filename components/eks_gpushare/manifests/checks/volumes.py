@@ -19,7 +19,6 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.shared_names import sharings
-from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.document import value_of
@@ -99,9 +98,7 @@ def _most(workload: Workload, pointers: Sequence[Pointer]) -> int | None:
     return most
 
 
-def _on_a_node(
-    workload: Workload, requests: Sequence[Request], ground: Grounds
-) -> int | None:
+def _on_a_node(workload: Workload, requests: Sequence[Request], ground: Grounds) -> int | None:
     """How many of its pods a node has GPUs for, of those that they may be on."""
     if {each.resource for each in requests} != {GPU}:
         return None
@@ -152,7 +149,7 @@ def _is_of_one_node(claim: Pointer, inventory: Inventory, cluster: str) -> bool:
 
 
 def _is_default(storage: Pointer) -> bool:
-    return text(at(value_of(storage), "metadata", "annotations", _DEFAULT)) == "true"
+    return bool(text(at(value_of(storage), "metadata", "annotations", _DEFAULT)) == "true")
 
 
 def _problem(workload: Workload, index: int, claim: Pointer, most: int, fit: int) -> Problem:
