@@ -9,6 +9,7 @@ Dockerfile of huggingface/text-generation-inference, which has /data.
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.quantity import quantity
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _GIB: Final = 2**30
 _CACHES: Final = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "HF_HOME")
 _DEFAULTS: Final = {"Text Generation Inference": "/data"}
-_OF_USER: Final = "/".join(("", "root", ".cache", "huggingface"))
+_OF_USER: Final = str(PurePosixPath("/", "root", ".cache", "huggingface"))
 """In the home of the user that the images run as."""
 _STORAGE: Final = "ephemeral-storage"
 _OPTION: Final = "--download-dir"
