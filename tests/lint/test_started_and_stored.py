@@ -3,49 +3,24 @@
 from __future__ import annotations
 
 import pytest
-
-from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.manifests.files import GivenFile
-
-
-def said(**files: str) -> list[str]:
-    """The errors and warnings of files, whose names have `__` for a dot."""
-    given = [GivenFile(name.replace("__", "."), text) for name, text in files.items()]
-    return sorted(
-        found.code
-        for report in lint_files(given)
-        for found in report.findings
-        if found.severity != "info" and found.code not in ("GPU1079", "GPU1078")
-    )
-
-
-VLLM = "vllm/vllm-openai:v0.9.2"
-SHELL = 'command: ["sh", "-c", "vllm serve m --port 1"]'
-
-
-def pod(
-    container: str, image: str = VLLM, kind: str = "Deployment", spec: str = "", **more: object
-) -> str:
-    """A workload of one container that asks for a GPU, in flow style."""
-    replicas, gpus = more.get("replicas", 1), more.get("gpus", 1)
-    return f"""\
-apiVersion: apps/v1
-kind: {kind}
-metadata: {{name: llm, namespace: ml}}
-spec:
-  replicas: {replicas}
-  strategy: {{type: Recreate}}
-  selector: {{matchLabels: {{app: llm}}}}
-  template:
-    metadata: {{labels: {{app: llm}}}}
-    spec:
-      {spec}
-      containers:
-        - name: server
-          image: {image}
-          {container}
-          resources: {{limits: {{nvidia.com/gpu: {gpus}, memory: 8Gi{more.get("limits", "")}}}}}
-"""
+from started_scenes import (
+    CHART,
+    CLAIM,
+    FALCON,
+    FARGATE,
+    FEATURES,
+    MOUNTED,
+    NAMED,
+    ON_G6,
+    PLUGIN,
+    RUNTIME,
+    SCALER,
+    SERVED,
+    SHELL,
+    group,
+    pod,
+    said,
+)
 
 
 @pytest.mark.parametrize(
@@ -184,13 +159,6 @@ def test_capabilities_are_for_what_is_run() -> None:
     assert "GPU1387" not in said(a__yaml=networks)
 
 
-CLAIM = """\
----
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: models, namespace: ml}
-spec: {accessModes: [MODE], CLASS resources: {requests: {storage: SIZE}}}
-"""
 CLASSES = """\
 ---
 apiVersion: storage.k8s.io/v1
@@ -203,8 +171,6 @@ kind: StorageClass
 metadata: {name: fast, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}
 provisioner: ebs.csi.aws.com
 """
-MOUNTED = "volumes: [{name: cache, persistentVolumeClaim: {claimName: models}}]"
-ON_G6 = f"nodeSelector: {{node.kubernetes.io/instance-type: g6.2xlarge}}\n      {MOUNTED}"
 ON_G5 = f"nodeSelector: {{node.kubernetes.io/instance-type: g5.48xlarge}}\n      {MOUNTED}"
 APART = f"""affinity:
         podAntiAffinity:
@@ -239,19 +205,6 @@ def test_a_volume_of_one_node_is_for_one_node(
     assert ("GPU1388" in said(a__yaml=text, b__yaml=claim + CLASSES)) == wrong
 
 
-SCALER = """\
----
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: llm, namespace: ml}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: llm}
-  minReplicas: 1
-  maxReplicas: MOST
-  metrics: [{type: Resource, resource: {name: METRIC, target: {type: Utilization}}}]
-"""
-
-
 def test_pods_are_as_many_as_a_scaler_makes_them() -> None:
     claim = CLAIM.replace("MODE", "ReadWriteOnce").replace("CLASS", "storageClassName: gp3,")
     text = pod(SHELL, image="own:1", spec=ON_G6) + claim.replace("SIZE", "1Ti")
@@ -266,44 +219,6 @@ def test_pods_have_metrics_of_cpu_and_memory() -> None:
 
     assert said(a__yaml=text + scaler.replace("METRIC", "nvidia.com/gpu")) == ["GPU1242"]
     assert said(a__yaml=text + scaler.replace("METRIC", "memory")) == []
-
-
-RUNTIME = """\
-apiVersion: node.k8s.io/v1
-kind: RuntimeClass
-metadata: {name: nvidia}
-handler: nvidia
----
-"""
-PLUGIN = """\
----
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: plugin, namespace: kube-system}
-spec:
-  selector: {matchLabels: {name: plugin}}
-  template:
-    metadata: {labels: {name: plugin}}
-    spec:
-      SPEC
-      containers:
-        - name: plugin
-          image: nvcr.io/nvidia/k8s-device-plugin:v0.17.1
-          env: [{name: NVIDIA_DRIVER_ROOT, value: ROOT}]
-"""
-NAMED = "runtimeClassName: nvidia"
-CHART = """\
-apiVersion: helm.cattle.io/v1
-kind: HelmChart
-metadata: {name: nvdp, namespace: kube-system}
-spec:
-  repo: https://nvidia.github.io/k8s-device-plugin
-  chart: nvidia-device-plugin
-  version: 0.17.1
-  targetNamespace: nvidia
-  valuesContent: |-
-    VALUES
-"""
 
 
 def test_a_plugin_is_run_by_the_runtime_that_pods_name() -> None:
@@ -327,31 +242,6 @@ def test_pods_name_the_runtime_that_the_plugin_names() -> None:
 
     assert said(a__yaml=user + other + plugin) == ["GPU1389"]
     assert said(a__yaml=user + other) == []
-
-
-GROUP = """\
-apiVersion: eksctl.io/v1alpha5
-kind: ClusterConfig
-metadata: {name: hub, region: us-west-2, version: "1.33"}
-managedNodeGroups:
-  - name: gpu
-    instanceType: g4dn.xlarge
-    amiFamily: AmazonLinux2023
-    minSize: LEAST
-    maxSize: MOST
-    volumeSize: 120
-    MORE
-    labels: {pool: gpu}
-    taints: [{key: KEY, value: gpu, effect: NoSchedule}]
-"""
-
-
-def group(
-    key: str = "nvidia.com/gpu", least: int = 1, most: int = 5, more: str = "spot: false"
-) -> str:
-    """A node group of eksctl."""
-    found = GROUP.replace("KEY", key).replace("LEAST", str(least)).replace("MOST", str(most))
-    return found.replace("MORE", more)
 
 
 HUB = """\
@@ -500,27 +390,6 @@ def test_a_node_may_run_more_than_what_every_node_runs(most: int, wrong: bool) -
     assert ("GPU1251" in said(a__yaml=pool + plugin)) == (most < 4)
 
 
-FEATURES = """\
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: config-features, namespace: knative-serving}
-data: {kubernetes.podspec-affinity: enabled, kubernetes.podspec-KEY: VALUE}
----
-"""
-SERVED = """\
-apiVersion: serving.kserve.io/v1beta1
-kind: InferenceService
-metadata: {name: m, namespace: ml, annotations: {serving.kserve.io/deploymentMode: MODE}}
-spec:
-  predictor:
-    nodeSelector: {pool: gpu}
-    model:
-      modelFormat: {name: onnx}
-      storageUri: "s3://a/b"
-      resources: {limits: {nvidia.com/gpu: 1}}
-"""
-
-
 @pytest.mark.parametrize(
     ("key", "value", "mode", "wrong"),
     [
@@ -572,11 +441,6 @@ def test_a_large_model_takes_more_than_a_minute(model: str, wrong: bool) -> None
     assert ("GPU1385" in said(a__yaml=pod(PROBE.replace("MODEL", model)))) == wrong
 
 
-FALCON = """args: ["--model", "tiiuae/falcon-7b-instruct"]
-          env: [{name: HF_HOME, value: /data}]
-          volumeMounts: [{name: data, mountPath: /data}]"""
-
-
 @pytest.mark.parametrize(
     ("volume", "limit", "wrong"),
     [
@@ -612,13 +476,6 @@ def test_only_what_is_surely_downloaded_needs_room(other: tuple[str, str]) -> No
 
     assert "GPU1249" in said(a__yaml=text)
     assert "GPU1249" not in said(a__yaml=text.replace(*other))
-
-
-FARGATE = """\
-fargateProfiles:
-  - name: apps
-    selectors: [{namespace: SPACE}]
-"""
 
 
 @pytest.mark.parametrize(
