@@ -456,7 +456,8 @@ def test_a_large_model_takes_more_than_a_minute(model: str, wrong: bool) -> None
 def test_a_model_fits_where_it_is_downloaded_to(volume: str, limit: str, wrong: bool) -> None:
     spec = f"volumes: [{{name: data, {volume}}}]"
     text = pod(FALCON, spec=spec, limits=f", ephemeral-storage: {limit}")
-    claim = CLAIM.replace("MODE", "ReadWriteMany").replace("CLASS", "").replace("SIZE", "10Gi")
+    claim = CLAIM.replace("MODE", "ReadWriteOnce").replace("CLASS", "storageClassName: gp3,")
+    claim = claim.replace("SIZE", "10Gi")
 
     assert ("GPU1249" in said(a__yaml=text + claim)) == wrong
 

@@ -23,6 +23,7 @@ from started_scenes import (
 )
 
 from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.manifests.checks.model_sizes import weights_gib
 from eks_gpushare.manifests.files import GivenFile
 
 OWN = "own:1"
@@ -346,3 +347,29 @@ def test_a_plugin_that_is_off_takes_no_room() -> None:
     assert len(told("GPU1251", pool, RUNC)) == 1
     exporter = RUNC.replace("k8s-device-plugin:v0.17.1", "dcgm-exporter:4.4")
     assert "GPU1251" not in said(a__yaml=pool, b__yaml=exporter)
+
+
+@pytest.mark.parametrize(
+    ("model", "gib"),
+    [
+        ("tiiuae/falcon-7b-instruct", 13),
+        ("mistralai/Mixtral-8x7B-Instruct-v0.1", 83),
+        ("someone/own-7b", 7),  # may be of 8 bits
+        ("openai/gpt-oss-120b", None),
+        ("Qwen/Qwen2.5-7B-Instruct-AWQ", None),
+        ("Qwen/Qwen3-30B-A3B", 56),
+        ("facebook/opt-1.3b", 2),
+        ("meta-llama/Llama-4", None),
+    ],
+)
+def test_models_are_as_large_as_their_names_say(model: str, gib: int | None) -> None:
+    found = weights_gib(f"--model {model}")
+
+    assert (None if found is None else round(found)) == gib
+
+
+def test_a_size_is_one_of_a_disk() -> None:
+    spec = "volumes: [{name: data, persistentVolumeClaim: {claimName: models}}]"
+    small = claim().replace("200Gi", "10Gi")
+
+    assert told("GPU1249", pod(FALCON, spec=spec), small.replace("gp3", "efs")) == []

@@ -26,6 +26,7 @@ from eks_gpushare.manifests.checks.gpu_containers import (
 )
 from eks_gpushare.manifests.checks.gpu_programs import server_of
 from eks_gpushare.manifests.checks.model_sizes import model_named, weights_gib
+from eks_gpushare.manifests.checks.volumes import is_disk
 from eks_gpushare.manifests.rules.room_of_pools import NO_DISK
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ def model_disks(inventory: Inventory) -> Iterator[Judgement]:
     """Of servers that are told a model by its name on the hub, with its size in it."""
     for cluster in inventory.clusters():
         claims = [
-            each for each in inventory.of(Pointer, cluster) if each.kind == "PersistentVolumeClaim"
+            each
+            for each in inventory.of(Pointer, cluster)
+            if each.kind == "PersistentVolumeClaim" and is_disk(each, inventory, cluster)
         ]
         for workload in inventory.of(Workload, cluster):
             if workload.spec is UNKNOWN or not runs_as_written(workload):

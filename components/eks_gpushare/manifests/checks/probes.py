@@ -26,7 +26,7 @@ _LEAST: Final = 45
 """Seconds in which no server on a GPU has loaded a model and set up its memory."""
 _LEAST_OF_LARGE: Final = 60
 """The same of a model of several GB."""
-_LARGE_GIB: Final = 10
+_LARGE_GIB: Final = 6
 _DIGITS: Final = re.compile(r"[0-9]{1,5}")
 _PROBES: Final = ("startupProbe", "livenessProbe")
 _DEFAULTS: Final = {"initialDelaySeconds": 0, "periodSeconds": 10, "failureThreshold": 3}

@@ -116,30 +116,6 @@ def queues(inventory: Inventory) -> Iterator[Judgement]:
                         yield _uncovered(led, resource, place, lacking[0], covered, severity)
 
 
-@edge(OTHER_RESOURCE)
-def whole_flavors(inventory: Inventory) -> Iterator[Judgement]:
-    """Of queues with GPUs: each flavor has a quota for all that its group covers.
-
-    `validateFlavorQuotas` in pkg/webhooks/clusterqueue_webhook.go.
-    """
-    for queue in inventory.of(Pointer):
-        if queue.kind != "ClusterQueue" or has_unknown(at(queue.spec, "resourceGroups")):
-            continue
-        for number, (covered, group) in enumerate(_groups(queue)):
-            for index, flavor in enumerate(items(at(group, "flavors"))):
-                has = {str(at(each, "name")) for each in items(at(flavor, "resources"))}
-                lacking = [name for name in covered if name not in has]
-                if has and lacking and any(name.startswith(_GPUS) for name in covered):
-                    yield Problem(
-                        OTHER_RESOURCE,
-                        queue.source,
-                        ("spec", "resourceGroups", number, "flavors", index, "resources"),
-                        f"The flavor {at(flavor, 'name')} of {queue.source.name} has no quota for "
-                        f"{' and '.join(lacking)}, which its group covers: the queue is refused.",
-                        f"Add {lacking[0]} with a nominalQuota to the flavor.",
-                    )
-
-
 def _asked(led: _Led, way: Counting) -> Iterator[tuple[str, FieldPath]]:
     """GPUs that are asked for, and all else where it is known that nothing excludes it."""
     for request in led.requests:
@@ -174,15 +150,16 @@ def _uncovered(
 
 @edge(OTHER_RESOURCE)
 def covered(inventory: Inventory) -> Iterator[Judgement]:
-    """GPUs that a ClusterQueue covers, of which each of its flavors has to have a quota."""
+    """What a ClusterQueue of GPUs covers, of which each of its flavors has to have a quota."""
     for queue in inventory.of(Pointer):
         if queue.kind != "ClusterQueue" or has_unknown(at(queue.spec, "resourceGroups")):
             continue
         for number, (names, group) in enumerate(_groups(queue)):
-            for index, flavor in enumerate(items(at(group, "flavors"))):
+            of_gpus = any(name.startswith(_GPUS) for name in names)
+            for index, flavor in enumerate(items(at(group, "flavors")) if of_gpus else ()):
                 given = [str(at(each, "name")) for each in items(at(flavor, "resources"))]
                 for name in names if given else ():
-                    if name.startswith(_GPUS) and name not in given:
+                    if name not in given:
                         yield Problem(
                             OTHER_RESOURCE,
                             queue.source,

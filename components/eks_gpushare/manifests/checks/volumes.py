@@ -127,11 +127,24 @@ def _keeps_apart(workload: Workload) -> bool:
 
 
 def _is_of_one_node(claim: Pointer, inventory: Inventory, cluster: str) -> bool:
-    spec = claim.spec
-    modes = at(spec, "accessModes")
-    if has_unknown([modes, at(spec, "storageClassName")]) or at(spec, "volumeName"):
+    modes = at(claim.spec, "accessModes")
+    if has_unknown(modes) or not items(modes):
         return False
-    if not items(modes) or not {str(mode) for mode in items(modes)} <= _OF_ONE_NODE:
+    return {str(mode) for mode in items(modes)} <= _OF_ONE_NODE and is_disk(
+        claim, inventory, cluster
+    )
+
+
+def is_disk(claim: Pointer, inventory: Inventory, cluster: str) -> bool:
+    """Whether a claim gets a disk of its own, which is as large as it says.
+
+    Args:
+        claim: The PersistentVolumeClaim.
+        inventory: What there is.
+        cluster: Where it is.
+    """
+    spec = claim.spec
+    if has_unknown(at(spec, "storageClassName")) or at(spec, "volumeName"):
         return False
     classes = [e for e in inventory.of(Pointer, cluster) if e.kind == "StorageClass"]
     name = at(spec, "storageClassName")
