@@ -344,6 +344,14 @@ def test_nodes_can_have_gpus_for_all_pods(replicas: int, gpus: int, most: int, w
     assert ("GPU1243" in said(cluster__yaml=group(most=most), app__yaml=text)) == wrong
 
 
+def test_a_scaler_may_make_fewer() -> None:
+    text = pod(SHELL, image="own:1", replicas=3)
+    scaler = SCALER.replace("METRIC", "cpu").replace("MOST", "3")
+
+    assert "GPU1243" in said(cluster__yaml=group(most=1), app__yaml=text)
+    assert "GPU1243" not in said(cluster__yaml=group(most=1), app__yaml=text + scaler)
+
+
 def test_pods_of_one_file_are_there_at_once() -> None:
     one = pod(SHELL, image="own:1")
     two = one.replace("llm", "other")
@@ -582,6 +590,11 @@ module "eks" {
         ("g6.2xlarge", "disk_size = 200\n      use_custom_launch_template = false", False),
         ("g6.2xlarge", "disk_size = 200\n      use_custom_launch_template = var.own", False),
         ("g6.2xlarge", "max_size = 3", False),
+        (
+            "g6.2xlarge",
+            "disk_size = 200\n      block_device_mappings = {a = {device_name = var.a}}",
+            False,
+        ),
         ("m6i.large", "disk_size = 200", False),
     ],
 )

@@ -197,6 +197,7 @@ def all_at_once(inventory: Inventory) -> Iterator[Judgement]:
         if _are_shared(inventory, cluster):
             continue
         ground = grounds(inventory, cluster)
+        scaled = [each for each in inventory.of(Pointer, cluster) if each.kind in SCALERS]
         held: dict[tuple[str, frozenset[int]], int] = {}
         for workload, requests in gpu_workloads(inventory, cluster):
             document, replicas = workload.source.document, workload.replicas
@@ -209,6 +210,7 @@ def all_at_once(inventory: Inventory) -> Iterator[Judgement]:
                 or {each.resource for each in requests} != {GPU}
                 or not (gpus and isinstance(replicas, int))
                 or len(places.seen) != len(places.offers)
+                or any(_scales(each, workload) for each in scaled)  # which may make fewer
             ):
                 continue
             room = _room(places.seen)
