@@ -73,7 +73,7 @@ def node_group_rules(nodes: NodeSet, given: Any) -> Iterator[Judgement]:
 
 def disk_size(given: Any) -> Any:
     """The size of a group's volume, which a launch template takes the place of."""
-    return at(given, _DISK) if at(given, "launch_template") is None else None
+    return None if items(at(given, "launch_template")) else at(given, _DISK)
 
 
 def unread_rules(source: Source, given: Any) -> Iterator[Judgement]:
