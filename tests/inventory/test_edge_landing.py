@@ -22,7 +22,7 @@ from inventory_of import (
 )
 
 from eks_gpushare.inventory.edges import landing
-from eks_gpushare.inventory.items import PART_OF_POD, NodeTaint
+from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, NodeTaint
 from eks_gpushare.inventory.problem import Edit, NotSeen
 from eks_gpushare.inventory.source import UNKNOWN
 
@@ -453,7 +453,9 @@ def claimed(selector: Any, kind: str = "resourceClaimTemplateName", **more: Any)
     return replace(pods(), spec=spec, namespace="default")
 
 
-def template(device_class: str = "gpu.nvidia.com", kind: str = "ResourceClaimTemplate") -> Item:
+def template(
+    device_class: str = "gpu.nvidia.com", kind: str = "ResourceClaimTemplate"
+) -> DeviceClaim:
     devices = {"devices": {"requests": [{"exactly": {"deviceClassName": device_class}}]}}
     return claim(kind, {"spec": devices} if kind.endswith("Template") else devices)
 

@@ -134,8 +134,8 @@ def claim(mode: str = "[ReadWriteOnce]", storage: str = "storageClassName: gp3,"
     return text.replace("SIZE", "200Gi")
 
 
-def three(spec: str = ON_G6, **more: object) -> str:
-    return pod(SHELL, image=OWN, spec=spec, replicas=3, **more)
+def three(spec: str = ON_G6, gpus: int = 1) -> str:
+    return pod(SHELL, image=OWN, spec=spec, replicas=3, gpus=gpus)
 
 
 def test_a_volume_is_told_with_how_many_pods_there_are() -> None:
