@@ -217,7 +217,7 @@ def test_pods_are_as_many_as_a_scaler_makes_them() -> None:
 def test_pods_have_metrics_of_cpu_and_memory() -> None:
     text, scaler = pod(SHELL, image="own:1"), SCALER.replace("MOST", "3")
 
-    assert said(a__yaml=text + scaler.replace("METRIC", "nvidia.com/gpu")) == ["GPU1242"]
+    assert said(a__yaml=text + scaler.replace("METRIC", "nvidia.com/gpu")) == ["GPU1391"]
     assert said(a__yaml=text + scaler.replace("METRIC", "memory")) == []
 
 

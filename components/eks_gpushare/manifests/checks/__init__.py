@@ -26,6 +26,7 @@ from eks_gpushare.manifests.checks import (
     model_disks,
     moved_pods,
     notebooks,
+    number_formats,
     other_schedulers,
     pods,
     probes,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_values, pods, gpu_names, room, thin_shares, reserved_memory, gpu_programs),
-    *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes),
+    *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes, number_formats),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
     *(other_schedulers, labels_before_nodes, command_lines, variables),
     *(volumes, runtimes, notebooks, max_pods, knative, model_disks, fargate),

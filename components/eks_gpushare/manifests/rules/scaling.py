@@ -33,9 +33,9 @@ NOT_OF_MIG: Final = Rule(
 METRIC_NAME: Final = Rule(
     "GPU1242",
     "warning",
-    "What scales pods is a metric that there is: vLLM's by their names, vllm:num_requests_waiting.",
-    "Prometheus has no metric by the name with an underscore, and the metrics server none of GPUs: "
-    "there is no value, and nothing is scaled.",
+    "A metric of vLLM is asked for by its name, vllm:num_requests_waiting.",
+    "Prometheus has no metric by the name with an underscore: the query is empty, and nothing is "
+    "scaled.",
     "https://docs.vllm.ai/en/stable/usage/metrics/",
 )
 NO_SPARE_GPU: Final = Rule(
@@ -46,4 +46,12 @@ NO_SPARE_GPU: Final = Rule(
     "By default a Deployment starts the new pod before it ends the old one. Where the old ones "
     "hold every GPU that there can be, the new one waits for ever, and so does the roll-out.",
     "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment",
+)
+NOT_MEASURED: Final = Rule(
+    "GPU1391",
+    "warning",
+    "A metric of kind Resource is of cpu or memory.",
+    "The metrics server measures these two of a pod: of any other the autoscaler knows no value, "
+    "and it scales nothing up.",
+    "https://github.com/kubernetes-sigs/metrics-server#use-cases",
 )
