@@ -373,3 +373,25 @@ def test_a_size_is_one_of_a_disk() -> None:
     small = claim().replace("200Gi", "10Gi")
 
     assert told("GPU1249", pod(FALCON, spec=spec), small.replace("gp3", "efs")) == []
+
+
+def test_parts_of_pods_and_services_without_gpus_are_let_be() -> None:
+    part = """\
+worker:
+  containers:
+    - name: c
+      image: a
+      env: [{name: NCCL_SOCKET_IFNAME, value: ens5}]
+"""
+    service = """\
+apiVersion: serving.knative.dev/v1
+kind: Service
+metadata: {name: s, namespace: ml}
+spec: {template: {spec: {nodeSelector: {a: b}, containers: [{name: c, image: a}]}}}
+"""
+    off = FEATURES.replace("KEY", "nodeselector").replace("VALUE", "disabled")
+    number = pod("env: [{name: NCCL_SOCKET_IFNAME, value: [ens5]}]")
+
+    assert told("GPU1387", part) == []
+    assert told("GPU1256", off + service) == []
+    assert told("GPU1387", number) == []
