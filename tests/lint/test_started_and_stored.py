@@ -285,6 +285,7 @@ def test_profiles_are_judged_with_what_goes_over_them(
     ("least", "given", "override", "wrong"),
     [
         (0, "startTimeout: 120", "mem_limit: 1G", True),
+        (0, "startTimeout: 1", "mem_limit: 1G", True),
         (0, "startTimeout: 600", "mem_limit: 1G", False),
         (0, "startTimeout: 600", "start_timeout: 60", True),
         (1, "startTimeout: 120", "mem_limit: 1G", False),  # a node is there

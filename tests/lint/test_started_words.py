@@ -170,6 +170,7 @@ def test_a_volume_is_told_with_how_many_pods_there_are() -> None:
         (three(), claim().replace("namespace: ml", "namespace: other")),
         (three(), claim(storage="")),  # by a default that nobody says
         (three(ON_G6.replace("g6.2xlarge", "x9.large")), claim()),
+        (three(), claim(), CLUSTER),  # on no node that is here
         (three(ON_G6.replace("persistentVolumeClaim: {claimName: models}", "emptyDir: {}")),),
         (three(), claim(storage='storageClassName: "",'), CLUSTER),
         (pod(SHELL, image=OWN, spec=ON_G6), claim(), SCALER.replace("name: llm}", "name: a}")),
@@ -243,6 +244,7 @@ def test_the_runtime_is_told_at_the_pods_or_at_the_values() -> None:
         (USER, CHART.replace("chart: nvidia-device-plugin", "chart: gpu-operator"), RUNC),
         (USER, RUNC.replace("k8s-device-plugin:v0.17.1", "k8s-mig-manager:v0.12")),
         (USER, CHART.replace("VALUES", "nvidiaDriverRoot: /driver")),
+        (USER, CHART.replace("chart: nvidia-device-plugin", "chart: gpu-feature-discovery")),
         (RUNTIME, RUNC),
         (USER.replace("kind: RuntimeClass", "kind: PriorityClass"), RUNC),
     ],

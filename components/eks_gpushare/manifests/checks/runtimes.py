@@ -60,7 +60,7 @@ def runtimes(inventory: Inventory) -> Iterator[Judgement]:
             for each in inventory.of(Workload, cluster)
             if each.kind != PART_OF_POD and at(each.spec, _KEY) in names
         ]
-        if not names or not users:
+        if not users:
             continue
         user = users[0]
         every = daemons(inventory, cluster)
