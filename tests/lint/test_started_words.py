@@ -102,7 +102,7 @@ def test_variables_are_named_with_what_is_meant() -> None:
     "container",
     [
         "env: [{name: NCCL_SOCKET_IFNAME, valueFrom: {fieldRef: {fieldPath: a}}}]",
-        'env: [{name: NCCL_SOCKET_IFNAME, value: "$(NET)ens5"}]',
+        'env: [{name: NCCL_SOCKET_IFNAME, value: "^$(NET),eth"}]',
         'env: [{name: NCCL_SOCKET_IFNAME, value: ""}]',
         'env: [{name: NCCL_DEBUG, value: "ens5"}]',
     ],
