@@ -9,12 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.catalog.chart_daemonsets import (
-    EXPORTER_CHART,
-    OPERATOR_CHART,
-    PLUGIN_CHART,
-    chart_of,
-)
+from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.inventory.daemons import Daemon, daemons
 from eks_gpushare.inventory.items import PART_OF_POD, NodeSet, Pointer, Release, Workload
 from eks_gpushare.inventory.places import value_place
@@ -97,8 +92,6 @@ def _lacks(daemon: Daemon) -> bool:
     """Whether it is started by what is the default, as far as is known."""
     given = _given(daemon)
     if daemon.role not in _NEED_IT or daemon.is_on is not True or given is UNKNOWN:
-        return False
-    if daemon.chart not in (None, PLUGIN_CHART, EXPORTER_CHART):
         return False
     return not at(given, _KEY) and not _has_other_way(given)
 
