@@ -225,7 +225,7 @@ class Reading:
     def _reader(self, file: FileInReading, document: Document, depth: int) -> DocumentReader | None:
         if not depth:
             name = posixpath.normpath(file.name)
-            if (chart := self.charts.get(name)) is not None:
+            if (chart := self.charts.get(name)) is not None and not self._is_of_ones_own(file):
                 values = ValuesOf(chart)
                 return values if values.matches(document) else None
             reader = SubchartValuesReader(self.subcharts.get(posixpath.dirname(name), ()))
