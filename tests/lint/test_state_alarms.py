@@ -69,17 +69,16 @@ PACKAGE = ("gpu-operator", "HelmRepository")
 
 
 def test_a_chart_of_ones_own_around_a_chart_is_one_release_of_it() -> None:
-    """Its values.yaml and the object that installs its folder are of one operator."""
+    """The object that installs its folder gives it no values; its values.yaml does."""
     off = "driver: {enabled: false}, toolkit: {enabled: false}"
     files = {
         "cluster.yaml": NODES,
         "charts/gpu-operator/Chart.yaml": AROUND,
         "charts/gpu-operator/values.yaml": f"gpu-operator: {{{off}, dcgm: {{enabled: true}}}}\n",
-        "release.yaml": FLUX % FOLDER,
+        "release.yaml": ARGO.removesuffix("    helm:\n") + "---\n" + FLUX % FOLDER,
     }
     assert said(files) == []
-    package = f"{FLUX % PACKAGE}  values: {{{off}}}\n"
-    assert said(files | {"release.yaml": package}) == ["GPU1187"]
+    assert said(files | {"release.yaml": FLUX % PACKAGE}) == ["GPU1180"]
 
 
 @pytest.mark.parametrize(
@@ -238,24 +237,64 @@ def test_exporters_of_sections_that_are_options(first: str, second: str, codes: 
     assert said({"cluster.yaml": NODES, "README.md": GUIDE % (first, second)}) == codes
 
 
-EXPORTER = """\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: %s}
+OPERATOR = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: gpu-operator, namespace: gpus}
 spec:
-  selector: {matchLabels: {app: %s}}
-  template:
-    metadata: {labels: {app: %s}}
-    spec:
-      containers:
-        - name: exporter
-          image: nvcr.io/nvidia/k8s/dcgm-exporter:4.5.1-4.8.0-distroless
+  chart: {spec: {chart: gpu-operator, sourceRef: {kind: HelmRepository, name: nvidia}}}
+  values: {driver: {enabled: false}, toolkit: {enabled: false}}
+"""
+ALONE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: dcgm-exporter, namespace: gpus}
+spec:
+  chart: {spec: {chart: dcgm-exporter, sourceRef: {kind: HelmRepository, name: nvidia}}}
 """
 
 
-def test_two_manifests_of_one_exporter_in_a_folder_are_two_ways_to_run_it() -> None:
-    """Two in one file are applied together."""
-    whole, gpus = (EXPORTER % ((name,) * 3) for name in ("whole", "gpus-only"))
-    apart = {"cluster.yaml": NODES, "whole.yaml": whole, "gpus-only.yaml": gpus}
-    assert said(apart) == []
-    assert said({"cluster.yaml": NODES, "all.yaml": f"{whole}---\n{gpus}"}) == ["GPU1187"]
+@pytest.mark.parametrize(
+    ("line", "codes"),
+    [("  # - gpu-operator.yaml", []), ("  - gpu-operator.yaml", ["GPU1187"]), ("", ["GPU1187"])],
+)
+def test_what_a_comment_puts_out_of_a_kustomization_is_not_there(
+    line: str, codes: list[str]
+) -> None:
+    """One that no line names lies beside what is built, and may be applied by itself."""
+    files = {
+        "cluster.yaml": NODES,
+        "kustomization.yaml": f"resources:\n  - cluster.yaml\n  - exporter.yaml\n{line}\n",
+        "exporter.yaml": ALONE,
+        "gpu-operator.yaml": OPERATOR,
+    }
+    assert said(files) == codes
+
+
+SHARES = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: %s, namespace: gpus}
+data:
+  any: |
+    version: v1
+    sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+"""
+PATCH = """\
+#!/bin/bash
+kubectl patch clusterpolicy/cluster-policy --type merge \\
+  -p '{"spec": {"devicePlugin": {"config": {"name": "shares", "default": "any"}}}}'
+"""
+
+
+@pytest.mark.parametrize(("name", "codes"), [("shares", []), ("others", ["GPU1121"])])
+def test_a_script_of_another_folder_tells_the_operator_of_a_configuration(
+    name: str, codes: list[str]
+) -> None:
+    files = {
+        "apps/kustomization.yaml": "resources: [gpu-operator.yaml, shares.yaml]\n",
+        "apps/gpu-operator.yaml": OPERATOR,
+        "apps/shares.yaml": SHARES % name,
+        "bootstrap/tell.sh": PATCH,
+    }
+    assert said(files) == codes

@@ -7,13 +7,11 @@ the same pods otherwise, shows several ways; what it says before the sections ho
 
 from __future__ import annotations
 
-import posixpath
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.items import (
     PART_OF_POD,
     SCALERS,
@@ -43,7 +41,8 @@ _SHOWN: Final = "shown to scale"
 _EXPORTS: Final = "exports"
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+\S")
 _CHOICE: Final = re.compile(
-    r"#+[ \t]+(?:\d+[.):]?[ \t]+)?(?:option|method|alternative|approach|variant|for|if|using|via)\b",
+    r"#+[ \t]+(?:\d+[.):]?[ \t]+)?"
+    r"(?:option|method|alternative|approach|variant|for|if|using|via)\b",
     re.IGNORECASE,
 )
 """A heading that says for whom a section is, or that it is one of several ways."""
@@ -207,9 +206,6 @@ def _keys(item: Item, in_section: bool) -> Iterator[Hashable]:  # noqa: FBT001  
         if item.kind == PART_OF_POD:
             return
         yield item.kind, space, item.name
-        if item.kind == "DaemonSet" and not in_section and role_of(item.spec) == "exporter":
-            # With the file's folder: two manifests of one program there are two ways to run it.
-            yield _EXPORTS, posixpath.dirname(getattr(item.source.document, "file", ""))
     elif isinstance(item, NodeSet):
         yield "Nodes", item.provisioner, item.name
     elif isinstance(item, ConfigMap):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN, Source
@@ -176,12 +177,14 @@ def _below(value: Any, path: FieldPath, chart: str) -> FieldPath:
 def _of_folder(item: Release, folder: str) -> Release:
     """A release of a chart in a folder of a repository, which is called like a published one.
 
-    It is one's own around that, or a copy: it has values of its own, and other ones may be read.
+    It is one's own around that, with further values of its own, or a copy of it, which has the
+    values that are written, if they are those of the published one.
     """
-    if _PUBLISHED.search(folder):
-        return item
-    below = item.source.path[-1:] == (item.chart,)
-    return unless_elsewhere(item) if below else replace(item, values=UNKNOWN)
+    if item.source.path[-1:] == (item.chart,):
+        return unless_elsewhere(item)
+    keys = chart_keys(item.chart)
+    is_copy = keys is not None and any(keys.kind((str(key),)) for key, _ in pairs(item.values))
+    return item if is_copy or _PUBLISHED.search(folder) else replace(item, values=UNKNOWN)
 
 
 def _k3s(
