@@ -70,11 +70,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect without looking for garbage: of all that is made, nearly everything stays."""
+    """Collect without looking for garbage: of all that is made, nearly everything stays.
+
+    Nor is it looked through for garbage afterwards.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.freeze()
         gc.enable()
 
 
