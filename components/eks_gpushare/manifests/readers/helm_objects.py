@@ -158,7 +158,8 @@ def _flux(
     spec = at(value, "spec", "chart", "spec") or at(value, "spec", "chart")
     chart = chart_named(at(spec, "chart") or at(spec, "name"))
     if chart:
-        path, space = ("spec", "values"), _space_of(value)
+        path: FieldPath = ("spec", "values")
+        space = _space_of(value)
         if at(spec, "sourceRef", "kind") in _FOLDERS:
             path = _below(value, path, chart)
         item, inner = _at(document, chart, path, name, space, at(spec, "version"))
