@@ -41,7 +41,7 @@ _SHOWN: Final = "shown to scale"
 _EXPORTS: Final = "exports"
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+\S")
 _CHOICE: Final = re.compile(
-    r"#+[ \t]+(?:\d+[.):]?[ \t]+)?"
+    r"#+[ \t]+(?:[0-9]+[.):]?[ \t]+)?"
     r"(?:option|method|alternative|approach|variant|for|if|using|via)\b",
     re.IGNORECASE,
 )

@@ -28,7 +28,9 @@ _ARGO: Final = "argoproj.io/"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
 _NAMING: Final = re.compile(r"""kind["']?\s*:\s*["']?(?:Application|Kustomization)\b""")
 """Of most files with annotations of Argo CD nothing more is read than this."""
-_PUT_OUT: Final = re.compile(r"^[ \t]*#[ \t]*-[ \t]+((?:\./)?[\w.-]+\.ya?ml)[ \t]*$", re.MULTILINE)
+_PUT_OUT: Final = re.compile(
+    r"^[ \t]*#[ \t]*-[ \t]+((?:\./)?[A-Za-z0-9_.-]+\.ya?ml)[ \t]*$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)

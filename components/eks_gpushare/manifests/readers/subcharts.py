@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _NAMES: Final = ("Chart.yaml", "Chart.yml", "requirements.yaml")
 """The last is of Helm 2."""
-_VALUE: Final = re.compile(r"\.Values\.(\w+)")
+_VALUE: Final = re.compile(r"\.Values\.([A-Za-z0-9_]+)")
 _EXACT: Final = "0123456789v"
 
 
