@@ -20,6 +20,7 @@ from eks_gpushare.manifests.checks import (
     gpu_programs,
     labels_before_nodes,
     moved_pods,
+    number_formats,
     other_schedulers,
     pods,
     probes,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_values, pods, gpu_names, room, thin_shares, reserved_memory, gpu_programs),
-    *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes),
+    *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes, number_formats),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
     *(other_schedulers, labels_before_nodes),
 )

@@ -23,6 +23,7 @@ from eks_gpushare.manifests.rules.scaling import (
     METRIC_NAME,
     NO_SPARE_GPU,
     NOBODY_WAKES,
+    NOT_MEASURED,
     NOT_OF_MIG,
     TWO_SCALERS,
 )
@@ -53,7 +54,7 @@ _SURGE: Final = "25%"
 """What a Deployment has of both where nobody says."""
 
 
-@edge(TWO_SCALERS, NOBODY_WAKES, NOT_OF_MIG, METRIC_NAME)
+@edge(TWO_SCALERS, NOBODY_WAKES, NOT_OF_MIG, METRIC_NAME, NOT_MEASURED)
 def scalers(inventory: Inventory) -> Iterator[Judgement]:
     """Those of workloads that ask for GPUs."""
     for cluster in inventory.clusters():
@@ -73,6 +74,7 @@ def scalers(inventory: Inventory) -> Iterator[Judgement]:
                 if first is not pointer and not _takes_over((first, pointer)):
                     yield _twice(workload, first, pointer)
                 yield from _metrics(pointer, requests)
+                yield from _of_resources(pointer)
 
 
 def _scales(pointer: Pointer, workload: Workload) -> bool:
@@ -148,6 +150,24 @@ def _metrics(pointer: Pointer, requests: Sequence[Request]) -> Iterator[Problem]
             "Set minReplicaCount: 1, or add a trigger on what waits outside of the pods: a queue, "
             "or the requests at a gateway.",
         )
+
+
+def _of_resources(pointer: Pointer) -> Iterator[Problem]:
+    """Metrics of what a pod uses of a resource."""
+    for index, metric in enumerate(items(at(pointer.spec, "metrics"))):
+        for key in ("resource", "containerResource"):
+            named = text(at(metric, key, "name"))
+            if named in (UNKNOWN, "", *_RESOURCES):
+                continue
+            yield Problem(
+                NOT_MEASURED,
+                pointer.source,
+                ("spec", "metrics", index, key, "name"),
+                f"{at_start(pointer.source.name)} goes by how much of {named} its pods use, which "
+                "nothing measures.",
+                "Use a metric of type Pods or External, such as DCGM_FI_DEV_GPU_UTIL by an adapter "
+                "for Prometheus, or a ScaledObject of KEDA.",
+            )
 
 
 def _goes_to_zero(pointer: Pointer) -> bool:

@@ -68,3 +68,11 @@ ENDED_EARLY: Final = Rule(
     "from the start ends the container before, again and again.",
     "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/",
 )
+NO_BFLOAT16: Final = Rule(
+    "GPU1390",
+    "warning",
+    "vLLM computes in a format that its GPUs have.",
+    "On a GPU without bfloat16 it ends at its start, by `check_if_supports_dtype` in "
+    "vllm/platforms/cuda.py.",
+    "https://docs.vllm.ai/en/stable/configuration/engine_args/",
+)

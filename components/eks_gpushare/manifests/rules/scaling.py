@@ -46,3 +46,11 @@ NO_SPARE_GPU: Final = Rule(
     "hold every GPU that there can be, the new one waits for ever, and so does the roll-out.",
     "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment",
 )
+NOT_MEASURED: Final = Rule(
+    "GPU1391",
+    "warning",
+    "A metric of kind Resource is of cpu or memory.",
+    "The metrics server measures these two of a pod: of any other the autoscaler knows no value, "
+    "and it scales nothing up.",
+    "https://github.com/kubernetes-sigs/metrics-server#use-cases",
+)
