@@ -298,6 +298,8 @@ def _release(source: Source, given: Any) -> Release:
                 for length, _ in enumerate(steps, 1):
                     paths[steps[:length]] = (name, index, "name")
     chart = text(at(given, "chart"))
+    if _REPACKED in str(at(given, "repository")):
+        seen = False  # its values are those of whoever packed it
     return Release(
         source=source,
         name=text(at(given, "name")),
@@ -312,6 +314,10 @@ def _release(source: Source, given: Any) -> Release:
 def _is_partly_seen(texts: Texts, given: str) -> bool:
     """Whether something in a text of values hides what it says, such as what is filled in."""
     return bool(texts.problems) or (not texts.documents and "${" in given)
+
+
+_REPACKED: Final = "marketplace"
+"""Of addresses of charts that the owner of a cloud packs anew, with values that others lack."""
 
 
 def _is_own(chart: str) -> bool:
