@@ -52,6 +52,8 @@ def test_gpus_without_the_format_are_named(kind: str, gpu: str) -> None:
     "given",
     [
         {"kind": "g5.xlarge"},
+        {"kind": "p4d.24xlarge"},
+        {"kind": "$TYPE"},
         {"selected": "for: two"},
         {"selected": ""},  # may be on either
         {"selected": "for: $WHERE"},
@@ -63,3 +65,11 @@ def test_gpus_without_the_format_are_named(kind: str, gpu: str) -> None:
 )
 def test_nothing_is_said_where_it_is_there_or_may_be(given: dict[str, str]) -> None:
     assert messages(**given) == []
+
+
+def test_nodes_whose_labels_are_not_known_may_be_others() -> None:
+    told = POD.replace("SELECTED", "for: one").replace("IMAGE", "vllm/vllm-openai:v0.11.0")
+    pod = told.replace("ARGS", "--dtype=bfloat16")
+    nodes = NODES.replace("TYPE", "g4dn.xlarge").replace("{for: two}", "$LABELS")
+
+    assert "GPU1390" not in [each.code for each in found_in({"a.yaml": f"{nodes}---\n{pod}"})]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lint_corpus import found_in
 from started_scenes import (
     CHART,
     CLAIM,
@@ -351,13 +352,19 @@ def test_a_scaler_may_make_fewer() -> None:
 
     assert "GPU1243" in said(cluster__yaml=group(most=1), app__yaml=text)
     assert "GPU1243" not in said(cluster__yaml=group(most=1), app__yaml=text + scaler)
+    of_another = scaler.replace("llm", "another")
+    assert "GPU1243" in said(cluster__yaml=group(most=1), app__yaml=text + of_another)
 
 
 def test_pods_of_one_file_are_there_at_once() -> None:
     one = pod(SHELL, image="own:1")
     two = one.replace("llm", "other")
+    found = found_in({"cluster.yaml": group(most=1), "app.yaml": f"{one}---\n{two}"})
+    (message,) = (each.message for each in found if each.code == "GPU1243")
 
-    assert "GPU1243" in said(cluster__yaml=group(most=1), app__yaml=f"{one}---\n{two}")
+    assert message.startswith(
+        "The Deployment other asks for 1 of nvidia.com/gpu beside the 1 that those before it hold, "
+    )
     assert "GPU1243" not in said(cluster__yaml=group(most=2), app__yaml=f"{one}---\n{two}")
     # Of several files one may be there instead of another.
     assert "GPU1243" not in said(cluster__yaml=group(most=1), a__yaml=one, b__yaml=two)
@@ -626,3 +633,27 @@ def test_levels_refuse_devices_of_the_node(level: str, path: str, wrong: bool) -
     text = SPACE.replace("LEVEL", level) + pod(SHELL, image="own:1", spec=spec, gpus=0)
 
     assert ("GPU1256" in said(a__yaml=text)) == wrong
+
+
+def test_gpus_that_are_shared_as_nobody_here_says_are_not_counted() -> None:
+    text = pod(SHELL, image="own:1", replicas=3)
+    plugin = (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n"
+        "metadata: {name: nvdp, namespace: nvidia}\nspec:\n"
+        "  chart: {spec: {chart: nvidia-device-plugin, version: 0.17.1}}\n"
+        "  values: {VALUES}\n"
+    )
+    known, elsewhere = (plugin.replace("VALUES", each) for each in ("", "config: {name: shared}"))
+
+    assert "GPU1243" in said(cluster__yaml=group(most=1), app__yaml=text, plugin__yaml=known)
+    assert "GPU1243" not in said(
+        cluster__yaml=group(most=1), app__yaml=text, plugin__yaml=elsewhere
+    )
+
+
+def test_a_stateful_set_ends_a_pod_before_it_starts_the_next() -> None:
+    surging = pod(SHELL, image="own:1").replace("Recreate", "RollingUpdate")
+    in_turn = surging.replace("kind: Deployment", "kind: StatefulSet")
+
+    assert "GPU1243" in said(cluster__yaml=group(most=1), app__yaml=surging)
+    assert "GPU1243" not in said(cluster__yaml=group(most=1), app__yaml=in_turn)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.gpus import BFLOAT16_FROM
 from eks_gpushare.inventory.landings import grounds
@@ -48,9 +48,8 @@ def _is_told(container: GpuContainer) -> bool:
 
 
 def _lacking(container: GpuContainer, offers: Sequence[Offer]) -> Iterator[Problem]:
-    types = [offer.kind.type for offer in offers]
-    gpus = [each.gpu for each in types if each is not None and each.gpu is not None]
-    if len(gpus) < len(types) or any(gpu.compute_capability >= BFLOAT16_FROM for gpu in gpus):
+    gpus: list[Any] = [getattr(offer.kind.type, "gpu", None) for offer in offers]
+    if any(gpu is None or gpu.compute_capability >= BFLOAT16_FROM for gpu in gpus):
         return
     workload, gpu = container.workload, gpus[0]
     yield Problem(
