@@ -18,6 +18,7 @@ from eks_gpushare.manifests.checks import (
     exporters,
     gpu_names,
     gpu_programs,
+    group_labels,
     labels_before_nodes,
     moved_pods,
     number_formats,
@@ -42,6 +43,6 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_values, pods, gpu_names, room, thin_shares, reserved_memory, gpu_programs),
     *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes, number_formats),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
-    *(other_schedulers, labels_before_nodes),
+    *(other_schedulers, labels_before_nodes, group_labels),
 )
 """Every check."""
