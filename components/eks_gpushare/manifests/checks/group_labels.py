@@ -26,7 +26,7 @@ def kubelets_may_set_them(inventory: Inventory) -> Iterator[Judgement]:
         if nodes.provisioner not in ("managed", "selfManaged") or nodes.labels is UNKNOWN:
             continue
         for key in nodes.labels:
-            if not isinstance(key, str) or kubelet_may_set(key):
+            if kubelet_may_set(key):
                 continue
             yield Problem(
                 REFUSED_LABEL,
