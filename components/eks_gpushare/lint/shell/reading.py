@@ -38,7 +38,8 @@ _LOCAL: Final = re.compile(
     r"|\bpatch node[^\n#]*--subresource[= ]status|/status/capacity/"
 )
 """Clusters whose nodes nobody replaces, and nodes that somebody gives GPUs that are none."""
-_OF_GPUS: Final = re.compile(r"nvidia|gpu|mig|mps|accelerator|cuda", re.IGNORECASE)
+_OF_GPUS: Final = re.compile(r"nvidia(?!\.com/ais-)|gpu|mig|mps|accelerator|cuda", re.IGNORECASE)
+"""AIStore's labels are of NVIDIA's domain, and of no GPU, https://github.com/NVIDIA/ais-k8s."""
 _REPLACED: Final = re.compile(r"\b(?:eks|eksctl|nodegroup|karpenter)\b|node group", re.IGNORECASE)
 """Words of guides for nodes that come and go by themselves."""
 _PATCH: Final = re.compile(

@@ -63,9 +63,10 @@ EFA_BY_HAND: Final = Rule(
 ENDED_EARLY: Final = Rule(
     "GPU1385",
     "warning",
-    "A server has the time to load its model before a probe ends it.",
+    "A server has the time to load its model, and a notebook to get a node, before it is ended.",
     "It answers once the model is on the GPU, which takes minutes: a liveness probe that counts "
-    "from the start ends the container before, again and again.",
+    "from the start ends the container before, again and again. So does JupyterHub with notebooks "
+    "whose node has to be made first.",
     "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/",
 )
 NO_BFLOAT16: Final = Rule(

@@ -41,7 +41,8 @@ METRIC_NAME: Final = Rule(
 NO_SPARE_GPU: Final = Rule(
     "GPU1243",
     "warning",
-    "A roll-out has a GPU to begin with.",
+    "Nodes can have a GPU for all pods that run for good, and a roll-out one to begin with.",
+    "Pods beyond that stay Pending, and an autoscaler adds no node for them. "
     "By default a Deployment starts the new pod before it ends the old one. Where the old ones "
     "hold every GPU that there can be, the new one waits for ever, and so does the roll-out.",
     "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment",
