@@ -491,3 +491,44 @@ def test_devices_for_machines_have_a_gate(kind: str, gate: str) -> None:
     (found,) = problems(wanted, off, of=[claims.BAD_CONFIG], complete=False)
     assert gate in found.message
     assert problems(wanted, on, of=[claims.BAD_CONFIG], complete=False) == []
+
+
+def selecting(expression: Any, name: str = "gpu.nvidia.com", *, old: bool = False) -> Item:
+    """A claim of a device that an expression selects."""
+    asked = {"deviceClassName": name, "selectors": [{"cel": {"expression": expression}}]}
+    request = {"name": "gpu", **(asked if old else {"exactly": asked})}
+    version = "v1beta1" if old else "v1"
+    return claim({"devices": {"requests": [request]}}, version=version)
+
+
+@pytest.mark.parametrize("old", [False, True])
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("device.attributes['gpu.nvidia.com'].memory >= '16Gi'", "memory"),
+        ('device.attributes["gpu.nvidia.com"].multiprocessors > 13', "multiprocessors"),
+    ],
+)
+def test_a_capacity_that_is_looked_for_among_attributes_is_found(
+    expression: str, name: str, *, old: bool
+) -> None:
+    (found,) = problems(selecting(expression, old=old))
+
+    assert found.rule is claims.CLAIM_SHAPE
+    assert found.path[-2:] == ("cel", "expression")
+    assert found.message.startswith(f"The ResourceClaim gpu looks for {name} among the attributes")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "device.attributes['gpu.nvidia.com'].productName == 'NVIDIA A10G'",
+        "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('16Gi')) >= 0",
+        "device.attributes['gpu.example.com'].memory >= 16",
+        "device.attributes['gpu.nvidia.com'].memoryClock > 1",
+        None,
+        16,
+    ],
+)
+def test_other_expressions_are_not(expression: Any) -> None:
+    assert codes(selecting(expression)) == []

@@ -52,6 +52,15 @@ spec:
   chart: {spec: {chart: nvidia-device-plugin, version: 0.17.1}}
   values: {nfd: {enabled: true}}
 """
+HELMFILE = """\
+releases:
+- name: nvdp
+  namespace: kube-system
+  chart: nvdp/nvidia-device-plugin
+  version: 0.17.1
+  values: [helm/values.yaml]
+"""
+VALUES = "migStrategy: none\nfailOnInitError: true\n"
 SERVICE = """\
 apiVersion: v1
 kind: Service
@@ -82,6 +91,7 @@ def codes(files: dict[str, str], **more: Any) -> set[str]:
         {"gpu-nodepools/pool.yaml": pool(), "gpu-nodepools/2.yaml": pool("b"), "x/y.yaml": pod()},
         {"karpenter/pool.yaml": pool(), "apps/pod.yaml": pod(), "apps/README.md": "# Our pods\n"},
         {"k8s/nodes/pool.yaml": pool(), "k8s/apps/pod.yaml": pod()},
+        {"apps/pool.yaml": pool(), "teams/pod.yaml": pod()},
         {"karpenter/vision/pool.yaml": pool(), "apps/pod.yaml": pod()},
         {"karpenter/pool.yaml": pool(), "apps/pod.yaml": pod(), "g.md": f"```yaml\n{pod()}```\n"},
         {
@@ -138,6 +148,13 @@ def test_folders_that_may_be_of_others_are_judged_apart(files: dict[str, str]) -
 def test_what_is_declared_goes_before_the_layout() -> None:
     files = {"karpenter/pool.yaml": pool(), "apps/pod.yaml": pod()}
     assert codes(files, declared=Declared(paths={"one": ("apps",)})) == set()
+
+
+def test_a_release_and_the_file_of_its_values_are_one_plugin() -> None:
+    files = {"cluster.yaml": GROUP, "helmfile.yaml": HELMFILE, "helm/values.yaml": VALUES}
+    assert "GPU1100" in codes(files)
+    twice = {**files, "addons/helmfile.yaml": HELMFILE}
+    assert "GPU1100" not in codes(twice)
 
 
 def test_a_plugin_that_nodes_keep_off_is_found_across_folders_and_nothing_is_corrected() -> None:

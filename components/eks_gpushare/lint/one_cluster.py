@@ -38,6 +38,7 @@ _PARTS: Final = frozenset(
         *("argocd", "cd", "gitops", "manifest", "manifests", "k8s", "kubernetes", "config"),
         *("configs", "configuration", "monitoring", "observability", "queue", "queues", "kueue"),
         *("driver", "drivers", "dra", "scheduling", "daemonset", "daemonsets"),
+        *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd"),
     )
 )
 """Words of which names of folders are made that hold what a cluster has once."""
@@ -79,7 +80,8 @@ def _keys(item: Item) -> Iterator[tuple[str, str]]:
     if isinstance(item, NodeSet) and item.provisioner != "byHand":
         yield "nodes", item.provisioner
     elif isinstance(item, Release) and (chart := named_among(CHARTS, item.chart)):
-        yield "release", chart
+        # Its values are in files of their own, which are read as a release too.
+        yield "release" if item.values is not UNKNOWN else "release by files", chart
     elif isinstance(item, Workload | ConfigMap | Quota) and item.name is not UNKNOWN:
         kind = getattr(item, "kind", "ConfigMap")
         yield ("node agent" if kind == "DaemonSet" else "object"), f"{kind} {item.name}"

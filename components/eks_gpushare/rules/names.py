@@ -10,7 +10,12 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.device_plugin_config import DEFAULT_KEY
-from eks_gpushare.sharing.labels import DERIVED_LABELS, OWNED_PREFIXES
+from eks_gpushare.sharing.labels import (
+    DERIVED_LABELS,
+    KUBELET_LABELS,
+    OWNED_PREFIXES,
+    kubelet_may_set,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,20 +88,6 @@ _LONGEST_PREFIX = 253
 _LONGEST_POOL = 28
 _MOST_TAINTS = 50
 _RESERVED_PREFIXES = ("eks.amazonaws.com", "alpha.eksctl.io")
-_KUBELET_PREFIXES = ("kubelet.kubernetes.io", "node.kubernetes.io")
-_KUBELET_LABELS = (
-    "beta.kubernetes.io/arch",
-    "beta.kubernetes.io/instance-type",
-    "beta.kubernetes.io/os",
-    "failure-domain.beta.kubernetes.io/region",
-    "failure-domain.beta.kubernetes.io/zone",
-    "kubernetes.io/arch",
-    "kubernetes.io/hostname",
-    "kubernetes.io/os",
-    "node.kubernetes.io/instance-type",
-    "topology.kubernetes.io/region",
-    "topology.kubernetes.io/zone",
-)
 
 
 @check(Scope.POOL, OWNED_LABEL, BAD_LABEL)
@@ -127,13 +118,9 @@ def _reserved(key: str) -> str | None:
     prefix = key.rpartition("/")[0]
     if prefix in _RESERVED_PREFIXES or prefix.endswith(".eks.amazonaws.com"):
         return f"{prefix} is reserved for EKS."
-    if (
-        _within(prefix, ("kubernetes.io", "k8s.io"))
-        and key not in _KUBELET_LABELS
-        and not _within(prefix, _KUBELET_PREFIXES)
-    ):
+    if not kubelet_may_set(key):
         return f"A kubelet may not set {key}: {prefix} is reserved for Kubernetes."
-    if key in _KUBELET_LABELS:
+    if key in KUBELET_LABELS:
         return f"{key} is set by the kubelet."
     return None
 
@@ -148,10 +135,6 @@ def _eks_fault(pool: Pool, key: str, value: str = "any") -> str | None:
     if len(key) > _LONGEST_NAME:
         return f"{key} has {len(key)} characters; EKS takes {_LONGEST_NAME}, with what is before /."
     return None if value else f"{key} has no value, and EKS takes no such label."
-
-
-def _within(prefix: str, domains: tuple[str, ...]) -> bool:
-    return any(prefix == domain or prefix.endswith(f".{domain}") for domain in domains)
 
 
 def key_fault(key: str) -> str | None:

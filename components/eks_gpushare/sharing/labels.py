@@ -28,6 +28,23 @@ MIG_LABEL = "eks-gpushare/mig"
 MIG_REASON_LABEL = "eks-gpushare/mig-reason"
 """Label by which a node says why it could not make its MIG layout."""
 
+KUBELET_LABELS = (
+    "beta.kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type",
+    "beta.kubernetes.io/os",
+    "failure-domain.beta.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+    "kubernetes.io/arch",
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "node.kubernetes.io/instance-type",
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+)
+"""Those of Kubernetes that a kubelet sets, whatever it is told."""
+_OF_KUBERNETES = ("kubernetes.io", "k8s.io")
+_FREE_TO_KUBELETS = ("kubelet.kubernetes.io", "node.kubernetes.io")
+
 DERIVED_LABELS = (
     CONFIG_LABEL,
     PRESENT_LABEL,
@@ -50,6 +67,23 @@ OWNED_PREFIXES = (
 )
 """Label keys that GPU feature discovery, NFD or the GPU Operator write; they take over a label set
 by hand (`internal/lm` of NVIDIA/k8s-device-plugin)."""
+
+
+def kubelet_may_set(key: str) -> bool:
+    """Whether a kubelet starts that is to give its node a label.
+
+    `pkg/apis/core/v1/helper` and `pkg/kubelet/apis/well_known_labels.go` of kubernetes/kubernetes.
+    """
+    prefix = key.rpartition("/")[0]
+    return (
+        not _within(prefix, _OF_KUBERNETES)
+        or key in KUBELET_LABELS
+        or _within(prefix, _FREE_TO_KUBELETS)
+    )
+
+
+def _within(prefix: str, domains: tuple[str, ...]) -> bool:
+    return any(prefix == domain or prefix.endswith(f".{domain}") for domain in domains)
 
 
 def node_labels(name: str, pool: Pool) -> Mapping[str, str]:

@@ -6,6 +6,7 @@ Sources: https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resourc
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -48,6 +49,13 @@ CLAIM_KEYS: Final = {
 }
 """How a pod names a claim of a kind."""
 _CLOSE: Final = 0.7
+_AS_ATTRIBUTE: Final = re.compile(
+    r"""attributes\[["']gpu\.nvidia\.com["']\]\.
+    (memory|multiprocessors|copyEngines|decoders|encoders|jpegEngines|ofaEngines)\b""",
+    re.VERBOSE,
+)
+"""What NVIDIA's driver gives as a capacity: `partitions.go` and `mig.go` of its
+`cmd/gpu-kubelet-plugin`, read 2026-11-29."""
 _WITH_GATES: Final = parse_version("25.8.0") or (25, 8, 0)
 """The first version of the chart that has gates."""
 
@@ -83,6 +91,7 @@ def claims_are_served(inventory: Inventory) -> Iterator[Judgement]:
             place = (*above, "devices")
             devices = at(spec, "devices")
             yield from _shape(claim, place, devices)
+            yield from _selectors(claim, place, devices)
             for asked in _asked(place, devices):
                 yield from _class(inventory, claim, asked, classes)
                 yield from _gives_none(claim, asked, charts)
@@ -192,6 +201,27 @@ def _shape(claim: DeviceClaim, place: FieldPath, devices: Any) -> Iterator[Probl
                         f"{title} has {part} for the request {name}, which it does not make.",
                         f"Name one of {', '.join(names) or 'its requests'}.",
                     )
+
+
+def _selectors(claim: DeviceClaim, place: FieldPath, devices: Any) -> Iterator[Problem]:
+    """Expressions that look for a capacity among the attributes, where none has that name."""
+    for number, request in enumerate(items(at(devices, "requests"))):
+        for key in ((), ("exactly",)):
+            for index, each in enumerate(items(at(request, *key, "selectors"))):
+                expression = at(each, "cel", "expression")
+                found = _AS_ATTRIBUTE.search(expression) if isinstance(expression, str) else None
+                if found is None:
+                    continue
+                where = (*place, "requests", number, *key, "selectors", index)
+                yield Problem(
+                    CLAIM_SHAPE,
+                    claim.source,
+                    (*where, "cel", "expression"),
+                    f"{at_start(claim.source.name)} looks for {found[1]} among the attributes of "
+                    "a device; NVIDIA's driver gives it as a capacity, so the expression fails.",
+                    f'Write device.capacity["gpu.nvidia.com"].{found[1]}'
+                    '.compareTo(quantity("...")) >= 0, with the quantity.',
+                )
 
 
 def _names(devices: Any) -> Iterator[str]:

@@ -20,6 +20,7 @@ from eks_gpushare.manifests.checks import (
     fargate,
     gpu_names,
     gpu_programs,
+    group_labels,
     knative,
     labels_before_nodes,
     max_pods,
@@ -52,6 +53,6 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes, number_formats),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
     *(other_schedulers, labels_before_nodes, command_lines, variables),
-    *(volumes, runtimes, notebooks, max_pods, knative, model_disks, fargate),
+    *(volumes, runtimes, notebooks, max_pods, knative, model_disks, fargate, group_labels),
 )
 """Every check."""

@@ -27,6 +27,14 @@ OWNED_LABEL = Rule(
     "select the given one no longer match.",
     "https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery",
 )
+REFUSED_LABEL: Final = Rule(
+    "GPU1396",
+    "error",
+    "A node group has labels that its kubelets may give their nodes.",
+    "A kubelet that is to set another label of Kubernetes, such as node-role.kubernetes.io/gpu, "
+    "does not start: no node joins the cluster.",
+    "https://github.com/aws/containers-roadmap/issues/2465",
+)
 _PREFIX: Final = "nvidia.com/gpu."
 _MAKERS: Final = ("NVIDIA", "Tesla")
 """How names of products begin, before the model: `NVIDIA-A10G`, `Tesla-T4`."""
