@@ -1,0 +1,204 @@
+"""What the API server refuses of a Karpenter object by its rules over several keys, or on names.
+
+They are the `x-kubernetes-validations` and `required` of `pkg/apis/crds` of
+aws/karpenter-provider-aws at v1.15.1, read 2026-11-29.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import PartlyKnown, at, has_unknown
+from eks_gpushare.manifests.instance_choice import label_meant
+from eks_gpushare.manifests.plain import items, mapping
+from eks_gpushare.manifests.rules.karpenter_shapes import REFUSED_VALUE, is_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.source import Source
+
+_AWS: Final = "karpenter.k8s.aws"
+_CORE: Final = "karpenter.sh"
+_NODE_POOL: Final = "karpenter.sh/nodepool"
+_OF_NODES: Final = frozenset(
+    (
+        *("capacity-reservation-id", "capacity-reservation-interruptible"),
+        *("capacity-reservation-type", "ec2nodeclass", "instance-accelerator-count"),
+        *("instance-accelerator-manufacturer", "instance-accelerator-name"),
+        *("instance-capability-flex", "instance-category", "instance-cpu"),
+        *("instance-cpu-manufacturer", "instance-cpu-sustained-clock-speed-mhz"),
+        *("instance-ebs-bandwidth", "instance-encryption-in-transit-supported"),
+        *("instance-family", "instance-generation", "instance-gpu-count"),
+        *("instance-gpu-manufacturer", "instance-gpu-memory", "instance-gpu-name"),
+        *("instance-hypervisor", "instance-local-nvme", "instance-memory"),
+        *("instance-network-bandwidth", "instance-size", "instance-tenancy", "nitro-sandbox"),
+        *("placement-group-id", "placement-group-partition"),
+    )
+)
+"""What follows the group of Karpenter's provider in labels that people may name."""
+
+
+class _Terms(NamedTuple):
+    """A list of terms that select something of AWS."""
+
+    one_of: tuple[str, ...]
+    alone: tuple[str, ...]
+    """Keys beside which none of the others stands."""
+
+
+_TERMS: Final[Mapping[str, _Terms]] = {
+    "subnetSelectorTerms": _Terms(("tags", "id"), ("id",)),
+    "securityGroupSelectorTerms": _Terms(("tags", "id", "name"), ("id", "name")),
+    "amiSelectorTerms": _Terms(("tags", "id", "name", "alias", "ssmParameter"), ("id",)),
+    "capacityReservationSelectorTerms": _Terms(("tags", "id", "instanceMatchCriteria"), ("id",)),
+}
+_FAMILIES: Final = {
+    "al2": "AL2",
+    "al2023": "AL2023",
+    "bottlerocket": "Bottlerocket",
+    "windows2019": "Windows2019",
+    "windows2022": "Windows2022",
+    "windows2025": "Windows2025",
+}
+"""The family that goes with an alias of images."""
+_RESERVED_TAGS: Final = (
+    *("eks:eks-cluster-name", "karpenter.sh/nodepool", "karpenter.sh/nodeclaim"),
+    "karpenter.k8s.aws/ec2nodeclass",
+)
+_CLUSTER_TAG: Final = "kubernetes.io/cluster"
+
+
+def together(value: Mapping[str, Any], source: Source) -> Iterator[Problem]:
+    """What is wrong with an object of a version that the definition is of."""
+    kind, version, spec = at(value, "kind"), at(value, "apiVersion"), at(value, "spec")
+    if (kind, version) in (("NodePool", f"{_CORE}/v1"), ("NodeOverlay", f"{_CORE}/v1alpha1")):
+        yield from _names(source, str(kind), spec)
+    if (kind, version) == ("NodePool", f"{_CORE}/v1"):
+        yield from _pool(source, spec)
+    if (kind, version) == ("EC2NodeClass", f"{_AWS}/v1"):
+        yield from _node_class(source, spec)
+
+
+def _names(source: Source, kind: str, spec: Any) -> Iterator[Problem]:
+    template: FieldPath = () if kind == "NodeOverlay" else ("template", "spec")
+    for index, each in enumerate(items(at(spec, *template, "requirements"))):
+        key = at(each, "key")
+        if isinstance(key, str) and _is_kept(key, kind) and not label_meant(key):
+            place = ("spec", *template, "requirements", index, "key")
+            message = f"A requirement is on {key}, which Karpenter keeps to itself."
+            yield Problem(REFUSED_VALUE, source, place, message, _other_label(key))
+    place = ("template", "metadata", "labels")
+    for key in mapping(at(spec, *place)) if kind == "NodePool" else ():
+        if isinstance(key, str) and _is_kept(key, kind):
+            message = f"The label {key} is one that Karpenter keeps to itself."
+            yield Problem(REFUSED_VALUE, source, ("spec", *place, key), message, _other_label(key))
+
+
+def _is_kept(key: str, kind: str) -> bool:
+    """Whether a label is one that the API server lets nobody name."""
+    domain, slash, name = key.partition("/")
+    if key == "kubernetes.io/hostname":
+        return True
+    if key == _NODE_POOL:
+        return kind == "NodePool"
+    if not slash:
+        return False
+    if domain.endswith(_CORE):
+        return key != "karpenter.sh/capacity-type"
+    return domain.endswith(_AWS) and not (domain == _AWS and name in _OF_NODES)
+
+
+def _other_label(key: str) -> str:
+    if key.endswith(f"{_AWS}/{key.rpartition('/')[2]}"):
+        return "Write a label of its list, such as karpenter.k8s.aws/instance-family."
+    return "Remove it, or write a label of a domain of your own."
+
+
+def _pool(source: Source, spec: Any) -> Iterator[Problem]:
+    disruption = at(spec, "disruption")
+    if (
+        isinstance(disruption, dict)
+        and not isinstance(disruption, PartlyKnown)
+        and "consolidateAfter" not in disruption
+        and not is_part(source)
+    ):
+        message = "spec.disruption.consolidateAfter is not given; disruption has to have it."
+        fix = "Add consolidateAfter, such as 5m."
+        yield Problem(REFUSED_VALUE, source, ("spec", "disruption"), message, fix)
+    if at(spec, "replicas") in (None, UNKNOWN):
+        return
+    if at(spec, "weight") is not None:
+        message = "weight stands beside replicas, and a static pool has none."
+        yield Problem(REFUSED_VALUE, source, ("spec", "weight"), message, "Remove one of the two.")
+    for key in mapping(at(spec, "limits")):
+        if key != "nodes":
+            message = f"limits has {key}, and a static pool, one with replicas, takes nodes alone."
+            fix = "Write nodes, or remove replicas."
+            yield Problem(REFUSED_VALUE, source, ("spec", "limits", key), message, fix)
+
+
+def _node_class(source: Source, spec: Any) -> Iterator[Problem]:
+    for name, terms in _TERMS.items():
+        given = items(at(spec, name))
+        for index, term in enumerate(given):
+            found = [*_term(source, ("spec", name, index), term, terms)]
+            # Of images one such term is refused, of others only where all are such.
+            if name == "amiSelectorTerms" or all(
+                [*_term(source, ("spec", name, other), each, terms)]
+                for other, each in enumerate(given)
+            ):
+                yield from found
+    for key in mapping(at(spec, "tags")):
+        if isinstance(key, str) and (key in _RESERVED_TAGS or key.startswith(_CLUSTER_TAG)):
+            message = f"The tag {key} is one that Karpenter gives its nodes itself."
+            yield Problem(REFUSED_VALUE, source, ("spec", "tags", key), message, "Remove it.")
+    yield from _family(source, spec)
+    for index, disk in enumerate(items(at(spec, "blockDeviceMappings"))):
+        ebs = at(disk, "ebs")
+        if _is_whole(ebs) and not {"snapshotID", "volumeSize"} & set(ebs):
+            place = ("spec", "blockDeviceMappings", index, "ebs")
+            message = "A volume has neither volumeSize nor snapshotID."
+            yield Problem(REFUSED_VALUE, source, place, message, "Add volumeSize, such as 200Gi.")
+
+
+def _term(source: Source, place: FieldPath, term: Any, terms: _Terms) -> Iterator[Problem]:
+    if not _is_whole(term):
+        return
+    given = [key for key, value in term.items() if value is not None]
+    if not set(given) & set(terms.one_of):
+        message = "A term selects by nothing."
+        fix = f"Give one of {', '.join(terms.one_of)}."
+        yield Problem(REFUSED_VALUE, source, place, message, fix)
+    for key in terms.alone:
+        others = [other for other in given if other != key and other != "alias"]
+        if key in given and others:
+            message = f"A term has {key}, which stands alone, and beside it {', '.join(others)}."
+            fix = f"Keep {key}, or write the others as a term of their own."
+            yield Problem(REFUSED_VALUE, source, (*place, key), message, fix)
+            return
+
+
+def _family(source: Source, spec: Any) -> Iterator[Problem]:
+    terms, family = at(spec, "amiSelectorTerms"), at(spec, "amiFamily")
+    if has_unknown(terms) or not items(terms) or not _is_whole(spec):
+        return
+    alias = next((found for each in items(terms) if (found := at(each, "alias"))), None)
+    if alias is None and family is None:
+        if not is_part(source):
+            message = "amiFamily is not given, and no alias says it."
+            fix = "Add amiFamily, such as AL2023."
+            yield Problem(REFUSED_VALUE, source, ("spec",), message, fix)
+        return
+    wanted = _FAMILIES.get(str(alias).partition("@")[0])
+    if isinstance(family, str) and wanted is not None and family not in (wanted, "Custom"):
+        message = f"amiFamily is {family}, and the alias {alias} is of {wanted}."
+        yield Problem(REFUSED_VALUE, source, ("spec", "amiFamily"), message, f"Write {wanted}.")
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether every key of a mapping is seen."""
+    return isinstance(value, dict) and not isinstance(value, PartlyKnown)
