@@ -174,7 +174,7 @@ def _term(source: Source, place: FieldPath, term: Any, terms: _Terms) -> Iterato
         fix = f"Give one of {', '.join(terms.one_of)}."
         yield Problem(REFUSED_VALUE, source, place, message, fix)
     for key in terms.alone:
-        others = [other for other in given if other != key and other != "alias"]
+        others = [other for other in given if other not in (key, "alias")]
         if key in given and others:
             message = f"A term has {key}, which stands alone, and beside it {', '.join(others)}."
             fix = f"Keep {key}, or write the others as a term of their own."
