@@ -193,8 +193,6 @@ def _meant(key: Any, operator: Any, value: Any, names: Collection[str]) -> str:
     if key == _GPU_NAME and operator == "In" and isinstance(value, str):
         plain = given.lower().removeprefix("nvidia-").removeprefix("tesla-")
         return plain if plain in names and given != plain else ""
-    if key in TYPE_KEYS and operator == "In" and isinstance(value, str):
-        return _type_meant(given)
     quantity = _QUANTITY.fullmatch(given)
     if key == _GPU_MEMORY and quantity:
         return f"{int(quantity[1]) * 1024}: the memory of a GPU is told in MiB"
@@ -205,16 +203,6 @@ def _meant(key: Any, operator: Any, value: Any, names: Collection[str]) -> str:
     ):
         return f"{int(given) * 1024}: the memory of a GPU is told in MiB"
     return ""
-
-
-def _type_meant(given: str) -> str:
-    """The types of a family with GPUs of which one is no size; no text of other families."""
-    family = given.partition(".")[0]
-    types = gpu_instance_types()
-    of_family = [name for name in types if name.partition(".")[0] == family]
-    if not of_family or given in types or "." not in given:
-        return ""
-    return f"one of {', '.join(of_family)}"
 
 
 def _names_types(requirement: Any) -> bool:

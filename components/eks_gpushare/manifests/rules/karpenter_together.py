@@ -194,7 +194,8 @@ def _family(source: Source, spec: Any) -> Iterator[Problem]:
             yield Problem(REFUSED_VALUE, source, ("spec",), message, fix)
         return
     wanted = _FAMILIES.get(str(alias).partition("@")[0])
-    if isinstance(family, str) and wanted is not None and family not in (wanted, "Custom"):
+    is_one = family in _FAMILIES.values()  # another is refused by itself
+    if is_one and wanted not in (None, family):
         message = f"amiFamily is {family}, and the alias {alias} is of {wanted}."
         yield Problem(REFUSED_VALUE, source, ("spec", "amiFamily"), message, f"Write {wanted}.")
 
