@@ -16,7 +16,7 @@ from eks_gpushare.manifests.plain import items, mapping
 from eks_gpushare.manifests.rules.karpenter_shapes import REFUSED_VALUE, is_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.source import Source
@@ -69,6 +69,7 @@ _RESERVED_TAGS: Final = (
     *("eks:eks-cluster-name", "karpenter.sh/nodepool", "karpenter.sh/nodeclaim"),
     "karpenter.k8s.aws/ec2nodeclass",
 )
+_MOST_HOPS: Final = 64
 _CLUSTER_TAG: Final = "kubernetes.io/cluster"
 
 
@@ -87,15 +88,19 @@ def _names(source: Source, kind: str, spec: Any) -> Iterator[Problem]:
     template: FieldPath = () if kind == "NodeOverlay" else ("template", "spec")
     for index, each in enumerate(items(at(spec, *template, "requirements"))):
         key = at(each, "key")
+        if _is_whole(each) and "operator" not in each and key is not None:
+            place = ("spec", *template, "requirements", index)
+            message = f"The requirement {key} has no operator."
+            yield Problem(REFUSED_VALUE, source, place, message, "Add operator: In, or Exists.")
         if isinstance(key, str) and _is_kept(key, kind) and not label_meant(key):
             place = ("spec", *template, "requirements", index, "key")
             message = f"A requirement is on {key}, which Karpenter keeps to itself."
             yield Problem(REFUSED_VALUE, source, place, message, _other_label(key))
-    place = ("template", "metadata", "labels")
-    for key in mapping(at(spec, *place)) if kind == "NodePool" else ():
-        if isinstance(key, str) and _is_kept(key, kind):
+    below = ("template", "metadata", "labels")
+    for key in mapping(at(spec, *below)) if kind == "NodePool" else ():
+        if _is_kept(key, kind):
             message = f"The label {key} is one that Karpenter keeps to itself."
-            yield Problem(REFUSED_VALUE, source, ("spec", *place, key), message, _other_label(key))
+            yield Problem(REFUSED_VALUE, source, ("spec", *below, key), message, _other_label(key))
 
 
 def _is_kept(key: str, kind: str) -> bool:
@@ -120,6 +125,11 @@ def _other_label(key: str) -> str:
 
 def _pool(source: Source, spec: Any) -> Iterator[Problem]:
     disruption = at(spec, "disruption")
+    for index, budget in enumerate(items(at(disruption, "budgets"))):
+        if _is_whole(budget) and "nodes" not in budget:
+            place: FieldPath = ("spec", "disruption", "budgets", index)
+            message = "A budget says of no nodes."
+            yield Problem(REFUSED_VALUE, source, place, message, 'Add nodes, such as "10%".')
     if (
         isinstance(disruption, dict)
         and not isinstance(disruption, PartlyKnown)
@@ -143,36 +153,61 @@ def _pool(source: Source, spec: Any) -> Iterator[Problem]:
 
 def _node_class(source: Source, spec: Any) -> Iterator[Problem]:
     for name, terms in _TERMS.items():
-        given = items(at(spec, name))
-        for index, term in enumerate(given):
-            found = [*_term(source, ("spec", name, index), term, terms)]
-            # Of images one such term is refused, of others only where all are such.
-            if name == "amiSelectorTerms" or all(
-                [*_term(source, ("spec", name, other), each, terms)]
-                for other, each in enumerate(given)
-            ):
-                yield from found
+        yield from _selecting(source, name, at(spec, name), terms)
+    hops = at(spec, "metadataOptions", "httpPutResponseHopLimit")
+    if isinstance(hops, int) and not isinstance(hops, bool) and not 1 <= hops <= _MOST_HOPS:
+        place = ("spec", "metadataOptions", "httpPutResponseHopLimit")
+        message = f"httpPutResponseHopLimit is {hops}, and may be from 1 to {_MOST_HOPS}."
+        yield Problem(REFUSED_VALUE, source, place, message, "Write 1.")
     for key in mapping(at(spec, "tags")):
-        if isinstance(key, str) and (key in _RESERVED_TAGS or key.startswith(_CLUSTER_TAG)):
+        if key in _RESERVED_TAGS or str(key).startswith(_CLUSTER_TAG):
             message = f"The tag {key} is one that Karpenter gives its nodes itself."
             yield Problem(REFUSED_VALUE, source, ("spec", "tags", key), message, "Remove it.")
     yield from _family(source, spec)
-    for index, disk in enumerate(items(at(spec, "blockDeviceMappings"))):
+    yield from _disks(source, items(at(spec, "blockDeviceMappings")))
+
+
+def _disks(source: Source, disks: Sequence[Any]) -> Iterator[Problem]:
+    place: FieldPath = ("spec", "blockDeviceMappings")
+    if sum(at(disk, "rootVolume") is True for disk in disks) > 1:
+        message = "Several volumes are rootVolume, and a node has one."
+        yield Problem(REFUSED_VALUE, source, place, message, "Keep it for one of them.")
+    for index, disk in enumerate(disks):
         ebs = at(disk, "ebs")
         if _is_whole(ebs) and not {"snapshotID", "volumeSize"} & set(ebs):
-            place = ("spec", "blockDeviceMappings", index, "ebs")
             message = "A volume has neither volumeSize nor snapshotID."
-            yield Problem(REFUSED_VALUE, source, place, message, "Add volumeSize, such as 200Gi.")
+            fix = "Add volumeSize, such as 200Gi."
+            yield Problem(REFUSED_VALUE, source, (*place, index, "ebs"), message, fix)
+
+
+def _selecting(source: Source, name: str, given: Any, terms: _Terms) -> Iterator[Problem]:
+    """Of images one term with too much beside a key is refused, of others where all are such."""
+    if given == [] and name in ("subnetSelectorTerms", "securityGroupSelectorTerms"):
+        message = f"{name} selects nothing."
+        yield Problem(REFUSED_VALUE, source, ("spec", name), message, "Add a term.")
+    crowded = []
+    for index, term in enumerate(items(given)):
+        place = ("spec", name, index)
+        yield from _term(source, place, term, terms)
+        crowded.append([*_alone(source, place, term, terms)])
+    if name == "amiSelectorTerms" or all(crowded):
+        yield from (found for each in crowded for found in each)
 
 
 def _term(source: Source, place: FieldPath, term: Any, terms: _Terms) -> Iterator[Problem]:
-    if not _is_whole(term):
-        return
-    given = [key for key, value in term.items() if value is not None]
-    if not set(given) & set(terms.one_of):
+    if _is_whole(term) and not any(at(term, key) is not None for key in terms.one_of):
         message = "A term selects by nothing."
         fix = f"Give one of {', '.join(terms.one_of)}."
         yield Problem(REFUSED_VALUE, source, place, message, fix)
+    for key, value in mapping(at(term, "tags")).items():
+        if "" in (key, value):
+            message = f"A term has the tag {key or 'of no name'} of no value; * stands for any."
+            fix = 'Write "*", or the value.'
+            yield Problem(REFUSED_VALUE, source, (*place, "tags", key), message, fix)
+
+
+def _alone(source: Source, place: FieldPath, term: Any, terms: _Terms) -> Iterator[Problem]:
+    given = [key for key, value in mapping(term).items() if value is not None]
     for key in terms.alone:
         others = [other for other in given if other not in (key, "alias")]
         if key in given and others:
