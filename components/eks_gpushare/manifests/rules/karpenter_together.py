@@ -144,11 +144,6 @@ def _pool(source: Source, spec: Any) -> Iterator[Problem]:
     if at(spec, "weight") is not None:
         message = "weight stands beside replicas, and a static pool has none."
         yield Problem(REFUSED_VALUE, source, ("spec", "weight"), message, "Remove one of the two.")
-    for key in mapping(at(spec, "limits")):
-        if key != "nodes":
-            message = f"limits has {key}, and a static pool, one with replicas, takes nodes alone."
-            fix = "Write nodes, or remove replicas."
-            yield Problem(REFUSED_VALUE, source, ("spec", "limits", key), message, fix)
 
 
 def _node_class(source: Source, spec: Any) -> Iterator[Problem]:
