@@ -70,11 +70,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect without looking for garbage: of all that is made, nearly everything stays."""
+    """Collect without looking for garbage: of all that is made, nearly everything stays.
+
+    Nor is it looked through for garbage afterwards.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.freeze()
         gc.enable()
 
 
@@ -113,12 +117,17 @@ def _together(nodeid: str) -> str | None:
     return next((name for start, name in TOGETHER.items() if nodeid.startswith(start)), None)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_report_header() -> str:
+    return "" if os.environ.get(AT_LENGTH) else f"left out: what {AT_LENGTH}=1 tries"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is tried at night: to skip a test costs as much as running a small one."""
     items.sort(key=lambda item: _together(item.nodeid) not in BEGUN_WITH)
     if not os.environ.get(AT_LENGTH):
-        for item in items:
-            if item.get_closest_marker("at_length"):
-                item.add_marker(pytest.mark.skip(reason=f"{AT_LENGTH}=1 tries it"))
+        later = [item for item in items if item.get_closest_marker("at_length")]
+        items[:] = [item for item in items if not item.get_closest_marker("at_length")]
+        config.hook.pytest_deselected(items=later)
 
 
 class _Scheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types

@@ -217,3 +217,28 @@ def test_of_three_engines_two_are_named() -> None:
         "The DCGM exporter of the Release b and the DCGM exporter of the Release a each run a host "
         "engine of DCGM on the nodes with GPUs."
     )
+
+
+KEPT = {"nodeSelector": {"dra": "on"}}
+
+
+@pytest.mark.parametrize(
+    ("items", "found"),
+    [
+        ((operator(), dra()), 1),
+        ((plugin(), dra()), 1),
+        ((operator({"devicePlugin": {"enabled": False}}), dra()), 0),
+        ((operator(), dra(resources={"gpus": {"enabled": False}})), 0),
+        ((operator(), dra(kubeletPlugin=KEPT)), 0),
+        ((operator(), dra(kubeletPlugin={"affinity": {"nodeAffinity": {}}})), 0),
+        ((operator(), dra(kubeletPlugin=UNKNOWN)), 0),
+        ((plugin(KEPT), dra()), 0),
+        ((operator(),), 0),
+        ((dra(),), 0),
+    ],
+)
+def test_a_driver_and_a_plugin_are_told_without_nodes(items: tuple[Item, ...], found: int) -> None:
+    given = problems(*items, complete=False, of=[engines.PLUGIN_AND_DRA])
+
+    assert len(given) == found
+    assert all(each.severity == "warning" for each in given)

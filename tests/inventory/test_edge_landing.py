@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ from inventory_of import (
     GPU,
     PRESENT,
     USUAL,
+    claim,
     codes,
     judgements,
     nodes,
@@ -20,7 +22,7 @@ from inventory_of import (
 )
 
 from eks_gpushare.inventory.edges import landing
-from eks_gpushare.inventory.items import NodeTaint
+from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, NodeTaint
 from eks_gpushare.inventory.problem import Edit, NotSeen
 from eks_gpushare.inventory.source import UNKNOWN
 
@@ -442,3 +444,70 @@ def test_what_no_gpu_can_be_cut_into_is_said_with_the_types() -> None:
         "(g4dn.xlarge, g5.xlarge, g6.xlarge, g6e.xlarge, g5.2xlarge, ...) can be cut into such a "
         "device."
     )
+
+
+def claimed(selector: Any, kind: str = "resourceClaimTemplateName", **more: Any) -> Item:
+    """A pod that gets its GPU by a claim."""
+    named = {"name": "gpu", kind: "gpu"}
+    spec = {"nodeSelector": selector, "resourceClaims": [named], **more}
+    return replace(pods(), spec=spec, namespace="default")
+
+
+def template(
+    device_class: str = "gpu.nvidia.com", kind: str = "ResourceClaimTemplate"
+) -> DeviceClaim:
+    devices = {"devices": {"requests": [{"exactly": {"deviceClassName": device_class}}]}}
+    return claim(kind, {"spec": devices} if kind.endswith("Template") else devices)
+
+
+NO_POOL = {"pool": "cpu"}
+
+
+@pytest.mark.parametrize(
+    ("items", "found"),
+    [
+        ((POOL, template(), claimed(NO_POOL)), ["GPU1112"]),
+        ((POOL, template(), claimed({"pool": "gpu"})), []),
+        ((POOL, template(), claimed({})), []),
+        ((POOL, template("nic.example.com"), claimed(NO_POOL)), []),
+        ((POOL, claimed(NO_POOL)), []),  # whose claim is not here
+        ((template(), claimed(NO_POOL)), []),
+        ((POOL, template(kind="ResourceClaim"), claimed(NO_POOL)), []),
+        (
+            (
+                POOL,
+                template("mig.nvidia.com", "ResourceClaim"),
+                claimed(NO_POOL, "resourceClaimName"),
+            ),
+            ["GPU1112"],
+        ),
+        ((POOL, replace(template(), namespace="other"), claimed(NO_POOL)), []),
+        ((POOL, template(), claimed({"type": "virtual-kubelet"})), []),
+        ((POOL, template(), claimed(UNKNOWN)), []),
+    ],
+)
+def test_pods_with_claims_select_nodes_that_are_there(
+    items: tuple[Item, ...], found: list[str]
+) -> None:
+    given = [each for each in problems(*items, complete=False) if each.rule.id == "GPU1112"]
+
+    assert [each.rule.id for each in given] == found
+
+
+@pytest.mark.parametrize(
+    ("limits", "more", "found"),
+    [
+        ({GPU: 1}, {"nodeSelector": NO_POOL}, 1),
+        ({GPU: 1}, {"affinity": affinity({"key": "pool", "operator": "In", "values": ["a"]})}, 1),
+        ({GPU: 1}, {"nodeSelector": {"pool": "gpu"}}, 0),
+        ({GPU: 1}, {}, 0),  # it may tolerate more elsewhere
+        ({GPU: 0}, {"nodeSelector": NO_POOL}, 0),
+        ({"cpu": 1}, {"nodeSelector": NO_POOL}, 0),
+    ],
+)
+def test_parts_of_pods_are_judged_by_their_selectors(
+    limits: dict[str, int], more: dict[str, Any], found: int
+) -> None:
+    part = replace(pods(limits, **more), kind=PART_OF_POD)
+
+    assert len(problems(POOL, part, complete=False, of=[landing.ELSEWHERE])) == found

@@ -211,6 +211,8 @@ def test_what_refuses_pods_is_told() -> None:
         *told(quota(), pod()),
         *told(quota("requests.nvidia.com/gpu: 2"), deployment()),
         *told(quota("cpu: 1500m"), pod("nvidia.com/gpu: 1, cpu: 2500m")),
+        *told(quota("memory: 8Gi"), pod("nvidia.com/gpu: 1, memory: 32Gi")),
+        *told(quota("memory: 8Gi"), pod("nvidia.com/gpu: 1, memory: 8.5Gi")),
         *told(limits(), pod()),
         *told(limits("Pod"), TWO),
         *told(a_class(), named("gpu-high-prio")),
@@ -228,6 +230,11 @@ def test_what_refuses_pods_is_told() -> None:
         (
             "The Pod p asks for 2.5 of cpu in a pod, and the ResourceQuota q allows 1500m in the "
             "namespace."
+        ),
+        *(
+            f"The Pod p asks for {amount} of memory in a pod, and the ResourceQuota q allows 8Gi "
+            "in the namespace."
+            for amount in ("32Gi", "8704Mi")
         ),
         (
             "The Pod p has limits of 2 of nvidia.com/gpu in a container, and the LimitRange l "

@@ -315,7 +315,7 @@ def nodes(most: int, instance_type: str = "g5.xlarge") -> str:
         (4, 4, "", False),  # a quarter of four may be away
         (4, 4, "rollingUpdate: {maxUnavailable: 0}", True),
         (3, 3, "rollingUpdate: {maxSurge: 100%, maxUnavailable: 0}", True),
-        (1, 2, "", False),  # which never fitted
+        (1, 2, "", True),  # which never fits
         (1, 1, "rollingUpdate: {maxUnavailable: some}", False),  # which the API refuses
     ],
 )
@@ -616,3 +616,27 @@ def test_several_configurations_leave_it_to_the_labels_of_nodes() -> None:
     two = shares() + "    other: |-\n      version: v1\n"
 
     assert codes(two, pod(limits=TWO)) & {"GPU1113", "GPU1204"} == set()
+
+
+def test_the_metrics_server_measures_cpu_and_memory_alone() -> None:
+    def autoscaler(metric: str) -> str:
+        return (
+            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: app}\n"
+            "spec:\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: app}\n"
+            f"  maxReplicas: 4\n  metrics: [{metric}]\n"
+        )
+
+    target = "target: {type: Utilization, averageUtilization: 80}"
+    wrong = f"{{type: Resource, resource: {{name: nvidia.com/gpu, {target}}}}}"
+    found = found_in({"a.yaml": f"{deployment()}---\n{autoscaler(wrong)}"})
+    (message,) = (each.message for each in found if each.code == "GPU1391")
+
+    assert message == (
+        "The HorizontalPodAutoscaler app goes by how much of nvidia.com/gpu its pods use, which "
+        "nothing measures."
+    )
+    container = wrong.replace("resource:", "containerResource:").replace("Resource,", "X,")
+    assert "GPU1391" in codes(deployment(), autoscaler(container))
+    for name in ("cpu", "memory", '"{{ .metric }}"'):
+        right = wrong.replace("nvidia.com/gpu", name)
+        assert "GPU1391" not in codes(deployment(), autoscaler(right))

@@ -202,7 +202,7 @@ NO_QUOTA = queue("cpu").replace(
     [
         (NO_QUOTA, True),
         (NO_QUOTA.replace("nvidia.com/gpu", "memory"), False),
-        (NO_QUOTA.replace("name: cpu", "name: nvidia.com/gpu"), False),
+        (NO_QUOTA.replace("4}]", "4}, {name: nvidia.com/gpu, nominalQuota: 4}]"), False),
         (NO_QUOTA.replace("[{name: cpu, nominalQuota: 4}]", "[]"), False),  # not written yet
         (NO_QUOTA.replace("name: a,", "name: '{{ .a }}',"), False),
         (NO_QUOTA.replace("kind: ClusterQueue", "kind: Cohort"), False),

@@ -13,6 +13,7 @@ from eks_gpushare.manifests.readers.helm_values import HelmValuesReader, ValuesO
 
 VALUES = HelmValuesReader()
 OPERATOR, PLUGIN, EXPORTER = "gpu-operator", "nvidia-device-plugin", "dcgm-exporter"
+DRIVER = "nvidia-dra-driver-gpu"
 PROSE, SHORT = "a b c d e", "a b c d"
 
 
@@ -72,7 +73,7 @@ def charts(given: Document) -> list[str]:
         ({"migStrategy": SHORT, "failOnInitError": True}, PLUGIN),
         ({"migStrategy": PROSE, "failOnInitError": True, "cdi": {}}, PLUGIN),
         # Values of other charts, and other things.
-        ({"gpuResourcesEnabledOverride": True, "nvidiaDriverRoot": "/", "image": {}}, None),
+        ({"gpuResourcesEnabledOverride": True, "nvidiaDriverRoot": "/", "image": {}}, DRIVER),
         ({"nvidiaDriverRoot": "/", "image": {}}, PLUGIN),
         ({"apiVersion": "v1", "migStrategy": "mixed"}, None),
         ({}, None),

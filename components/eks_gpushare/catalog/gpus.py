@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 MPS_CLIENTS = 48
 MPS_CLIENTS_BEFORE_TURING = 16
 MPS_FULL_LIMIT_FROM = (7, 5)
+BFLOAT16_FROM = (8, 0)
+"""First compute capability that computes in bfloat16.
+https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#arithmetic-instructions"""
 
 
 def memory_text(gpu: Gpu) -> str:

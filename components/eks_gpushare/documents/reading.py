@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 STDIN: Final = "-"
 """Stands for standard input where a file is asked for."""
 
+_GUIDES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc")
+"""Endings of documentation, which may show a part of something, or one of several."""
 _KINDS: Final = (
     (stat.S_ISDIR, "a directory"),
     (stat.S_ISFIFO, "a named pipe"),
@@ -28,6 +30,11 @@ _DESCRIPTORS: Final = ("/dev/fd/", "/proc/self/fd/")
 """What a shell hands over as `<(command)`, and what stands for open streams."""
 _STREAM: Final = "/dev/stdin"
 _CHUNK: Final = 64 * 1024
+
+
+def is_guide(file: str) -> bool:
+    """Whether a file is documentation by its name."""
+    return file.lower().endswith(_GUIDES)
 
 
 class NoFileError(OSError):

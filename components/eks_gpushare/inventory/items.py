@@ -21,6 +21,10 @@ PART_OF_POD = "part of a pod"
 """The `kind` of a workload of which only some fields are shown, so that nothing can be concluded
 from those that are not."""
 
+NOTEBOOK = "notebook of JupyterHub"
+"""The `kind` of a workload that stands for the pods of a profile, of which all is known that says
+where they go."""
+
 Provisioner: TypeAlias = Literal["managed", "selfManaged", "karpenter", "autoMode", "byHand"]
 """Who makes nodes: EKS, an Auto Scaling group of one's own, Karpenter, EKS Auto Mode, a person."""
 
@@ -215,6 +219,8 @@ class DeviceClaim(Namespaced):
 
 SCALERS = ("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler")
 """Kinds of pointers by which pods become more or fewer."""
+FARGATE = "FargateProfile"
+"""The kind of a pointer that stands for a profile of Fargate, with the selectors of its pods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,7 +233,8 @@ class Pointer(Namespaced):
     kind: str
     """`ScaledObject`, `HorizontalPodAutoscaler`, AIBrix' `PodAutoscaler`, `Service` or
     `PodDisruptionBudget`; pods name a `RuntimeClass`, a `PriorityClass` and Kueue's `LocalQueue`,
-    this a `ClusterQueue`, and that a `ResourceFlavor`."""
+    this a `ClusterQueue`, and that a `ResourceFlavor`; and a `PersistentVolumeClaim`, which names
+    a `StorageClass`."""
     spec: Maybe[Mapping[str, Any]] = field(default_factory=dict)
     """Its spec, or the whole object of a kind that has none."""
 

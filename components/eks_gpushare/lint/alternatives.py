@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import (
     PART_OF_POD,
     SCALERS,
@@ -24,7 +25,7 @@ from eks_gpushare.inventory.items import (
 )
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, text
-from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
+from eks_gpushare.manifests.charts import DEVICE_PLUGIN, EXPORTER, OPERATOR
 from eks_gpushare.manifests.document import Document
 
 if TYPE_CHECKING:
@@ -37,9 +38,21 @@ MOST: Final = 24
 _NODES: Final = "nodes"
 _SCALES: Final = "scales"
 _SHOWN: Final = "shown to scale"
+_EXPORTS: Final = "exports"
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+\S")
+_CHOICE: Final = re.compile(
+    r"#+[ \t]+(?:[0-9]+[.):]?[ \t]+)?"
+    r"(?:option|method|alternative|approach|variant|for|if|using|via)\b",
+    re.IGNORECASE,
+)
+"""A heading that says for whom a section is, or that it is one of several ways."""
 _FENCE: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})")
-_GUIDES: Final = (".md", ".markdown", ".mdx")
+
+
+class _Heading(NamedTuple):
+    depth: int
+    line: int
+    is_choice: bool
 
 
 @dataclass(slots=True)
@@ -47,8 +60,10 @@ class _Place:
     """A file or a section, with what stands in it and in those below."""
 
     items: list[Item] = field(default_factory=list)
-    below: dict[int | str, _Place] = field(default_factory=dict)
+    below: dict[_Heading | str, _Place] = field(default_factory=dict)
     is_section: bool = False
+    is_choice: bool = False
+    """A section whose heading says so."""
 
     def all_items(self) -> Iterator[Item]:
         yield from self.items
@@ -58,6 +73,8 @@ class _Place:
     def says(self) -> set[Hashable]:
         """What another that says it too would be an alternative by."""
         own = {key for item in self.items for key in _keys(item, self.is_section)}
+        if self.is_choice:
+            own |= {_EXPORTS for item in self.all_items() if _brings_exporter(item)}
         return own.union(*(place.says() for place in self.below.values()))
 
 
@@ -69,11 +86,13 @@ def alternatives(items: Sequence[Item], texts: Mapping[str, str]) -> list[tuple[
         texts: Texts of its files by name, for the sections of guides.
     """
     top = _Place()
-    headings: dict[str, list[tuple[int, int]]] = {}
+    headings: dict[str, list[_Heading]] = {}
     for item in items:
         place = top
         for step in _steps(item, texts, headings):
-            place = place.below.setdefault(step, _Place(is_section=isinstance(step, int)))
+            is_section = isinstance(step, _Heading)
+            is_choice = isinstance(step, _Heading) and step.is_choice
+            place = place.below.setdefault(step, _Place(is_section=is_section, is_choice=is_choice))
         place.items.append(item)
     chosen = _choices(top)
     order = {id(item): number for number, item in enumerate(items)}
@@ -126,29 +145,28 @@ def _in_all(choices: Sequence[list[Item]]) -> list[Item]:
 
 
 def _steps(
-    item: Item, texts: Mapping[str, str], headings: dict[str, list[tuple[int, int]]]
-) -> tuple[int | str, ...]:
+    item: Item, texts: Mapping[str, str], headings: dict[str, list[_Heading]]
+) -> tuple[_Heading | str, ...]:
     """The file of an item, and the sections down to it."""
     document = item.source.document
     if not isinstance(document, Document) or document.build:
         return ()  # what a kustomization builds is there all at once
-    if not document.file.lower().endswith(_GUIDES):
+    if not is_guide(document.file):
         return (document.file,)
     if document.file not in headings:
         headings[document.file] = list(_headings(texts.get(document.file, "")))
     line = document.position(item.source.path).line
-    above: list[tuple[int, int]] = []
-    for depth, begins in headings[document.file]:
-        if begins > line:
+    above: list[_Heading] = []
+    for heading in headings[document.file]:
+        if heading.line > line:
             break
-        while above and above[-1][0] >= depth:
+        while above and above[-1].depth >= heading.depth:
             above.pop()
-        above.append((depth, begins))
-    return (document.file, *(begins for _, begins in above))
+        above.append(heading)
+    return (document.file, *above)
 
 
-def _headings(text: str) -> Iterable[tuple[int, int]]:
-    """The depth and the line of each heading."""
+def _headings(text: str) -> Iterable[_Heading]:
     fence = ""
     for number, line in enumerate(text.splitlines(), 1):
         mark = _FENCE.match(line)
@@ -158,7 +176,11 @@ def _headings(text: str) -> Iterable[tuple[int, int]]:
             elif mark[1].startswith(fence):
                 fence = ""
         elif not fence and (heading := _HEADING.match(line)) is not None:
-            yield len(heading[1]), number
+            yield _Heading(len(heading[1]), number, _CHOICE.match(line) is not None)
+
+
+def _brings_exporter(item: Item) -> bool:
+    return isinstance(item, Release) and item.chart in {EXPORTER, OPERATOR}
 
 
 def _makes_nodes(item: Item) -> bool:

@@ -13,11 +13,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.catalog.chart_daemonsets import named_among
-from eks_gpushare.inventory.items import ConfigMap, NodeSet, Quota, Release, Workload
+from eks_gpushare.documents.reading import is_guide
+from eks_gpushare.inventory.items import NOTEBOOK, ConfigMap, NodeSet, Quota, Release, Workload
+from eks_gpushare.inventory.requests import requests_of
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.charts import CHARTS
 from eks_gpushare.manifests.document import Document
-from eks_gpushare.manifests.files import is_guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -82,6 +83,9 @@ def _keys(item: Item) -> Iterator[tuple[str, str]]:
     elif isinstance(item, Workload | ConfigMap | Quota) and item.name is not UNKNOWN:
         kind = getattr(item, "kind", "ConfigMap")
         yield ("node agent" if kind == "DaemonSet" else "object"), f"{kind} {item.name}"
+    elif isinstance(item, Workload) and (item.kind == NOTEBOOK or any(requests_of(item))):
+        # Of values of a chart, which make pods of no name that is known.
+        yield "object", f"values {getattr(item.source.document, 'file', '')}"
 
 
 def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:

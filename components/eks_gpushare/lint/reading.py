@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeGuard
 
@@ -11,7 +10,6 @@ from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.findings.defects import defect
 from eks_gpushare.findings.silenced import today
-from eks_gpushare.inventory.edges.configs import MAP_UNUSED
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.lint.against import judge_against
@@ -21,11 +19,18 @@ from eks_gpushare.lint.judging import Scoped, in_all_builds
 from eks_gpushare.lint.node_classes import class_of
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.texts import TEXT_READERS
-from eks_gpushare.lint.references import naming
+from eks_gpushare.lint.references import as_applied, naming
 from eks_gpushare.lint.rendered_charts import RenderedCharts, told_by_values
 from eks_gpushare.lint.report import FileReport, Placed, finding_of
 from eks_gpushare.lint.rules.files import UNREADABLE
-from eks_gpushare.lint.scopes import Member, all_together, as_one_cluster, folders_named, scopes_of
+from eks_gpushare.lint.scopes import (
+    Member,
+    all_together,
+    as_one_cluster,
+    folders_named,
+    put_out_in,
+    scopes_of,
+)
 from eks_gpushare.lint.terraform_roots import TerraformRoots, is_terraform
 from eks_gpushare.lint.unread import (
     NO_KIND,
@@ -45,7 +50,7 @@ from eks_gpushare.lint.unread import (
 from eks_gpushare.lint.variants import is_loose, values_to_come
 from eks_gpushare.manifests.checks.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
-from eks_gpushare.manifests.kustomize import NAMES, Kustomizations
+from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS
 from eks_gpushare.manifests.readers.helm_values import HelmValuesReader, ValuesOf
 from eks_gpushare.manifests.readers.subcharts import SubchartValuesReader, of_its_chart
@@ -70,8 +75,6 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.readers.subcharts import Subchart
     from eks_gpushare.stack_file.yaml_problems import YamlProblem
 
-_TELLS: Final = re.compile(r"#.*\bclusterpolic(?:y|ies)\b", re.IGNORECASE)
-"""A comment with the operator's own object, which one may change by hand."""
 _MOST_WITHIN: Final = 4
 """Documents within documents that are followed: a script's manifest's ConfigMap's configuration."""
 _MOST_DOCUMENTS: Final = 50_000
@@ -225,7 +228,7 @@ class Reading:
     def _reader(self, file: FileInReading, document: Document, depth: int) -> DocumentReader | None:
         if not depth:
             name = posixpath.normpath(file.name)
-            if (chart := self.charts.get(name)) is not None:
+            if (chart := self.charts.get(name)) is not None and not self._is_of_ones_own(file):
                 values = ValuesOf(chart)
                 return values if values.matches(document) else None
             reader = SubchartValuesReader(self.subcharts.get(posixpath.dirname(name), ()))
@@ -290,6 +293,7 @@ class Reading:
                 tuple(folders.get(file, ())),
                 tuple(self.named.get(file, ())),
                 tuple(others.get(file, ())),
+                tuple(put_out_in(file, self.file_named(file).text)),
             )
             for file in files
         ]
@@ -311,32 +315,12 @@ class Reading:
         within += scoped.judged_alone()
         others = self.everywhere or self.naming()
         found = [others.with_other_scopes(judgement) for judgement in (*found, *within)]
-        found = [self._as_applied(judgement) for judgement in found]
+        built = self.kustomizations.contents.values()
+        found = [as_applied(judgement, texts, built) for judgement in found]
         for error, edge in scoped.broken:
             self._somewhere(defect(error, edge.rules))
         for judgement in told_by_values(found, self.charted):
             self.place(judgement)
-
-    def _as_applied(self, judgement: Judgement) -> Judgement:
-        """A configuration that nothing names as a note, where that may be meant.
-
-        It may lie beside a kustomization that leaves it out, say how the operator is told of it, or
-        be named by a line that is put out by a comment.
-        """
-        document = judgement.source.document
-        if not isinstance(judgement, Problem) or judgement.rule is not MAP_UNUSED:
-            return judgement
-        if not isinstance(document, Document):
-            return judgement
-        file = posixpath.normpath(document.file)
-        beside = {posixpath.join(posixpath.dirname(file), name) for name in NAMES}
-        left_out = beside & {posixpath.normpath(name) for name in self.files} and not any(
-            file in built for built in self.kustomizations.contents.values()
-        )
-        tells = _TELLS.search(self.file_named(document.file).text)
-        off = re.compile(rf"#.*\bname: *[\"']?{re.escape(judgement.source.name.split()[-1])}\b")
-        put_out = any(off.search(each.text) for each in self.files.values())
-        return replace(judgement, severity="info") if left_out or tells or put_out else judgement
 
     def _is_part(self, item: Item) -> TypeGuard[Release]:
         """Whether it is a file of values that a kustomization takes with others, or a chart.

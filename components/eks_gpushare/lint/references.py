@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_config
+from eks_gpushare.inventory.edges.configs import MAP_UNUSED
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
@@ -16,6 +18,7 @@ from eks_gpushare.lint.one_cluster import is_one_cluster, once_of
 from eks_gpushare.lint.rules.shell import BY_HAND
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
 from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.kustomize import NAMES
 from eks_gpushare.manifests.rules.gpu_names import RESOURCE_AS_LABEL, RESOURCE_NAMES
 from eks_gpushare.manifests.rules.gpu_programs import SPLIT
 from eks_gpushare.sharing.resources import GPU
@@ -30,6 +33,8 @@ _SHARED = "shared"
 """Kind of what a configuration of the device plugin shares under its own name."""
 _LABEL = "label"
 """Kind of what nodes are given: labels that have the name of a resource, and labels and taints."""
+_TELLS: Final = re.compile(r"#.*\bclusterpolic(?:y|ies)\b", re.IGNORECASE)
+"""A comment with the operator's own object, which one may change by hand."""
 _CONFIGS = {DEVICE_PLUGIN: ("config", "name"), OPERATOR: ("devicePlugin", "config", "name")}
 
 
@@ -78,6 +83,10 @@ class Naming(NamedTuple):
         """
         if not isinstance(judgement, Problem):
             return judgement
+        if judgement.rule is MAP_UNUSED:
+            # A script may tell the operator of it, wherever it lies.
+            is_named = ("map", judgement.source.name.rpartition(" ")[2]) in self.named
+            return replace(judgement, severity="info") if is_named else judgement
         given = {name for kind, name in self.having if kind == _LABEL}
         if judgement.rule is SPLIT:
             # A configuration may be for nodes that these pods do not get: neither is certain.
@@ -92,6 +101,35 @@ class Naming(NamedTuple):
         else:
             return judgement
         return replace(judgement, severity="info") if named & given else judgement
+
+
+def as_applied(
+    judgement: Judgement, texts: Mapping[str, str], built: Iterable[frozenset[str]]
+) -> Judgement:
+    """A configuration that nothing names as a note, where that may be meant.
+
+    It may lie beside a kustomization that leaves it out, say how the operator is told of it, or
+    be named by a line that is put out by a comment.
+
+    Args:
+        judgement: What was found.
+        texts: Texts of the files by name.
+        built: The files of each kustomization.
+    """
+    document = judgement.source.document
+    if not isinstance(judgement, Problem) or judgement.rule is not MAP_UNUSED:
+        return judgement
+    if not isinstance(document, Document):
+        return judgement
+    file = posixpath.normpath(document.file)
+    beside = {posixpath.join(posixpath.dirname(file), name) for name in NAMES}
+    left_out = beside & {posixpath.normpath(name) for name in texts} and not any(
+        file in files for files in built
+    )
+    tells = _TELLS.search(texts.get(document.file, ""))
+    off = re.compile(rf"#.*\bname: *[\"']?{re.escape(judgement.source.name.split()[-1])}\b")
+    put_out = any(off.search(text) for text in texts.values())
+    return replace(judgement, severity="info") if left_out or tells or put_out else judgement
 
 
 def naming(items: Iterable[Item], classes: Iterable[Document]) -> Naming:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.values import at, items
-from eks_gpushare.manifests.files import is_guide
 from eks_gpushare.manifests.kustomize import NAMES, tops_of
 from eks_gpushare.manifests.texts import read_texts
 
@@ -28,6 +28,9 @@ _ARGO: Final = "argoproj.io/"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
 _NAMING: Final = re.compile(r"""kind["']?\s*:\s*["']?(?:Application|Kustomization)\b""")
 """Of most files with annotations of Argo CD nothing more is read than this."""
+_PUT_OUT: Final = re.compile(
+    r"^[ \t]*#[ \t]*-[ \t]+((?:\./)?[A-Za-z0-9_.-]+\.ya?ml)[ \t]*$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ class Member:
     """Files that it takes in, wherever they lie: values that a command installs with."""
     others: tuple[str, ...] = ()
     """Files that have what it names and no other has, such as a ConfigMap."""
+    put_out: tuple[str, ...] = ()
+    """Files that it names as a kustomization in lines which are put out by a comment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,8 @@ class FileScope:
     """Whether somebody said so, or a tool puts them together, so that it is no guess."""
     all: bool = False
     """Whether it is of whatever is read."""
+    is_put_out: bool = False
+    """Whether it is a file that lies beside a kustomization which does without it for now."""
 
     @property
     def is_certain(self) -> bool:
@@ -70,9 +77,11 @@ def all_together() -> FileScope:
 
 
 def as_one_cluster(scopes: Iterable[FileScope]) -> tuple[FileScope, ...]:
-    """All but guides as one scope, where folders are laid out as the parts of one cluster."""
+    """All but guides and what is put out as one scope, where folders are parts of one cluster."""
     scopes = tuple(scopes)
-    guides = [scope for scope in scopes if all(is_guide(file) for file in scope.files)]
+    guides = [
+        scope for scope in scopes if scope.is_put_out or all(is_guide(file) for file in scope.files)
+    ]
     parts = [scope for scope in scopes if scope not in guides]
     whole = FileScope(
         "folders of one cluster",
@@ -136,6 +145,14 @@ def folders_named(values: Iterable[Any]) -> Iterator[str]:
                 yield posixpath.normpath(name.lstrip("/"))
 
 
+def put_out_in(name: str, text: str) -> Iterator[str]:
+    """Files that a kustomization names in lines which are put out by a comment."""
+    if posixpath.basename(name) in NAMES:
+        folder = posixpath.dirname(posixpath.normpath(name))
+        for found in _PUT_OUT.finditer(text):
+            yield posixpath.normpath(posixpath.join(folder, found[1]))
+
+
 def folders_of_applications(file: GivenFile) -> Iterator[str]:
     """Those that applications of Argo CD and kustomizations of Flux in a file name."""
     if (_ARGO in file.text or _FLUX in file.text) and _NAMING.search(file.text):
@@ -197,8 +214,15 @@ class _Finder:
             for named in member.files
             if posixpath.dirname(named) != posixpath.dirname(file)
         }
+        out = {file for member in self._members.values() for file in member.put_out} - owned
+        for file in sorted(out & self._members.keys() - taken):
+            made = FileScope(
+                f"the file {file}", "a comment puts it out", frozenset((file,)), is_put_out=True
+            )
+            self._units[made.name] = made
+            self._by_file.setdefault(file, []).append(made.name)
         for file in self._members:
-            if file not in owned and file not in taken:
+            if file not in owned and file not in taken and file not in out:
                 groups.setdefault(self._group(file), []).append(file)
         for (kind, folder), files in groups.items():
             if kind == "guides":

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 DEVICE_PLUGIN: Final = "nvidia-device-plugin"
 OPERATOR: Final = "gpu-operator"
 EXPORTER: Final = "dcgm-exporter"
+DRA_DRIVER: Final = "nvidia-dra-driver-gpu"
 CHARTS: Final = (
     *(DEVICE_PLUGIN, OPERATOR, EXPORTER, "node-feature-discovery", "gpu-feature-discovery"),
-    *("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu", "cluster-autoscaler", "karpenter", "keda"),
+    *(DRA_DRIVER, "dra-driver-nvidia-gpu", "cluster-autoscaler", "karpenter", "keda"),
     *("hami", "kueue", "kai-scheduler"),
     AGENT,
 )

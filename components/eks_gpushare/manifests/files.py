@@ -29,8 +29,6 @@ MAX_TOTAL: Final = 2 * 1024 * 1024 * 1024
 MAX_FOLDERS: Final = 200_000
 """Most folders that are looked into."""
 
-GUIDES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc")
-"""Endings of documentation."""
 ENDINGS: Final = (
     *(".yaml", ".yml", ".json", ".toml", ".sh", ".bash", ".md", ".markdown", ".txt", ".tf"),
     *(".tofu", ".tfvars", ".yaml.tmpl", ".yml.tmpl", ".yaml.gotmpl"),
@@ -47,11 +45,6 @@ _ENCODINGS: Final = {
 _MOST_KINDS: Final = 5
 """Of what is not read, kinds that are named."""
 _NOT_ENTERED: Final = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "vendor"))
-
-
-def is_guide(file: str) -> bool:
-    """Whether a file is documentation by its name."""
-    return file.lower().endswith(GUIDES)
 
 
 class GivenFile(NamedTuple):

@@ -44,7 +44,7 @@ OF_NVIDIA: Final = (
 )
 """Classes that the chart makes."""
 _DOMAIN: Final = ".nvidia.com"
-_KEYS: Final = {
+CLAIM_KEYS: Final = {
     "ResourceClaim": "resourceClaimName",
     "ResourceClaimTemplate": "resourceClaimTemplateName",
 }
@@ -298,7 +298,7 @@ def pods_have_their_claims(inventory: Inventory) -> Iterator[Judgement]:
                 where = (*workload.spec_path, "resourceClaims", number)
                 if at(claim, "source") is not None:
                     yield _under_source(workload, (*where, "source"))
-                for kind, key in _KEYS.items():
+                for kind, key in CLAIM_KEYS.items():
                     place = (*where, key)
                     yield from _named(inventory, workload, every, at(claim, key), kind, place)
 
@@ -336,8 +336,8 @@ def _named(
         but = f"is in the namespace {', '.join(spaces)}"
         fix, severity = "Put both into one namespace.", None
     elif any(claim.name == name for claim in within):  # of the other kind
-        other = next(key for key in _KEYS if key != kind)
-        but, fix, severity = f"is a {other}", f"Write {_KEYS[other]}.", None
+        other = next(key for key in CLAIM_KEYS if key != kind)
+        but, fix, severity = f"is a {other}", f"Write {CLAIM_KEYS[other]}.", None
     else:
         known = [claim.name for claim in of_kind if isinstance(claim.name, str)]
         if near := get_close_matches(name, known, cutoff=_CLOSE):

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import nvidia_settings, runs_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons
@@ -36,7 +37,6 @@ TWO_PLUGINS = rule_of("GPU1185")
 PLUGIN_AND_DRA = rule_of("GPU1186")
 TWO_ENGINES = rule_of("GPU1187")
 _ENGINE_IMAGE = re.compile(r"(?:.*/)?dcgm(?:[:@].*)?")
-_GUIDES = (".md", ".markdown", ".mdx", ".rst")
 _DRA_CHARTS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
 
 
@@ -55,6 +55,7 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
             yield from _anywhere(every)
             yield from _beside_operator(every)
             yield from _beside_hami(inventory.of(Release, cluster), every)
+            yield from _beside_driver(drivers, every)
         for kind in declared:
             here = [daemon for daemon in every if _is_there(daemon, kind)]
             yield from _two(kind, here)
@@ -129,6 +130,26 @@ def _beside_operator(every: Sequence[Daemon]) -> Iterator[Problem]:
     )
 
 
+def _beside_driver(drivers: Sequence[Release], every: Sequence[Daemon]) -> Iterator[Problem]:
+    """A DRA driver that gives out GPUs and a device plugin, neither of which keeps to some."""
+    applied = [each for each in every if each.is_on is True and not is_guide(_file(each))]
+    keeps = [at(each.values, "kubeletPlugin") for each in drivers]
+    if not applied or not drivers or any(map(_keeps_to_some, applied)):
+        return
+    if any(at(one, "nodeSelector") or at(one, "affinity") or one is UNKNOWN for one in keeps):
+        return
+    yield Problem(
+        PLUGIN_AND_DRA,
+        drivers[0].source,
+        (),
+        f"{at_start(applied[0].title)} and {drivers[0].source.name} both give out the GPUs of "
+        "every node.",
+        "Set `devicePlugin.enabled: false` of the GPU Operator, or switch off "
+        "`resources.gpus.enabled` of the DRA driver.",
+        "warning",
+    )
+
+
 def _beside_hami(releases: Sequence[Release], every: Sequence[Daemon]) -> Iterator[Problem]:
     """HAMi's device plugin, which gives out GPUs under the same name, and one of NVIDIA's."""
     applied = [daemon for daemon in every if _is_applied(daemon)]
@@ -157,10 +178,12 @@ def _destination(daemon: Daemon) -> str:
 
 def _is_applied(daemon: Daemon) -> bool:
     """Whether it is of an object, or of a command or declaration that names its release."""
-    item, document = daemon.item, daemon.source.document
-    file = str(getattr(document, "file", ""))
-    named = item.name not in ("", UNKNOWN)
-    return named and daemon.is_on is True and not file.lower().endswith(_GUIDES)
+    named = daemon.item.name not in ("", UNKNOWN)
+    return named and daemon.is_on is True and not is_guide(_file(daemon))
+
+
+def _file(daemon: Daemon) -> str:
+    return str(getattr(daemon.source.document, "file", ""))
 
 
 def _script(daemon: Daemon) -> str | None:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, offers
+from eks_gpushare.inventory.edges.claims import CLAIM_KEYS
+from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.requests import Request, gpu_workloads
+from eks_gpushare.inventory.requests import Request, asks_for_none, gpu_workloads, requests_of
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items
+from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, SHARED_SUFFIX
 
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from eks_gpushare.inventory.inventory import Inventory
-    from eks_gpushare.inventory.items import Workload
     from eks_gpushare.inventory.landings import Candidates, Grounds, Places
     from eks_gpushare.inventory.problem import Judgement
 
@@ -30,6 +31,7 @@ ELSEWHERE = rule_of("GPU1112")
 
 _VIRTUAL = ("liqo.io/", "virtual-kubelet", "virtual-node")
 """Signs of labels of nodes that stand for another cluster's."""
+_OF_GPUS = {"gpu.nvidia.com", "mig.nvidia.com"}
 _MOST_TYPES = 5
 """Instance types that a message lists."""
 
@@ -43,6 +45,66 @@ def pods_land(inventory: Inventory) -> Iterator[Judgement]:
         for workload, requests in gpu_workloads(inventory, cluster):
             if every or inventory.complete:
                 yield from _judged(inventory, workload, requests, ground)
+
+
+@edge(ELSEWHERE)
+def others_select(inventory: Inventory) -> Iterator[Judgement]:
+    """By labels alone: pods that claim a GPU, and values of charts, which may say no more of pods.
+
+    Whatever else a pod says leaves it no node that its selector rules out.
+    """
+    for cluster in inventory.clusters():
+        ground = grounds(inventory, cluster)
+        if not ground.every:
+            continue
+        claimed = _claims_of_gpus(inventory, cluster)
+        for workload in inventory.of(Workload, cluster):
+            if workload.spec is UNKNOWN or not _selects(workload.spec):
+                continue
+            if workload.kind == PART_OF_POD:
+                requests = tuple(requests_of(workload))
+                of_gpus = bool(requests) and not any(map(asks_for_none, requests))
+            else:
+                requests, of_gpus = (), _claims_one(workload, claimed)
+            found = ground.places(workload, requests) if of_gpus else None
+            if found is None or not found.having.offers or found.lands is not False:
+                continue
+            labels = found.nearest.landing.labels
+            if labels and not any(sign in label for label in labels for sign in _VIRTUAL):
+                yield _elsewhere(inventory, workload, found)
+
+
+def _selects(spec: Any) -> bool:
+    return bool(pairs(at(spec, "nodeSelector"))) or at(spec, "affinity") is not None
+
+
+def _claims_of_gpus(inventory: Inventory, cluster: str) -> list[DeviceClaim]:
+    """Claims and templates of them that ask for nothing but GPUs of NVIDIA's driver."""
+    return [
+        each
+        for each in inventory.of(DeviceClaim, cluster)
+        if each.kind in CLAIM_KEYS and _classes(each) and _classes(each) <= _OF_GPUS
+    ]
+
+
+def _classes(claim: DeviceClaim) -> set[Any]:
+    requests = items(at(claim.spec, "devices", "requests"))
+    requests = requests or items(at(claim.spec, "spec", "devices", "requests"))
+    exact = [at(request, "exactly") or request for request in requests]
+    return {at(each, "deviceClassName") for each in exact}
+
+
+def _claims_one(workload: Workload, claimed: Sequence[DeviceClaim]) -> bool:
+    """Whether its pods get a GPU by a claim that is here, and by nothing else."""
+    named = {
+        (kind, at(each, key))
+        for each in items(at(workload.spec, "resourceClaims"))
+        for kind, key in CLAIM_KEYS.items()
+    }
+    return not any(requests_of(workload)) and any(
+        (each.kind, each.name) in named and may_be_same(each.namespace, workload.namespace)
+        for each in claimed
+    )
 
 
 def _judged(

@@ -167,9 +167,10 @@ def _managed(
         given.put(sizes, name, name, number)
     values.put("scaling_config", HclList([sizes]), call.place)
     own_template = given.get("use_custom_launch_template", otherwise=True)
-    if own_template is False:
+    sized = given.get("block_device_mappings") not in (None, {}, [])
+    if own_template is False or (own_template is True and not sized):
         given.put(values, "disk_size", "disk_size")
-    else:
+    if own_template is not False:
         values.put("launch_template", HclList([HclObject({"id": UNKNOWN})]), call.place)
         created = given.get("create_launch_template", otherwise=True)
         if created is True and own_template is True:

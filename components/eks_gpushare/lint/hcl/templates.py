@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -102,11 +103,13 @@ class _Literals:
                 tokens[-1] = tokens[-1]._replace(text=tokens[-1].text.rstrip())
             rows.append(tokens)
         self._tokens = _flushed(rows) if flush else [each for row in rows for each in row]
+        self._starts = [token.start for token in self._tokens]
 
     def between(self, start: int, end: int) -> Iterator[Piece]:
         """The text from one byte to another."""
-        for token in self._tokens:
-            if start <= token.start < end and token.text:
+        first, behind = (bisect_left(self._starts, each) for each in (start, end))
+        for token in self._tokens[first:behind]:
+            if token.text:
                 yield _piece(self._source, token.start, token.text, token.away)
 
 
@@ -161,10 +164,16 @@ def _flushed(rows: Sequence[Sequence[_Token]]) -> list[_Token]:
 def _piece(source: HclText, start: int, text: str, away: int = 0) -> Piece:
     if source.fixed is not None:
         return Piece(text, source.fixed)
-    line = source.content.count(b"\n", 0, start) + 1 - source.lines_before
-    begin = source.content.rfind(b"\n", 0, start) + 1
-    column = len(source.content[begin:start].decode(errors="replace")) + 1
-    return Piece(text, Place(source.file, line, column + away))
+    lines = _line_starts(source.content)
+    number = bisect_right(lines, start)
+    column = len(source.content[lines[number - 1] : start].decode(errors="replace")) + 1
+    return Piece(text, Place(source.file, number - source.lines_before, column + away))
+
+
+@lru_cache(maxsize=8)
+def _line_starts(content: bytes) -> list[int]:
+    """Where the lines of a file begin, which a template has a part for each of."""
+    return [0, *(found.end() for found in re.finditer(rb"\n", content))]
 
 
 def _between(

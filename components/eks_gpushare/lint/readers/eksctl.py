@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.bottlerocket import bottlerocket_document
-from eks_gpushare.inventory.items import NodeLaunch, NodeSet, NodeTaint, NodeVolume
+from eks_gpushare.inventory.items import (
+    FARGATE,
+    NodeLaunch,
+    NodeSet,
+    NodeTaint,
+    NodeVolume,
+    Pointer,
+)
 from eks_gpushare.inventory.launches import gib, switched
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source, Unknown
@@ -61,7 +68,7 @@ class EksctlReader:
                 group.source, group.labels, ("labels",), group.instance_types
             )
             judgements += _of_boot(document, group.source.path)
-        return Read([*nodes, *_agents(document)], judgements)
+        return Read([*nodes, *_agents(document), *_profiles(document)], judgements)
 
 
 def _of_boot(document: Document, place: FieldPath) -> Iterator[Judgement]:
@@ -75,6 +82,15 @@ def _of_boot(document: Document, place: FieldPath) -> Iterator[Judgement]:
         yield from bottlerocket_rules({"settings": settings}, source)
         path = ("settings", "kubernetes", "node-labels")
         yield from owned_labels(source, at({"settings": settings}, *path), path)
+
+
+def _profiles(document: Document) -> Iterator[Pointer]:
+    for index, profile in enumerate(items(at(document.value, "fargateProfiles"))):
+        name = text(at(profile, "name"))
+        called = "" if name is UNKNOWN else f" {name}"
+        source = Source(f"the Fargate profile{called}", document, ("fargateProfiles", index))
+        spec = {"selectors": at(profile, "selectors")}
+        yield Pointer(source=source, kind=FARGATE, name=name, namespace="", spec=spec)
 
 
 def _agents(document: Document) -> Iterator[Release]:

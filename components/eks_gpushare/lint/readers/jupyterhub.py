@@ -6,12 +6,14 @@ the options of `KubeSpawner`, https://jupyterhub-kubespawner.readthedocs.io (Nov
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.inventory.items import PART_OF_POD, Workload
+from eks_gpushare.inventory.items import NOTEBOOK, PART_OF_POD, Workload
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.lint.readers.pod_parts import PodPartsReader
 from eks_gpushare.lint.rules.jupyterhub import UNREAD
 from eks_gpushare.manifests.readers.values import mappings
@@ -70,11 +72,17 @@ class JupyterHubReader:
         place: FieldPath = (*above, "singleuser")
         given = at(document.value, *place)
         problems = [*_unread(source, place, given, _OF_CHART)]
-        asked = [((*place, "extraResource", "limits"), at(given, "extraResource", "limits"))]
+        limits = at(given, "extraResource", "limits")
+        made = [_part(source, (*place, "extraResource", "limits"), limits)] if pairs(limits) else []
+        as_said = _is_as_said(at(document.value, *above))
         for path, override in _overrides(place, given):
             problems += _unread(source, path, override, _OF_SPAWNER)
-            asked.append(((*path, "extra_resource_limits"), at(override, "extra_resource_limits")))
-        made = [_notebook(source, path, limits) for path, limits in asked if pairs(limits)]
+            limits = at(override, "extra_resource_limits")
+            spec = _pod(given, override) if as_said and not _has_options(document, path) else None
+            if pairs(limits) and spec is not None:
+                made.append(_notebook(source, path, spec))
+            elif pairs(limits):
+                made.append(_part(source, (*path, "extra_resource_limits"), limits))
         parts = _PARTS.read(document)
         return parts._replace(
             items=[*parts.items, *made], judgements=[*parts.judgements, *problems]
@@ -118,7 +126,71 @@ def _has_devices(value: Any) -> bool:
     return any("/" in name for part in parts for name, _ in pairs(part))
 
 
-def _notebook(source: Source, place: FieldPath, limits: Any) -> Workload:
+_PURPOSE: Final = (
+    {"key": "hub.jupyter.org/dedicated", "operator": "Equal", "value": "user"},
+    {"key": "hub.jupyter.org_dedicated", "operator": "Equal", "value": "user"},
+)
+"""What notebooks tolerate by themselves: `scheduling.userPods.tolerations` of the chart."""
+_BY_PROGRAM: Final = re.compile(r"toleration|node_selector|affinity|hook|profile|extra_pod_config")
+_ELSEWHERE: Final = ("extra_pod_config", "extraPodConfig", "node_affinity_required")
+
+
+def _is_as_said(values: Any) -> bool:
+    """Whether nothing but `singleuser` decides where notebooks go."""
+    told = [at(values, "hub", key) for key in ("extraConfig", "extraFiles", "config")]
+    given = at(values, "singleuser")
+    users = at(values, "scheduling", "userPods")
+    decided = [at(given, key) for key in ("extraPodConfig", "extraNodeAffinity", "extraFiles")]
+    return not (
+        has_unknown([told, users, *decided]) or any(decided) or _BY_PROGRAM.search(str(told))
+    )
+
+
+def _has_options(document: Document, path: FieldPath) -> bool:
+    """Whether a choice beside an override may say more, or it is one of these."""
+    return bool(at(document.value, *path[:-1], "profile_options")) or "choices" in path
+
+
+def _pod(given: Any, override: Any) -> dict[str, Any] | None:
+    """What notebooks of a profile say of their nodes; None where it is not all known.
+
+    An override goes over what the chart says, which it need not merge with.
+    """
+    if has_unknown(override) or any(at(override, key) for key in _ELSEWHERE):
+        return None
+    tolerations, selector = at(override, "tolerations"), at(override, "node_selector")
+    if tolerations is None:
+        added = at(given, "extraTolerations")
+        tolerations = [*_PURPOSE, *items(added)] if not has_unknown(added) else UNKNOWN
+    selector = at(given, "nodeSelector") if selector is None else selector
+    if has_unknown([tolerations, selector]):
+        return None
+    limits = dict(pairs(at(override, "extra_resource_limits")))
+    resources = {"limits": limits}
+    return {
+        "tolerations": tolerations,
+        "nodeSelector": selector,
+        "containers": [{"name": "notebook", "resources": resources}],
+    }
+
+
+def _notebook(source: Source, path: FieldPath, spec: dict[str, Any]) -> Workload:
+    """The pod of a profile, whose override has some of its fields by the names of pods."""
+    document = replace(source.document, editable=False)
+    called = text(at(document.value, *path[:-1], "display_name"))
+    named = f" {called}" if isinstance(called, str) and called else ""
+    return Workload(
+        source=Source(f"the profile{named} of JupyterHub", document, path),
+        kind=NOTEBOOK,
+        name=UNKNOWN,
+        namespace=UNKNOWN,
+        replicas=UNKNOWN,
+        labels=UNKNOWN,
+        spec=spec,
+    )
+
+
+def _part(source: Source, place: FieldPath, limits: Any) -> Workload:
     """What of a notebook's pod is known, at a place of which only the names count."""
     inner = Source(source.name, source.document, place[:-1])
     return Workload(

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.problem import Problem
@@ -16,7 +17,6 @@ from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS
 from eks_gpushare.lint.rules.shell import NO_YAML
 from eks_gpushare.lint.shell.reading import TOOLS, read_commands, read_of, too_large
 from eks_gpushare.manifests.charts import within_values
-from eks_gpushare.manifests.files import is_guide
 from eks_gpushare.manifests.shell.said import Said, placed_document
 from eks_gpushare.manifests.snippets import read_snippet
 

@@ -16,7 +16,7 @@ from eks_gpushare.lint import terraform_groups, terraform_templates
 from eks_gpushare.lint.hcl.origin import HclOrigin
 from eks_gpushare.lint.launch_templates import with_template
 from eks_gpushare.lint.rules.control_plane import cluster_rules
-from eks_gpushare.lint.rules.terraform import node_group_rules, unread_rules
+from eks_gpushare.lint.rules.terraform import disk_size, node_group_rules, unread_rules
 from eks_gpushare.lint.shell.helm import chart_name
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_groups import from_zero, scaling_group, with_tags
@@ -265,7 +265,7 @@ def _node_group(source: Source, given: Any) -> NodeSet:
             if key.startswith(_TEMPLATE_TAG)
         },
         ami=text(at(given, "ami_type")),
-        launch=with_disk(source, source.name, at(given, "disk_size"), ("disk_size",)),
+        launch=with_disk(source, source.name, disk_size(given), ("disk_size",)),
         least=whole(at(scaling, "min_size")),
         most=whole(at(scaling, "max_size")),
     )
@@ -298,6 +298,8 @@ def _release(source: Source, given: Any) -> Release:
                 for length, _ in enumerate(steps, 1):
                     paths[steps[:length]] = (name, index, "name")
     chart = text(at(given, "chart"))
+    if _REPACKED in str(at(given, "repository")):
+        seen = False  # its values are those of whoever packed it
     return Release(
         source=source,
         name=text(at(given, "name")),
@@ -312,6 +314,10 @@ def _release(source: Source, given: Any) -> Release:
 def _is_partly_seen(texts: Texts, given: str) -> bool:
     """Whether something in a text of values hides what it says, such as what is filled in."""
     return bool(texts.problems) or (not texts.documents and "${" in given)
+
+
+_REPACKED: Final = "marketplace"
+"""Of addresses of charts that the owner of a cloud packs anew, with values that others lack."""
 
 
 def _is_own(chart: str) -> bool:

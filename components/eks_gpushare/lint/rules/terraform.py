@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.findings.rule import Rule
+from eks_gpushare.inventory.nodes import has_gpus
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.hcl.registry_user_data import ARGUMENTS
@@ -30,12 +31,14 @@ EKS_EFFECT = Rule(
 UNREAD = Rule(
     "GPU1265",
     "warning",
-    "A node group of the EKS module is given arguments of the script that its image boots by.",
-    "The module leaves them out where the image has no such script: labels, taints and limits that "
-    "stand there are on no node, and nothing says so.",
+    "A node group of the EKS module is given what it reads: arguments of the script that its image "
+    "boots by, and volumes by block_device_mappings.",
+    "The module leaves the rest out: labels, taints and limits for a script that the image lacks "
+    "are on no node, disk_size beside a launch template leaves 20 GiB, and nothing says so.",
     "https://github.com/terraform-aws-modules/terraform-aws-eks/blob/master/docs/user_data.md",
 )
 
+_DISK: Final = "disk_size"
 _SIZES: Final = ("min_size", "desired_size", "max_size")
 _OF_EKS: Final = {
     "NoSchedule": "NO_SCHEDULE",
@@ -53,8 +56,24 @@ def node_group_rules(nodes: NodeSet, given: Any) -> Iterator[Judgement]:
     """
     yield from ami_rules(nodes, ("ami_type",))
     yield from taint_rules(nodes.source, given, ("taint", "effect"))
+    size = at(given, _DISK)
+    if isinstance(size, int | str) and disk_size(given) is None and has_gpus(nodes):
+        yield Problem(
+            UNREAD,
+            nodes.source,
+            (_DISK,),
+            f"disk_size of {nodes.source.name} is {size}, and its volumes are those of a launch "
+            "template.",
+            "Give the size under block_device_mappings, or write use_custom_launch_template = "
+            "false.",
+        )
     place = ("scaling_config", 0)
     yield from size_rules(nodes.source, place, at(given, *place), _SIZES)
+
+
+def disk_size(given: Any) -> Any:
+    """The size of a group's volume, which a launch template takes the place of."""
+    return None if items(at(given, "launch_template")) else at(given, _DISK)
 
 
 def unread_rules(source: Source, given: Any) -> Iterator[Judgement]:

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
@@ -16,7 +17,6 @@ from eks_gpushare.lint.shell.kubectl import kubectl
 from eks_gpushare.lint.shell.node_groups import node_group
 from eks_gpushare.lint.shell.nvidia_smi import mig_instances
 from eks_gpushare.manifests.document import Read
-from eks_gpushare.manifests.files import is_guide
 from eks_gpushare.manifests.shell.said import documents_of, placed_document
 from eks_gpushare.manifests.shell.words import commands
 
@@ -38,7 +38,8 @@ _LOCAL: Final = re.compile(
     r"|\bpatch node[^\n#]*--subresource[= ]status|/status/capacity/"
 )
 """Clusters whose nodes nobody replaces, and nodes that somebody gives GPUs that are none."""
-_OF_GPUS: Final = re.compile(r"nvidia|gpu|mig|mps|accelerator|cuda", re.IGNORECASE)
+_OF_GPUS: Final = re.compile(r"nvidia(?!\.com/ais-)|gpu|mig|mps|accelerator|cuda", re.IGNORECASE)
+"""AIStore's labels are of NVIDIA's domain, and of no GPU, https://github.com/NVIDIA/ais-k8s."""
 _REPLACED: Final = re.compile(r"\b(?:eks|eksctl|nodegroup|karpenter)\b|node group", re.IGNORECASE)
 """Words of guides for nodes that come and go by themselves."""
 _PATCH: Final = re.compile(

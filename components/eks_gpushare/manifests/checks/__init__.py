@@ -12,14 +12,21 @@ from eks_gpushare.manifests.checks import (
     admission,
     admitted,
     chart_values,
+    command_lines,
     counters,
     cpu_images,
     efa,
     exporters,
+    fargate,
     gpu_names,
     gpu_programs,
+    knative,
     labels_before_nodes,
+    max_pods,
+    model_disks,
     moved_pods,
+    notebooks,
+    number_formats,
     other_schedulers,
     pods,
     probes,
@@ -29,9 +36,12 @@ from eks_gpushare.manifests.checks import (
     reserved_memory,
     room,
     room_of_pools,
+    runtimes,
     scaling,
     thin_shares,
     toolkit,
+    variables,
+    volumes,
 )
 
 if TYPE_CHECKING:
@@ -39,8 +49,9 @@ if TYPE_CHECKING:
 
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_values, pods, gpu_names, room, thin_shares, reserved_memory, gpu_programs),
-    *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes),
+    *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes, number_formats),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
-    *(other_schedulers, labels_before_nodes),
+    *(other_schedulers, labels_before_nodes, command_lines, variables),
+    *(volumes, runtimes, notebooks, max_pods, knative, model_disks, fargate),
 )
 """Every check."""

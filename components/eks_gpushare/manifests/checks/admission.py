@@ -106,10 +106,17 @@ def _needing(inventory: Inventory, cluster: str, space: str) -> Iterator[str]:
     for workload in inventory.of(Workload, cluster):
         if workload.namespace != space or workload.spec is UNKNOWN:
             continue
-        if id(workload) in asking or role_of(workload.spec) is not None:
+        of_gpus = id(workload) in asking or _opens_devices(workload.spec)
+        if of_gpus or role_of(workload.spec) is not None:
             why = _why_refused(workload.spec)
             if why:
                 yield f"{workload.source.name} has {why}"
+
+
+def _opens_devices(spec: Any) -> bool:
+    """Whether pods take GPUs from the node's own folder."""
+    paths = [str(at(each, "hostPath", "path")) for each in items(at(spec, "volumes"))]
+    return any(path.startswith(("/dev/dri", "/dev/nvidia")) for path in paths)
 
 
 def _why_refused(spec: Any) -> str:

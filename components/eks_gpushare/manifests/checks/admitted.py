@@ -138,6 +138,9 @@ def _unsaid(workload: Workload, quota: Quota) -> Iterator[Problem]:
 
 
 def _shown(amount: Fraction) -> str:
+    for power, unit in ((30, "Gi"), (20, "Mi")):
+        if amount >= 2**power and not amount % 2**power:
+            return f"{amount // 2**power}{unit}"
     return str(amount.numerator) if amount.denominator == 1 else f"{float(amount):g}"
 
 

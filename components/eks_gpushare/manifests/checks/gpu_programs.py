@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
@@ -21,7 +22,6 @@ from eks_gpushare.manifests.checks.gpu_containers import (
     shares_memory,
 )
 from eks_gpushare.manifests.document import Document
-from eks_gpushare.manifests.files import GUIDES
 from eks_gpushare.manifests.rules.gpu_programs import (
     ASKS_FOR_NONE,
     NO_SHARED_MEMORY,
@@ -225,7 +225,7 @@ def _is_excerpt(container: GpuContainer) -> bool:
     """Whether something is left out without which no API server takes it."""
     workload = container.workload
     document = workload.source.document
-    if isinstance(document, Document) and document.file.endswith(GUIDES):
+    if isinstance(document, Document) and is_guide(document.file):
         selector = at(document.value, "spec", "selector")
         if workload.kind in {"Deployment", "DaemonSet", "StatefulSet"} and selector is None:
             return True

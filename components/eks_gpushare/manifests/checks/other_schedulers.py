@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import PART_OF_POD, Pointer, Release, Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.pod_totals import containers
@@ -42,7 +43,6 @@ _OF_VOLCANO: Final = ("default", "root")
 """What Volcano makes by itself."""
 _GROUPS: Final = {"scheduling.run.ai": "KAI", "scheduling.volcano.sh": "Volcano"}
 _VGPU: Final = "volcano.sh/vgpu-"
-_GUIDES: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc")
 """Endings of files that show parts of what there is."""
 _WHOLE: Final = re.compile("[0-9]+")
 _CORES, _PERCENT = "nvidia.com/gpucores", "nvidia.com/gpumem-percentage"
@@ -202,7 +202,7 @@ def queues_are_there(inventory: Inventory) -> Iterator[Judgement]:
 
 def _is_shown(item: Pointer | Workload) -> bool:
     """Whether it stands in a guide, which may show one of several, or a part."""
-    return str(getattr(item.source.document, "file", "")).lower().endswith(_GUIDES)
+    return is_guide(str(getattr(item.source.document, "file", "")))
 
 
 def _is_of(pointer: Pointer, group: str) -> bool:

@@ -40,6 +40,8 @@ _MOUNTED = "/var/run/nvidia-container-devices"
 https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html."""
 _HIDDEN = f"takes {_VISIBLE} out of a Secret"
 _OF_THE_POD = f"takes {_VISIBLE} out of its own fields"
+_KUBELETS = ("/device-plugins", "/pod-resources")
+"""Ends of folders in which a node's kubelet has sockets of devices and of pods."""
 _NO_DEVICE = frozenset(("", "none", "void"))
 ASK_FOR_IT = "Remove it, and ask for a GPU under resources.limits."
 _NVIDIAS = ("nvcr.io/nvidia/", "nvidia/")
@@ -102,6 +104,8 @@ def tolerations_are_valid(inventory: Inventory) -> Iterator[Judgement]:
 def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
     """By the device plugin; NVIDIA's own programs need to see all of them."""
     for workload in inventory.of(Workload):
+        if _gives_out_or_tells(workload):
+            continue
         for part in _WITH_ENV:
             for index, container in mappings(at(workload.spec, part)):
                 if _may_see_all(container):
@@ -200,6 +204,18 @@ def _sets(value: Any) -> str:
 
 def _gives(value: Any) -> bool:
     return isinstance(value, str | int) and value not in _NO_DEVICE
+
+
+def _gives_out_or_tells(workload: Workload) -> bool:
+    """Whether it is a device plugin, or what watches beside it or tells of pods: of every GPU.
+
+    They have a folder of the kubelet's, https://kubernetes.io/docs/concepts/extend-kubernetes/
+    compute-storage-net/device-plugins/.
+    """
+    volumes = mappings(at(workload.spec, "volumes")) if workload.kind == "DaemonSet" else ()
+    return any(
+        str(at(volume, "hostPath", "path")).rstrip("/").endswith(_KUBELETS) for _, volume in volumes
+    )
 
 
 def _may_see_all(container: Mapping[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from eks_gpushare.inventory.values import at, has_unknown, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.gpu_containers import gpu_containers, runs_as_written
 from eks_gpushare.manifests.checks.gpu_programs import server_of
+from eks_gpushare.manifests.checks.model_sizes import weights_gib
 from eks_gpushare.manifests.rules.gpu_programs import ENDED_EARLY
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 _LEAST: Final = 45
 """Seconds in which no server on a GPU has loaded a model and set up its memory."""
+_LEAST_OF_LARGE: Final = 60
+"""The same of a model of several GB."""
+_LARGE_GIB: Final = 6
 _DIGITS: Final = re.compile(r"[0-9]{1,5}")
 _PROBES: Final = ("startupProbe", "livenessProbe")
 _DEFAULTS: Final = {"initialDelaySeconds": 0, "periodSeconds": 10, "failureThreshold": 3}
@@ -42,7 +46,9 @@ def probes(inventory: Inventory) -> Iterator[Judgement]:
             if not container.gpus or not isinstance(probe, dict):
                 continue
             server, seconds = server_of(container), _seconds(probe)
-            if server is not None and seconds is not None and seconds <= _LEAST:
+            large = (weights_gib(container.line) or 0) >= _LARGE_GIB
+            least = _LEAST_OF_LARGE if large else _LEAST
+            if server is not None and seconds is not None and seconds <= least:
                 yield Problem(
                     ENDED_EARLY,
                     workload.source,

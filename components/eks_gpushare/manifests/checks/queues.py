@@ -150,15 +150,16 @@ def _uncovered(
 
 @edge(OTHER_RESOURCE)
 def covered(inventory: Inventory) -> Iterator[Judgement]:
-    """GPUs that a ClusterQueue covers, of which each of its flavors has to have a quota."""
+    """What a ClusterQueue of GPUs covers, of which each of its flavors has to have a quota."""
     for queue in inventory.of(Pointer):
         if queue.kind != "ClusterQueue" or has_unknown(at(queue.spec, "resourceGroups")):
             continue
         for number, (names, group) in enumerate(_groups(queue)):
-            for index, flavor in enumerate(items(at(group, "flavors"))):
+            of_gpus = any(name.startswith(_GPUS) for name in names)
+            for index, flavor in enumerate(items(at(group, "flavors")) if of_gpus else ()):
                 given = [str(at(each, "name")) for each in items(at(flavor, "resources"))]
                 for name in names if given else ():
-                    if name.startswith(_GPUS) and name not in given:
+                    if name not in given:
                         yield Problem(
                             OTHER_RESOURCE,
                             queue.source,

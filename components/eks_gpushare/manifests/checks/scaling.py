@@ -7,6 +7,7 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.by_value import ByValue, together
 from eks_gpushare.inventory.edges.amounts import in_all
 from eks_gpushare.inventory.items import SCALERS, Overlay, Pointer, Workload
@@ -23,6 +24,7 @@ from eks_gpushare.manifests.rules.scaling import (
     METRIC_NAME,
     NO_SPARE_GPU,
     NOBODY_WAKES,
+    NOT_MEASURED,
     NOT_OF_MIG,
     TWO_SCALERS,
 )
@@ -49,11 +51,13 @@ _UNDERSCORE: Final = re.compile(
 )
 _RESOURCES: Final = ("cpu", "memory")
 _DIGITS: Final = re.compile("[0-9]+")
+_FOR_GOOD: Final = ("Deployment", "StatefulSet", "ReplicaSet")
+"""Kinds whose pods are all there at the same time."""
 _SURGE: Final = "25%"
 """What a Deployment has of both where nobody says."""
 
 
-@edge(TWO_SCALERS, NOBODY_WAKES, NOT_OF_MIG, METRIC_NAME)
+@edge(TWO_SCALERS, NOBODY_WAKES, NOT_OF_MIG, METRIC_NAME, NOT_MEASURED)
 def scalers(inventory: Inventory) -> Iterator[Judgement]:
     """Those of workloads that ask for GPUs."""
     for cluster in inventory.clusters():
@@ -73,6 +77,7 @@ def scalers(inventory: Inventory) -> Iterator[Judgement]:
                 if first is not pointer and not _takes_over((first, pointer)):
                     yield _twice(workload, first, pointer)
                 yield from _metrics(pointer, requests)
+                yield from _of_resources(pointer)
 
 
 def _scales(pointer: Pointer, workload: Workload) -> bool:
@@ -150,6 +155,24 @@ def _metrics(pointer: Pointer, requests: Sequence[Request]) -> Iterator[Problem]
         )
 
 
+def _of_resources(pointer: Pointer) -> Iterator[Problem]:
+    """Metrics of what a pod uses of a resource."""
+    for index, metric in enumerate(items(at(pointer.spec, "metrics"))):
+        for key in ("resource", "containerResource"):
+            named = text(at(metric, key, "name"))
+            if named in (UNKNOWN, "", *_RESOURCES):
+                continue
+            yield Problem(
+                NOT_MEASURED,
+                pointer.source,
+                ("spec", "metrics", index, key, "name"),
+                f"{at_start(pointer.source.name)} goes by how much of {named} its pods use, which "
+                "nothing measures.",
+                "Use a metric of type Pods or External, such as DCGM_FI_DEV_GPU_UTIL by an adapter "
+                "for Prometheus, or a ScaledObject of KEDA.",
+            )
+
+
 def _goes_to_zero(pointer: Pointer) -> bool:
     least, idle = (at(pointer.spec, key) for key in ("minReplicaCount", "idleReplicaCount"))
     return text(least if idle is None else idle) in ("", "0")
@@ -169,13 +192,65 @@ def _needs_pods(trigger: Any) -> bool:
 
 
 @edge(NO_SPARE_GPU)
+def all_at_once(inventory: Inventory) -> Iterator[Judgement]:
+    """Pods of one file that run for good, where their nodes cannot have a GPU for each."""
+    for cluster in inventory.clusters():
+        if _are_shared(inventory, cluster):
+            continue
+        ground = grounds(inventory, cluster)
+        scaled = [each for each in inventory.of(Pointer, cluster) if each.kind in SCALERS]
+        held: dict[tuple[str, frozenset[int]], int] = {}
+        for workload, requests in gpu_workloads(inventory, cluster):
+            document, replicas = workload.source.document, workload.replicas
+            places = ground.places(workload, requests)
+            gpus = in_all(workload, GPU, requests)
+            if (
+                workload.kind not in _FOR_GOOD
+                or not isinstance(document, Document)
+                or is_guide(document.file)
+                or {each.resource for each in requests} != {GPU}
+                or not (gpus and isinstance(replicas, int))
+                or len(places.seen) != len(places.offers)
+                or any(_scales(each, workload) for each in scaled)  # which may make fewer
+            ):
+                continue
+            room = _room(places.seen)
+            key = document.file, frozenset(id(offer.kind.nodes) for offer in places.seen)
+            before = held.get(key, 0)
+            held[key] = before + gpus * replicas
+            if room is not None and before <= room < held[key]:
+                yield _too_small(workload, (before, gpus * replicas, room), places.seen)
+
+
+def _too_small(
+    workload: Workload, counts: tuple[int, int, int], offers: Sequence[Offer]
+) -> Problem:
+    before, wanted, room = counts
+    nodes = " and ".join(dict.fromkeys(offer.kind.nodes.source.name for offer in offers))
+    beside = f" beside the {before} that those before it hold" if before else ""
+    return Problem(
+        NO_SPARE_GPU,
+        workload.source,
+        (),
+        f"{at_start(workload.source.name)} asks for {wanted} of {GPU}{beside}, and {nodes} can "
+        f"have {room}.",
+        "Let there be more nodes, or larger ones, or share their GPUs.",
+    )
+
+
+def _are_shared(inventory: Inventory, cluster: str) -> bool:
+    """Whether what a node has is more than its GPUs."""
+    return bool(inventory.of(Overlay, cluster)) or any(
+        sharing.config.sharing != "none" for sharing in sharings(inventory, cluster)
+    )
+
+
+@edge(NO_SPARE_GPU)
 def roll_outs(inventory: Inventory) -> Iterator[Judgement]:
     """Of Deployments whose pods, with one more, are more than all nodes can hold."""
     for cluster in inventory.clusters():
-        if inventory.of(Overlay, cluster) or any(
-            sharing.config.sharing != "none" for sharing in sharings(inventory, cluster)
-        ):
-            continue  # what a node has is more than its GPUs
+        if _are_shared(inventory, cluster):
+            continue
         ground = grounds(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
             if workload.kind != "Deployment" or {r.resource for r in requests} != {GPU}:

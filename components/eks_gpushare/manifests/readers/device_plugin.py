@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.catalog.gpus import MPS_CLIENTS
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import PartlyKnown
 from eks_gpushare.manifests.document import Read
-from eks_gpushare.manifests.files import GUIDES
 from eks_gpushare.manifests.readers.mig_names import wrong_mig_name
 from eks_gpushare.manifests.readers.words import close_to, plain, shown
 from eks_gpushare.manifests.rules import device_plugin as rules
@@ -127,7 +127,7 @@ class _Config:
             message, fix = "It does not say version: v1.", "Write version: v1 at its top."
             document = self.source.document
             alone = document.text and document.text.block is None
-            excerpt = alone and document.file.endswith(GUIDES) and len(self.value) == 1
+            excerpt = alone and is_guide(document.file) and len(self.value) == 1
             yield self._problem(
                 rules.NO_VERSION, (), message, fix, edits, severity="info" if excerpt else None
             )
@@ -366,7 +366,7 @@ class _Config:
         severity: Severity | None = None,
     ) -> Problem:
         text = self.source.document.text
-        if text and self.source.document.file.endswith(GUIDES) and _NAMES_A_FILE.match(text.text):
+        if text and is_guide(self.source.document.file) and _NAMES_A_FILE.match(text.text):
             severity = "info"  # a guide shows a part of a file
         return Problem(rule, self.source, path, message, fix, severity, edits)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN, Source
@@ -49,6 +51,10 @@ _KINDS: Final = {
 }
 
 
+_FOLDERS: Final = ("GitRepository", "Bucket")
+"""Flux's sources in which a chart is a folder."""
+_PUBLISHED: Final = re.compile(r"(?:^|/)deployments?/")
+"""Where NVIDIA's repositories have their charts."""
 _MADE_INTO_PODS: Final = ("servingEngineSpec", "singleuser")
 """Keys of values of charts of others that are read as the pods that are made of them: vLLM's
 production stack and JupyterHub."""
@@ -152,11 +158,34 @@ def _flux(
     spec = at(value, "spec", "chart", "spec") or at(value, "spec", "chart")
     chart = chart_named(at(spec, "chart") or at(spec, "name"))
     if chart:
-        path, space = ("spec", "values"), _space_of(value)
+        path: FieldPath = ("spec", "values")
+        space = _space_of(value)
+        if at(spec, "sourceRef", "kind") in _FOLDERS:
+            path = _below(value, path, chart)
         item, inner = _at(document, chart, path, name, space, at(spec, "version"))
+        if at(spec, "sourceRef", "kind") in _FOLDERS:
+            item = _of_folder(item, str(at(spec, "chart")))
         item = with_values_from(item, at(value, "spec", "valuesFrom"))
         patches = str(at(value, "spec", "postRenderers"))
         yield unless_elsewhere(item) if any(kind in patches for kind in _OF_VALUES) else item, inner
+
+
+def _below(value: Any, path: FieldPath, chart: str) -> FieldPath:
+    """Where the chart's own values stand in those of a chart of one's own around it, if it is."""
+    return (*path, chart) if isinstance(at(value, *path, chart), dict) else path
+
+
+def _of_folder(item: Release, folder: str) -> Release:
+    """A release of a chart in a folder of a repository, which is called like a published one.
+
+    It is one's own around that, with further values of its own, or a copy of it, which has the
+    values that are written, if they are those of the published one.
+    """
+    if item.source.path[-1:] == (item.chart,):
+        return unless_elsewhere(item)
+    keys = chart_keys(item.chart)
+    is_copy = keys is not None and any(keys.kind((str(key),)) for key, _ in pairs(item.values))
+    return item if is_copy or _PUBLISHED.search(folder) else replace(item, values=UNKNOWN)
 
 
 def _k3s(
@@ -237,6 +266,8 @@ def _argo(
         version = at(source, "targetRevision")
         if at(source, "helm", "valuesObject") is not None:
             path = (*place, "helm", "valuesObject")
+            if at(source, "chart") is None:
+                path = _below(value, path, chart)
             made = [_at(document, chart, path, name, space, version)]
         elif isinstance(at(source, "helm", "values"), str):
             path = (*place, "helm", "values")
@@ -244,6 +275,8 @@ def _argo(
         else:
             path = (*place, "helm", "values")
             made = [_at(document, chart, path, name, space, version)]
+        if at(source, "chart") is None:
+            made = [(_of_folder(item, str(at(source, "path"))), inner) for item, inner in made]
         if at(source, "helm", "valueFiles"):
             made = [(unless_elsewhere(item), inner) for item, inner in made]
         parameters = at(source, "helm", "parameters")

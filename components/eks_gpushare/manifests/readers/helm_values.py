@@ -10,6 +10,7 @@ from eks_gpushare.documents.image import image_name
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.charts import (
     DEVICE_PLUGIN,
+    DRA_DRIVER,
     EXPORTER,
     OPERATOR,
     release,
@@ -128,8 +129,11 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
     value = document.value
     if not isinstance(value, dict) or "apiVersion" in value or not value:
         return
-    if _describes(value) or "gpuResourcesEnabledOverride" in value:
-        return  # a list of what the keys mean; values of the DRA driver's chart
+    if _describes(value):
+        return  # a list of what the keys mean
+    if "gpuResourcesEnabledOverride" in value:
+        yield DRA_DRIVER, ()
+        return
     image = image_name(str(at(value, "image", "repository") or ""))
     if image.endswith("device-plugin") and image != _PLUGIN:
         return  # of a plugin that somebody made of NVIDIA's, with a chart of its own

@@ -48,9 +48,10 @@ _POINTERS = frozenset(
         *SCALERS,
         *("Service", "PodDisruptionBudget", "RuntimeClass", "PriorityClass", "LimitRange"),
         *("LocalQueue", "ResourceFlavor", "Configuration"),
+        *("PersistentVolumeClaim", "StorageClass"),
     )
 )
-_WITHOUT_SPEC = frozenset(("RuntimeClass", "PriorityClass", "Configuration"))
+_WITHOUT_SPEC = frozenset(("RuntimeClass", "PriorityClass", "Configuration", "StorageClass"))
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 _WITH_DATA = frozenset(("ConfigMap", "Secret"))
 _REQUESTS = "requests."
@@ -179,6 +180,7 @@ def _is_of_pods(value: Mapping[str, Any]) -> bool:
     return group in {
         *("", "autoscaling", "keda.sh", "policy", "autoscaling.aibrix.ai"),
         *("kueue.x-k8s.io", "config.kueue.x-k8s.io", "node.k8s.io", "scheduling.k8s.io"),
+        "storage.k8s.io",
     }
 
 

@@ -6,9 +6,12 @@ Source: https://helm.sh/docs/topics/charts/#chart-dependencies
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from eks_gpushare.catalog.chart_ages import chart_ages
+from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.catalog.chart_releases import chart_history
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 _NAMES: Final = ("Chart.yaml", "Chart.yml", "requirements.yaml")
 """The last is of Helm 2."""
+_VALUE: Final = re.compile(r"\.Values\.([A-Za-z0-9_]+)")
 _EXACT: Final = "0123456789v"
 
 
@@ -109,13 +113,41 @@ def of_its_chart(versions: Mapping[str, str], file: str, item: Item) -> Item:
 
 
 def charts_of_ones_own(files: Iterable[GivenFile]) -> frozenset[str]:
-    """Folders of charts that are not NVIDIA's, whatever they are called: values are theirs."""
+    """Folders of charts that are not NVIDIA's, whatever they are called: values are theirs.
+
+    So are those of a copy whose templates read what no published version does.
+    """
+    files = list(files)
+    read = _read_by_templates(files)
     return frozenset(
-        posixpath.dirname(posixpath.normpath(file.name))
+        folder
         for file in files
         if posixpath.basename(file.name) in _NAMES[:2]
-        and not any("nvidia" in line for line in _told(file.text.lower()))
+        for folder in (posixpath.dirname(posixpath.normpath(file.name)),)
+        if not any("nvidia" in line for line in _told(file.text.lower()))
+        or _is_changed(file, read.get(folder, frozenset()))
     )
+
+
+def _read_by_templates(files: Iterable[GivenFile]) -> dict[str, frozenset[str]]:
+    """The first keys of the values that templates read, by the chart's folder."""
+    found: dict[str, frozenset[str]] = {}
+    for file in files:
+        folder, is_template, _ = posixpath.normpath(file.name).partition("/templates/")
+        if is_template:
+            found[folder] = found.get(folder, frozenset()) | set(_VALUE.findall(file.text))
+    return found
+
+
+def _is_changed(file: GivenFile, read: Iterable[str]) -> bool:
+    """Whether templates read a value that no version of the chart of that name has."""
+    for document in read_texts(file.text, file.name).documents:
+        name = chart_named(at(document.value, "name"))
+        keys, ages = (None, None) if name is None else (chart_keys(name), chart_ages(name))
+        if keys is not None and ages is not None:
+            places = [(key,) for key in read]
+            return any(keys.kind(place) is None and not ages.had(place) for place in places)
+    return False
 
 
 def _told(text: str) -> Iterable[str]:

@@ -47,9 +47,10 @@ NO_CLASS: Final = Rule(
 REFUSED: Final = Rule(
     "GPU1256",
     "error",
-    "The Pod Security level of a namespace admits its GPU pods and the DaemonSets for GPUs.",
-    "baseline and restricted refuse host paths and privileged containers: the objects are created, "
-    "and their pods never are.",
+    "What admits pods admits those with GPUs, and the DaemonSets for them.",
+    "The Pod Security levels baseline and restricted refuse host paths and privileged containers, "
+    "and Knative refuses fields whose feature is off: the objects are created, and their pods "
+    "never are.",
     "https://kubernetes.io/docs/concepts/security/pod-security-standards/",
 )
 SAME_PODS: Final = Rule(

@@ -63,8 +63,17 @@ EFA_BY_HAND: Final = Rule(
 ENDED_EARLY: Final = Rule(
     "GPU1385",
     "warning",
-    "A server has the time to load its model before a probe ends it.",
+    "A server has the time to load its model, and a notebook to get a node, before it is ended.",
     "It answers once the model is on the GPU, which takes minutes: a liveness probe that counts "
-    "from the start ends the container before, again and again.",
+    "from the start ends the container before, again and again. So does JupyterHub with notebooks "
+    "whose node has to be made first.",
     "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/",
+)
+NO_BFLOAT16: Final = Rule(
+    "GPU1390",
+    "warning",
+    "vLLM computes in a format that its GPUs have.",
+    "On a GPU without bfloat16 it ends at its start, by `check_if_supports_dtype` in "
+    "vllm/platforms/cuda.py.",
+    "https://docs.vllm.ai/en/stable/configuration/engine_args/",
 )

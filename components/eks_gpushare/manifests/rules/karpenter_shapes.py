@@ -12,6 +12,7 @@ from eks_gpushare.catalog.foreign_keys import (
     refused_texts,
     unknown_keys,
 )
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.finding import dotted
 from eks_gpushare.inventory.problem import Edit, Problem
@@ -163,9 +164,9 @@ def is_part(source: Source) -> bool:
 
     Both have what they are about, and leave out the rest.
     """
-    file = str(getattr(source.document, "file", "")).lower()
-    called = re.split(r"[-_.]", posixpath.basename(file))
-    return file.endswith((".md", ".markdown", ".txt")) or "patch" in called
+    file = str(getattr(source.document, "file", ""))
+    called = re.split(r"[-_.]", posixpath.basename(file.lower()))
+    return is_guide(file) or "patch" in called
 
 
 def _example(key: str) -> str:

@@ -17,16 +17,18 @@ SMALL_BY_DEFAULT: Final = Rule(
 NO_DISK: Final = Rule(
     "GPU1249",
     "error",
-    "A node has the disk that a pod asks for.",
+    "A node has the disk that a pod asks for, and a pod the disk that its model needs.",
     "The image, the system and the kubelet have a part of the volume. Karpenter launches nodes on "
-    "which the pod then finds no room, or none at all.",
+    "which the pod then finds no room, or none at all. A pod that exceeds its own limit is evicted "
+    "while it downloads, and a full volume ends the download.",
     "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#local-ephemeral-storage",
 )
 NO_ROOM_FOR_ONE: Final = Rule(
     "GPU1251",
     "error",
-    "A NodePool's limits leave room for one of its nodes.",
-    "Karpenter launches no node that would exceed a limit, and says so in its log alone.",
+    "A NodePool's limits leave room for one of its nodes, and those of a node for a pod.",
+    "Karpenter launches no node that would exceed a limit, or on which the pod would find no room "
+    "beside those of every node, and says so in its log alone.",
     "https://karpenter.sh/docs/concepts/nodepools/#speclimits",
 )
 MIXED: Final = Rule(

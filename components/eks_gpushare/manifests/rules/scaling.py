@@ -41,8 +41,17 @@ METRIC_NAME: Final = Rule(
 NO_SPARE_GPU: Final = Rule(
     "GPU1243",
     "warning",
-    "A roll-out has a GPU to begin with.",
+    "Nodes can have a GPU for all pods that run for good, and a roll-out one to begin with.",
+    "Pods beyond that stay Pending, and an autoscaler adds no node for them. "
     "By default a Deployment starts the new pod before it ends the old one. Where the old ones "
     "hold every GPU that there can be, the new one waits for ever, and so does the roll-out.",
     "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment",
+)
+NOT_MEASURED: Final = Rule(
+    "GPU1391",
+    "warning",
+    "A metric of kind Resource is of cpu or memory.",
+    "The metrics server measures these two of a pod: of any other the autoscaler knows no value, "
+    "and it scales nothing up.",
+    "https://github.com/kubernetes-sigs/metrics-server#use-cases",
 )
