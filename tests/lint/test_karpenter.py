@@ -199,7 +199,11 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("GPU1078", merged(POOL, spec__limits=...)),
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"alias": "al2023@latest"}])),
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"alias": "bottlerocket@latest"}])),
-    ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"name": "amazon-eks-node-al2023-*"}])),
+    ("GPU1056", merged(
+        CLASS,
+        spec__amiSelectorTerms=[{"name": "amazon-eks-node-al2023-*"}],
+        spec__amiFamily="AL2023",
+    )),
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[
         {"ssmParameter": "/aws/service/bottlerocket/aws-k8s-1.35-nvidia/x86_64/latest/image_id"}
     ], spec__amiFamily="Bottlerocket")),

@@ -405,7 +405,8 @@ def test_requirements_that_are_not_known_may_choose(requirements: Any) -> None:
     ],
 )
 def test_of_images(terms: Any, rule: str | None) -> None:
-    found = problems(read_with(KARPENTER, merged(CLASS, spec__amiSelectorTerms=terms)))
+    changed = merged(CLASS, spec__amiSelectorTerms=terms, spec__amiFamily="Custom")
+    found = problems(read_with(KARPENTER, changed))
 
     assert [each.rule.id for each in found] == ([] if rule is None else [rule])
 

@@ -23,6 +23,7 @@ FILES = (
     "bypasses_unread.yaml",
     "bypasses_public.yaml",
     "bypasses_in_other_places.yaml",
+    "bypasses_by_definition.yaml",
 )
 CASES = [
     cast(

@@ -8,6 +8,8 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pulumi_policy.proxy import UnknownValueError
+
 from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import each, given, is_known, peek
 from gpushare_policies.reading.held_resources import made_by
@@ -64,8 +66,14 @@ class Attachment:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The roles as they are named."""
-        return named_by(self.resource, self._key)
+        """The roles as they are named; of several, those that are known if the others are used."""
+        if self.resource.resource_type != POLICY_ATTACHMENT:
+            return named_by(self.resource, self._key)
+        roles = each(peek(self.resource.props, self._key))
+        known = [number for number in range(len(roles)) if _is_there(roles, number)]
+        if len(roles) - len(known) > len(self.used):
+            return named_by(self.resource, self._key)  # which says that it cannot be read
+        return frozenset(str(roles[number]) for number in known)
 
 
 _NAMING = {ROLE_ATTACHMENT: "role", ROLE_ATTACHMENTS: "roleName", POLICY_ATTACHMENT: "roles"}
@@ -270,6 +278,13 @@ def names_of(role: PolicyResource) -> frozenset[str]:
     return frozenset(
         str(value) for key in ("name", "id", "arn") if (value := peek(role.props, key))
     )
+
+
+def _is_there(roles: Sequence[Any], number: int) -> bool:
+    try:
+        return roles[number] is not None
+    except UnknownValueError:
+        return False
 
 
 def used_by(resource: PolicyResource, key: str) -> frozenset[str]:

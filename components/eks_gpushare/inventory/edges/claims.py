@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.catalog.chart_releases import parse_version
 from eks_gpushare.facts.index import rule_of
+from eks_gpushare.inventory.daemons import may_be_more
 from eks_gpushare.inventory.device_configs import GATES, GATES_OF_KINDS, config_problems
+from eks_gpushare.inventory.edges.daemonsets import given_by_claims
 from eks_gpushare.inventory.edges.engines import gives_gpus
 from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Release, Workload
 from eks_gpushare.inventory.pod_totals import containers
@@ -95,6 +97,7 @@ def claims_are_served(inventory: Inventory) -> Iterator[Judgement]:
             for asked in _asked(place, devices):
                 yield from _class(inventory, claim, asked, classes)
                 yield from _gives_none(claim, asked, charts)
+                yield from _without_driver(inventory, claim, asked, cluster)
             yield from _configs(claim, (*place, "config"), at(devices, "config"), charts)
 
 
@@ -160,6 +163,26 @@ def _gives_none(claim: DeviceClaim, asked: _Asked, charts: Sequence[Release]) ->
         f"{charts[0].source.name} gives out no GPUs.",
         "Set `resources.gpus.enabled` and `gpuResourcesEnabledOverride` of the driver to true.",
         "warning",
+    )
+
+
+def _without_driver(
+    inventory: Inventory, claim: DeviceClaim, asked: _Asked, cluster: str
+) -> Iterator[Problem]:
+    """A claim of GPUs where nothing is a driver for them, and nothing more can be there."""
+    if not inventory.complete or asked.device_class not in OF_NVIDIA[:2]:
+        return
+    if given_by_claims(inventory, cluster) or may_be_more(inventory, cluster):
+        return
+    if any(release.chart in DRIVER_CHARTS for release in inventory.of(Release, cluster)):
+        return  # of which it is said that it gives out none
+    yield Problem(
+        NO_CLASS,
+        claim.source,
+        asked.place,
+        f"{at_start(claim.source.name)} asks for the device class {asked.device_class}, and "
+        "nothing installs NVIDIA's driver for such claims.",
+        f"Install the chart {DRIVER_CHARTS[1]}, or ask for nvidia.com/gpu under resources.limits.",
     )
 
 

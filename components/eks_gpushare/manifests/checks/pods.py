@@ -299,6 +299,10 @@ def _texts(spec: Mapping[str, Any]) -> Iterator[tuple[FieldPath, Any]]:
         for index, container in mappings(spec.get(part)):
             for number, variable in mappings(container.get("env")):
                 yield (part, index, "env", number, "value"), variable.get("value")
+            for key in ("command", "args"):
+                words = container.get(key)
+                for number, word in enumerate(words if isinstance(words, list) else ()):
+                    yield (part, index, key, number), word
 
 
 def _affinity(spec: Mapping[str, Any]) -> Iterator[tuple[FieldPath, Any]]:

@@ -27,6 +27,7 @@ from eks_gpushare.manifests.readers.mig_parted import MigPartedReader
 from eks_gpushare.manifests.readers.objects import judge_object
 from eks_gpushare.manifests.readers.pods import pod_labels, pod_places
 from eks_gpushare.manifests.readers.spark import is_spark, judge_spark, spark_pods
+from eks_gpushare.manifests.readers.texts_and_amounts import judge_texts
 from eks_gpushare.manifests.readers.values import mapping, mappings, text
 from eks_gpushare.manifests.texts import read_texts, texts_within
 
@@ -86,7 +87,11 @@ class KubernetesReader:
         """Its items, and what stands within a ConfigMap."""
         inner = _within(document) if document.value["kind"] == "ConfigMap" else ()
         whence = source(document, object_name(document.value))
-        judged = (*judge_object(document, whence), *judge_spark(document, whence))
+        judged = (
+            *judge_object(document, whence),
+            *judge_texts(document.value, whence),
+            *judge_spark(document, whence),
+        )
         return Read(items=tuple(_items(document)), judgements=judged, inner=tuple(inner))
 
 

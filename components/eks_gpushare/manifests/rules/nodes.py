@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.nodes import CATALOG
 from eks_gpushare.inventory.problem import Problem
@@ -38,13 +39,7 @@ REFUSED_LABEL: Final = Rule(
 _PREFIX: Final = "nvidia.com/gpu."
 _MAKERS: Final = ("NVIDIA", "Tesla")
 """How names of products begin, before the model: `NVIDIA-A10G`, `Tesla-T4`."""
-RETIRED_TYPE = Rule(
-    "GPU1069",
-    "warning",
-    "An instance type is one that EC2 has and still offers.",
-    "Nodes of it cannot be launched in any region.",
-    "https://aws.amazon.com/ec2/previous-generation/",
-)
+RETIRED_TYPE = rule_of("GPU1069")
 
 
 def owned_labels(

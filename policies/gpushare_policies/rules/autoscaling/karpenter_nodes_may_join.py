@@ -53,7 +53,8 @@ def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
             for name, names in named:
                 own = [entry for entry in entries if names & _principals(entry)]
                 is_made_here = any(role.urn in names for role in roles)
-                if told & names or by_eks & names or not (own or is_made_here):
+                # EKS leaves an entry that is there as it is.
+                if told & names or (by_eks & names and not own) or not (own or is_made_here):
                     continue
                 told |= names
                 yield from _let_in(resource, name, own)

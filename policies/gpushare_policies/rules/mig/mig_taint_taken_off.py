@@ -10,15 +10,17 @@ from pulumi_policy import Severity, StackValidationArgs
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.checks import Unjudged
+from gpushare_policies.props import each, peek
 from gpushare_policies.reading.blanks import refuse_blanks
 from gpushare_policies.reading.objects import Kind, pod_templates, words_of
 from gpushare_policies.reading.plain import items, mappings, text
 from gpushare_policies.reading.program_objects import PlacedObject, objects_in
 from gpushare_policies.rule import StackPolicy
+from gpushare_policies.tokens import NODE_GROUP
 from gpushare_policies.words import Fix, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 _RBAC = "rbac.authorization.k8s.io"
 _ROLE, _BINDING = Kind(_RBAC, "ClusterRole"), Kind(_RBAC, "ClusterRoleBinding")
@@ -50,16 +52,24 @@ _RIGHTS = Fix(_STACK_FILE, _RAW, _RAW)
 def _taken_off(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
     found = [*objects_in(args.resources, (*_RUNS, _ROLE, _BINDING, _POOL))]
+    of_groups = {
+        str(peek(taint, "key"))
+        for group in args.resources
+        if group.resource_type == NODE_GROUP
+        for taint in each(peek(group.props, "taints"))
+    }
     for obj in found:
         if obj.object.kind not in _RUNS:
             continue
         here = [other for other in found if other.cluster == obj.cluster]
-        verbs, account = _asked(obj, here)
+        verbs, account = _asked(obj, here, of_groups)
         if verbs:
             yield from _judged(obj, account, verbs, here)
 
 
-def _asked(placed: PlacedObject, here: Sequence[PlacedObject]) -> tuple[Sequence[str], Any]:
+def _asked(
+    placed: PlacedObject, here: Sequence[PlacedObject], of_groups: Collection[str]
+) -> tuple[Sequence[str], Any]:
     """What pods that take a startup taint off ask of nodes, and by which service account."""
     for template in pod_templates(placed.object):
         for _, container in mappings(at(template.spec, "containers")):
@@ -68,7 +78,7 @@ def _asked(placed: PlacedObject, here: Sequence[PlacedObject]) -> tuple[Sequence
             if any(word.rpartition("/")[2] == _PROGRAM for word in words):
                 return _VERBS, account
             taken = {match[1] for match in _COMMAND.finditer(" ".join(words))}
-            if taken and taken & _startup_taints(here):
+            if taken and taken & {*_startup_taints(here), *of_groups}:
                 return _VERBS_OF_COMMAND, account
     return (), None
 

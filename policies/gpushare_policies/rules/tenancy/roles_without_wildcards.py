@@ -189,6 +189,10 @@ ROLES_WITHOUT_WILDCARDS = ResourcePolicy(
         {RELEASE: _chart, CHART_V4: _chart},
     ),
     level=EnforcementLevel.ADVISORY,
+    unseen=(
+        "every verb (`*`) on resources that are named and lead to no other rights, such as "
+        "deployments of a namespace."
+    ),
     severity=Severity.MEDIUM,
     framework=cis("4.1.3", "Wildcards in roles are avoided."),
     fix=_NAMED,
