@@ -173,9 +173,8 @@ def _without_driver(
     nodes = {kind.nodes.provisioner for kind in gpu_nodes(inventory, cluster)}
     if not inventory.complete or asked.device_class not in OF_NVIDIA[:2] or nodes <= {"byHand"}:
         return
-    if given_by_claims(inventory, cluster) or may_be_more(inventory, cluster):
-        return
-    if any(release.chart in DRIVER_CHARTS for release in inventory.of(Release, cluster)):
+    installed = any(each.chart in DRIVER_CHARTS for each in inventory.of(Release, cluster))
+    if installed or given_by_claims(inventory, cluster) or may_be_more(inventory, cluster):
         return
     yield Problem(
         NO_CLASS,
