@@ -125,9 +125,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what is tried at night: to skip a test costs as much as running a small one."""
     items.sort(key=lambda item: _together(item.nodeid) not in BEGUN_WITH)
     if not os.environ.get(AT_LENGTH):
-        later = [item for item in items if item.get_closest_marker("at_length")]
-        items[:] = [item for item in items if not item.get_closest_marker("at_length")]
-        config.hook.pytest_deselected(items=later)
+        later = {item for item in items if item.get_closest_marker("at_length")}
+        items[:] = [item for item in items if item not in later]
+        config.hook.pytest_deselected(items=list(later))
 
 
 class _Scheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
-from tests.lint.test_public_alarms import said
+from linted import said_of as said
 
 from eks_gpushare.lint.file_in_reading import FileInReading
 from eks_gpushare.lint.report import Placed

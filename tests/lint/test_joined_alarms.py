@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from linted import said
 
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
-
-
-def said(files: dict[str, str]) -> list[str]:
-    """The errors and warnings of files."""
-    given = [GivenFile(name, text) for name, text in files.items()]
-    return [
-        found.code
-        for result in lint_files(given)
-        for found in result.findings
-        if found.severity != "info"
-    ]
-
 
 CHARTS = """\
 resource "helm_release" "nvidia" {

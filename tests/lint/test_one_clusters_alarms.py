@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
-
-from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.manifests.files import GivenFile
-
-if TYPE_CHECKING:
-    from eks_gpushare.findings.finding import Finding
-
-
-def found(*files: tuple[str, str]) -> list[Finding]:
-    """The errors and warnings of files."""
-    return [
-        found
-        for result in lint_files([GivenFile(name, text) for name, text in files])
-        for found in result.findings
-        if found.severity != "info"
-    ]
+from linted import found
 
 
 def said(*files: tuple[str, str]) -> list[str]:
-    """Their codes."""
-    return [each.code for each in found(*files)]
+    """The errors and warnings of files."""
+    return [each.code for each in found(files)]
 
 
 APPLICATION = """\
@@ -59,7 +42,7 @@ def test_values_that_an_application_names_by_another_source_are_values() -> None
     application = ("film/apps/plugin.yaml", APPLICATION % "nvidia-device-plugin")
     values = ("film/clusters/film/plugin.yaml", SHARES)
 
-    (only,) = found(application, values)
+    (only,) = found([application, values])
 
     assert only.code == "GPU1034"
     assert only.message.startswith("sharing is no value of nvidia-device-plugin 0.17.4")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from linted import found
+
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
 
 
 def said(*files: tuple[str, str]) -> list[str]:
     """The errors and warnings of files."""
-    return [
-        found.code
-        for result in lint_files([GivenFile(name, text) for name, text in files])
-        for found in result.findings
-        if found.severity != "info"
-    ]
+    return [each.code for each in found(files)]
 
 
 INSTALLED = """\

@@ -5,25 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-
-from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.manifests.files import GivenFile
+from linted import said_of as said
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import Run
-
-
-def said(**files: str) -> list[str]:
-    """The errors and warnings of files, whose names have `__` for a dot."""
-    given = [GivenFile(name.replace("__", "."), text) for name, text in files.items()]
-    return [
-        found.code
-        for result in lint_files(given)
-        for found in result.findings
-        if found.severity != "info"
-    ]
 
 
 USER_DATA = """\

@@ -3,21 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.manifests.files import GivenFile
-
-
-def said(**files: str) -> list[str]:
-    """The errors and warnings of files, whose names have `__` for a dot."""
-    given = [GivenFile(name.replace("__", "."), text) for name, text in files.items()]
-    return [
-        found.code
-        for report in lint_files(given)
-        for found in report.findings
-        if found.severity != "info"
-    ]
-
+from linted import said_of as said
 
 POOL = """\
 apiVersion: karpenter.sh/v1

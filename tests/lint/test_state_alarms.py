@@ -3,21 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.manifests.files import GivenFile
-
-
-def said(files: dict[str, str]) -> list[str]:
-    """The codes of errors and warnings of files by their names."""
-    given = [GivenFile(name, text) for name, text in files.items()]
-    return [
-        found.code
-        for result in lint_files(given)
-        for found in result.findings
-        if found.severity != "info"
-    ]
-
+from linted import said
 
 NODES = """\
 apiVersion: eksctl.io/v1alpha5

@@ -16,7 +16,7 @@ from eks_gpushare.documents.device_plugin import (
     plugin_config_of,
 )
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.items import NodeSet, Release
+from eks_gpushare.inventory.items import NodeSet, Overlay, Release
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes
 from eks_gpushare.inventory.plugin_configs import Configs, config_for, configs_of, written_config
@@ -48,6 +48,14 @@ def sharings(inventory: Inventory, cluster: str) -> tuple[Sharing, ...]:
         for daemon in daemons(inventory, cluster)
         if daemon.role == "plugin"
         for config in _configs(inventory, daemon)
+    )
+
+
+@kept
+def are_shared(inventory: Inventory, cluster: str) -> bool:
+    """Whether some node may have more of something than it has GPUs: shares, or by an overlay."""
+    return bool(inventory.of(Overlay, cluster)) or any(
+        sharing.config.sharing != "none" for sharing in sharings(inventory, cluster)
     )
 
 

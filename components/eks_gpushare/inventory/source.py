@@ -38,3 +38,8 @@ class Source:
     """What the reader knows it by: a document of a file, or a resource of a program."""
     path: FieldPath = ()
     """The item's place within the document; paths of problems go on from here."""
+
+    @property
+    def file(self) -> str:
+        """The name of the file that it was read from; empty where it is of none."""
+        return str(getattr(self.document, "file", ""))

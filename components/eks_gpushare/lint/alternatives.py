@@ -61,9 +61,8 @@ class _Place:
 
     items: list[Item] = field(default_factory=list)
     below: dict[_Heading | str, _Place] = field(default_factory=dict)
-    is_section: bool = False
-    is_choice: bool = False
-    """A section whose heading says so."""
+    heading: _Heading | None = None
+    """Of a section."""
 
     def all_items(self) -> Iterator[Item]:
         yield from self.items
@@ -72,8 +71,8 @@ class _Place:
 
     def says(self) -> set[Hashable]:
         """What another that says it too would be an alternative by."""
-        own = {key for item in self.items for key in _keys(item, self.is_section)}
-        if self.is_choice:
+        own = {key for item in self.items for key in _keys(item, self.heading is not None)}
+        if self.heading is not None and self.heading.is_choice:
             own |= {_EXPORTS for item in self.all_items() if _brings_exporter(item)}
         return own.union(*(place.says() for place in self.below.values()))
 
@@ -90,9 +89,8 @@ def alternatives(items: Sequence[Item], texts: Mapping[str, str]) -> list[tuple[
     for item in items:
         place = top
         for step in _steps(item, texts, headings):
-            is_section = isinstance(step, _Heading)
-            is_choice = isinstance(step, _Heading) and step.is_choice
-            place = place.below.setdefault(step, _Place(is_section=is_section, is_choice=is_choice))
+            heading = step if isinstance(step, _Heading) else None
+            place = place.below.setdefault(step, _Place(heading=heading))
         place.items.append(item)
     chosen = _choices(top)
     order = {id(item): number for number, item in enumerate(items)}

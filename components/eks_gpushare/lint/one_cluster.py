@@ -87,7 +87,7 @@ def _keys(item: Item) -> Iterator[tuple[str, str]]:
         yield ("node agent" if kind == "DaemonSet" else "object"), f"{kind} {item.name}"
     elif isinstance(item, Workload) and (item.kind == NOTEBOOK or any(requests_of(item))):
         # Of values of a chart, which make pods of no name that is known.
-        yield "object", f"values {getattr(item.source.document, 'file', '')}"
+        yield "object", f"values {item.source.file}"
 
 
 def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:

@@ -330,7 +330,7 @@ class Reading:
         """
         if not is_loose(item):
             return False
-        file = posixpath.normpath(getattr(item.source.document, "file", ""))
+        file = posixpath.normpath(item.source.file)
         taken = self.charted.valued if chart_of(item.chart) != OPERATOR_CHART else ()
         return file in self.kustomizations.layers or file in taken
 

@@ -69,9 +69,7 @@ def _is_one(one: Release, other: Release) -> bool:
     if one.name is UNKNOWN or one.name != other.name or one.chart != other.chart:
         return False
     spaces = {one.namespace, other.namespace} - {UNKNOWN, "default", ""}
-    return len(spaces) <= 1 or all(
-        str(getattr(each.source.document, "file", "")).endswith(_SCRIPTS) for each in (one, other)
-    )
+    return len(spaces) <= 1 or all(each.source.file.endswith(_SCRIPTS) for each in (one, other))
 
 
 def _most(items: Sequence[Item]) -> int:

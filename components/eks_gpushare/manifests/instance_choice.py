@@ -22,7 +22,7 @@ TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-ty
 """Labels whose value is the name of an instance type."""
 GPU_KEYS = ("gpu-name", "gpu-manufacturer", "gpu-count", "gpu-memory")
 """What follows a prefix of labels that types with GPUs have."""
-_OF_TYPES = (
+OF_TYPES = (
     *("category", "family", "generation", "size", "hypervisor", "tenancy", "local-nvme"),
     *("cpu", "cpu-manufacturer", "cpu-sustained-clock-speed-mhz", "memory", "capability-flex"),
     *("ebs-bandwidth", "network-bandwidth", "encryption-in-transit-supported"),
@@ -134,8 +134,8 @@ def label_meant(key: str) -> str:
     """The label of types that a misspelt one stands for; empty for labels that are not known."""
     for prefix in PREFIXES:
         name = key.removeprefix(prefix)
-        if key.startswith(prefix) and name not in _OF_TYPES:
-            close = difflib.get_close_matches(name, _OF_TYPES, n=1, cutoff=0.85)
+        if key.startswith(prefix) and name not in OF_TYPES:
+            close = difflib.get_close_matches(name, OF_TYPES, n=1, cutoff=0.85)
             if not close and name.startswith("gpu-"):
                 return " or ".join(f"{prefix}{word}" for word in GPU_KEYS)
             return f"{prefix}{close[0]}" if close else ""

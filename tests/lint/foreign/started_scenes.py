@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.manifests.files import GivenFile
+from linted import said_of
 
 
 def said(**files: str) -> list[str]:
     """The errors and warnings of files, whose names have `__` for a dot."""
-    given = [GivenFile(name.replace("__", "."), text) for name, text in files.items()]
-    return sorted(
-        found.code
-        for report in lint_files(given)
-        for found in report.findings
-        if found.severity != "info" and found.code not in ("GPU1079", "GPU1078")
-    )
+    return sorted(code for code in said_of(**files) if code not in ("GPU1079", "GPU1078"))
 
 
 VLLM = "vllm/vllm-openai:v0.9.2"

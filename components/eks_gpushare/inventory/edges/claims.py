@@ -15,7 +15,7 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.daemons import may_be_more
 from eks_gpushare.inventory.device_configs import GATES, GATES_OF_KINDS, config_problems
 from eks_gpushare.inventory.edges.daemonsets import given_by_claims
-from eks_gpushare.inventory.edges.engines import gives_gpus
+from eks_gpushare.inventory.edges.engines import DRIVER_CHARTS, gives_gpus
 from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Release, Workload
 from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.pod_totals import containers
@@ -38,10 +38,10 @@ BAD_CONFIG: Final = rule_of("GPU1147")
 NO_CLAIM: Final = rule_of("GPU1148")
 CLAIM_SHAPE: Final = rule_of("GPU1149")
 
-DRIVER_CHARTS: Final = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
-"""Names of the chart of NVIDIA's driver, the old one and the new."""
+OF_GPUS: Final = ("gpu.nvidia.com", "mig.nvidia.com")
+"""Classes of GPUs, and of parts of one, that containers use."""
 OF_NVIDIA: Final = (
-    *("gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com", "vgpu.gpu.nvidia.com"),
+    *(*OF_GPUS, "vfio.gpu.nvidia.com", "vgpu.gpu.nvidia.com"),
     *("compute-domain-daemon.nvidia.com", "compute-domain-default-channel.nvidia.com"),
 )
 """Classes that the chart makes."""
@@ -96,8 +96,10 @@ def claims_are_served(inventory: Inventory) -> Iterator[Judgement]:
             yield from _selectors(claim, place, devices)
             for asked in _asked(place, devices):
                 yield from _class(inventory, claim, asked, classes)
-                yield from _gives_none(claim, asked, charts)
-                yield from _without_driver(inventory, claim, asked, cluster)
+                if asked.device_class in OF_GPUS and charts:
+                    yield from _gives_none(claim, asked, charts)
+                elif asked.device_class in OF_GPUS:
+                    yield from _without_driver(inventory, claim, asked, cluster)
             yield from _configs(claim, (*place, "config"), at(devices, "config"), charts)
 
 
@@ -140,15 +142,13 @@ def _class(
         if near
         else "Install the driver that makes it."
         if of_others
-        else f"Make it, or use one of {', '.join(OF_NVIDIA[:2])}.",
+        else f"Make it, or use one of {', '.join(OF_GPUS)}.",
         None if of_nvidia else if_missing(inventory),
     )
 
 
 def _gives_none(claim: DeviceClaim, asked: _Asked, charts: Sequence[Release]) -> Iterator[Problem]:
     """A claim of GPUs where every driver here is for compute domains alone."""
-    if asked.device_class not in OF_NVIDIA[:2] or not charts:
-        return
     if any(release.values is UNKNOWN or gives_gpus(release) for release in charts):
         return
     told = at(charts[0].values, "gpuResourcesEnabledOverride")
@@ -170,11 +170,11 @@ def _without_driver(
     inventory: Inventory, claim: DeviceClaim, asked: _Asked, cluster: str
 ) -> Iterator[Problem]:
     """A claim of GPUs without a driver, beside nodes that are declared; others may have one."""
-    nodes = {kind.nodes.provisioner for kind in gpu_nodes(inventory, cluster)}
-    if not inventory.complete or asked.device_class not in OF_NVIDIA[:2] or nodes <= {"byHand"}:
+    if not inventory.complete or all(
+        kind.nodes.provisioner == "byHand" for kind in gpu_nodes(inventory, cluster)
+    ):
         return
-    installed = any(each.chart in DRIVER_CHARTS for each in inventory.of(Release, cluster))
-    if installed or given_by_claims(inventory, cluster) or may_be_more(inventory, cluster):
+    if given_by_claims(inventory, cluster) or may_be_more(inventory, cluster):
         return
     yield Problem(
         NO_CLASS,

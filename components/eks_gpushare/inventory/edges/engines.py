@@ -37,7 +37,8 @@ TWO_PLUGINS = rule_of("GPU1185")
 PLUGIN_AND_DRA = rule_of("GPU1186")
 TWO_ENGINES = rule_of("GPU1187")
 _ENGINE_IMAGE = re.compile(r"(?:.*/)?dcgm(?:[:@].*)?")
-_DRA_CHARTS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
+DRIVER_CHARTS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
+"""Names of the chart of NVIDIA's driver for claims, the old one and the new."""
 
 
 @edge(TWO_PLUGINS, PLUGIN_AND_DRA)
@@ -132,7 +133,7 @@ def _beside_operator(every: Sequence[Daemon]) -> Iterator[Problem]:
 
 def _beside_driver(drivers: Sequence[Release], every: Sequence[Daemon]) -> Iterator[Problem]:
     """A DRA driver that gives out GPUs and a device plugin, neither of which keeps to some."""
-    applied = [each for each in every if each.is_on is True and not is_guide(_file(each))]
+    applied = [each for each in every if each.is_on is True and not is_guide(each.source.file)]
     keeps = [at(each.values, "kubeletPlugin") for each in drivers]
     if not applied or not drivers or any(map(_keeps_to_some, applied)):
         return
@@ -179,11 +180,7 @@ def _destination(daemon: Daemon) -> str:
 def _is_applied(daemon: Daemon) -> bool:
     """Whether it is of an object, or of a command or declaration that names its release."""
     named = daemon.item.name not in ("", UNKNOWN)
-    return named and daemon.is_on is True and not is_guide(_file(daemon))
-
-
-def _file(daemon: Daemon) -> str:
-    return str(getattr(daemon.source.document, "file", ""))
+    return named and daemon.is_on is True and not is_guide(daemon.source.file)
 
 
 def _script(daemon: Daemon) -> str | None:
@@ -235,7 +232,7 @@ def _two(kind: NodeKind, here: Sequence[Daemon]) -> Iterator[Judgement]:
 
 def gives_gpus(release: Release) -> bool:
     """Whether a release is a DRA driver that gives out GPUs, which it has to be told twice."""
-    if not release.chart.rpartition("/")[2].startswith(_DRA_CHARTS):
+    if not release.chart.rpartition("/")[2].startswith(DRIVER_CHARTS):
         return False
     override = at(release.values, "gpuResourcesEnabledOverride")
     gpus = at(release.values, "resources", "gpus", "enabled")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, offers
-from eks_gpushare.inventory.edges.claims import CLAIM_KEYS
+from eks_gpushare.inventory.edges.claims import CLAIM_KEYS, OF_GPUS
 from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
@@ -31,7 +31,6 @@ ELSEWHERE = rule_of("GPU1112")
 
 _VIRTUAL = ("liqo.io/", "virtual-kubelet", "virtual-node")
 """Signs of labels of nodes that stand for another cluster's."""
-_OF_GPUS = {"gpu.nvidia.com", "mig.nvidia.com"}
 _MOST_TYPES = 5
 """Instance types that a message lists."""
 
@@ -83,7 +82,7 @@ def _claims_of_gpus(inventory: Inventory, cluster: str) -> list[DeviceClaim]:
     return [
         each
         for each in inventory.of(DeviceClaim, cluster)
-        if each.kind in CLAIM_KEYS and _classes(each) and _classes(each) <= _OF_GPUS
+        if each.kind in CLAIM_KEYS and _classes(each) and _classes(each) <= set(OF_GPUS)
     ]
 
 

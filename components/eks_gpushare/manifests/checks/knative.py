@@ -87,9 +87,9 @@ def _refused(flags: ConfigMap, workload: Workload) -> Iterator[Problem]:
     off = [
         (field, f"{_PREFIX}{flag}")
         for field, flag in _FIELDS.items()
-        if at(workload.spec, field) and str(text(data.get(f"{_PREFIX}{flag}"))) != "enabled"
+        if at(workload.spec, field)
+        and str(text(data.get(f"{_PREFIX}{flag}"))).lower() in ("", "disabled")
     ]
-    off = [pair for pair in off if str(text(data.get(pair[1]))).lower() in ("", "disabled")]
     if off:
         field, flag = off[0]
         yield Problem(

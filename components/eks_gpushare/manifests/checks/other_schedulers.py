@@ -43,7 +43,6 @@ _OF_VOLCANO: Final = ("default", "root")
 """What Volcano makes by itself."""
 _GROUPS: Final = {"scheduling.run.ai": "KAI", "scheduling.volcano.sh": "Volcano"}
 _VGPU: Final = "volcano.sh/vgpu-"
-"""Endings of files that show parts of what there is."""
 _WHOLE: Final = re.compile("[0-9]+")
 _CORES, _PERCENT = "nvidia.com/gpucores", "nvidia.com/gpumem-percentage"
 _MIB: Final = "nvidia.com/gpumem"
@@ -202,7 +201,7 @@ def queues_are_there(inventory: Inventory) -> Iterator[Judgement]:
 
 def _is_shown(item: Pointer | Workload) -> bool:
     """Whether it stands in a guide, which may show one of several, or a part."""
-    return is_guide(str(getattr(item.source.document, "file", "")))
+    return is_guide(item.source.file)
 
 
 def _is_of(pointer: Pointer, group: str) -> bool:

@@ -10,12 +10,12 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.by_value import ByValue, together
 from eks_gpushare.inventory.edges.amounts import in_all
-from eks_gpushare.inventory.items import SCALERS, Overlay, Pointer, Workload
+from eks_gpushare.inventory.items import SCALERS, Pointer, Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
-from eks_gpushare.inventory.shared_names import sharings
+from eks_gpushare.inventory.shared_names import are_shared
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, text
 from eks_gpushare.inventory.wording import at_start
@@ -195,7 +195,7 @@ def _needs_pods(trigger: Any) -> bool:
 def all_at_once(inventory: Inventory) -> Iterator[Judgement]:
     """Pods of one file that run for good, where their nodes cannot have a GPU for each."""
     for cluster in inventory.clusters():
-        if _are_shared(inventory, cluster):
+        if are_shared(inventory, cluster):
             continue
         ground = grounds(inventory, cluster)
         scaled = [each for each in inventory.of(Pointer, cluster) if each.kind in SCALERS]
@@ -238,18 +238,11 @@ def _too_small(
     )
 
 
-def _are_shared(inventory: Inventory, cluster: str) -> bool:
-    """Whether what a node has is more than its GPUs."""
-    return bool(inventory.of(Overlay, cluster)) or any(
-        sharing.config.sharing != "none" for sharing in sharings(inventory, cluster)
-    )
-
-
 @edge(NO_SPARE_GPU)
 def roll_outs(inventory: Inventory) -> Iterator[Judgement]:
     """Of Deployments whose pods, with one more, are more than all nodes can hold."""
     for cluster in inventory.clusters():
-        if _are_shared(inventory, cluster):
+        if are_shared(inventory, cluster):
             continue
         ground = grounds(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):

@@ -11,14 +11,14 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.edges.amounts import in_all
-from eks_gpushare.inventory.items import SCALERS, NodeSet, Overlay, Pointer, Workload
+from eks_gpushare.inventory.items import SCALERS, NodeSet, Pointer, Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.matching import selects
 from eks_gpushare.inventory.nodes import CATALOG
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
-from eks_gpushare.inventory.shared_names import sharings
+from eks_gpushare.inventory.shared_names import are_shared
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.document import value_of
@@ -55,10 +55,7 @@ def volumes(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         pointers = inventory.of(Pointer, cluster)
         claims = [each for each in pointers if each.kind == "PersistentVolumeClaim"]
-        shares = bool(inventory.of(Overlay, cluster)) or any(
-            sharing.config.sharing != "none" for sharing in sharings(inventory, cluster)
-        )
-        if not claims or shares:
+        if not claims or are_shared(inventory, cluster):
             continue  # how many pods a node has room for is decided elsewhere
         ground = grounds(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):

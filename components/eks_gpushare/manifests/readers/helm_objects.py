@@ -160,10 +160,11 @@ def _flux(
     if chart:
         path: FieldPath = ("spec", "values")
         space = _space_of(value)
-        if at(spec, "sourceRef", "kind") in _FOLDERS:
+        in_folder = at(spec, "sourceRef", "kind") in _FOLDERS
+        if in_folder:
             path = _below(value, path, chart)
         item, inner = _at(document, chart, path, name, space, at(spec, "version"))
-        if at(spec, "sourceRef", "kind") in _FOLDERS:
+        if in_folder:
             item = _of_folder(item, str(at(spec, "chart")))
         item = with_values_from(item, at(value, "spec", "valuesFrom"))
         patches = str(at(value, "spec", "postRenderers"))

@@ -21,7 +21,7 @@ from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.manifests.document import Document
@@ -118,23 +118,27 @@ def charts_of_ones_own(files: Iterable[GivenFile]) -> frozenset[str]:
     So are those of a copy whose templates read what no published version does.
     """
     files = list(files)
-    read = _read_by_templates(files)
-    return frozenset(
-        folder
-        for file in files
-        if posixpath.basename(file.name) in _NAMES[:2]
-        for folder in (posixpath.dirname(posixpath.normpath(file.name)),)
-        if not any("nvidia" in line for line in _told(file.text.lower()))
-        or _is_changed(file, read.get(folder, frozenset()))
-    )
+    own: set[str] = set()
+    of_nvidia: dict[str, GivenFile] = {}
+    for file in files:
+        if posixpath.basename(file.name) in _NAMES[:2]:
+            folder = posixpath.dirname(posixpath.normpath(file.name))
+            if any("nvidia" in line for line in _told(file.text.lower())):
+                of_nvidia[folder] = file
+            else:
+                own.add(folder)
+    read = _read_by_templates(files, of_nvidia) if of_nvidia else {}
+    return frozenset(own.union(each for each in read if _is_changed(of_nvidia[each], read[each])))
 
 
-def _read_by_templates(files: Iterable[GivenFile]) -> dict[str, frozenset[str]]:
-    """The first keys of the values that templates read, by the chart's folder."""
+def _read_by_templates(
+    files: Iterable[GivenFile], charts: Collection[str]
+) -> dict[str, frozenset[str]]:
+    """The first keys of the values that templates of charts read, by the chart's folder."""
     found: dict[str, frozenset[str]] = {}
     for file in files:
         folder, is_template, _ = posixpath.normpath(file.name).partition("/templates/")
-        if is_template:
+        if is_template and folder in charts:
             found[folder] = found.get(folder, frozenset()) | set(_VALUE.findall(file.text))
     return found
 

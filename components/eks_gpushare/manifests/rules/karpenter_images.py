@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 FLOATING_IMAGE = rule_of("GPU1056")
 REFUSED_ALIAS = rule_of("GPU1061")
 
-_FAMILIES = ("al2", "al2023", "bottlerocket", "windows2019", "windows2022", "windows2025")
+FAMILIES = {
+    "al2": "AL2",
+    "al2023": "AL2023",
+    "bottlerocket": "Bottlerocket",
+    "windows2019": "Windows2019",
+    "windows2022": "Windows2022",
+    "windows2025": "Windows2025",
+}
+"""The family that goes with an alias of images."""
 _RELEASE = {
     "bottlerocket": (re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+"), "v1.57.0"),
     "al2023": (re.compile(r"v[0-9]{8}"), "v20261114"),
@@ -58,13 +66,13 @@ def image_rules(source: Source, spec: Any) -> Iterator[Judgement]:
 
 def _alias(source: Source, place: tuple[str | int, ...], alias: str) -> Iterator[Judgement]:
     family, parted, release = alias.partition("@")
-    if family.lower() not in _FAMILIES or not parted or not release:
+    if family.lower() not in FAMILIES or not parted or not release:
         yield Problem(
             REFUSED_ALIAS,
             source,
             place,
             f"{alias} is no alias; one is a family and a release, such as al2023@v20261114.",
-            f"The families are {', '.join(_FAMILIES)}.",
+            f"The families are {', '.join(FAMILIES)}.",
         )
         return
     if family.lower() == "al2":

@@ -164,9 +164,8 @@ def is_part(source: Source) -> bool:
 
     Both have what they are about, and leave out the rest.
     """
-    file = str(getattr(source.document, "file", ""))
-    called = re.split(r"[-_.]", posixpath.basename(file.lower()))
-    return is_guide(file) or "patch" in called
+    called = re.split(r"[-_.]", posixpath.basename(source.file.lower()))
+    return is_guide(source.file) or "patch" in called
 
 
 def _example(key: str) -> str:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import PartlyKnown, at, has_unknown
-from eks_gpushare.manifests.instance_choice import label_meant
+from eks_gpushare.manifests.instance_choice import OF_TYPES, label_meant
 from eks_gpushare.manifests.plain import items, mapping
+from eks_gpushare.manifests.rules.karpenter_images import FAMILIES
 from eks_gpushare.manifests.rules.karpenter_shapes import REFUSED_VALUE, is_part
 
 if TYPE_CHECKING:
@@ -26,16 +27,9 @@ _CORE: Final = "karpenter.sh"
 _NODE_POOL: Final = "karpenter.sh/nodepool"
 _OF_NODES: Final = frozenset(
     (
+        *(f"instance-{name}" for name in OF_TYPES),
         *("capacity-reservation-id", "capacity-reservation-interruptible"),
-        *("capacity-reservation-type", "ec2nodeclass", "instance-accelerator-count"),
-        *("instance-accelerator-manufacturer", "instance-accelerator-name"),
-        *("instance-capability-flex", "instance-category", "instance-cpu"),
-        *("instance-cpu-manufacturer", "instance-cpu-sustained-clock-speed-mhz"),
-        *("instance-ebs-bandwidth", "instance-encryption-in-transit-supported"),
-        *("instance-family", "instance-generation", "instance-gpu-count"),
-        *("instance-gpu-manufacturer", "instance-gpu-memory", "instance-gpu-name"),
-        *("instance-hypervisor", "instance-local-nvme", "instance-memory"),
-        *("instance-network-bandwidth", "instance-size", "instance-tenancy", "nitro-sandbox"),
+        *("capacity-reservation-type", "ec2nodeclass", "nitro-sandbox"),
         *("placement-group-id", "placement-group-partition"),
     )
 )
@@ -56,15 +50,6 @@ _TERMS: Final[Mapping[str, _Terms]] = {
     "amiSelectorTerms": _Terms(("tags", "id", "name", "alias", "ssmParameter"), ("id",)),
     "capacityReservationSelectorTerms": _Terms(("tags", "id", "instanceMatchCriteria"), ("id",)),
 }
-_FAMILIES: Final = {
-    "al2": "AL2",
-    "al2023": "AL2023",
-    "bottlerocket": "Bottlerocket",
-    "windows2019": "Windows2019",
-    "windows2022": "Windows2022",
-    "windows2025": "Windows2025",
-}
-"""The family that goes with an alias of images."""
 _RESERVED_TAGS: Final = (
     *("eks:eks-cluster-name", "karpenter.sh/nodepool", "karpenter.sh/nodeclaim"),
     "karpenter.k8s.aws/ec2nodeclass",
@@ -130,12 +115,7 @@ def _pool(source: Source, spec: Any) -> Iterator[Problem]:
             place: FieldPath = ("spec", "disruption", "budgets", index)
             message = "A budget says of no nodes."
             yield Problem(REFUSED_VALUE, source, place, message, 'Add nodes, such as "10%".')
-    if (
-        isinstance(disruption, dict)
-        and not isinstance(disruption, PartlyKnown)
-        and "consolidateAfter" not in disruption
-        and not is_part(source)
-    ):
+    if _is_whole(disruption) and "consolidateAfter" not in disruption and not is_part(source):
         message = "spec.disruption.consolidateAfter is not given; disruption has to have it."
         fix = "Add consolidateAfter, such as 5m."
         yield Problem(REFUSED_VALUE, source, ("spec", "disruption"), message, fix)
@@ -223,8 +203,8 @@ def _family(source: Source, spec: Any) -> Iterator[Problem]:
             fix = "Add amiFamily, such as AL2023."
             yield Problem(REFUSED_VALUE, source, ("spec",), message, fix)
         return
-    wanted = _FAMILIES.get(str(alias).partition("@")[0])
-    is_one = family in _FAMILIES.values()  # another is refused by itself
+    wanted = FAMILIES.get(str(alias).partition("@")[0])
+    is_one = family in FAMILIES.values()  # another is refused by itself
     if is_one and wanted not in (None, family):
         message = f"amiFamily is {family}, and the alias {alias} is of {wanted}."
         yield Problem(REFUSED_VALUE, source, ("spec", "amiFamily"), message, f"Write {wanted}.")
