@@ -70,15 +70,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect without looking for garbage: of all that is made, nearly everything stays.
-
-    Nor is it looked through for garbage afterwards.
-    """
+    """Collect without looking for garbage: of all that is made, nearly everything stays."""
     gc.disable()
     try:
         return (yield)
     finally:
-        gc.freeze()
         gc.enable()
 
 

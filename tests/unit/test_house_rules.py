@@ -108,6 +108,13 @@ def assert_none(found: list[str]) -> None:
     assert not found, "\n".join(["", *found])
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _thawed() -> Iterator[None]:
+    """Leave nothing frozen: programs that are run later freeze for themselves what is there."""
+    yield
+    gc.unfreeze()
+
+
 @cache
 def parsed(source: str) -> ast.Module:
     """The tree of a file, which several rules look at: nothing of it is garbage, now or later."""
