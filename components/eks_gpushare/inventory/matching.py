@@ -9,6 +9,7 @@ k8s.io/component-helpers and `pkg/labels/selector.go` of k8s.io/apimachinery, 0.
 from __future__ import annotations
 
 import re
+from itertools import product
 from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, every, items, pairs, some, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from eks_gpushare.inventory.items import NodeTaint
     from eks_gpushare.inventory.source import Maybe
@@ -76,6 +77,37 @@ def required_terms(spec: Any) -> Any:
     """The terms of which a node has to meet one, by a pod's node affinity; None without one."""
     required = at(spec, "affinity", "nodeAffinity", _REQUIRED)
     return None if required is None else at(required, "nodeSelectorTerms") or ()
+
+
+def never_meet(one: Any, other: Any) -> bool:
+    """Whether the selectors and affinities of two pods are for no node that both may be on."""
+    return all(
+        any(_excludes(each, another) or _excludes(another, each) for each, another in product(a, b))
+        for a, b in product(_demands(one), _demands(other))
+    )
+
+
+def _demands(spec: Any) -> Iterator[list[tuple[Any, Any, list[Any]]]]:
+    """Keys, operators and values that a node has to meet, for each term of the affinity."""
+    chosen = [(key, "In", [text(value)]) for key, value in pairs(at(spec, "nodeSelector"))]
+    terms = required_terms(spec)
+    for term in [None] if terms is None or terms is UNKNOWN else items(terms):
+        asked = (
+            (at(each, "key"), at(each, "operator"), [text(v) for v in items(at(each, "values"))])
+            for each in items(at(term, "matchExpressions"))
+        )
+        yield [*chosen, *asked]
+
+
+def _excludes(one: tuple[Any, Any, list[Any]], other: tuple[Any, Any, list[Any]]) -> bool:
+    (key, operator, values), (other_key, against, others) = one, other
+    if key != other_key or key is UNKNOWN or UNKNOWN in (*values, *others):
+        return False
+    if operator == "In":
+        if against == "DoesNotExist":
+            return True
+        return against in ("In", "NotIn") and all((v in others) is (against == "NotIn") for v in values)
+    return operator == "Exists" and against == "DoesNotExist"
 
 
 def meets_term(term: Any, labels: Labels) -> bool | None:

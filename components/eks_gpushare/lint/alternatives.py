@@ -2,11 +2,13 @@
 
 An object cannot be there twice, so two files of a folder that have it are alternatives. A guide
 that makes nodes in one section and others in the next, installs another device plugin, or scales
-the same pods otherwise, shows several ways; what it says before the sections holds for each.
+the same pods otherwise, shows several ways; what it says before the sections holds for each. So do
+sections called `Option A` and `Option B`, with the files beside the guide that one of them names.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -46,6 +48,12 @@ _CHOICE: Final = re.compile(
     re.IGNORECASE,
 )
 """A heading that says for whom a section is, or that it is one of several ways."""
+_OPTION: Final = re.compile(
+    r"#+[ \t]+(?:[0-9]+[.):]?[ \t]+)?(?:option|method|alternative|approach|variant|choice)"
+    r"[ \t]+(?:[A-Z]|[0-9]+|one|two|three)\b",
+    re.IGNORECASE,
+)
+"""One that says that it is one of several ways, whatever it is about."""
 _FENCE: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 
 
@@ -53,6 +61,7 @@ class _Heading(NamedTuple):
     depth: int
     line: int
     is_choice: bool
+    is_option: bool = False
 
 
 @dataclass(slots=True)
@@ -86,9 +95,11 @@ def alternatives(items: Sequence[Item], texts: Mapping[str, str]) -> list[tuple[
     """
     top = _Place()
     headings: dict[str, list[_Heading]] = {}
+    options = _Options(items, texts)
+    items = _without_excerpts(items)
     for item in items:
         place = top
-        for step in _steps(item, texts, headings):
+        for step in options.of(item) or _steps(item, texts, headings):
             heading = step if isinstance(step, _Heading) else None
             place = place.below.setdefault(step, _Place(heading=heading))
         place.items.append(item)
@@ -121,6 +132,9 @@ def _choices(place: _Place) -> list[list[Item]]:
 def _are_alternatives(parts: Sequence[_Place]) -> list[bool]:
     """Of files or sections, whether each is an alternative to another."""
     said = [place.says() for place in parts]
+    for keys, place in zip(said, parts, strict=True):
+        if place.heading is not None and place.heading.is_option:
+            keys.add(_OPTION)
     if any(_NODES in keys for keys in said):
         # A guide that makes nodes shows again what lies beside it, or another way.
         for keys, place in zip(said, parts, strict=True):
@@ -154,27 +168,103 @@ def _steps(
     if document.file not in headings:
         headings[document.file] = list(_headings(texts.get(document.file, "")))
     line = document.position(item.source.path).line
+    return (document.file, *_above(headings[document.file], line))
+
+
+def _above(headings: Iterable[_Heading], line: int) -> list[_Heading]:
+    """The headings of the sections that a line is in, from the outermost."""
     above: list[_Heading] = []
-    for heading in headings[document.file]:
+    for heading in headings:
         if heading.line > line:
             break
         while above and above[-1].depth >= heading.depth:
             above.pop()
         above.append(heading)
-    return (document.file, *above)
+    return above
 
 
 def _headings(text: str) -> Iterable[_Heading]:
-    fence = ""
+    fence, in_list = "", False
     for number, line in enumerate(text.splitlines(), 1):
         mark = _FENCE.match(line)
+        if in_list and line.startswith("##"):
+            fence = ""  # the list is over, and with it what was open in it
         if mark is not None:
             if not fence:
-                fence = mark[1]
+                fence, in_list = mark[1], line.startswith((" ", "\t"))
             elif mark[1].startswith(fence):
                 fence = ""
         elif not fence and (heading := _HEADING.match(line)) is not None:
-            yield _Heading(len(heading[1]), number, _CHOICE.match(line) is not None)
+            is_choice, is_option = (each.match(line) is not None for each in (_CHOICE, _OPTION))
+            yield _Heading(len(heading[1]), number, is_choice, is_option)
+
+
+class _Options:
+    """Files that the options of the guide beside them name, each by one option alone."""
+
+    def __init__(self, items: Sequence[Item], texts: Mapping[str, str]) -> None:
+        self._places: dict[str, tuple[_Heading | str, ...]] = {}
+        files = {file for item in items if (file := _manifest(item))}
+        folders = {posixpath.dirname(file) for file in files} if len(files) > 1 else set()
+        for guide, text in texts.items():
+            folder = posixpath.dirname(guide)
+            if folder in folders and is_guide(guide) and _OPTION.search(text):
+                beside = [file for file in files if posixpath.dirname(file) == folder]
+                self._add(guide, text, beside)
+
+    def of(self, item: Item) -> tuple[_Heading | str, ...]:
+        """The option that an item's file is of, below its guide; empty of others."""
+        return self._places.get(_manifest(item), ())
+
+    def _add(self, guide: str, text: str, files: Iterable[str]) -> None:
+        lines = text.splitlines()
+        headings = list(_headings(text))
+        for file in files:
+            name = re.compile(rf"(?<![\w.-]){re.escape(posixpath.basename(file))}(?![\w-])")
+            where = [number for number, line in enumerate(lines, 1) if name.search(line)]
+            found = {_option_above(headings, number) for number in where}
+            option = found.pop() if len(found) == 1 else None
+            if option is not None:
+                self._places[file] = (guide, *_above(headings, option.line), file)
+
+
+def _option_above(headings: Sequence[_Heading], line: int) -> _Heading | None:
+    return next((each for each in reversed(_above(headings, line)) if each.is_option), None)
+
+
+def _manifest(item: Item) -> str:
+    """The file of an item; empty of a guide, and of what a kustomization builds."""
+    document = item.source.document
+    if not isinstance(document, Document) or document.build or is_guide(document.file):
+        return ""
+    return document.file
+
+
+def _without_excerpts(items: Sequence[Item]) -> list[Item]:
+    """The items, but those of a guide that shows a part of what a file has in full."""
+    shown = [item for item in items if is_guide(getattr(item.source.document, "file", ""))]
+    if not shown:
+        return list(items)
+    whole = {key: item for item in items if _manifest(item) for key in _keys(item, False)}
+    parts = {
+        id(item.source.document)
+        for item in shown
+        for key in _keys(item, False)
+        if key in whole and _is_part(_value(item), _value(whole[key]))
+    }
+    return [item for item in items if id(item.source.document) not in parts]
+
+
+def _value(item: Item) -> object:
+    return getattr(item.source.document, "value", None)
+
+
+def _is_part(part: object, whole: object) -> bool:
+    if isinstance(part, dict) and isinstance(whole, dict):
+        return all(key in whole and _is_part(part[key], whole[key]) for key in part)
+    if isinstance(part, list) and isinstance(whole, list):
+        return all(any(_is_part(one, other) for other in whole) for one in part)
+    return part is UNKNOWN or part == whole
 
 
 def _brings_exporter(item: Item) -> bool:

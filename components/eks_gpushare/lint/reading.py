@@ -37,6 +37,7 @@ from eks_gpushare.lint.unread import (
     as_note,
     beyond,
     cannot,
+    is_assertion,
     is_of_others,
     is_yaml,
     looks_like_yaml,
@@ -172,12 +173,12 @@ class Reading:
         texts = read_texts(text, file.name, most=min(MAX_ITEMS, left), outlines=True)
         self.read += texts.items
         problems = texts.problems
+        if problems and is_of_others(file.name, text, problems[0], in_folder=file.in_folder):
+            file.found.append(of_others(problems[0]))
+            return True
         if left < MAX_ITEMS and any(problem.kind == "size" for problem in problems):
             file.readable = False
             self.beyond.append(file.name)
-            return True
-        if problems and is_of_others(file.name, text, problems[0], in_folder=file.in_folder):
-            file.found.append(of_others(problems[0]))
             return True
         for placed in (told(problem, text) for problem in problems):
             file.found.append(placed)
@@ -211,7 +212,7 @@ class Reading:
         if self.documents > _MOST_DOCUMENTS:
             return False
         reader = self._reader(file, document, depth)
-        if reader is None:
+        if reader is None or is_assertion(document.value):
             return False
         if class_of(document) is not None:
             self.classes.append(document)

@@ -38,6 +38,7 @@ _IS_OURS: Final = re.compile(
 )
 """What one of YAML is about then."""
 _USER_DATA: Final = re.compile(r"\s*(?:MIME-Version|Content-Type):[ \t]", re.IGNORECASE)
+_EXPRESSION: Final = re.compile(r"[=^+<X~]?\(.+\)", re.DOTALL)
 _GIVE: Final = "Leave it out, or see docs/lint.md for what is read."
 _YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")
 NO_KIND = "It is of no kind that is read"
@@ -126,6 +127,20 @@ def is_of_others(name: str, text: str, problem: YamlProblem, *, in_folder: bool)
     if not in_folder or problem.kind in ("duplicate", "size") or is_template(text, problem.line):
         return False
     return _IS_OURS.search(text) is None
+
+
+def is_assertion(value: object) -> bool:
+    """Whether a document asks for something of an object, with expressions for keys.
+
+    So do tests of Kyverno's Chainsaw, https://kyverno.github.io/chainsaw/latest/reference/jmespath/,
+    and patterns of its policies; keys of Kubernetes have no parentheses.
+    """
+    if isinstance(value, dict):
+        return any(
+            (isinstance(key, str) and _EXPRESSION.fullmatch(key) is not None) or is_assertion(inner)
+            for key, inner in value.items()
+        )
+    return isinstance(value, list) and any(map(is_assertion, value))
 
 
 def not_hcl(fault: Fault) -> Placed:

@@ -25,6 +25,7 @@ _ANYWHERE: Final = re.compile(
     | (?<![A-Za-z0-9_@])@[A-Z][A-Z0-9_]+@     # of autoconf and sed
     | (?<![A-Za-z0-9_])__[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*__(?![A-Za-z0-9_])
     | <[A-Za-z$][^<>\n]{0,200}>             # <name of the node>
+    | \{replaced?[ ](?:with|by)[ ][^{}\n]{1,200}\}   # of MLflow's template of a Job
     """,
     re.VERBOSE,
 )

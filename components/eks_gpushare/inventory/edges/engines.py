@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
@@ -12,7 +12,7 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import nvidia_settings, runs_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons
 from eks_gpushare.inventory.items import DeviceClaim, Release, Workload
-from eks_gpushare.inventory.matching import is_tolerated
+from eks_gpushare.inventory.matching import is_tolerated, never_meet
 from eks_gpushare.inventory.node_agent import engine_tolerations
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
 from eks_gpushare.inventory.problem import NotSeen, Problem
@@ -26,7 +26,7 @@ from eks_gpushare.sharing.node_monitoring import AGENT, ENGINE_ARCH, REMOTE_ENGI
 from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.inventory import Inventory
@@ -134,6 +134,8 @@ def _beside_operator(every: Sequence[Daemon]) -> Iterator[Problem]:
 def _beside_driver(drivers: Sequence[Release], every: Sequence[Daemon]) -> Iterator[Problem]:
     """A DRA driver that gives out GPUs and a device plugin, neither of which keeps to some."""
     applied = [each for each in every if each.is_on is True and not is_guide(each.source.file)]
+    if drivers and drivers[0].source.file.endswith(".sh"):  # another has its way, or its cluster
+        applied = [each for each in applied if each.source.file == drivers[0].source.file]
     keeps = [at(each.values, "kubeletPlugin") for each in drivers]
     if not applied or not drivers or any(map(_keeps_to_some, applied)):
         return
@@ -302,7 +304,15 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
             continue
         if not kinds and inventory.complete:
             continue
-        (one, first), (other, second) = found[:2]
+        specs = {
+            id(daemon.item): daemon.spec
+            for daemon in daemons(inventory, cluster)
+            if daemon.role == "exporter"
+        }
+        pair = _meeting(found, specs)
+        if pair is None:
+            continue
+        (one, first), (other, second) = pair
         yield Problem(
             TWO_ENGINES,
             other.source,
@@ -312,6 +322,17 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
             f"Switch one of them off, or let the exporter use the other's by {REMOTE_ENGINE}.",
             None if kinds or inventory.complete else _as_certain(one, other),
         )
+
+
+def _meeting(
+    found: Sequence[tuple[Item, str]], specs: Mapping[int, Any]
+) -> tuple[tuple[Item, str], tuple[Item, str]] | None:
+    """The first two that labels do not keep on nodes of their own."""
+    for one, other in combinations(found, 2):
+        own = [specs.get(id(item), getattr(item, "spec", None)) for item, _ in (one, other)]
+        if not never_meet(*own):
+            return one, other
+    return None
 
 
 def _of_one_operator(releases: Sequence[Release]) -> Iterator[Release]:

@@ -62,7 +62,9 @@ class JupyterHubReader:
     def matches(self, document: Document) -> bool:
         """Whether it says how notebooks are made, alone or as a subchart's values."""
         return not isinstance(at(document.value, "kind"), str) and any(
-            isinstance(at(document.value, *above, "singleuser"), dict) for above in _ABOVE
+            isinstance(found := at(document.value, *above, "singleuser"), dict)
+            and at(found, "image", "repository") is None  # as Bitnami's chart calls it
+            for above in _ABOVE
         )
 
     def read(self, document: Document) -> Read:

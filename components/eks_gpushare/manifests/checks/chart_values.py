@@ -79,6 +79,8 @@ def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
         for place, wanted, fix in wrong_types(values, keys):
             if version and version != newest and ages is not None and ages.of(place):
                 continue
+            if _at(values, place) == []:
+                continue  # nothing, to the `with` of a template, and so without the default
             message = f"{'.'.join(place)} is {wanted}, not {shown(_at(values, place))}."
             path = value_place(release, place)
             yield Problem(WRONG_TYPE, release.source, path, message, fix, None, _set(path, fix))

@@ -36,7 +36,7 @@ _TYPES: Final = ("gauge", "counter", "histogram", "summary", "label")
 _OWN: Final = "DCGM_EXP_"
 """The exporter's own metrics, whose type it does not look at."""
 _FIELDS: Final = 3
-_UNKNOWN: Final = re.compile(r"\{\{|\$\{|<[A-Za-z]")
+_UNKNOWN: Final = re.compile(r"\{\{|\$\{|<[A-Za-z]|\ue000")
 """Signs of what is yet to be filled in."""
 
 
@@ -56,9 +56,12 @@ def counters(inventory: Inventory) -> Iterator[Judgement]:
 def _judged(item: Item, place: FieldPath, key: str, given: Any) -> Iterator[Problem]:
     if not isinstance(given, str) or _UNKNOWN.search(given) or not _is_list(given):
         return
+    is_template = bool(getattr(item.source.document, "alone", ""))
     for number, line in enumerate(given.splitlines(), 1):
         if line.count('"') % 2:
             return  # a text may go on in the next line
+        if is_template and not line.strip():
+            continue  # it may be a line of the template
         wrong = _wrong(line)
         if wrong is not None:
             what, fix = wrong

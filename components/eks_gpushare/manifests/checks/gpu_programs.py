@@ -62,7 +62,7 @@ _SERVERS: Final = (
     ModelServer(
         "vLLM",
         re.compile(r"(?:^|/)vllm/vllm-openai(?::|$)"),
-        re.compile(r"(?:^|\s|/)vllm serve\s|vllm\.entrypoints\."),
+        re.compile(r"(?:^|\s|/)vllm serve\s|vllm\.entrypoints\.(?!cli\.main bench)"),
         (
             *(r"--tensor[-_]parallel[-_]size", r"-tp", r"--pipeline[-_]parallel[-_]size", r"-pp"),
             *(r"--data[-_]parallel[-_]size", r"-dp"),
@@ -105,6 +105,8 @@ https://huggingface.co/docs/text-generation-inference/reference/launcher,
 https://nvidia.github.io/TensorRT-LLM/commands/trtllm-serve.html,
 https://lmdeploy.readthedocs.io/en/latest/llm/api_server.html
 """
+_LEFT_OUT: Final = re.compile(r"^[ \t]*#[^\n]*(?:\.\.\.|\u2026)", re.MULTILINE)
+"""A comment of a guide in place of more keys."""
 _BY_FILE: Final = re.compile(r"--(?:config|extra_llm_api_options|options)[= ]")
 _SEVERAL_NODES: Final = re.compile(
     r"--nnodes|--distributed[-_]executor[-_]backend[= ]+ray|ray (?:start|symmetric-run)"
@@ -228,6 +230,9 @@ def _is_excerpt(container: GpuContainer) -> bool:
     if isinstance(document, Document) and is_guide(document.file):
         selector = at(document.value, "spec", "selector")
         if workload.kind in {"Deployment", "DaemonSet", "StatefulSet"} and selector is None:
+            return True
+        written = document.text.text if document.text is not None else ""
+        if _LEFT_OUT.search(written):
             return True
     volumes = [at(each, "name") for each in items(at(workload.spec, "volumes"))]
     mounted = [at(each, "name") for each in items(at(container.value, "volumeMounts"))]
