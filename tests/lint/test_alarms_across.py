@@ -327,3 +327,11 @@ def test_data_beyond_what_is_held_together_is_none_of_ours(
     text = json.dumps({data: "gpu", "data": [0] * 600})
     (report,) = lint_files([GivenFile("input.json", text, in_folder=True)])
     assert [each.code for each in report.findings if each.severity != "info"] == codes
+
+
+def test_values_of_which_half_is_strange_are_of_another_chart() -> None:
+    values = "provider: gcp\ndcgmExporter: {enabled: false}\n"
+    assert said({"guide.md": f"# Ours\n\n```yaml\n{values}```\n"}) == []
+    assert said({"values.yaml": values.replace("provider: gcp", "toolkitt: {enabled: false}")}) == [
+        "GPU1034"
+    ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.documents.image import image_name
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.charts import (
     DEVICE_PLUGIN,
@@ -147,7 +148,8 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
     # A text within an object is not what the file is called after.
     named = document.file if document.editable and not document.at else ""
     marks = {chart: _marks(chart, value, named) for chart in _SIGNS}
-    marks = {chart: number for chart, number in marks.items() if _plausible(chart, value)}
+    in_guide = is_guide(document.file)
+    marks = {chart: number for chart, number in marks.items() if _plausible(chart, value, in_guide)}
     if not marks:
         return
     best = max(marks, key=lambda chart: marks[chart])
@@ -171,8 +173,10 @@ def _describes(value: Mapping[str, Any]) -> bool:
     return len(told) * 2 >= len(value)
 
 
-def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
+def _plausible(chart: str, value: Mapping[str, Any], in_guide: bool) -> bool:  # noqa: FBT001  (a property)
     """Whether its blocks are blocks, and at least half of all keys are of the chart.
+
+    In a guide, which may be to any chart, more than half are its own or nearly spelt as they are.
 
     One of several has to be spelt as the chart has it: `mig-strategy` is a flag of programs too.
     Blocks that are like none of the chart's have to be fewer than its own keys, or they are of a
@@ -190,13 +194,12 @@ def _plausible(chart: str, value: Mapping[str, Any]) -> bool:
         return False
     names = {plain(path) for path in own} | set().union(*_SIGNS[chart])
     strange = [key for key in value if plain(key) not in names]
-    others = [
-        key
-        for key in strange
-        if isinstance(value[key], dict) and value[key] and not close_to(key, tuple(own))
-    ]
-    return len(strange) * 2 <= len(value) and (
-        not others or len(others) < len(value) - len(strange)
+    odd = [key for key in strange if not close_to(key, tuple(own))]
+    others = [key for key in odd if isinstance(value[key], dict) and value[key]]
+    return (
+        len(strange) * 2 <= len(value)
+        and len(odd) * 2 < len(value) + (not in_guide)
+        and (not others or len(others) < len(value) - len(strange))
     )
 
 
