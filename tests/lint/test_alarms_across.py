@@ -335,3 +335,45 @@ def test_values_of_which_half_is_strange_are_of_another_chart() -> None:
     assert said({"values.yaml": values.replace("provider: gcp", "toolkitt: {enabled: false}")}) == [
         "GPU1034"
     ]
+
+
+SEES_ALL = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: exporter}
+spec:
+  selector: {matchLabels: {app: exporter}}
+  template:
+    metadata: {labels: {app: exporter}}
+    spec:
+      containers:
+        - name: exporter
+          image: example.com/NAME
+          env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]
+"""
+OF_ANOTHER = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a, annotations: {sched.example.com/devices: "0"}}
+spec:
+  schedulerName: SCHEDULER
+  containers:
+    - name: a
+      image: example.com/a:1
+      env:
+        - name: NVIDIA_VISIBLE_DEVICES
+          valueFrom: {fieldRef: {fieldPath: "metadata.annotations['sched.example.com/devices']"}}
+"""
+
+
+def test_who_tells_of_gpus_sees_all_and_another_scheduler_gives_them_out() -> None:
+    assert said({"a.yaml": SEES_ALL.replace("NAME", "nvidia_gpu_exporter:1.3")}) == []
+    assert said({"a.yaml": SEES_ALL.replace("NAME", "server:1.3")}) == ["GPU1009"]
+    assert said({"a.yaml": OF_ANOTHER.replace("SCHEDULER", "hivedscheduler")}) == []
+    assert said({"a.yaml": OF_ANOTHER.replace("SCHEDULER", "default-scheduler")}) == ["GPU1009"]
+
+
+def test_a_guide_to_a_chart_says_whether_it_brings_another_along() -> None:
+    guide = "# Values\n\n```yaml\ndcgm-exporter:\n  KEY: false\n```\n"
+    assert said({"README.md": guide.replace("KEY", "enabled")}) == []
+    assert said({"README.md": guide.replace("KEY", "kubeletPaths")}) == ["GPU1034"]

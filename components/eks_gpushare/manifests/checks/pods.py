@@ -45,6 +45,8 @@ _KUBELETS = ("/device-plugins", "/pod-resources")
 _NO_DEVICE = frozenset(("", "none", "void"))
 ASK_FOR_IT = "Remove it, and ask for a GPU under resources.limits."
 _NVIDIAS = ("nvcr.io/nvidia/", "nvidia/")
+_EXPORTER = re.compile(r"(?:gpu|nvidia|nvml|smi)[-_]exporter(?=[:@]|$)")
+"""Images of others that tell of every GPU of a node, such as utkuozdemir/nvidia_gpu_exporter."""
 _OF_NODES = ("k8s-", "k8s/", "gpu-", "dcgm", "driver", "cloud-native/", "container-toolkit", "mig-")
 """How NVIDIA's images for nodes are called, other than those in which people run their programs."""
 
@@ -148,6 +150,8 @@ def _by_key(
         if isinstance(at(variable, "valueFrom", "secretKeyRef"), dict):
             yield ("env", number, "valueFrom"), _HIDDEN
         elif isinstance(at(variable, "valueFrom", "fieldRef"), dict):
+            if at(workload.spec, "schedulerName") not in (None, "", "default-scheduler"):
+                continue  # which may give out devices by annotations, as HiveD does
             yield ("env", number, "valueFrom"), _OF_THE_POD
         elif _gives(value):
             yield place, _sets(value)
@@ -219,7 +223,7 @@ def _gives_out_or_tells(workload: Workload) -> bool:
 
 
 def _may_see_all(container: Mapping[str, Any]) -> bool:
-    """Whether it reaches every device anyway, or is a program of NVIDIA's that needs to."""
+    """Whether it reaches every device anyway, or is a program for nodes that needs to."""
     if at(container, "securityContext", "privileged") is True:
         return True
     image = container.get("image")
@@ -231,7 +235,7 @@ def _may_see_all(container: Mapping[str, Any]) -> bool:
     named = next(
         (image.removeprefix(prefix) for prefix in _NVIDIAS if image.startswith(prefix)), ""
     )
-    return named.startswith(_OF_NODES) or image.isupper()
+    return named.startswith(_OF_NODES) or image.isupper() or bool(_EXPORTER.search(image))
 
 
 def _parts(
