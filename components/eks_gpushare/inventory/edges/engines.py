@@ -26,7 +26,7 @@ from eks_gpushare.sharing.node_monitoring import AGENT, ENGINE_ARCH, REMOTE_ENGI
 from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.inventory import Inventory
@@ -300,17 +300,13 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
             for workload in inventory.of(Workload, cluster)
             if workload.kind == "DaemonSet" and _runs_one(workload.spec)
         ]
-        if len(found) < 2:  # noqa: PLR2004  (two)
-            continue
-        if not kinds and inventory.complete:
-            continue
-        specs = {
-            id(daemon.item): daemon.spec
-            for daemon in daemons(inventory, cluster)
-            if daemon.role == "exporter"
-        }
-        pair = _meeting(found, specs)
-        if pair is None:
+        meeting = (
+            pair
+            for pair in combinations(found, 2)
+            if not never_meet(*(getattr(item, "spec", None) for item, _ in pair))
+        )
+        pair = next(meeting, None)
+        if pair is None or (not kinds and inventory.complete):
             continue
         (one, first), (other, second) = pair
         yield Problem(
@@ -322,17 +318,6 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
             f"Switch one of them off, or let the exporter use the other's by {REMOTE_ENGINE}.",
             None if kinds or inventory.complete else _as_certain(one, other),
         )
-
-
-def _meeting(
-    found: Sequence[tuple[Item, str]], specs: Mapping[int, Any]
-) -> tuple[tuple[Item, str], tuple[Item, str]] | None:
-    """The first two that labels do not keep on nodes of their own."""
-    for one, other in combinations(found, 2):
-        own = [specs.get(id(item), getattr(item, "spec", None)) for item, _ in (one, other)]
-        if not never_meet(*own):
-            return one, other
-    return None
 
 
 def _of_one_operator(releases: Sequence[Release]) -> Iterator[Release]:
