@@ -198,22 +198,6 @@ def test_expressions_for_keys_are_of_tests_and_policies() -> None:
     assert said({"pod.yaml": plain.replace("[0])", "[0]")}) == ["GPU1004", "GPU1005"]
 
 
-JSON_OF_YAML = """\
----
-apiVersion: v1
-kind: Pod
-metadata: {name: a, labels: {gpu: VALUE}}
-spec: {containers: [{name: a, image: "example.com/a:1"}]}
-"""
-
-
-def test_what_is_called_json_and_begins_as_yaml_is_read_as_kubectl_reads_it() -> None:
-    assert said({"pod.json": JSON_OF_YAML.replace("VALUE", "a")}) == []
-    assert said({"pod.json": JSON_OF_YAML.replace("VALUE", "true")}) == ["GPU1004"]
-    broken = json.dumps({"apiVersion": "v1", "kind": "Pod"})[:-1]
-    assert said({"pod.json": broken}) == ["GPU1000"]
-
-
 COUNTERS = """\
 {{ if .Values.enabled }}
 apiVersion: v1

@@ -136,9 +136,7 @@ def test_two_files_of_one_object_without_a_namespace_are_alternatives() -> None:
     there = EXPORTER.replace("NODES", "nodeSelector: {team: web}")
 
     assert said(one__yaml=here, other__yaml=there) == []
-    assert said(one__yaml=here, other__yaml=here.replace("dcgm-exporter}", "other}")) == [
-        "GPU1187"
-    ]
+    assert said(one__yaml=here, other__yaml=here.replace("dcgm-exporter}", "other}")) == ["GPU1187"]
 
 
 SERVER = """\

@@ -104,10 +104,10 @@ def _excludes(one: tuple[Any, Any, list[Any]], other: tuple[Any, Any, list[Any]]
     if key != other_key or key is UNKNOWN or UNKNOWN in (*values, *others):
         return False
     if operator == "In":
-        if against == "DoesNotExist":
-            return True
-        return against in ("In", "NotIn") and all((v in others) is (against == "NotIn") for v in values)
-    return operator == "Exists" and against == "DoesNotExist"
+        if against in ("In", "NotIn"):
+            return all((value in others) is (against == "NotIn") for value in values)
+        return bool(against == "DoesNotExist")
+    return bool(operator == "Exists" and against == "DoesNotExist")
 
 
 def meets_term(term: Any, labels: Labels) -> bool | None:

@@ -80,7 +80,9 @@ class _Place:
 
     def says(self) -> set[Hashable]:
         """What another that says it too would be an alternative by."""
-        own = {key for item in self.items for key in _keys(item, self.heading is not None)}
+        own = {
+            key for item in self.items for key in _keys(item, in_section=self.heading is not None)
+        }
         if self.heading is not None and self.heading.is_choice:
             own |= {_EXPORTS for item in self.all_items() if _brings_exporter(item)}
         return own.union(*(place.says() for place in self.below.values()))
@@ -206,11 +208,11 @@ class _Options:
         self._places: dict[str, tuple[_Heading | str, ...]] = {}
         files = {file for item in items if (file := _manifest(item))}
         folders = {posixpath.dirname(file) for file in files} if len(files) > 1 else set()
-        for guide, text in texts.items():
+        for guide, said in texts.items():
             folder = posixpath.dirname(guide)
-            if folder in folders and is_guide(guide) and _OPTION.search(text):
+            if folder in folders and is_guide(guide) and _OPTION.search(said):
                 beside = [file for file in files if posixpath.dirname(file) == folder]
-                self._add(guide, text, beside)
+                self._add(guide, said, beside)
 
     def of(self, item: Item) -> tuple[_Heading | str, ...]:
         """The option that an item's file is of, below its guide; empty of others."""
@@ -245,11 +247,13 @@ def _without_excerpts(items: Sequence[Item]) -> list[Item]:
     shown = [item for item in items if is_guide(getattr(item.source.document, "file", ""))]
     if not shown:
         return list(items)
-    whole = {key: item for item in items if _manifest(item) for key in _keys(item, False)}
+    whole = {
+        key: item for item in items if _manifest(item) for key in _keys(item, in_section=False)
+    }
     parts = {
         id(item.source.document)
         for item in shown
-        for key in _keys(item, False)
+        for key in _keys(item, in_section=False)
         if key in whole and _is_part(_value(item), _value(whole[key]))
     }
     return [item for item in items if id(item.source.document) not in parts]
@@ -275,7 +279,7 @@ def _makes_nodes(item: Item) -> bool:
     return isinstance(item, NodeSet) and item.provisioner != "byHand"
 
 
-def _keys(item: Item, in_section: bool) -> Iterator[Hashable]:  # noqa: FBT001  (a property)
+def _keys(item: Item, *, in_section: bool) -> Iterator[Hashable]:
     if isinstance(item, NodeSet) and not _makes_nodes(item):
         return  # a step with nodes that are there
     if in_section and isinstance(item, NodeSet):

@@ -34,9 +34,6 @@ _SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _NOTHING: Final = re.compile(r"(?:\s++|[#%][^\n]*+|---[ \t]*+(?=\r?\n|\Z))*+(?:\.\.\.\s*+)?\Z")
 _SKIPPED: Final = re.compile(r"^kind: *[\"']?CustomResourceDefinition\b", re.MULTILINE)
 """Definitions of resources, which are long and say nothing of GPUs."""
-_IS_YAML: Final = re.compile(r"\A(?!\s*[{\[])[\s\S]*?^(?:---[ \t]*$|(?:apiVersion|kind):[ \t])", re.MULTILINE)
-"""A text that kubectl takes for YAML, whatever it is called: `GuessJSONStream` of
-k8s.io/apimachinery looks whether it begins with a brace."""
 _PAIR: Final = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 """A character beyond the first 65,536, as JSON writes it in two halves."""
 _HEAD: Final = {
@@ -95,13 +92,9 @@ def read_texts(
     text = text.removeprefix(_BOM)
     named_json = place is None and block is None and is_json_file(file) and text.strip()
     if named_json and (no_json := json_problem(text)) is not None:
-        bare = without_comments(text)
-        if json_problem(bare) is None:
-            text = bare
-        elif _IS_YAML.search(text) is None:
+        text = without_comments(text)
+        if json_problem(text) is not None:
             return Texts((), (no_json,))
-        else:
-            named_json, editable = False, False
     for start, line, part in _parts(text):
         if len(documents) >= MAX_DOCUMENTS:
             message = f"more than {MAX_DOCUMENTS:,} documents; the rest is not read"
