@@ -222,7 +222,9 @@ class _Options:
         lines = text.splitlines()
         headings = list(_headings(text))
         for file in files:
-            name = re.compile(rf"(?<![\w.-]){re.escape(posixpath.basename(file))}(?![\w-])")
+            name = re.compile(
+                rf"(?<![A-Za-z0-9_.-]){re.escape(posixpath.basename(file))}(?![A-Za-z0-9_-])"
+            )
             where = [number for number, line in enumerate(lines, 1) if name.search(line)]
             found = {_option_above(headings, number) for number in where}
             option = found.pop() if len(found) == 1 else None

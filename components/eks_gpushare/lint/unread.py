@@ -38,7 +38,7 @@ _IS_OURS: Final = re.compile(
 )
 """What one of YAML is about then."""
 _USER_DATA: Final = re.compile(r"\s*(?:MIME-Version|Content-Type):[ \t]", re.IGNORECASE)
-_EXPRESSION: Final = re.compile(r"(?:~\.?)?[=^+<X]?\(.+\)(?:->\w+)?", re.DOTALL)
+_EXPRESSION: Final = re.compile(r"(?:~\.?)?[=^+<X]?\(.+\)(?:->[A-Za-z0-9_]+)?", re.DOTALL)
 _GIVE: Final = "Leave it out, or see docs/lint.md for what is read."
 _YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")
 NO_KIND = "It is of no kind that is read"
