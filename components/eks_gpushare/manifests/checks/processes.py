@@ -48,6 +48,9 @@ _PROCESSES: Final = re.compile(
 _OF_TORCHRUN: Final = "PET_NPROC_PER_NODE"
 """The variable that torchrun takes in place of its flag."""
 
+_PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*")
+_STARTS_OTHERS: Final = re.compile(r"launch(?!er)|torchrun|devices|gpus|nproc|spawn|world|(?:^|\s)-m\s")
+"""Words by which a program may be told to start a process for each GPU itself."""
 _LAUNCHER: Final = ("spec", "mpiReplicaSpecs", "Launcher", "template", "spec")
 _ON_GPUS: Final = re.compile(r"(?:^|[\s/])python[0-9.]*\s|_perf(?:_mpi)?(?:\s|$)")
 """What MPI starts that exchanges by NCCL: programs for training, and NVIDIA's tests of it."""
@@ -90,10 +93,30 @@ def _declared(container: GpuContainer, gpus: int) -> Iterator[Problem]:
     if workload.kind == "PyTorchJob" and isinstance(document, Document):
         given, place = at(document.value, "spec", "nprocPerNode"), ("spec", "nprocPerNode")
     shown = str(text(given))
-    if not (shown.isascii() and shown.isdecimal()) or int(shown) == gpus:
+    if not (shown.isascii() and shown.isdecimal()):
+        return
+    if workload.kind == "PyTorchJob" and int(shown) > 1 and _starts_one(container):
+        yield Problem(
+            SPLIT,
+            workload.source,
+            container.place,
+            f"{at_start(workload.source.name)} has nprocPerNode {shown}, which torchrun reads, and "
+            f"starts python, which is one process of {gpus} GPU{'s' if gpus > 1 else ''}.",
+            "Start it by torchrun in place of python.",
+        )
+    if int(shown) == gpus:
         return
     if not _PROCESSES.search(container.line):
         yield _unlike(container, gpus, int(shown), place)
+
+
+def _starts_one(container: GpuContainer) -> bool:
+    """Whether a program is started by python alone, and nothing in its words starts others."""
+    words = [text(word) for key in ("command", "args") for word in items(at(container.value, key))]
+    if UNKNOWN in words or not words or not _PYTHON.fullmatch(str(words[0])):
+        return False
+    script = next((str(word) for word in words[1:] if not str(word).startswith("-")), "")
+    return script.endswith(".py") and not _STARTS_OTHERS.search(" ".join(map(str, words)))
 
 
 def _unlike(container: GpuContainer, gpus: int, wanted: int, place: FieldPath) -> Problem:
