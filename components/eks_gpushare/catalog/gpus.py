@@ -17,6 +17,20 @@ BFLOAT16_FROM = (8, 0)
 """First compute capability that computes in bfloat16.
 https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#arithmetic-instructions"""
 
+QUANTIZED_FROM = {
+    "awq": ((7, 5), (7, 5)),
+    "awq_marlin": ((7, 5), (8, 0)),
+    "fp8": ((7, 5), (8, 0)),
+    "gptq_marlin": ((7, 5), (8, 0)),
+}
+"""First compute capability on which vLLM has a quantization, of any release and up to 0.11.
+
+`get_min_capability` in vllm/model_executor/layers/quantization of vllm-project/vllm, and the table
+in docs/features/quantization/README.md there, read 2026-11-29."""
+SGLANG_FROM = (7, 5)
+"""First compute capability on which SGLang starts: "SGLang only supports sm75 and above", in
+python/sglang/srt/model_executor/model_runner.py of sgl-project/sglang, read 2026-11-29."""
+
 
 def memory_text(gpu: Gpu) -> str:
     """The memory of one GPU for a message, which says so where it is not the driver's figure."""

@@ -26,6 +26,7 @@ from eks_gpushare.manifests.checks import (
     max_pods,
     model_disks,
     moved_pods,
+    mpi_slots,
     notebooks,
     number_formats,
     other_schedulers,
@@ -43,6 +44,7 @@ from eks_gpushare.manifests.checks import (
     toolkit,
     variables,
     volumes,
+    written_folders,
 )
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_values, pods, gpu_names, room, thin_shares, reserved_memory, gpu_programs),
     *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes, number_formats),
+    *(mpi_slots, written_folders),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
     *(other_schedulers, labels_before_nodes, command_lines, variables),
     *(volumes, runtimes, notebooks, max_pods, knative, model_disks, fargate, group_labels),

@@ -1,4 +1,4 @@
-"""Programs that start a process for each GPU: as many as the container has, with shared memory.
+"""Programs of several processes: one for each GPU that the container has, with shared memory.
 
 Sources, November 2026: https://docs.pytorch.org/docs/stable/elastic/run.html,
 https://www.deepspeed.ai/getting-started/,
@@ -51,6 +51,12 @@ _OF_TORCHRUN: Final = "PET_NPROC_PER_NODE"
 _PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*")
 _STARTS_OTHERS: Final = re.compile(r"launch(?!er)|torchrun|devices|gpus|nproc|spawn|world|(?:^|\s)-m\s")
 """Words by which a program may be told to start a process for each GPU itself."""
+_BACKEND: Final = re.compile(
+    r"--backend-config(?:=|\s+)['\"]?python,shm-default-byte-size=([0-9]+)(?=['\"\s]|$)"
+)
+"""https://github.com/triton-inference-server/python_backend#running-multiple-instances-of-triton-server"""
+_GIVEN: Final = 64 * 2**20
+"""What a container has of shared memory by itself."""
 _LAUNCHER: Final = ("spec", "mpiReplicaSpecs", "Launcher", "template", "spec")
 _ON_GPUS: Final = re.compile(r"(?:^|[\s/])python[0-9.]*\s|_perf(?:_mpi)?(?:\s|$)")
 """What MPI starts that exchanges by NCCL: programs for training, and NVIDIA's tests of it."""
@@ -70,6 +76,7 @@ def processes(inventory: Inventory) -> Iterator[Judgement]:
             if runs_as_written(workload):
                 yield from _started(container, gpus)
                 yield from _shared(container, gpus)
+                yield from _of_triton(container)
 
 
 def _started(container: GpuContainer, gpus: int) -> Iterator[Problem]:
@@ -141,6 +148,20 @@ def _shared(container: GpuContainer, gpus: int) -> Iterator[Problem]:
             container.place,
             f"{at_start(container.workload.source.name)} trains on {gpus} GPUs, and its "
             "processes have 64 MiB of shared memory.",
+            f"Mount an emptyDir with medium: Memory at {SHM}.",
+        )
+
+
+def _of_triton(container: GpuContainer) -> Iterator[Problem]:
+    """Shared memory that Triton's backend for Python takes for each model as it starts."""
+    found = _BACKEND.search(container.line)
+    if found and int(found[1]) >= _GIVEN and not shares_memory(container):
+        yield Problem(
+            NO_SHARED_MEMORY,
+            container.workload.source,
+            container.place,
+            f"{at_start(container.workload.source.name)} gives each model of Triton's Python "
+            f"backend {found[1]} bytes of shared memory, and there are 64 MiB.",
             f"Mount an emptyDir with medium: Memory at {SHM}.",
         )
 
