@@ -22,11 +22,13 @@ DEVICE_PLUGIN: Final = "nvidia-device-plugin"
 OPERATOR: Final = "gpu-operator"
 EXPORTER: Final = "dcgm-exporter"
 DRA_DRIVER: Final = "nvidia-dra-driver-gpu"
+PROMETHEUS: Final = "kube-prometheus-stack"
+PROMETHEUS_ADAPTER: Final = "prometheus-adapter"
 CHARTS: Final = (
     *(DEVICE_PLUGIN, OPERATOR, EXPORTER, "node-feature-discovery", "gpu-feature-discovery"),
     *(DRA_DRIVER, "dra-driver-nvidia-gpu", "cluster-autoscaler", "karpenter", "keda"),
     *("hami", "kueue", "kai-scheduler"),
-    AGENT,
+    *(AGENT, PROMETHEUS, PROMETHEUS_ADAPTER),
 )
 """Charts that say something of GPUs."""
 

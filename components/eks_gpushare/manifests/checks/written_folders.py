@@ -96,7 +96,9 @@ def _cache(container: GpuContainer, server: str, env: Mapping[str, str]) -> Iter
             place,
             f"{at_start(container.workload.source.name)} keeps {model} in {folder}, which {what}: "
             f"{server} writes there what it downloads, with locks.",
-            "Mount a volume there that can be written to, or name the model by its folder.",
+            "Mount a volume there that can be written to; or, if all of it is there, set "
+            'HF_HUB_OFFLINE to "1".',
+            "warning",
         )
 
 

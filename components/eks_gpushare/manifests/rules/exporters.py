@@ -37,3 +37,19 @@ NOT_COUNTERS: Final = Rule(
     "start, and there are no metrics of GPUs at all.",
     "https://github.com/NVIDIA/dcgm-exporter/blob/main/internal/pkg/counters/counter_config.go",
 )
+UNSCRAPED: Final = Rule(
+    "GPU1393",
+    "warning",
+    "Prometheus selects the ServiceMonitors of GPU metrics.",
+    "It takes those that its selector matches and no others, and says nothing of the rest: alerts "
+    "and autoscalers by their metrics see no GPU at all.",
+    "https://github.com/NVIDIA/gpu-operator/issues/363",
+)
+OTHER_PODS: Final = Rule(
+    "GPU1394",
+    "warning",
+    "Metrics of GPUs keep the pod that they are about, where queries go by it.",
+    "Unless labels are honored, Prometheus writes the exporter's pod over that of the workload, "
+    "which becomes exported_pod: a query by pod matches nothing, and nothing scales.",
+    "https://github.com/NVIDIA/dcgm-exporter/issues/85",
+)
