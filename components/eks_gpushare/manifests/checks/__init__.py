@@ -18,6 +18,7 @@ from eks_gpushare.manifests.checks import (
     efa,
     exporters,
     fargate,
+    gangs,
     gpu_names,
     gpu_programs,
     group_labels,
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_values, pods, gpu_names, room, thin_shares, reserved_memory, gpu_programs),
     *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes, number_formats),
-    *(mpi_slots, written_folders, scraping),
+    *(mpi_slots, written_folders, scraping, gangs),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
     *(other_schedulers, labels_before_nodes, command_lines, variables),
     *(volumes, runtimes, notebooks, max_pods, knative, model_disks, fargate, group_labels),

@@ -1,4 +1,4 @@
-"""Queues that hold GPU workloads for ever: Kueue's by what they cover and give, and Volcano's.
+"""Queues of Kueue that hold GPU workloads for ever, by what they cover and give.
 
 Source: `pkg/scheduler/flavorassigner/flavorassigner.go` (`findFlavorForPodSets`,
 `checkFlavorForPodSets`, `flavorSelector`) and `pkg/controller/jobs/job/job_controller.go` of
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.edges.amounts import in_all
 from eks_gpushare.inventory.edges.queues import queue_of
-from eks_gpushare.inventory.items import Namespace, Pointer, Quota, Workload
+from eks_gpushare.inventory.items import Namespace, Pointer, Workload
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.matching import required_terms, selects
 from eks_gpushare.inventory.problem import Problem
@@ -323,33 +323,3 @@ def _at_once(workload: Workload) -> int:
     counts = [workload.replicas, at(value, "spec", "completions")]
     known = [count for count in counts if isinstance(count, int)]
     return min(known) if isinstance(workload.replicas, int) and UNKNOWN not in counts else 1
-
-
-@edge(MORE_THAN_QUEUE)
-def jobs(inventory: Inventory) -> Iterator[Judgement]:
-    """Volcano's: what all tasks of a job ask for, where all have to start at once."""
-    for cluster in inventory.clusters():
-        queues_here = {
-            str(quota.name): quota
-            for quota in inventory.of(Quota, cluster)
-            if quota.kind == "Queue"
-        }
-        for workload, requests in gpu_workloads(inventory, cluster):
-            spec = at(value_of(workload), "spec")
-            queue = queues_here.get(str(at(spec, "queue")))
-            if queue is None or len(items(at(spec, "tasks"))) != 1:
-                continue
-            least, resource = at(spec, "minAvailable"), requests[0].resource
-            capability = quantity(str(text(at(queue.hard, resource))))
-            wanted = in_all(workload, resource, requests)
-            if not isinstance(least, int) or capability is None or not wanted:
-                continue
-            if least * wanted > capability:
-                yield Problem(
-                    MORE_THAN_QUEUE,
-                    workload.source,
-                    ("spec", "minAvailable"),
-                    f"{at_start(workload.source.name)} needs {least * wanted} of {resource} at "
-                    f"once, and {queue.source.name} may have {text(at(queue.hard, resource))}.",
-                    "Lower minAvailable, or raise the queue's capability.",
-                )
