@@ -33,6 +33,8 @@ _FEATURES = ("feature.node.kubernetes.io/", NVIDIA)
 _KNOWN = {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"}
 _BY_TYPE = {"karpenter": KARPENTER, "autoMode": AUTO_MODE}
 """What begins the labels by which these tell of a node's type."""
+COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
+"""https://docs.aws.amazon.com/eks/latest/userguide/associate-workload.html"""
 _TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _ARCH_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
 _OF_OTHERS = (
@@ -126,6 +128,8 @@ class NodeKind:
         prefix = _BY_TYPE.get(self.nodes.provisioner)
         if prefix is not None:
             found["karpenter.sh/nodepool"] = self.nodes.name
+            if prefix == AUTO_MODE:
+                found[COMPUTE_TYPE] = "auto"
             facts = {} if self.type is None else facts_of(self.type)
             found |= {f"{prefix}{key}": value for key, value in facts.items() if value}
         return found

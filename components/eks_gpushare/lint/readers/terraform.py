@@ -287,7 +287,7 @@ def _release(source: Source, given: Any) -> Release:
             seen = False
         elif texts and texts.documents and isinstance(texts.documents[0].value, dict):
             given_values = texts.documents[0].value
-            values = merge_values(values, given_values)
+            values = merge_values(values, given_values, keep_null=True)
             paths |= {path: ("values", index, *path) for path in _places(given_values)}
     for name in ("set", "set_list", "set_sensitive"):
         blocks = at(given, name)
