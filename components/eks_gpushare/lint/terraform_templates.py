@@ -8,8 +8,8 @@ from eks_gpushare.inventory.launches import launch_of
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.launch_templates import OF_OTHERS, LaunchTemplate
 from eks_gpushare.lint.hcl.registry_user_data import LOOKED_UP
+from eks_gpushare.lint.launch_templates import OF_OTHERS, LaunchTemplate
 from eks_gpushare.lint.terraform_configuration import INDEX, local_address, module_of
 from eks_gpushare.manifests.plain import text
 

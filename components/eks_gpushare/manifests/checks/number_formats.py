@@ -44,7 +44,7 @@ class _Need(NamedTuple):
 
 @edge(NO_BFLOAT16)
 def number_formats(inventory: Inventory) -> Iterator[Judgement]:
-    """Of pods that can be on GPUs of one age only; of servers that refuse what others work around."""
+    """Of pods that can be on GPUs of one age only, whose server refuses what others work around."""
     for cluster in inventory.clusters():
         ground = grounds(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):

@@ -49,7 +49,9 @@ _OF_TORCHRUN: Final = "PET_NPROC_PER_NODE"
 """The variable that torchrun takes in place of its flag."""
 
 _PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*")
-_STARTS_OTHERS: Final = re.compile(r"launch(?!er)|torchrun|devices|gpus|nproc|spawn|world|(?:^|\s)-m\s")
+_STARTS_OTHERS: Final = re.compile(
+    r"launch(?!er)|torchrun|devices|gpus|nproc|spawn|world|(?:^|\s)-m\s"
+)
 """Words by which a program may be told to start a process for each GPU itself."""
 _BACKEND: Final = re.compile(
     r"--backend-config(?:=|\s+)['\"]?python,shm-default-byte-size=([0-9]+)(?=['\"\s]|$)"

@@ -15,6 +15,7 @@ from eks_gpushare.inventory.edges.queues import queue_of
 from eks_gpushare.inventory.items import Namespace, Pointer, Workload
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.matching import required_terms, selects
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
@@ -41,9 +42,11 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.requests import Request
+    from eks_gpushare.inventory.source import Source
 
 _GPUS: Final = "nvidia.com/"
 _OF_NODES: Final = ("cpu", "memory", "pods", "ephemeral-storage", "hugepages-")
+_COUNTED: Final = ("cpu", "memory", "ephemeral-storage")
 _NAME: Final = "kubernetes.io/metadata.name"
 _OF_PODS: Final = ("Pod", "Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet")
 """Kinds of which Kueue sees the pods, to which EKS has added tolerations by then."""
@@ -114,6 +117,48 @@ def queues(inventory: Inventory) -> Iterator[Judgement]:
                     lacking = [name for name in way.names(resource) if name not in covered]
                     if lacking:
                         yield _uncovered(led, resource, place, lacking[0], covered, severity)
+            if by_gpus and not way.is_here:
+                yield from _of_nodes(inventory, led, covered)
+
+
+def _of_nodes(inventory: Inventory, led: _Led, covered: Sequence[str]) -> Iterator[Problem]:
+    """What of nodes is asked for beside GPUs; of a configuration elsewhere it may be left out."""
+    name = led.workload.source.name
+    for resource, source, place in (*_written(led.workload), *_by_default(inventory, led)):
+        if resource not in _COUNTED or resource in covered:
+            continue
+        how = "" if source is led.workload.source else f" by {source.name}"
+        yield Problem(
+            OTHER_RESOURCE,
+            source,
+            place,
+            f"{at_start(name)} asks for {resource}{how}, and {led.queue.source.name}, to which its "
+            f"queue {led.name} leads, covers {', '.join(covered)}.",
+            f"Cover {resource} in the ClusterQueue, or leave it out by excludeResourcePrefixes of "
+            "Kueue's configuration.",
+            "warning",
+        )
+        return
+
+
+def _written(workload: Workload) -> Iterator[tuple[str, Source, FieldPath]]:
+    for where, container in containers(workload.spec):
+        for part in ("requests", "limits"):
+            for name, _ in pairs(at(container, "resources", part)):
+                place = (*workload.spec_path, *where, "resources", part, name)
+                yield name, workload.source, place
+
+
+def _by_default(inventory: Inventory, led: _Led) -> Iterator[tuple[str, Source, FieldPath]]:
+    """What a LimitRange of the namespace gives to containers."""
+    for each in inventory.of(Pointer, led.workload.cluster):
+        if each.kind != "LimitRange" or each.namespace != led.workload.namespace:
+            continue
+        for index, limit in enumerate(items(at(each.spec, "limits"))):
+            if at(limit, "type") in (None, "Container"):
+                for part in ("defaultRequest", "default"):
+                    for name, _ in pairs(at(limit, part)):
+                        yield name, each.source, ("spec", "limits", index, part, name)
 
 
 def _asked(led: _Led, way: Counting) -> Iterator[tuple[str, FieldPath]]:

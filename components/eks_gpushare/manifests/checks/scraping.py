@@ -190,7 +190,8 @@ def _by_pods(inventory: Inventory, cluster: str, monitor: _Monitor) -> Iterator[
                 (
                     name
                     for name, operator, value in _MATCHED.findall(found[1])
-                    if (operator == "!=") is (value == "") and "dcgm" not in value
+                    if (operator == "!=") is (value == "")
+                    and "dcgm" not in value
                     # What may be anything is the exporter's own too.
                     and value not in (".*", ".+")
                 ),

@@ -60,7 +60,8 @@ def written_folders(inventory: Inventory) -> Iterator[Judgement]:
             if server is None or at(container.value, "envFrom") or has_unknown([*parts, *whole]):
                 continue
             env = {
-                str(text(at(each, "name"))): str(text(at(each, "value"))) for each in items(parts[0])
+                str(text(at(each, "name"))): str(text(at(each, "value")))
+                for each in items(parts[0])
             }
             yield from _cache(container, server.name, env)
             if server.name == "vLLM":
@@ -106,7 +107,11 @@ def _home(container: GpuContainer, env: Mapping[str, str]) -> Iterator[Problem]:
     """A user without a name, whose home is the root of the file system."""
     users = (container.value, container.workload.spec)
     user = next(
-        (found for each in users if (found := at(each, "securityContext", "runAsUser")) is not None),
+        (
+            found
+            for each in users
+            if (found := at(each, "securityContext", "runAsUser")) is not None
+        ),
         None,
     )
     image = str(text(at(container.value, "image")))
