@@ -12,6 +12,7 @@ from eks_gpushare.manifests.checks import (
     admission,
     admitted,
     chart_values,
+    claims_of_pools,
     command_lines,
     counters,
     cpu_images,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_values, pods, gpu_names, room, thin_shares, reserved_memory, gpu_programs),
     *(processes, cpu_images, counters, efa, ray, toolkit, moved_pods, probes, number_formats),
-    *(mpi_slots, written_folders, scraping, gangs, operators_own),
+    *(mpi_slots, written_folders, scraping, gangs, operators_own, claims_of_pools),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
     *(other_schedulers, labels_before_nodes, command_lines, variables),
     *(volumes, runtimes, notebooks, max_pods, knative, model_disks, fargate, group_labels),
