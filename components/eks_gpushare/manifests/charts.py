@@ -24,11 +24,13 @@ EXPORTER: Final = "dcgm-exporter"
 DRA_DRIVER: Final = "nvidia-dra-driver-gpu"
 PROMETHEUS: Final = "kube-prometheus-stack"
 PROMETHEUS_ADAPTER: Final = "prometheus-adapter"
+OLLAMA: Final = "ollama"
+OPEN_WEBUI: Final = "open-webui"
 CHARTS: Final = (
     *(DEVICE_PLUGIN, OPERATOR, EXPORTER, "node-feature-discovery", "gpu-feature-discovery"),
     *(DRA_DRIVER, "dra-driver-nvidia-gpu", "cluster-autoscaler", "karpenter", "keda"),
     *("hami", "kueue", "kai-scheduler"),
-    *(AGENT, PROMETHEUS, PROMETHEUS_ADAPTER),
+    *(AGENT, PROMETHEUS, PROMETHEUS_ADAPTER, OLLAMA, OPEN_WEBUI),
 )
 """Charts that say something of GPUs."""
 

@@ -1,8 +1,8 @@
 """ConfigMaps of the GPU Operator: those that it writes itself, and those that its chart leaves out.
 
 Sources: `createConfigMap` in controllers/object_controls.go of NVIDIA/gpu-operator, which writes
-its own layouts of MIG unless others are named, and templates/plugin_config.yaml and mig_config.yaml of
-its chart, which make no ConfigMap without data; November 2026.
+its own layouts of MIG unless others are named, and templates/plugin_config.yaml and
+mig_config.yaml of its chart, which make no ConfigMap without data; November 2026.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from eks_gpushare.manifests.charts import (
     DEVICE_PLUGIN,
     DRA_DRIVER,
     EXPORTER,
+    OPEN_WEBUI,
     OPERATOR,
     PROMETHEUS,
     PROMETHEUS_ADAPTER,
@@ -69,6 +70,7 @@ _OF_METRICS: Final[Mapping[str, Callable[[Any], bool]]] = {
     PROMETHEUS_ADAPTER: lambda value: isinstance(at(value, "rules", "custom", 0), dict),
 }
 """Charts beside those of GPUs, and what only their values have."""
+_OPEN_WEBUI: Final = "openwebui"
 _FILES: Final = {
     OPERATOR: ("gpuoperator",),
     DEVICE_PLUGIN: ("deviceplugin", "nvdp", "timeslicing"),
@@ -142,6 +144,8 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield DRA_DRIVER, ()
         return
     yield from ((chart, ()) for chart, is_of in _OF_METRICS.items() if is_of(value))
+    if isinstance(at(value, "ollama", "enabled"), bool) and _OPEN_WEBUI in plain(document.file):
+        yield OPEN_WEBUI, ()
     image = image_name(str(at(value, "image", "repository") or ""))
     if image.endswith("device-plugin") and image != _PLUGIN:
         return  # of a plugin that somebody made of NVIDIA's, with a chart of its own
