@@ -31,6 +31,13 @@ SGLANG_FROM = (7, 5)
 """First compute capability on which SGLang starts: "SGLang only supports sm75 and above", in
 python/sglang/srt/model_executor/model_runner.py of sgl-project/sglang, read 2026-11-29."""
 
+CUDA_OF_LATE = (12, 8)
+COMPATIBLE_BRANCHES = (470, 535, 550, 560, 565)
+FIRST_WITH_IT = 570
+"""The branch of the driver that has CUDA 12.8, and those before it on which images of that CUDA
+start all the same; images of a later one are for fewer. NVIDIA_REQUIRE_CUDA of
+nvidia/cuda:12.8.1-cudnn-runtime-ubuntu22.04, which NVIDIA's container runtime goes by, 2026-09-29."""
+
 
 def memory_text(gpu: Gpu) -> str:
     """The memory of one GPU for a message, which says so where it is not the driver's figure."""

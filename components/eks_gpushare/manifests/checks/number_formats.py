@@ -15,7 +15,7 @@ from eks_gpushare.inventory.values import at, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.gpu_containers import GpuContainer, gpu_containers
 from eks_gpushare.manifests.checks.gpu_programs import server_of
-from eks_gpushare.manifests.rules.gpu_programs import NO_BFLOAT16
+from eks_gpushare.manifests.rules.gpu_programs import OTHER_GPUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ class _Need(NamedTuple):
     fix: str
 
 
-@edge(NO_BFLOAT16)
+@edge(OTHER_GPUS)
 def number_formats(inventory: Inventory) -> Iterator[Judgement]:
     """Of pods that can be on GPUs of one age only, whose server refuses what others work around."""
     for cluster in inventory.clusters():
@@ -93,7 +93,7 @@ def _lacking(
         if any(gpu is None or gpu.compute_capability >= need.least for gpu in gpus):
             continue
         yield Problem(
-            NO_BFLOAT16,
+            OTHER_GPUS,
             workload.source,
             container.place,
             f"{at_start(workload.source.name)} {need.does}, and the only nodes that it can be on, "

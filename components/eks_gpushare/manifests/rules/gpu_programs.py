@@ -70,11 +70,12 @@ ENDED_EARLY: Final = Rule(
     "whose node has to be made first.",
     "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/",
 )
-NO_BFLOAT16: Final = Rule(
+OTHER_GPUS: Final = Rule(
     "GPU1390",
     "warning",
-    "A model server computes by what its GPUs have.",
+    "What runs on GPUs is for the GPUs and the driver that its nodes have.",
     "On a GPU without bfloat16, or of a compute capability below that of a quantization, vLLM ends "
-    "at its start; so does SGLang on GPUs before Turing.",
+    "at its start; so does SGLang on GPUs before Turing. Images of a CUDA that the driver is too "
+    "old for are not started.",
     "https://docs.vllm.ai/en/stable/configuration/engine_args/",
 )
