@@ -35,8 +35,8 @@ CUDA_OF_LATE = (12, 8)
 COMPATIBLE_BRANCHES = (470, 535, 550, 560, 565)
 FIRST_WITH_IT = 570
 """The branch of the driver that has CUDA 12.8, and those before it on which images of that CUDA
-start all the same; images of a later one are for fewer. NVIDIA_REQUIRE_CUDA of
-nvidia/cuda:12.8.1-cudnn-runtime-ubuntu22.04, which NVIDIA's container runtime goes by, 2026-09-29."""
+start all the same; images of a later one are for fewer. NVIDIA's container runtime goes by
+NVIDIA_REQUIRE_CUDA of the image: of nvidia/cuda:12.8.1-cudnn-runtime-ubuntu22.04, 2026-09-29."""
 
 
 def memory_text(gpu: Gpu) -> str:

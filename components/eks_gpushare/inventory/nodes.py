@@ -35,7 +35,7 @@ _BY_TYPE = {"karpenter": KARPENTER, "autoMode": AUTO_MODE}
 """What begins the labels by which these tell of a node's type."""
 COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
 """https://docs.aws.amazon.com/eks/latest/userguide/associate-workload.html"""
-_TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _ARCH_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
 _OF_OTHERS = (
     *(
@@ -123,7 +123,7 @@ class NodeKind:
         """Labels that say of what type a node is, and who made it."""
         found: dict[str, Any] = {}
         if self.type is not None:
-            found |= dict.fromkeys(_TYPE_LABELS, self.type.name)
+            found |= dict.fromkeys(TYPE_LABELS, self.type.name)
             found |= dict.fromkeys(_ARCH_LABELS, self.type.arch)
         prefix = _BY_TYPE.get(self.nodes.provisioner)
         if prefix is not None:

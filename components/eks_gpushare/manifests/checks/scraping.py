@@ -184,7 +184,7 @@ def _takes_over(monitor: _Monitor) -> bool | None:
 
 def _by_pods(inventory: Inventory, cluster: str, monitor: _Monitor) -> Iterator[Problem]:
     """Queries for metrics of GPUs by the pods that have them."""
-    for item, place, query in _queries(inventory, cluster):
+    for item, place, query in queries(inventory, cluster):
         for found in _QUERY.finditer(query):
             label = next(
                 (
@@ -212,7 +212,8 @@ def _by_pods(inventory: Inventory, cluster: str, monitor: _Monitor) -> Iterator[
             break
 
 
-def _queries(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, FieldPath, str]]:
+def queries(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, FieldPath, str]]:
+    """What autoscalers ask Prometheus for: by KEDA, or by the adapter of Prometheus."""
     for each in inventory.of(Pointer, cluster):
         triggers = items(at(each.spec, "triggers")) if each.kind == "ScaledObject" else []
         for index, trigger in enumerate(triggers):

@@ -32,9 +32,9 @@ LITTLE_MEMORY: Final = Rule(
 NOT_COUNTERS: Final = Rule(
     "GPU1381",
     "error",
-    "The list of an exporter's metrics is one that the exporter reads.",
+    "The list of an exporter's metrics is one that the exporter reads, with what is asked for.",
     "Of a line that is not a field of DCGM, a type and a text of one field each, it ends at its "
-    "start, and there are no metrics of GPUs at all.",
+    "start, and there are no metrics of GPUs at all. What is not in the list nobody gets.",
     "https://github.com/NVIDIA/dcgm-exporter/blob/main/internal/pkg/counters/counter_config.go",
 )
 UNSCRAPED: Final = Rule(
