@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.documents.go_yaml import first_document
-from eks_gpushare.inventory.edges.mig import OF_THE_OPERATOR
-from eks_gpushare.inventory.items import ConfigMap, Release
-from eks_gpushare.inventory.mig_states import is_of_nvidia
+from eks_gpushare.inventory.edges.mig import NOT_UNIFORM, OF_THE_OPERATOR
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
+from eks_gpushare.inventory.mig_states import is_of_nvidia, mig_configs
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, may_be_same, pairs
+from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.mig_parted import MADE_BY_OPERATOR, MAP_MISSING
+from eks_gpushare.sharing.mig_manager import MIG_CONFIG_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,6 +65,36 @@ def _overwritten(release: Release, given: ConfigMap) -> Iterator[Problem]:
             "writes its own into a ConfigMap of that name.",
             "Give it another name, and name that by `migManager.config.name` of the chart.",
         )
+
+
+@edge(NOT_UNIFORM)
+def layouts_of_nodes(inventory: Inventory) -> Iterator[Judgement]:
+    """Layouts that nodes of no known type are labelled with, where the strategy is single."""
+    for cluster in inventory.clusters():
+        configs = mig_configs(inventory, cluster)
+        named = {
+            str(text(found)): nodes
+            for nodes in inventory.of(NodeSet, cluster)
+            if not nodes.instance_types and (found := at(nodes.labels, MIG_CONFIG_LABEL))
+        }
+        for release in inventory.of(Release, cluster) if isinstance(configs, dict) else ():
+            path = ("mig", "strategy")
+            of_operator = chart_of(release.chart) == OPERATOR_CHART
+            if not of_operator or at(release.values, *path) != "single":
+                continue
+            for name, nodes in named.items():
+                kinds = [pairs(at(one, "mig-devices")) for one in items(at(configs, name))]
+                several = next((each for each in kinds if len(each) > 1), None)
+                if several is not None:
+                    yield Problem(
+                        NOT_UNIFORM,
+                        release.source,
+                        value_place(release, path),
+                        f"{at_start(nodes.source.name)} is labelled with the layout {name}, of "
+                        f"{' and '.join(kind for kind, _ in several)} on one GPU, and the MIG "
+                        f"strategy of {release.source.name} is single: the plugin stops.",
+                        "Write `mig.strategy: mixed`, or a layout of one profile.",
+                    )
 
 
 def _layouts(given: Any) -> list[str]:
