@@ -101,6 +101,8 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
 def _keys(item: Item) -> Iterator[tuple[str, str]]:
     if isinstance(item, NodeSet) and item.provisioner != "byHand":
         yield "nodes", item.provisioner
+    elif isinstance(item, NodeSet) and item.name is not UNKNOWN:
+        yield "object", f"Node {item.name}"
     elif isinstance(item, Release) and (chart := named_among(CHARTS, item.chart)):
         # Its values are in files of their own, which are read as a release too.
         yield "release" if item.values is not UNKNOWN else "release by files", chart
