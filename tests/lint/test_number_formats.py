@@ -73,3 +73,37 @@ def test_nodes_whose_labels_are_not_known_may_be_others() -> None:
     nodes = NODES.replace("TYPE", "g4dn.xlarge").replace("{for: two}", "$LABELS")
 
     assert "GPU1390" not in [each.code for each in found_in({"a.yaml": f"{nodes}---\n{pod}"})]
+
+
+@pytest.mark.parametrize(
+    ("kind", "args", "image", "wrong"),
+    [
+        ("p3.2xlarge", "--quantization=awq", "v0.9.2", True),
+        ("p3.2xlarge", "--quantization, awq", "v0.19.0", True),
+        ("p3.2xlarge", "-q, fp8", "latest", True),
+        ("p3.2xlarge", "--quantization=gptq", "v0.9.2", False),
+        ("g4dn.xlarge", "--quantization=awq", "v0.9.2", False),
+        ("g4dn.xlarge", "--quantization=fp8", "v0.9.2", True),
+        ("g4dn.xlarge", "--quantization=awq_marlin", "v0.11.0", True),
+        ("g4dn.xlarge", "--quantization=gptq_marlin", "0.8.5.post1", True),
+        ("g4dn.xlarge", "--quantization=fp8", "v0.12.0", False),
+        ("g4dn.xlarge", "--quantization=fp8", "latest", False),
+        ("g4dn.xlarge", "--quantization=fp8_own", "v0.9.2", False),
+        ("g5.xlarge", "--quantization=fp8", "v0.9.2", False),
+    ],
+)
+def test_quantizations_that_a_gpu_has_not(kind: str, args: str, image: str, wrong: bool) -> None:
+    said = messages(kind, f"--model=/models, {args}", image=f"vllm/vllm-openai:{image}")
+
+    assert len(said) == wrong
+
+
+def test_of_an_image_that_is_not_known_to_be_vllm_a_quantization_says_nothing() -> None:
+    assert messages("p3.2xlarge", "--quantization=awq", image="own/vllm:1") == []
+
+
+@pytest.mark.parametrize(("kind", "wrong"), [("p3.2xlarge", True), ("g4dn.xlarge", False)])
+def test_sglang_begins_at_turing(kind: str, wrong: bool) -> None:
+    said = messages(kind, "python, -m, sglang.launch_server, --model-path, /m", image="a/sglang:1")
+
+    assert ["runs SGLang" in each for each in said] == ([True] if wrong else [])

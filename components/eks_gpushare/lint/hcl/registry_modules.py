@@ -165,7 +165,7 @@ def _managed(
     own_template = given.get("use_custom_launch_template", otherwise=True)
     created = given.get("create_launch_template", otherwise=True)
     referred = [str(each) for told in call.references.values() for each in _named_in(told)]
-    if own_template is True and created is True and is_of_nobody(given, referred):
+    if own_template is True and created is True and is_of_nobody(given, major, referred):
         given.put(values, OWN_IMAGE, OWN_IMAGE)
     if unread_arguments(given, major):
         given.put(values, ARGUMENTS, ARGUMENTS)

@@ -91,13 +91,14 @@ def managed_boot(given: _Given, major: int | None) -> Any:
     return "" if not named else _told(given, named, major)
 
 
-def is_of_nobody(given: _Given, references: Iterable[str]) -> bool:
+def is_of_nobody(given: _Given, major: int | None, references: Iterable[str]) -> bool:
     """Whether a managed node group has an image of one's own, and nothing that joins its nodes.
 
     Of an image that is looked up it is known that there is one, and not which.
 
     Args:
         given: Inputs of the group.
+        major: The module's major version; None where it is not told.
         references: What the inputs of all groups refer to.
     """
     image = given.get(OWN_IMAGE)
@@ -105,7 +106,7 @@ def is_of_nobody(given: _Given, references: Iterable[str]) -> bool:
         named = any(each.startswith(LOOKED_UP) for each in references)
     else:
         named = isinstance(image, str) and image.startswith("ami-")
-    return named and all(given.get(name) in (None, "", [], False) for name in _BOOT)
+    return named and managed_boot(given, major) == ""
 
 
 def _boots_by(given: _Given, major: int | None) -> set[str]:

@@ -51,13 +51,12 @@ def slots(inventory: Inventory) -> Iterator[Judgement]:
                 continue
             wanted, there = int(found[1]), given[0] * given[1]
             if wanted > there:
-                workers = f"{given[0]} worker{'s' if given[0] > 1 else ''}"
                 yield Problem(
                     SPLIT,
                     workload.source,
                     container.place,
-                    f"{at_start(workload.source.name)} starts {wanted} processes by MPI, and its "
-                    f"{workers} of {given[1]} slot{'s' if given[1] > 1 else ''} each take {there}.",
+                    f"{at_start(workload.source.name)} starts {wanted} processes by MPI, and has "
+                    f"fewer slots for them: workers {given[0]}, slots of each {given[1]}.",
                     "Let slotsPerWorker be the GPUs of a worker, or start as many as there are "
                     "slots.",
                 )
