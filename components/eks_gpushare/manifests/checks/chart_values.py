@@ -54,7 +54,9 @@ _OF_OPERATOR: Final = "migStrategy"
 def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
     """Of the charts whose templates are known."""
     for release in inventory.of(Release):
-        keys = None if release.chart in OF_METRICS else chart_keys(release.chart)
+        # Of values alone, nothing but what they have of metrics is judged.
+        is_other = release.chart in OF_METRICS and release.name is UNKNOWN
+        keys = None if is_other else chart_keys(release.chart)
         if keys is None or release.values is UNKNOWN or _is_no_chart(release):
             continue
         given = release.values if release.own is None else release.own

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _POOL: Final = "karpenter.sh/nodepool"
-_LAUNCHING: Final = ("karpenter", "autoMode")
 
 
 @edge(CLAIM_FOR_KARPENTER)
@@ -65,7 +64,7 @@ def _only(workload: Workload, nodes: Sequence[NodeSet]) -> NodeSet | None:
         lands = [landing(workload.spec, each.taints, kind.label).lands for kind in kinds]
         if any(verdict is not False for verdict in lands):
             found.append((each, True if True in lands else None))
-    if any(each.provisioner not in _LAUNCHING or each.least != 0 for each, _ in found):
+    if any(each.provisioner != "karpenter" or each.least != 0 for each, _ in found):
         return None
     return next((each for each, lands in found if lands), None)
 

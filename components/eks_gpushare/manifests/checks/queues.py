@@ -117,7 +117,7 @@ def queues(inventory: Inventory) -> Iterator[Judgement]:
                     lacking = [name for name in way.names(resource) if name not in covered]
                     if lacking:
                         yield _uncovered(led, resource, place, lacking[0], covered, severity)
-            if by_gpus and not way.is_here:
+            if by_gpus and not way.is_here and any(name in _COUNTED for name in covered):
                 yield from _of_nodes(inventory, led, covered)
 
 

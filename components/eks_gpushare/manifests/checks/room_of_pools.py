@@ -341,7 +341,10 @@ def _enough(
         return
     are_shared = [shared or _is_shared(each.kind.nodes) for each in meant]
     others = [each.kind.nodes.provisioner != "karpenter" for each in meant]
-    if any(map(and_, are_shared, others)):
+    unseen = any(
+        UNKNOWN in (n.labels, n.promised, n.user_data) for n in (e.kind.nodes for e in meant)
+    )
+    if unseen or any(map(and_, are_shared, others)):
         return
     known = [each.gpus for each in meant if each.gpus is not None]
     if len(known) < len(meant) or max(known) >= wanted:
@@ -370,11 +373,10 @@ def _at_once(workload: Workload, requests: Sequence[Request]) -> int | None:
 
 def _is_shared(nodes: NodeSet) -> bool:
     """Whether something says that a node has more than its GPUs."""
-    if UNKNOWN in (nodes.labels, nodes.promised, nodes.user_data):
-        return True
+    labels = {} if nodes.labels is UNKNOWN else nodes.labels
     return bool(
         nodes.promised
         or nodes.advertised
-        or any(key in (CONFIG_LABEL, "nvidia.com/mig.config") for key, _ in pairs(nodes.labels))
+        or any(key in (CONFIG_LABEL, "nvidia.com/mig.config") for key, _ in pairs(labels))
         or "device-sharing-strategy" in str(nodes.user_data)
     )

@@ -152,7 +152,8 @@ def _names(pointer: Pointer) -> Iterator[Problem]:
     """Metrics that a server would have by another name, whatever is scaled by them."""
     for index, trigger in enumerate(items(at(pointer.spec, "triggers"))):
         query = at(trigger, "metadata", "query")
-        named = _UNDERSCORE.search(_QUOTED.sub("", query)) if isinstance(query, str) else None
+        by_name = isinstance(query, str) and at(trigger, "type") == "prometheus"
+        named = _UNDERSCORE.search(_QUOTED.sub("", query)) if by_name else None
         if named:
             yield Problem(
                 METRIC_NAME,

@@ -71,8 +71,7 @@ NO_ACCELERATOR = Rule(
 )
 
 _SCALED: Final = "k8s.io/cluster-autoscaler/enabled"
-_TEMPLATE: Final = "k8s.io/cluster-autoscaler/node-template/"
-_TEMPLATE_LABEL: Final = f"{_TEMPLATE}label/"
+_TEMPLATE_LABEL: Final = "k8s.io/cluster-autoscaler/node-template/label/"
 _ACCELERATOR: Final = "k8s.amazonaws.com/accelerator"
 DEFAULT_FAMILY = "AmazonLinux2023"
 """What eksctl takes where no family is named, its variant for GPUs with types that have them.
@@ -294,10 +293,7 @@ def _own_image(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Ite
 
 def _accelerator(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:
     tags, labels = mapping(at(group, "tags")), mapping(at(group, "labels"))
-    scaled = any(
-        (str(key) == _SCALED and str(each).lower() == "true") or str(key).startswith(_TEMPLATE)
-        for key, each in tags.items()
-    )
+    scaled = any(str(key) == _SCALED and str(each).lower() == "true" for key, each in tags.items())
     if UNKNOWN in (at(group, "tags"), at(group, "labels")) or not scaled or not _has_gpus(group):
         return
     told = [key for key in tags if str(key).endswith(f"node-template/label/{_ACCELERATOR}")]
