@@ -196,7 +196,6 @@ def limits(
         ((queue(), limits(kind=""), job()), True),
         ((queue(), job(requests="ephemeral-storage: 1Gi"), configured("{}")), False),
         ((queue(ONLY_GPUS), job(requests="ephemeral-storage: 1Gi")), False),
-        ((queue("cpu, memory"), job(limits="nvidia.com/gpu: 1, ephemeral-storage: 1Gi")), None),
         ((queue(), job(requests="example.com/a: 1")), False),
         ((queue(), job(requests="cpu: 1")), False),
         ((queue(), limits("max"), job()), False),
@@ -210,9 +209,14 @@ def limits(
 def test_a_queue_covers_what_of_nodes_is_asked_for(texts: tuple[str, ...], wrong: bool) -> None:
     found = [(code, severity) for code, severity, _ in told(*texts)]
 
-    assert found == [("GPU1250", "warning")] * (wrong is not False)
-    if wrong is None:
-        assert "asks for nvidia.com/gpu" in told(*texts)[0][2]
+    assert found == [("GPU1250", "warning")] * wrong
+
+
+def test_a_queue_without_gpus_is_told_of_these() -> None:
+    asking = job(limits="nvidia.com/gpu: 1, ephemeral-storage: 1Gi")
+    ((_, _, message),) = told(queue("cpu, memory"), asking)
+
+    assert "asks for nvidia.com/gpu" in message
 
 
 def test_whose_default_is_not_covered_is_told() -> None:

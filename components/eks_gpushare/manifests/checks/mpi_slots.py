@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.gpu_containers import gpu_containers
@@ -67,13 +66,12 @@ def _given(value: Any) -> tuple[int, int] | None:
     spec = at(value, "spec")
     implementation = at(spec, "mpiImplementation")
     known = (at(spec, "slotsPerWorker"), at(value, *_REPLICAS, "Worker", "replicas"))
-    whole = [str(text(each)) if each is not None else "1" for each in known]
     if implementation not in (None, "OpenMPI") or has_unknown(known):
         return None
-    if at(spec, "runLauncherAsWorker") not in (None, False) or UNKNOWN in whole:
+    if at(spec, "runLauncherAsWorker") not in (None, False):
         return None
-    if at(value, *_REPLICAS, "Worker") is None or not all(
-        each.isascii() and each.isdecimal() for each in whole
-    ):
+    whole = ["1" if each is None else str(text(each)) for each in known]
+    are_numbers = all(each.isascii() and each.isdecimal() for each in whole)
+    if at(value, *_REPLICAS, "Worker") is None or not are_numbers:
         return None
     return int(whole[1]), int(whole[0])

@@ -64,14 +64,14 @@ def _annotations(workload: Workload) -> tuple[FieldPath, Mapping[str, Any]]:
 @edge(NOT_ASKED)
 def asked_of_others(inventory: Inventory) -> Iterator[Judgement]:
     """By annotations of pods, and by resources of Volcano's."""
-    told: set[int] = set()
+    said: set[int] = set()
     for workload in inventory.of(Workload):
         if workload.spec is UNKNOWN or workload.kind == PART_OF_POD:
             continue
         place, given = _annotations(workload)
-        if at(workload.spec, "schedulerName") == _KAI and id(workload.source.document) not in told:
+        if at(workload.spec, "schedulerName") == _KAI and id(workload.source.document) not in said:
             for problem in _as_annotation(workload, place, given):
-                told.add(id(workload.source.document))
+                said.add(id(workload.source.document))
                 yield problem
         if not is_plain(workload.kind):
             continue
