@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from inventory_of import chart, codes, problems
+from inventory_of import chart, codes, nodes, problems
 
 from eks_gpushare.inventory.device_configs import config_problems
 from eks_gpushare.inventory.edges import claims
@@ -532,3 +532,27 @@ def test_a_capacity_that_is_looked_for_among_attributes_is_found(
 )
 def test_other_expressions_are_not(expression: Any) -> None:
     assert codes(selecting(expression)) == []
+
+
+HIDDEN = {"containers": [{"name": "c", "image": UNKNOWN}]}
+GROUP = nodes("g5.xlarge", provisioner="managed")
+BY_HAND = nodes("g5.xlarge", provisioner="byHand")
+UNREAD = Workload(
+    source=Source("the DaemonSet d"), kind="DaemonSet", name="d", namespace="a", spec=HIDDEN
+)
+OFF = chart("nvidia-dra-driver-gpu", {"resources": {"gpus": {"enabled": False}}}, version="25.12.0")
+
+
+@pytest.mark.parametrize("name", ["gpu.nvidia.com", "mig.nvidia.com"])
+def test_claims_of_gpus_have_a_driver_beside_nodes_that_are_declared(name: str) -> None:
+    def said(*given: Item) -> int:
+        return len(problems(*given, of=[claims.NO_CLASS]))
+
+    asking = claim(devices(name))
+
+    assert said(GROUP, asking) == said(GROUP, chart("karpenter", {}), asking) == 1
+    assert said(GROUP, OFF, asking) == 1  # as it gives out none
+    assert said(GROUP, driver(), asking) == said(GROUP, UNREAD, asking) == 0
+    assert said(BY_HAND, asking) == said(asking) == 0
+    of_machines = claim(devices("vfio.gpu.nvidia.com"))
+    assert said(GROUP, of_machines) == said(GROUP, OFF, of_machines) == 0

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from foreign_objects import CLASS, OVERLAY, POOL
 from foreign_reading import ids, merged, problems, read_with
+from lint_corpus import found_in
 
 from eks_gpushare.inventory.items import NodeSet, NodeTaint, Overlay
 from eks_gpushare.inventory.problem import Edit, NotSeen
@@ -322,3 +323,18 @@ def test_requirements_leave_a_type_that_they_name(more: Any, expected: list[str]
     found = ids(read_with(KARPENTER, required(more)))
 
     assert [each for each in found if each in _TYPES] == expected
+
+
+def test_of_images_that_are_not_known_nothing_is_said_of_their_family() -> None:
+    text = (
+        "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: a}\nspec:\n"
+        "  role: r\n  amiSelectorTerms: TERMS\n  subnetSelectorTerms: [{id: subnet-1}]\n"
+        "  securityGroupSelectorTerms: [{id: sg-1}]\n"
+    )
+
+    def said(terms: str) -> bool:
+        found = found_in({"a.yaml": text.replace("TERMS", terms)})
+        return any("amiFamily is not given" in each.message for each in found)
+
+    assert said("[{id: ami-1}]")
+    assert not any(map(said, ("$TERMS", "[{alias: $ALIAS}]", "[]")))

@@ -17,6 +17,7 @@ from eks_gpushare.inventory.device_configs import GATES, GATES_OF_KINDS, config_
 from eks_gpushare.inventory.edges.daemonsets import given_by_claims
 from eks_gpushare.inventory.edges.engines import gives_gpus
 from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Release, Workload
+from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
@@ -169,8 +170,12 @@ def _gives_none(claim: DeviceClaim, asked: _Asked, charts: Sequence[Release]) ->
 def _without_driver(
     inventory: Inventory, claim: DeviceClaim, asked: _Asked, cluster: str
 ) -> Iterator[Problem]:
-    """A claim of GPUs where nothing is a driver for them, and nothing more can be there."""
-    if not inventory.complete or asked.device_class not in OF_NVIDIA[:2]:
+    """A claim of GPUs where nothing is a driver for them, and nothing more can be there.
+
+    Only beside declarations of nodes: those of a cluster that runs may have one by other means.
+    """
+    nodes = {kind.nodes.provisioner for kind in gpu_nodes(inventory, cluster)}
+    if not inventory.complete or asked.device_class not in OF_NVIDIA[:2] or nodes <= {"byHand"}:
         return
     if given_by_claims(inventory, cluster) or may_be_more(inventory, cluster):
         return
