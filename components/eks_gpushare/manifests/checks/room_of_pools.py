@@ -12,6 +12,7 @@ from eks_gpushare.facts.launches import ROOMY_GIB, uses_own_disks
 from eks_gpushare.inventory.bottlerocket import runs_bottlerocket
 from eks_gpushare.inventory.edges.amounts import count_of, in_all
 from eks_gpushare.inventory.items import NodeLaunch, NodeSet, Overlay, Workload
+from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.matching import required_terms
 from eks_gpushare.inventory.nodes import CATALOG, NodeKind, gpu_nodes
 from eks_gpushare.inventory.pod_totals import containers
@@ -295,7 +296,8 @@ def types(inventory: Inventory) -> Iterator[Judgement]:
         shared = bool(sharings(inventory, cluster))
         for workload, requests in gpu_workloads(inventory, cluster):
             if {each.resource for each in requests} == {GPU}:
-                yield from _enough(workload, requests, pools, shared=shared)
+                shares = _shares(inventory, workload, requests) if shared else None
+                yield from _enough(workload, requests, pools, shares)
 
 
 class _Type(NamedTuple):
@@ -327,11 +329,22 @@ def _names(nodes: NodeSet) -> tuple[str, ...]:
     return tuple(f"{each}." for each in families) if set(families) == {"g4ad"} else ()
 
 
+def _shares(inventory: Inventory, workload: Workload, requests: Sequence[Request]) -> int:
+    """How many nodes make of their GPUs at most; 0 where that is not known."""
+    having = grounds(inventory, workload.cluster).having(requests).offers
+    return max((dict(each.resources or {}).get(GPU) or 0 for each in having), default=0)
+
+
 def _enough(
-    workload: Workload, requests: Sequence[Request], pools: Sequence[_Type], *, shared: bool
+    workload: Workload, requests: Sequence[Request], pools: Sequence[_Type], shares: int | None
 ) -> Iterator[Problem]:
-    """Whether a type has as many, as EC2 counts them, which is how Karpenter does."""
+    """Whether a type has as many, as EC2 counts them, which is how Karpenter does.
+
+    Of more than nodes are known to make of them by sharing it is told elsewhere.
+    """
     wanted = _at_once(workload, requests)
+    if shares is not None and wanted is not None and wanted > shares:
+        return
     spec = with_extended_tolerations(workload.spec)
     selects = bool(pairs(at(spec, "nodeSelector"))) or required_terms(spec) is not None
     fits = [(each, landing(spec, each.kind.nodes.taints, each.kind.label).lands) for each in pools]
@@ -339,7 +352,7 @@ def _enough(
     # Of pods that select nothing, other pools may be meant.
     if not wanted or not meant or not (selects or len({id(e.kind.nodes) for e in pools}) == 1):
         return
-    are_shared = [shared or _is_shared(each.kind.nodes) for each in meant]
+    are_shared = [shares is not None or _is_shared(each.kind.nodes) for each in meant]
     others = [each.kind.nodes.provisioner != "karpenter" for each in meant]
     unseen = any(
         UNKNOWN in (n.labels, n.promised, n.user_data) for n in (e.kind.nodes for e in meant)
