@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
+
 import pytest
 from lint_corpus import found_in
 
@@ -23,6 +25,7 @@ spec:
       resources: {limits: {LIMIT}}
       volumeMounts: [MOUNTS]
 """
+OF_ROOT = PurePosixPath("/", "root", ".cache")
 CLAIM = "{name: models, persistentVolumeClaim: {claimName: models}}"
 
 
@@ -72,7 +75,7 @@ TGI = {
         },
         {
             "env": "",
-            "mounts": "{name: models, mountPath: /root/.cache/huggingface, readOnly: true}",
+            "mounts": f"{{name: models, mountPath: {OF_ROOT}/huggingface, readOnly: true}}",
         },
         {"env": "{name: HF_HOME, value: /models}, {name: HF_HUB_OFFLINE, value: '0'}"},
         ROOT,
@@ -108,7 +111,7 @@ def test_a_cache_that_nobody_can_write_to(given: dict[str, str]) -> None:
         {"image": "own:1"},
         {"kind": "ServingRuntime"},
         {**ROOT, "context": "securityContext: {readOnlyRootFilesystem: false}"},
-        {**ROOT, "mounts": "{name: models, mountPath: /root/.cache}"},
+        {**ROOT, "mounts": f"{{name: models, mountPath: {OF_ROOT}}}"},
     ],
 )
 def test_a_cache_that_may_be_written_to(given: dict[str, str]) -> None:
