@@ -87,3 +87,36 @@ def test_two_drivers_may_be_of_two_clusters() -> None:
 
     assert len(found(more=f"---\n{other.replace('VALUES', OLD)}")) == 1
     assert found(more=f"---\n{other.replace('VALUES', '{driver: {version: 570.1.1}}')}") == []
+
+
+GROUP = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: a, region: eu-west-1, version: "1.34"}
+managedNodeGroups: [{name: gpu, instanceType: TYPE, amiFamily: Ubuntu2204, LABELS}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "said"),
+    [
+        ("p3.2xlarge", "590.48.01", "needs one of 580 or earlier."),
+        ("p3.2xlarge", "580.65.06", ""),
+        ("g7.2xlarge", "580.65.06", "needs one of 595 or later."),
+        ("g7.2xlarge", "595.10.01", ""),
+        ("g5.xlarge", "590.48.01", ""),
+        ("$TYPE", "590.48.01", ""),
+        ("m6i.large", "590.48.01", ""),
+    ],
+)
+def test_a_driver_is_for_the_gpus_of_the_nodes(kind: str, version: str, said: str) -> None:
+    release = RELEASE.replace("NAME", "a").replace("CHART", "gpu-operator")
+    values = release.replace("VALUES", f'{{driver: {{version: "{version}"}}}}')
+    group = GROUP.replace("TYPE", kind)
+
+    def told(labels: str) -> list[str]:
+        every = found_in({"a.yaml": f"{values}---\n{group.replace('LABELS', labels)}"})
+        return [each.message for each in every if each.code == "GPU1390"]
+
+    assert [said in each for each in told("minSize: 1")] == ([True] if said else [])
+    assert told('labels: {nvidia.com/gpu.deploy.operands: "false"}') == []

@@ -54,8 +54,8 @@ _OF_OPERATOR: Final = "migStrategy"
 def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
     """Of the charts whose templates are known."""
     for release in inventory.of(Release):
-        # Of values alone, nothing but what they have of metrics is judged.
-        is_other = release.chart in OF_METRICS and release.name is UNKNOWN
+        # Of these in files nothing but what they have of metrics is judged.
+        is_other = release.chart in OF_METRICS and release.source.name.startswith("the release ")
         keys = None if is_other else chart_keys(release.chart)
         if keys is None or release.values is UNKNOWN or _is_no_chart(release):
             continue

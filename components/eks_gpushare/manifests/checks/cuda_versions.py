@@ -1,4 +1,4 @@
-"""Images of a CUDA that the driver of the GPU Operator is too old for.
+"""The driver that the GPU Operator installs: images that it is too old for, and GPUs of nodes.
 
 Source: `NVIDIA_REQUIRE_CUDA` of https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/
 latest/docker-specialized.html, by which NVIDIA's images say what they are for.
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.catalog.gpus import COMPATIBLE_BRANCHES, CUDA_OF_LATE, FIRST_WITH_IT
 from eks_gpushare.inventory.items import Release, Workload
+from eks_gpushare.inventory.nodes import gpu_nodes, without_operands
+from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
@@ -40,6 +42,7 @@ def cuda_versions(inventory: Inventory) -> Iterator[Judgement]:
         if len({branch for _, branch in drivers}) != 1:
             continue
         release, branch = drivers[0]
+        yield from _of_nodes(inventory, cluster, release, branch)
         if branch >= FIRST_WITH_IT or branch in COMPATIBLE_BRANCHES:
             continue
         for workload in inventory.of(Workload, cluster):
@@ -59,6 +62,28 @@ def cuda_versions(inventory: Inventory) -> Iterator[Judgement]:
                         "of an older CUDA.",
                         "error",
                     )
+
+
+def _of_nodes(
+    inventory: Inventory, cluster: str, release: Release, branch: int
+) -> Iterator[Problem]:
+    """Types whose GPUs need a later driver, or had their last one earlier."""
+    for kind in gpu_nodes(inventory, cluster):
+        first, last = getattr(kind.type, "driver_min", None), getattr(kind.type, "driver_max", None)
+        is_late, is_early = first is not None and branch < first, last is not None and branch > last
+        if kind.type is None or without_operands(kind.nodes) or not (is_late or is_early):
+            continue
+        limit = f"{first} or later" if is_late else f"{last} or earlier"
+        yield Problem(
+            OTHER_GPUS,
+            release.source,
+            value_place(release, ("driver", "version")),
+            f"{at_start(release.source.name)} installs a driver of branch {branch}, and a "
+            f"{kind.type.name} of {kind.nodes.source.name} needs one of {limit}.",
+            "Take a driver of such a branch, or other instance types.",
+            "error",
+        )
+        return
 
 
 def _driver(release: Release) -> tuple[Release, int] | None:
