@@ -53,9 +53,8 @@ CLAIM_KEYS: Final = {
 """How a pod names a claim of a kind."""
 _CLOSE: Final = 0.7
 _AS_ATTRIBUTE: Final = re.compile(
-    r"""attributes\[["']gpu\.nvidia\.com["']\]\.
-    (memory|multiprocessors|copyEngines|decoders|encoders|jpegEngines|ofaEngines)\b""",
-    re.VERBOSE,
+    r"attributes\[[\"']gpu\.nvidia\.com[\"']\]\."
+    r"(memory|multiprocessors|copyEngines|decoders|encoders|jpegEngines|ofaEngines)\b"
 )
 """What NVIDIA's driver gives as a capacity: `partitions.go` and `mig.go` of its
 `cmd/gpu-kubelet-plugin`, read 2026-11-29."""
@@ -170,17 +169,13 @@ def _gives_none(claim: DeviceClaim, asked: _Asked, charts: Sequence[Release]) ->
 def _without_driver(
     inventory: Inventory, claim: DeviceClaim, asked: _Asked, cluster: str
 ) -> Iterator[Problem]:
-    """A claim of GPUs where nothing is a driver for them, and nothing more can be there.
-
-    Only beside declarations of nodes: those of a cluster that runs may have one by other means.
-    """
+    """A claim of GPUs without a driver, beside nodes that are declared; others may have one."""
     nodes = {kind.nodes.provisioner for kind in gpu_nodes(inventory, cluster)}
     if not inventory.complete or asked.device_class not in OF_NVIDIA[:2] or nodes <= {"byHand"}:
         return
-    if given_by_claims(inventory, cluster) or may_be_more(inventory, cluster):
+    installed = any(each.chart in DRIVER_CHARTS for each in inventory.of(Release, cluster))
+    if installed or given_by_claims(inventory, cluster) or may_be_more(inventory, cluster):
         return
-    if any(release.chart in DRIVER_CHARTS for release in inventory.of(Release, cluster)):
-        return  # of which it is said that it gives out none
     yield Problem(
         NO_CLASS,
         claim.source,
