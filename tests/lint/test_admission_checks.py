@@ -182,6 +182,11 @@ def test_all_tasks_that_start_at_once_are_within_the_queue(text: str, wrong: boo
     assert codes(text) == ["GPU1244"] * wrong
 
 
+def test_where_nobody_says_how_many_start_it_is_told_of_the_tasks() -> None:
+    assert [each.path for each in judged(job("null"))] == ["spec.tasks"]
+    assert [each.path for each in judged(job("4"))] == ["spec.minAvailable"]
+
+
 def test_what_a_queue_may_have_is_told() -> None:
     (found,) = judged(job())
 

@@ -130,6 +130,19 @@ def messages(text: str) -> list[str]:
     return [each.message for each in found_in({"a.yaml": text})]
 
 
+@pytest.mark.parametrize(("gpus", "said"), [("1", "of 1 GPU."), ("2", "of 2 GPUs.")])
+def test_of_how_many_gpus_it_is_one_process(gpus: str, said: str) -> None:
+    text = job(
+        command="python, t.py",
+        env="",
+        limits=f"nvidia.com/gpu: {gpus}",
+        top="nprocPerNode: 2",
+        more="hostIPC: true",
+    )
+
+    assert [said in each for each in messages(text) if "starts python" in each] == [True]
+
+
 def test_a_number_of_processes_unlike_that_of_gpus_is_told_besides() -> None:
     text = job(
         command="python, train.py", env="", limits="nvidia.com/gpu: 2", top="nprocPerNode: 4"
@@ -156,7 +169,7 @@ spec:
         spec:
           hostIPC: true
           containers:
-            - {name: main, image: own, resources: {limits: {nvidia.com/gpu: 2}}}
+            - {name: main, image: own, command: [AGAIN], resources: {limits: {nvidia.com/gpu: 2}}}
 """
 
 
@@ -166,6 +179,7 @@ def mpi(
     workers: str = "replicas: 2",
 ) -> list[str]:
     text = MPI.replace("COMMAND", command).replace("TOP", top).replace("WORKERS", workers)
+    text = text.replace("AGAIN", "mpirun, -np, '9', a")
     return [each.message for each in found_in({"a.yaml": text}) if each.code == "GPU1236"]
 
 
@@ -193,6 +207,7 @@ def test_more_processes_than_slots(given: dict[str, str]) -> None:
         {"top": "slotsPerWorker: 2"},
         {"top": "slotsPerWorker: 4"},
         {"top": "slotsPerWorker: $SLOTS"},
+        {"top": "slotsPerWorker: some"},
         {"top": "mpiImplementation: Intel"},
         {"top": "runLauncherAsWorker: true"},
         {"workers": "replicas: 4"},

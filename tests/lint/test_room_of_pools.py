@@ -394,9 +394,40 @@ CLAIMS = "resourceClaims: [{name: gpu, resourceClaimTemplateName: one}]"
         (with_labels(pool(), "$LABELS"), f"nodeSelector: {{team: a}}\n  {CLAIMS}", False),
         (pool() + group(more="labels: {team: a}"), f"nodeSelector: {{team: a}}\n  {CLAIMS}", False),
         (pool(), f"{AFFINITY}\n  {CLAIMS}", True),
+        (
+            pool(),
+            f"nodeSelector: {{node.kubernetes.io/instance-type: g5.xlarge}}\n  {CLAIMS}",
+            True,
+        ),
+        (
+            pool(),
+            f"nodeSelector: {{node.kubernetes.io/instance-type: g6.xlarge}}\n  {CLAIMS}",
+            False,
+        ),
+        (pool(of_type("$TYPE")), f"{ON_POOL}\n  {CLAIMS}", True),
     ],
 )
 def test_nodes_are_there_before_claims(text: str, more: str, wrong: bool) -> None:
     claiming = placed(more).replace("limits: {nvidia.com/gpu: 1}", "limits: {cpu: 1}")
 
     assert ("GPU1254" in codes(text, claiming)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("more", "place"),
+    [
+        (
+            "nodeSelector: {a: b, karpenter.sh/nodepool: gpu}",
+            'nodeSelector["karpenter.sh/nodepool"]',
+        ),
+        ("nodeSelector: {team: a}", "nodeSelector.team"),
+        (AFFINITY, "resourceClaims"),
+    ],
+)
+def test_by_what_pods_with_claims_select_nodes_is_told(more: str, place: str) -> None:
+    claiming = placed(f"{more}\n  {CLAIMS}").replace(
+        "limits: {nvidia.com/gpu: 1}", "limits: {cpu: 1}"
+    )
+    found = judged(with_labels(pool(), "{a: b, team: a}"), claiming)
+
+    assert [each.path for each in found if each.code == "GPU1254"] == [f"spec.{place}"]

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from lint_corpus import found_in
 
+from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.manifests.files import GivenFile
+
 MONITOR = """\
 apiVersion: monitoring.coreos.com/v1
 kind: KIND
@@ -186,6 +189,13 @@ def test_a_query_by_pods_where_the_exporter_is_the_pod(texts: tuple[str, ...]) -
         (monitor(more="relabelings: [{action: labelmap}]"), scaled()),
         (monitor(more="relabelings: []"), scaled('DCGM_FI_DEV_GPU_UTIL{gpu="0"}')),
         (monitor(name="vllm"), scaled()),  # of another server
+        (monitor().replace("[{port: metrics, path: /metrics}]", "$ENDS"), scaled()),
+        (monitor(), """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: board, namespace: a}
+data: {board.json: "{expr: 'DCGM_FI_DEV_GPU_UTIL{pod!=\\"\\"}'}"}
+"""),
         (monitor(), monitor(name="dcgm", more="honorLabels: true"), scaled()),
         (monitor(), scaled('DCGM_FI_DEV_GPU_UTIL{exported_pod=~"own.*"}')),
         (monitor(), scaled('DCGM_FI_DEV_GPU_UTIL{pod=~"dcgm-exporter-.*"}')),
@@ -244,3 +254,39 @@ QUERY = "avg(DCGM_FI_DEV_GPU_UTIL)"
 )
 def test_what_is_asked_for_is_in_the_one_list(texts: tuple[str, ...], wrong: bool) -> None:
     assert codes(*texts) == (["GPU1381"] if wrong else [])
+
+
+BY_KEY = "serviceMonitorSelector: {matchExpressions: [{key: c, operator: Exists}]}"
+
+
+@pytest.mark.parametrize(
+    ("texts", "said", "fix"),
+    [
+        (
+            (server(), monitor()),
+            "with release: own, and the ServiceMonitor dcgm-exporter is none of them: it",
+            "Add release: own to `metadata.labels`.",
+        ),
+        (
+            (server(), release("dcgm-exporter", EXPORTER, "dcgm")),
+            "and the ServiceMonitor of the release dcgm of dcgm-exporter is none of them",
+            "Add release: own to `serviceMonitor.additionalLabels`.",
+        ),
+        (
+            (server(BY_KEY), monitor()),
+            "The Prometheus own takes ServiceMonitors by its selector, and the ServiceMonitor",
+            "Add labels that it selects to `metadata.labels`.",
+        ),
+        (
+            (monitor(), scaled()),
+            'asks for DCGM_FI_DEV_GPU_UTIL{pod=~"own-.*"}, and the ServiceMonitor dcgm-exporter ',
+            "Set honorLabels: true at spec.endpoints of the ServiceMonitor dcgm-exporter, or ask ",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told(texts: tuple[str, ...], said: str, fix: str) -> None:
+    reports = lint_files([GivenFile("a.yaml", "---\n".join(texts))])
+    (found,) = [each for report in reports for each in report.findings if each.severity != "info"]
+
+    assert said in found.message
+    assert found.fix.startswith(fix)

@@ -427,6 +427,23 @@ def test_a_head_that_asks_for_no_gpu_sees_none(changes: dict[str, str], wrong: b
     assert ("GPU1382" in codes(a=text)) is wrong
 
 
+def test_a_container_beside_the_first_is_not_of_ray() -> None:
+    text = SEEING.replace("containers:", "containers:\n          - {name: own, image: own:1}")
+    given = {
+        "PARAMS": "a: b",
+        "SELECTED": "node.kubernetes.io/instance-type: g5.12xlarge",
+        "MORE": "dnsPolicy: Default",
+        "IMAGE": "rayproject/ray:2.40.0-gpu",
+        "ENV": "",
+        "FROM": "tty: false",
+        "LIMITS": "cpu: 1",
+    }
+    for key, value in given.items():
+        text = text.replace(key, value)
+
+    assert "GPU1382" not in codes(a=text)
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [

@@ -46,6 +46,7 @@ def test_of_another_chart_nothing_is_said_of_settings() -> None:
     assert found("hami", "{clusterName: a}") == []
 
 
+ALL = "{enabled: true, draEnabled: false, type: nvidia, number: 1, nvidiaResource: a, mig: {}}"
 GPU = "{enabled: true, type: nvidia, number: 1}"
 
 
@@ -53,6 +54,7 @@ GPU = "{enabled: true, type: nvidia, number: 1}"
     ("chart", "values", "wrong"),
     [
         ("ollama", f"{{gpu: {GPU}}}", "gpu"),
+        ("ollama", f"{{gpu: {ALL}}}", "gpu"),
         ("ollama", f"{{ollama: {{ollama: {{gpu: {GPU}}}}}}}", "ollama.ollama.gpu"),
         ("open-webui", f"{{ollama: {{enabled: true, gpu: {GPU}}}}}", "ollama.gpu"),
         ("ollama", f"{{ollama: {{gpu: {GPU}}}}}", ""),

@@ -36,7 +36,7 @@ def claims(inventory: Inventory) -> Iterator[Judgement]:
         nodes = inventory.of(NodeSet, cluster)
         for workload in inventory.of(Workload, cluster):
             spec = workload.spec
-            if workload.kind in (PART_OF_POD, "DaemonSet") or spec is UNKNOWN:
+            if workload.kind in (PART_OF_POD, "DaemonSet"):
                 continue
             selects = pairs(at(spec, "nodeSelector")) or required_terms(spec) is not None
             if not selects or not items(at(spec, "resourceClaims")):

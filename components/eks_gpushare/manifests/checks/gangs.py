@@ -14,7 +14,6 @@ from eks_gpushare.inventory.items import Quota, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import requests_of
-from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.document import value_of
@@ -41,7 +40,7 @@ def gangs(inventory: Inventory) -> Iterator[Judgement]:
         }
         by_job: dict[int, list[Workload]] = {}
         for workload in inventory.of(Workload, cluster) if queues else ():
-            if workload.spec_path[:2] == _TASKS and workload.spec is not UNKNOWN:
+            if workload.spec_path[:2] == _TASKS:
                 by_job.setdefault(id(workload.source.document), []).append(workload)
         for tasks in by_job.values():
             spec = at(value_of(tasks[0]), "spec")

@@ -93,7 +93,7 @@ def _written(pointers: Sequence[Pointer]) -> Iterator[_Monitor]:
             ("metadata", "labels"),
             "metadata.labels",
             UNKNOWN if has_unknown(honors) or at(each.spec, key) is UNKNOWN else any(honors),
-            ("spec", key, 0),
+            ("spec", key),
             [at(end, name) for end in ends for name in ("relabelings", "metricRelabelings")],
             _OF_DCGM.search(about) is not None,
         )
@@ -145,9 +145,10 @@ def _unselected(
                 UNSCRAPED,
                 monitor.item.source,
                 monitor.labels_place,
-                f"{at_start(server.source.name)} takes what has the labels {wanted or selector}, "
-                f"and {called} has them not: it is never scraped.",
-                f"Add {wanted or 'such labels'} to `{monitor.setting}`.",
+                f"{at_start(server.source.name)} takes ServiceMonitors "
+                f"{f'with {wanted}' if wanted else 'by its selector'}, and {called} is none of "
+                "them: it is never scraped.",
+                f"Add {wanted or 'labels that it selects'} to `{monitor.setting}`.",
             )
 
 
@@ -162,14 +163,12 @@ def _servers(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, Any]]:
             continue
         selector = at(release.values, *_SELECTOR)
         by_name = at(release.values, *_NIL) in (None, True)
-        if selector is UNKNOWN or release.values is UNKNOWN:
-            yield release, UNKNOWN
-        elif selector:
+        if selector:
             yield release, UNKNOWN if has_unknown(selector) else selector
         elif by_name and isinstance(release.name, str) and release.name:
             yield release, {"matchLabels": {"release": release.name}}
         else:
-            yield release, UNKNOWN if by_name else {}
+            yield release, {}
 
 
 # --- queries ----------------------------------------------------------------------------------

@@ -77,9 +77,10 @@ def _cache(container: GpuContainer, server: str, env: Mapping[str, str]) -> Iter
     folder = cache_folder(container, server)
     if folder is None:
         return
-    index, mount = _mount(container, folder)
+    found = _mount(container, folder)
     place: FieldPath
-    if mount is not None:
+    if found is not None:
+        index, mount = found
         volume = _volume(container, mount)
         is_closed = at(mount, "readOnly") is True or (
             at(volume, "persistentVolumeClaim", "readOnly") is True
@@ -119,7 +120,7 @@ def _home(container: GpuContainer, env: Mapping[str, str]) -> Iterator[Problem]:
     if not nameless or "HOME" in env or "vllm/vllm-openai" not in image:
         return
     for folder, names in _OF_HOME.items():
-        if not any(name in env for name in names) and _mount(container, folder)[1] is None:
+        if not any(name in env for name in names) and _mount(container, folder) is None:
             yield Problem(
                 NO_USE_OF_IT,
                 container.workload.source,
@@ -132,15 +133,14 @@ def _home(container: GpuContainer, env: Mapping[str, str]) -> Iterator[Problem]:
             return
 
 
-def _mount(container: GpuContainer, folder: str) -> tuple[int, Any]:
+def _mount(container: GpuContainer, folder: str) -> tuple[int, Any] | None:
     """The mount that a folder is in, with its number; None where it is in none."""
     mounts = [
         (index, each)
         for index, each in enumerate(items(at(container.value, "volumeMounts")))
         if f"{folder}/".startswith(f"{str(text(at(each, 'mountPath'))).rstrip('/')}/")
     ]
-    longest = max(mounts, key=lambda pair: len(str(at(pair[1], "mountPath"))), default=None)
-    return longest or (0, None)
+    return max(mounts, key=lambda pair: len(str(at(pair[1], "mountPath"))), default=None)
 
 
 def _volume(container: GpuContainer, mount: Any) -> Any:
