@@ -74,6 +74,7 @@ STACK = "kube-prometheus-stack"
         (server("serviceMonitorSelector: {matchExpressions: [{key: a, operator: DoesNotExist}]}"),
          monitor()),
         (server(), release("dcgm-exporter", EXPORTER, "dcgm")),
+        (server(), release("dcgm-exporter", "resources: {}", "dcgm")),
         (server(), release("dcgm-exporter", f"{EXPORTER[:-1]}, additionalLabels: {{a: b}}}}", "d")),
         (server(), release("gpu-operator", f"dcgmExporter: {{{EXPORTER}}}", "gpu-operator")),
         (release(STACK, "grafana: {enabled: true}"), monitor("release: other")),
@@ -99,7 +100,8 @@ def test_a_monitor_that_no_server_takes(texts: tuple[str, ...]) -> None:
         (server(), server("serviceMonitorSelector: {}").replace("own", "b"), monitor()),
         (server(), server("retention: $A").replace("own", "b"), monitor()),
         (server(), release("dcgm-exporter", "serviceMonitor: {enabled: false}", "d")),
-        (server(), release("dcgm-exporter", "resources: {}", "d")),
+        (server(), release("gpu-operator", "dcgmExporter: {enabled: true}", "g")),
+        (server(), release("dcgm-exporter", "resources: {}", "$NAME")),
         (server(), release("dcgm-exporter", TAKEN, "d")),
         (server(), release("gpu-operator", f"dcgmExporter: {{enabled: false, {EXPORTER}}}", "g")),
         (server(), release("keda", EXPORTER, "keda")),
@@ -126,6 +128,40 @@ def test_values_alone_say_what_a_server_takes() -> None:
         found_in({**files, "prometheus.yaml": "prometheus: {prometheusSpec: {retention: 1d}}"})
         == ()
     )
+
+
+ARGO = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: own, namespace: argocd}
+spec:
+  destination: {namespace: a}
+  source: {chart: kube-prometheus-stack, repoURL: https://a.example, targetRevision: 1.0.0, MORE}
+"""
+
+
+@pytest.mark.parametrize(
+    ("stack", "label", "wrong"),
+    [
+        (release(STACK, "a: {}"), "own", False),
+        (release(STACK, "a: {}").replace("spec:", "spec:\n  targetNamespace: b", 1), "own", True),
+        (
+            release(STACK, "a: {}").replace("spec:", "spec:\n  targetNamespace: b", 1),
+            "b-own",
+            False,
+        ),
+        (release(STACK, "a: {}").replace("spec:", "spec:\n  targetNamespace: $B", 1), "own", False),
+        (release(STACK, "a: {}").replace("spec:", "spec:\n  releaseName: c", 1), "own", True),
+        (release(STACK, "a: {}").replace("spec:", "spec:\n  releaseName: c", 1), "c", False),
+        (ARGO.replace("MORE", "helm: {valuesObject: {}}"), "own", False),
+        (ARGO.replace("MORE", "helm: {releaseName: c, valuesObject: {}}"), "own", True),
+        (ARGO.replace("MORE", "helm: {releaseName: c, valuesObject: {}}"), "c", False),
+    ],
+)
+def test_a_chart_takes_monitors_by_the_name_that_helm_has(
+    stack: str, label: str, wrong: bool
+) -> None:
+    assert codes(stack, monitor(f"release: {label}")) == ["GPU1393"] * wrong
 
 
 def test_a_guide_shows_monitors_that_somebody_is_to_change() -> None:

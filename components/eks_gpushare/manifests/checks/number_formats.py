@@ -15,6 +15,7 @@ from eks_gpushare.inventory.values import at, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.gpu_containers import GpuContainer, gpu_containers
 from eks_gpushare.manifests.checks.gpu_programs import server_of
+from eks_gpushare.manifests.checks.selected_gpus import selected_gpus
 from eks_gpushare.manifests.rules.gpu_programs import OTHER_GPUS
 
 if TYPE_CHECKING:
@@ -56,7 +57,12 @@ def number_formats(inventory: Inventory) -> Iterator[Judgement]:
                     continue
                 places = ground.places(workload, requests)
                 if places.seen and len(places.seen) == len(places.possible):
-                    yield from _lacking(container, needs, places.seen)
+                    gpus: list[Any] = [getattr(e.kind.type, "gpu", None) for e in places.seen]
+                    nodes = f"the only nodes that it can be on, such as {_named(places.seen)},"
+                    yield from _lacking(container, needs, gpus, nodes)
+                elif not places.possible:
+                    selected = selected_gpus(workload.spec)
+                    yield from _lacking(container, needs, selected, "the nodes that it selects")
 
 
 def _needs(container: GpuContainer) -> Iterator[_Need]:
@@ -65,7 +71,8 @@ def _needs(container: GpuContainer) -> Iterator[_Need]:
     if server is not None and server.name == "SGLang":
         fix = f"Take nodes with GPUs of compute capability {_shown(SGLANG_FROM)}, such as g4dn."
         yield _Need("runs SGLang", SGLANG_FROM, fix)
-    if "vllm" not in f"{image} {container.line}".lower():
+    of_kserve = at(container.value, "modelFormat", "name") == "huggingface"  # by vLLM
+    if "vllm" not in f"{image} {container.line}".lower() and not of_kserve:
         return
     if _FORMAT.search(container.line):
         fix = "Write --dtype=half, or take nodes with GPUs of compute capability 8.0, such as g5."
@@ -84,20 +91,22 @@ def _shown(capability: tuple[int, int]) -> str:
     return ".".join(map(str, capability))
 
 
+def _named(offers: Sequence[Offer]) -> str:
+    return offers[0].kind.nodes.source.name
+
+
 def _lacking(
-    container: GpuContainer, needs: Sequence[_Need], offers: Sequence[Offer]
+    container: GpuContainer, needs: Sequence[_Need], gpus: Sequence[Any], nodes: str
 ) -> Iterator[Problem]:
-    gpus: list[Any] = [getattr(offer.kind.type, "gpu", None) for offer in offers]
     workload = container.workload
     for need in needs:
-        if any(gpu is None or gpu.compute_capability >= need.least for gpu in gpus):
+        if not gpus or any(gpu is None or gpu.compute_capability >= need.least for gpu in gpus):
             continue
         yield Problem(
             OTHER_GPUS,
             workload.source,
             container.place,
-            f"{at_start(workload.source.name)} {need.does}, and the only nodes that it can be on, "
-            f"such as {offers[0].kind.nodes.source.name}, have a {gpus[0].model} of compute "
-            f"capability {_shown(gpus[0].compute_capability)}.",
+            f"{at_start(workload.source.name)} {need.does}, and {nodes} have a {gpus[0].model} of "
+            f"compute capability {_shown(gpus[0].compute_capability)}.",
             need.fix,
         )

@@ -108,7 +108,10 @@ def _of_charts(releases: Sequence[Release]) -> Iterator[_Monitor]:
         above = ("dcgmExporter",) if chart == OPERATOR_CHART else ()
         path = (*above, "serviceMonitor")
         given = at(release.values, *path)
-        if at(given, "enabled") is not True or at(release.values, *above, "enabled") is False:
+        # The exporter's own chart makes one unless it is told not to.
+        by_default = not above and isinstance(release.name, str) and bool(release.name)
+        is_on = at(given, "enabled") in ((None, True) if by_default else (True,))
+        if not is_on or at(release.values, *above, "enabled") is False:
             continue
         yield _Monitor(
             release,
@@ -165,10 +168,25 @@ def _servers(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, Any]]:
         by_name = at(release.values, *_NIL) in (None, True)
         if selector:
             yield release, UNKNOWN if has_unknown(selector) else selector
-        elif by_name and isinstance(release.name, str) and release.name:
-            yield release, {"matchLabels": {"release": release.name}}
+        elif by_name and (name := _installed_as(release)):
+            yield release, {"matchLabels": {"release": name}}
         else:
             yield release, {}
+
+
+def _installed_as(release: Release) -> str:
+    """The name by which Helm has a release; empty where it is not known.
+
+    Flux puts the namespace that it goes to before it: `GetReleaseName` of HelmRelease's API.
+    """
+    value, name = value_of(release), release.name
+    if not isinstance(name, str):
+        return ""
+    spec = at(value, "spec")
+    own = at(spec, "releaseName") or at(spec, "source", "helm", "releaseName")
+    space = at(spec, "targetNamespace") if at(value, "kind") == "HelmRelease" else None
+    whole = own or (f"{space}-{name}" if space else name)
+    return whole if not has_unknown([own, space]) else ""
 
 
 # --- queries ----------------------------------------------------------------------------------
