@@ -118,6 +118,17 @@ def test_a_group_by_a_launch_template(lines: list[str], wrong: bool) -> None:
     assert codes(raw(*lines, kind="m6i.large")) == []
 
 
+def test_a_group_that_says_so_has_an_image_of_its_own() -> None:
+    text = raw("image_id = var.image")
+
+    assert codes(text) == []
+    assert codes(text.replace("instance_types", 'ami_type = "CUSTOM"\n  instance_types')) == [
+        "GPU1392"
+    ]
+    other = 'ami_type = "AL2023_x86_64_NVIDIA"\n  instance_types'
+    assert codes(text.replace("instance_types", other)) == []
+
+
 def test_templates_of_cloudformation() -> None:
     def template(**data: object) -> str:
         resources = {

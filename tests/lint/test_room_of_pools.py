@@ -291,6 +291,7 @@ config:
       version: v1
       sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
 """
+RENAMED = SHARED.replace("{timeSlicing: {", "{timeSlicing: {renameByDefault: true, ")
 SETTINGS = """userData: |
     [settings.kubelet-device-plugins.nvidia]
     device-sharing-strategy = "time-slicing"
@@ -327,6 +328,14 @@ TAGS = f'tags: {{{PROMISE}: "4"}}'
         # Karpenter counts the GPUs of a type, whatever its nodes share.
         (pool(), placed(limits=TWO) + NEXT + SHARED, {"GPU1253"}),
         (pool(), placed() + NEXT + SHARED, set()),
+        (pool(), placed(limits=TWO) + NEXT + SHARED.replace("s: 4", "s: 2"), {"GPU1253"}),
+        (pool(of_type("g6f.xlarge")), placed() + NEXT + RENAMED, set()),
+        (
+            group(more="labels: {nvidia.com/mig.config: a}"),
+            placed("hostname: a", limits=TWO),
+            set(),
+        ),
+        (group(more="labels: {team: a}"), placed("hostname: a", limits=TWO), {"GPU1253"}),
         (
             with_labels(pool(), "{nvidia.com/device-plugin.config: a}"),
             placed(limits=TWO),

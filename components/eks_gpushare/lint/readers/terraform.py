@@ -147,7 +147,8 @@ def _nodes(
     booted: Iterable[Judgement] = ()
     if template is not None:
         nodes = with_template(nodes, template)
-        booted = not_joined(nodes, template.image, template.user_data, looked_up=template.looked_up)
+        is_own = template.looked_up or at(given, "ami_type") == "CUSTOM"
+        booted = not_joined(nodes, template.image, template.user_data, looked_up=is_own)
     return [nodes], [
         *node_group_rules(nodes, given),
         *(() if at(given, OWN_IMAGE) is not None else booted),

@@ -66,7 +66,7 @@ def asked_of_others(inventory: Inventory) -> Iterator[Judgement]:
     """By annotations of pods, and by resources of Volcano's."""
     said: set[int] = set()
     for workload in inventory.of(Workload):
-        if workload.spec is UNKNOWN or workload.kind == PART_OF_POD:
+        if workload.kind == PART_OF_POD:
             continue
         place, given = _annotations(workload)
         if at(workload.spec, "schedulerName") == _KAI and id(workload.source.document) not in said:

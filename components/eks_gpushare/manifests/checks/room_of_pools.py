@@ -332,7 +332,8 @@ def _names(nodes: NodeSet) -> tuple[str, ...]:
 def _shares(inventory: Inventory, workload: Workload, requests: Sequence[Request]) -> int:
     """How many nodes make of their GPUs at most; 0 where that is not known."""
     having = grounds(inventory, workload.cluster).having(requests).offers
-    return max((dict(each.resources or {}).get(GPU) or 0 for each in having), default=0)
+    counts = [dict(each.resources or {}).get(GPU) for each in having]
+    return max((count for count in counts if count is not None), default=0)
 
 
 def _enough(
@@ -386,10 +387,9 @@ def _at_once(workload: Workload, requests: Sequence[Request]) -> int | None:
 
 def _is_shared(nodes: NodeSet) -> bool:
     """Whether something says that a node has more than its GPUs."""
-    labels = {} if nodes.labels is UNKNOWN else nodes.labels
     return bool(
         nodes.promised
         or nodes.advertised
-        or any(key in (CONFIG_LABEL, "nvidia.com/mig.config") for key, _ in pairs(labels))
+        or any(key in (CONFIG_LABEL, "nvidia.com/mig.config") for key, _ in pairs(nodes.labels))
         or "device-sharing-strategy" in str(nodes.user_data)
     )
