@@ -149,6 +149,23 @@ def test_weights_that_have_or_may_have_room(given: dict[str, str]) -> None:
     assert found(**given) == []  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("env", "count"),
+    [
+        ("{name: MODEL_ID, value: tiiuae/falcon-40b}", 1),
+        ("{name: MODEL_ID, value: tiiuae/falcon-7b}", 0),
+        ("{name: MODEL_ID, value: tiiuae/falcon-40b}, {name: QUANTIZE, value: awq}", 0),
+        ("{name: MODEL_ID, value: $MODEL}", 0),
+        ("{name: OTHER, value: tiiuae/falcon-40b}", 0),
+    ],
+)
+def test_a_variable_tells_the_model_too(env: str, count: int) -> None:
+    given = {**ALONE, "args": "--port=80", "image": "huggingface/text-generation-inference:3.0"}
+    given["args"] = f"--port=80]\n      env: [{env}"
+
+    assert len(found(**given)) == count  # type: ignore[arg-type]
+
+
 def test_of_a_group_of_pods_each_has_a_part() -> None:
     text = POD.replace("SELECTED", "node.kubernetes.io/instance-type: g5.xlarge")
     text = text.replace("IMAGE", "vllm/vllm-openai:v0.11.0").replace("ARGS", LARGE)

@@ -16,7 +16,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import text
+from eks_gpushare.inventory.values import at, items, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.gpu_containers import (
     GpuContainer,
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.requests import Request
 
 _OFFLOADS: Final = re.compile(r"--cpu[-_]offload|--device[= ]+cpu|--offload")
+_VARIABLES: Final = {"MODEL_ID": "--model-id", "QUANTIZE": "--quantize"}
+"""https://huggingface.co/docs/text-generation-inference/reference/launcher"""
 _PROFILE: Final = re.compile(r"[0-9]+g\.([0-9]+)gb")
 _MIB: Final = 2**10
 
@@ -59,8 +61,8 @@ def model_memory(inventory: Inventory) -> Iterator[Judgement]:
             if workload.spec is UNKNOWN or is_of_a_group(workload.kind):
                 continue
             for container in gpu_containers(workload):
-                weights = weights_gib(container.line)
-                line = container.line
+                line = _line(container)
+                weights = weights_gib(line)
                 if not weights or not container.gpus or server_of(container) is None:
                     continue
                 if _OFFLOADS.search(line) or SEVERAL_NODES.search(line):
@@ -75,6 +77,19 @@ def model_memory(inventory: Inventory) -> Iterator[Judgement]:
                         f"{weights:.0f} GiB or more, and {memory.said} {memory.mib} MiB.",
                         "Take GPUs with more memory, or more of them; or a model with fewer bits.",
                     )
+
+
+def _line(container: GpuContainer) -> str:
+    """What a server is told, also by the variables of Text Generation Inference for its options."""
+    env = {
+        str(text(at(each, "name"))): at(each, "value") for each in items(at(container.value, "env"))
+    }
+    told = [
+        f"{option}={text(env[name])}"
+        for name, option in _VARIABLES.items()
+        if name in env and env[name] is not UNKNOWN
+    ]
+    return " ".join([container.line, *told])
 
 
 def _memory(
