@@ -91,6 +91,20 @@ def test_a_workload_that_is_not_managed_or_has_a_queue(given: dict[str, str]) ->
     assert found(**given) == []
 
 
+def test_the_configuration_may_be_an_object() -> None:
+    text = """\
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+manageJobsWithoutQueueName: true
+integrations: {frameworks: [pod]}
+"""
+    texts = [text, QUEUE.replace("NAME", "team").replace("WHERE", "ml")]
+    pod = POD.replace("SPEC", CONTAINERS).replace("KIND", "Pod").replace("VERSION", "v1")
+    every = found_in({"a.yaml": "---\n".join([*texts, pod.replace("OWN", "a: b")])})
+
+    assert "GPU1266" in [each.code for each in every]
+
+
 def test_of_a_namespace_that_is_not_here_the_labels_are_not_known() -> None:
     assert found(SELECTOR, labels="kueue: yes-please}, annotations: {a: b") != []
     texts = found(SELECTOR.replace("kueue:", "other:"))

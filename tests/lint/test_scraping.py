@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from lint_corpus import found_in
 
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
+
+if TYPE_CHECKING:
+    from eks_gpushare.findings.finding import Finding
 
 MONITOR = """\
 apiVersion: monitoring.coreos.com/v1
@@ -162,6 +167,26 @@ def test_a_chart_takes_monitors_by_the_name_that_helm_has(
     stack: str, label: str, wrong: bool
 ) -> None:
     assert codes(stack, monitor(f"release: {label}")) == ["GPU1393"] * wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wrong"),
+    [
+        ("a.yaml", "prometheus: {prometheusSpec: {retention: 1d}}\nnone: 1\n", False),
+        ("a.yml", release(STACK, "none: 1"), False),
+        ("a.sh", "helm install p prometheus-community/kube-prometheus-stack --set none=1\n", True),
+        ("b.yml", release("keda", "none: 1").replace("1.0.0", "2.20.2"), True),
+    ],
+)
+def test_of_charts_of_metrics_in_files_nothing_else_is_judged(
+    name: str, text: str, wrong: bool
+) -> None:
+    assert ("GPU1034" in [each.code for each in found_lint(name, text)]) is wrong
+
+
+def found_lint(name: str, text: str) -> list[Finding]:
+    reports = lint_files([GivenFile(name, text)])
+    return [each for report in reports for each in report.findings]
 
 
 def test_a_guide_shows_monitors_that_somebody_is_to_change() -> None:
