@@ -76,6 +76,8 @@ STACK = "kube-prometheus-stack"
         (server(), monitor(name="a", app="dcgm-exporter")),
         (server(), monitor(name="vllm")),
         (server(), monitor(name="a", more="path: /nvidia")),
+        (server(), monitor(), monitor("release: own", name="dcgm")),
+        (server(), release("dcgm-exporter", EXPORTER, "d"), monitor("release: own", name="vllm")),
         (server("serviceMonitorSelector: {matchExpressions: [{key: a, operator: DoesNotExist}]}"),
          monitor()),
         (server(), release("dcgm-exporter", EXPORTER, "dcgm")),
@@ -106,6 +108,8 @@ def test_a_monitor_that_no_server_takes(texts: tuple[str, ...]) -> None:
         (server(), server("retention: $A").replace("own", "b"), monitor()),
         (server(), release("dcgm-exporter", "serviceMonitor: {enabled: false}", "d")),
         (server(), release("gpu-operator", "dcgmExporter: {enabled: true}", "g")),
+        # Somebody has one of his own for it.
+        (server(), release("dcgm-exporter", EXPORTER, "d"), monitor("release: own")),
         (server(), release("dcgm-exporter", "resources: {}", "$NAME")),
         (server(), release("dcgm-exporter", TAKEN, "d")),
         (server(), release("gpu-operator", f"dcgmExporter: {{enabled: false, {EXPORTER}}}", "g")),
@@ -192,6 +196,8 @@ def found_lint(name: str, text: str) -> list[Finding]:
 def test_a_guide_shows_monitors_that_somebody_is_to_change() -> None:
     text = f"```yaml\n{monitor()}```\n\n```yaml\n{server()}```\n"
 
+    assert codes(text, name="README.md") == []
+    text = f"```yaml\n{release('dcgm-exporter', EXPORTER, 'd')}```\n\n```yaml\n{server()}```\n"
     assert codes(text, name="README.md") == []
 
 

@@ -79,7 +79,7 @@ def scraping(inventory: Inventory) -> Iterator[Judgement]:
 def _written(pointers: Sequence[Pointer]) -> Iterator[_Monitor]:
     for each in pointers:
         value = value_of(each)
-        if each.kind not in _MONITORS or is_guide(str(getattr(each.source.document, "file", ""))):
+        if each.kind not in _MONITORS or _is_shown(each):
             continue
         key = "endpoints" if each.kind == "ServiceMonitor" else "podMetricsEndpoints"
         about = f"{each.name} {at(each.spec, 'selector')} {at(each.spec, key)}".lower()
@@ -99,11 +99,18 @@ def _written(pointers: Sequence[Pointer]) -> Iterator[_Monitor]:
         )
 
 
+def _is_shown(item: Item) -> bool:
+    """Whether it stands in a guide, which may do in another way what follows."""
+    return is_guide(str(getattr(item.source.document, "file", "")))
+
+
 def _of_charts(releases: Sequence[Release]) -> Iterator[_Monitor]:
     """Those that charts make where somebody says so."""
     for release in releases:
         chart = chart_of(release.chart)
         if chart not in (EXPORTER_CHART, OPERATOR_CHART) or not isinstance(release.values, dict):
+            continue
+        if _is_shown(release):
             continue
         above = ("dcgmExporter",) if chart == OPERATOR_CHART else ()
         path = (*above, "serviceMonitor")
@@ -134,10 +141,17 @@ def _unselected(
     servers = list(_servers(inventory, cluster))
     if not servers or any(selector is UNKNOWN for _, selector in servers):
         return
-    for monitor in monitors:
+    lost = [
+        monitor
+        for monitor in monitors
+        if all(selects(selector, monitor.labels) is False for _, selector in servers)
+    ]
+    # Whoever has one of his own for the exporter leaves that of its chart as it is.
+    own = any(monitor.of_dcgm and monitor not in lost for monitor in monitors)
+    for monitor in lost:
         if isinstance(monitor.item, Pointer) and monitor.item.kind != "ServiceMonitor":
             continue
-        if all(selects(selector, monitor.labels) is False for _, selector in servers):
+        if not (own and isinstance(monitor.item, Release)):
             server, selector = servers[0]
             name = monitor.item.source.name
             called = name if isinstance(monitor.item, Pointer) else f"the ServiceMonitor of {name}"
