@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from lint_corpus import found_in
 
+from eks_gpushare.manifests.checks.selected_gpus import selected_gpus
+
 NODES = """\
 apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig
@@ -86,6 +88,14 @@ ALONE = {"nodes": False, "selected": "node.kubernetes.io/instance-type: g5.xlarg
             "and the 4 GPUs that it gets have 92112 MiB.",
         ),
         (
+            {
+                **ALONE,
+                "args": "--model=meta-llama/Llama-3.1-70B-Instruct",
+                "limits": "nvidia.com/gpu: 2",
+            },
+            "and the 2 GPUs that it gets have 46056 MiB.",
+        ),
+        (
             {"limits": "nvidia.com/mig-1g.10gb: 2", "nodes": False, "selected": ""},
             "and its devices of MIG have 20480 MiB.",
         ),
@@ -118,6 +128,9 @@ def test_weights_that_have_no_room(given: dict[str, str], said: str) -> None:
     [
         {"kind": "g6e.xlarge"},
         {"kind": "$TYPE"},
+        {"kind": "g9z.xlarge"},
+        {"limits": "nvidia.com/gpu: 1, nvidia.com/gpu.shared: 1", "nodes": False},
+        {"of": "RayService"},
         {"args": "--model=meta-llama/Llama-2-7b-hf"},
         {"args": "--model=TheBloke/Llama-2-70B-AWQ"},
         {"args": f"{LARGE}, --quantization=fp8"},
@@ -159,6 +172,28 @@ def test_weights_that_have_or_may_have_room(given: dict[str, str]) -> None:
         ("{name: OTHER, value: tiiuae/falcon-40b}", 0),
     ],
 )
+def test_labels_that_all_types_have_leave_all() -> None:
+    selector = {"karpenter.k8s.aws/instance-gpu-manufacturer": "nvidia"}
+
+    assert len({gpu.model for gpu in selected_gpus({"nodeSelector": selector})}) > 5
+    assert selected_gpus({"nodeSelector": {"team": "a"}}) == []
+
+
+def test_of_nodes_that_are_cut_the_devices_count() -> None:
+    node = NODES.replace("TYPE", "p4d.24xlarge").replace(
+        "{for: one}", "{for: one, nvidia.com/mig.config: all-1g.5gb}"
+    )
+    values = "mig: {strategy: single}\n    driver: {enabled: false}\n    toolkit: {enabled: false}"
+    operator = SHARES.partition("  values:")[0].replace("nvidia-device-plugin", "gpu-operator")
+    pod = POD.replace("SELECTED", "for: one").replace("IMAGE", "vllm/vllm-openai:v0.11.0")
+    pod = pod.replace("ARGS", LARGE).replace("LIMITS", "nvidia.com/gpu: 1").replace("KIND", "Pod")
+    release = operator.replace("0.17.1", "v25.3.0") + f"  values:\n    {values}\n"
+    texts = [node, pod.replace("VERSION", "v1"), release.removeprefix("---\n")]
+    every = found_in({"a.yaml": "---\n".join(texts)})
+
+    assert "GPU1390" not in [each.code for each in every]
+
+
 def test_a_variable_tells_the_model_too(env: str, count: int) -> None:
     given = {**ALONE, "args": "--port=80", "image": "huggingface/text-generation-inference:3.0"}
     given["args"] = f"--port=80]\n      env: [{env}"

@@ -22,6 +22,7 @@ from eks_gpushare.manifests.checks.gpu_containers import (
     GpuContainer,
     gpu_containers,
     is_of_a_group,
+    runs_as_written,
 )
 from eks_gpushare.manifests.checks.gpu_programs import SEVERAL_NODES, server_of
 from eks_gpushare.manifests.checks.model_sizes import model_named, weights_gib
@@ -58,17 +59,18 @@ def model_memory(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         ground = grounds(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
-            if workload.spec is UNKNOWN or is_of_a_group(workload.kind):
+            if not runs_as_written(workload) or is_of_a_group(workload.kind):
                 continue
             for container in gpu_containers(workload):
                 line = _line(container)
                 weights = weights_gib(line)
-                if not weights or not container.gpus or server_of(container) is None:
+                gpus = container.gpus
+                if not weights or not gpus or server_of(container) is None:
                     continue
                 if _OFFLOADS.search(line) or SEVERAL_NODES.search(line):
                     continue
-                memory = _memory(container, requests, ground)
-                if memory is not None and weights * _MIB > memory.mib:
+                memory = _memory(container, gpus, requests, ground)
+                if memory is not None and not _fits(weights, memory):
                     yield Problem(
                         OTHER_GPUS,
                         workload.source,
@@ -92,8 +94,12 @@ def _line(container: GpuContainer) -> str:
     return " ".join([container.line, *told])
 
 
+def _fits(weights: float, memory: _Memory) -> bool:
+    return int(weights * _MIB) < memory.mib
+
+
 def _memory(
-    container: GpuContainer, requests: Sequence[Request], ground: Grounds
+    container: GpuContainer, count: int, requests: Sequence[Request], ground: Grounds
 ) -> _Memory | None:
     """What a container gets at most; None where that is not known."""
     own = [
@@ -102,8 +108,7 @@ def _memory(
     names = {request.resource for request in own}
     if all(name.startswith(MIG_PREFIX) for name in names):
         return _of_mig(own)
-    count = container.gpus or 0
-    if not names <= {GPU, GPU + SHARED_SUFFIX}:
+    if names not in ({GPU}, {GPU + SHARED_SUFFIX}):
         return None
     places = ground.places(container.workload, requests)
     if places.seen and len(places.seen) == len(places.possible):
@@ -123,11 +128,11 @@ def _memory(
 def _of_offer(offer: Offer, count: int) -> int | None:
     """What so many GPUs or shares of a node have; of MPS a share has its part."""
     found, config = offer.kind.type, offer.config
-    if found is None or found.gpu is None or found.gpu.memory_mib is None or offer.mig.instances:
+    each = None if found is None or found.gpu is None else found.gpu.memory_mib
+    if found is None or each is None or offer.mig.instances:
         return None
-    each = found.gpu.memory_mib
     if config is not None and config.sharing == "mps":
-        return each * count // max(config.replicas.values(), default=1)
+        return each * count // config.replicas.get(GPU, 1)
     return each * min(count, found.gpu_count)
 
 
@@ -135,8 +140,8 @@ def _of_mig(own: Sequence[Request]) -> _Memory | None:
     mib = 0
     for request in own:
         profile = _PROFILE.search(request.resource)
-        count = quantity(str(text(request.amount)))
-        if profile is None or count is None:
+        if profile is None:
             return None
-        mib += int(count) * int(profile[1]) * _MIB
+        count = quantity(str(text(request.amount)))
+        mib += int(count or 0) * int(profile[1]) * _MIB
     return _Memory(mib, "its devices of MIG have")

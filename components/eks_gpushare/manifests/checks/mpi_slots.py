@@ -30,6 +30,7 @@ _REPLICAS: Final = ("spec", "mpiReplicaSpecs")
 _STARTED: Final = re.compile(
     r"(?:^|[\s/;&])(?:mpirun|mpiexec|horovodrun)\s(?:[^;&|]*?\s)?(?:-np|-n|--np)\s+([0-9]+)(?=[\s\\]|$)"
 )
+_WHOLE: Final = re.compile(r"[0-9]+")
 _TOLD_MORE: Final = re.compile(
     r"oversubscribe|host|-H[\s=]|-N[\s=]|npernode|ppr|OMPI_MCA|rmaps|\$|--map-by\s+\S*:"
 )
@@ -71,7 +72,6 @@ def _given(value: Any) -> tuple[int, int] | None:
     if at(spec, "runLauncherAsWorker") not in (None, False):
         return None
     whole = ["1" if each is None else str(text(each)) for each in known]
-    are_numbers = all(each.isascii() and each.isdecimal() for each in whole)
-    if at(value, *_REPLICAS, "Worker") is None or not are_numbers:
+    if at(value, *_REPLICAS, "Worker") is None or not all(map(_WHOLE.fullmatch, whole)):
         return None
     return int(whole[1]), int(whole[0])
