@@ -162,16 +162,6 @@ def test_weights_that_have_or_may_have_room(given: dict[str, str]) -> None:
     assert found(**given) == []  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("env", "count"),
-    [
-        ("{name: MODEL_ID, value: tiiuae/falcon-40b}", 1),
-        ("{name: MODEL_ID, value: tiiuae/falcon-7b}", 0),
-        ("{name: MODEL_ID, value: tiiuae/falcon-40b}, {name: QUANTIZE, value: awq}", 0),
-        ("{name: MODEL_ID, value: $MODEL}", 0),
-        ("{name: OTHER, value: tiiuae/falcon-40b}", 0),
-    ],
-)
 def test_labels_that_all_types_have_leave_all() -> None:
     selector = {"karpenter.k8s.aws/instance-gpu-manufacturer": "nvidia"}
 
@@ -194,6 +184,16 @@ def test_of_nodes_that_are_cut_the_devices_count() -> None:
     assert "GPU1390" not in [each.code for each in every]
 
 
+@pytest.mark.parametrize(
+    ("env", "count"),
+    [
+        ("{name: MODEL_ID, value: tiiuae/falcon-40b}", 1),
+        ("{name: MODEL_ID, value: tiiuae/falcon-7b}", 0),
+        ("{name: MODEL_ID, value: tiiuae/falcon-40b}, {name: QUANTIZE, value: awq}", 0),
+        ("{name: MODEL_ID, value: $MODEL}", 0),
+        ("{name: OTHER, value: tiiuae/falcon-40b}", 0),
+    ],
+)
 def test_a_variable_tells_the_model_too(env: str, count: int) -> None:
     given = {**ALONE, "args": "--port=80", "image": "huggingface/text-generation-inference:3.0"}
     given["args"] = f"--port=80]\n      env: [{env}"
