@@ -51,6 +51,7 @@ from eks_gpushare.manifests.checks import (
     toolkit,
     values_one_level_off,
     variables,
+    volcano,
     volumes,
     written_folders,
 )
@@ -65,6 +66,6 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(values_one_level_off, cuda_versions, default_queue, model_memory),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
     *(other_schedulers, labels_before_nodes, command_lines, variables),
-    *(volumes, runtimes, notebooks, max_pods, knative, model_disks, fargate, group_labels),
+    *(volcano, volumes, runtimes, notebooks, max_pods, knative, model_disks, fargate, group_labels),
 )
 """Every check."""

@@ -12,6 +12,7 @@ from eks_gpushare.manifests.charts import (
     DEVICE_PLUGIN,
     DRA_DRIVER,
     EXPORTER,
+    HAMI,
     OPEN_WEBUI,
     OPERATOR,
     PROMETHEUS,
@@ -70,6 +71,8 @@ _OF_METRICS: Final[Mapping[str, Callable[[Any], bool]]] = {
     PROMETHEUS_ADAPTER: lambda value: isinstance(at(value, "rules", "custom", 0), dict),
 }
 """Charts beside those of GPUs, and what only their values have."""
+_OF_HAMI: Final = frozenset(("devicesplitcount", "devicememoryscaling", "nvidianodeselector"))
+"""Keys of `devicePlugin` that are HAMi's own."""
 _OPEN_WEBUI: Final = "openwebui"
 _FILES: Final = {
     OPERATOR: ("gpuoperator",),
@@ -79,6 +82,8 @@ _FILES: Final = {
 """Parts of names that people give files of values."""
 _FOLDERS: Final = {**_FILES, DEVICE_PLUGIN: ("deviceplugin", "nvdp")}
 """And the folders that these lie in."""
+_OF_PODS: Final = frozenset(("tolerations", "affinity", "nodeselector"))
+"""Beside `gfd` these are of the plugin: the operator's chart has them below `daemonsets`."""
 _OPERATORS_CONFIG: Final = frozenset(("create", "name", "default", "data"))
 _CONFIG: Final = frozenset(("map", "name", "default", "fallbackStrategies"))
 _PLUGIN: Final = "k8s-device-plugin"
@@ -146,6 +151,10 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from ((chart, ()) for chart, is_of in _OF_METRICS.items() if is_of(value))
     if isinstance(at(value, "ollama", "enabled"), bool) and _OPEN_WEBUI in plain(document.file):
         yield OPEN_WEBUI, ()
+    plugin = value.get("devicePlugin")
+    if isinstance(plugin, dict) and {plain(key) for key in plugin} & _OF_HAMI:
+        yield HAMI, ()
+        return
     image = image_name(str(at(value, "image", "repository") or ""))
     if image.endswith("device-plugin") and image != _PLUGIN:
         return  # of a plugin that somebody made of NVIDIA's, with a chart of its own
@@ -221,6 +230,8 @@ def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
     if chart == DEVICE_PLUGIN and _chooses(config):
         marks += _ENOUGH
     if chart == DEVICE_PLUGIN and "config" in keys and keys & {"gfd", "nfd"}:
+        marks += _ENOUGH
+    if chart == DEVICE_PLUGIN and isinstance(value.get("gfd"), dict) and keys & _OF_PODS:
         marks += _ENOUGH
     if chart == OPERATOR and all(isinstance(value.get(k), dict) for k in ("driver", "toolkit")):
         marks += _ENOUGH
