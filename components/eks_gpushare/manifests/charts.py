@@ -22,6 +22,7 @@ DEVICE_PLUGIN: Final = "nvidia-device-plugin"
 OPERATOR: Final = "gpu-operator"
 EXPORTER: Final = "dcgm-exporter"
 DRA_DRIVER: Final = "nvidia-dra-driver-gpu"
+CLUSTER_AUTOSCALER: Final = "cluster-autoscaler"
 PROMETHEUS: Final = "kube-prometheus-stack"
 PROMETHEUS_ADAPTER: Final = "prometheus-adapter"
 OF_METRICS: Final = (PROMETHEUS, PROMETHEUS_ADAPTER)
@@ -31,7 +32,7 @@ OLLAMA: Final = "ollama"
 OPEN_WEBUI: Final = "open-webui"
 CHARTS: Final = (
     *(DEVICE_PLUGIN, OPERATOR, EXPORTER, "node-feature-discovery", "gpu-feature-discovery"),
-    *(DRA_DRIVER, "dra-driver-nvidia-gpu", "cluster-autoscaler", "karpenter", "keda"),
+    *(DRA_DRIVER, "dra-driver-nvidia-gpu", CLUSTER_AUTOSCALER, "karpenter", "keda"),
     *(HAMI, "kueue", "kai-scheduler"),
     *(AGENT, *OF_METRICS, OLLAMA, OPEN_WEBUI),
 )

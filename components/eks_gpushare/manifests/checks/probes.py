@@ -75,7 +75,9 @@ def named_ports(inventory: Inventory) -> Iterator[Judgement]:
             names = [str(text(at(each, "name"))) for each in items(ports) if at(each, "name")]
             for key, how in product(_ALL_PROBES, ("httpGet", "tcpSocket")):
                 named = at(container.value, key, how, "port")
-                if not isinstance(named, str) or named in names or _DIGITS.fullmatch(named):
+                if not isinstance(named, str) or has_unknown(named) or named in names:
+                    continue
+                if _DIGITS.fullmatch(named):
                     continue
                 there = f"has {', '.join(names)}" if names else "names none"
                 yield Problem(

@@ -9,6 +9,7 @@ from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.documents.image import image_name
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.charts import (
+    CLUSTER_AUTOSCALER,
     DEVICE_PLUGIN,
     DRA_DRIVER,
     EXPORTER,
@@ -66,9 +67,10 @@ _SIGNS: Final[Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
     ),
 }
 """Keys, as `plain` has them, that are one chart's own, and keys that it has too."""
-_OF_METRICS: Final[Mapping[str, Callable[[Any], bool]]] = {
+_OF_OTHERS: Final[Mapping[str, Callable[[Any], bool]]] = {
     PROMETHEUS: lambda value: isinstance(at(value, "prometheus", "prometheusSpec"), dict),
     PROMETHEUS_ADAPTER: lambda value: isinstance(at(value, "rules", "custom", 0), dict),
+    CLUSTER_AUTOSCALER: lambda value: at(value, "autoDiscovery", "clusterName") is not None,
 }
 """Charts beside those of GPUs, and what only their values have."""
 _OF_HAMI: Final = frozenset(("devicesplitcount", "devicememoryscaling", "nvidianodeselector"))
@@ -148,7 +150,7 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
     if "gpuResourcesEnabledOverride" in value:
         yield DRA_DRIVER, ()
         return
-    yield from ((chart, ()) for chart, is_of in _OF_METRICS.items() if is_of(value))
+    yield from ((chart, ()) for chart, is_of in _OF_OTHERS.items() if is_of(value))
     if isinstance(at(value, "ollama", "enabled"), bool) and _OPEN_WEBUI in plain(document.file):
         yield OPEN_WEBUI, ()
     plugin = value.get("devicePlugin")
