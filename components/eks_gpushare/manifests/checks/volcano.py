@@ -74,7 +74,8 @@ def _asked(workload: Workload) -> Iterator[str]:
 
 def _conf(config_map: ConfigMap) -> str | None:
     found = None if config_map.data is UNKNOWN else config_map.data.get(_KEY)
-    return found if isinstance(found, str) else None
+    # What a template has yet to fill in decides.
+    return found if isinstance(found, str) and "{{" not in found else None
 
 
 def _arguments(conf: str | None) -> dict[str, Any] | None:

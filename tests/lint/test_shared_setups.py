@@ -1,0 +1,415 @@
+"""Set-ups around sharing, as they are reported: each with what is near it and right."""
+
+from __future__ import annotations
+
+import pytest
+
+from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.manifests.files import GivenFile
+
+
+def said(*codes: str, **files: str) -> list[str]:
+    """Messages with these codes; names of files have `__` for a dot and `_0_` for a slash."""
+    given = [
+        GivenFile(name.replace("__", ".").replace("_0_", "/"), text) for name, text in files.items()
+    ]
+    return [
+        each.message
+        for report in lint_files(given)
+        for each in report.findings
+        if each.code in codes
+    ]
+
+
+def group(more: str = "", kind: str = "g5.xlarge", name: str = "c") -> str:
+    return f"""\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {{name: {name}, region: us-west-2, version: "1.33"}}
+managedNodeGroups:
+  - {{name: gpu, instanceType: {kind}, amiFamily: AmazonLinux2023{more and ", "}{more}}}
+"""
+
+
+def pod(
+    limits: str = "nvidia.com/gpu: 1", more: str = "", kind: str = "Pod", version: str = "v1"
+) -> str:
+    return f"""\
+apiVersion: {version}
+kind: {kind}
+metadata: {{name: p}}
+spec:
+  containers:
+    - name: main
+      image: own:1.0.0
+      resources: {{limits: {{{limits}}}}}
+      {more}
+"""
+
+
+def flux(chart: str, values: str = "{}", name: str = "it") -> str:
+    return f"""\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: {name}, namespace: gpu}}
+spec: {{chart: {{spec: {{chart: {chart}}}}}, values: {values}}}
+"""
+
+
+HAMI = flux("hami", name="hami")
+ON = 'labels: {gpu: "on"}'
+OPERATOR = flux("gpu-operator")
+
+
+@pytest.mark.parametrize(
+    ("values", "more", "wrong"),
+    [
+        ("{}", "", True),
+        ("{}", ON, False),
+        ("{}", 'labels: {gpu: "off"}', True),
+        ("{}", "labels: {gpu: '{{ .a }}'}", False),
+        ("{devicePlugin: {nvidiaNodeSelector: {a: b}}}", "labels: {a: b}", False),
+        ("{devicePlugin: {nvidianodeSelector: {a: b}}}", "labels: {a: b}", False),
+        ("{devicePlugin: {nvidiaNodeSelector: {a: b}}}", ON, False),  # if the chart reads the other
+        ("{devicePlugin: {nvidiaNodeSelector: {a: b}}}", "", True),
+        ("{devicePlugin: {nvidiaNodeSelector: '{{ .a }}'}}", "", False),
+        ("'{{ .a }}'", "", False),
+        ("{devicePlugin: '{{ .a }}'}", "", False),
+        ("{devicePlugin: {enabled: false}}", "", False),
+        ("{resourceName: a.b/vgpu}", "", False),
+    ],
+)
+def test_hamis_plugin_has_nodes(values: str, more: str, wrong: bool) -> None:
+    found = said("GPU1102", a__yaml=flux("hami", values, "hami"), b__yaml=group(more))
+    told = [each for each in found if "HAMi's device plugin runs on none of them" in each]
+
+    assert bool(told) == wrong
+
+
+def test_nodes_that_somebody_labels_may_be_hamis() -> None:
+    files = {"a__yaml": HAMI, "b__yaml": group()}
+
+    assert said("GPU1102", **files, c__sh="kubectl label node a gpu=on\n") == []
+    assert said("GPU1102", a__yaml=HAMI) == []
+    assert said("GPU1102", **{**files, "a__yaml": flux("hami", name="''")}) == []
+
+
+def test_hamis_plugin_is_alone_on_its_nodes() -> None:
+    both = said("GPU1185", a__yaml=HAMI, b__yaml=group(ON), c__yaml=OPERATOR)
+
+    assert both == [
+        "The device plugin of the release it of gpu-operator and that of the release hami of hami "
+        "both give out nvidia.com/gpu of the node group gpu."
+    ]
+    assert said("GPU1185", a__yaml=HAMI, b__yaml=group(), c__yaml=OPERATOR) == []
+    off = flux("gpu-operator", "{devicePlugin: {enabled: false}}")
+    assert said("GPU1185", a__yaml=HAMI, b__yaml=group(ON), c__yaml=off) == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "files", "wrong"),
+    [
+        ("nvidia.com/gpu: 2, nvidia.com/gpumem: 100", (HAMI, group(ON)), True),
+        ("nvidia.com/gpu: 1, nvidia.com/gpumem: 100", (HAMI, group(ON)), False),
+        ("nvidia.com/gpu: 4, nvidia.com/gpumem: 100", (HAMI, group(ON, "g5.12xlarge")), False),
+        ("nvidia.com/gpu: 2, nvidia.com/gpumem: 100", (HAMI,), False),
+        ("nvidia.com/gpu: 2, nvidia.com/gpumem: 100", (group(ON),), False),
+        ("nvidia.com/gpu: '{{ .n }}', nvidia.com/gpumem: 100", (HAMI, group(ON)), False),
+        ("nvidia.com/gpu: 2", (HAMI, group(ON)), False),
+    ],
+)
+def test_hami_gives_a_container_one_part_of_each_gpu(
+    limits: str, files: tuple[str, ...], wrong: bool
+) -> None:
+    others = {f"f{number}__yaml": text for number, text in enumerate(files)}
+
+    assert bool(said("GPU1276", a__yaml=pod(limits), **others)) == wrong
+
+
+VCJOB = """\
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: j}
+spec:
+  minAvailable: 1
+  tasks:
+    - name: w
+      replicas: 1
+      template:
+        spec:
+          containers:
+            - {name: m, image: "own:1.0.0", resources: {limits: {RESOURCE: 1}}}
+"""
+VGPU = VCJOB.replace("RESOURCE", "volcano.sh/vgpu-number")
+
+
+def conf(*plugins: str) -> str:
+    listed = "\n".join(f"      - {each}" for each in plugins)
+    return f"""\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: volcano-scheduler-configmap, namespace: volcano-system}}
+data:
+  volcano-scheduler.conf: |
+    actions: "enqueue, allocate, backfill"
+    tiers:
+    - plugins:
+{listed}
+"""
+
+
+SHARE = "{name: deviceshare, arguments: {%s}}"
+
+
+@pytest.mark.parametrize(
+    ("job", "plugins", "wrong"),
+    [
+        (VGPU, (SHARE % "deviceshare.VGPUEnable: true",), False),
+        (VGPU, (SHARE % "deviceshare.VGPUEnable: 'true'",), False),
+        (VGPU, (SHARE % "predicate.VGPUEnable: true",), True),
+        (VGPU, (SHARE % "deviceshare.VGPUEnable: false",), True),
+        (VGPU, ("{name: deviceshare}",), True),
+        (VGPU, ("{name: drf}",), False),
+        (VGPU, ("{name: deviceshare}", "{name: predicates, arguments: {predicate.VGPUEnable: true}}"), False),
+        (VGPU, ("{name: deviceshare, arguments: {'{{ .a }}': true}}",), False),
+        (VGPU, ("{name: [",), False),
+        (VCJOB.replace("RESOURCE", "volcano.sh/gpu-memory"), (SHARE % "deviceshare.VGPUEnable: true",), True),
+        (VCJOB.replace("RESOURCE", "cpu"), ("{name: deviceshare}",), False),
+    ],
+)
+def test_volcano_is_told_to_place_parts(job: str, plugins: tuple[str, ...], wrong: bool) -> None:
+    assert bool(said("GPU1274", a__yaml=job, b__yaml=conf(*plugins))) == wrong
+
+
+def test_jobs_of_volcano_are_placed_by_volcano() -> None:
+    assert said("GPU1274", a__yaml=VGPU) == []
+    assert said("GPU1274", a__yaml=pod("volcano.sh/vgpu-number: 1")) != []
+    found = said("GPU1274", a__yaml=VGPU, b__yaml=conf(SHARE % "predicate.VGPUEnable: true"))
+
+    assert found == [
+        "The Job j asks for volcano.sh/vgpu-number, for which Volcano's plugin deviceshare has to "
+        "have deviceshare.VGPUEnable; it has predicate.VGPUEnable, which it does not read."
+    ]
+
+
+@pytest.mark.parametrize("key", ["gpu-fraction: '0.5'", "gpu-memory: '2000'"])
+def test_kai_gives_a_server_a_gpu_without_a_request(key: str) -> None:
+    server = pod("cpu: 1").replace("own:1.0.0", "vllm/vllm-openai:v0.8.5")
+    given = server.replace("{name: p}", f"{{name: p, annotations: {{{key}}}}}")
+
+    assert len(said("GPU1238", a__yaml=server)) == 1
+    assert said("GPU1238", a__yaml=given) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "kind", "wrong"),
+    [
+        ('ami: ami-1, overrideBootstrapCommand: "/etc/eks/bootstrap.sh c"', "g5.xlarge", True),
+        ('overrideBootstrapCommand: "#!/bin/sh\\necho"', "g5.xlarge", True),
+        ('overrideBootstrapCommand: "kind: NodeConfig"', "g5.xlarge", False),
+        ('overrideBootstrapCommand: "{{ .a }}"', "g5.xlarge", False),
+        ('overrideBootstrapCommand: "/etc/eks/bootstrap.sh c"', "m5.large", False),
+    ],
+)
+def test_amazon_linux_2023_boots_by_no_script(more: str, kind: str, wrong: bool) -> None:
+    found = [each for each in said("GPU1071", a__yaml=group(more, kind)) if "NodeConfig" in each]
+
+    assert bool(found) == wrong
+    older = group(more, kind).replace("AmazonLinux2023", "AmazonLinux2")
+    assert not [each for each in said("GPU1071", a__yaml=older) if "NodeConfig" in each]
+
+
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        ("iam: {withAddonPolicies: {autoScaler: true}}", True),
+        ("propagateASGTags: true", True),
+        ("iam: {withAddonPolicies: {autoScaler: false}}", False),
+        ("iam: {withAddonPolicies: {ebs: true}}", False),
+        ("propagateASGTags: true, labels: {k8s.amazonaws.com/accelerator: nvidia-a10g}", False),
+    ],
+)
+def test_an_autoscaler_of_groups_waits_for_gpus(more: str, wrong: bool) -> None:
+    assert bool(said("GPU1263", a__yaml=group(more))) == wrong
+
+
+@pytest.mark.parametrize(
+    ("limits", "wrong"),
+    [
+        ("nvidia.com/mig-1g.10gb: 1, nvidia.com/mig-1g.20gb: 2", True),
+        ("nvidia.com/mig-1g.10gb: 2", False),
+        ("nvidia.com/mig-1g.10gb: 1, nvidia.com/mig-1g.20gb: 0", False),
+        ("nvidia.com/mig-1g.10gb: 1, cpu: 1", False),
+    ],
+)
+def test_a_container_has_mig_devices_of_one_profile(limits: str, wrong: bool) -> None:
+    assert bool(said("GPU1113", a__yaml=pod(limits))) == wrong
+
+
+def test_containers_of_a_pod_may_have_other_profiles() -> None:
+    two = pod("nvidia.com/mig-1g.10gb: 1") + (
+        "    - {name: b, image: 'own:1.0.0', resources: {limits: {nvidia.com/mig-1g.20gb: 1}}}\n"
+    )
+
+    assert said("GPU1113", a__yaml=two) == []
+
+
+def layouts(name: str = "team", at: str = "layouts") -> str:
+    return f"""\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {at}, namespace: gpu}}
+data:
+  config.yaml: |
+    version: v1
+    mig-configs:
+      {name}:
+      - devices: all
+        mig-enabled: true
+        mig-devices: {{"1g.5gb": 7}}
+"""
+
+
+NAMED = "labels: {nvidia.com/mig.config: team}"
+
+
+def test_a_layout_is_in_the_map_that_mig_manager_reads() -> None:
+    files = {"a__yaml": OPERATOR, "b__yaml": group(NAMED, "p4d.24xlarge")}
+    of_map = flux("gpu-operator", "{migManager: {config: {name: layouts}}}")
+
+    assert said("GPU1131", **files, c__yaml=layouts()) == [
+        "The node group gpu has the label nvidia.com/mig.config=team, a layout of the ConfigMap "
+        "layouts, and the release it of gpu-operator names no ConfigMap: MIG manager reads its own."
+    ]
+    assert said("GPU1131", **files) == []
+    assert said("GPU1131", **files, c__yaml=layouts("other")) == []
+    assert said("GPU1131", **{**files, "a__yaml": of_map}, c__yaml=layouts()) == []
+    assert said("GPU1131", b__yaml=files["b__yaml"], c__yaml=layouts()) == []
+    hidden = flux("gpu-operator", "{migManager: {config: {name: '{{ .a }}'}}}")
+    assert said("GPU1131", **{**files, "a__yaml": hidden}, c__yaml=layouts()) == []
+
+
+PORTS = "ports: [{name: http, containerPort: 8000}]\n      "
+PROBE = "readinessProbe: {httpGet: {path: /, port: PORT}}"
+
+
+@pytest.mark.parametrize(
+    ("ports", "port", "wrong"),
+    [
+        (PORTS, "http", False),
+        (PORTS, "web", True),
+        (PORTS, "8000", False),
+        (PORTS, "'8000'", False),
+        (PORTS, "'{{ .a }}'", False),
+        ("", "http", True),
+        (PORTS.replace("http", "'{{ .a }}'"), "web", False),
+    ],
+)
+def test_a_probe_names_a_port_of_its_container(ports: str, port: str, wrong: bool) -> None:
+    probe = PROBE.replace("PORT", port)
+
+    assert bool(said("GPU1397", a__yaml=pod(more=ports + probe))) == wrong
+    assert said("GPU1397", a__yaml=pod("cpu: 1", more=ports + probe)) == []
+
+
+def test_a_port_that_is_not_there_is_told_with_those_that_are() -> None:
+    socket = "livenessProbe: {tcpSocket: {port: web}}"
+
+    assert said("GPU1397", a__yaml=pod(more=PORTS + socket), b__yaml=pod(more=socket)) == [
+        "The livenessProbe of the Pod p asks the port web, and its container has http.",
+        "The livenessProbe of the Pod p asks the port web, and its container names none.",
+    ]
+
+
+SCALER = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: scaler, namespace: kube-system}
+spec:
+  selector: {matchLabels: {app: s}}
+  template:
+    metadata: {labels: {app: s}}
+    spec:
+      containers:
+        - name: s
+          image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
+          command: [./cluster-autoscaler, "--node-group-auto-discovery=asg:tag=TAGS"]
+"""
+TAGS = "k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/"
+
+
+@pytest.mark.parametrize(
+    ("scaler", "wrong"),
+    [
+        (flux("cluster-autoscaler", "{autoDiscovery: {clusterName: other}}"), True),
+        (flux("cluster-autoscaler", "{autoDiscovery: {clusterName: c}}"), False),
+        (flux("cluster-autoscaler", "{autoDiscovery: {clusterName: '{{ .a }}'}}"), False),
+        (flux("cluster-autoscaler", "{autoDiscovery: {clusterName: <name>}}"), False),
+        (flux("keda", "{autoDiscovery: {clusterName: other}}"), False),
+        ("autoDiscovery: {clusterName: other}\n", True),
+        (SCALER.replace("TAGS", f"{TAGS}other"), True),
+        (SCALER.replace("TAGS", f"{TAGS}c"), False),
+        (SCALER.replace("TAGS", f"{TAGS}<YOUR CLUSTER NAME>"), False),
+        (SCALER.replace("TAGS", "k8s.io/cluster-autoscaler/enabled"), False),
+    ],
+)
+def test_an_autoscaler_looks_for_the_cluster_that_is_here(scaler: str, wrong: bool) -> None:
+    assert bool(said("GPU1398", a__yaml=scaler, b__yaml=group())) == wrong
+    assert said("GPU1398", a__yaml=scaler) == []
+    assert said("GPU1398", a__yaml=scaler, b__yaml=group(kind="m5.large")) == []
+    assert said("GPU1398", a__yaml=scaler, b__yaml=group(), c__yaml=group(name="d")) == []
+    assert said("GPU1398", a__yaml=scaler, b__yaml=group(name="'{{ .a }}'")) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "known"),
+    [
+        ("gfd: {enabled: false}\ntolerations: [{key: a, operator: Exists}]\n", True),
+        ("gfd: {enabled: false}\naffinity: {}\n", True),
+        ("gfd: {enabled: false}\ndaemonsets: {tolerations: []}\n", False),
+        ("tolerations: [{key: a, operator: Exists}]\n", False),
+    ],
+)
+def test_values_with_feature_discovery_and_fields_of_pods_are_the_plugins(
+    values: str, known: bool
+) -> None:
+    nodes = group("taints: [{key: b, value: c, effect: NoSchedule}]")
+
+    assert bool(said("GPU1100", a__yaml=values, b__yaml=nodes)) == known
+
+
+def test_values_of_hami_are_known_by_its_keys() -> None:
+    values = "devicePlugin: {deviceSplitCount: 10}\n"
+
+    assert len(said("GPU1102", a__yaml=values, b__yaml=group())) == 1
+    assert said("GPU1102", a__yaml="devicePlugin: {enabled: true}\n", b__yaml=group()) == []
+
+
+def test_folders_called_after_their_chart_are_parts_of_one_cluster() -> None:
+    assert len(said("GPU1102", hami_0_a__yaml=HAMI, eks_0_b__yaml=group())) == 1
+    assert said("GPU1102", strange_0_a__yaml=HAMI, eks_0_b__yaml=group()) == []
+
+
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: gpu}
+spec:
+  role: r
+  amiFamily: AL2023
+  amiSelectorTerms: [{name: "NAME", owner: amazon}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("amazon-eks-node-*-nvidia-*", True),
+        ("amazon-eks-node-al2023-x86_64-nvidia-1.33-*", False),
+        ("my-image-*", False),
+    ],
+)
+def test_names_of_images_have_the_version_of_the_cluster(name: str, told: bool) -> None:
+    (found,) = said("GPU1056", a__yaml=CLASS.replace("NAME", name))
+
+    assert found.endswith("the newest may be of another than yours.") == told
