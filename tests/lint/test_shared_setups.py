@@ -98,8 +98,10 @@ def test_hamis_plugin_is_alone_on_its_nodes() -> None:
     both = said("GPU1185", a__yaml=HAMI, b__yaml=group(ON), c__yaml=OPERATOR)
 
     assert both == [
-        "The device plugin of the release it of gpu-operator and that of the release hami of hami "
-        "both give out nvidia.com/gpu of the node group gpu."
+        (
+            "The device plugin of the release it of gpu-operator and that of the release hami of "
+            "hami both give out nvidia.com/gpu of the node group gpu."
+        )
     ]
     assert said("GPU1185", a__yaml=HAMI, b__yaml=group(), c__yaml=OPERATOR) == []
     off = flux("gpu-operator", "{devicePlugin: {enabled: false}}")
@@ -170,10 +172,18 @@ SHARE = "{name: deviceshare, arguments: {%s}}"
         (VGPU, (SHARE % "deviceshare.VGPUEnable: false",), True),
         (VGPU, ("{name: deviceshare}",), True),
         (VGPU, ("{name: drf}",), False),
-        (VGPU, ("{name: deviceshare}", "{name: predicates, arguments: {predicate.VGPUEnable: true}}"), False),
+        (
+            VGPU,
+            ("{name: deviceshare}", "{name: predicates, arguments: {predicate.VGPUEnable: true}}"),
+            False,
+        ),
         (VGPU, ("{name: deviceshare, arguments: {'{{ .a }}': true}}",), False),
         (VGPU, ("{name: [",), False),
-        (VCJOB.replace("RESOURCE", "volcano.sh/gpu-memory"), (SHARE % "deviceshare.VGPUEnable: true",), True),
+        (
+            VCJOB.replace("RESOURCE", "volcano.sh/gpu-memory"),
+            (SHARE % "deviceshare.VGPUEnable: true",),
+            True,
+        ),
         (VCJOB.replace("RESOURCE", "cpu"), ("{name: deviceshare}",), False),
     ],
 )
@@ -187,8 +197,10 @@ def test_jobs_of_volcano_are_placed_by_volcano() -> None:
     found = said("GPU1274", a__yaml=VGPU, b__yaml=conf(SHARE % "predicate.VGPUEnable: true"))
 
     assert found == [
-        "The Job j asks for volcano.sh/vgpu-number, for which Volcano's plugin deviceshare has to "
-        "have deviceshare.VGPUEnable; it has predicate.VGPUEnable, which it does not read."
+        (
+            "The Job j asks for volcano.sh/vgpu-number, for which Volcano's plugin deviceshare has "
+            "to have deviceshare.VGPUEnable; it has predicate.VGPUEnable, which it does not read."
+        )
     ]
 
 
@@ -278,8 +290,11 @@ def test_a_layout_is_in_the_map_that_mig_manager_reads() -> None:
     of_map = flux("gpu-operator", "{migManager: {config: {name: layouts}}}")
 
     assert said("GPU1131", **files, c__yaml=layouts()) == [
-        "The node group gpu has the label nvidia.com/mig.config=team, a layout of the ConfigMap "
-        "layouts, and the release it of gpu-operator names no ConfigMap: MIG manager reads its own."
+        (
+            "The node group gpu has the label nvidia.com/mig.config=team, a layout of the "
+            "ConfigMap layouts, and the release it of gpu-operator names no ConfigMap: MIG manager "
+            "reads its own."
+        )
     ]
     assert said("GPU1131", **files) == []
     assert said("GPU1131", **files, c__yaml=layouts("other")) == []

@@ -115,7 +115,9 @@ def of_one_profile(inventory: Inventory) -> Iterator[Judgement]:
             asked: dict[tuple[object, ...], list[Request]] = {}
             for request in requests:
                 if request.resource.startswith(MIG_PREFIX) and count_of(request) != 0:
-                    asked.setdefault(request.place[: len(workload.spec_path) + 2], []).append(request)
+                    asked.setdefault(request.place[: len(workload.spec_path) + 2], []).append(
+                        request
+                    )
             for first, *others in asked.values():
                 other = next((each for each in others if each.resource != first.resource), None)
                 if other is not None:

@@ -1,6 +1,6 @@
 """HAMi's device plugin: on nodes that have GPUs, and with no other beside it.
 
-Source: `devicePlugin` in charts/hami/values.yaml of https://github.com/Project-HAMi/HAMi at 00160eb;
+Source: `devicePlugin` of charts/hami/values.yaml in https://github.com/Project-HAMi/HAMi, 00160eb;
 the selector was called nvidianodeSelector before. Nodes without its plugin are to its scheduler
 nodes without GPUs: https://github.com/Project-HAMi/HAMi/issues/815.
 """

@@ -67,6 +67,17 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(values_one_level_off, cuda_versions, default_queue, model_memory),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
     *(other_schedulers, labels_before_nodes, command_lines, variables),
-    *(discovered_groups, volcano, volumes, runtimes, notebooks, max_pods, knative, model_disks, fargate, group_labels),
+    *(
+        discovered_groups,
+        volcano,
+        volumes,
+        runtimes,
+        notebooks,
+        max_pods,
+        knative,
+        model_disks,
+        fargate,
+        group_labels,
+    ),
 )
 """Every check."""

@@ -52,8 +52,8 @@ def discovered(inventory: Inventory) -> Iterator[Judgement]:
                     OTHER_CLUSTER,
                     item.source,
                     place,
-                    f"{at_start(item.source.name)} looks for the node groups of the cluster {name}, "
-                    f"and those that are here are of {there}.",
+                    f"{at_start(item.source.name)} looks for the groups of the cluster {name}, and "
+                    f"those that are here are of {there}.",
                     f"Write {there}.",
                 )
 

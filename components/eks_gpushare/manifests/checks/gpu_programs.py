@@ -200,7 +200,7 @@ def _served(container: GpuContainer, server: ModelServer) -> Iterator[Problem]:
 
 
 def _needs_one(container: GpuContainer) -> bool:
-    """Whether nothing else gives a container a GPU: a claim, another's resource, its rights, KAI."""
+    """Whether nothing else gives it a GPU: a claim, another's resource, its rights, KAI."""
     value, spec = container.value, container.workload.spec
     if has_unknown([at(value, key) for key in ("resources", "env", "envFrom")]):
         return False

@@ -345,7 +345,11 @@ def _more_than_there_are(
     """
     limits = dict(pairs(at(container, "resources", "limits")))
     wanted = quantity(str(text(limits.get(GPU, ""))))
-    if wanted is None or not any(key in OF_HAMI for key in limits) or not _charts(inventory, workload):
+    if (
+        wanted is None
+        or not any(key in OF_HAMI for key in limits)
+        or not _charts(inventory, workload)
+    ):
         return
     types = _types(inventory, workload)
     most = max((each.gpu_count for each in types if each is not None), default=0)

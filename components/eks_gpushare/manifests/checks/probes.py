@@ -1,5 +1,4 @@
-"""Probes of containers on GPUs: ones that end a server before it can have loaded its model, or that
-name a port which is not there."""
+"""Probes that end a server before it can have loaded its model, or name a port that is not."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.documents.image import image_name
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.manifests.charts import (
     CLUSTER_AUTOSCALER,
     DEVICE_PLUGIN,
@@ -67,14 +67,15 @@ _SIGNS: Final[Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
     ),
 }
 """Keys, as `plain` has them, that are one chart's own, and keys that it has too."""
+_OF_HAMI: Final = frozenset(("devicesplitcount", "devicememoryscaling", "nvidianodeselector"))
+"""Keys of `devicePlugin` that are HAMi's own."""
 _OF_OTHERS: Final[Mapping[str, Callable[[Any], bool]]] = {
     PROMETHEUS: lambda value: isinstance(at(value, "prometheus", "prometheusSpec"), dict),
     PROMETHEUS_ADAPTER: lambda value: isinstance(at(value, "rules", "custom", 0), dict),
+    HAMI: lambda value: any(plain(key) in _OF_HAMI for key, _ in pairs(value.get("devicePlugin"))),
     CLUSTER_AUTOSCALER: lambda value: at(value, "autoDiscovery", "clusterName") is not None,
 }
 """Charts beside those of GPUs, and what only their values have."""
-_OF_HAMI: Final = frozenset(("devicesplitcount", "devicememoryscaling", "nvidianodeselector"))
-"""Keys of `devicePlugin` that are HAMi's own."""
 _OPEN_WEBUI: Final = "openwebui"
 _FILES: Final = {
     OPERATOR: ("gpuoperator",),
@@ -153,10 +154,6 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from ((chart, ()) for chart, is_of in _OF_OTHERS.items() if is_of(value))
     if isinstance(at(value, "ollama", "enabled"), bool) and _OPEN_WEBUI in plain(document.file):
         yield OPEN_WEBUI, ()
-    plugin = value.get("devicePlugin")
-    if isinstance(plugin, dict) and {plain(key) for key in plugin} & _OF_HAMI:
-        yield HAMI, ()
-        return
     image = image_name(str(at(value, "image", "repository") or ""))
     if image.endswith("device-plugin") and image != _PLUGIN:
         return  # of a plugin that somebody made of NVIDIA's, with a chart of its own

@@ -309,8 +309,8 @@ def _own_boot(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iter
             REFUSED,
             source,
             (*path, _BOOT),
-            f"The node group {at(group, 'name')} is of {DEFAULT_FAMILY}, which has no bootstrap.sh, "
-            f"and its {_BOOT} is a script: eksctl takes a NodeConfig there.",
+            f"The node group {at(group, 'name')} is of {DEFAULT_FAMILY}, without bootstrap.sh: "
+            f"eksctl takes a NodeConfig as its {_BOOT}, and this is a script.",
             "Write a NodeConfig of node.eks.aws/v1alpha1, or leave it out: eksctl joins the nodes.",
         )
 
