@@ -73,7 +73,7 @@ _OF_OTHERS: Final[Mapping[str, Callable[[Any], bool]]] = {
     PROMETHEUS: lambda value: isinstance(at(value, "prometheus", "prometheusSpec"), dict),
     PROMETHEUS_ADAPTER: lambda value: isinstance(at(value, "rules", "custom", 0), dict),
     HAMI: lambda value: any(plain(key) in _OF_HAMI for key, _ in pairs(value.get("devicePlugin"))),
-    CLUSTER_AUTOSCALER: lambda value: at(value, "autoDiscovery", "clusterName") is not None,
+    CLUSTER_AUTOSCALER: lambda value: isinstance(at(value, "autoDiscovery", "clusterName"), str),
 }
 """Charts beside those of GPUs, and what only their values have."""
 _OPEN_WEBUI: Final = "openwebui"
