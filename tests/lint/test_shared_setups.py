@@ -234,11 +234,15 @@ def test_amazon_linux_2023_boots_by_no_script(more: str, kind: str, wrong: bool)
 @pytest.mark.parametrize(
     ("more", "wrong"),
     [
-        ("iam: {withAddonPolicies: {autoScaler: true}}", True),
-        ("propagateASGTags: true", True),
-        ("iam: {withAddonPolicies: {autoScaler: false}}", False),
-        ("iam: {withAddonPolicies: {ebs: true}}", False),
-        ("propagateASGTags: true, labels: {k8s.amazonaws.com/accelerator: nvidia-a10g}", False),
+        ("maxSize: 4, iam: {withAddonPolicies: {autoScaler: true}}", True),
+        ("minSize: 0, maxSize: 4, propagateASGTags: true", True),
+        ("minSize: 2, maxSize: 2, iam: {withAddonPolicies: {autoScaler: true}}", False),
+        ("maxSize: 4, iam: {withAddonPolicies: {autoScaler: false}}", False),
+        ("maxSize: 4, iam: {withAddonPolicies: {ebs: true}}", False),
+        (
+            "maxSize: 4, propagateASGTags: true, labels: {k8s.amazonaws.com/accelerator: nvidia-a10g}",
+            False,
+        ),
     ],
 )
 def test_an_autoscaler_of_groups_waits_for_gpus(more: str, wrong: bool) -> None:

@@ -320,7 +320,8 @@ def _accelerator(source: Source, path: FieldPath, group: Mapping[str, Any]) -> I
     scaled = any(str(key) == _SCALED and str(each).lower() == "true" for key, each in tags.items())
     # What lets an autoscaler on the nodes change groups, and what tells it of empty ones.
     by_role = at(group, "iam", "withAddonPolicies", "autoScaler")
-    scaled = scaled or by_role is True or at(group, "propagateASGTags") is True
+    by_role = by_role is True or at(group, "propagateASGTags") is True
+    scaled = scaled or (by_role and whole(at(group, "minSize")) != whole(at(group, "maxSize")))
     if UNKNOWN in (at(group, "tags"), at(group, "labels")) or not scaled or not _has_gpus(group):
         return
     told = [key for key in tags if str(key).endswith(f"node-template/label/{_ACCELERATOR}")]
