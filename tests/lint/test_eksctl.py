@@ -60,7 +60,10 @@ RIGHT: list[dict[str, Any]] = [
             f"{GROUP}overrideBootstrapCommand": "/etc/eks/bootstrap.sh a",
         },
     ),
-    merged(CONFIG, **{f"{GROUP}iam": {"withAddonPolicies": {"autoScaler": True}}, f"{GROUP}labels": WAITED}),
+    merged(
+        CONFIG,
+        **{f"{GROUP}iam": {"withAddonPolicies": {"autoScaler": True}}, f"{GROUP}labels": WAITED},
+    ),
     merged(CONFIG, **{f"{GROUP}privateNetworking": True, f"{GROUP}efaEnabled": True}),
     merged(CONFIG, **{f"{OWN}instanceType": "mixed", f"{OWN}instancesDistribution": {
         "instanceTypes": ["g5.xlarge"], "onDemandBaseCapacity": 0}}),
