@@ -31,12 +31,10 @@ managedNodeGroups:
 """
 
 
-def pod(
-    limits: str = "nvidia.com/gpu: 1", more: str = "", kind: str = "Pod", version: str = "v1"
-) -> str:
+def pod(limits: str = "nvidia.com/gpu: 1", more: str = "") -> str:
     return f"""\
-apiVersion: {version}
-kind: {kind}
+apiVersion: v1
+kind: Pod
 metadata: {{name: p}}
 spec:
   containers:
