@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from eks_gpushare.findings.defects import CHECK_FAILED
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
 
@@ -11,12 +12,9 @@ from eks_gpushare.manifests.files import GivenFile
 def said(code: str, **files: str) -> list[str]:
     """Messages with a code, of files whose names have `__` for a dot."""
     given = [GivenFile(name.replace("__", "."), text) for name, text in files.items()]
-    return [
-        each.message
-        for report in lint_files(given)
-        for each in report.findings
-        if each.code == code
-    ]
+    found = [each for report in lint_files(given) for each in report.findings]
+    assert CHECK_FAILED.id not in {each.code for each in found}
+    return [each.message for each in found if each.code == code]
 
 
 def group(more: str = "", kind: str = "g5.xlarge") -> str:
@@ -79,6 +77,25 @@ def test_hamis_plugin_has_nodes(values: str, more: str, wrong: bool) -> None:
     assert bool(told) == wrong
 
 
+def test_hamis_nodes_are_told_with_the_setting() -> None:
+    given = [GivenFile("a.yaml", flux("hami", "{}", "hami")), GivenFile("b.yaml", group())]
+    (found,) = [
+        each for report in lint_files(given) for each in report.findings if each.code == "GPU1102"
+    ]
+
+    assert (found.severity, found.path) == (
+        "warning",
+        "spec.values.devicePlugin.nvidiaNodeSelector",
+    )
+    assert found.message == (
+        "The release hami of hami is for nodes with gpu=on, and none of the nodes with GPUs has "
+        "that label: HAMi's device plugin runs on none of them."
+    )
+    assert found.fix == (
+        "Give the nodes the label, or set `devicePlugin.nvidiaNodeSelector` to one that they have."
+    )
+
+
 def test_nodes_that_somebody_labels_may_be_hamis() -> None:
     files = {"a__yaml": HAMI, "b__yaml": group()}
 
@@ -96,6 +113,9 @@ def test_hamis_plugin_is_alone_on_its_nodes() -> None:
             "hami both give out nvidia.com/gpu of the node group gpu."
         )
     ]
+    plugin = flux("nvidia-device-plugin", name="own")
+    three = said("GPU1185", a__yaml=HAMI, b__yaml=group(ON), c__yaml=OPERATOR, d__yaml=plugin)
+    assert len([each for each in three if "that of the release hami" in each]) == 1
     assert said("GPU1185", a__yaml=HAMI, b__yaml=group(), c__yaml=OPERATOR) == []
     off = flux("gpu-operator", "{devicePlugin: {enabled: false}}")
     assert said("GPU1185", a__yaml=HAMI, b__yaml=group(ON), c__yaml=off) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from eks_gpushare.findings.defects import CHECK_FAILED
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
 
@@ -13,12 +14,9 @@ def said(*codes: str, **files: str) -> list[str]:
     given = [
         GivenFile(name.replace("__", ".").replace("_0_", "/"), text) for name, text in files.items()
     ]
-    return [
-        each.message
-        for report in lint_files(given)
-        for each in report.findings
-        if each.code in codes
-    ]
+    found = [each for report in lint_files(given) for each in report.findings]
+    assert CHECK_FAILED.id not in {each.code for each in found}
+    return [each.message for each in found if each.code in codes]
 
 
 def group(more: str = "", kind: str = "g5.xlarge", name: str = "c") -> str:
@@ -141,6 +139,16 @@ def test_volcano_is_told_to_place_parts(job: str, plugins: tuple[str, ...], wron
     assert bool(said("GPU1274", a__yaml=job, b__yaml=conf(*plugins))) == wrong
 
 
+def test_guides_show_one_of_several_ways() -> None:
+    wrong = conf(SHARE % "predicate.VGPUEnable: true")
+
+    assert said("GPU1274", a__yaml=VGPU, b__md=f"```yaml\n{wrong}```\n") == []
+    assert said("GPU1274", a__md=f"```yaml\n{VGPU}```\n", b__yaml=wrong) == []
+    assert (
+        said("GPU1274", a__yaml=VGPU, b__yaml=f"{wrong}---\n{wrong.replace('-conf', '-b')}") == []
+    )
+
+
 def test_jobs_of_volcano_are_placed_by_volcano() -> None:
     assert said("GPU1274", a__yaml=VGPU) == []
     assert said("GPU1274", a__yaml=pod("volcano.sh/vgpu-number: 1")) != []
@@ -222,6 +230,22 @@ def test_a_probe_names_a_port_of_its_container(ports: str, port: str, wrong: boo
     assert said("GPU1397", a__yaml=pod("cpu: 1", more=ports + probe)) == []
 
 
+def test_pods_of_others_may_get_ports_from_elsewhere() -> None:
+    model = """\
+apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {name: m}
+spec:
+  predictor:
+    model:
+      modelFormat: {name: huggingface}
+      readinessProbe: {httpGet: {path: /, port: web}}
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+
+    assert said("GPU1397", a__yaml=model) == []
+
+
 def test_a_port_that_is_not_there_is_told_with_those_that_are() -> None:
     socket = "livenessProbe: {tcpSocket: {port: web}}"
 
@@ -248,6 +272,18 @@ spec:
 TAGS = "k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/"
 
 
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+      requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}]
+"""
+
+
 @pytest.mark.parametrize(
     ("scaler", "wrong"),
     [
@@ -261,11 +297,14 @@ TAGS = "k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/"
         (SCALER.replace("TAGS", f"{TAGS}c"), False),
         (SCALER.replace("TAGS", f"{TAGS}<YOUR CLUSTER NAME>"), False),
         (SCALER.replace("TAGS", "k8s.io/cluster-autoscaler/enabled"), False),
+        (SCALER.replace("--node-group-auto-discovery", "--x").replace("TAGS", f"{TAGS}d"), False),
     ],
 )
 def test_an_autoscaler_looks_for_the_cluster_that_is_here(scaler: str, wrong: bool) -> None:
     assert bool(said("GPU1398", a__yaml=scaler, b__yaml=group())) == wrong
     assert said("GPU1398", a__yaml=scaler) == []
+    assert said("GPU1398", a__yaml=scaler, b__yaml=POOL) == []
+    assert said("GPU1398", a__md=f"```yaml\n{scaler}---\n{group()}```\n") == []
     assert said("GPU1398", a__yaml=scaler, b__yaml=group(kind="m5.large")) == []
     assert said("GPU1398", a__yaml=scaler, b__yaml=group(), c__yaml=group(name="d")) == []
     assert said("GPU1398", a__yaml=scaler, b__yaml=group(name="'{{ .a }}'")) == []

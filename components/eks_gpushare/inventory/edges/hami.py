@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.nodes import NodeKind
     from eks_gpushare.inventory.problem import Judgement
 
-_SELECTORS: Final = ("nvidiaNodeSelector", "nvidianodeSelector")
+_SELECTOR, _FORMERLY = "nvidiaNodeSelector", "nvidianodeSelector"
 _USUAL: Final = {"gpu": "on"}
 
 
@@ -52,10 +52,10 @@ def hami_reaches(inventory: Inventory) -> Iterator[Judgement]:
                 yield Problem(
                     NO_PLUGIN,
                     release.source,
-                    value_place(release, ("devicePlugin", _SELECTORS[0])),
+                    value_place(release, ("devicePlugin", _SELECTOR)),
                     f"{at_start(release.source.name)} is for nodes with {shown}, and none of the "
                     "nodes with GPUs has that label: HAMi's device plugin runs on none of them.",
-                    f"Give the nodes the label, or set `devicePlugin.{_SELECTORS[0]}` to one that "
+                    f"Give the nodes the label, or set `devicePlugin.{_SELECTOR}` to one that "
                     "they have.",
                     "warning",
                 )
@@ -75,12 +75,12 @@ def hami_reaches(inventory: Inventory) -> Iterator[Judgement]:
 def _wanted(release: Release) -> Sequence[dict[str, Any]]:
     """Labels of the nodes that the plugin may be for; none where it is not there, or not known."""
     block = at(release.values, "devicePlugin")
-    given = [at(block, key) for key in _SELECTORS]
+    given = [at(block, key) for key in (_SELECTOR, _FORMERLY)]
     off = at(block, "enabled") not in (None, True)
     other_name = at(release.values, "resourceName") not in (None, GPU)
     if release.chart != "hami" or off or other_name or not release.name or has_unknown(given):
         return ()
-    if release.values is UNKNOWN or block is UNKNOWN:
+    if block is UNKNOWN:
         return ()
     own = [dict(pairs(each)) for each in given if pairs(each)]
     return [*own, _USUAL] if _USUAL not in own else own
