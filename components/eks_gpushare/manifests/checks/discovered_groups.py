@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _NAME: Final = ("autoDiscovery", "clusterName")
-_TAG: Final = re.compile(r"k8s\.io/cluster-autoscaler/(?!enabled\b|node-template)([\w-]+)$")
+_TAG: Final = re.compile(r"k8s\.io/cluster-autoscaler/(?!enabled\b|node-template)([A-Za-z0-9_-]+)$")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
