@@ -362,3 +362,26 @@ def test_names_of_images_have_the_version_of_the_cluster(name: str, told: bool) 
     (found,) = said("GPU1056", a__yaml=CLASS.replace("NAME", name))
 
     assert found.endswith("the newest may be of another than yours.") == told
+
+
+def test_whoever_sets_tags_may_set_them_on_one_image() -> None:
+    by_tags = CLASS.replace('name: "NAME", owner: amazon', "tags: {used-by: gpu}")
+    given = [GivenFile("a.yaml", by_tags), GivenFile("b.yaml", CLASS)]
+    found = [each for report in lint_files(given) for each in report.findings]
+
+    assert [each.severity for each in found if each.code == "GPU1056"] == ["warning", "error"]
+
+
+def test_labels_of_types_and_classes_are_of_one_provisioner() -> None:
+    pool = POOL.replace("node.kubernetes.io/instance-type", "eks.amazonaws.com/instance-family")
+    (found,) = [
+        each
+        for report in lint_files([GivenFile("a.yaml", pool)])
+        for each in report.findings
+        if each.code == "GPU1054"
+    ]
+
+    assert found.fix == (
+        "Write karpenter.k8s.aws/instance-family, or name a node class of eks.amazonaws.com: EKS "
+        "Auto Mode has NodeClass, Karpenter EC2NodeClass."
+    )

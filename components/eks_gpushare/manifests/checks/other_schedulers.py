@@ -352,8 +352,11 @@ def _more_than_there_are(
     ):
         return
     types = _types(inventory, workload)
-    most = max((each.gpu_count for each in types if each is not None), default=0)
-    if types and None not in types and wanted > most > 0:
+    known = [each.gpu_count for each in types if each is not None]
+    if not known or len(known) < len(types):
+        return
+    most = max(known)
+    if wanted > most > 0:
         yield Problem(
             NOT_OF_HAMI,
             workload.source,
