@@ -366,7 +366,8 @@ def test_names_of_images_have_the_version_of_the_cluster(name: str, told: bool) 
 
 def test_whoever_sets_tags_may_set_them_on_one_image() -> None:
     by_tags = CLASS.replace('name: "NAME", owner: amazon', "tags: {used-by: gpu}")
-    given = [GivenFile("a.yaml", by_tags), GivenFile("b.yaml", CLASS)]
+    by_name = CLASS.replace("NAME", "a-*")
+    given = [GivenFile("a.yaml", by_tags), GivenFile("b.yaml", by_name)]
     found = [each for report in lint_files(given) for each in report.findings]
 
     assert [each.severity for each in found if each.code == "GPU1056"] == ["warning", "error"]
