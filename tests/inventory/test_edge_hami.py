@@ -128,6 +128,7 @@ def test_hamis_plugin_is_alone_on_its_nodes() -> None:
         ("nvidia.com/mig-1g.10gb: 2", False),
         ("nvidia.com/mig-1g.10gb: 1, nvidia.com/mig-1g.20gb: 0", False),
         ("nvidia.com/mig-1g.10gb: 1, cpu: 1", False),
+        ("nvidia.com/mig-1g.10gb: 1, nvidia.com/gpu: 1", False),
     ],
 )
 def test_a_container_has_mig_devices_of_one_profile(limits: str, wrong: bool) -> None:

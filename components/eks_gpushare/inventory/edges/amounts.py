@@ -112,12 +112,11 @@ def of_one_profile(inventory: Inventory) -> Iterator[Judgement]:
     """
     for cluster in inventory.clusters():
         for workload, requests in gpu_workloads(inventory, cluster):
-            asked: dict[tuple[object, ...], list[Request]] = {}
+            asked: dict[tuple[object, object], list[Request]] = {}
             for request in requests:
                 if request.resource.startswith(MIG_PREFIX) and count_of(request) != 0:
-                    asked.setdefault(request.place[: len(workload.spec_path) + 2], []).append(
-                        request
-                    )
+                    kind, index = request.place[len(workload.spec_path) :][:2]
+                    asked.setdefault((kind, index), []).append(request)
             for first, *others in asked.values():
                 other = next((each for each in others if each.resource != first.resource), None)
                 if other is not None:
