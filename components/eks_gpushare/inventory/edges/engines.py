@@ -199,11 +199,8 @@ def _script(daemon: Daemon) -> str | None:
 
 
 def _installs_the_same(one: Daemon, other: Daemon) -> bool:
-    names = [
-        (daemon.item.chart, daemon.item.name)
-        for daemon in (one, other)
-        if isinstance(daemon.item, Release)
-    ]
+    given = [daemon.item for daemon in (one, other) if isinstance(daemon.item, Release)]
+    names = [(release.chart, release.name) for release in given]
     return UNKNOWN in {name for _, name in names} or names[0] == names[1]
 
 
@@ -305,15 +302,14 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
             for workload in inventory.of(Workload, cluster)
             if workload.kind == "DaemonSet" and _runs_one(workload.spec)
         ]
-        meeting = (
+        meeting = [
             pair
             for pair in combinations(found, 2)
             if not never_meet(*(getattr(item, "spec", None) for item, _ in pair))
-        )
-        pair = next(meeting, None)
-        if pair is None or (not kinds and inventory.complete):
+        ]
+        if not meeting or (not kinds and inventory.complete):
             continue
-        (one, first), (other, second) = pair
+        (one, first), (other, second) = meeting[0]
         yield Problem(
             TWO_ENGINES,
             other.source,
