@@ -70,6 +70,14 @@ ENDED_EARLY: Final = Rule(
     "whose node has to be made first.",
     "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/",
 )
+SEVERAL_KINDS: Final = Rule(
+    "GPU1279",
+    "warning",
+    "A container asks for MIG devices of one kind.",
+    "Each kind sets the variable by which the container sees its devices, the last one alone "
+    "counts, and a program uses one MIG device in any case: the others are held and idle.",
+    "https://github.com/NVIDIA/k8s-device-plugin/issues/728",
+)
 OTHER_GPUS: Final = Rule(
     "GPU1390",
     "warning",
