@@ -26,11 +26,12 @@ PROMETHEUS: Final = "kube-prometheus-stack"
 PROMETHEUS_ADAPTER: Final = "prometheus-adapter"
 OF_METRICS: Final = (PROMETHEUS, PROMETHEUS_ADAPTER)
 """Charts whose values are read for what they have of metrics, and for nothing else."""
+AUTOSCALER: Final = "cluster-autoscaler"
 OLLAMA: Final = "ollama"
 OPEN_WEBUI: Final = "open-webui"
 CHARTS: Final = (
     *(DEVICE_PLUGIN, OPERATOR, EXPORTER, "node-feature-discovery", "gpu-feature-discovery"),
-    *(DRA_DRIVER, "dra-driver-nvidia-gpu", "cluster-autoscaler", "karpenter", "keda"),
+    *(DRA_DRIVER, "dra-driver-nvidia-gpu", AUTOSCALER, "karpenter", "keda"),
     *("hami", "kueue", "kai-scheduler"),
     *(AGENT, *OF_METRICS, OLLAMA, OPEN_WEBUI),
 )
