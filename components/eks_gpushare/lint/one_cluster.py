@@ -56,7 +56,8 @@ _PARTS: Final = frozenset(
             "knative",
             "volcano",
         ),
-        *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd"),
+        *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd", "kustomize"),
+        *("stages", "init", "network", "vpc", "iam", "security", "storage"),
     )
 )
 """Words of which names of folders are made that hold what a cluster has once."""
@@ -77,13 +78,19 @@ _OTHERWISE: Final = frozenset(
     )
 )
 """Words by which folders stand beside each other as ways, and not as parts."""
-_JOINED: Final = (*SCALERS, "LimitRange", "LocalQueue", "PersistentVolumeClaim", "ServiceMonitor")
+_JOINED: Final = (
+    *(*SCALERS, "LimitRange", "LocalQueue", "PersistentVolumeClaim", "ServiceMonitor"),
+    "StorageClass",
+)
 """Kinds of objects that say something of workloads in other folders."""
 _FLAGS: Final = "config-features"
 """What Knative is told of its features."""
 _ELSEWHERE: Final = ("k0s", "k3d", "k3s", "rke", "minikube", "microk8s", "gke", "aks", "kubeadm")
 """How words begin in names of files and folders that are for nodes of no EKS."""
 _NUMBERED: Final = re.compile(r"v?[0-9]+|[a-z]+[0-9]+")
+_OVERLAYS: Final = (("overlay",), ("overlays",))
+_STAGE: Final = re.compile(r"([0-9]{1,3})[-_.](?=[a-z])")
+"""How names begin of folders that are applied one after the other, as `02-infra`."""
 
 
 def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
@@ -132,6 +139,7 @@ def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
         return False
     whole = posixpath.commonpath(folders) if all(folders) else ""
     below = {folder: _below(folder, whole) for folder in folders}
+    below = _without_numbers(_with_one_overlay(below))
     if any(_is_a_way(name) for names in below.values() for name in names):
         return False
     if any(_is_of_others(posixpath.relpath(file, whole)) for file in files):
@@ -146,6 +154,42 @@ def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
 def _below(folder: str, whole: str) -> tuple[str, ...]:
     rest = posixpath.relpath(folder or ".", whole)
     return () if rest == "." else tuple(rest.lower().split("/"))
+
+
+def _with_one_overlay(below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Folders, where of overlays there is one: it is no way beside others."""
+    given = {names[:2] for names in below.values() if names[:1] in _OVERLAYS}
+    if len(given) != 1:
+        return dict(below)
+    return {
+        folder: ("kustomize", *names[1:]) if names[:1] in _OVERLAYS else names
+        for folder, names in below.items()
+    }
+
+
+def _without_numbers(below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Folders without the numbers of stages, which stand beside each other and are called as parts.
+
+    Of two with one number, or beside folders without any, a number is another way.
+    """
+    level = {names[:-1] for names in below.values() if names and _STAGE.match(names[-1])}
+    if len(level) != 1:
+        return dict(below)
+    (above,) = level
+    depth = len(above)
+    stages = {names[depth] for names in below.values() if names[:depth] == above and names[depth:]}
+    found = {name: _STAGE.match(name) for name in stages}
+    numbers = {match[1] for match in found.values() if match}
+    bare = {name: _STAGE.sub("", name, count=1) for name in stages}
+    if len(numbers) != len(stages) or not all(_is_a_part((name,)) for name in bare.values()):
+        return dict(below)
+    return {
+        folder: tuple(
+            bare.get(name, name) if number == depth and names[:depth] == above else name
+            for number, name in enumerate(names)
+        )
+        for folder, names in below.items()
+    }
 
 
 def _is_a_part(names: tuple[str, ...]) -> bool:
