@@ -198,6 +198,8 @@ def _unlabelled(
         missing = "NFD is not there"
         place, fix = _nfd(plugin)
     by_hand = "" if plugin.of_operator else f", or give the nodes the label {_LABEL}"
+    if isinstance(plugin.item, Release) and at(plugin.item.values, "affinity") == {}:
+        by_hand += "; `affinity: null` takes the chart's own away, and {} does not"
     return Problem(
         UNLABELLED,
         plugin.source,

@@ -15,6 +15,7 @@ from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.catalog.chart_releases import is_before
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Release
+from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
@@ -68,7 +69,9 @@ def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
             yield from _unread_then(release, values, keys, ages, version)
         else:
             yield from _unread(release, values, keys, ages)
-        if chart_of(release.chart) == PLUGIN_CHART and _goes_on(given, version):
+        told = any(not kind.is_partial for kind in gpu_nodes(inventory, release.cluster))
+        # Of nodes that are declared it is told whether they have the labels.
+        if chart_of(release.chart) == PLUGIN_CHART and not told and _goes_on(given, version):
             yield Problem(
                 IDLE_VALUE,
                 release.source,

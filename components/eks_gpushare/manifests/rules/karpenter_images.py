@@ -39,6 +39,8 @@ _RELEASE = {
     "al2023": (re.compile(r"v[0-9]{8}"), "v20261114"),
     "al2": (re.compile(r"v[0-9]{8}"), "v20251114"),
 }
+_OF_A_VERSION = re.compile(r"(?<![0-9.])1\.[0-9]{2}(?![0-9])")
+"""A version of Kubernetes, as names of images for EKS have it."""
 
 
 _MOVING = {
@@ -46,6 +48,7 @@ _MOVING = {
     Moving.PARAMETER: "The parameter names whatever AWS recommends at that time.",
     Moving.TAGS: "Tags match every image that will ever have them, and the newest is taken.",
 }
+_ANY_VERSION = " It names no version of Kubernetes: nodes of another may not join."
 _ONE_IMAGE = "Name one image, by its id, by its whole name or by an alias with a release."
 
 
@@ -71,8 +74,12 @@ def image_rules(source: Source, spec: Any) -> Iterator[Judgement]:
             yield from _alias(source, (*place, "alias"), alias)
         elif given and (moving := moving_term(given)):
             message = _MOVING[moving].format(at(term, moving))
-            # Whoever sets the tags may set them on one image only.
-            worth: Severity | None = "warning" if moving is Moving.TAGS else None
+            if moving is Moving.NAME and str(at(term, moving)).startswith("amazon-eks-"):
+                message += _ANY_VERSION * (not _OF_A_VERSION.search(str(at(term, moving))))
+            # Whoever sets the tags may set them on one image only, and a name that says for which
+            # version of Kubernetes it is lets new releases in, and nothing that does not join.
+            of_one = moving is Moving.TAGS or bool(_OF_A_VERSION.search(str(at(term, moving))))
+            worth: Severity | None = "warning" if of_one else None
             yield Problem(FLOATING_IMAGE, source, (*place, moving), message, _ONE_IMAGE, worth)
 
 
