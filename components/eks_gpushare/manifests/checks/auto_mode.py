@@ -50,7 +50,8 @@ def _is_for_auto_mode(spec: Any) -> bool:
     terms = required_terms(spec)
     return bool(items(terms)) and all(
         any(
-            at(each, "key") == COMPUTE_TYPE and meets_expression(each, lambda _: "auto")
+            at(each, "key") == COMPUTE_TYPE
+            and meets_expression(each, lambda _: "auto")
             and meets_expression(each, lambda _: None) is False
             for each in items(at(term, "matchExpressions"))
         )
