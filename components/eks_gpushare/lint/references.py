@@ -190,17 +190,21 @@ def _names(item: Item) -> Iterator[tuple[str, str]]:
     if is_without_nfd(item):
         yield _NFD
     if isinstance(item, Workload):
-        if GPU in str(at(item.spec, "containers")):
-            yield _SHARED, GPU
-        for part in ("nodeSelector", "affinity"):
-            for label in RESOURCE_NAMES.findall(str(at(item.spec, part))):
-                yield _LABEL, label
+        yield from _selected(item)
     if isinstance(item, NodeSet) and item.provisioner == "byHand":
         yield from _put(item)
     if isinstance(item, NodeSet) and item.provisioner == "karpenter":
         name = class_named(item)
         if name is not None:
             yield "class", name
+
+
+def _selected(item: Workload) -> Iterator[tuple[str, str]]:
+    if GPU in str(at(item.spec, "containers")):
+        yield _SHARED, GPU
+    for part in ("nodeSelector", "affinity"):
+        for label in RESOURCE_NAMES.findall(str(at(item.spec, part))):
+            yield _LABEL, label
 
 
 def _given(item: Item) -> Iterator[tuple[str, str]]:

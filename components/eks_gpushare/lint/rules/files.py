@@ -44,6 +44,12 @@ NO_VALUES = Rule(
 )
 
 __all__ = [
-    *("FAULTY_SILENCE", "FOR_NOTHING", "NOT_READ", "NO_VALUES", "OVER", "TEMPLATE", "TWICE"),
+    "FAULTY_SILENCE",
+    "FOR_NOTHING",
+    "NOT_READ",
+    "NO_VALUES",
+    "OVER",
+    "TEMPLATE",
+    "TWICE",
     "UNREADABLE",
 ]
