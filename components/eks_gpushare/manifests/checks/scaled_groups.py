@@ -40,12 +40,13 @@ def accelerators(inventory: Inventory) -> Iterator[Judgement]:
         if not _is_there(inventory, cluster):
             continue
         for nodes in inventory.of(NodeSet, cluster):
-            if nodes.provisioner not in _GROUPS or UNKNOWN in (nodes.labels, nodes.most):
+            labels, most = nodes.labels, nodes.most
+            if nodes.provisioner not in _GROUPS or labels is UNKNOWN or most is UNKNOWN:
                 continue
             told = str(at(value_of(nodes), *nodes.source.path))
-            if not nodes.instance_types or not has_gpus(nodes) or nodes.least == nodes.most:
+            if not nodes.instance_types or not has_gpus(nodes) or nodes.least == most:
                 continue
-            if ACCELERATOR not in nodes.labels and ACCELERATOR not in told and SCALED not in told:
+            if ACCELERATOR not in labels and ACCELERATOR not in told and SCALED not in told:
                 yield Problem(
                     NO_ACCELERATOR,
                     nodes.source,
