@@ -501,3 +501,18 @@ def test_a_second_toolkit_is_a_warning() -> None:
     for text, severity in ((both, "warning"), (driver, "error")):
         (one,) = (e for e in found([("a.yaml", f"{group()}---\n{text}")]) if e.code == "GPU1180")
         assert one.severity == severity
+
+
+OF_A_SOURCE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: nfd, namespace: gpus}
+spec:
+  chartRef: {kind: OCIRepository, name: node-feature-discovery}
+  values: {unheardOf: 1}
+"""
+
+
+def test_a_source_of_one_chart_is_called_like_it() -> None:
+    assert codes(OFF, OF_A_SOURCE) == []
+    assert codes(OFF, OF_A_SOURCE.replace("node-feature", "other")) == ["GPU1101"]

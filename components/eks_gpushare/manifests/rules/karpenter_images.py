@@ -73,13 +73,14 @@ def image_rules(source: Source, spec: Any) -> Iterator[Judgement]:
         elif isinstance(alias, str):
             yield from _alias(source, (*place, "alias"), alias)
         elif given and (moving := moving_term(given)):
-            message = _MOVING[moving].format(at(term, moving))
-            if moving is Moving.NAME and str(at(term, moving)).startswith("amazon-eks-"):
-                message += _ANY_VERSION * (not _OF_A_VERSION.search(str(at(term, moving))))
             # Whoever sets the tags may set them on one image only, and a name that says for which
             # version of Kubernetes it is lets new releases in, and nothing that does not join.
-            of_one = moving is Moving.TAGS or bool(_OF_A_VERSION.search(str(at(term, moving))))
+            name = str(at(term, "name")) if moving is Moving.NAME else ""
+            of_one = moving is Moving.TAGS or bool(_OF_A_VERSION.search(name))
             worth: Severity | None = "warning" if of_one else None
+            message = _MOVING[moving].format(at(term, moving))
+            if name.startswith("amazon-eks-") and not of_one:
+                message += _ANY_VERSION
             yield Problem(FLOATING_IMAGE, source, (*place, moving), message, _ONE_IMAGE, worth)
 
 
