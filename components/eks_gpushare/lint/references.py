@@ -99,7 +99,8 @@ class Naming(NamedTuple):
             shared = (_SHARED, GPU) in self.having
             return replace(judgement, severity="info") if shared else judgement
         if judgement.rule is UNLABELLED and _NFD in self.having:
-            return replace(judgement, severity="info")
+            lacks = posixpath.normpath(judgement.source.file) in self.named.get(_NFD, ())
+            return replace(judgement, severity="info") if lacks else judgement
         if judgement.rule is RESOURCE_AS_LABEL:
             named = set(RESOURCE_NAMES.findall(judgement.message))
         elif judgement.rule is BY_HAND:

@@ -13,9 +13,9 @@ from eks_gpushare.catalog.chart_daemonsets import (
 )
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.catalog.chart_releases import is_before
+from eks_gpushare.inventory.edges.daemonsets import UNLABELLED, plugin_reaches
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Release
-from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
@@ -69,9 +69,8 @@ def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
             yield from _unread_then(release, values, keys, ages, version)
         else:
             yield from _unread(release, values, keys, ages)
-        told = any(not kind.is_partial for kind in gpu_nodes(inventory, release.cluster))
-        # Of nodes that are declared it is told whether they have the labels.
-        if chart_of(release.chart) == PLUGIN_CHART and not told and _goes_on(given, version):
+        of_plugin = chart_of(release.chart) == PLUGIN_CHART
+        if of_plugin and _goes_on(given, version) and not _is_told(inventory, release):
             yield Problem(
                 IDLE_VALUE,
                 release.source,
@@ -99,6 +98,15 @@ def _goes_on(values: Mapping[str, Any], version: str) -> bool:
     if at(values, *_AFFINITY) != {} or any(at(values, key, "enabled") for key in ("gfd", "nfd")):
         return False
     return not is_before(version, PLUGIN_TERMS_SINCE)
+
+
+def _is_told(inventory: Inventory, release: Release) -> bool:
+    """Whether it is said of nodes that are declared that they have no such label."""
+    return any(
+        each.rule is UNLABELLED and each.source is release.source
+        for each in plugin_reaches.look(inventory)
+        if isinstance(each, Problem) and each.severity != "info"
+    )
 
 
 def _unread(
