@@ -129,6 +129,20 @@ RESERVED = f"{CLASS}  capacityReservationSelectorTerms: [{{id: cr-1}}]\n"
 WAYS = "karpenter.sh/capacity-type"
 
 
+AUTO_POOL = POOL.replace("karpenter.k8s.aws", "eks.amazonaws.com").replace(
+    "EC2NodeClass", "NodeClass"
+)
+
+
+def test_a_plugin_on_nodes_of_auto_mode_is_told_once() -> None:
+    selecting = flux(f"{{gfd: {{enabled: true}}, nodeSelector: {{{AUTO}: auto}}}}")
+    nodes = AUTO_POOL.replace("KEY", WAYS).replace("HOW", "In").replace("VALUES", "[spot]")
+
+    assert codes(selecting).count("GPU1185") == 1
+    assert codes(selecting, nodes).count("GPU1185") == 1
+    assert codes(selecting, pool("[spot]"), CLASS).count("GPU1185") == 1
+
+
 def pool(values: str, key: str = WAYS, how: str = "In", name: str = "p5") -> str:
     text = POOL.replace("KEY", key).replace("VALUES", values)
     return text.replace("HOW", how).replace("NAME", name)
@@ -164,6 +178,14 @@ def test_what_is_reserved_is_taken(texts: tuple[str, ...], wrong: bool) -> None:
 )
 def test_a_container_gets_one_kind_of_mig_device(limits: str, wrong: bool) -> None:
     assert ("GPU1279" in codes(pod(limits))) is wrong
+
+
+def test_two_containers_have_a_kind_each() -> None:
+    other = "{name: b, image: a:1, resources: {limits: {nvidia.com/mig-3g.40gb: 1}}}"
+    text = pod("nvidia.com/mig-1g.10gb: 1").replace("}}}]", f"}}}}}}, {other}]")
+
+    assert "mig-3g" in text
+    assert "GPU1279" not in codes(text)
 
 
 LAYOUT = """\
@@ -276,6 +298,20 @@ VOLUME = "volumes: [{name: a, persistentVolumeClaim: {claimName: data}}]"
         ((group(), EBS.replace("MORE", ""), NAMED), False),
         ((ONE_ZONE, EBS.replace("MORE", ""), OWN.replace("CLASS", "storageClassName: b,")), False),
         ((ONE_ZONE, EBS.replace("MORE", ""), pod(more=VOLUME)), False),
+        ((ONE_ZONE, EBS.replace("MORE", ""), CLAIM.replace("data", "b"), pod(more=VOLUME)), False),
+        (
+            (ONE_ZONE, EBS.replace('"true"', '"no"').replace("MORE", ""), OWN.replace("CLASS", "")),
+            False,
+        ),
+        ((pool("[amd64]", "kubernetes.io/arch"), EBS.replace("MORE", ""), NAMED), False),
+        (
+            (
+                pool("[eu-west-1b]", "topology.kubernetes.io/zone", "NotIn"),
+                EBS.replace("MORE", ""),
+                NAMED,
+            ),
+            False,
+        ),
     ],
 )
 def test_a_disk_is_made_where_its_pod_can_be(texts: tuple[str, ...], wrong: bool) -> None:
@@ -318,6 +354,7 @@ SHARES = (
 )
 RENAMED = flux(SHARES.replace("NAMED", "true"))
 TAG = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu.shared"
+GPU_TAG = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu"
 ZERO = "minSize: 0, maxSize: 4, labels: {k8s.amazonaws.com/accelerator: t4}"
 
 
@@ -326,6 +363,15 @@ ZERO = "minSize: 0, maxSize: 4, labels: {k8s.amazonaws.com/accelerator: t4}"
     [
         ((group(ZERO), RENAMED, AUTOSCALER, pod("nvidia.com/gpu.shared: 1")), True),
         ((group(ZERO), RENAMED, pod("nvidia.com/gpu.shared: 1")), False),
+        (
+            (
+                group(f'{ZERO}, tags: {{{TAG}: "4", {GPU_TAG}: "0"}}'),
+                RENAMED,
+                AUTOSCALER,
+                pod("nvidia.com/gpu.shared: 1"),
+            ),
+            False,
+        ),
         ((group(ZERO), RENAMED, AUTOSCALER), False),
         (
             (group(ZERO.replace("0", "1")), RENAMED, AUTOSCALER, pod("nvidia.com/gpu.shared: 1")),

@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import posixpath
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import Release
@@ -45,9 +44,8 @@ def missing_values(found: Iterable[Item], files: Iterable[str]) -> Iterator[Prob
         if at(value, "kind") != "Application":
             continue
         for place, source in _sources(value):
-            path = at(source, "path")
-            named = f"/{posixpath.normpath(path)}" if isinstance(path, str) else ""
-            folders = [folder for folder in charts if named and f"/{folder}".endswith(named)]
+            named = f"/{posixpath.normpath(str(at(source, 'path')))}"
+            folders = [folder for folder in charts if f"/{folder}".endswith(named)]
             if len(folders) != 1 or at(source, "helm", "ignoreMissingValueFiles"):
                 continue
             for index, name in enumerate(items(at(source, "helm", "valueFiles"))):
@@ -73,16 +71,12 @@ def _is_within(name: Any) -> bool:
 
 
 def _is_there(path: str, known: set[str]) -> bool:
-    try:
-        return path in known or Path(path).exists()
-    except (OSError, ValueError):
-        return True
+    return path in known or posixpath.exists(path)
 
 
 def _problem(source: Source, place: FieldPath, name: str, folder: str, known: set[str]) -> Problem:
     others = [posixpath.relpath(each, folder) for each in known if each.startswith(f"{folder}/")]
-    values = sorted(each for each in others if each.endswith(_YAML) and each != CHART)
-    close = difflib.get_close_matches(name, values, n=1)
+    close = difflib.get_close_matches(name, [each for each in others if each.endswith(_YAML)])
     return Problem(
         NO_VALUES,
         replace(source, path=()),

@@ -47,7 +47,7 @@ def operators(inventory: Inventory) -> Iterator[Judgement]:
                     f"{at_start(release.source.name)} has node feature discovery off, and there is "
                     f"none here: {LOST_WITHOUT_NFD[OPERATOR_CHART]}.",
                     "Set `nfd.enabled: true`, or install NFD.",
-                    None if inventory.complete else "warning",
+                    "warning",
                 )
 
 

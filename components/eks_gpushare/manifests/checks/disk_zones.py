@@ -45,9 +45,8 @@ def zones(inventory: Inventory) -> Iterator[Judgement]:
                 continue
             for claim in _claims(workload, pointers):
                 named = at(claim, "storageClassName")
-                found = [each for each in early if _is_of(each, named)]
-                for storage in found[:1]:
-                    if id(storage) not in said:
+                for storage in early:
+                    if _is_of(storage, named) and id(storage) not in said:
                         said.add(id(storage))
                         yield _problem(storage, workload, zones)
 

@@ -36,7 +36,7 @@ def reservations(inventory: Inventory) -> Iterator[Judgement]:
         classes: dict[int, NodeLaunch] = {}
         for nodes in inventory.of(NodeSet, cluster):
             launch = nodes.launch
-            if nodes.provisioner == "karpenter" and isinstance(launch, NodeLaunch):
+            if isinstance(launch, NodeLaunch):
                 classes[id(launch)] = launch
                 of_class.setdefault(id(launch), []).append((nodes, _place(nodes)))
         for number, pools in of_class.items():

@@ -81,7 +81,7 @@ def resources(inventory: Inventory) -> Iterator[Judgement]:
                         f"Autoscaler that its nodes have {name}: pods that ask for it bring none.",
                         "Add the tag `k8s.io/cluster-autoscaler/node-template/resources/"
                         f"{name}: {count}`.",
-                        None if inventory.complete else "warning",
+                        "warning",
                     )
 
 
