@@ -456,6 +456,29 @@ def test_shared_gpus_have_another_product(
     assert ("GPU1260" in codes(*texts, asking)) is wrong
 
 
+BOTTLEROCKET = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: ml, region: eu-west-1, version: "1.34"}
+managedNodeGroups:
+- name: gpu
+  instanceType: g4dn.xlarge
+  amiFamily: Bottlerocket
+  bottlerocket:
+    settings:
+      kubelet-device-plugins:
+        nvidia:
+          device-sharing-strategy: time-slicing
+          time-slicing: {replicas: 4, rename-by-default: false}
+"""
+
+
+def test_bottlerocket_says_nothing_of_its_product() -> None:
+    asking = pod(more="nodeSelector: {nvidia.com/gpu.product: Tesla-T4}")
+
+    assert "GPU1260" not in codes(BOTTLEROCKET, asking)
+
+
 APPLICATION = """\
 apiVersion: argoproj.io/v1alpha1
 kind: Application

@@ -159,7 +159,7 @@ def _below(folder: str, whole: str) -> tuple[str, ...]:
 def _with_one_overlay(below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """Folders, where of overlays there is one: it is no way beside others."""
     given = {names[:2] for names in below.values() if names[:1] in _OVERLAYS}
-    if len(given) != 1:
+    if len(given) > 1:
         return dict(below)
     return {
         folder: ("kustomize", *names[1:]) if names[:1] in _OVERLAYS else names
@@ -168,27 +168,17 @@ def _with_one_overlay(below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[s
 
 
 def _without_numbers(below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Folders without the numbers of stages, which stand beside each other and are called as parts.
+    """Folders without the numbers of stages, if all have one of their own and are called as parts.
 
     Of two with one number, or beside folders without any, a number is another way.
     """
-    level = {names[:-1] for names in below.values() if names and _STAGE.match(names[-1])}
-    if len(level) != 1:
-        return dict(below)
-    (above,) = level
-    depth = len(above)
-    stages = {names[depth] for names in below.values() if names[:depth] == above and names[depth:]}
-    found = {name: _STAGE.match(name) for name in stages}
+    found = {names[0]: _STAGE.match(names[0]) for names in below.values() if names}
+    bare = {name: name[match.end() :] for name, match in found.items() if match}
     numbers = {match[1] for match in found.values() if match}
-    bare = {name: _STAGE.sub("", name, count=1) for name in stages}
-    if len(numbers) != len(stages) or not all(_is_a_part((name,)) for name in bare.values()):
+    if len(numbers) != len(found) or not all(_is_a_part((name,)) for name in bare.values()):
         return dict(below)
     return {
-        folder: tuple(
-            bare.get(name, name) if number == depth and names[:depth] == above else name
-            for number, name in enumerate(names)
-        )
-        for folder, names in below.items()
+        folder: (bare[names[0]], *names[1:]) if names else names for folder, names in below.items()
     }
 
 

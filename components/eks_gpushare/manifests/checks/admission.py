@@ -258,8 +258,8 @@ def _shared_by(only: Sharing | None, every: Sequence[Offer], product: str) -> st
 
 
 def _model(offer: Offer) -> str:
-    found = offer.kind.type
-    return "" if found is None or found.gpu is None else found.gpu.model
+    gpu = getattr(offer.kind.type, "gpu", None)
+    return "" if gpu is None else str(gpu.model)
 
 
 def _selected(spec: Any) -> Iterator[tuple[FieldPath, str]]:
