@@ -456,27 +456,23 @@ def test_shared_gpus_have_another_product(
     assert ("GPU1260" in codes(*texts, asking)) is wrong
 
 
-BOTTLEROCKET = """\
-apiVersion: eksctl.io/v1alpha5
-kind: ClusterConfig
-metadata: {name: ml, region: eu-west-1, version: "1.34"}
-managedNodeGroups:
-- name: gpu
-  instanceType: g4dn.xlarge
-  amiFamily: Bottlerocket
-  bottlerocket:
-    settings:
-      kubelet-device-plugins:
-        nvidia:
-          device-sharing-strategy: time-slicing
-          time-slicing: {replicas: 4, rename-by-default: false}
+SETTINGS = """\
+  userData: |
+    [settings.kubelet-device-plugins.nvidia]
+    device-sharing-strategy = "time-slicing"
+    [settings.kubelet-device-plugins.nvidia.time-slicing]
+    replicas = 4
+    rename-by-default = false
 """
 
 
 def test_bottlerocket_says_nothing_of_its_product() -> None:
     asking = pod(more="nodeSelector: {nvidia.com/gpu.product: Tesla-T4}")
+    nodes = pool("[spot]").replace("p5.48xlarge", "g4dn.xlarge")
+    own = f"{CLASS.replace('al2023@v20261114', 'bottlerocket@v1.57.0')}{SETTINGS}"
 
-    assert "GPU1260" not in codes(BOTTLEROCKET, asking)
+    assert {"GPU1260", "GPU012"}.isdisjoint(codes(nodes, own, asking))
+    assert "GPU1260" in codes(nodes, CLASS, PLAIN, asking)
 
 
 APPLICATION = """\
