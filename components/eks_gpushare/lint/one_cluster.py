@@ -58,6 +58,7 @@ _PARTS: Final = frozenset(
         ),
         *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd", "kustomize"),
         *("stages", "init", "network", "vpc", "iam", "security", "storage"),
+        *("hami", "kai", "scheduler", "schedulers", "keda", "prometheus", "exporter", "gfd"),
     )
 )
 """Words of which names of folders are made that hold what a cluster has once."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.documents.go_yaml import first_document
-from eks_gpushare.inventory.edges.mig import NO_LAYOUT, NOT_UNIFORM, OF_THE_OPERATOR
+from eks_gpushare.inventory.edges.mig import NOT_UNIFORM, OF_THE_OPERATOR
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
 from eks_gpushare.inventory.mig_states import is_of_nvidia, mig_configs
 from eks_gpushare.inventory.places import value_place
@@ -25,7 +25,7 @@ from eks_gpushare.manifests.rules.mig_parted import MADE_BY_OPERATOR, MAP_MISSIN
 from eks_gpushare.sharing.mig_manager import MIG_CONFIG_LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
@@ -34,7 +34,7 @@ _KEY: Final = "config.yaml"
 _CONFIGS: Final = (("devicePlugin", "config"), ("migManager", "config"))
 
 
-@edge(MADE_BY_OPERATOR, MAP_MISSING, NO_LAYOUT)
+@edge(MADE_BY_OPERATOR, MAP_MISSING)
 def operators_own(inventory: Inventory) -> Iterator[Judgement]:
     """Of releases whose values are known."""
     for cluster in inventory.clusters():
@@ -46,7 +46,6 @@ def operators_own(inventory: Inventory) -> Iterator[Judgement]:
             is_on = at(release.values, "migManager", "enabled") in (None, True)
             for each in maps if is_on and named in (None, "", OF_THE_OPERATOR) else ():
                 yield from _overwritten(release, each)
-                yield from _unnamed(release, each, named, inventory.of(NodeSet, cluster))
             yield from _without_data(release, maps)
 
 
@@ -66,30 +65,6 @@ def _overwritten(release: Release, given: ConfigMap) -> Iterator[Problem]:
             "writes its own into a ConfigMap of that name.",
             "Give it another name, and name that by `migManager.config.name` of the chart.",
         )
-
-
-def _unnamed(
-    release: Release, given: ConfigMap, named: Any, nodes: Iterable[NodeSet]
-) -> Iterator[Problem]:
-    """Layouts of a ConfigMap that the release does not name, and that nodes are labelled with."""
-    path = ("migManager", "config")
-    is_other = given.name in (named, OF_THE_OPERATOR, UNKNOWN) or at(release.values, *path, "data")
-    if is_other or not may_be_same(given.namespace, release.namespace):
-        return
-    layouts = [name for name in _layouts(at(given.data, _KEY)) if not is_of_nvidia(name)]
-    for each in nodes:
-        wanted = None if each.labels is UNKNOWN else text(at(each.labels, MIG_CONFIG_LABEL))
-        if wanted in layouts:
-            yield Problem(
-                NO_LAYOUT,
-                release.source,
-                value_place(release, (*path, "name")),
-                f"{at_start(each.source.name)} is labelled with the layout {wanted} of "
-                f"{given.source.name}, which {release.source.name} does not name: MIG manager goes "
-                "by the operator's own.",
-                f"Write `migManager.config.name: {given.name}`.",
-            )
-            return
 
 
 @edge(NOT_UNIFORM)

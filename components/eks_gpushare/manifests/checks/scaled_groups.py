@@ -19,7 +19,7 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.charts import AUTOSCALER
+from eks_gpushare.manifests.charts import CLUSTER_AUTOSCALER
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.eksctl import ACCELERATOR, NO_ACCELERATOR, SCALED
 from eks_gpushare.sharing.resources import GPU
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _GROUPS: Final = ("managed", "selfManaged")
+_TOLD: Final = (ACCELERATOR, SCALED, "'autoScaler': True", "'propagateASGTags': True")
+"""What of a group has the label, or has eksctl's reader say that it lacks it."""
 
 
 @edge(NO_ACCELERATOR)
@@ -43,10 +45,10 @@ def accelerators(inventory: Inventory) -> Iterator[Judgement]:
             labels, most = nodes.labels, nodes.most
             if nodes.provisioner not in _GROUPS or labels is UNKNOWN or most is UNKNOWN:
                 continue
-            told = str(at(value_of(nodes), *nodes.source.path))
+            told = f"{labels}{at(value_of(nodes), *nodes.source.path)}"
             if not nodes.instance_types or not has_gpus(nodes) or nodes.least == most:
                 continue
-            if ACCELERATOR not in labels and ACCELERATOR not in told and SCALED not in told:
+            if not any(word in told for word in _TOLD):
                 yield Problem(
                     NO_ACCELERATOR,
                     nodes.source,
@@ -86,4 +88,4 @@ def resources(inventory: Inventory) -> Iterator[Judgement]:
 
 
 def _is_there(inventory: Inventory, cluster: str) -> bool:
-    return any(each.chart == AUTOSCALER for each in inventory.of(Release, cluster))
+    return any(each.chart == CLUSTER_AUTOSCALER for each in inventory.of(Release, cluster))

@@ -39,16 +39,16 @@ _RELEASE = {
     "al2023": (re.compile(r"v[0-9]{8}"), "v20261114"),
     "al2": (re.compile(r"v[0-9]{8}"), "v20251114"),
 }
-_OF_A_VERSION = re.compile(r"(?<![0-9.])1\.[0-9]{2}(?![0-9])")
-"""A version of Kubernetes, as names of images for EKS have it."""
-
-
 _MOVING = {
     Moving.NAME: "{} matches every image that will ever have such a name.",
     Moving.PARAMETER: "The parameter names whatever AWS recommends at that time.",
     Moving.TAGS: "Tags match every image that will ever have them, and the newest is taken.",
 }
-_ANY_VERSION = " It names no version of Kubernetes: nodes of another may not join."
+_OF_EKS, _VERSION = (
+    re.compile(r"(?:amazon-eks-|bottlerocket-aws-k8s-).*\*"),
+    re.compile(r"\b1\.[0-9]{2}\b"),
+)
+"""Names of EKS's images: https://github.com/aws/karpenter-provider-aws/issues/7731."""
 _ONE_IMAGE = "Name one image, by its id, by its whole name or by an alias with a release."
 
 
@@ -73,14 +73,17 @@ def image_rules(source: Source, spec: Any) -> Iterator[Judgement]:
         elif isinstance(alias, str):
             yield from _alias(source, (*place, "alias"), alias)
         elif given and (moving := moving_term(given)):
-            # Whoever sets the tags may set them on one image only, and a name that says for which
-            # version of Kubernetes it is lets new releases in, and nothing that does not join.
-            name = str(at(term, "name")) if moving is Moving.NAME else ""
-            of_one = moving is Moving.TAGS or bool(_OF_A_VERSION.search(name))
+            message = _MOVING[moving].format(named := str(at(term, moving)))
+            of_one = moving is Moving.TAGS
+            if moving is Moving.NAME and _VERSION.search(named):
+                of_one = True
+            elif moving is Moving.NAME and _OF_EKS.match(named):
+                message += (
+                    " It has no version of Kubernetes: the newest may be of another than yours."
+                )
+            # Whoever sets the tags may set them on one image only, and a name with a version of
+            # Kubernetes lets new releases in, and nothing that does not join.
             worth: Severity | None = "warning" if of_one else None
-            message = _MOVING[moving].format(at(term, moving))
-            if name.startswith("amazon-eks-") and not of_one:
-                message += _ANY_VERSION
             yield Problem(FLOATING_IMAGE, source, (*place, moving), message, _ONE_IMAGE, worth)
 
 
