@@ -164,6 +164,6 @@ def test_the_message_names_what_is_there_twice() -> None:
         "group gpu, AL2023_x86_64_NVIDIA, has them."
     )
     assert one.message == (
-        "The Release gpu-operator installs the toolkit, and the AMI of the node group gpu has them."
+        "The Release gpu-operator installs the toolkit, and the AMI of the node group gpu has it."
     )
     assert one.path == ("toolkit", "enabled")

@@ -170,6 +170,16 @@ def test_two_of_equal_weight_do_not_agree() -> None:
     assert codes(pool(), RENAMED, overlay(FOUR, OF_TYPE), elsewhere) == []
 
 
+def test_a_message_says_what_karpenter_does_of_it() -> None:
+    (more,) = problems(pool(), sliced())
+    cut = pool("p4d.24xlarge", user_data='MIG_LAYOUT="0=9:0"')
+    found = problems(cut, plugin({"migStrategy": "mixed"}))
+    (fewer,) = (each for each in found if "to have 8" in each.message)
+
+    assert more.message.endswith("to have 1: it launches more nodes than pods need.")
+    assert fewer.message.endswith("to have 8: it launches too few nodes for the pods.")
+
+
 def test_the_message_names_both_numbers() -> None:
     (found,) = problems(pool(), RENAMED, overlay({SHARED: "10", GPU: "0"}, OF_TYPE))
 

@@ -455,7 +455,7 @@ def by_affinity(
         ((values(), pod(selecting("{{ .a }}"))), ""),
         ((values(more="renameByDefault: true,"), pod(selecting(), f"{SHARED}: 1")), ""),
         ((pod(selecting()),), ""),
-        ((group(), values(), pod(selecting())), ""),
+        ((group(), values(), pod(selecting())), 'nodeSelector["nvidia.com/gpu.product"]'),
         ((values(), pod(selecting(), f"{MIG}: 1")), ""),
         ((values(), pod(selecting(), f"{GPU}, {MIG}: 1")), ""),
         (

@@ -8,6 +8,7 @@ import pytest
 
 from eks_gpushare.lint.declared import Declared
 from eks_gpushare.lint.dispatch import judged_files, lint_files, read_files
+from eks_gpushare.lint.one_cluster import is_one_cluster
 from eks_gpushare.lint.streaming import Files, judged_in_parts
 from eks_gpushare.manifests.files import GivenFile
 
@@ -273,3 +274,48 @@ def test_the_scope_says_why() -> None:
     assert set(named) == {"folders of one cluster", "the guide b.md"}
     assert named["folders of one cluster"].files == files.keys() - {"b.md"}
     assert not named["folders of one cluster"].is_certain
+
+
+@pytest.mark.parametrize(
+    ("nodes", "agent", "one"),
+    [
+        ("stages/02-infra/a.tf", "stages/03-init/b.tf", True),
+        ("infra/02-infra/a.tf", "infra/03-init/sub/b.tf", True),
+        ("2.infra/a.tf", "3_init/b.tf", True),
+        ("a.tf", "3-init/b.tf", True),
+        ("02-infra/a.tf", "02-init/b.tf", False),
+        ("02-infra/a.tf", "init/b.tf", False),
+        ("02-blue/a.tf", "03-green/b.tf", False),
+        ("02-infra/a.tf", "03-dev/b.tf", False),
+        ("02-infra/v1/a.tf", "03-init/b.tf", False),
+        ("eks.yaml", "overlays/eks/b.yaml", True),
+        ("eks.yaml", "overlay/b.yaml", True),
+        ("eks.yaml", "overlays/dev/b.yaml", False),
+        ("overlays/eks/a.yaml", "overlays/gpu/b.yaml", True),  # these are all that there is
+        ("gpu/overlays/eks/a.yaml", "apps/b.yaml", False),
+        ("kustomize/a.yaml", "storage/b.yaml", True),
+    ],
+)
+def test_numbers_of_stages_and_a_lone_overlay_are_no_ways(
+    nodes: str, agent: str, one: bool
+) -> None:
+    once = {("nodes", "managed"): {nodes}, ("node agent", "DaemonSet a"): {agent}}
+
+    assert is_one_cluster({key: frozenset(files) for key, files in once.items()}) is one
+
+
+def test_two_overlays_are_two_ways() -> None:
+    once = {
+        ("nodes", "managed"): frozenset(("eks.yaml",)),
+        ("object", "Pod a"): frozenset(("overlays/apps/a.yaml",)),
+        ("object", "Pod b"): frozenset(("overlays/gpu/b.yaml",)),
+    }
+
+    assert not is_one_cluster(once)
+    inside = {
+        "overlays/apps/a.yaml": "overlays/eks/a/a.yaml",
+        "overlays/gpu/b.yaml": "overlays/eks/b/b.yaml",
+    }
+    assert is_one_cluster(
+        {key: frozenset(inside.get(file, file) for file in files) for key, files in once.items()}
+    )

@@ -184,6 +184,12 @@ CHART_DAEMONSETS: Final[Mapping[str, tuple[DaemonSetValues, ...]]] = {
     ),
 }
 """The DaemonSets of each chart."""
+LOST_WITHOUT_NFD: Final[Mapping[str, str]] = {
+    PLUGIN_CHART: "without it no label of GPU feature discovery gets to a node, and no MPS daemon "
+    "starts",
+    OPERATOR_CHART: "without it the operator finds no node with a GPU",
+}
+"""What charts cannot do without node feature discovery."""
 
 
 def chart_of(name: str) -> str | None:

@@ -56,7 +56,8 @@ _PARTS: Final = frozenset(
             "knative",
             "volcano",
         ),
-        *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd"),
+        *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd", "kustomize"),
+        *("stages", "init", "network", "vpc", "iam", "security", "storage"),
         *("hami", "kai", "scheduler", "schedulers", "keda", "prometheus", "exporter", "gfd"),
     )
 )
@@ -78,13 +79,19 @@ _OTHERWISE: Final = frozenset(
     )
 )
 """Words by which folders stand beside each other as ways, and not as parts."""
-_JOINED: Final = (*SCALERS, "LimitRange", "LocalQueue", "PersistentVolumeClaim", "ServiceMonitor")
+_JOINED: Final = (
+    *(*SCALERS, "LimitRange", "LocalQueue", "PersistentVolumeClaim", "ServiceMonitor"),
+    "StorageClass",
+)
 """Kinds of objects that say something of workloads in other folders."""
 _FLAGS: Final = "config-features"
 """What Knative is told of its features."""
 _ELSEWHERE: Final = ("k0s", "k3d", "k3s", "rke", "minikube", "microk8s", "gke", "aks", "kubeadm")
 """How words begin in names of files and folders that are for nodes of no EKS."""
 _NUMBERED: Final = re.compile(r"v?[0-9]+|[a-z]+[0-9]+")
+_OVERLAYS: Final = (("overlay",), ("overlays",))
+_STAGE: Final = re.compile(r"([0-9]{1,3})[-_.](?=[a-z])")
+"""How names begin of folders that are applied one after the other, as `02-infra`."""
 
 
 def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
@@ -133,6 +140,7 @@ def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
         return False
     whole = posixpath.commonpath(folders) if all(folders) else ""
     below = {folder: _below(folder, whole) for folder in folders}
+    below = _without_numbers(_with_one_overlay(below))
     if any(_is_a_way(name) for names in below.values() for name in names):
         return False
     if any(_is_of_others(posixpath.relpath(file, whole)) for file in files):
@@ -147,6 +155,32 @@ def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
 def _below(folder: str, whole: str) -> tuple[str, ...]:
     rest = posixpath.relpath(folder or ".", whole)
     return () if rest == "." else tuple(rest.lower().split("/"))
+
+
+def _with_one_overlay(below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Folders, where of overlays there is one: it is no way beside others."""
+    given = {names[:2] for names in below.values() if names[:1] in _OVERLAYS}
+    if len(given) > 1:
+        return dict(below)
+    return {
+        folder: ("kustomize", *names[1:]) if names[:1] in _OVERLAYS else names
+        for folder, names in below.items()
+    }
+
+
+def _without_numbers(below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Folders without the numbers of stages, if all have one of their own and are called as parts.
+
+    Of two with one number, or beside folders without any, a number is another way.
+    """
+    found = {names[0]: _STAGE.match(names[0]) for names in below.values() if names}
+    bare = {name: name[match.end() :] for name, match in found.items() if match}
+    numbers = {match[1] for match in found.values() if match}
+    if len(numbers) != len(found) or not all(_is_a_part((name,)) for name in bare.values()):
+        return dict(below)
+    return {
+        folder: (bare[names[0]], *names[1:]) if names else names for folder, names in below.items()
+    }
 
 
 def _is_a_part(names: tuple[str, ...]) -> bool:

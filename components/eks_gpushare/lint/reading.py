@@ -48,6 +48,7 @@ from eks_gpushare.lint.unread import (
     told,
     unreadable,
 )
+from eks_gpushare.lint.value_files import missing_values
 from eks_gpushare.lint.variants import is_loose, values_to_come
 from eks_gpushare.manifests.checks.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
@@ -310,6 +311,7 @@ class Reading:
         items = [item for item in self.items if not self._is_part(item)]
         items = without_what_controllers_made(items)
         found = [*self.judgements, *values_of_files(parts)]
+        found += missing_values(self.items, map(posixpath.normpath, self.files))
         texts = {file.name: file.text for file in self.files.values()}
         scoped = Scoped(items, self.classes, texts, edges, complete=complete)
         within = in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])

@@ -8,7 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_config
+from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.configs import MAP_UNUSED
+from eks_gpushare.inventory.edges.daemonsets import UNLABELLED
+from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
@@ -17,6 +20,7 @@ from eks_gpushare.lint.node_classes import class_named, class_of
 from eks_gpushare.lint.one_cluster import is_one_cluster, once_of
 from eks_gpushare.lint.rules.shell import BY_HAND
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
+from eks_gpushare.manifests.checks.discovery import is_without_nfd
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.kustomize import NAMES
 from eks_gpushare.manifests.rules.gpu_names import RESOURCE_AS_LABEL, RESOURCE_NAMES
@@ -33,6 +37,8 @@ _SHARED = "shared"
 """Kind of what a configuration of the device plugin shares under its own name."""
 _LABEL = "label"
 """Kind of what nodes are given: labels that have the name of a resource, and labels and taints."""
+_NFD: Final = ("discovery", "nfd")
+"""What a release of the operator without node feature discovery needs of others."""
 _TELLS: Final = re.compile(r"#.*\bclusterpolic(?:y|ies)\b", re.IGNORECASE)
 """A comment with the operator's own object, which one may change by hand."""
 _CONFIGS = {DEVICE_PLUGIN: ("config", "name"), OPERATOR: ("devicePlugin", "config", "name")}
@@ -57,7 +63,7 @@ class Naming(NamedTuple):
         """The files that a file names something of, where only one has it, by its normal path."""
         found: dict[str, list[str]] = {}
         for key, files in self.named.items():
-            if key[0] in (_LABEL, _SHARED):
+            if key[0] in (_LABEL, _SHARED, _NFD[0]):
                 continue
             others = self.having.get(key, frozenset())
             for file in sorted(files - others):
@@ -70,7 +76,7 @@ class Naming(NamedTuple):
 
         Of those that its own have, no others tell more.
         """
-        told = [key for key in part.named if key[0] in (_LABEL, _SHARED)]
+        told = [key for key in part.named if key[0] in (_LABEL, _SHARED, _NFD[0])]
         return any(key in self.having and key not in part.having for key in told)
 
     def with_other_scopes(self, judgement: Judgement) -> Judgement:
@@ -92,6 +98,9 @@ class Naming(NamedTuple):
             # A configuration may be for nodes that these pods do not get: neither is certain.
             shared = (_SHARED, GPU) in self.having
             return replace(judgement, severity="info") if shared else judgement
+        if judgement.rule is UNLABELLED and _NFD in self.having:
+            lacks = posixpath.normpath(judgement.source.file) in self.named.get(_NFD, ())
+            return replace(judgement, severity="info") if lacks else judgement
         if judgement.rule is RESOURCE_AS_LABEL:
             named = set(RESOURCE_NAMES.findall(judgement.message))
         elif judgement.rule is BY_HAND:
@@ -179,18 +188,24 @@ def _names(item: Item) -> Iterator[tuple[str, str]]:
         name = at(item.values, *_CONFIGS[item.chart])
         if isinstance(name, str):
             yield "map", name
+    if is_without_nfd(item):
+        yield _NFD
     if isinstance(item, Workload):
-        if GPU in str(at(item.spec, "containers")):
-            yield _SHARED, GPU
-        for part in ("nodeSelector", "affinity"):
-            for label in RESOURCE_NAMES.findall(str(at(item.spec, part))):
-                yield _LABEL, label
+        yield from _selected(item)
     if isinstance(item, NodeSet) and item.provisioner == "byHand":
         yield from _put(item)
     if isinstance(item, NodeSet) and item.provisioner == "karpenter":
         name = class_named(item)
         if name is not None:
             yield "class", name
+
+
+def _selected(item: Workload) -> Iterator[tuple[str, str]]:
+    if GPU in str(at(item.spec, "containers")):
+        yield _SHARED, GPU
+    for part in ("nodeSelector", "affinity"):
+        for label in RESOURCE_NAMES.findall(str(at(item.spec, part))):
+            yield _LABEL, label
 
 
 def _given(item: Item) -> Iterator[tuple[str, str]]:
@@ -202,6 +217,8 @@ def _given(item: Item) -> Iterator[tuple[str, str]]:
         for key in ("map", "data"):
             texts = pairs(at(item.values, *above, key))
             yield from ((_SHARED, name) for _, given in texts for name in _shares(given))
+    if any(daemon.role == "nfd" for daemon in daemons(Inventory((item,)), item.cluster)):
+        yield _NFD
     if not isinstance(item, NodeSet):
         return
     for label, _ in pairs(item.labels):

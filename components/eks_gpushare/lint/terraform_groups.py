@@ -10,11 +10,11 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.scaling_groups import makes_nodes, promised, tells_of_nodes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import registered
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.lint.launch_templates import overridden, with_template
 from eks_gpushare.lint.terraform_configuration import INDEX, module_of
 from eks_gpushare.manifests.plain import items, mapping, text, whole
-from eks_gpushare.manifests.rules.eksctl import FROM_ZERO
+from eks_gpushare.manifests.rules.eksctl import FROM_ZERO, SCALED, TEMPLATE_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,9 +70,12 @@ def from_zero(nodes: NodeSet, given: Any) -> Iterator[Judgement]:
         nodes: The group.
         given: Its values.
     """
-    if nodes.least != 0 or not nodes.user_data or tells_of_nodes(_tags(given)):
+    if nodes.least != 0 or not nodes.user_data:
         return
-    made = registered(nodes.user_data)
+    made, tags = registered(nodes.user_data), list(_tags(given))
+    if tells_of_nodes(tags):
+        yield from _untagged(nodes, made.labels, [key for key, _ in tags])
+        return
     parts = {"label": made.labels, "taint": made.taints}
     needs = [name for name, item in parts.items() if item and item is not UNKNOWN]
     if needs:
@@ -86,6 +89,20 @@ def from_zero(nodes: NodeSet, given: Any) -> Iterator[Judgement]:
             + " and ".join(f"tags `k8s.io/cluster-autoscaler/node-template/{n}/...`" for n in needs)
             + ", one for each.",
         )
+
+
+def _untagged(nodes: NodeSet, labels: Any, tags: list[Any]) -> Iterator[Problem]:
+    """Labels of which tags tell nothing, though they tell of others or of taints."""
+    for key, _ in pairs(labels) if SCALED in tags and UNKNOWN not in tags else ():
+        if f"{TEMPLATE_LABEL}{key}" not in tags:
+            yield Problem(
+                FROM_ZERO,
+                nodes.source,
+                ("min_size",),
+                f"{nodes.source.name} may be empty, and of the labels that its user data gives the "
+                f"nodes nothing tells an autoscaler of {key}.",
+                f"Add the tag {TEMPLATE_LABEL}{key}.",
+            )
 
 
 def _tags(given: Any) -> Iterator[tuple[Any, Any]]:

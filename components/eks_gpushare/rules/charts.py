@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.catalog.chart_daemonsets import LOST_WITHOUT_NFD, OPERATOR_CHART, PLUGIN_CHART
 from eks_gpushare.catalog.versions import device_plugin_source, gpu_operator_source
 from eks_gpushare.documents.helm import merge_values, value_at
 from eks_gpushare.findings.rule import Rule
@@ -94,11 +95,9 @@ _OF_OPERATOR: dict[str, str] = {
     "node-feature-discovery.worker.tolerations": "holds the taints of the pools",
 }
 _LOST = {
-    "devicePlugin": "without it no label of GPU feature discovery gets to a node, and "
-    "no MPS daemon starts",
-    "gpuOperator": "without it the operator finds no node with a GPU",
+    "devicePlugin": LOST_WITHOUT_NFD[PLUGIN_CHART],
+    "gpuOperator": LOST_WITHOUT_NFD[OPERATOR_CHART],
 }
-"""What a chart cannot do without node feature discovery."""
 _STRATEGIES = (
     ("devicePlugin", "MIG_STRATEGY"),
     ("gfd", "MIG_STRATEGY"),

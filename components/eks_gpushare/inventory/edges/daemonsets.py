@@ -198,6 +198,8 @@ def _unlabelled(
         missing = "NFD is not there"
         place, fix = _nfd(plugin)
     by_hand = "" if plugin.of_operator else f", or give the nodes the label {_LABEL}"
+    if isinstance(plugin.item, Release) and at(plugin.item.values, "affinity") == {}:
+        by_hand += "; `affinity: null` takes the chart's own away, and {} does not"
     return Problem(
         UNLABELLED,
         plugin.source,
@@ -212,13 +214,13 @@ def _unlabelled(
 
 
 def _left_out(plugin: Daemon) -> bool:
-    """Whether the values of a plugin's own chart are known, and leave out feature discovery."""
+    """Whether the values of a plugin's chart are known, and leave out feature discovery."""
     item = plugin.item
-    return (
-        isinstance(item, Release)
-        and plugin.chart == PLUGIN_CHART
-        and at(item.values, "gfd") is not UNKNOWN
-    )
+    if not isinstance(item, Release):
+        return False
+    if plugin.of_operator:
+        return at(item.values, "nfd", "enabled") is False
+    return plugin.chart == PLUGIN_CHART and at(item.values, "gfd") is not UNKNOWN
 
 
 def _nfd(plugin: Daemon) -> tuple[FieldPath, str]:

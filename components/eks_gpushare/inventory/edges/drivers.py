@@ -136,7 +136,9 @@ def _twice(release: Release, nodes: NodeSet, brings: bool | None) -> Iterator[Ju
         release.source,
         places[0],
         f"{at_start(release.source.name)} installs the {' and the '.join(on)}, and the AMI of "
-        f"{nodes.source.name}{ami} has them.",
+        f"{nodes.source.name}{ami} has {'it' if len(on) == 1 else 'them'}.",
         f"Set {wanted}.",
+        # No driver image is there to pull; a second toolkit goes well on some nodes.
+        None if "driver" in on else "warning",
         edits=tuple(Edit("set", place, value=False) for place in places),
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.catalog.mig import ALL_DISABLED
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.configs import KEY_MISSING, MAP_MISSING, NO_YAML, not_yaml
-from eks_gpushare.inventory.items import ConfigMap, NodeSet
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
 from eks_gpushare.inventory.mig_states import (
     CONFIG_KEY,
     MIG_CONFIG_LABEL,
@@ -32,9 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Severity
     from eks_gpushare.inventory.inventory import Inventory
-    from eks_gpushare.inventory.items import Release
     from eks_gpushare.inventory.problem import Judgement
 
 OF_THE_OPERATOR = "default-mig-parted-config"
@@ -260,6 +260,12 @@ def managers(inventory: Inventory) -> Iterator[Judgement]:
         plugins = [daemon for daemon in every if daemon.role == "plugin"]
         if not plugins and not inventory.complete:
             continue
+        switches = (
+            at(each.values, "migManager", "enabled")
+            for each in inventory.of(Release, cluster)
+            if chart_of(each.chart) == OPERATOR_CHART
+        )
+        beside: Severity = "warning" if False in switches else "info"
         for nodes in inventory.of(NodeSet, cluster):
             named = _label(nodes)
             if named in (None, UNKNOWN, "all-disabled"):
@@ -271,7 +277,7 @@ def managers(inventory: Inventory) -> Iterator[Judgement]:
                 f"{at_start(nodes.source.name)} has the label {MIG_CONFIG_LABEL}={named}, and no "
                 "MIG manager is here to apply it.",
                 "Install the GPU Operator with migManager.enabled, or cut the GPUs at boot.",
-                None if inventory.complete else "info",
+                None if inventory.complete else beside,
             )
 
 

@@ -187,10 +187,14 @@ def _compared(
         nodes.source,
         (),
         f"Nodes of {nodes.source.name} advertise {count} of {name}, and Karpenter takes a "
-        f"{type_name} to have {said}: it launches nodes that stay empty.",
+        f"{type_name} to have {said}: it launches {_instead(said, count)}.",
         f'Add a NodeOverlay for {type_name} with the capacity `{name}: "{count}"`.',
         "warning",
     )
+
+
+def _instead(said: int, count: int) -> str:
+    return "more nodes than pods need" if said < count else "too few nodes for the pods"
 
 
 def _same_weight(overlays: Sequence[Overlay]) -> Iterator[Problem]:

@@ -236,6 +236,8 @@ def _self_managed(
     more = given.get("autoscaling_group_tags")
     for name, value, place in _each(more):
         tags.put(HclObject({"key": name, "value": value}), place)
+    if more is UNKNOWN or is_open(more):
+        tags.put(HclObject({"key": UNKNOWN, "value": UNKNOWN}), call.place)
     values["tag"] = tags
     if unread_arguments(given, major):
         given.put(values, ARGUMENTS, ARGUMENTS)

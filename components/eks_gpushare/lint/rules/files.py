@@ -35,5 +35,21 @@ TEMPLATE = Rule(
     "What a template makes depends on its values, so nothing in it is checked.",
     "https://helm.sh/docs/helm/helm_template/",
 )
+NO_VALUES = Rule(
+    "GPU1379",
+    "error",
+    "The files of values that an application names are there.",
+    "Argo CD stops at one that is not: nothing of the chart is installed or brought up to date.",
+    "https://argo-cd.readthedocs.io/en/stable/user-guide/helm/#values-files",
+)
 
-__all__ = ["FAULTY_SILENCE", "FOR_NOTHING", "NOT_READ", "OVER", "TEMPLATE", "TWICE", "UNREADABLE"]
+__all__ = [
+    "FAULTY_SILENCE",
+    "FOR_NOTHING",
+    "NOT_READ",
+    "NO_VALUES",
+    "OVER",
+    "TEMPLATE",
+    "TWICE",
+    "UNREADABLE",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import CHART_DAEMONSETS, OPERATOR_CHART, chart_of
+from eks_gpushare.inventory.advertised import offers
 from eks_gpushare.inventory.daemons import daemons, role_of
 from eks_gpushare.inventory.items import (
     PART_OF_POD,
@@ -37,11 +38,13 @@ from eks_gpushare.manifests.rules.admission import (
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.advertised import Offer
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.shared_names import Sharing
 
 _ENFORCE: Final = "pod-security.kubernetes.io/enforce"
 _STRICT: Final = ("baseline", "restricted")
@@ -217,24 +220,46 @@ def _fails_without_gpu(container: Any) -> bool:
 def products(inventory: Inventory) -> Iterator[Judgement]:
     """Where every configuration that there is shares whole GPUs under their own name."""
     for cluster in inventory.clusters():
-        only = alone(inventory, cluster)
-        # Of one replica none is shared.
-        if only is None or only.config.renamed or only.config.replicas.get(GPU, 1) == 1:
-            continue
+        only, every = alone(inventory, cluster), offers(inventory, cluster).every
         for workload, requests in gpu_workloads(inventory, cluster):
             if {each.resource for each in requests} != {GPU}:
                 continue
             for place, product in _selected(workload.spec):
-                if not product.endswith(_SHARED):
+                title = _shared_by(only, every, product)
+                if title and not product.endswith(_SHARED):
                     yield Problem(
                         SHARED_PRODUCT,
                         workload.source,
                         (*workload.spec_path, *place),
                         f"{at_start(workload.source.name)} selects {_PRODUCT} {product}, and "
-                        f"{only.daemon.title} shares GPUs under their own name.",
+                        f"{title} shares GPUs under their own name.",
                         f"Select {product}{_SHARED}, or a label of the node group.",
                         edits=(Edit("set", (*workload.spec_path, *place), f"{product}{_SHARED}"),),
                     )
+
+
+def _shared_by(only: Sharing | None, every: Sequence[Offer], product: str) -> str:
+    """The plugin that shares all GPUs of a product under their own name; empty without one."""
+    model = product.split("-")
+    kinds = [each for each in every if each.kind.type is None or _model(each) in model]
+    if only is not None:  # no nodes are declared
+        configs, title = [only.config], only.daemon.title
+    elif kinds and all(each.config and len(each.plugins) == 1 for each in kinds):
+        given = [at(each.kind.nodes.labels, _PRODUCT) for each in kinds]
+        if any(each is not None for each in given):
+            return ""  # somebody gives them that label
+        configs = [each.config for each in kinds if each.config]
+        title = kinds[0].plugins[0].title
+    else:
+        return ""
+    # Of one replica none is shared.
+    shared = all(not each.renamed and each.replicas.get(GPU, 1) > 1 for each in configs)
+    return title if shared else ""
+
+
+def _model(offer: Offer) -> str:
+    gpu = getattr(offer.kind.type, "gpu", None)
+    return "" if gpu is None else str(gpu.model)
 
 
 def _selected(spec: Any) -> Iterator[tuple[FieldPath, str]]:

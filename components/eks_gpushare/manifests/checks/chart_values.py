@@ -13,6 +13,7 @@ from eks_gpushare.catalog.chart_daemonsets import (
 )
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.catalog.chart_releases import is_before
+from eks_gpushare.inventory.edges.daemonsets import UNLABELLED, plugin_reaches
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.places import value_place
@@ -68,7 +69,8 @@ def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
             yield from _unread_then(release, values, keys, ages, version)
         else:
             yield from _unread(release, values, keys, ages)
-        if chart_of(release.chart) == PLUGIN_CHART and _goes_on(given, version):
+        of_plugin = chart_of(release.chart) == PLUGIN_CHART
+        if of_plugin and _goes_on(given, version) and not _is_told(inventory, release):
             yield Problem(
                 IDLE_VALUE,
                 release.source,
@@ -98,6 +100,15 @@ def _goes_on(values: Mapping[str, Any], version: str) -> bool:
     if at(values, *_AFFINITY) != {} or any(at(values, key, "enabled") for key in ("gfd", "nfd")):
         return False
     return not is_before(version, PLUGIN_TERMS_SINCE)
+
+
+def _is_told(inventory: Inventory, release: Release) -> bool:
+    """Whether it is said of nodes that are declared that they have no such label."""
+    return any(
+        each.rule is UNLABELLED and each.source is release.source
+        for each in plugin_reaches.look(inventory)
+        if isinstance(each, Problem) and each.severity != "info"
+    )
 
 
 def _unread(

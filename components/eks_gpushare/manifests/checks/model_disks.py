@@ -17,7 +17,7 @@ from eks_gpushare.inventory.items import Pointer, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, text
+from eks_gpushare.inventory.values import at, has_unknown, items, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.gpu_containers import (
     GpuContainer,
@@ -26,7 +26,7 @@ from eks_gpushare.manifests.checks.gpu_containers import (
 )
 from eks_gpushare.manifests.checks.gpu_programs import server_of
 from eks_gpushare.manifests.checks.model_sizes import model_named, weights_gib
-from eks_gpushare.manifests.checks.volumes import is_disk
+from eks_gpushare.manifests.checks.volumes import is_disk, is_named
 from eks_gpushare.manifests.rules.room_of_pools import NO_DISK
 
 if TYPE_CHECKING:
@@ -123,8 +123,8 @@ def _rooms(
     index, volume = found[0] if mount is not None else (0, None)
     if volume is not None and at(volume, "emptyDir") is None:
         name = at(volume, "persistentVolumeClaim", "claimName")
-        claim = next((each for each in claims if each.name == name), None)
-        if claim is not None and may_be_same(claim.namespace, workload.namespace):
+        claim = next((each for each in claims if is_named(each, name, workload)), None)
+        if claim is not None:
             asked = ("resources", "requests", "storage")
             given = at(claim.spec, *asked)
             yield claim.source, ("spec", *asked), given, f"{claim.source.name} has"

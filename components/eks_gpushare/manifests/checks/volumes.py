@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.requests import Request
 
 _OF_ONE_NODE: Final = frozenset(("ReadWriteOnce", "ReadWriteOncePod"))
-_ATTACHED: Final = frozenset(
+ATTACHED: Final = frozenset(
     (
         *("ebs.csi.aws.com", "ebs.csi.eks.amazonaws.com", "kubernetes.io/aws-ebs"),
         *("pd.csi.storage.gke.io", "disk.csi.azure.com"),
@@ -65,12 +65,19 @@ def volumes(inventory: Inventory) -> Iterator[Judgement]:
                 continue
             for index, volume in enumerate(items(at(workload.spec, "volumes"))):
                 name = at(volume, "persistentVolumeClaim", "claimName")
-                claim = next((each for each in claims if _is_named(each, name, workload)), None)
+                claim = next((each for each in claims if is_named(each, name, workload)), None)
                 if claim is not None and _is_of_one_node(claim, inventory, cluster):
                     yield _problem(workload, index, claim, most, fit)
 
 
-def _is_named(claim: Pointer, name: Any, workload: Workload) -> bool:
+def is_named(claim: Pointer, name: Any, workload: Workload) -> bool:
+    """Whether a claim is the one that a workload means by a name.
+
+    Args:
+        claim: The PersistentVolumeClaim.
+        name: The name, as it is written.
+        workload: The workload.
+    """
     return (
         isinstance(name, str)
         and claim.name == name
@@ -149,16 +156,21 @@ def is_disk(claim: Pointer, inventory: Inventory, cluster: str) -> bool:
         found = next((each for each in classes if each.name == name), None)
         if found is None:
             return bool(_EBS_NAME.fullmatch(str(name)))
-        return at(found.spec, "provisioner") in _ATTACHED
-    by_default = [each for each in classes if _is_default(each)]
+        return at(found.spec, "provisioner") in ATTACHED
+    by_default = [each for each in classes if is_default(each)]
     if by_default:
-        return at(by_default[0].spec, "provisioner") in _ATTACHED
+        return at(by_default[0].spec, "provisioner") in ATTACHED
     # EKS has no other class, or none at all.
     of_aws = any(each.provisioner != "byHand" for each in inventory.of(NodeSet, cluster))
     return name is None and of_aws and not classes
 
 
-def _is_default(storage: Pointer) -> bool:
+def is_default(storage: Pointer) -> bool:
+    """Whether a StorageClass is that of claims that name none.
+
+    Args:
+        storage: The class.
+    """
     return bool(text(at(value_of(storage), "metadata", "annotations", _DEFAULT)) == "true")
 
 

@@ -156,14 +156,17 @@ def _flux(
     document: Document, value: Mapping[str, Any], name: Maybe[str]
 ) -> Iterator[tuple[Release, list[Document]]]:
     spec = at(value, "spec", "chart", "spec") or at(value, "spec", "chart")
-    chart = chart_named(at(spec, "chart") or at(spec, "name"))
+    # A source that is one chart is called like it, and tells the version.
+    alone = at(value, "spec", "chartRef", "name")
+    chart = chart_named(at(spec, "chart") or at(spec, "name") or alone)
     if chart:
         path: FieldPath = ("spec", "values")
         space = _space_of(value)
         in_folder = at(spec, "sourceRef", "kind") in _FOLDERS
         if in_folder:
             path = _below(value, path, chart)
-        item, inner = _at(document, chart, path, name, space, at(spec, "version"))
+        version = at(spec, "version") if alone is None else UNKNOWN
+        item, inner = _at(document, chart, path, name, space, version)
         if in_folder:
             item = _of_folder(item, str(at(spec, "chart")))
         item = with_values_from(item, at(value, "spec", "valuesFrom"))

@@ -71,9 +71,9 @@ NO_ACCELERATOR = Rule(
     "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md#special-note-on-gpu-instances",
 )
 
-_SCALED: Final = "k8s.io/cluster-autoscaler/enabled"
-_TEMPLATE_LABEL: Final = "k8s.io/cluster-autoscaler/node-template/label/"
-_ACCELERATOR: Final = "k8s.amazonaws.com/accelerator"
+SCALED: Final = "k8s.io/cluster-autoscaler/enabled"
+TEMPLATE_LABEL: Final = "k8s.io/cluster-autoscaler/node-template/label/"
+ACCELERATOR: Final = "k8s.amazonaws.com/accelerator"
 DEFAULT_FAMILY = "AmazonLinux2023"
 """What eksctl takes where no family is named, its variant for GPUs with types that have them.
 
@@ -317,22 +317,22 @@ def _own_boot(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iter
 
 def _accelerator(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:
     tags, labels = mapping(at(group, "tags")), mapping(at(group, "labels"))
-    scaled = any(str(key) == _SCALED and str(each).lower() == "true" for key, each in tags.items())
+    scaled = any(str(key) == SCALED and str(each).lower() == "true" for key, each in tags.items())
     # What lets an autoscaler on the nodes change groups, and what tells it of empty ones.
     by_role = at(group, "iam", "withAddonPolicies", "autoScaler")
     by_role = by_role is True or at(group, "propagateASGTags") is True
     scaled = scaled or (by_role and whole(at(group, "minSize")) != whole(at(group, "maxSize")))
     if UNKNOWN in (at(group, "tags"), at(group, "labels")) or not scaled or not _has_gpus(group):
         return
-    told = [key for key in tags if str(key).endswith(f"node-template/label/{_ACCELERATOR}")]
-    if _ACCELERATOR not in labels and not told:
+    told = [key for key in tags if str(key).endswith(f"node-template/label/{ACCELERATOR}")]
+    if ACCELERATOR not in labels and not told:
         yield Problem(
             NO_ACCELERATOR,
             source,
             (*path, "labels") if labels else path,
             f"Cluster Autoscaler scales the node group {at(group, 'name')}, whose nodes have no "
-            f"label {_ACCELERATOR}.",
-            f"Give them the label {_ACCELERATOR}, such as nvidia-a10g.",
+            f"label {ACCELERATOR}.",
+            f"Give them the label {ACCELERATOR}, such as nvidia-a10g.",
         )
 
 
@@ -360,14 +360,14 @@ def _from_zero(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Ite
     if whole(at(group, "desiredCapacity")) not in (None, 0, UNKNOWN) and not _is_scaled(group):
         return  # it starts with nodes, and nothing says that somebody takes them away
     for key in mapping(at(group, "labels")) if tagged else ():
-        if f"{_TEMPLATE_LABEL}{key}" not in tags and _SCALED in tags:
+        if f"{TEMPLATE_LABEL}{key}" not in tags and SCALED in tags:
             yield Problem(
                 FROM_ZERO,
                 source,
                 (*path, "labels", key),
                 f"The node group {at(group, 'name')} may be empty, and of its labels nothing tells "
                 f"an autoscaler of {key}.",
-                f"Add the tag {_TEMPLATE_LABEL}{key}, or propagateASGTags: true.",
+                f"Add the tag {TEMPLATE_LABEL}{key}, or propagateASGTags: true.",
             )
     if needs and not tagged:
         yield Problem(

@@ -39,8 +39,6 @@ _RELEASE = {
     "al2023": (re.compile(r"v[0-9]{8}"), "v20261114"),
     "al2": (re.compile(r"v[0-9]{8}"), "v20251114"),
 }
-
-
 _MOVING = {
     Moving.NAME: "{} matches every image that will ever have such a name.",
     Moving.PARAMETER: "The parameter names whatever AWS recommends at that time.",
@@ -76,12 +74,16 @@ def image_rules(source: Source, spec: Any) -> Iterator[Judgement]:
             yield from _alias(source, (*place, "alias"), alias)
         elif given and (moving := moving_term(given)):
             message = _MOVING[moving].format(named := str(at(term, moving)))
-            if moving is Moving.NAME and _OF_EKS.match(named) and not _VERSION.search(named):
+            of_one = moving is Moving.TAGS
+            if moving is Moving.NAME and _VERSION.search(named):
+                of_one = True
+            elif moving is Moving.NAME and _OF_EKS.match(named):
                 message += (
                     " It has no version of Kubernetes: the newest may be of another than yours."
                 )
-            # Whoever sets the tags may set them on one image only.
-            worth: Severity | None = "warning" if moving is Moving.TAGS else None
+            # Whoever sets the tags may set them on one image only, and a name with a version of
+            # Kubernetes lets new releases in, and nothing that does not join.
+            worth: Severity | None = "warning" if of_one else None
             yield Problem(FLOATING_IMAGE, source, (*place, moving), message, _ONE_IMAGE, worth)
 
 

@@ -25,9 +25,10 @@ NO_USE_OF_IT: Final = Rule(
 ONE_NODE: Final = Rule(
     "GPU1388",
     "error",
-    "A volume of one node is for pods of one node.",
+    "A disk is where all pods that have it can be.",
     "An EBS volume is attached to one instance: pods on others stay in ContainerCreating with "
-    "Multi-Attach error, and hold their GPUs.",
+    "Multi-Attach error, and hold their GPUs. It stays in one zone: where no node of its pod is "
+    "there, the pod stays Pending.",
     "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes",
 )
 OTHER_RUNTIME: Final = Rule(
