@@ -32,7 +32,74 @@ CONTAINER: Final = frozenset(
     )
 )
 RESOURCES: Final = frozenset(("limits", "requests", "claims"))
+VARIABLE: Final = frozenset(("name", "value", "valueFrom"))
+_OF_KEYS: Final = frozenset(("name", "key", "optional"))
+VALUE_FROM: Final = {
+    "fieldRef": frozenset(("apiVersion", "fieldPath")),
+    "resourceFieldRef": frozenset(("containerName", "resource", "divisor")),
+    "fileKeyRef": frozenset(("volumeName", "path", "key", "optional")),
+    "configMapKeyRef": _OF_KEYS,
+    "secretKeyRef": _OF_KEYS,
+}
+"""Where the value of a variable comes from, each with its fields."""
 TOLERATION: Final = frozenset(("key", "operator", "value", "effect", "tolerationSeconds"))
+WITHIN_POD: Final = {
+    "tolerations": TOLERATION,
+    "affinity": frozenset(("nodeAffinity", "podAffinity", "podAntiAffinity")),
+    "imagePullSecrets": frozenset(("name",)),
+    "resourceClaims": frozenset(("name", "resourceClaimName", "resourceClaimTemplateName")),
+    "securityContext": frozenset(
+        (
+            *("appArmorProfile", "fsGroup", "fsGroupChangePolicy", "runAsGroup", "runAsNonRoot"),
+            *("runAsUser", "seLinuxChangePolicy", "seLinuxOptions", "seccompProfile"),
+            *("supplementalGroups", "supplementalGroupsPolicy", "sysctls", "windowsOptions"),
+        )
+    ),
+    "topologySpreadConstraints": frozenset(
+        (
+            *("labelSelector", "matchLabelKeys", "maxSkew", "minDomains", "nodeAffinityPolicy"),
+            *("nodeTaintsPolicy", "topologyKey", "whenUnsatisfiable"),
+        )
+    ),
+    "volumes": frozenset(
+        (
+            *("awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "configMap"),
+            *("csi", "downwardAPI", "emptyDir", "ephemeral", "fc", "flexVolume", "flocker"),
+            *("gcePersistentDisk", "gitRepo", "glusterfs", "hostPath", "image", "iscsi", "name"),
+            *("nfs", "persistentVolumeClaim", "photonPersistentDisk", "portworxVolume"),
+            *("projected", "quobyte", "rbd", "scaleIO", "secret", "storageos", "vsphereVolume"),
+        )
+    ),
+}
+"""Fields of what stands under fields of a pod."""
+_PROBE: Final = frozenset(
+    (
+        *("exec", "failureThreshold", "grpc", "httpGet", "initialDelaySeconds", "periodSeconds"),
+        *("successThreshold", "tcpSocket", "terminationGracePeriodSeconds", "timeoutSeconds"),
+    )
+)
+WITHIN_CONTAINER: Final = {
+    "resources": RESOURCES,
+    "env": VARIABLE,
+    "envFrom": frozenset(("configMapRef", "prefix", "secretRef")),
+    "lifecycle": frozenset(("postStart", "preStop", "stopSignal")),
+    "ports": frozenset(("containerPort", "hostIP", "hostPort", "name", "protocol")),
+    "securityContext": frozenset(
+        (
+            *("allowPrivilegeEscalation", "appArmorProfile", "capabilities", "privileged"),
+            *("procMount", "readOnlyRootFilesystem", "runAsGroup", "runAsNonRoot", "runAsUser"),
+            *("seLinuxOptions", "seccompProfile", "windowsOptions"),
+        )
+    ),
+    "volumeMounts": frozenset(
+        (
+            *("mountPath", "mountPropagation", "name", "readOnly", "recursiveReadOnly"),
+            *("subPath", "subPathExpr"),
+        )
+    ),
+    **dict.fromkeys(("livenessProbe", "readinessProbe", "startupProbe"), _PROBE),
+}
+"""Fields of what stands under fields of a container."""
 OPERATORS: Final = ("Exists", "Equal", "Gt", "Lt")
 EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 ONLY_PODS: Final = frozenset(

@@ -60,6 +60,7 @@ _BY_SERVICES = (
     (re.compile(r"aws:imagebuilder/component:Component"), "a build of Image Builder", (("data",),)),
     (re.compile(r"aws:sfn/stateMachine:StateMachine"), "a state machine", (("definition",),)),
     (re.compile(r"aws:scheduler/schedule:Schedule"), "a schedule", (("target", "arn"),)),
+    (re.compile(r"aws:lambda/invocation:Invocation"), "a call of a function", (("input",),)),
 )
 """Services that run commands: the type, what it is for messages, where they stand in it."""
 _RUNNING = re.compile(

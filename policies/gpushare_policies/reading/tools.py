@@ -7,7 +7,7 @@ import re
 CALLS = re.compile(
     r"(?i:\bService[\"'\s\\:]+(?:eks|ec2|autoscaling|cloudformation|cloudcontrol)[\"'\s\\,n]+Api[\"'\s\\:]+)"
     r"(?:Create|Update|Run|Start)[A-Za-z]+"
-    r"|\b(?:eks|ec2|autoscaling|cloudformation|cloudcontrol):(?:create|run)(?!Tags|Job)[A-Z][A-Za-z]*",
+    r"|\b(?:eks|ec2|autoscaling|cloudformation|cloudcontrol):(?:[cC]reate|[rR]un)(?!Tags|Job)[A-Z][A-Za-z]*",
 )
 """What a service calls without a command: `arn:aws:states:::eks:createCluster`, or of Systems
 Manager `Service: eks`, `Api: CreateNodegroup`."""

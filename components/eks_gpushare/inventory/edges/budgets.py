@@ -50,6 +50,8 @@ def _pods(offer: Offer) -> Iterator[Problem]:
     told = [int(number) for number in _TOLD.findall(str(nodes.user_data))]
     if told and (most is None or min(told) < most):
         most, how = min(told), "as its user data says"
+    if nodes.max_pods is not None and (most is None or nodes.max_pods < most):
+        most, how = nodes.max_pods, "as its node class says"
     if are_more_than_pods(shares, most):
         yield Problem(
             UNREACHABLE,
@@ -59,5 +61,5 @@ def _pods(offer: Offer) -> Iterator[Problem]:
             f"{instance_type.name} runs {most} pods {how}, about {SYSTEM_PODS} of them the "
             "system's.",
             f"Lower `replicas` so that there are {(most or 0) - SYSTEM_PODS} at most, or let the "
-            f"nodes run more pods{'' if told else ' by prefix delegation'}.",
+            f"nodes run more pods{'' if how.startswith('as its') else ' by prefix delegation'}.",
         )

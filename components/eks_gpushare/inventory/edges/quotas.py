@@ -37,8 +37,12 @@ def quotas(inventory: Inventory) -> Iterator[Judgement]:
     """Each by itself, and those of Kueue together, for they are guarantees."""
     for cluster in inventory.clusters():
         every = offers(inventory, cluster).every
-        # What a queue of Volcano may have is a ceiling, and often one that nobody reaches.
-        found = [quota for quota in inventory.of(Quota, cluster) if quota.kind != "Queue"]
+        # What a queue of Volcano may have is a ceiling, of which files alone tell too little.
+        found = [
+            quota
+            for quota in inventory.of(Quota, cluster)
+            if quota.kind != "Queue" or inventory.complete
+        ]
         if not found or not (every or inventory.complete):
             continue
         sums: dict[str, int] = {}
@@ -72,7 +76,8 @@ def _one(
     each: Quota, name: str, given: Any, every: Sequence[Offer], there: _Most
 ) -> Iterator[Problem]:
     count = _count(given)
-    path = ("spec", "hard", f"requests.{name}") if each.kind != _QUEUE else ("spec",)
+    of_namespace = each.kind == "ResourceQuota"
+    path = ("spec", "hard", f"requests.{name}") if of_namespace else ("spec",)
     if there.is_lacking:
         if count == 0 or given is UNKNOWN:
             return  # nobody may have it, and nobody could

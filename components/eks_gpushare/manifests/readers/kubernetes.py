@@ -24,7 +24,7 @@ from eks_gpushare.manifests.plain import taints
 from eks_gpushare.manifests.readers.device_plugin import DevicePluginConfigReader
 from eks_gpushare.manifests.readers.lone_containers import lone_containers
 from eks_gpushare.manifests.readers.mig_parted import MigPartedReader
-from eks_gpushare.manifests.readers.objects import judge_object
+from eks_gpushare.manifests.readers.objects import QUOTAS, judge_object, of_tenant
 from eks_gpushare.manifests.readers.pods import pod_labels, pod_places
 from eks_gpushare.manifests.readers.spark import is_spark, judge_spark, spark_pods
 from eks_gpushare.manifests.readers.texts_and_amounts import judge_texts
@@ -123,13 +123,8 @@ def _items(document: Document) -> Iterator[Item]:
         yield _with_data(kind, value, source=whence, name=name, namespace=space)
     elif kind == "Namespace":
         yield Namespace(source=whence, name=name, labels=_labels(value))
-    elif kind == "ResourceQuota":
-        hard = mapping(at(value, "spec", "hard"))
-        yield Quota(source=whence, kind=kind, name=name, namespace=space, hard=_hard(hard))
-    elif kind in _QUEUES:
-        hard, spec = _QUEUES[kind](value), mapping(value.get("spec"))
-        yield Quota(source=whence, kind=kind, name=name, namespace="", hard=hard)
-        yield Pointer(source=whence, kind=kind, name=name, namespace="", spec=spec)
+    elif kind in (*QUOTAS, *_QUEUES, "Tenant"):
+        yield from _quotas(value, whence, name)
     elif kind == "Node":
         yield _node(value, whence, name)
     elif kind in _CLAIMS:
@@ -156,6 +151,20 @@ def _items(document: Document) -> Iterator[Item]:
         )
         reading = spark_pods if is_spark(value) else lone_containers
         yield from reading(document, whence, around)
+
+
+def _quotas(
+    value: Mapping[str, Any], whence: Source, name: Maybe[str]
+) -> Iterator[Quota | Pointer]:
+    kind = value["kind"]
+    space = namespace_of(value) if kind == "ResourceQuota" else ""
+    for place in (*QUOTAS.get(kind, ()), *of_tenant(value)):
+        hard = _hard(mapping(at(value, *place)))
+        yield Quota(source=whence, kind=kind, name=name, namespace=space, hard=hard)
+    if kind in _QUEUES:
+        hard, spec = _QUEUES[kind](value), mapping(value.get("spec"))
+        yield Quota(source=whence, kind=kind, name=name, namespace="", hard=hard)
+        yield Pointer(source=whence, kind=kind, name=name, namespace="", spec=spec)
 
 
 def _claim(value: Mapping[str, Any], whence: Source, name: Maybe[str]) -> DeviceClaim:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _GPUS = "nvidia.com/"
 _LIMITS = "limits."
 _REQUESTS = "requests."
-_QUOTAS: dict[str, tuple[FieldPath, ...]] = {
+QUOTAS: dict[str, tuple[FieldPath, ...]] = {
     **dict.fromkeys(("ResourceQuota", "HierarchicalResourceQuota"), (("spec", "hard"),)),
     **dict.fromkeys(("AccountQuota", "ClusterResourceQuota"), (("spec", "quota", "hard"),)),
     "Profile": (("spec", "resourceQuotaSpec", "hard"),),
@@ -55,16 +55,20 @@ def judge_object(document: Document, source: Source) -> Iterator[Problem]:
     value: Mapping[str, Any] = document.value
     yield from _version(value, source)
     kind = value["kind"]
-    for place in _QUOTAS.get(kind, ()):
+    for place in QUOTAS.get(kind, ()):
         yield from _quota(value, source, place)
-    if kind == "Tenant":
-        for index, _ in mappings(at(value, "spec", "resourceQuotas", "items")):
-            place = ("spec", "resourceQuotas", "items", index, "hard")
-            yield from _quota(value, source, place)
+    for place in of_tenant(value) if kind == "Tenant" else ():
+        yield from _quota(value, source, place)
     if kind == "LimitRange":
         yield from _limits(value, source)
     elif kind in _AROUND_PODS:
         yield from _misplaced(value, source, _AROUND_PODS[kind])
+
+
+def of_tenant(value: Mapping[str, Any]) -> Iterator[FieldPath]:
+    """Where quotas stand in a Tenant of Capsule."""
+    for index, _ in mappings(at(value, "spec", "resourceQuotas", "items")):
+        yield ("spec", "resourceQuotas", "items", index, "hard")
 
 
 def _version(value: Mapping[str, Any], source: Source) -> Iterator[Problem]:
