@@ -111,7 +111,7 @@ class NodeSet(Named):
     """AMI type, alias or family as written, or the ID of an image; empty where EKS decides."""
     user_data: Maybe[str] = ""
     """As the node gets it, decoded."""
-    max_pods: int | None = None
+    max_pods: Maybe[int | None] = None
     """Most pods of a node, as its node class says; None where it says nothing."""
     least: Maybe[int | None] = None
     """Fewest nodes."""

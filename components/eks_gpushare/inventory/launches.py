@@ -50,10 +50,11 @@ def launch_of(source: Source, name: Maybe[str], data: Any) -> NodeLaunch:
     )
 
 
-def pods_of_class(spec: Any) -> int | None:
+def pods_of_class(spec: Any) -> Maybe[int | None]:
     """Most pods of a node, as an EC2NodeClass says; None where it does not."""
     found = at(spec, "kubelet", "maxPods")
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+    is_whole = isinstance(found, int) and not isinstance(found, bool)
+    return found if is_whole or found is UNKNOWN else None
 
 
 def with_disk(source: Source, name: Maybe[str], size: Any, path: FieldPath) -> NodeLaunch | None:

@@ -5,6 +5,7 @@ Source: https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/p
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 POD: Final = frozenset(
@@ -100,12 +101,40 @@ WITHIN_CONTAINER: Final = {
     **dict.fromkeys(("livenessProbe", "readinessProbe", "startupProbe"), _PROBE),
 }
 """Fields of what stands under fields of a container."""
+LISTS: Final = frozenset(
+    (
+        *("env", "envFrom", "imagePullSecrets", "ports", "resourceClaims", "tolerations"),
+        *("topologySpreadConstraints", "volumeMounts", "volumes"),
+    )
+)
+"""Those of which there are several."""
 OPERATORS: Final = ("Exists", "Equal", "Gt", "Lt")
 EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 ONLY_PODS: Final = frozenset(
     ("affinity", "containers", "nodeSelector", "runtimeClassName", "tolerations")
 )
 """Fields that none of the kinds around pods has."""
+
+
+PATHS: Final = (
+    *("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName"),
+    *("spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP"),
+    "status.podIPs",
+)
+"""What variables can have of their pod:
+https://kubernetes.io/docs/concepts/workloads/pods/downward-api/#available-fields"""
+_OF_KEY: Final = re.compile(r"metadata\.(?:labels|annotations)\['[^']+'\]")
+_WRITTEN: Final = re.compile(r"[A-Za-z0-9._/\['\]-]+")
+"""By a hand, without placeholders."""
+
+
+def is_no_path(given: str) -> bool:
+    """Whether a variable asks for what it cannot have of its pod."""
+    return (
+        given not in PATHS
+        and _OF_KEY.fullmatch(given) is None
+        and _WRITTEN.fullmatch(given) is not None
+    )
 
 
 def is_plain(kind: str) -> bool:

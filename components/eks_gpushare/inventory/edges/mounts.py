@@ -230,11 +230,10 @@ def _missing(
     known = item.namespace is not UNKNOWN
     space = f"the namespace {item.namespace}" if known else "its namespace"
     but = f", which is in the namespace {elsewhere[0].namespace}" if elsewhere else ""
-    # A chart of the namespace may make it; those of NVIDIA give theirs the release's name.
     of_charts = any(
         may_be_same(release.namespace, item.namespace)
         and release is not item
-        and (chart_of(release.chart) is None or str(release.name) in str(use.name))
+        and _may_make(release, str(use.name))
         for release in inventory.of(Release, item.cluster)
     )
     is_sure = elsewhere or (inventory.complete and not of_charts)
@@ -247,6 +246,15 @@ def _missing(
         f"Make it in {space}, or correct the name.",
         None if is_sure else "info",
     )
+
+
+def _may_make(release: Release, name: str) -> bool:
+    """Whether a chart may make a ConfigMap: those of NVIDIA name theirs as below, or by a value."""
+    chart, told = chart_of(release.chart), release.values
+    if chart is None or UNKNOWN in (told, release.name) or has_unknown(told):
+        return True
+    own = name.startswith(("default-", "nvidia-")) or chart in name or str(release.name) in name
+    return own or f"'{name}'" in str(told)
 
 
 def _keys(

@@ -59,6 +59,15 @@ def fields_are_known(inventory: Inventory) -> Iterator[Judgement]:
             for key in given:
                 if key not in known:
                     yield _no_field(workload, path, key, given, known)
+            named = given.get("fieldPath") if path[-1:] == ("fieldRef",) else None
+            if isinstance(named, str) and fields.is_no_path(named):
+                yield Problem(
+                    NO_FIELD,
+                    workload.source,
+                    (*workload.spec_path, *path, "fieldPath"),
+                    f"{named} is no field of a pod that a variable can have.",
+                    f"Write one of {', '.join(fields.PATHS)}, or a key of labels or annotations.",
+                )
 
 
 @edge(WRONG_KIND)
@@ -256,10 +265,11 @@ def _inner(
 ) -> Iterator[tuple[FieldPath, Mapping[str, Any], Collection[str]]]:
     """What stands under its fields, by itself or in a list."""
     for key, inner in known.items():
-        if isinstance(one := given.get(key), dict):
+        one = given.get(key)
+        if isinstance(one, dict) and key not in fields.LISTS:
             yield (*path, key), one, inner
-        for index, one in mappings(given.get(key)):
-            yield (*path, key, index), one, inner
+        for index, each in mappings(one) if key in fields.LISTS else ():
+            yield (*path, key, index), each, inner
 
 
 def _no_field(

@@ -24,7 +24,7 @@ from eks_gpushare.manifests.plain import taints
 from eks_gpushare.manifests.readers.device_plugin import DevicePluginConfigReader
 from eks_gpushare.manifests.readers.lone_containers import lone_containers
 from eks_gpushare.manifests.readers.mig_parted import MigPartedReader
-from eks_gpushare.manifests.readers.objects import QUOTAS, judge_object, of_tenant
+from eks_gpushare.manifests.readers.objects import judge_object, quota_places
 from eks_gpushare.manifests.readers.pods import pod_labels, pod_places
 from eks_gpushare.manifests.readers.spark import is_spark, judge_spark, spark_pods
 from eks_gpushare.manifests.readers.texts_and_amounts import judge_texts
@@ -123,7 +123,7 @@ def _items(document: Document) -> Iterator[Item]:
         yield _with_data(kind, value, source=whence, name=name, namespace=space)
     elif kind == "Namespace":
         yield Namespace(source=whence, name=name, labels=_labels(value))
-    elif kind in (*QUOTAS, *_QUEUES, "Tenant"):
+    elif kind in _QUEUES or any(at(value, *place) is not None for place in quota_places(value)):
         yield from _quotas(value, whence, name)
     elif kind == "Node":
         yield _node(value, whence, name)
@@ -158,7 +158,7 @@ def _quotas(
 ) -> Iterator[Quota | Pointer]:
     kind = value["kind"]
     space = namespace_of(value) if kind == "ResourceQuota" else ""
-    for place in (*QUOTAS.get(kind, ()), *of_tenant(value)):
+    for place in quota_places(value):
         hard = _hard(mapping(at(value, *place)))
         yield Quota(source=whence, kind=kind, name=name, namespace=space, hard=hard)
     if kind in _QUEUES:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _GPUS = "nvidia.com/"
 _LIMITS = "limits."
 _REQUESTS = "requests."
-QUOTAS: dict[str, tuple[FieldPath, ...]] = {
+_QUOTAS: dict[str, tuple[FieldPath, ...]] = {
     **dict.fromkeys(("ResourceQuota", "HierarchicalResourceQuota"), (("spec", "hard"),)),
     **dict.fromkeys(("AccountQuota", "ClusterResourceQuota"), (("spec", "quota", "hard"),)),
     "Profile": (("spec", "resourceQuotaSpec", "hard"),),
@@ -55,9 +55,7 @@ def judge_object(document: Document, source: Source) -> Iterator[Problem]:
     value: Mapping[str, Any] = document.value
     yield from _version(value, source)
     kind = value["kind"]
-    for place in QUOTAS.get(kind, ()):
-        yield from _quota(value, source, place)
-    for place in of_tenant(value) if kind == "Tenant" else ():
+    for place in quota_places(value):
         yield from _quota(value, source, place)
     if kind == "LimitRange":
         yield from _limits(value, source)
@@ -65,9 +63,12 @@ def judge_object(document: Document, source: Source) -> Iterator[Problem]:
         yield from _misplaced(value, source, _AROUND_PODS[kind])
 
 
-def of_tenant(value: Mapping[str, Any]) -> Iterator[FieldPath]:
-    """Where quotas stand in a Tenant of Capsule."""
-    for index, _ in mappings(at(value, "spec", "resourceQuotas", "items")):
+def quota_places(value: Mapping[str, Any]) -> Iterator[FieldPath]:
+    """Where quotas of namespaces stand in an object."""
+    kind = value["kind"]
+    yield from _QUOTAS.get(kind, ())
+    listed = at(value, "spec", "resourceQuotas", "items") if kind == "Tenant" else None
+    for index, _ in mappings(listed):
         yield ("spec", "resourceQuotas", "items", index, "hard")
 
 

@@ -58,6 +58,13 @@ def _of_requests(subject: Subject) -> Iterator[str | Unjudged]:
     yield from _judged(subject, "replicas.max", at(replicas, "min"), at(replicas, "max"), effect)
 
 
+_LIKE_KUBERNETES = (
+    Kind("autoscaling", "HorizontalPodAutoscaler"),
+    Kind("actions.summerwind.dev", "HorizontalRunnerAutoscaler"),
+    Kind("autoscaling.aibrix.ai", "PodAutoscaler"),
+    Kind("datadoghq.com", "WatermarkPodAutoscaler"),
+)
+"""Kinds that have Kubernetes' `minReplicas` and `maxReplicas`."""
 _MAX_SCALE = "autoscaling.knative.dev/max-scale"
 
 
@@ -216,10 +223,10 @@ AUTOSCALERS_BOUNDED = ResourcePolicy(
             Kind("serving.knative.dev", "Service"): _knative,
             Kind("serving.knative.dev", "Configuration"): _knative,
             Kind("serving.kserve.io", "InferenceService"): _kserve,
-            Kind("autoscaling", "HorizontalPodAutoscaler"): _autoscaler,
             Kind("sparkoperator.k8s.io", "SparkApplication"): _spark,
             Kind("sparkoperator.k8s.io", "ScheduledSparkApplication"): _spark,
             _RUNNER_SET: _runners,
+            **dict.fromkeys(_LIKE_KUBERNETES, _autoscaler),
             Kind("kubeai.org", "Model"): _model,
             **{Kind("ray.io", kind): _ray for kind in ("RayCluster", "RayJob", "RayService")},
         },
