@@ -90,7 +90,10 @@ class _Subnets:
     def named(self, resource: PolicyResource, key: str) -> Iterator[PolicyResource]:
         """Those that a property names."""
         used = {found.urn for found in resource.property_dependencies.get(key, [])}
-        names = (used | _known(each(peek(resource.props, key)))) - {""}
+        given = each(peek(resource.props, key))
+        if key == _INTERFACES:
+            given = [peek(interface, "subnetId") for interface in given]
+        names = (used | _known(given)) - {""}
         for place in sorted({place for name in names for place in self._by_name.get(name, ())}):
             yield self._all[place]
 
