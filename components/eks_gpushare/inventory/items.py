@@ -193,6 +193,10 @@ class Workload(Namespaced):
     """Its place below `source.path`: `("spec", "template", "spec")`."""
 
 
+PROMISED = "QueuePromise"
+"""Kind of what a queue of Volcano is promised, beside the most that it may have."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota(Namespaced):
     """A ResourceQuota of a namespace, the quota of a ClusterQueue, or of a queue of Volcano."""

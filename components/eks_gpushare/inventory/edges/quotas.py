@@ -9,7 +9,7 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.vcpus import VCPU_QUOTA, Group
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
-from eks_gpushare.inventory.items import NodeSet, Quota
+from eks_gpushare.inventory.items import PROMISED, NodeSet, Quota
 from eks_gpushare.inventory.nodes import CATALOG
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
@@ -41,7 +41,7 @@ def quotas(inventory: Inventory) -> Iterator[Judgement]:
         found = [
             quota
             for quota in inventory.of(Quota, cluster)
-            if quota.kind != "Queue" or inventory.complete
+            if quota.kind not in ("Queue", PROMISED) or inventory.complete
         ]
         if not found or not (every or inventory.complete):
             continue

@@ -7,6 +7,7 @@ import binascii
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import (
+    PROMISED,
     SCALERS,
     ConfigMap,
     DeviceClaim,
@@ -164,6 +165,9 @@ def _quotas(
     if kind in _QUEUES:
         hard, spec = _QUEUES[kind](value), mapping(value.get("spec"))
         yield Quota(source=whence, kind=kind, name=name, namespace="", hard=hard)
+        for place in _PROMISES if kind == "Queue" else ():
+            promised = mapping(at(value, *place))
+            yield Quota(source=whence, kind=PROMISED, name=name, namespace="", hard=promised)
         yield Pointer(source=whence, kind=kind, name=name, namespace="", spec=spec)
 
 
@@ -269,6 +273,9 @@ def _capable(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:
     return mapping(at(value, "spec", "capability"))
 
 
+_PROMISES = (("spec", "guarantee", "resource"), ("spec", "deserved"))
+"""What a queue of Volcano is sure of, and what it gets back from others:
+https://volcano.sh/en/docs/queue/"""
 _QUEUES = {"ClusterQueue": _queued, "Queue": _capable}
 """Kueue's, and Volcano's."""
 
