@@ -55,9 +55,11 @@ def _text_of(schema: dict[str, Any]) -> str | None:
 
 
 def types_of(schema: dict[str, Any], path: str = "") -> dict[str, str]:
-    """What values are to be, by their places with dots between: `array`, `boolean`, `integer`."""
+    """What values are to be, by their places with dots between; `[]` ends that of an item."""
     found = {path: schema["type"]} if path and "type" in schema else {}
     inner = schema.get("items", schema)
+    if inner is not schema and "type" in inner:
+        found[f"{path}[]"] = inner["type"]
     for key, below in inner.get("properties", {}).items():
         found |= types_of(below, f"{path}.{key}".lstrip("."))
     return found

@@ -28,7 +28,7 @@ def karpenter_spec_keys(kind: str) -> Mapping[str, Any] | None:
 
 
 def karpenter_types(kind: str) -> Mapping[str, str]:
-    """What values below `spec` are to be, by their places with dots between, without indices."""
+    """What values below `spec` are to be, by their places with dots between; `[]` is an item."""
     found = load("karpenter-keys.json")["kinds"].get(kind)
     return {} if found is None else found["types"]
 
@@ -100,8 +100,7 @@ def wrong_types(
         path: Where it stands.
     """
     place = ".".join(step for step in path if isinstance(step, str))
-    # An item of a list has the place of the list.
-    wanted = None if path and isinstance(path[-1], int) else types.get(place)
+    wanted = types.get(f"{place}[]" if path and isinstance(path[-1], int) else place, "")
     if wanted in _KINDS and isinstance(value, str | int | float | list | dict):
         is_such = isinstance(value, _KINDS[wanted])
         if isinstance(value, bool) is not (wanted == "boolean") or not is_such:

@@ -109,8 +109,8 @@ def _named_by(release: Release) -> Iterator[_Use]:
                 yield _Use(name, value_place(release, (operand, *path)))
     elif chart == EXPORTER_CHART:
         for number, volume in enumerate(items(at(release.values, *_VOLUMES))):
-            path = value_place(release, (*_VOLUMES, str(number), "configMap"))
-            yield from _source(at(volume, "configMap"), path)
+            place = value_place(release, (*_VOLUMES, str(number), "configMap"))
+            yield from _source(at(volume, "configMap"), place)
 
 
 _VOLUMES = ("extraConfigMapVolumes",)

@@ -21,12 +21,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.source import Source
 
-_OF_THEIR_OWN: Final = frozenset(
-    (
-        *("values", "value", "effect", "operator", "nodes", "weight", "replicas", "limits"),
-        *("volumeSize", "httpPutResponseHopLimit", "encrypted"),
-    )
-)
+_OF_THEIR_OWN: Final = frozenset(("values", "value", "effect", "operator", "volumeSize"))
 """Keys whose values are judged with words of their own."""
 _TYPES: Final[Mapping[str, str]] = {
     "array": "a list",
@@ -45,7 +40,7 @@ def types(value: Mapping[str, Any], source: Source) -> Iterator[Problem]:
     spec = at(value, "spec")
     for path, wanted in wrong_types(spec, karpenter_types(kind)):
         given = at(spec, *path)
-        if path[-1] not in _OF_THEIR_OWN and _is_written(given):
+        if _OF_THEIR_OWN.isdisjoint(path[-2:]) and _is_written(given):
             yield _refused(source, path, given, wanted)
 
 
@@ -56,8 +51,10 @@ def _is_written(given: Any) -> bool:
 
 def _refused(source: Source, path: FieldPath, given: Any, wanted: str) -> Problem:
     place = ("spec", *path)
-    shown = {list: "a list", dict: "a mapping"}.get(type(given), repr(given))
+    plain = str(given).lower() if isinstance(given, bool) else repr(given)
+    is_block = isinstance(given, list | dict)
+    shown = f"a {'list' if isinstance(given, list) else 'mapping'}" if is_block else plain
     as_text = wanted == "string" and isinstance(given, int | float)
-    fix = f'Put it in quotes: "{given}".' if as_text else f"Write {_TYPES[wanted]}."
+    fix = f'Put it in quotes: "{plain}".' if as_text else f"Write {_TYPES[wanted]}."
     message = f"{dotted(place)} is {shown}, not {_TYPES[wanted]}."
     return Problem(REFUSED_VALUE, source, place, message, fix)
