@@ -100,9 +100,10 @@ def unmapped_of_class(subject: Subject) -> list[str]:
     terms = [term for _, term in mappings(at(spec, "amiSelectorTerms"))]
     aliases = {str(term.get("alias") or "").partition("@")[0] for term in terms}
     named = str(family or (aliases.pop() if len(aliases) == 1 else "")).lower()
-    if has_unknown([given, family, terms]) or not items(given):
+    names = [mapping.get("deviceName") for _, mapping in mappings(given)]
+    if has_unknown([given, family, terms]) or not names or None in names:
         return []
-    there = {str(mapping.get("deviceName")).removeprefix("/dev/") for _, mapping in mappings(given)}
+    there = {str(name).removeprefix("/dev/") for name in names}
     return [device for device in _OF_FAMILIES.get(named, ()) if device not in there]
 
 
