@@ -11,6 +11,7 @@ import component_schema
 import pulumi
 import pytest
 from component_models import BLOCKS, COMPONENTS, ELSEWHERE, SPECS
+from tests.conftest import sampled
 
 import eks_gpushare
 from eks_gpushare import args
@@ -98,7 +99,7 @@ def test_plain_arguments_are_required_where_the_model_requires_them(component: s
     assert plain == {name for name, field in spec.model_fields.items() if field.is_required()}
 
 
-@pytest.mark.parametrize("component", COMPONENTS)
+@pytest.mark.parametrize("component", sampled(COMPONENTS, 2))
 def test_registered_outputs_are_the_described_ones(
     component: str, environment: Callable[..., Run], kueue: Callable[..., Run]
 ) -> None:

@@ -10,6 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.conftest import sampled
 
 from eks_gpushare.program.costs.stack import cost_of
 from eks_gpushare.program.pools import pools_of
@@ -134,7 +135,7 @@ def test_the_nodes_of_random_stacks(environment: Callable[..., Run], seed: int) 
     compare(pools_of(recording, REGION), cost_of(recording, REGION))
 
 
-@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("stack", sampled(STACKS, 3))
 def test_the_nodes_of_every_stack(stack: str) -> None:
     previewed = preview(*locate(stack, str(ROOT)))
     assert previewed.cost is not None

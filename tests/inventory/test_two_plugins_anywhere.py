@@ -119,6 +119,33 @@ ONE, OTHER = "https://one.example", "https://other.example"
         ),
         ({"a__yaml": flux("hami", name="''"), "b__yaml": PLUGIN}, []),
         ({"a__yaml": HAMI, "b__yaml": daemons("nodeSelector: {a: b}")}, []),
+        ({"a__yaml": HAMI, "b__yaml": daemons('nodeSelector: {gpu: "on"}')}, ["warning"]),
+        ({"a__yaml": HAMI, "b__yaml": daemons('nodeSelector: {gpu: "off"}')}, []),
+        (
+            {
+                "a__yaml": flux("hami", "{devicePlugin: {nvidianodeSelector: {a: b}}}"),
+                "b__yaml": flux("nvidia-device-plugin", "{nodeSelector: {a: b}}", name="p"),
+            },
+            ["warning"],
+        ),
+        (
+            {
+                "a__yaml": flux("hami", "{devicePlugin: {nvidianodeSelector: {a: b}}}"),
+                "b__yaml": daemons('nodeSelector: {gpu: "on"}'),
+            },
+            [],
+        ),
+        (
+            {
+                "a__yaml": HAMI,
+                "b__yaml": flux(
+                    "nvidia-device-plugin",
+                    '{nodeSelector: {gpu: "on"}, affinity: {nodeAffinity: {}}}',
+                    name="p",
+                ),
+            },
+            [],
+        ),
         ({"a__yaml": flux("keda"), "b__yaml": PLUGIN}, []),
         ({"a__yaml": HAMI, "b__yaml": flux("nvidia-device-plugin", name="''")}, []),
     ],

@@ -44,11 +44,14 @@ def lab_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def control_plane(
     programs: Programs, lab_home: Path, request: pytest.FixtureRequest
 ) -> Iterator[ControlPlane]:
-    """The control plane that tests share. Each makes a namespace of its own in it."""
+    """The control plane that tests share. Each makes a namespace of its own in it.
+
+    It ends after the last of them, and not with the session: it works while nobody asks it.
+    """
     assert programs.paths
     assert lab_home.is_dir()
     with ControlPlane() as up:
@@ -91,7 +94,7 @@ class Client:
         return {**document, "_code": answer.status}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def call(control_plane: ControlPlane) -> Client:
     return Client(control_plane.lab)
 

@@ -10,7 +10,7 @@ import pytest
 from eks_gpushare.findings.defects import CHECK_FAILED
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.lint.dispatch import lint_files, read_files
-from eks_gpushare.manifests.checks import admission, queues
+from eks_gpushare.manifests.checks import admission, gangs, queues
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
@@ -163,7 +163,14 @@ def job(
         (job("3"), False),
         (job("four"), False),
         (job(name="other"), False),
-        (job(tasks=f"{TASK}, {TASK.replace('worker', 'other')}"), False),
+        (job(tasks=f"{TASK}, {TASK.replace('worker', 'other')}"), True),
+        (job(tasks=f"{TASK}, {TASK.replace('gpu: 2', 'gpu: 1')}"), False),  # the least four
+        (job("8", tasks=f"{TASK}, {TASK.replace('gpu: 2', 'gpu: 1')}"), True),
+        (job("null", tasks=f"{TASK}, {TASK.replace('gpu: 2', 'gpu: 1')}"), True),  # all of them
+        (job("7", tasks=f"{TASK}, {TASK.replace('nvidia.com/gpu: 2', 'cpu: 1')}"), False),
+        (job("8", tasks=f"{TASK}, {TASK.replace('nvidia.com/gpu: 2', 'cpu: 1')}"), True),
+        (job("8", tasks=f"{TASK}, {TASK.replace('replicas: 4', 'replicas: $N')}"), False),
+        (job("8", tasks=f"{TASK}, {{replicas: 4, name: b}}"), False),
         (job(tasks=TASK.replace("gpu: 2", "gpu: '{{ .a }}'")), False),
         (job(tasks=TASK.replace("gpu: 2", "gpu: 0")), False),
         (job().replace("kind: Queue", "kind: PodGroup"), False),
@@ -173,6 +180,11 @@ def job(
 )
 def test_all_tasks_that_start_at_once_are_within_the_queue(text: str, wrong: bool) -> None:
     assert codes(text) == ["GPU1244"] * wrong
+
+
+def test_where_nobody_says_how_many_start_it_is_told_of_the_tasks() -> None:
+    assert [each.path for each in judged(job("null"))] == ["spec.tasks"]
+    assert [each.path for each in judged(job("4"))] == ["spec.minAvailable"]
 
 
 def test_what_a_queue_may_have_is_told() -> None:
@@ -340,7 +352,7 @@ def test_selectors_are_those_of_documents() -> None:
 
     counts = [len(list(admission.selectors.look(Inventory(items)))) for items in (whole, apart)]
     assert counts == [1, 0]
-    for look in (queues.queues.look, queues.jobs.look):
+    for look in (queues.queues.look, gangs.gangs.look):
         assert list(look(Inventory(apart))) == []
 
 

@@ -51,7 +51,14 @@ RIGHT: list[dict[str, Any]] = [
     merged(CONFIG, **{f"{GROUP}amiFamily": "Bottlerocket", f"{GROUP}bottlerocket": {}}),
     merged(CONFIG, **{f"{GROUP}amiFamily": "AmazonLinux2", "metadata__version": "1.32"}),
     merged(CONFIG, **{f"{GROUP}amiFamily": "AmazonLinux2", f"{GROUP}instanceTypes": ["m6i.large"]}),
-    merged(CONFIG, **{f"{GROUP}amiFamily": "AmazonLinux2", f"{GROUP}ami": "ami-0123456789abcdef0"}),
+    merged(
+        CONFIG,
+        **{
+            f"{GROUP}amiFamily": "AmazonLinux2",
+            f"{GROUP}ami": "ami-0123456789abcdef0",
+            f"{GROUP}overrideBootstrapCommand": "/etc/eks/bootstrap.sh a",
+        },
+    ),
     merged(CONFIG, **{f"{GROUP}iam": {"withAddonPolicies": {"autoScaler": True}}}),
     merged(CONFIG, **{f"{GROUP}privateNetworking": True, f"{GROUP}efaEnabled": True}),
     merged(CONFIG, **{f"{OWN}instanceType": "mixed", f"{OWN}instancesDistribution": {

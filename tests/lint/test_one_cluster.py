@@ -106,6 +106,76 @@ def test_folders_of_one_cluster_are_judged_together(files: dict[str, str]) -> No
     assert codes(files) == {"GPU1111"}
 
 
+COVERED = """\
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: all}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+    - coveredResources: [cpu, memory]
+      flavors: [{name: a, resources: [{name: cpu, nominalQuota: 1}, {name: memory, nominalQuota: 1Gi}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: team, namespace: ml}
+spec: {clusterQueue: all}
+"""  # noqa: E501  (a line of YAML)
+QUEUED = pod().replace(
+    "{name: a}", "{name: a, namespace: ml, labels: {kueue.x-k8s.io/queue-name: team}}", 1
+)
+FEATURES = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: config-features, namespace: knative-serving}
+data: {kubernetes.podspec-nodeselector: disabled}
+"""
+SERVED = """\
+apiVersion: serving.knative.dev/v1
+kind: Service
+metadata: {name: a, namespace: b}
+spec:
+  template:
+    spec:
+      nodeSelector: {pool: gpu}
+      containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu: 1}}}]
+"""
+CLAIM = """\
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: models, namespace: b}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        ({"kueue/queues.yaml": COVERED, "jobs/job.yaml": QUEUED}, "GPU1250"),
+        ({"knative/features.yaml": FEATURES, "models/a.yaml": SERVED}, "GPU1256"),
+        ({"own/queues.yaml": COVERED, "jobs/job.yaml": QUEUED}, ""),
+        ({"own/features.yaml": FEATURES, "models/a.yaml": SERVED}, ""),
+        ({"kueue/a.yaml": COVERED, "queues/b.yaml": COVERED, "jobs/job.yaml": QUEUED}, ""),
+        (
+            {"knative/a.yaml": FEATURES, "config/b.yaml": FEATURES, "models/a.yaml": SERVED},
+            "",
+        ),
+    ],
+)
+def test_queues_and_flags_are_of_a_cluster(files: dict[str, str], code: str) -> None:
+    assert (code in codes(files)) if code else not codes(files) & {"GPU1250", "GPU1256"}
+
+
+def test_what_is_of_workloads_in_other_folders_is_a_part_and_is_there_once() -> None:
+    files = {"karpenter/pool.yaml": pool(), "apps/pod.yaml": pod()}
+
+    assert "GPU1111" in codes({**files, "storage/claim.yaml": CLAIM})
+    assert "GPU1111" in codes({**files, "storage/a.yaml": CLAIM, "web/service.yaml": SERVICE})
+    assert codes({**files, "storage/claim.yaml": CLAIM, "disks/claim.yaml": CLAIM}) == set()
+    node = "apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {a: b}}\n"
+    assert codes({**files, "storage/a.yaml": node, "disks/a.yaml": node}) == set()
+
+
 @pytest.mark.parametrize(
     "files",
     [

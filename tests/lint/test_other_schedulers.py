@@ -126,6 +126,21 @@ def test_a_guide_shows_a_part_of_a_pod() -> None:
         (pod("gpu-memory: 2Gi"), "asks for 2Gi as gpu-memory."),
         (pod("gpu-memory: '0'"), "asks for 0 as gpu-memory."),
         (pod("gpu-memory: '{{ .a }}'"), ""),
+        (
+            pod("nvidia.com/gpu.memory: 2Gi"),
+            "has the annotation nvidia.com/gpu.memory, which KAI does not read.",
+        ),
+        (pod("own/gpu-share: '0.5'"), "own/gpu-share, which KAI does not read."),
+        (pod("gpu-fraction-container-name: m"), ""),
+        (pod(f"{HALF}, nvidia.com/gpu.memory: 2Gi"), ""),
+        (pod("own/gpu-memoryless: a"), ""),
+        (pod(QUEUE), "KAI reads it as a label: it goes to the queue of all that name none."),
+        (pod(QUEUE, QUEUE), ""),
+        (deployment(QUEUE), "it goes to the queue of all that name none."),
+        (deployment(of_pods=QUEUE), "it goes to the queue of all that name none."),
+        (deployment(QUEUE, labels=QUEUE), ""),
+        (deployment(QUEUE).replace("{app: d}, ann", f"{{app: d, {QUEUE}}}, ann"), ""),
+        (deployment("kai.scheduler/queue: '{{ .a }}'"), ""),
         (deployment(HALF), "has gpu-fraction itself, and its pods have none."),
         (deployment(MEMORY), "has gpu-memory itself, and its pods have none."),
         (deployment(HALF, HALF), ""),
@@ -163,6 +178,50 @@ def test_kai_shares_gpus_where_its_chart_says_so(texts: tuple[str, ...], wrong: 
     )
     given = [each.replace("gpu-memory: '2000'", HALF) for each in texts]
     assert told(*given) == [expected] * wrong
+
+
+def test_what_kai_would_read_is_named() -> None:
+    def fix(annotation: str) -> str:
+        (report,) = lint_files([GivenFile("a.yaml", pod(annotation))])
+        return next(each.fix for each in report.findings if each.code == "GPU1274")
+
+    assert fix("own/gpu-share: '0.5'") == "Write gpu-fraction."
+    assert fix("nvidia.com/gpumem: '5'") == "Write gpu-memory."
+
+
+def test_a_queue_among_annotations_is_told_once() -> None:
+    cluster = f"""\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {{name: a, namespace: ml, annotations: {{{QUEUE}}}}}
+spec:
+  headGroupSpec:
+    template: {{spec: {{schedulerName: kai-scheduler, containers: [{{name: a, image: a}}]}}}}
+  workerGroupSpecs:
+    - template: {{spec: {{schedulerName: kai-scheduler, containers: [{{name: a, image: a}}]}}}}
+"""
+
+    assert codes(cluster) == ["GPU1274"]
+    assert codes(cluster.replace("kai-scheduler", "other")) == []
+
+
+MIB = pod(limits="nvidia.com/gpumem: 2000")
+NAMED = "nodeName: a\n  containers"
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (pod(limits="nvidia.com/gpumem: 2000").replace("containers", NAMED), True),
+        (pod(limits="nvidia.com/gpucores: 30").replace("containers", NAMED), True),
+        (pod(limits=GPU).replace("containers", NAMED), False),
+        (pod(limits="nvidia.com/gpumem: 2000"), False),
+        (MIB.replace("containers", "nodeName: $N\n  containers"), False),
+        (MIB.replace("containers", "nodeName: ''\n  containers"), False),
+    ],
+)
+def test_the_scheduler_of_hami_chooses_the_node(text: str, wrong: bool) -> None:
+    assert codes(text) == ["GPU1276"] * wrong
 
 
 def queue(name: str = "team", above: str = "", version: str = "scheduling.run.ai/v2") -> str:

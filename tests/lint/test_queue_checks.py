@@ -167,6 +167,67 @@ def test_a_queue_covers_what_is_asked_for(texts: tuple[str, ...], severity: str)
     assert [(code, of) for code, of, _ in told(*texts)] == [("GPU1250", severity)] * bool(severity)
 
 
+LIMITS = """\
+apiVersion: v1
+kind: KIND
+metadata: {name: some, namespace: SPACE}
+spec: {limits: [{TYPEPART: {NAME: 1Gi}}]}
+"""
+
+
+def limits(
+    part: str = "defaultRequest",
+    name: str = "ephemeral-storage",
+    kind: str = "type: Container, ",
+    space: str = "ml",
+) -> str:
+    made = LIMITS.replace("KIND", "LimitRange").replace("SPACE", space).replace("PART", part)
+    return made.replace("NAME", name).replace("TYPE", kind)
+
+
+@pytest.mark.parametrize(
+    ("texts", "wrong"),
+    [
+        ((queue(), job(requests="ephemeral-storage: 1Gi")), True),
+        ((queue(), job(limits="nvidia.com/gpu: 1, ephemeral-storage: 1Gi")), True),
+        ((queue("memory, nvidia.com/gpu"), job(requests="cpu: 1")), True),
+        ((queue(), limits(), job()), True),
+        ((queue(), limits("default"), job()), True),
+        ((queue(), limits(kind=""), job()), True),
+        ((queue(), job(requests="ephemeral-storage: 1Gi"), configured("{}")), False),
+        ((queue(ONLY_GPUS), job(requests="ephemeral-storage: 1Gi")), False),
+        ((queue(), job(requests="example.com/a: 1")), False),
+        ((queue(), job(requests="cpu: 1")), False),
+        ((queue(), limits("max"), job()), False),
+        ((queue(), limits(kind="type: Pod, "), job()), False),
+        ((queue(), limits(name="memory"), job()), False),
+        ((queue(), limits(space="other"), job()), False),
+        ((queue(), limits(space="'{{ .a }}'"), job()), False),
+        ((queue(), limits().replace("LimitRange", "Other"), job()), False),
+    ],
+)
+def test_a_queue_covers_what_of_nodes_is_asked_for(texts: tuple[str, ...], wrong: bool) -> None:
+    found = [(code, severity) for code, severity, _ in told(*texts)]
+
+    assert found == [("GPU1250", "warning")] * wrong
+
+
+def test_a_queue_without_gpus_is_told_of_these() -> None:
+    asking = job(limits="nvidia.com/gpu: 1, ephemeral-storage: 1Gi")
+    ((_, _, message),) = told(queue("cpu, memory"), asking)
+
+    assert "asks for nvidia.com/gpu" in message
+
+
+def test_whose_default_is_not_covered_is_told() -> None:
+    ((_, _, message),) = told(queue(), limits(), job())
+
+    assert message == (
+        "The Job train asks for ephemeral-storage by the LimitRange some, and the ClusterQueue "
+        "all, to which its queue team leads, covers cpu, memory, nvidia.com/gpu."
+    )
+
+
 def test_what_a_queue_covers_is_told_with_what_kueue_counts() -> None:
     (_, _, first), *_ = told(queue("cpu"), job(), configured(MADE))
     (_, _, other) = told(queue("cpu, memory"), job())[0]

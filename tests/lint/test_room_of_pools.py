@@ -291,6 +291,7 @@ config:
       version: v1
       sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
 """
+RENAMED = SHARED.replace("{timeSlicing: {", "{timeSlicing: {renameByDefault: true, ")
 SETTINGS = """userData: |
     [settings.kubelet-device-plugins.nvidia]
     device-sharing-strategy = "time-slicing"
@@ -324,12 +325,27 @@ TAGS = f'tags: {{{PROMISE}: "4"}}'
         (pool() + OTHER_POOL, placed(limits=TWO), {"GPU1253"}),
         (pool() + OTHER_POOL, placed(AFFINITY, limits=TWO), {"GPU1253"}),
         (pool() + OVERLAY, placed(limits=TWO), set()),
-        (pool(), placed(limits=TWO) + NEXT + SHARED, set()),
-        (with_labels(pool(), "{nvidia.com/device-plugin.config: a}"), placed(limits=TWO), set()),
-        (with_labels(pool(), "{nvidia.com/mig.config: a}"), placed(limits=TWO), set()),
+        # Karpenter counts the GPUs of a type, whatever its nodes share.
+        (pool(), placed(limits=TWO) + NEXT + SHARED, {"GPU1253"}),
+        (pool(), placed() + NEXT + SHARED, set()),
+        (pool(), placed(limits=TWO) + NEXT + SHARED.replace("s: 4", "s: 2"), {"GPU1253"}),
+        (pool(of_type("g6f.xlarge")), placed() + NEXT + RENAMED, set()),
+        (
+            group(more="labels: {nvidia.com/mig.config: a}"),
+            placed("hostname: a", limits=TWO),
+            set(),
+        ),
+        (group(more="labels: {team: a}"), placed("hostname: a", limits=TWO), {"GPU1253"}),
+        (
+            with_labels(pool(), "{nvidia.com/device-plugin.config: a}"),
+            placed(limits=TWO),
+            {"GPU1253"},
+        ),
+        (with_labels(pool(), "{nvidia.com/mig.config: a}"), placed(limits=TWO), {"GPU1253"}),
+        (group(), placed("hostname: a", limits=TWO) + NEXT + SHARED, set()),
         (with_labels(pool(), "{team: a}"), placed(limits=TWO), {"GPU1253"}),
         (with_labels(pool(), "{{ .Values.labels }}"), placed(limits=TWO), set()),
-        (pool(ami=BOTTLEROCKET, more=SETTINGS), placed(limits=TWO), set()),
+        (pool(ami=BOTTLEROCKET, more=SETTINGS), placed(limits=TWO), {"GPU1253"}),
         (group(), placed("hostname: a", limits=TWO), {"GPU1253"}),
         (group(more=TAGS), placed("hostname: a", limits=TWO), set()),
     ],
@@ -357,6 +373,7 @@ ONE_GPU = "resources: {limits: {nvidia.com/gpu: 1}}"
         (pool(of_type("g6f.xlarge")), "error", " have none of NVIDIA's that EC2 counts."),
         (pool(), "error", " gpu have 1."),
         (group(), "warning", "the types of the node group gpu have 1."),
+        (pool(ami=BOTTLEROCKET, more=SETTINGS), "warning", " gpu have 1."),
     ],
 )
 def test_how_many_a_type_has_is_said(text: str, severity: str, said: str) -> None:
@@ -381,9 +398,45 @@ CLAIMS = "resourceClaims: [{name: gpu, resourceClaimTemplateName: one}]"
         (pool().replace(*STATIC), f"{ON_POOL}\n  {CLAIMS}", False),
         (of_auto_mode(pool()), f"{ON_POOL}\n  {CLAIMS}", False),
         (group(), f"{ON_POOL}\n  {CLAIMS}", False),
+        (with_labels(pool(), "{team: a}"), f"nodeSelector: {{team: a}}\n  {CLAIMS}", True),
+        (with_labels(pool(), "{team: b}"), f"nodeSelector: {{team: a}}\n  {CLAIMS}", False),
+        (with_labels(pool(), "$LABELS"), f"nodeSelector: {{team: a}}\n  {CLAIMS}", False),
+        (pool() + group(more="labels: {team: a}"), f"nodeSelector: {{team: a}}\n  {CLAIMS}", False),
+        (pool(), f"{AFFINITY}\n  {CLAIMS}", True),
+        (
+            pool(),
+            f"nodeSelector: {{node.kubernetes.io/instance-type: g5.xlarge}}\n  {CLAIMS}",
+            True,
+        ),
+        (
+            pool(),
+            f"nodeSelector: {{node.kubernetes.io/instance-type: g6.xlarge}}\n  {CLAIMS}",
+            False,
+        ),
+        (pool(of_type("$TYPE")), f"{ON_POOL}\n  {CLAIMS}", True),
     ],
 )
 def test_nodes_are_there_before_claims(text: str, more: str, wrong: bool) -> None:
     claiming = placed(more).replace("limits: {nvidia.com/gpu: 1}", "limits: {cpu: 1}")
 
     assert ("GPU1254" in codes(text, claiming)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("more", "place"),
+    [
+        (
+            "nodeSelector: {a: b, karpenter.sh/nodepool: gpu}",
+            'nodeSelector["karpenter.sh/nodepool"]',
+        ),
+        ("nodeSelector: {team: a}", "nodeSelector.team"),
+        (AFFINITY, "resourceClaims"),
+    ],
+)
+def test_by_what_pods_with_claims_select_nodes_is_told(more: str, place: str) -> None:
+    claiming = placed(f"{more}\n  {CLAIMS}").replace(
+        "limits: {nvidia.com/gpu: 1}", "limits: {cpu: 1}"
+    )
+    found = judged(with_labels(pool(), "{a: b, team: a}"), claiming)
+
+    assert [each.path for each in found if each.code == "GPU1254"] == [f"spec.{place}"]

@@ -405,7 +405,9 @@ def test_requirements_that_are_not_known_may_choose(requirements: Any) -> None:
     ],
 )
 def test_of_images(terms: Any, rule: str | None) -> None:
-    changed = merged(CLASS, spec__amiSelectorTerms=terms, spec__amiFamily="Custom")
+    changed = merged(
+        CLASS, spec__amiSelectorTerms=terms, spec__amiFamily="Custom", spec__userData="date"
+    )
     found = problems(read_with(KARPENTER, changed))
 
     assert [each.rule.id for each in found] == ([] if rule is None else [rule])

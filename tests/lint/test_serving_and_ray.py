@@ -372,6 +372,78 @@ def told(number: str) -> str:
     return f"rayStartParams: {{num-gpus: {number}}}"
 
 
+SEEING = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: demo}
+spec:
+  headGroupSpec:
+    rayStartParams: {PARAMS}
+    template:
+      spec:
+        nodeSelector: {SELECTED}
+        MORE
+        containers:
+          - {name: head, image: "IMAGE", env: [ENV], FROM, resources: {limits: {LIMITS}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong"),
+    [
+        ({}, True),
+        ({"SELECTED": "beta.kubernetes.io/instance-type: g5.12xlarge"}, True),
+        ({"IMAGE": "docker.io/rayproject/ray-ml:2.9.0-py310-cu121"}, True),
+        ({"PARAMS": 'num-gpus: "0"'}, False),
+        ({"SELECTED": "node.kubernetes.io/instance-type: m6i.large"}, False),
+        ({"SELECTED": "node.kubernetes.io/instance-type: $TYPE"}, False),
+        ({"SELECTED": "team: a"}, False),
+        ({"IMAGE": "rayproject/ray:2.40.0"}, False),
+        ({"IMAGE": "own/ray:2.40.0-gpu"}, False),
+        ({"ENV": "{name: NVIDIA_VISIBLE_DEVICES, value: void}"}, False),
+        ({"ENV": "{name: CUDA_VISIBLE_DEVICES, value: ''}"}, False),
+        ({"ENV": "{name: A, value: $A}"}, False),
+        ({"FROM": "envFrom: [{configMapRef: {name: a}}]"}, False),
+        ({"LIMITS": "nvidia.com/gpu: 1"}, False),
+        ({"LIMITS": "nvidia.com/gpu: $N"}, False),
+        ({"MORE": "resourceClaims: [{name: a, resourceClaimName: b}]"}, False),
+    ],
+)
+def test_a_head_that_asks_for_no_gpu_sees_none(changes: dict[str, str], wrong: bool) -> None:
+    given = {
+        "PARAMS": "dashboard-host: 0.0.0.0",
+        "SELECTED": "node.kubernetes.io/instance-type: g5.12xlarge",
+        "MORE": "dnsPolicy: Default",
+        "IMAGE": "rayproject/ray:2.40.0-gpu",
+        "ENV": "",
+        "FROM": "tty: false",
+        "LIMITS": "cpu: 1",
+        **changes,
+    }
+    text = SEEING
+    for key, value in given.items():
+        text = text.replace(key, value)
+
+    assert ("GPU1382" in codes(a=text)) is wrong
+
+
+def test_a_container_beside_the_first_is_not_of_ray() -> None:
+    text = SEEING.replace("containers:", "containers:\n          - {name: own, image: own:1}")
+    given = {
+        "PARAMS": "a: b",
+        "SELECTED": "node.kubernetes.io/instance-type: g5.12xlarge",
+        "MORE": "dnsPolicy: Default",
+        "IMAGE": "rayproject/ray:2.40.0-gpu",
+        "ENV": "",
+        "FROM": "tty: false",
+        "LIMITS": "cpu: 1",
+    }
+    for key, value in given.items():
+        text = text.replace(key, value)
+
+    assert "GPU1382" not in codes(a=text)
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pytest
 
 ROOT = Path(__file__).parents[2]
-FEW, TIMES = 160, 3
+FEW, TIMES = 100, 3
 MOST = 1.25
 """How much oftener than the number of resources a function may be called: the first of a kind
 finds what is kept for the others."""

@@ -93,6 +93,8 @@ SUITES: Final = (
             "-m",
             "at_length",
             "tests/aws",
+            "tests/components/test_component_schema.py",
+            "tests/components/test_unit_test_mocks.py",
             "tests/unit/test_cost_split.py",
             "tests/unit/test_costs_by_use.py",
             "tests/unit/test_generated_docs.py",

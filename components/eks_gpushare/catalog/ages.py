@@ -43,6 +43,13 @@ _KARPENTER = "github.com/aws/karpenter-provider-aws"
 _TABLES = (
     Dated(
         "table",
+        "what model servers need of GPUs",
+        "gpus.py",
+        date(2026, 11, 29),
+        "github.com/vllm-project/vllm, github.com/sgl-project/sglang",
+    ),
+    Dated(
+        "table",
         "prices of instances on demand",
         "data/other-prices.json",
         versions.PRICES_READ,

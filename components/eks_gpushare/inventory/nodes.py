@@ -33,7 +33,9 @@ _FEATURES = ("feature.node.kubernetes.io/", NVIDIA)
 _KNOWN = {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"}
 _BY_TYPE = {"karpenter": KARPENTER, "autoMode": AUTO_MODE}
 """What begins the labels by which these tell of a node's type."""
-_TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
+"""https://docs.aws.amazon.com/eks/latest/userguide/associate-workload.html"""
+TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _ARCH_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
 _BOUGHT = "eks.amazonaws.com/capacityType"
 """https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, read 2026-11-29."""
@@ -124,13 +126,15 @@ class NodeKind:
         """Labels that say of what type a node is, and who made it."""
         found: dict[str, Any] = {}
         if self.type is not None:
-            found |= dict.fromkeys(_TYPE_LABELS, self.type.name)
+            found |= dict.fromkeys(TYPE_LABELS, self.type.name)
             found |= dict.fromkeys(_ARCH_LABELS, self.type.arch)
         if self.nodes.provisioner == "managed" and len(ways := items(self.nodes.bought_as)) == 1:
             found |= {_BOUGHT: _WAYS[ways[0]]} if ways[0] in _WAYS else {}
         prefix = _BY_TYPE.get(self.nodes.provisioner)
         if prefix is not None:
             found["karpenter.sh/nodepool"] = self.nodes.name
+            if prefix == AUTO_MODE:
+                found[COMPUTE_TYPE] = "auto"
             facts = {} if self.type is None else facts_of(self.type)
             found |= {f"{prefix}{key}": value for key, value in facts.items() if value}
         return found

@@ -23,6 +23,8 @@ class LaunchTemplate(NamedTuple):
     """Decoded."""
     launch: Maybe[NodeLaunch | None] = None
     """What else it tells EC2."""
+    looked_up: bool = False
+    """Whether its image is one that is asked for, and not known."""
 
 
 OF_OTHERS: Final = LaunchTemplate(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)

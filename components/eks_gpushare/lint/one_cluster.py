@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.catalog.chart_daemonsets import named_among
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.inventory.items import NOTEBOOK, ConfigMap, NodeSet, Quota, Release, Workload
+from eks_gpushare.inventory.items import (
+    NOTEBOOK,
+    SCALERS,
+    ConfigMap,
+    NodeSet,
+    Pointer,
+    Quota,
+    Release,
+    Workload,
+)
 from eks_gpushare.inventory.requests import requests_of
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.charts import CHARTS
@@ -37,7 +46,16 @@ _PARTS: Final = frozenset(
         *("chart", "charts", "helm", "helmfile", "release", "releases", "values", "flux", "argo"),
         *("argocd", "cd", "gitops", "manifest", "manifests", "k8s", "kubernetes", "config"),
         *("configs", "configuration", "monitoring", "observability", "queue", "queues", "kueue"),
-        *("driver", "drivers", "dra", "scheduling", "daemonset", "daemonsets"),
+        *(
+            "driver",
+            "drivers",
+            "dra",
+            "scheduling",
+            "daemonset",
+            "daemonsets",
+            "knative",
+            "volcano",
+        ),
         *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd"),
     )
 )
@@ -59,6 +77,10 @@ _OTHERWISE: Final = frozenset(
     )
 )
 """Words by which folders stand beside each other as ways, and not as parts."""
+_JOINED: Final = (*SCALERS, "LimitRange", "LocalQueue", "PersistentVolumeClaim", "ServiceMonitor")
+"""Kinds of objects that say something of workloads in other folders."""
+_FLAGS: Final = "config-features"
+"""What Knative is told of its features."""
 _ELSEWHERE: Final = ("k0s", "k3d", "k3s", "rke", "minikube", "microk8s", "gke", "aks", "kubeadm")
 """How words begin in names of files and folders that are for nodes of no EKS."""
 _NUMBERED: Final = re.compile(r"v?[0-9]+|[a-z]+[0-9]+")
@@ -79,12 +101,20 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
 def _keys(item: Item) -> Iterator[tuple[str, str]]:
     if isinstance(item, NodeSet) and item.provisioner != "byHand":
         yield "nodes", item.provisioner
+    elif isinstance(item, NodeSet) and item.name is not UNKNOWN:
+        yield "object", f"Node {item.name}"
     elif isinstance(item, Release) and (chart := named_among(CHARTS, item.chart)):
         # Its values are in files of their own, which are read as a release too.
         yield "release" if item.values is not UNKNOWN else "release by files", chart
+    elif isinstance(item, Quota) and item.kind != "ResourceQuota":
+        yield "queues", item.kind
+    elif isinstance(item, ConfigMap) and item.name == _FLAGS:
+        yield "flags", _FLAGS
     elif isinstance(item, Workload | ConfigMap | Quota) and item.name is not UNKNOWN:
         kind = getattr(item, "kind", "ConfigMap")
         yield ("node agent" if kind == "DaemonSet" else "object"), f"{kind} {item.name}"
+    elif isinstance(item, Pointer) and item.kind in _JOINED and item.name is not UNKNOWN:
+        yield "object", f"{item.kind} {item.namespace} {item.name}"
     elif isinstance(item, Workload) and (item.kind == NOTEBOOK or any(requests_of(item))):
         # Of values of a chart, which make pods of no name that is known.
         yield "object", f"values {item.source.file}"

@@ -8,6 +8,7 @@ from eks_gpushare.inventory.launches import launch_of
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.hcl.registry_user_data import LOOKED_UP
 from eks_gpushare.lint.launch_templates import OF_OTHERS, LaunchTemplate
 from eks_gpushare.lint.terraform_configuration import INDEX, local_address, module_of
 from eks_gpushare.manifests.plain import text
@@ -54,11 +55,13 @@ class Templates:
             source: Where its values stand, by its address.
             given: The values.
         """
+        referred = self._configuration.references(source.name, "image_id")
         found = LaunchTemplate(
             text(at(given, "image_id")),
             text(at(given, "instance_type")),
             decoded(at(given, "user_data")),
             launch_of(source, text(at(given, "name")), given),
+            any(each.startswith(LOOKED_UP) for each in referred),
         )
         self._by_address[source.name] = (given, found)
         return found

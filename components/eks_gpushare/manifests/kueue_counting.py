@@ -51,6 +51,17 @@ def counting(inventory: Inventory, cluster: str) -> Counting | None:
     return next(iter(found), Counting()) if len(found) <= 1 else None
 
 
+def configuration(inventory: Inventory, cluster: str) -> Any:
+    """The one configuration that is there; None where there is none, or several, or no YAML."""
+    given = list(_given(inventory, cluster))
+    if len(given) != 1:
+        return None
+    try:
+        return first_document(given[0]) if isinstance(given[0], str) else given[0]
+    except ValueError:
+        return None
+
+
 def _given(inventory: Inventory, cluster: str) -> Iterator[Any]:
     """Each configuration as it is written: an object, a text, None of a chart without one."""
     for pointer in inventory.of(Pointer, cluster):

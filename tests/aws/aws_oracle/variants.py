@@ -383,7 +383,13 @@ TRIED = (
 any makes, in every partition; the others are tried at night."""
 
 
-def often(names: Sequence[str]) -> list[Any]:
-    """Names as parameters of a test, those that are tried at night marked."""
+def often(names: Sequence[str], every: int = 1) -> list[Any]:
+    """Names as parameters of a test, those that are tried at night marked.
+
+    Args:
+        names: Of stacks and variants.
+        every: Of those that a change is tried with, one of so many.
+    """
     marks = pytest.mark.at_length
-    return [name if name in TRIED else pytest.param(name, marks=marks) for name in names]
+    now = TRIED[::every]
+    return [name if name in now else pytest.param(name, marks=marks) for name in names]

@@ -141,7 +141,7 @@ def desired() -> Callable[[str], DesiredCluster]:
     return cluster_of
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def empty_lab(programs: Programs, lab_home: Path) -> Iterator[Lab]:
     """A control plane that only these tests use."""
     assert programs.paths

@@ -20,7 +20,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import keeping_off, landing, lasting
 from eks_gpushare.inventory.shared_names import sharings
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items, switch, text
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs, switch, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.node_monitoring import AGENT, ENGINE_ARCH, REMOTE_ENGINE
 from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
@@ -39,6 +39,8 @@ TWO_ENGINES = rule_of("GPU1187")
 _ENGINE_IMAGE = re.compile(r"(?:.*/)?dcgm(?:[:@].*)?")
 DRIVER_CHARTS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
 """Names of the chart of NVIDIA's driver for claims, the old one and the new."""
+_HAMI = (("gpu", "on"),)
+"""The nodes that its plugin is for, by values.yaml of charts/hami in Project-HAMi/HAMi."""
 
 
 @edge(TWO_PLUGINS, PLUGIN_AND_DRA)
@@ -160,7 +162,8 @@ def _beside_hami(releases: Sequence[Release], every: Sequence[Daemon]) -> Iterat
         if release.chart != "hami" or off or other_name or not release.name:
             continue
         for daemon in applied[:1]:
-            if not any(_keeps_to_some(each) for each in applied):
+            own = pairs(at(release.values, "devicePlugin", "nvidianodeSelector")) or _HAMI
+            if not any(_keeps_to_some(each, own) for each in applied):
                 yield Problem(
                     TWO_PLUGINS,
                     daemon.source,
@@ -270,10 +273,12 @@ def same_name(inventory: Inventory) -> Iterator[Judgement]:
                 )
 
 
-def _keeps_to_some(plugin: Daemon) -> bool:
-    if not isinstance(plugin.item, Release):
-        return bool(at(plugin.spec, "nodeSelector") or at(plugin.spec, "affinity"))
-    return any(at(plugin.item.values, key) for key in ("nodeSelector", "affinity"))
+def _keeps_to_some(plugin: Daemon, but: Sequence[tuple[str, Any]] = ()) -> bool:
+    """Whether it selects nodes, by another selector than one that is the other's too."""
+    given = plugin.item.values if isinstance(plugin.item, Release) else plugin.spec
+    selector = at(given, "nodeSelector")
+    same = bool(but) and pairs(selector) == list(but)
+    return bool((selector and not same) or at(given, "affinity"))
 
 
 @edge(TWO_ENGINES)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Release
     from eks_gpushare.inventory.problem import Judgement
 
-_OF_THE_OPERATOR = "default-mig-parted-config"
+OF_THE_OPERATOR = "default-mig-parted-config"
 """The ConfigMap that the operator makes itself: `assets/state-mig-manager` of NVIDIA/gpu-operator,
 read 2026-11-22."""
 
@@ -257,7 +257,7 @@ def _map(inventory: Inventory, release: Release) -> Iterator[Judgement]:
         what = f"MIG manager's ConfigMap of {release.source.name}"
         yield NotSeen(MAP_MISSING, release.source, what)
         return
-    if not name or at(block, "data") or name == _OF_THE_OPERATOR:
+    if not name or at(block, "data") or name == OF_THE_OPERATOR:
         return
     place = value_place(release, ("migManager", "config", "name"))
     maps = inventory.of(ConfigMap, release.cluster)

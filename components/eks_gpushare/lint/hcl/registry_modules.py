@@ -14,8 +14,10 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.hcl.registry_user_data import (
     ARGUMENTS,
+    OWN_IMAGE,
     STANDARD_SINCE,
     default_ami,
+    is_of_nobody,
     managed_boot,
     self_managed_boot,
     unread_arguments,
@@ -157,28 +159,36 @@ def _managed(
     given.put(values, "node_group_name", "name", key)
     for name in ("instance_types", "labels", "capacity_type", "tags"):
         given.put(values, name, name)
-    if given.get("ami_id") in (None, ""):
+    if given.get(OWN_IMAGE) in (None, ""):
         given.put(values, "ami_type", "ami_type", default_ami(major))
     given.put_blocks(values, "taint", "taints")
+    own_template = given.get("use_custom_launch_template", otherwise=True)
+    created = given.get("create_launch_template", otherwise=True)
+    referred = [str(each) for told in call.references.values() for each in _named_in(told)]
+    if own_template is True and created is True and is_of_nobody(given, major, referred):
+        given.put(values, OWN_IMAGE, OWN_IMAGE)
     if unread_arguments(given, major):
         given.put(values, ARGUMENTS, ARGUMENTS)
     sizes = HclObject()
     for name, number in _SIZES.items():
         given.put(sizes, name, name, number)
     values.put("scaling_config", HclList([sizes]), call.place)
-    own_template = given.get("use_custom_launch_template", otherwise=True)
     sized = given.get("block_device_mappings") not in (None, {}, [])
     if own_template is False or (own_template is True and not sized):
         given.put(values, "disk_size", "disk_size")
     if own_template is not False:
         values.put("launch_template", HclList([HclObject({"id": UNKNOWN})]), call.place)
-        created = given.get("create_launch_template", otherwise=True)
         if created is True and own_template is True:
             template = _template(given, call, major)
-            given.put(template, "image_id", "ami_id")
+            given.put(template, "image_id", OWN_IMAGE)
             template.update(user_data=managed_boot(given, major))
             yield _resource(call, "aws_launch_template.this[0]", template)
     yield _resource(call, "aws_eks_node_group.this[0]", values)
+
+
+def _named_in(told: Any) -> list[Any]:
+    """What an argument of a call refers to."""
+    return list(at(told, "references") or ())
 
 
 def _template(given: _Inputs, call: MadeResource, major: int | None) -> HclObject:
@@ -209,7 +219,7 @@ def _self_managed(
         return
     template = _template(given, call, major)
     given.put(template, "instance_type", "instance_type")
-    given.put(template, "image_id", "ami_id")
+    given.put(template, "image_id", OWN_IMAGE)
     if template.get("image_id") in (None, ""):
         given.put(template, "image_id", "ami_type", default_ami(major) or UNKNOWN)
     template["user_data"] = self_managed_boot(given, major)

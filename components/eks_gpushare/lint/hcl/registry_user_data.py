@@ -14,7 +14,7 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.hcl.values import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 class _Given(Protocol):
@@ -31,7 +31,13 @@ https://github.com/terraform-aws-modules/terraform-aws-eks/blob/master/docs/UPGR
 _SCRIPTLESS_SINCE: Final = 20
 """The major version that knows images without a bootstrap script.
 https://github.com/terraform-aws-modules/terraform-aws-eks/blob/master/docs/UPGRADE-20.0.md"""
+OWN_IMAGE: Final = "ami_id"
 ARGUMENTS: Final = "bootstrap_extra_args"
+_ENABLED: Final = "enable_bootstrap_user_data"
+JOINS: Final = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {}\n"
+"""User data that joins a node to its cluster, as far as it tells of labels and taints."""
+LOOKED_UP: Final = ("data.aws_ami", "data.aws_ssm_parameter", "data.aws_imagebuilder")
+"""What images are looked up by, which then are there."""
 _BOOT: Final = (
     *("enable_bootstrap_user_data", "pre_bootstrap_user_data", "post_bootstrap_user_data"),
     *("bootstrap_extra_args", "user_data_template_path", "cloudinit_pre_nodeadm"),
@@ -80,7 +86,27 @@ def unread_arguments(given: _Given, major: int | None) -> bool:
 def managed_boot(given: _Given, major: int | None) -> Any:
     """User data of a managed node group."""
     named = _boots_by(given, major)
+    if not named and given.get(_ENABLED) not in (None, False):
+        return JOINS  # which joins it and says no more
     return "" if not named else _told(given, named, major)
+
+
+def is_of_nobody(given: _Given, major: int | None, references: Iterable[str]) -> bool:
+    """Whether a managed node group has an image of one's own, and nothing that joins its nodes.
+
+    Of an image that is looked up it is known that there is one, and not which.
+
+    Args:
+        given: Inputs of the group.
+        major: The module's major version; None where it is not told.
+        references: What the inputs of all groups refer to.
+    """
+    image = given.get(OWN_IMAGE)
+    if image is UNKNOWN:
+        named = any(each.startswith(LOOKED_UP) for each in references)
+    else:
+        named = isinstance(image, str) and image.startswith("ami-")
+    return named and managed_boot(given, major) == ""
 
 
 def _boots_by(given: _Given, major: int | None) -> set[str]:

@@ -25,7 +25,7 @@ from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, w
 from eks_gpushare.manifests.readers.user_data import judge_user_data
 from eks_gpushare.manifests.retired import retired
 from eks_gpushare.manifests.rules.eksctl import size_rules
-from eks_gpushare.manifests.rules.nodes import owned_labels
+from eks_gpushare.manifests.rules.nodes import not_joined, owned_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,6 +106,8 @@ class CloudFormationReader:
             if kind == _NODE_GROUP:
                 judgements += taint_rules(source, given, ("Taints", "Effect"))
                 judgements += ami_rules(nodes, ("AmiType",))
+                if template is not None:
+                    judgements += not_joined(nodes, template.image, template.user_data)
                 sizes = at(given, "ScalingConfig")
                 judgements += size_rules(source, ("ScalingConfig",), sizes, _SIZES)
             else:

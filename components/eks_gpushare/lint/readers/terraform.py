@@ -14,6 +14,7 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint import terraform_groups, terraform_templates
 from eks_gpushare.lint.hcl.origin import HclOrigin
+from eks_gpushare.lint.hcl.registry_user_data import OWN_IMAGE
 from eks_gpushare.lint.launch_templates import with_template
 from eks_gpushare.lint.rules.control_plane import cluster_rules
 from eks_gpushare.lint.rules.terraform import disk_size, node_group_rules, unread_rules
@@ -28,7 +29,7 @@ from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, w
 from eks_gpushare.manifests.readers.user_data import judge_user_data
 from eks_gpushare.manifests.retired import retired
 from eks_gpushare.manifests.rules.eksctl import size_rules
-from eks_gpushare.manifests.rules.nodes import owned_labels
+from eks_gpushare.manifests.rules.nodes import not_joined, owned_labels
 from eks_gpushare.manifests.shell.set_values import put, settings
 from eks_gpushare.manifests.texts import read_texts, texts_within
 
@@ -143,9 +144,14 @@ def _nodes(
         ]
     nodes = _node_group(source, given)
     template = templates.used_by(source.name, at(given, "launch_template"))
-    nodes = nodes if template is None else with_template(nodes, template)
+    booted: Iterable[Judgement] = ()
+    if template is not None:
+        nodes = with_template(nodes, template)
+        is_own = template.looked_up or at(given, "ami_type") == "CUSTOM"
+        booted = not_joined(nodes, template.image, template.user_data, looked_up=is_own)
     return [nodes], [
         *node_group_rules(nodes, given),
+        *(() if at(given, OWN_IMAGE) is not None else booted),
         *unread_rules(source, given),
         *retired(nodes, ("instance_types",)),
         *owned_labels(source, nodes.labels, ("labels",), nodes.instance_types),
@@ -282,7 +288,7 @@ def _release(source: Source, given: Any) -> Release:
             seen = False
         elif texts and texts.documents and isinstance(texts.documents[0].value, dict):
             given_values = texts.documents[0].value
-            values = merge_values(values, given_values)
+            values = merge_values(values, given_values, keep_null=True)
             paths |= {path: ("values", index, *path) for path in _places(given_values)}
     for name in ("set", "set_list", "set_sensitive"):
         blocks = at(given, name)

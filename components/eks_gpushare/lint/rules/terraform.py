@@ -9,9 +9,10 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.nodes import has_gpus
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.hcl.registry_user_data import ARGUMENTS
+from eks_gpushare.lint.hcl.registry_user_data import ARGUMENTS, OWN_IMAGE
 from eks_gpushare.manifests.plain import items, kubernetes_effect
 from eks_gpushare.manifests.rules.eksctl import AMAZON_LINUX_2, size_rules
+from eks_gpushare.manifests.rules.nodes import NOBODY_JOINS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +67,15 @@ def node_group_rules(nodes: NodeSet, given: Any) -> Iterator[Judgement]:
             "template.",
             "Give the size under block_device_mappings, or write use_custom_launch_template = "
             "false.",
+        )
+    if at(given, OWN_IMAGE) is not None and has_gpus(nodes):
+        yield Problem(
+            NOBODY_JOINS,
+            nodes.source,
+            (OWN_IMAGE,),
+            f"{nodes.source.name} has {OWN_IMAGE}, and the module gives its nodes no user data: "
+            "none of them joins the cluster.",
+            "Write enable_bootstrap_user_data = true, or remove ami_id.",
         )
     place = ("scaling_config", 0)
     yield from size_rules(nodes.source, place, at(given, *place), _SIZES)

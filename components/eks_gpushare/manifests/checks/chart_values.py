@@ -21,6 +21,7 @@ from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from eks_gpushare.manifests.charts import OF_METRICS
 from eks_gpushare.manifests.readers.device_plugin import CHOICES
 from eks_gpushare.manifests.readers.words import close_to, plain, shown
 from eks_gpushare.manifests.rules.chart_values import IDLE_VALUE, UNKNOWN_VALUE, WRONG_TYPE
@@ -55,7 +56,7 @@ _OF_OPERATOR: Final = "migStrategy"
 def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
     """Of the charts whose templates are known."""
     for release in inventory.of(Release):
-        keys = chart_keys(release.chart)
+        keys = None if _is_of_metrics(release) else chart_keys(release.chart)
         if keys is None or release.values is UNKNOWN or _is_no_chart(release):
             continue
         given = release.values if release.own is None else release.own
@@ -86,6 +87,12 @@ def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
             message = f"{'.'.join(place)} is {wanted}, not {shown(_at(values, place))}."
             path = value_place(release, place)
             yield Problem(WRONG_TYPE, release.source, path, message, fix, None, _set(path, fix))
+
+
+def _is_of_metrics(release: Release) -> bool:
+    """Whether its values are in a file of YAML that is read for what it has of metrics alone."""
+    file = str(getattr(release.source.document, "file", ""))
+    return release.chart in OF_METRICS and file.endswith((".yaml", ".yml"))
 
 
 def _goes_on(values: Mapping[str, Any], version: str) -> bool:

@@ -16,6 +16,8 @@ from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.checks.scraping import queries
 from eks_gpushare.manifests.rules.exporters import NOT_COUNTERS
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ _VALUES: Final = {
 }
 """Where charts take the list from."""
 _FIELD: Final = re.compile(r"DCGM_(?:FI|EXP)_[A-Z0-9_]+ *(?:,|$)")
+_NAMED: Final = re.compile(r"\bDCGM_FI_[A-Z0-9_]+\b")
 _TYPES: Final = ("gauge", "counter", "histogram", "summary", "label")
 _OWN: Final = "DCGM_EXP_"
 """The exporter's own metrics, whose type it does not look at."""
@@ -51,6 +54,46 @@ def counters(inventory: Inventory) -> Iterator[Judgement]:
         if path is not None:
             place = value_place(release, path)
             yield from _judged(release, place, ".".join(path), at(release.values, *path))
+
+
+@edge(NOT_COUNTERS)
+def asked_for(inventory: Inventory) -> Iterator[Judgement]:
+    """Metrics that autoscalers go by, against the one list that an exporter is given."""
+    for cluster in inventory.clusters():
+        lists = [
+            (release.source.name, at(release.values, *path))
+            for release in inventory.of(Release, cluster)
+            if (path := _VALUES.get(chart_of(release.chart) or "")) is not None
+        ]
+        lists += [
+            (config_map.source.name, given)
+            for config_map in inventory.of(ConfigMap, cluster)
+            for _, given in pairs(config_map.data)
+        ]
+        known = [
+            (name, given)
+            for name, given in lists
+            if isinstance(given, str) and not _UNKNOWN.search(given) and _is_list(given)
+        ]
+        if len(known) != 1:
+            continue
+        name, given = known[0]
+        for item, place, query in queries(inventory, cluster):
+            asked = [each for each in _NAMED.findall(query) if not _is_in(each, given)]
+            if asked:
+                yield Problem(
+                    NOT_COUNTERS,
+                    item.source,
+                    place,
+                    f"{at_start(item.source.name)} asks for {asked[0]}, which is not in the list "
+                    f"of metrics of {name}: the exporter has those of the list alone.",
+                    f"Add a line for {asked[0]} to the list.",
+                    "warning",
+                )
+
+
+def _is_in(metric: str, given: str) -> bool:
+    return re.search(rf"^\"?{metric}\"? *,", given, re.MULTILINE) is not None
 
 
 def _judged(item: Item, place: FieldPath, key: str, given: Any) -> Iterator[Problem]:

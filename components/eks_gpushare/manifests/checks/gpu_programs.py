@@ -106,7 +106,7 @@ https://nvidia.github.io/TensorRT-LLM/commands/trtllm-serve.html,
 https://lmdeploy.readthedocs.io/en/latest/llm/api_server.html
 """
 _BY_FILE: Final = re.compile(r"--(?:config|extra_llm_api_options|options)[= ]")
-_SEVERAL_NODES: Final = re.compile(
+SEVERAL_NODES: Final = re.compile(
     r"--nnodes|--distributed[-_]executor[-_]backend[= ]+ray|ray (?:start|symmetric-run)"
     r"|--data[-_]parallel[-_](?:address|size[-_]local)|--dist-init-addr"
     r"|--omni(?:\s|$)"  # whose stages have GPUs of their own, by a file
@@ -162,7 +162,7 @@ def server_of(container: GpuContainer) -> ModelServer | None:
 
 def _served(container: GpuContainer, server: ModelServer) -> Iterator[Problem]:
     # Else a shell decides, or other nodes have a part in it.
-    is_all = "$" not in container.line and not _SEVERAL_NODES.search(container.line)
+    is_all = "$" not in container.line and not SEVERAL_NODES.search(container.line)
     image = str(text(at(container.value, "image"))).lower()
     asks_for_none = container.gpus == 0 and server.image.search(image)
     if is_all and asks_for_none and _needs_one(container):

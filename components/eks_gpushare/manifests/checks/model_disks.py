@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _GIB: Final = 2**30
-_CACHES: Final = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "HF_HOME")
+CACHES: Final = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "HF_HOME")
 _DEFAULTS: Final = {"Text Generation Inference": "/data"}
 _OF_USER: Final = str(PurePosixPath("/", "root", ".cache", "huggingface"))
 """In the home of the user that the images run as."""
@@ -71,7 +71,7 @@ def _judged(container: GpuContainer, claims: list[Pointer]) -> Iterator[Problem]
         return
     if model is None or model.count("/") != 1 or model.startswith(("/", ".")):
         return
-    folder = _folder(container, server.name)
+    folder = cache_folder(container, server.name)
     if folder is None:
         return
     for source, place, given, what in _rooms(container, folder, claims):
@@ -88,7 +88,7 @@ def _judged(container: GpuContainer, claims: list[Pointer]) -> Iterator[Problem]
             return
 
 
-def _folder(container: GpuContainer, server: str) -> str | None:
+def cache_folder(container: GpuContainer, server: str) -> str | None:
     """Where a server keeps what it downloads; None where something else decides."""
     words = container.line.replace("=", " ").split()
     if _OPTION in words[:-1]:
@@ -97,11 +97,11 @@ def _folder(container: GpuContainer, server: str) -> str | None:
     if at(container.value, "envFrom"):
         return None
     env = {str(at(each, "name")): at(each, "value") for each in items(at(container.value, "env"))}
-    for name in (*_CACHES, "HOME", "XDG_CACHE_HOME"):
+    for name in (*CACHES, "HOME", "XDG_CACHE_HOME"):
         if name in env:
             told = env[name]
             is_folder = isinstance(told, str) and told.startswith("/") and "$" not in told
-            return told if is_folder and name in _CACHES else None
+            return told if is_folder and name in CACHES else None
     return _DEFAULTS.get(server, _OF_USER)
 
 

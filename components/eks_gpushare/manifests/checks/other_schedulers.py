@@ -37,6 +37,9 @@ _KAI: Final = "kai-scheduler"
 _KAI_QUEUE: Final = "kai.scheduler/queue"
 _FRACTION, _MEMORY = "gpu-fraction", "gpu-memory"
 _DEVICES: Final = "gpu-fraction-num-devices"
+_READ: Final = (_FRACTION, _MEMORY, _DEVICES, "gpu-fraction-container-name")
+_MEANT: Final = re.compile(r"gpu[._-]?(?:mem(?:ory)?|fraction|share)\b|(?:fraction|share)[._-]?gpu")
+"""Annotations by which people mean those."""
 _OF_CHART: Final = ("default-queue", "default-parent-queue")
 """What KAI's chart makes."""
 _OF_VOLCANO: Final = ("default", "root")
@@ -60,10 +63,17 @@ def _annotations(workload: Workload) -> tuple[FieldPath, Mapping[str, Any]]:
 @edge(NOT_ASKED)
 def asked_of_others(inventory: Inventory) -> Iterator[Judgement]:
     """By annotations of pods, and by resources of Volcano's."""
+    said: set[int] = set()
     for workload in inventory.of(Workload):
-        if not is_plain(workload.kind) or workload.spec is UNKNOWN:
+        if workload.kind == PART_OF_POD:
             continue
         place, given = _annotations(workload)
+        if at(workload.spec, "schedulerName") == _KAI and id(workload.source.document) not in said:
+            for problem in _as_annotation(workload, place, given):
+                said.add(id(workload.source.document))
+                yield problem
+        if not is_plain(workload.kind):
+            continue
         named = at(workload.spec, "schedulerName")
         if named in (None, "", "default-scheduler") and not _is_shown(workload):
             yield from _not_scheduled(workload, place, given)
@@ -73,6 +83,25 @@ def asked_of_others(inventory: Inventory) -> Iterator[Judgement]:
                 yield Problem(NOT_ASKED, workload.source, (*place, key), told, fix)
             yield from _beside_pods(workload, given)
             yield from _switched_off(inventory, workload, place, given)
+
+
+def _as_annotation(
+    workload: Workload, place: FieldPath, given: Mapping[str, Any]
+) -> Iterator[Problem]:
+    """A queue among the annotations, and none among the labels, which alone KAI reads."""
+    top: FieldPath = ("metadata", "annotations")
+    value = value_of(workload)
+    where = place if _KAI_QUEUE in given else top
+    named = [at(value, "metadata", "labels", _KAI_QUEUE), at(workload.labels, _KAI_QUEUE)]
+    if named == [None, None] and isinstance(at(value, *where, _KAI_QUEUE), str):
+        yield Problem(
+            NOT_ASKED,
+            workload.source,
+            (*where, _KAI_QUEUE),
+            f"{at_start(workload.source.name)} has {_KAI_QUEUE} as an annotation, and KAI reads it "
+            "as a label: it goes to the queue of all that name none.",
+            "Move it to the labels.",
+        )
 
 
 def _beside_pods(workload: Workload, given: Mapping[str, Any]) -> Iterator[Problem]:
@@ -155,6 +184,10 @@ def _refused(workload: Workload, given: Mapping[str, Any]) -> Iterator[tuple[str
         yield _MEMORY, f"has {_FRACTION} and {_MEMORY}", "Keep one of the two."
     if _DEVICES in given and not parts:
         yield _DEVICES, f"has {_DEVICES} without {_FRACTION}", f"Write {_FRACTION} beside it."
+    for key in given if not parts else ():
+        if _MEANT.search(key) and key not in _READ:
+            meant = _MEMORY if "mem" in key else _FRACTION
+            yield key, f"has the annotation {key}, which KAI does not read", f"Write {meant}."
     shown = {key: text(value) for key, value in given.items()}
     fraction, memory = shown.get(_FRACTION, UNKNOWN), shown.get(_MEMORY, UNKNOWN)
     if fraction is not UNKNOWN and not _is_part(fraction):
@@ -251,6 +284,16 @@ def asked_of_hami(inventory: Inventory) -> Iterator[Judgement]:
     """By resources of containers."""
     for cluster in inventory.clusters():
         for workload in inventory.of(Workload, cluster):
+            named = at(workload.spec, "nodeName")
+            if isinstance(named, str) and named and asks_for_parts(workload):
+                yield Problem(
+                    NOT_OF_HAMI,
+                    workload.source,
+                    (*workload.spec_path, "nodeName"),
+                    f"{at_start(workload.source.name)} names its node, so that no scheduler sees "
+                    "it, and HAMi's counts nothing for it: kubelet refuses the pod.",
+                    "Write `nodeSelector: {kubernetes.io/hostname: NODE}` in place of nodeName.",
+                )
             for where, container in containers(workload.spec):
                 for part in ("limits", "requests"):
                     for key, amount in pairs(at(container, "resources", part)):

@@ -1,4 +1,4 @@
-"""Programs that start a process for each GPU: as many as the container has, with shared memory.
+"""Programs of several processes: one for each GPU that the container has, with shared memory.
 
 Sources, November 2026: https://docs.pytorch.org/docs/stable/elastic/run.html,
 https://www.deepspeed.ai/getting-started/,
@@ -48,6 +48,17 @@ _PROCESSES: Final = re.compile(
 _OF_TORCHRUN: Final = "PET_NPROC_PER_NODE"
 """The variable that torchrun takes in place of its flag."""
 
+_PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*")
+_STARTS_OTHERS: Final = re.compile(
+    r"launch(?!er)|torchrun|devices|gpus|nproc|spawn|world|(?:^|\s)-m\s"
+)
+"""Words by which a program may be told to start a process for each GPU itself."""
+_BACKEND: Final = re.compile(
+    r"--backend-config(?:=|\s+)['\"]?python,shm-default-byte-size=([0-9]+)(?=['\"\s]|$)"
+)
+"""https://github.com/triton-inference-server/python_backend#running-multiple-instances-of-triton-server"""
+_GIVEN: Final = 64 * 2**20
+"""What a container has of shared memory by itself."""
 _LAUNCHER: Final = ("spec", "mpiReplicaSpecs", "Launcher", "template", "spec")
 _ON_GPUS: Final = re.compile(r"(?:^|[\s/])python[0-9.]*\s|_perf(?:_mpi)?(?:\s|$)")
 """What MPI starts that exchanges by NCCL: programs for training, and NVIDIA's tests of it."""
@@ -67,6 +78,7 @@ def processes(inventory: Inventory) -> Iterator[Judgement]:
             if runs_as_written(workload):
                 yield from _started(container, gpus)
                 yield from _shared(container, gpus)
+                yield from _of_triton(container)
 
 
 def _started(container: GpuContainer, gpus: int) -> Iterator[Problem]:
@@ -90,10 +102,30 @@ def _declared(container: GpuContainer, gpus: int) -> Iterator[Problem]:
     if workload.kind == "PyTorchJob" and isinstance(document, Document):
         given, place = at(document.value, "spec", "nprocPerNode"), ("spec", "nprocPerNode")
     shown = str(text(given))
-    if not (shown.isascii() and shown.isdecimal()) or int(shown) == gpus:
+    if not (shown.isascii() and shown.isdecimal()):
+        return
+    if workload.kind == "PyTorchJob" and int(shown) > 1 and _starts_one(container):
+        yield Problem(
+            SPLIT,
+            workload.source,
+            container.place,
+            f"{at_start(workload.source.name)} has nprocPerNode {shown}, which torchrun reads, and "
+            f"starts python, which is one process of {gpus} GPU{'s' if gpus > 1 else ''}.",
+            "Start it by torchrun in place of python.",
+        )
+    if int(shown) == gpus:
         return
     if not _PROCESSES.search(container.line):
         yield _unlike(container, gpus, int(shown), place)
+
+
+def _starts_one(container: GpuContainer) -> bool:
+    """Whether a program is started by python alone, and nothing in its words starts others."""
+    words = [text(word) for key in ("command", "args") for word in items(at(container.value, key))]
+    if UNKNOWN in words or not words or not _PYTHON.fullmatch(str(words[0])):
+        return False
+    script = next((str(word) for word in words[1:] if not str(word).startswith("-")), "")
+    return script.endswith(".py") and not _STARTS_OTHERS.search(" ".join(map(str, words)))
 
 
 def _unlike(container: GpuContainer, gpus: int, wanted: int, place: FieldPath) -> Problem:
@@ -118,6 +150,20 @@ def _shared(container: GpuContainer, gpus: int) -> Iterator[Problem]:
             container.place,
             f"{at_start(container.workload.source.name)} trains on {gpus} GPUs, and its "
             "processes have 64 MiB of shared memory.",
+            f"Mount an emptyDir with medium: Memory at {SHM}.",
+        )
+
+
+def _of_triton(container: GpuContainer) -> Iterator[Problem]:
+    """Shared memory that Triton's backend for Python takes for each model as it starts."""
+    found = _BACKEND.search(container.line)
+    if found and int(found[1]) >= _GIVEN and not shares_memory(container):
+        yield Problem(
+            NO_SHARED_MEMORY,
+            container.workload.source,
+            container.place,
+            f"{at_start(container.workload.source.name)} gives each model of Triton's Python "
+            f"backend {found[1]} bytes of shared memory, and there are 64 MiB.",
             f"Mount an emptyDir with medium: Memory at {SHM}.",
         )
 

@@ -1,4 +1,4 @@
-"""Queues that hold GPU workloads for ever: Kueue's by what they cover and give, and Volcano's.
+"""Queues of Kueue that hold GPU workloads for ever, by what they cover and give.
 
 Source: `pkg/scheduler/flavorassigner/flavorassigner.go` (`findFlavorForPodSets`,
 `checkFlavorForPodSets`, `flavorSelector`) and `pkg/controller/jobs/job/job_controller.go` of
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.edges.amounts import in_all
 from eks_gpushare.inventory.edges.queues import queue_of
-from eks_gpushare.inventory.items import Namespace, Pointer, Quota, Workload
+from eks_gpushare.inventory.items import Namespace, Pointer, Workload
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.matching import required_terms, selects
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
@@ -41,9 +42,11 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.requests import Request
+    from eks_gpushare.inventory.source import Source
 
 _GPUS: Final = "nvidia.com/"
 _OF_NODES: Final = ("cpu", "memory", "pods", "ephemeral-storage", "hugepages-")
+_COUNTED: Final = ("cpu", "memory", "ephemeral-storage")
 _NAME: Final = "kubernetes.io/metadata.name"
 _OF_PODS: Final = ("Pod", "Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet")
 """Kinds of which Kueue sees the pods, to which EKS has added tolerations by then."""
@@ -114,6 +117,48 @@ def queues(inventory: Inventory) -> Iterator[Judgement]:
                     lacking = [name for name in way.names(resource) if name not in covered]
                     if lacking:
                         yield _uncovered(led, resource, place, lacking[0], covered, severity)
+            if by_gpus and not way.is_here and any(name in _COUNTED for name in covered):
+                yield from _of_nodes(inventory, led, covered)
+
+
+def _of_nodes(inventory: Inventory, led: _Led, covered: Sequence[str]) -> Iterator[Problem]:
+    """What of nodes is asked for beside GPUs; of a configuration elsewhere it may be left out."""
+    name = led.workload.source.name
+    for resource, source, place in (*_written(led.workload), *_by_default(inventory, led)):
+        if resource not in _COUNTED or resource in covered:
+            continue
+        how = "" if source is led.workload.source else f" by {source.name}"
+        yield Problem(
+            OTHER_RESOURCE,
+            source,
+            place,
+            f"{at_start(name)} asks for {resource}{how}, and {led.queue.source.name}, to which its "
+            f"queue {led.name} leads, covers {', '.join(covered)}.",
+            f"Cover {resource} in the ClusterQueue, or leave it out by excludeResourcePrefixes of "
+            "Kueue's configuration.",
+            "warning",
+        )
+        return
+
+
+def _written(workload: Workload) -> Iterator[tuple[str, Source, FieldPath]]:
+    for where, container in containers(workload.spec):
+        for part in ("requests", "limits"):
+            for name, _ in pairs(at(container, "resources", part)):
+                place = (*workload.spec_path, *where, "resources", part, name)
+                yield name, workload.source, place
+
+
+def _by_default(inventory: Inventory, led: _Led) -> Iterator[tuple[str, Source, FieldPath]]:
+    """What a LimitRange of the namespace gives to containers."""
+    for each in inventory.of(Pointer, led.workload.cluster):
+        if each.kind != "LimitRange" or each.namespace != led.workload.namespace:
+            continue
+        for index, limit in enumerate(items(at(each.spec, "limits"))):
+            if at(limit, "type") in (None, "Container"):
+                for part in ("defaultRequest", "default"):
+                    for name, _ in pairs(at(limit, part)):
+                        yield name, each.source, ("spec", "limits", index, part, name)
 
 
 def _asked(led: _Led, way: Counting) -> Iterator[tuple[str, FieldPath]]:
@@ -323,33 +368,3 @@ def _at_once(workload: Workload) -> int:
     counts = [workload.replicas, at(value, "spec", "completions")]
     known = [count for count in counts if isinstance(count, int)]
     return min(known) if isinstance(workload.replicas, int) and UNKNOWN not in counts else 1
-
-
-@edge(MORE_THAN_QUEUE)
-def jobs(inventory: Inventory) -> Iterator[Judgement]:
-    """Volcano's: what all tasks of a job ask for, where all have to start at once."""
-    for cluster in inventory.clusters():
-        queues_here = {
-            str(quota.name): quota
-            for quota in inventory.of(Quota, cluster)
-            if quota.kind == "Queue"
-        }
-        for workload, requests in gpu_workloads(inventory, cluster):
-            spec = at(value_of(workload), "spec")
-            queue = queues_here.get(str(at(spec, "queue")))
-            if queue is None or len(items(at(spec, "tasks"))) != 1:
-                continue
-            least, resource = at(spec, "minAvailable"), requests[0].resource
-            capability = quantity(str(text(at(queue.hard, resource))))
-            wanted = in_all(workload, resource, requests)
-            if not isinstance(least, int) or capability is None or not wanted:
-                continue
-            if least * wanted > capability:
-                yield Problem(
-                    MORE_THAN_QUEUE,
-                    workload.source,
-                    ("spec", "minAvailable"),
-                    f"{at_start(workload.source.name)} needs {least * wanted} of {resource} at "
-                    f"once, and {queue.source.name} may have {text(at(queue.hard, resource))}.",
-                    "Lower minAvailable, or raise the queue's capability.",
-                )

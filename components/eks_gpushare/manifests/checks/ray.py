@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.items import PART_OF_POD, Workload
+from eks_gpushare.inventory.nodes import CATALOG, TYPE_LABELS
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import requests_of
@@ -44,6 +45,9 @@ _CLUSTERS: Final[tuple[FieldPath, ...]] = (
 )
 """Where a RayCluster stands, in an object of its own, of a RayJob and of a RayService."""
 _SERVED: Final = ("spec", "serveConfigV2")
+_VISIBLE: Final = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+_WITH_CUDA: Final = re.compile(r"(?:^|/)rayproject/ray(?:-ml|-llm)?:[^ ]*(?:gpu|cu[0-9]{2})")
+"""Ray's images with CUDA, whose environment has the container runtime show all GPUs."""
 _PART: Final = re.compile(r"[0-9]*\.[0-9]*")
 
 
@@ -81,6 +85,7 @@ def ray(inventory: Inventory) -> Iterator[Judgement]:
         if group is not None:
             by_document.setdefault(id(workload.source.document), []).append(group)
             yield from _told(group)
+            yield from _sees_all(group)
     for groups in by_document.values():
         yield from _served(groups)
 
@@ -131,6 +136,33 @@ def _told(group: _Group) -> Iterator[Problem]:
         f"{group.called} has {_TOLD} {shown}, and its container gets {group.gpus}.",
         f"Remove {_TOLD}: KubeRay tells Ray what the container is limited to.",
     )
+
+
+def _sees_all(group: _Group) -> Iterator[Problem]:
+    """An image with CUDA on a node with GPUs that asks for none: it sees all of the node's."""
+    workload, spec = group.workload, group.workload.spec
+    if group.told is not None or group.gpus != 0 or at(spec, "resourceClaims"):
+        return
+    names = [str(text(at(spec, "nodeSelector", key))) for key in TYPE_LABELS]
+    types = [CATALOG.find(name) for name in names if name]
+    if not any(each is not None and each.gpu_count for each in types):
+        return
+    for container in [each for each in gpu_containers(workload) if "containers" in each.place][:1]:
+        env = at(container.value, "env")
+        named = [str(at(each, "name")) for each in items(env)]
+        image = str(text(at(container.value, "image")))
+        is_told = at(container.value, "envFrom") or has_unknown(env)
+        if is_told or any(name in _VISIBLE for name in named) or not _WITH_CUDA.search(image):
+            continue
+        yield Problem(
+            UNLIKE_RAY,
+            workload.source,
+            (*group.path, _PARAMS),
+            f"{group.called} is on nodes with GPUs and asks for none: {image} sees all of them, "
+            "and Ray gives its tasks what other pods have.",
+            f'Write {_TOLD}: "0" under {_PARAMS}, and NVIDIA_VISIBLE_DEVICES=void in its '
+            "environment.",
+        )
 
 
 def _not_counted(group: _Group) -> Iterator[Problem]:

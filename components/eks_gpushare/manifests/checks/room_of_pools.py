@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from operator import and_
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.quantity import quantity
@@ -11,6 +12,7 @@ from eks_gpushare.facts.launches import ROOMY_GIB, uses_own_disks
 from eks_gpushare.inventory.bottlerocket import runs_bottlerocket
 from eks_gpushare.inventory.edges.amounts import count_of, in_all
 from eks_gpushare.inventory.items import NodeLaunch, NodeSet, Overlay, Workload
+from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.matching import required_terms
 from eks_gpushare.inventory.nodes import CATALOG, NodeKind, gpu_nodes
 from eks_gpushare.inventory.pod_totals import containers
@@ -25,7 +27,6 @@ from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.other_schedulers import asks_for_parts
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.room_of_pools import (
-    CLAIM_FOR_KARPENTER,
     MIXED,
     NO_DISK,
     NO_ROOM_FOR_ONE,
@@ -51,7 +52,6 @@ _DEFAULT_GIB: Final = 20
 _USABLE: Final = Fraction(9, 10)
 """Of a volume, at most, what pods may have: the kubelet evicts at a tenth."""
 _STORAGE: Final = "ephemeral-storage"
-_POOL: Final = "karpenter.sh/nodepool"
 _CATEGORY: Final = ("karpenter.k8s.aws/instance-category", "karpenter.k8s.aws/instance-family")
 _GPU_CATEGORY: Final = re.compile(r"g|gr|p|(?:g[4-9]|p[2-9])[a-z0-9-]*")
 _NAMED_ARCH: Final = re.compile(r"(?:^|[-_/])(x86_64|arm64|ARM_64|aarch64)(?:[-_/]|$)")
@@ -281,7 +281,7 @@ def _image(nodes: NodeSet) -> Iterator[Problem]:
         )
 
 
-@edge(NO_TYPE_HAS_IT, CLAIM_FOR_KARPENTER)
+@edge(NO_TYPE_HAS_IT)
 def types(inventory: Inventory) -> Iterator[Judgement]:
     """Of pods that ask for whole GPUs, where nothing here shares any."""
     for cluster in inventory.clusters():
@@ -291,13 +291,13 @@ def types(inventory: Inventory) -> Iterator[Judgement]:
             if nodes.provisioner in ("karpenter", "managed", "selfManaged")
             for name in _names(nodes)
         ]
-        for workload in inventory.of(Workload, cluster):
-            yield from _claims(inventory, workload, cluster)
-        if inventory.of(Overlay, cluster) or sharings(inventory, cluster):
+        if inventory.of(Overlay, cluster):
             continue  # what a node has is judged by that
+        shared = bool(sharings(inventory, cluster))
         for workload, requests in gpu_workloads(inventory, cluster):
             if {each.resource for each in requests} == {GPU}:
-                yield from _enough(workload, requests, pools)
+                shares = _shares(inventory, workload, requests) if shared else None
+                yield from _enough(workload, requests, pools, shares)
 
 
 class _Type(NamedTuple):
@@ -329,10 +329,23 @@ def _names(nodes: NodeSet) -> tuple[str, ...]:
     return tuple(f"{each}." for each in families) if set(families) == {"g4ad"} else ()
 
 
+def _shares(inventory: Inventory, workload: Workload, requests: Sequence[Request]) -> int:
+    """How many nodes make of their GPUs at most; 0 where that is not known."""
+    having = grounds(inventory, workload.cluster).having(requests).offers
+    counts = [dict(each.resources or {}).get(GPU) for each in having]
+    return max((count for count in counts if count is not None), default=0)
+
+
 def _enough(
-    workload: Workload, requests: Sequence[Request], pools: Sequence[_Type]
+    workload: Workload, requests: Sequence[Request], pools: Sequence[_Type], shares: int | None
 ) -> Iterator[Problem]:
+    """Whether a type has as many, as EC2 counts them, which is how Karpenter does.
+
+    Of more than nodes are known to make of them by sharing it is told elsewhere.
+    """
     wanted = _at_once(workload, requests)
+    if shares is not None and wanted is not None and wanted > shares:
+        return
     spec = with_extended_tolerations(workload.spec)
     selects = bool(pairs(at(spec, "nodeSelector"))) or required_terms(spec) is not None
     fits = [(each, landing(spec, each.kind.nodes.taints, each.kind.label).lands) for each in pools]
@@ -340,7 +353,12 @@ def _enough(
     # Of pods that select nothing, other pools may be meant.
     if not wanted or not meant or not (selects or len({id(e.kind.nodes) for e in pools}) == 1):
         return
-    if any(_is_shared(each.kind.nodes) for each in meant):
+    are_shared = [shares is not None or _is_shared(each.kind.nodes) for each in meant]
+    others = [each.kind.nodes.provisioner != "karpenter" for each in meant]
+    unseen = any(
+        UNKNOWN in (n.labels, n.promised, n.user_data) for n in (e.kind.nodes for e in meant)
+    )
+    if unseen or any(map(and_, are_shared, others)):
         return
     known = [each.gpus for each in meant if each.gpus is not None]
     if len(known) < len(meant) or max(known) >= wanted:
@@ -354,7 +372,8 @@ def _enough(
         f"{at_start(workload.source.name)} asks for {wanted} of {GPU} in a pod, and the types of "
         f"{nodes.source.name} have {most}.",
         "Ask for no more than a type has, or name types with more.",
-        None if nodes.provisioner == "karpenter" else "warning",
+        # On a node of shares that is there already they may have room.
+        None if nodes.provisioner == "karpenter" and not any(are_shared) else "warning",
     )
 
 
@@ -368,27 +387,9 @@ def _at_once(workload: Workload, requests: Sequence[Request]) -> int | None:
 
 def _is_shared(nodes: NodeSet) -> bool:
     """Whether something says that a node has more than its GPUs."""
-    if UNKNOWN in (nodes.labels, nodes.promised, nodes.user_data):
-        return True
     return bool(
         nodes.promised
         or nodes.advertised
         or any(key in (CONFIG_LABEL, "nvidia.com/mig.config") for key, _ in pairs(nodes.labels))
         or "device-sharing-strategy" in str(nodes.user_data)
     )
-
-
-def _claims(inventory: Inventory, workload: Workload, cluster: str) -> Iterator[Problem]:
-    selected = at(workload.spec, "nodeSelector", _POOL)
-    if not items(at(workload.spec, "resourceClaims")) or not isinstance(selected, str):
-        return
-    pool = next((e for e in inventory.of(NodeSet, cluster) if e.name == selected), None)
-    if pool is not None and pool.provisioner == "karpenter" and pool.least == 0:
-        yield Problem(
-            CLAIM_FOR_KARPENTER,
-            workload.source,
-            (*workload.spec_path, "nodeSelector", _POOL),
-            f"{at_start(workload.source.name)} has claims of devices and selects nodes of "
-            f"{pool.source.name}, which launches none for claims.",
-            "Select a node group of fixed size, or a static pool with replicas.",
-        )

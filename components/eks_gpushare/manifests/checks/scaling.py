@@ -69,6 +69,7 @@ def scalers(inventory: Inventory) -> Iterator[Judgement]:
         for pointer in inventory.of(Pointer, cluster):
             if pointer.kind not in SCALERS:
                 continue
+            yield from _names(pointer)
             name = at(pointer.spec, "scaleTargetRef", "name")
             for workload, requests in asking.may_have(together(pointer.namespace, name)):
                 if not _scales(pointer, workload):
@@ -135,14 +136,6 @@ def _metrics(pointer: Pointer, requests: Sequence[Request]) -> Iterator[Problem]
                 f"{called} is for {found[0]}, and the pods have MIG devices.",
                 "Use DCGM_FI_PROF_GR_ENGINE_ACTIVE, a part of 1.",
             )
-        if named := _UNDERSCORE.search(bare):
-            yield Problem(
-                METRIC_NAME,
-                pointer.source,
-                place,
-                f"{called} is for {named[0]}, and vLLM's metric is vllm:{named[1]}.",
-                f"Write vllm:{named[1]}.",
-            )
     if _goes_to_zero(pointer) and triggers and all(map(_needs_pods, triggers)):
         yield Problem(
             NOBODY_WAKES,
@@ -153,6 +146,23 @@ def _metrics(pointer: Pointer, requests: Sequence[Request]) -> Iterator[Problem]
             "Set minReplicaCount: 1, or add a trigger on what waits outside of the pods: a queue, "
             "or the requests at a gateway.",
         )
+
+
+def _names(pointer: Pointer) -> Iterator[Problem]:
+    """Metrics that a server would have by another name, whatever is scaled by them."""
+    for index, trigger in enumerate(items(at(pointer.spec, "triggers"))):
+        query = at(trigger, "metadata", "query")
+        by_name = isinstance(query, str) and at(trigger, "type") == "prometheus"
+        named = _UNDERSCORE.search(_QUOTED.sub("", query)) if by_name else None
+        if named:
+            yield Problem(
+                METRIC_NAME,
+                pointer.source,
+                ("spec", "triggers", index, "metadata", "query"),
+                f"The query of trigger {index} of {pointer.source.name} is for {named[0]}, and "
+                f"vLLM's metric is vllm:{named[1]}.",
+                f"Write vllm:{named[1]}.",
+            )
 
 
 def _of_resources(pointer: Pointer) -> Iterator[Problem]:

@@ -244,7 +244,7 @@ def _helmfile(
         inner: list[Document] = []
         listed = each.get("values")
         for number, one in mappings(listed):
-            values = merge_values(values, one)
+            values = merge_values(values, one, keep_null=True)
             paths |= {(key,): (number, key) for key in one}
             inner += within_values(document, (*path, number))
         item = replace(item, values=values, paths=paths)

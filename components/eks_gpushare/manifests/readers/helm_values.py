@@ -12,7 +12,10 @@ from eks_gpushare.manifests.charts import (
     DEVICE_PLUGIN,
     DRA_DRIVER,
     EXPORTER,
+    OPEN_WEBUI,
     OPERATOR,
+    PROMETHEUS,
+    PROMETHEUS_ADAPTER,
     release,
     within_values,
 )
@@ -20,7 +23,7 @@ from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.readers.words import close_to, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from eks_gpushare.inventory.items import Release
     from eks_gpushare.manifests.document import Document
@@ -62,6 +65,12 @@ _SIGNS: Final[Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
     ),
 }
 """Keys, as `plain` has them, that are one chart's own, and keys that it has too."""
+_OF_METRICS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    PROMETHEUS: lambda value: isinstance(at(value, "prometheus", "prometheusSpec"), dict),
+    PROMETHEUS_ADAPTER: lambda value: isinstance(at(value, "rules", "custom", 0), dict),
+}
+"""Charts beside those of GPUs, and what only their values have."""
+_OPEN_WEBUI: Final = "openwebui"
 _FILES: Final = {
     OPERATOR: ("gpuoperator",),
     DEVICE_PLUGIN: ("deviceplugin", "nvdp", "timeslicing"),
@@ -134,6 +143,9 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
     if "gpuResourcesEnabledOverride" in value:
         yield DRA_DRIVER, ()
         return
+    yield from ((chart, ()) for chart, is_of in _OF_METRICS.items() if is_of(value))
+    if isinstance(at(value, "ollama", "enabled"), bool) and _OPEN_WEBUI in plain(document.file):
+        yield OPEN_WEBUI, ()
     image = image_name(str(at(value, "image", "repository") or ""))
     if image.endswith("device-plugin") and image != _PLUGIN:
         return  # of a plugin that somebody made of NVIDIA's, with a chart of its own

@@ -18,6 +18,7 @@ from eks_gpushare.inventory.items import (
     SecretKeys,
     Workload,
 )
+from eks_gpushare.inventory.nodes import COMPUTE_TYPE
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.manifests.document import Read
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.texts import Texts
 
-_COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
-"""Label of nodes that EKS itself manages, where it is `auto`."""
 _DOMAIN = "ComputeDomain"
 _CLAIMS = frozenset(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", _DOMAIN))
 _POINTERS = frozenset(
@@ -50,6 +49,7 @@ _POINTERS = frozenset(
         *("Service", "PodDisruptionBudget", "RuntimeClass", "PriorityClass", "LimitRange"),
         *("LocalQueue", "ResourceFlavor", "Configuration"),
         *("PersistentVolumeClaim", "StorageClass"),
+        *("Prometheus", "ServiceMonitor", "PodMonitor"),
     )
 )
 _WITHOUT_SPEC = frozenset(("RuntimeClass", "PriorityClass", "Configuration", "StorageClass"))
@@ -193,7 +193,7 @@ def _is_of_pods(value: Mapping[str, Any]) -> bool:
     return group in {
         *("", "autoscaling", "keda.sh", "policy", "autoscaling.aibrix.ai"),
         *("kueue.x-k8s.io", "config.kueue.x-k8s.io", "node.k8s.io", "scheduling.k8s.io"),
-        "storage.k8s.io",
+        *("storage.k8s.io", "monitoring.coreos.com"),
     }
 
 
@@ -293,7 +293,7 @@ def _node(value: Mapping[str, Any], whence: Source, name: Maybe[str]) -> NodeSet
     if labels is not UNKNOWN:
         stated = labels.get("node.kubernetes.io/instance-type")
         types = UNKNOWN if stated is UNKNOWN else (stated,) if isinstance(stated, str) else ()
-    of_auto_mode = labels is not UNKNOWN and labels.get(_COMPUTE_TYPE) == "auto"
+    of_auto_mode = labels is not UNKNOWN and labels.get(COMPUTE_TYPE) == "auto"
     # Its image is known of a node that runs, and not how Bottlerocket was set up.
     system = at(value, "status", "nodeInfo", "osImage")
     is_bottlerocket = isinstance(system, str) and system.startswith("Bottlerocket")

@@ -81,6 +81,8 @@ November 2026.
 """
 MANAGED: Final = "managedNodeGroups"
 SELF_MANAGED: Final = "nodeGroups"
+_BOOTS_BY_SCRIPT: Final = ("AmazonLinux2", "Ubuntu")
+"""How families begin of which eksctl asks for a command that boots; AmazonLinux2023 is none."""
 _LAST_AL2: Final = (1, 32)
 _ELSEWHERE: Mapping[str, str] = {
     "minCapacity": "minSize",
@@ -152,6 +154,7 @@ def _group(
             )
     yield from _image(source, path, group, version)
     yield from _family(source, path, group, kind)
+    yield from _own_image(source, path, group)
     yield from _accelerator(source, path, group)
     if kind == SELF_MANAGED:
         yield from _from_zero(source, path, group)
@@ -263,6 +266,29 @@ def _family(
             "which have no NVIDIA driver.",
             "Write AmazonLinux2023 or Bottlerocket, or name an image of your own as ami.",
         )
+
+
+def _own_image(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:
+    """Images of one's own, which eksctl takes with a family and a way to boot.
+
+    `validateNodeGroupBase` in pkg/apis/eksctl.io/v1alpha5/validation.go of eksctl-io/eksctl,
+    November 2026; AL2023 and Bottlerocket boot by what eksctl writes.
+    """
+    image, family = at(group, "ami"), at(group, "amiFamily")
+    if not isinstance(image, str) or not image.startswith("ami-") or not _has_gpus(group):
+        return
+    called = f"The node group {at(group, 'name')} has an image of its own"
+    if family is None:
+        fix = "Write amiFamily, such as AmazonLinux2023."
+        yield Problem(REFUSED, source, (*path, "ami"), f"{called} and no amiFamily.", fix)
+    elif (
+        str(family) != DEFAULT_FAMILY
+        and str(family).startswith(_BOOTS_BY_SCRIPT)
+        and "overrideBootstrapCommand" not in group
+    ):
+        fix = "Write overrideBootstrapCommand, which joins a node to the cluster."
+        message = f"{called} of {family}, and nothing tells its nodes how to join the cluster."
+        yield Problem(REFUSED, source, (*path, "ami"), message, fix)
 
 
 def _accelerator(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:

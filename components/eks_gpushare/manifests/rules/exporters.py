@@ -32,8 +32,24 @@ LITTLE_MEMORY: Final = Rule(
 NOT_COUNTERS: Final = Rule(
     "GPU1381",
     "error",
-    "The list of an exporter's metrics is one that the exporter reads.",
+    "The list of an exporter's metrics is one that the exporter reads, with what is asked for.",
     "Of a line that is not a field of DCGM, a type and a text of one field each, it ends at its "
-    "start, and there are no metrics of GPUs at all.",
+    "start, and there are no metrics of GPUs at all. What is not in the list nobody gets.",
     "https://github.com/NVIDIA/dcgm-exporter/blob/main/internal/pkg/counters/counter_config.go",
+)
+UNSCRAPED: Final = Rule(
+    "GPU1393",
+    "warning",
+    "Prometheus selects the ServiceMonitors of GPU metrics.",
+    "It takes those that its selector matches and no others, and says nothing of the rest: alerts "
+    "and autoscalers by their metrics see no GPU at all.",
+    "https://github.com/NVIDIA/gpu-operator/issues/363",
+)
+OTHER_PODS: Final = Rule(
+    "GPU1394",
+    "warning",
+    "Metrics of GPUs keep the pod that they are about, where queries go by it.",
+    "Unless labels are honored, Prometheus writes the exporter's pod over that of the workload, "
+    "which becomes exported_pod: a query by pod matches nothing, and nothing scales.",
+    "https://github.com/NVIDIA/dcgm-exporter/issues/85",
 )

@@ -55,9 +55,10 @@ UNLIKE_RAY: Final = Rule(
 EFA_BY_HAND: Final = Rule(
     "GPU1383",
     "warning",
-    "EFA interfaces come from EFA's device plugin, not from the node's folder.",
+    "EFA interfaces come from EFA's device plugin, which is asked for them.",
     "A container may open what it asked for and nothing else: of a whole folder it sees the "
-    "interfaces of others first, and opening them is refused.",
+    "interfaces of others first, and opening them is refused. Without any it exchanges by TCP, at "
+    "a fraction of the speed, or ends.",
     "https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html",
 )
 ENDED_EARLY: Final = Rule(
@@ -69,11 +70,12 @@ ENDED_EARLY: Final = Rule(
     "whose node has to be made first.",
     "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/",
 )
-NO_BFLOAT16: Final = Rule(
+OTHER_GPUS: Final = Rule(
     "GPU1390",
     "warning",
-    "vLLM computes in a format that its GPUs have.",
-    "On a GPU without bfloat16 it ends at its start, by `check_if_supports_dtype` in "
-    "vllm/platforms/cuda.py.",
+    "What runs on GPUs is for the GPUs and the driver that its nodes have.",
+    "On a GPU without bfloat16, or of a compute capability below that of a quantization, vLLM ends "
+    "at its start; so does SGLang on GPUs before Turing. Images of a CUDA that the driver is too "
+    "old for are not started.",
     "https://docs.vllm.ai/en/stable/configuration/engine_args/",
 )

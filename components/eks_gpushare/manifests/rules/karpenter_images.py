@@ -10,8 +10,10 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.plain import items, mapping
 from eks_gpushare.manifests.rules.eksctl import AMAZON_LINUX_2
+from eks_gpushare.manifests.rules.nodes import NOBODY_JOINS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +52,16 @@ _ONE_IMAGE = "Name one image, by its id, by its whole name or by an alias with a
 def image_rules(source: Source, spec: Any) -> Iterator[Judgement]:
     """What is wrong with the images that an EC2NodeClass selects."""
     terms = at(spec, "amiSelectorTerms")
+    if at(spec, "amiFamily") == "Custom" and at(spec, "userData") in (None, ""):
+        yield Problem(
+            NOBODY_JOINS,
+            source,
+            ("spec", "amiFamily"),
+            f"{at_start(source.name)} has the family Custom, of which Karpenter writes no user "
+            "data, and has none itself: no node joins the cluster.",
+            "Write userData that does, or the family of the image, such as AL2023.",
+            "warning",
+        )
     for index, term in enumerate(items(terms)):
         place = ("spec", "amiSelectorTerms", index)
         alias, given = at(term, "alias"), mapping(term)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
-from eks_gpushare.inventory.nodes import CATALOG
+from eks_gpushare.inventory.nodes import CATALOG, has_gpus
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.plain import mapping
 from eks_gpushare.manifests.rules.karpenter_pools import INPUT_LABELS
 from eks_gpushare.sharing.labels import OWNED_PREFIXES
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.items import NodeSet
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe, Source
 
@@ -35,6 +37,14 @@ REFUSED_LABEL: Final = Rule(
     "A kubelet that is to set another label of Kubernetes, such as node-role.kubernetes.io/gpu, "
     "does not start: no node joins the cluster.",
     "https://github.com/aws/containers-roadmap/issues/2465",
+)
+NOBODY_JOINS: Final = Rule(
+    "GPU1392",
+    "error",
+    "Nodes of an image of one's own are told how to join the cluster.",
+    "EKS and Karpenter tell it to nodes of their own images alone: of others that boot without "
+    "user data none joins the cluster, and the group fails with NodeCreationFailure.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html#launch-template-custom-ami",
 )
 _PREFIX: Final = "nvidia.com/gpu."
 _MAKERS: Final = ("NVIDIA", "Tesla")
@@ -64,6 +74,30 @@ def owned_labels(
                 f"{key} is written by feature discovery, which takes it over.",
                 "Use a key of your own, or select by the value that discovery writes.",
             )
+
+
+def not_joined(
+    nodes: NodeSet, image: Maybe[str], user_data: Maybe[str], *, looked_up: bool = False
+) -> Iterator[Judgement]:
+    """A managed node group with GPUs whose launch template has an image and no user data.
+
+    Args:
+        nodes: The group.
+        image: What its launch template starts from.
+        user_data: What that boots with, decoded.
+        looked_up: Whether an image that is not known is surely one.
+    """
+    is_own = looked_up if image is UNKNOWN else image.startswith("ami-")
+    if is_own and user_data == "" and has_gpus(nodes):
+        yield Problem(
+            NOBODY_JOINS,
+            nodes.source,
+            (),
+            f"{at_start(nodes.source.name)} starts from an image of its own, and its launch "
+            "template has no user data: no node joins the cluster.",
+            "Write user data that does: a NodeConfig for Amazon Linux 2023. Or name no image, and "
+            "take EKS's by its AMI type.",
+        )
 
 
 def _will_be(key: str, value: Any, types: Maybe[tuple[str, ...]]) -> bool:

@@ -25,7 +25,8 @@ NO_SUCH_QUEUE: Final = Rule(
 NOT_OF_HAMI: Final = Rule(
     "GPU1276",
     "error",
-    "What a container asks of HAMi's parts of a GPU is what a GPU has.",
-    "Cores and memory are of each GPU: cores are percents and memory is MiB, without a unit.",
+    "What a container asks of HAMi's parts of a GPU is what a GPU has, and HAMi places it.",
+    "Cores and memory are of each GPU: cores are percents and memory is MiB, without a unit. "
+    "Without its scheduler nothing says which GPU the parts are of.",
     "https://github.com/Project-HAMi/HAMi/blob/master/docs/config.md",
 )

@@ -1,0 +1,264 @@
+"""Whether Prometheus takes the metrics of GPUs, with the labels that queries go by.
+
+Sources, November 2026: `serviceMonitorSelector` of
+https://prometheus-operator.dev/docs/api-reference/api/; `serviceMonitorSelectorNilUsesHelmValues`
+in values.yaml of kube-prometheus-stack; `honor_labels` of
+https://prometheus.io/docs/prometheus/latest/configuration/configuration/; `serviceMonitor` in
+deployment/values.yaml of NVIDIA/dcgm-exporter and deployments/gpu-operator/values.yaml of
+NVIDIA/gpu-operator, which honors no labels by default.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
+from eks_gpushare.documents.reading import is_guide
+from eks_gpushare.inventory.items import ConfigMap, Pointer, Release
+from eks_gpushare.inventory.matching import selects
+from eks_gpushare.inventory.places import value_place
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.charts import PROMETHEUS, PROMETHEUS_ADAPTER
+from eks_gpushare.manifests.document import value_of
+from eks_gpushare.manifests.rules.exporters import OTHER_PODS, UNSCRAPED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.problem import Judgement
+
+_MONITORS: Final = ("ServiceMonitor", "PodMonitor")
+_OF_DCGM: Final = re.compile(r"dcgm")
+_OF_GPUS: Final = re.compile(r"dcgm|nvidia|gpu|vllm|sglang|tritonserver|triton-")
+_NIL: Final = ("prometheus", "prometheusSpec", "serviceMonitorSelectorNilUsesHelmValues")
+_SELECTOR: Final = ("prometheus", "prometheusSpec", "serviceMonitorSelector")
+_QUERY: Final = re.compile(r"DCGM_FI_[A-Z0-9_]+\{([^}]*)\}")
+_MATCHED: Final = re.compile(r"(?<![A-Za-z0-9_])(pod|container)\s*(=~?|!=)\s*['\"]([^'\"]*)['\"]")
+
+
+class _Monitor(NamedTuple):
+    """What has Prometheus scrape something of GPUs."""
+
+    item: Item
+    labels: Any
+    labels_place: FieldPath
+    setting: str
+    """How the labels are called there."""
+    honors: Any
+    """Whether labels of what is scraped go first; None where nothing says."""
+    honors_place: FieldPath
+    renames: Any
+    """What it makes of labels."""
+    of_dcgm: bool
+
+
+@edge(UNSCRAPED, OTHER_PODS)
+def scraping(inventory: Inventory) -> Iterator[Judgement]:
+    """Monitors of GPUs, against the servers of Prometheus and the queries that are there."""
+    for cluster in inventory.clusters():
+        monitors = [
+            *_written(inventory.of(Pointer, cluster)),
+            *_of_charts(inventory.of(Release, cluster)),
+        ]
+        if not monitors:
+            continue
+        yield from _unselected(inventory, cluster, monitors)
+        exporters = [each for each in monitors if each.of_dcgm]
+        if exporters and all(_takes_over(each) is False for each in exporters):
+            yield from _by_pods(inventory, cluster, exporters[0])
+
+
+def _written(pointers: Sequence[Pointer]) -> Iterator[_Monitor]:
+    for each in pointers:
+        value = value_of(each)
+        if each.kind not in _MONITORS or _is_shown(each):
+            continue
+        key = "endpoints" if each.kind == "ServiceMonitor" else "podMetricsEndpoints"
+        about = f"{each.name} {at(each.spec, 'selector')} {at(each.spec, key)}".lower()
+        if not _OF_GPUS.search(about):
+            continue
+        ends = items(at(each.spec, key))
+        honors = [at(end, "honorLabels") for end in ends]
+        yield _Monitor(
+            each,
+            at(value, "metadata", "labels"),
+            ("metadata", "labels"),
+            "metadata.labels",
+            UNKNOWN if has_unknown(honors) or at(each.spec, key) is UNKNOWN else any(honors),
+            ("spec", key),
+            [at(end, name) for end in ends for name in ("relabelings", "metricRelabelings")],
+            _OF_DCGM.search(about) is not None,
+        )
+
+
+def _is_shown(item: Item) -> bool:
+    """Whether it stands in a guide, which may do in another way what follows."""
+    return is_guide(str(getattr(item.source.document, "file", "")))
+
+
+def _of_charts(releases: Sequence[Release]) -> Iterator[_Monitor]:
+    """Those that charts make where somebody says so."""
+    for release in releases:
+        chart = chart_of(release.chart)
+        if chart not in (EXPORTER_CHART, OPERATOR_CHART) or not isinstance(release.values, dict):
+            continue
+        if _is_shown(release):
+            continue
+        above = ("dcgmExporter",) if chart == OPERATOR_CHART else ()
+        path = (*above, "serviceMonitor")
+        given = at(release.values, *path)
+        # The exporter's own chart makes one unless it is told not to.
+        by_default = not above and isinstance(release.name, str) and bool(release.name)
+        is_on = at(given, "enabled") in ((None, True) if by_default else (True,))
+        if not is_on or at(release.values, *above, "enabled") is False:
+            continue
+        yield _Monitor(
+            release,
+            at(given, "additionalLabels") or {},
+            value_place(release, (*path, "additionalLabels")),
+            ".".join((*path, "additionalLabels")),
+            at(given, "honorLabels"),
+            value_place(release, (*path, "honorLabels")),
+            [at(given, name) for name in ("relabelings", "metricRelabelings")],
+            of_dcgm=True,
+        )
+
+
+# --- Prometheus -------------------------------------------------------------------------------
+
+
+def _unselected(
+    inventory: Inventory, cluster: str, monitors: Sequence[_Monitor]
+) -> Iterator[Problem]:
+    servers = list(_servers(inventory, cluster))
+    if not servers or any(selector is UNKNOWN for _, selector in servers):
+        return
+    lost = [
+        monitor
+        for monitor in monitors
+        if all(selects(selector, monitor.labels) is False for _, selector in servers)
+    ]
+    # Whoever has one of his own for the exporter leaves that of its chart as it is.
+    own = any(monitor.of_dcgm and monitor not in lost for monitor in monitors)
+    for monitor in lost:
+        if isinstance(monitor.item, Pointer) and monitor.item.kind != "ServiceMonitor":
+            continue
+        if not (own and isinstance(monitor.item, Release)):
+            server, selector = servers[0]
+            name = monitor.item.source.name
+            called = name if isinstance(monitor.item, Pointer) else f"the ServiceMonitor of {name}"
+            wanted = ", ".join(
+                f"{key}: {text(value)}" for key, value in pairs(at(selector, "matchLabels"))
+            )
+            yield Problem(
+                UNSCRAPED,
+                monitor.item.source,
+                monitor.labels_place,
+                f"{at_start(server.source.name)} takes ServiceMonitors "
+                f"{f'with {wanted}' if wanted else 'by its selector'}, and {called} is none of "
+                "them: it is never scraped.",
+                f"Add {wanted or 'labels that it selects'} to `{monitor.setting}`.",
+            )
+
+
+def _servers(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, Any]]:
+    """Each server with what selects its monitors."""
+    for each in inventory.of(Pointer, cluster):
+        if each.kind == "Prometheus":
+            selector = at(each.spec, "serviceMonitorSelector")
+            yield each, UNKNOWN if has_unknown(each.spec) or selector is None else selector
+    for release in inventory.of(Release, cluster):
+        if release.chart != PROMETHEUS:
+            continue
+        selector = at(release.values, *_SELECTOR)
+        by_name = at(release.values, *_NIL) in (None, True)
+        if selector:
+            yield release, UNKNOWN if has_unknown(selector) else selector
+        elif by_name and (name := _installed_as(release)):
+            yield release, {"matchLabels": {"release": name}}
+        else:
+            yield release, {}
+
+
+def _installed_as(release: Release) -> str:
+    """The name by which Helm has a release; empty where it is not known.
+
+    Flux puts the namespace that it goes to before it: `GetReleaseName` of HelmRelease's API.
+    """
+    value, name = value_of(release), release.name
+    if not isinstance(name, str):
+        return ""
+    spec = at(value, "spec")
+    own = at(spec, "releaseName") or at(spec, "source", "helm", "releaseName")
+    space = at(spec, "targetNamespace") if at(value, "kind") == "HelmRelease" else None
+    whole = own or (f"{space}-{name}" if space else name)
+    return whole if not has_unknown([own, space]) else ""
+
+
+# --- queries ----------------------------------------------------------------------------------
+
+
+def _takes_over(monitor: _Monitor) -> bool | None:
+    """Whether the labels of what is scraped go first; None where something else may decide."""
+    if has_unknown(monitor.renames) or any(monitor.renames) or monitor.honors is UNKNOWN:
+        return None
+    return monitor.honors not in (None, False)
+
+
+def _by_pods(inventory: Inventory, cluster: str, monitor: _Monitor) -> Iterator[Problem]:
+    """Queries for metrics of GPUs by the pods that have them."""
+    for item, place, query in queries(inventory, cluster):
+        for found in _QUERY.finditer(query):
+            label = next(
+                (
+                    name
+                    for name, operator, value in _MATCHED.findall(found[1])
+                    if (operator == "!=") is (value == "")
+                    and "dcgm" not in value
+                    # What may be anything is the exporter's own too.
+                    and value not in (".*", ".+")
+                ),
+                None,
+            )
+            if label is None:
+                continue
+            yield Problem(
+                OTHER_PODS,
+                item.source,
+                place,
+                f"{at_start(item.source.name)} asks for {found[0]}, and {monitor.item.source.name} "
+                f"does not honor labels: {label} is there the exporter's own, and that of the "
+                f"workload is exported_{label}.",
+                f"Set honorLabels: true at {'.'.join(map(str, monitor.honors_place))} of "
+                f"{monitor.item.source.name}, or ask by exported_{label}.",
+            )
+            break
+
+
+def queries(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, FieldPath, str]]:
+    """What autoscalers ask Prometheus for: by KEDA, or by the adapter of Prometheus."""
+    for each in inventory.of(Pointer, cluster):
+        triggers = items(at(each.spec, "triggers")) if each.kind == "ScaledObject" else []
+        for index, trigger in enumerate(triggers):
+            query = at(trigger, "metadata", "query")
+            if isinstance(query, str):
+                yield each, ("spec", "triggers", index, "metadata", "query"), query
+    for release in inventory.of(Release, cluster):
+        rules = items(at(release.values, "rules", "custom"))
+        for index, rule in enumerate(rules if release.chart == PROMETHEUS_ADAPTER else []):
+            query = at(rule, "seriesQuery")
+            if isinstance(query, str):
+                place = value_place(release, ("rules", "custom"))
+                yield release, (*place, index, "seriesQuery"), query
+    for config in inventory.of(ConfigMap, cluster):
+        for key, given in pairs(config.data):
+            if isinstance(given, str) and "seriesQuery" in given:
+                yield config, ("data", key), given

@@ -1,0 +1,359 @@
+"""What Prometheus takes of metrics of GPUs, and what it is asked for: wrong, and near it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from lint_corpus import found_in
+
+from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.manifests.files import GivenFile
+
+if TYPE_CHECKING:
+    from eks_gpushare.findings.finding import Finding
+
+MONITOR = """\
+apiVersion: monitoring.coreos.com/v1
+kind: KIND
+metadata: {name: NAME, namespace: a, labels: {LABELS}}
+spec:
+  selector: {matchLabels: {app: APP}}
+  ENDS: [{port: metrics, MORE}]
+"""
+SERVER = """\
+apiVersion: monitoring.coreos.com/v1
+kind: Prometheus
+metadata: {name: own, namespace: a}
+spec: {replicas: REPLICAS, SELECTOR}
+"""
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: NAME, namespace: a}
+spec:
+  chart: {spec: {chart: CHART, version: 1.0.0}}
+  values: {VALUES}
+"""
+SELECTOR = "serviceMonitorSelector: {matchLabels: {release: own}}"
+
+
+def monitor(
+    labels: str = "a: b",
+    name: str = "dcgm-exporter",
+    app: str = "exporter",
+    more: str = "path: /metrics",
+    kind: str = "ServiceMonitor",
+) -> str:
+    text = MONITOR.replace("LABELS", labels).replace("NAME", name).replace("APP", app)
+    ends = "endpoints" if kind == "ServiceMonitor" else "podMetricsEndpoints"
+    return text.replace("MORE", more).replace("KIND", kind).replace("ENDS", ends)
+
+
+def server(selector: str = SELECTOR, replicas: str = "1") -> str:
+    return SERVER.replace("SELECTOR", selector).replace("REPLICAS", replicas)
+
+
+def release(chart: str, values: str, name: str = "own") -> str:
+    text = RELEASE.replace("CHART", chart).replace("VALUES", values)
+    return text.replace("NAME", name)
+
+
+def codes(*texts: str, name: str = "a.yaml") -> list[str]:
+    ours = ("GPU1393", "GPU1394", "GPU1381")
+    return [each.code for each in found_in({name: "---\n".join(texts)}) if each.code in ours]
+
+
+EXPORTER = "serviceMonitor: {enabled: true}"
+TAKEN = "serviceMonitor: {enabled: true, additionalLabels: {release: own}}"
+STACK = "kube-prometheus-stack"
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (server(), monitor()),
+        (server(), monitor(name="a", app="dcgm-exporter")),
+        (server(), monitor(name="vllm")),
+        (server(), monitor(name="a", more="path: /nvidia")),
+        (server(), monitor(), monitor("release: own", name="dcgm")),
+        (server(), release("dcgm-exporter", EXPORTER, "d"), monitor("release: own", name="vllm")),
+        (server("serviceMonitorSelector: {matchExpressions: [{key: a, operator: DoesNotExist}]}"),
+         monitor()),
+        (server(), release("dcgm-exporter", EXPORTER, "dcgm")),
+        (server(), release("dcgm-exporter", "resources: {}", "dcgm")),
+        (server(), release("dcgm-exporter", f"{EXPORTER[:-1]}, additionalLabels: {{a: b}}}}", "d")),
+        (server(), release("gpu-operator", f"dcgmExporter: {{{EXPORTER}}}", "gpu-operator")),
+        (release(STACK, "grafana: {enabled: true}"), monitor("release: other")),
+        (release(STACK, "prometheus: {prometheusSpec: {serviceMonitorSelector: {}}}"), monitor()),
+        (release(STACK, f"prometheus: {{prometheusSpec: {{{SELECTOR}}}}}", "b"), monitor()),
+    ],
+)  # fmt: skip
+def test_a_monitor_that_no_server_takes(texts: tuple[str, ...]) -> None:
+    assert codes(*texts) == ["GPU1393"]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (monitor(),),
+        (server(), monitor("release: own")),
+        (server(), monitor("release: $NAME")),
+        (server(), monitor(name="a")),  # of something else
+        (server(), monitor(kind="PodMonitor")),  # which it selects otherwise
+        (server("serviceMonitorSelector: {}"), monitor()),
+        (server("retention: 1d"), monitor()),  # which is of none, and is for others to say
+        (server("serviceMonitorSelector: $ALL"), monitor()),
+        (server(), server("serviceMonitorSelector: {}").replace("own", "b"), monitor()),
+        (server(), server("retention: $A").replace("own", "b"), monitor()),
+        (server(), release("dcgm-exporter", "serviceMonitor: {enabled: false}", "d")),
+        (server(), release("gpu-operator", "dcgmExporter: {enabled: true}", "g")),
+        # Somebody has one of his own for it.
+        (server(), release("dcgm-exporter", EXPORTER, "d"), monitor("release: own")),
+        (server(), release("dcgm-exporter", "resources: {}", "$NAME")),
+        (server(), release("dcgm-exporter", TAKEN, "d")),
+        (server(), release("gpu-operator", f"dcgmExporter: {{enabled: false, {EXPORTER}}}", "g")),
+        (server(), release("keda", EXPORTER, "keda")),
+        (release(STACK, "grafana: {enabled: true}"), monitor("release: own")),
+        (release(STACK, "prometheus: {prometheusSpec: "
+                 "{serviceMonitorSelectorNilUsesHelmValues: false}}"), monitor()),
+        (release(STACK, "prometheus: {prometheusSpec: {serviceMonitorSelector: {matchLabels: "
+                 "{release: $NAME}}}}"), monitor()),
+        (release(STACK, "prometheus: {prometheusSpec: {serviceMonitorSelector: $ALL}}"), monitor()),
+        (release(STACK, "grafana: {enabled: true}", "$NAME"), monitor()),
+        (release("prometheus-adapter", "grafana: {enabled: true}"), monitor()),
+    ],
+)  # fmt: skip
+def test_monitors_that_are_taken_or_may_be(texts: tuple[str, ...]) -> None:
+    assert codes(*texts) == []
+
+
+def test_values_alone_say_what_a_server_takes() -> None:
+    values = f"prometheus: {{prometheusSpec: {{{SELECTOR}}}}}\n"
+    files = {"prometheus.yaml": values, "a.yaml": monitor()}
+
+    assert [each.code for each in found_in(files)] == ["GPU1393"]
+    assert (
+        found_in({**files, "prometheus.yaml": "prometheus: {prometheusSpec: {retention: 1d}}"})
+        == ()
+    )
+
+
+ARGO = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: own, namespace: argocd}
+spec:
+  destination: {namespace: a}
+  source: {chart: kube-prometheus-stack, repoURL: https://a.example, targetRevision: 1.0.0, MORE}
+"""
+
+
+@pytest.mark.parametrize(
+    ("stack", "label", "wrong"),
+    [
+        (release(STACK, "a: {}"), "own", False),
+        (release(STACK, "a: {}").replace("spec:", "spec:\n  targetNamespace: b", 1), "own", True),
+        (
+            release(STACK, "a: {}").replace("spec:", "spec:\n  targetNamespace: b", 1),
+            "b-own",
+            False,
+        ),
+        (release(STACK, "a: {}").replace("spec:", "spec:\n  targetNamespace: $B", 1), "own", False),
+        (release(STACK, "a: {}").replace("spec:", "spec:\n  releaseName: c", 1), "own", True),
+        (release(STACK, "a: {}").replace("spec:", "spec:\n  releaseName: c", 1), "c", False),
+        (ARGO.replace("MORE", "helm: {valuesObject: {}}"), "own", False),
+        (ARGO.replace("MORE", "helm: {releaseName: c, valuesObject: {}}"), "own", True),
+        (ARGO.replace("MORE", "helm: {releaseName: c, valuesObject: {}}"), "c", False),
+    ],
+)
+def test_a_chart_takes_monitors_by_the_name_that_helm_has(
+    stack: str, label: str, wrong: bool
+) -> None:
+    assert codes(stack, monitor(f"release: {label}")) == ["GPU1393"] * wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wrong"),
+    [
+        ("a.yaml", "prometheus: {prometheusSpec: {retention: 1d}}\nnone: 1\n", False),
+        ("a.yml", release(STACK, "none: 1"), False),
+        ("a.sh", "helm install p prometheus-community/kube-prometheus-stack --set none=1\n", True),
+        ("b.yml", release("keda", "none: 1").replace("1.0.0", "2.20.2"), True),
+    ],
+)
+def test_of_charts_of_metrics_in_files_nothing_else_is_judged(
+    name: str, text: str, wrong: bool
+) -> None:
+    assert ("GPU1034" in [each.code for each in found_lint(name, text)]) is wrong
+
+
+def found_lint(name: str, text: str) -> list[Finding]:
+    reports = lint_files([GivenFile(name, text)])
+    return [each for report in reports for each in report.findings]
+
+
+def test_a_guide_shows_monitors_that_somebody_is_to_change() -> None:
+    text = f"```yaml\n{monitor()}```\n\n```yaml\n{server()}```\n"
+
+    assert codes(text, name="README.md") == []
+    text = f"```yaml\n{release('dcgm-exporter', EXPORTER, 'd')}```\n\n```yaml\n{server()}```\n"
+    assert codes(text, name="README.md") == []
+
+
+# --- by pods ----------------------------------------------------------------------------------
+
+SCALED = """\
+apiVersion: keda.sh/v1alpha1
+kind: KIND
+metadata: {name: own, namespace: b}
+spec:
+  scaleTargetRef: {name: own}
+  minReplicaCount: 1
+  triggers:
+    - type: prometheus
+      metadata: {query: 'QUERY'}
+"""
+BY_POD = 'avg(DCGM_FI_DEV_GPU_UTIL{pod=~"own-.*"})'
+
+
+def scaled(query: str = BY_POD, kind: str = "ScaledObject") -> str:
+    return SCALED.replace("QUERY", query).replace("KIND", kind)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (monitor(), scaled()),
+        (monitor(more="honorLabels: false"), scaled()),
+        (monitor(kind="PodMonitor"), scaled()),
+        (release("dcgm-exporter", EXPORTER), scaled()),
+        (release("gpu-operator", f"dcgmExporter: {{{EXPORTER}}}"), scaled()),
+        (monitor(), scaled('DCGM_FI_DEV_GPU_UTIL{gpu="0", container="own"}')),
+        (monitor(), scaled('DCGM_FI_DEV_GPU_UTIL{pod!=""}')),
+        (monitor(), scaled('DCGM_FI_DEV_GPU_TEMP{gpu="0"} + DCGM_FI_DEV_GPU_UTIL{pod="own-0"}')),
+        (monitor(), release("prometheus-adapter",
+                            "rules: {custom: [{seriesQuery: 'DCGM_FI_DEV_GPU_UTIL{pod!=\"\"}'}]}")),
+        (monitor(), """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: adapter, namespace: a}
+data: {config.yaml: "rules: [{seriesQuery: 'DCGM_FI_DEV_GPU_UTIL{pod!=\\"\\"}'}]"}
+"""),
+    ],
+)  # fmt: skip
+def test_a_query_by_pods_where_the_exporter_is_the_pod(texts: tuple[str, ...]) -> None:
+    assert codes(*texts) == ["GPU1394"]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (scaled(),),
+        (monitor(more="honorLabels: true"), scaled()),
+        (monitor(more="honorLabels: $YES"), scaled()),
+        (monitor(more="metricRelabelings: [{action: labelmap}]"), scaled()),
+        (monitor(more="relabelings: [{action: labelmap}]"), scaled()),
+        (monitor(more="relabelings: []"), scaled('DCGM_FI_DEV_GPU_UTIL{gpu="0"}')),
+        (monitor(name="vllm"), scaled()),  # of another server
+        (monitor().replace("[{port: metrics, path: /metrics}]", "$ENDS"), scaled()),
+        (monitor(), """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: board, namespace: a}
+data: {board.json: "{expr: 'DCGM_FI_DEV_GPU_UTIL{pod!=\\"\\"}'}"}
+"""),
+        (monitor(), monitor(name="dcgm", more="honorLabels: true"), scaled()),
+        (monitor(), scaled('DCGM_FI_DEV_GPU_UTIL{exported_pod=~"own.*"}')),
+        (monitor(), scaled('DCGM_FI_DEV_GPU_UTIL{pod=~"dcgm-exporter-.*"}')),
+        (monitor(), scaled('DCGM_FI_DEV_GPU_UTIL{pod=~".+"}')),
+        (monitor(), scaled('DCGM_FI_DEV_GPU_UTIL{pod=~".*"}')),
+        (monitor(), scaled('DCGM_FI_DEV_GPU_UTIL{pod!="own-0"}')),
+        (monitor(), scaled('DCGM_FI_DEV_GPU_UTIL{pod=""}')),
+        (monitor(), scaled('vllm:num_requests_waiting{pod="own-0"}')),
+        (monitor(), scaled("DCGM_FI_DEV_GPU_UTIL")),
+        (monitor(), scaled(kind="ScaledJob")),
+        (release("dcgm-exporter", f"{EXPORTER[:-1]}, honorLabels: true}}"), scaled()),
+        (release("dcgm-exporter", f"{EXPORTER[:-1]}, relabelings: [{{action: drop}}]}}"), scaled()),
+    ],
+)  # fmt: skip
+def test_queries_that_find_what_they_ask_for(texts: tuple[str, ...]) -> None:
+    assert codes(*texts) == []
+
+
+# --- lists of metrics -------------------------------------------------------------------------
+
+LIST = "DCGM_FI_DEV_GPU_TEMP, gauge, temperature\\nDCGM_FI_DEV_FB_USED, gauge, memory\\n"
+
+
+def listed(text: str = LIST) -> str:
+    return release("dcgm-exporter", f'customMetrics: "{text}"')
+
+
+def counters(text: str = LIST) -> str:
+    return f"""\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: counters, namespace: a}}
+data: {{dcgm-metrics.csv: "{text}"}}
+"""
+
+
+QUERY = "avg(DCGM_FI_DEV_GPU_UTIL)"
+
+
+@pytest.mark.parametrize(
+    ("texts", "wrong"),
+    [
+        ((listed(), scaled(QUERY)), True),
+        ((counters(), scaled(QUERY)), True),
+        ((listed(f"{LIST}# DCGM_FI_DEV_GPU_UTIL, gauge, use\\n"), scaled(QUERY)), True),
+        ((listed(f"{LIST}DCGM_FI_DEV_GPU_UTIL_OTHER, gauge, use\\n"), scaled(QUERY)), True),
+        ((listed(f"{LIST}DCGM_FI_DEV_GPU_UTIL, gauge, use\\n"), scaled(QUERY)), False),
+        ((listed(f"{LIST}DCGM_FI_DEV_GPU_UTIL , gauge, use\\n"), scaled(QUERY)), False),
+        ((listed(), scaled("avg(DCGM_FI_DEV_GPU_TEMP)")), False),
+        ((listed(), counters(), scaled(QUERY)), False),  # one of the two may be another exporter's
+        ((counters("a,b,c"), scaled(QUERY)), False),
+        ((counters("{{ .Values.list }}"), scaled(QUERY)), False),
+        ((listed("$LIST"), scaled(QUERY)), False),
+        ((scaled(QUERY),), False),
+    ],
+)
+def test_what_is_asked_for_is_in_the_one_list(texts: tuple[str, ...], wrong: bool) -> None:
+    assert codes(*texts) == (["GPU1381"] if wrong else [])
+
+
+BY_KEY = "serviceMonitorSelector: {matchExpressions: [{key: c, operator: Exists}]}"
+
+
+@pytest.mark.parametrize(
+    ("texts", "said", "fix"),
+    [
+        (
+            (server(), monitor()),
+            "with release: own, and the ServiceMonitor dcgm-exporter is none of them: it",
+            "Add release: own to `metadata.labels`.",
+        ),
+        (
+            (server(), release("dcgm-exporter", EXPORTER, "dcgm")),
+            "and the ServiceMonitor of the release dcgm of dcgm-exporter is none of them",
+            "Add release: own to `serviceMonitor.additionalLabels`.",
+        ),
+        (
+            (server(BY_KEY), monitor()),
+            "The Prometheus own takes ServiceMonitors by its selector, and the ServiceMonitor",
+            "Add labels that it selects to `metadata.labels`.",
+        ),
+        (
+            (monitor(), scaled()),
+            'asks for DCGM_FI_DEV_GPU_UTIL{pod=~"own-.*"}, and the ServiceMonitor dcgm-exporter ',
+            "Set honorLabels: true at spec.endpoints of the ServiceMonitor dcgm-exporter, or ask ",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told(texts: tuple[str, ...], said: str, fix: str) -> None:
+    reports = lint_files([GivenFile("a.yaml", "---\n".join(texts))])
+    (found,) = [each for report in reports for each in report.findings if each.severity != "info"]
+
+    assert said in found.message
+    assert found.fix.startswith(fix)
