@@ -42,6 +42,13 @@ def problems(value: dict[str, Any]) -> list[Any]:
             "spec.ipPrefixCount is '4', not a whole number.",
             "Write a whole number.",
         ),
+        (
+            "spec__ipPrefixCount",
+            True,
+            "spec.ipPrefixCount is true, not a whole number.",
+            "Write a whole number.",
+        ),
+        ("spec__context", ["a"], "spec.context is a list, not text.", "Write text."),
         ("spec__context", 7, "spec.context is 7, not text.", 'Put it in quotes: "7".'),
         ("spec__context", True, "spec.context is true, not text.", 'Put it in quotes: "true".'),
     ],

@@ -124,7 +124,7 @@ def _items(document: Document) -> Iterator[Item]:
         yield _with_data(kind, value, source=whence, name=name, namespace=space)
     elif kind == "Namespace":
         yield Namespace(source=whence, name=name, labels=_labels(value))
-    elif kind in _QUEUES or any(at(value, *place) is not None for place in quota_places(value)):
+    elif kind in _QUEUES or _has_quota(value):
         yield from _quotas(value, whence, name)
     elif kind == "Node":
         yield _node(value, whence, name)
@@ -152,6 +152,12 @@ def _items(document: Document) -> Iterator[Item]:
         )
         reading = spark_pods if is_spark(value) else lone_containers
         yield from reading(document, whence, around)
+
+
+def _has_quota(value: Mapping[str, Any]) -> bool:
+    """Whether it is a quota, or of a kind of somebody's with one in it."""
+    is_own = value["kind"] == "ResourceQuota"
+    return is_own or any(at(value, *place) is not None for place in quota_places(value))
 
 
 def _quotas(

@@ -40,7 +40,8 @@ def types(value: Mapping[str, Any], source: Source) -> Iterator[Problem]:
     spec = at(value, "spec")
     for path, wanted in wrong_types(spec, karpenter_types(kind)):
         given = at(spec, *path)
-        if _OF_THEIR_OWN.isdisjoint(path[-2:]) and _is_written(given):
+        key = next(step for step in reversed(path) if isinstance(step, str))
+        if key not in _OF_THEIR_OWN and _is_written(given):
             yield _refused(source, path, given, wanted)
 
 
