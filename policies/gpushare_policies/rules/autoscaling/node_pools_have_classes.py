@@ -51,8 +51,8 @@ def _named(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
                 place = (clusters.get(resource.urn, ""), found.kind.kind)
                 classes.setdefault(place, set()).add(found.name)
     yield from (
-        (_refused(resource, pool, ref, other), resource.urn)
-        for resource, pool, ref in pools
+        (_refused(resource, ref, other), resource.urn)
+        for resource, _, ref in pools
         if (other := _other_class(ref)) is not None
     )
     for resource, pool, ref in pools:
@@ -74,7 +74,7 @@ def _named(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
 def _other_class(ref: Any) -> Kind | None:
     """The class that is meant, where the group has no such kind."""
     kind, group = at(ref, "kind"), at(ref, "group")
-    if UNKNOWN in (kind, group) or not group or not kind:
+    if UNKNOWN in (kind, group) or kind is None:
         return None
     if (meant := _KINDS.get(str(kind))) is None:
         return next((known for known in _KINDS.values() if known.group == group), None)
@@ -82,11 +82,11 @@ def _other_class(ref: Any) -> Kind | None:
     return meant if of_karpenter and group != meant.group else None
 
 
-def _refused(resource: PolicyResource, pool: object, ref: Any, meant: Kind) -> str:
+def _refused(resource: PolicyResource, ref: Any, meant: Kind) -> str:
     return (
-        f"The NodePool {name_of(resource.urn) if pool is UNKNOWN else pool} names a node class of "
-        f"the kind {at(ref, 'kind')} and the group {at(ref, 'group')}, and there is no such kind, "
-        f"so Karpenter starts no node. Write `group: {meant.group}` and `kind: {meant.kind}`."
+        f"The NodePool {name_of(resource.urn)} names a node class of the kind {at(ref, 'kind')} "
+        f"and the group {at(ref, 'group')}, and there is no such kind, so Karpenter starts no "
+        f"node. Write `group: {meant.group}` and `kind: {meant.kind}`."
     )
 
 
