@@ -43,10 +43,11 @@ def test_types_that_a_selector_chooses_are_not_known() -> None:
     assert read.items[0].instance_types is UNKNOWN
 
 
+WAITED = {"k8s.amazonaws.com/accelerator": "nvidia-a10g"}
 RIGHT: list[dict[str, Any]] = [
     CONFIG,
     merged(CONFIG, identityProviders=[{"type": "oidc", "name": "okta", "issuerURL": "https://o"}]),
-    merged(CONFIG, **{f"{OWN}minSize": 0, f"{OWN}propagateASGTags": True}),
+    merged(CONFIG, **{f"{OWN}minSize": 0, f"{OWN}propagateASGTags": True, f"{OWN}labels": WAITED}),
     merged(CONFIG, **{f"{OWN}minSize": 0, f"{OWN}taints": ...}),
     merged(CONFIG, **{f"{GROUP}amiFamily": "Bottlerocket", f"{GROUP}bottlerocket": {}}),
     merged(CONFIG, **{f"{GROUP}amiFamily": "AmazonLinux2", "metadata__version": "1.32"}),
@@ -59,7 +60,10 @@ RIGHT: list[dict[str, Any]] = [
             f"{GROUP}overrideBootstrapCommand": "/etc/eks/bootstrap.sh a",
         },
     ),
-    merged(CONFIG, **{f"{GROUP}iam": {"withAddonPolicies": {"autoScaler": True}}}),
+    merged(
+        CONFIG,
+        **{f"{GROUP}iam": {"withAddonPolicies": {"autoScaler": True}}, f"{GROUP}labels": WAITED},
+    ),
     merged(CONFIG, **{f"{GROUP}privateNetworking": True, f"{GROUP}efaEnabled": True}),
     merged(CONFIG, **{f"{OWN}instanceType": "mixed", f"{OWN}instancesDistribution": {
         "instanceTypes": ["g5.xlarge"], "onDemandBaseCapacity": 0}}),

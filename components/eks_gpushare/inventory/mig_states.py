@@ -217,7 +217,7 @@ def mig_configs(inventory: Inventory, cluster: str) -> Maybe[Mapping[str, Any] |
         given = at(block, "data")
         name = text(at(block, "name"))
         if given:
-            return _parsed(at(given, CONFIG_KEY) if isinstance(given, dict) else given)
+            return layouts_of(at(given, CONFIG_KEY) if isinstance(given, dict) else given)
         if not name:
             return None
         found = next(
@@ -228,7 +228,7 @@ def mig_configs(inventory: Inventory, cluster: str) -> Maybe[Mapping[str, Any] |
             ),
             None,
         )
-        return _parsed(at(found.data, CONFIG_KEY)) if found is not None else UNKNOWN
+        return layouts_of(at(found.data, CONFIG_KEY)) if found is not None else UNKNOWN
     return _of_daemon_sets(inventory, cluster)
 
 
@@ -254,7 +254,7 @@ def _of_map(
         if config_map.name == name and may_be_same(config_map.namespace, workload.namespace)
     )
     data = next(found, UNKNOWN)
-    return UNKNOWN if data is UNKNOWN else _parsed(at(data, key))
+    return UNKNOWN if data is UNKNOWN else layouts_of(at(data, key))
 
 
 def mig_managers(inventory: Inventory, cluster: str) -> tuple[Release, ...]:
@@ -271,7 +271,8 @@ def mig_managers(inventory: Inventory, cluster: str) -> tuple[Release, ...]:
     )
 
 
-def _parsed(given: Any) -> Maybe[Mapping[str, Any] | None]:
+def layouts_of(given: Any) -> Maybe[Mapping[str, Any] | None]:
+    """The layouts of a text or a mapping by name; UNKNOWN where it is none of mig-parted's."""
     from eks_gpushare.documents.go_yaml import first_document
 
     if isinstance(given, str):

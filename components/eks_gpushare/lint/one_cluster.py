@@ -57,6 +57,7 @@ _PARTS: Final = frozenset(
             "volcano",
         ),
         *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd"),
+        *("hami", "kai", "scheduler", "schedulers", "keda", "prometheus", "exporter", "gfd"),
     )
 )
 """Words of which names of folders are made that hold what a cluster has once."""

@@ -22,16 +22,18 @@ DEVICE_PLUGIN: Final = "nvidia-device-plugin"
 OPERATOR: Final = "gpu-operator"
 EXPORTER: Final = "dcgm-exporter"
 DRA_DRIVER: Final = "nvidia-dra-driver-gpu"
+CLUSTER_AUTOSCALER: Final = "cluster-autoscaler"
 PROMETHEUS: Final = "kube-prometheus-stack"
 PROMETHEUS_ADAPTER: Final = "prometheus-adapter"
 OF_METRICS: Final = (PROMETHEUS, PROMETHEUS_ADAPTER)
 """Charts whose values are read for what they have of metrics, and for nothing else."""
+HAMI: Final = "hami"
 OLLAMA: Final = "ollama"
 OPEN_WEBUI: Final = "open-webui"
 CHARTS: Final = (
     *(DEVICE_PLUGIN, OPERATOR, EXPORTER, "node-feature-discovery", "gpu-feature-discovery"),
-    *(DRA_DRIVER, "dra-driver-nvidia-gpu", "cluster-autoscaler", "karpenter", "keda"),
-    *("hami", "kueue", "kai-scheduler"),
+    *(DRA_DRIVER, "dra-driver-nvidia-gpu", CLUSTER_AUTOSCALER, "karpenter", "keda"),
+    *(HAMI, "kueue", "kai-scheduler"),
     *(AGENT, *OF_METRICS, OLLAMA, OPEN_WEBUI),
 )
 """Charts that say something of GPUs."""

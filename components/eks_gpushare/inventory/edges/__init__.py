@@ -16,6 +16,7 @@ from eks_gpushare.inventory.edges import (
     drains,
     drivers,
     engines,
+    hami,
     landing,
     launches,
     mig,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 EDGES: tuple[Edge, ...] = edges_in(
     *(daemonsets, landing, amounts, configs, mounts, mig, promises),
-    *(quotas, tenants, mps, drivers, engines, budgets, pointers, drains, unseen, untold, claims),
-    *(node_types, pinned, launches, queues, priorities),
+    *(quotas, tenants, mps, drivers, engines, hami, budgets, pointers, drains, unseen, untold),
+    *(claims, node_types, pinned, launches, queues, priorities),
 )
 """Every check."""

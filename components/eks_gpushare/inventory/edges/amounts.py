@@ -18,7 +18,7 @@ from eks_gpushare.inventory.shared_names import alone
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.sharing.resources import SHARED_SUFFIX
+from eks_gpushare.sharing.resources import MIG_PREFIX, SHARED_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -101,6 +101,35 @@ def count_of(request: Request) -> int | None:
     amount = request.amount
     found = None if amount is UNKNOWN else _quantity(amount)
     return int(found) if found is not None and found.denominator == 1 else None
+
+
+@edge(SEVERAL_SHARES)
+def of_one_profile(inventory: Inventory) -> Iterator[Judgement]:
+    """MIG devices of two profiles in one container, of which a program uses one.
+
+    Each profile has a plugin, and each sets NVIDIA_VISIBLE_DEVICES: the kubelet keeps one of them,
+    and CUDA uses one MIG device: https://github.com/NVIDIA/k8s-device-plugin/issues/728.
+    """
+    for cluster in inventory.clusters():
+        for workload, requests in gpu_workloads(inventory, cluster):
+            asked: dict[tuple[object, object], list[Request]] = {}
+            for request in requests:
+                if request.resource.startswith(MIG_PREFIX) and count_of(request) != 0:
+                    kind, index = request.place[len(workload.spec_path) :][:2]
+                    asked.setdefault((kind, index), []).append(request)
+            for first, *others in asked.values():
+                other = next((each for each in others if each.resource != first.resource), None)
+                if other is not None:
+                    yield Problem(
+                        SEVERAL_SHARES,
+                        workload.source,
+                        other.place,
+                        f"{at_start(workload.source.name)} asks for {first.resource} and "
+                        f"{other.resource} in one container, and CUDA uses one MIG device: of the "
+                        "two, one is idle or not even seen.",
+                        "Ask for one profile, or use a container for each.",
+                        "warning",
+                    )
 
 
 @edge(SEVERAL_SHARES, TOO_MANY)

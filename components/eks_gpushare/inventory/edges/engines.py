@@ -53,14 +53,14 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
             if daemon.role == "plugin" and daemon.is_on is not None
         ]
         drivers = [release for release in inventory.of(Release, cluster) if gives_gpus(release)]
-        declared = _declared(inventory, cluster)
+        declared = declared_nodes(inventory, cluster)
         if not declared:
             yield from _anywhere(every)
             yield from _beside_operator(every)
             yield from _beside_hami(inventory.of(Release, cluster), every)
             yield from _beside_driver(drivers, every)
         for kind in declared:
-            here = [daemon for daemon in every if _is_there(daemon, kind)]
+            here = [daemon for daemon in every if is_there(daemon, kind)]
             yield from _two(kind, here)
             if here and drivers:
                 nodes = kind.nodes
@@ -75,7 +75,7 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
                 )
 
 
-def _declared(inventory: Inventory, cluster: str) -> list[NodeKind]:
+def declared_nodes(inventory: Inventory, cluster: str) -> list[NodeKind]:
     """One kind of each declaration of nodes."""
     found: dict[int, NodeKind] = {}
     for kind in gpu_nodes(inventory, cluster):
@@ -84,7 +84,7 @@ def _declared(inventory: Inventory, cluster: str) -> list[NodeKind]:
     return list(found.values())
 
 
-def _is_there(daemon: Daemon, kind: NodeKind) -> bool:
+def is_there(daemon: Daemon, kind: NodeKind) -> bool:
     """Whether a DaemonSet has pods on nodes, with the labels of feature discovery."""
     if daemon.of_operator and without_operands(kind.nodes) is not False:
         return False
@@ -285,7 +285,7 @@ def _keeps_to_some(plugin: Daemon, but: Sequence[tuple[str, Any]] = ()) -> bool:
 def engines(inventory: Inventory) -> Iterator[Judgement]:
     """Exporters that start an engine each, the operator's own, and that of EKS's agent."""
     for cluster in inventory.clusters():
-        kinds = [kind for kind in _declared(inventory, cluster) if not kind.serves_itself]
+        kinds = [kind for kind in declared_nodes(inventory, cluster) if not kind.serves_itself]
         found: list[tuple[Item, str]] = [
             (release, what)
             for release in _of_one_operator(inventory.of(Release, cluster))

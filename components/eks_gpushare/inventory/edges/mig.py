@@ -14,6 +14,7 @@ from eks_gpushare.inventory.mig_states import (
     CONFIG_KEY,
     MIG_CONFIG_LABEL,
     is_of_nvidia,
+    layouts_of,
     mig_configs,
     mig_managers,
     mig_state,
@@ -111,6 +112,8 @@ def _layout(inventory: Inventory, offer: Offer) -> Iterator[Problem]:
             f"{listed}.",
             "Name one of those, or add the layout to the ConfigMap.",
         )
+    elif state.is_known_name is None:
+        yield from _in_no_ones_map(inventory, offer, title, place)
     for problem in state.problems[:1]:
         what = f" {state.named}" if state.named else ""
         type_name = offer.kind.type.name if offer.kind.type else "?"
@@ -123,6 +126,30 @@ def _layout(inventory: Inventory, offer: Offer) -> Iterator[Problem]:
         )
     yield from _beyond(inventory, offer, title, place)
     yield from _strategy(offer, title, place)
+
+
+def _in_no_ones_map(
+    inventory: Inventory, offer: Offer, title: str, place: FieldPath
+) -> Iterator[Problem]:
+    """A layout of a ConfigMap that is here, and that no MIG manager is given."""
+    cluster, name = offer.kind.nodes.cluster, offer.mig.named
+    managers = mig_managers(inventory, cluster)
+    given = [at(release.values, "migManager", "config", "name") for release in managers]
+    if any(each not in (None, "") for each in given):
+        return
+    for config_map in inventory.of(ConfigMap, cluster) if managers else ():
+        if name in dict(pairs(layouts_of(at(config_map.data, CONFIG_KEY)))):
+            yield Problem(
+                NO_LAYOUT,
+                offer.kind.nodes.source,
+                place,
+                f"{title} has the label {MIG_CONFIG_LABEL}={name}, a layout of "
+                f"{config_map.source.name}, and {managers[0].source.name} names no ConfigMap: MIG "
+                "manager reads its own.",
+                f"Set `migManager.config.name: {config_map.name}`.",
+                "warning",
+            )
+            return
 
 
 def _beyond(inventory: Inventory, offer: Offer, title: str, place: FieldPath) -> Iterator[Problem]:

@@ -18,6 +18,7 @@ from eks_gpushare.manifests.checks import (
     cpu_images,
     cuda_versions,
     default_queue,
+    discovered_groups,
     efa,
     exporters,
     fargate,
@@ -51,6 +52,7 @@ from eks_gpushare.manifests.checks import (
     toolkit,
     values_one_level_off,
     variables,
+    volcano,
     volumes,
     written_folders,
 )
@@ -65,6 +67,17 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(values_one_level_off, cuda_versions, default_queue, model_memory),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
     *(other_schedulers, labels_before_nodes, command_lines, variables),
-    *(volumes, runtimes, notebooks, max_pods, knative, model_disks, fargate, group_labels),
+    *(
+        discovered_groups,
+        volcano,
+        volumes,
+        runtimes,
+        notebooks,
+        max_pods,
+        knative,
+        model_disks,
+        fargate,
+        group_labels,
+    ),
 )
 """Every check."""

@@ -21,6 +21,7 @@ from eks_gpushare.manifests.checks.gpu_containers import (
     runs_as_written,
     shares_memory,
 )
+from eks_gpushare.manifests.checks.other_schedulers import part_of_kai
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.gpu_programs import (
     ASKS_FOR_NONE,
@@ -199,11 +200,11 @@ def _served(container: GpuContainer, server: ModelServer) -> Iterator[Problem]:
 
 
 def _needs_one(container: GpuContainer) -> bool:
-    """Whether nothing else gives a container a GPU: a claim, another's resource, its rights."""
+    """Whether nothing else gives it a GPU: a claim, another's resource, its rights, KAI."""
     value, spec = container.value, container.workload.spec
     if has_unknown([at(value, key) for key in ("resources", "env", "envFrom")]):
         return False
-    if _is_excerpt(container):
+    if _is_excerpt(container) or part_of_kai(container.workload):
         return False
     asked = [
         name for part in ("limits", "requests") for name, _ in pairs(at(value, "resources", part))

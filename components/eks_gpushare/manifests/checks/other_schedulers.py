@@ -29,6 +29,7 @@ from eks_gpushare.sharing.resources import GPU
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from eks_gpushare.catalog import InstanceType
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
@@ -60,6 +61,11 @@ def _annotations(workload: Workload) -> tuple[FieldPath, Mapping[str, Any]]:
     return path, dict(pairs(at(value_of(workload), *path)))
 
 
+def part_of_kai(workload: Workload) -> bool:
+    """Whether pods ask KAI for a part of a GPU, which they do by annotations alone."""
+    return any(key in _annotations(workload)[1] for key in (_FRACTION, _MEMORY))
+
+
 @edge(NOT_ASKED)
 def asked_of_others(inventory: Inventory) -> Iterator[Judgement]:
     """By annotations of pods, and by resources of Volcano's."""
@@ -75,6 +81,8 @@ def asked_of_others(inventory: Inventory) -> Iterator[Judgement]:
         if not is_plain(workload.kind):
             continue
         named = at(workload.spec, "schedulerName")
+        if str(at(value_of(workload), "apiVersion")).startswith("batch.volcano.sh/"):
+            continue  # its pods are Volcano's where nobody says another: mutate_job.go
         if named in (None, "", "default-scheduler") and not _is_shown(workload):
             yield from _not_scheduled(workload, place, given)
         elif named == _KAI:
@@ -295,6 +303,7 @@ def asked_of_hami(inventory: Inventory) -> Iterator[Judgement]:
                     "Write `nodeSelector: {kubernetes.io/hostname: NODE}` in place of nodeName.",
                 )
             for where, container in containers(workload.spec):
+                yield from _more_than_there_are(inventory, workload, where, container)
                 for part in ("limits", "requests"):
                     for key, amount in pairs(at(container, "resources", part)):
                         found = None if key not in OF_HAMI else quantity(str(text(amount)))
@@ -326,19 +335,60 @@ def _too_much(
     return f"and a GPU of the nodes has {most} MiB", "Ask for less, or take other nodes."
 
 
+def _more_than_there_are(
+    inventory: Inventory, workload: Workload, where: FieldPath, container: Any
+) -> Iterator[Problem]:
+    """Parts of more GPUs than a node has: HAMi gives a container one of each.
+
+    `calcScore` in pkg/scheduler/score.go: "request devices nums cannot exceed the total number of
+    devices on the node".
+    """
+    limits = dict(pairs(at(container, "resources", "limits")))
+    wanted = quantity(str(text(limits.get(GPU, ""))))
+    if (
+        wanted is None
+        or not any(key in OF_HAMI for key in limits)
+        or not _charts(inventory, workload)
+    ):
+        return
+    types = _types(inventory, workload)
+    known = [each.gpu_count for each in types if each is not None]
+    if not known or len(known) < len(types):
+        return
+    most = max(known)
+    if wanted > most > 0:
+        yield Problem(
+            NOT_OF_HAMI,
+            workload.source,
+            (*workload.spec_path, *where, "resources", "limits", GPU),
+            f"{at_start(workload.source.name)} asks for parts of {wanted} GPUs in a container, and "
+            f"a node has {most} at most: HAMi gives a container one part of each.",
+            f"Ask for {most} at most, and for more of each.",
+            "warning",
+        )
+
+
+def _charts(inventory: Inventory, workload: Workload) -> list[Release]:
+    releases = inventory.of(Release, workload.cluster)
+    return [each for each in releases if each.chart.rpartition("/")[2] == "hami"]
+
+
+def _types(inventory: Inventory, workload: Workload) -> list[InstanceType | None]:
+    """Of nodes that pods may be on."""
+    offers = grounds(inventory, workload.cluster).places(workload).offers
+    return [each.kind.type for each in offers]
+
+
 def _memory(inventory: Inventory, workload: Workload) -> int | None:
     """MiB of the largest GPU of nodes that pods may be on; None where that is not known.
 
     HAMi's chart may say that a GPU has more than it has.
     """
-    releases = inventory.of(Release, workload.cluster)
-    charts = [each for each in releases if each.chart.rpartition("/")[2] == "hami"]
+    charts = _charts(inventory, workload)
     scaling = ("devicePlugin", "deviceMemoryScaling")
     if not charts or any(at(each.values, *scaling) not in (None, 1, "1") for each in charts):
         return None
-    offers = grounds(inventory, workload.cluster).places(workload).offers
-    types = [each.kind.type for each in offers]
-    gpus = [None if each is None else each.gpu for each in types]
+    gpus = [None if each is None else each.gpu for each in _types(inventory, workload)]
     sizes = [gpu.memory_mib for gpu in gpus if gpu is not None and gpu.memory_mib is not None]
     return max(sizes) if sizes and len(sizes) == len(gpus) else None
 

@@ -1,20 +1,21 @@
-"""Servers of models that a liveness probe ends before they can have loaded their model."""
+"""Probes that end a server before it can have loaded its model, or name a port that is not."""
 
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, text
+from eks_gpushare.inventory.values import at, has_unknown, items, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.gpu_containers import gpu_containers, runs_as_written
 from eks_gpushare.manifests.checks.gpu_programs import server_of
 from eks_gpushare.manifests.checks.model_sizes import weights_gib
-from eks_gpushare.manifests.rules.gpu_programs import ENDED_EARLY
+from eks_gpushare.manifests.rules.gpu_programs import ENDED_EARLY, NO_SUCH_PORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +29,7 @@ _LEAST_OF_LARGE: Final = 60
 """The same of a model of several GB."""
 _LARGE_GIB: Final = 6
 _DIGITS: Final = re.compile(r"[0-9]{1,5}")
+_ALL_PROBES: Final = ("startupProbe", "livenessProbe", "readinessProbe")
 _PROBES: Final = ("startupProbe", "livenessProbe")
 _DEFAULTS: Final = {"initialDelaySeconds": 0, "periodSeconds": 10, "failureThreshold": 3}
 """Of the API: pkg/apis/core/v1/defaults.go of Kubernetes 1.35."""
@@ -56,6 +58,34 @@ def probes(inventory: Inventory) -> Iterator[Judgement]:
                     f"{at_start(workload.source.name)} runs {server.name}, and its {key} ends it "
                     f"if it does not answer within {seconds} s of its start.",
                     "Give it a startupProbe with a failureThreshold for some minutes, such as 60.",
+                )
+
+
+@edge(NO_SUCH_PORT)
+def named_ports(inventory: Inventory) -> Iterator[Judgement]:
+    """By `findPortByName` in pkg/kubelet of Kubernetes 1.35, which looks in the container alone."""
+    for workload in inventory.of(Workload):
+        if workload.spec is UNKNOWN or not runs_as_written(workload):
+            continue
+        for container in gpu_containers(workload):
+            ports = at(container.value, "ports")
+            if not container.gpus or has_unknown(ports):
+                continue
+            names = [str(text(at(each, "name"))) for each in items(ports) if at(each, "name")]
+            for key, how in product(_ALL_PROBES, ("httpGet", "tcpSocket")):
+                named = at(container.value, key, how, "port")
+                if not isinstance(named, str) or has_unknown(named) or named in names:
+                    continue
+                if _DIGITS.fullmatch(named):
+                    continue
+                there = f"has {', '.join(names)}" if names else "names none"
+                yield Problem(
+                    NO_SUCH_PORT,
+                    workload.source,
+                    (*container.place, key, how, "port"),
+                    f"The {key} of {workload.source.name} asks the port {named}, and its container "
+                    f"{there}.",
+                    "Write the number, or give the port that name under `ports` of the container.",
                 )
 
 

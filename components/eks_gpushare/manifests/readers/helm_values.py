@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.documents.image import image_name
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.manifests.charts import (
+    CLUSTER_AUTOSCALER,
     DEVICE_PLUGIN,
     DRA_DRIVER,
     EXPORTER,
+    HAMI,
     OPEN_WEBUI,
     OPERATOR,
     PROMETHEUS,
@@ -65,9 +67,13 @@ _SIGNS: Final[Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
     ),
 }
 """Keys, as `plain` has them, that are one chart's own, and keys that it has too."""
-_OF_METRICS: Final[Mapping[str, Callable[[Any], bool]]] = {
+_OF_HAMI: Final = frozenset(("devicesplitcount", "devicememoryscaling", "nvidianodeselector"))
+"""Keys of `devicePlugin` that are HAMi's own."""
+_OF_OTHERS: Final[Mapping[str, Callable[[Any], bool]]] = {
     PROMETHEUS: lambda value: isinstance(at(value, "prometheus", "prometheusSpec"), dict),
     PROMETHEUS_ADAPTER: lambda value: isinstance(at(value, "rules", "custom", 0), dict),
+    HAMI: lambda value: any(plain(key) in _OF_HAMI for key, _ in pairs(value.get("devicePlugin"))),
+    CLUSTER_AUTOSCALER: lambda value: isinstance(at(value, "autoDiscovery", "clusterName"), str),
 }
 """Charts beside those of GPUs, and what only their values have."""
 _OPEN_WEBUI: Final = "openwebui"
@@ -79,6 +85,8 @@ _FILES: Final = {
 """Parts of names that people give files of values."""
 _FOLDERS: Final = {**_FILES, DEVICE_PLUGIN: ("deviceplugin", "nvdp")}
 """And the folders that these lie in."""
+_OF_PODS: Final = frozenset(("tolerations", "affinity", "nodeselector"))
+"""Beside `gfd` these are of the plugin: the operator's chart has them below `daemonsets`."""
 _OPERATORS_CONFIG: Final = frozenset(("create", "name", "default", "data"))
 _CONFIG: Final = frozenset(("map", "name", "default", "fallbackStrategies"))
 _PLUGIN: Final = "k8s-device-plugin"
@@ -143,7 +151,7 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
     if "gpuResourcesEnabledOverride" in value:
         yield DRA_DRIVER, ()
         return
-    yield from ((chart, ()) for chart, is_of in _OF_METRICS.items() if is_of(value))
+    yield from ((chart, ()) for chart, is_of in _OF_OTHERS.items() if is_of(value))
     if isinstance(at(value, "ollama", "enabled"), bool) and _OPEN_WEBUI in plain(document.file):
         yield OPEN_WEBUI, ()
     image = image_name(str(at(value, "image", "repository") or ""))
@@ -221,6 +229,8 @@ def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
     if chart == DEVICE_PLUGIN and _chooses(config):
         marks += _ENOUGH
     if chart == DEVICE_PLUGIN and "config" in keys and keys & {"gfd", "nfd"}:
+        marks += _ENOUGH
+    if chart == DEVICE_PLUGIN and isinstance(value.get("gfd"), dict) and keys & _OF_PODS:
         marks += _ENOUGH
     if chart == OPERATOR and all(isinstance(value.get(k), dict) for k in ("driver", "toolkit")):
         marks += _ENOUGH

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog import gpu_instance_types
@@ -81,6 +82,8 @@ November 2026.
 """
 MANAGED: Final = "managedNodeGroups"
 SELF_MANAGED: Final = "nodeGroups"
+_BOOT: Final = "overrideBootstrapCommand"
+_SCRIPT: Final = re.compile(r"^\s*#!|bootstrap\.sh\b")
 _BOOTS_BY_SCRIPT: Final = ("AmazonLinux2", "Ubuntu")
 """How families begin of which eksctl asks for a command that boots; AmazonLinux2023 is none."""
 _LAST_AL2: Final = (1, 32)
@@ -155,6 +158,7 @@ def _group(
     yield from _image(source, path, group, version)
     yield from _family(source, path, group, kind)
     yield from _own_image(source, path, group)
+    yield from _own_boot(source, path, group)
     yield from _accelerator(source, path, group)
     if kind == SELF_MANAGED:
         yield from _from_zero(source, path, group)
@@ -284,16 +288,40 @@ def _own_image(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Ite
     elif (
         str(family) != DEFAULT_FAMILY
         and str(family).startswith(_BOOTS_BY_SCRIPT)
-        and "overrideBootstrapCommand" not in group
+        and _BOOT not in group
     ):
-        fix = "Write overrideBootstrapCommand, which joins a node to the cluster."
+        fix = f"Write {_BOOT}, which joins a node to the cluster."
         message = f"{called} of {family}, and nothing tells its nodes how to join the cluster."
         yield Problem(REFUSED, source, (*path, "ami"), message, fix)
+
+
+def _own_boot(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:
+    """A script in place of the NodeConfig that eksctl reads for Amazon Linux 2023.
+
+    `UserData` in pkg/nodebootstrap/al2023.go of eksctl-io/eksctl, and
+    https://docs.aws.amazon.com/eks/latest/eksctl/node-bootstrapping.html, November 2026.
+    """
+    given = at(group, _BOOT)
+    if at(group, "amiFamily") != DEFAULT_FAMILY or not isinstance(given, str):
+        return
+    if _has_gpus(group) and "NodeConfig" not in given and _SCRIPT.search(given):
+        yield Problem(
+            REFUSED,
+            source,
+            (*path, _BOOT),
+            f"The node group {at(group, 'name')} is of {DEFAULT_FAMILY}, without bootstrap.sh: "
+            f"eksctl takes a NodeConfig as its {_BOOT}, and this is a script.",
+            "Write a NodeConfig of node.eks.aws/v1alpha1, or leave it out: eksctl joins the nodes.",
+        )
 
 
 def _accelerator(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:
     tags, labels = mapping(at(group, "tags")), mapping(at(group, "labels"))
     scaled = any(str(key) == _SCALED and str(each).lower() == "true" for key, each in tags.items())
+    # What lets an autoscaler on the nodes change groups, and what tells it of empty ones.
+    by_role = at(group, "iam", "withAddonPolicies", "autoScaler")
+    by_role = by_role is True or at(group, "propagateASGTags") is True
+    scaled = scaled or (by_role and whole(at(group, "minSize")) != whole(at(group, "maxSize")))
     if UNKNOWN in (at(group, "tags"), at(group, "labels")) or not scaled or not _has_gpus(group):
         return
     told = [key for key in tags if str(key).endswith(f"node-template/label/{_ACCELERATOR}")]

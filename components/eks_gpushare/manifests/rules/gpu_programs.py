@@ -70,6 +70,15 @@ ENDED_EARLY: Final = Rule(
     "whose node has to be made first.",
     "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/",
 )
+NO_SUCH_PORT: Final = Rule(
+    "GPU1397",
+    "error",
+    "A probe that names a port names one of its own container.",
+    "The kubelet looks for the name among the ports of the container, and an API server does not: "
+    "without it every probe fails, so that the pod is never ready, or ended again and again while "
+    "it holds its GPU.",
+    "https://kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/#use-a-named-port",
+)
 OTHER_GPUS: Final = Rule(
     "GPU1390",
     "warning",

@@ -46,6 +46,11 @@ _MOVING = {
     Moving.PARAMETER: "The parameter names whatever AWS recommends at that time.",
     Moving.TAGS: "Tags match every image that will ever have them, and the newest is taken.",
 }
+_OF_EKS, _VERSION = (
+    re.compile(r"(?:amazon-eks-|bottlerocket-aws-k8s-).*\*"),
+    re.compile(r"\b1\.[0-9]{2}\b"),
+)
+"""Names of EKS's images: https://github.com/aws/karpenter-provider-aws/issues/7731."""
 _ONE_IMAGE = "Name one image, by its id, by its whole name or by an alias with a release."
 
 
@@ -70,7 +75,11 @@ def image_rules(source: Source, spec: Any) -> Iterator[Judgement]:
         elif isinstance(alias, str):
             yield from _alias(source, (*place, "alias"), alias)
         elif given and (moving := moving_term(given)):
-            message = _MOVING[moving].format(at(term, moving))
+            message = _MOVING[moving].format(named := str(at(term, moving)))
+            if moving is Moving.NAME and _OF_EKS.match(named) and not _VERSION.search(named):
+                message += (
+                    " It has no version of Kubernetes: the newest may be of another than yours."
+                )
             # Whoever sets the tags may set them on one image only.
             worth: Severity | None = "warning" if moving is Moving.TAGS else None
             yield Problem(FLOATING_IMAGE, source, (*place, moving), message, _ONE_IMAGE, worth)

@@ -265,7 +265,8 @@ def _of_class(source: Source, place: FieldPath, key: Any, group: Any) -> Iterato
             (*place, "key"),
             f"The requirement {key} chooses no instance type: types of a node class of {group} "
             f"have labels that begin with {own}.",
-            f"Write {own}{str(key).removeprefix(str(given))}.",
+            f"Write {own}{str(key).removeprefix(str(given))}, or name a node class of "
+            f"{str(given).partition('/')[0]}: EKS Auto Mode has NodeClass, Karpenter EC2NodeClass.",
         )
 
 

@@ -55,3 +55,11 @@ NOT_MEASURED: Final = Rule(
     "and it scales nothing up.",
     "https://github.com/kubernetes-sigs/metrics-server#use-cases",
 )
+OTHER_CLUSTER: Final = Rule(
+    "GPU1398",
+    "warning",
+    "Cluster Autoscaler looks for the node groups of the cluster that is here.",
+    "It finds groups by a tag that has the name of their cluster: by another it finds none, scales "
+    "nothing, and pods stay Pending without a word of why.",
+    "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md#auto-discovery-setup",
+)
