@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -205,11 +206,21 @@ def test_of_files_another_namespace_is_certain() -> None:
     )
 
 
-def test_a_chart_of_the_namespace_may_make_it() -> None:
-    chart = plugin({"config": {"map": {"any": SLICES}}}, namespace="gpu")
-    found = problems(daemon(of_map("shares")), chart, of=[mounts.MOUNT_MISSING])
+@pytest.mark.parametrize(
+    ("chart", "name", "severity"),
+    [
+        ("app", "shares", "info"),
+        ("nvidia-device-plugin", "shares", None),
+        ("nvidia-device-plugin", "nvidia-device-plugin-configs", "info"),
+        ("gpu-operator", "default-mig-parted-config", "info"),
+    ],
+)
+def test_a_chart_of_the_namespace_may_make_it(chart: str, name: str, severity: str | None) -> None:
+    """NVIDIA's make what is called after them, or as a value says."""
+    other = replace(plugin({"config": {"map": {"any": SLICES}}}, namespace="gpu"), chart=chart)
+    found = problems(daemon(of_map(name)), other, of=[mounts.MOUNT_MISSING])
 
-    assert [each.severity for each in found] == ["info"]
+    assert [each.severity for each in found] == [severity]
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,7 @@ FIXED = (
     "provisioner",
     "advertised",
     "only_by_boot",
+    "max_pods",
 )
 """What readers give, whatever was written."""
 

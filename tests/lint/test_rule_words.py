@@ -290,15 +290,18 @@ LABELS = "spec__template__metadata__labels"
             {CLASSREF: ..., "spec__template__nodeClassRef": {"a": "b"}},
             [("Remove it; allowed there: metadata, spec.", 0)],
         ),
-        ({CLASSREF: "text"}, []),
+        ({CLASSREF: "text"}, [("Write a mapping.", 0)]),
         (
             {TAINTS: [{"key": "a", "value": True, "effect": "noschedule"}]},
             [(BOOLEAN, 1), ("Write NoSchedule.", 1)],
         ),
         ({TAINTS: [{"key": "a", "effect": "no_execute"}]}, [("Write NoExecute.", 1)]),
         ({TAINTS: [{"key": "a", "effect": "Never"}]}, [("Write NoSchedule.", 0)]),
-        ({TAINTS: [{"key": "a"}, "text"]}, [("Add effect: NoSchedule.", 0)]),
-        ({TAINTS: ["text"]}, []),
+        (
+            {TAINTS: [{"key": "a"}, "text"]},
+            [("Add effect: NoSchedule.", 0), ("Write a mapping.", 0)],
+        ),
+        ({TAINTS: ["text"]}, [("Write a mapping.", 0)]),
         (
             {"spec__disruption__consolidationPolicy": "WhenUnderutilized"},
             [("Write WhenEmptyOrUnderutilized.", 1)],
@@ -398,7 +401,7 @@ def test_requirements_that_are_not_known_may_choose(requirements: Any) -> None:
     [
         ([{"ssmParameter": "/aws/recommended/image_id"}], "GPU1056"),
         ([{"ssmParameter": "/aws/v20261114/image_id"}], None),
-        ([{"ssmParameter": 5}], None),
+        ([{"ssmParameter": 5}], "GPU1053"),
         ([{"alias": "al2@v20260101"}], "GPU1072"),
         ([{"alias": "AL2@v20260101"}], "GPU1072"),
         ([{"alias": "al2023@v20261114"}], None),

@@ -91,6 +91,7 @@ VALID: dict[str, dict[str, Any]] = {
     },
     EKS_CLUSTER: {
         "version": "1.35",
+        "nodeAmiId": "ami-1",
         "endpointPublicAccess": True,
         "publicAccessCidrs": CIDRS,
         "endpointPrivateAccess": True,
@@ -127,6 +128,7 @@ VALID: dict[str, dict[str, Any]] = {
     },
     **{
         component: {
+            "amiId": "ami-1",
             "gpu": True,
             "instanceType": "g5.xlarge",
             "taints": {"nvidia.com/gpu": {"value": "true", "effect": "NoSchedule"}},
@@ -337,6 +339,21 @@ def _of_kubernetes() -> dict[str, dict[str, Any]]:
         "kubernetes:keda.sh/v1:ScaledObject": {
             "metadata": metadata,
             "spec": {"minReplicaCount": 0.0, "maxReplicaCount": 8.0},
+        },
+        **{
+            f"kubernetes:{kind}": {"metadata": metadata, "spec": {least: 0.0, most: 8.0}}
+            for kind, least, most in (
+                ("actions.github.com/v1:AutoscalingRunnerSet", "minRunners", "maxRunners"),
+                *(
+                    (kind, "minReplicas", "maxReplicas")
+                    for kind in (
+                        "actions.summerwind.dev/v1:HorizontalRunnerAutoscaler",
+                        "autoscaling.aibrix.ai/v1:PodAutoscaler",
+                        "datadoghq.com/v1:WatermarkPodAutoscaler",
+                        "kubeai.org/v1:Model",
+                    )
+                ),
+            )
         },
         "kubernetes:http.keda.sh/v1:HTTPScaledObject": {
             "metadata": metadata,

@@ -24,6 +24,7 @@ FILES = (
     "bypasses_public.yaml",
     "bypasses_in_other_places.yaml",
     "bypasses_by_definition.yaml",
+    "bypasses_as_engineers_write.yaml",
 )
 CASES = [
     cast(

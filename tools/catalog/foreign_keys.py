@@ -54,6 +54,17 @@ def _text_of(schema: dict[str, Any]) -> str | None:
     return f"^({'|'.join(words)})$" if words else schema.get("pattern")
 
 
+def types_of(schema: dict[str, Any], path: str = "") -> dict[str, str]:
+    """What values are to be, by their places with dots between; `[]` ends that of an item."""
+    found = {path: schema["type"]} if path and "type" in schema else {}
+    inner = schema.get("items", schema)
+    if inner is not schema and "type" in inner:
+        found[f"{path}[]"] = inner["type"]
+    for key, below in inner.get("properties", {}).items():
+        found |= types_of(below, f"{path}.{key}".lstrip("."))
+    return found
+
+
 def karpenter(folder: Path) -> dict[str, Any]:
     """Keys of Karpenter's kinds, by their definitions."""
     found = {}
@@ -64,7 +75,8 @@ def karpenter(folder: Path) -> dict[str, Any]:
             (version,) = (each for each in crd["versions"] if each.get("storage"))
             schema = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
             keys = of_definition(schema, {}, texts=True)
-            found[kind] = {"version": f"{crd['group']}/{version['name']}", "spec": keys}
+            api_version = f"{crd['group']}/{version['name']}"
+            found[kind] = {"version": api_version, "spec": keys, "types": types_of(schema)}
     return found
 
 

@@ -3,7 +3,8 @@
 The API server drops or refuses what a definition does not name, eksctl refuses it. The tables are
 made by `tools/catalog/foreign_keys.py` from Karpenter's CustomResourceDefinitions
 (aws/karpenter-provider-aws, pkg/apis/crds) and eksctl's JSON Schema (eksctl-io/eksctl,
-pkg/apis/eksctl.io/v1alpha5/assets/schema.json); read 2026-11-22.
+pkg/apis/eksctl.io/v1alpha5/assets/schema.json); read 2026-11-22. The types of Karpenter's values
+are those of v1.14.1, read 2026-11-29.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ def karpenter_spec_keys(kind: str) -> Mapping[str, Any] | None:
     """
     found = load("karpenter-keys.json")["kinds"].get(kind)
     return None if found is None else found["spec"]
+
+
+def karpenter_types(kind: str) -> Mapping[str, str]:
+    """What values below `spec` are to be, by their places with dots between; `[]` is an item."""
+    found = load("karpenter-keys.json")["kinds"].get(kind)
+    return {} if found is None else found["types"]
 
 
 def karpenter_api_version(kind: str) -> str | None:
@@ -80,3 +87,37 @@ def refused_texts(
     elif isinstance(value, dict) and keys:
         for key in value.keys() & keys.keys():
             yield from refused_texts(value[key], keys[key], (*path, key))
+
+
+def wrong_types(
+    value: Any, types: Mapping[str, str], path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """The place of each value of another type than the table says, with that; null is none.
+
+    Args:
+        value: What was given.
+        types: The table.
+        path: Where it stands.
+    """
+    place = ".".join(step for step in path if isinstance(step, str))
+    wanted = types.get(f"{place}[]" if path and isinstance(path[-1], int) else place, "")
+    if wanted in _KINDS and isinstance(value, str | int | float | list | dict):
+        is_such = isinstance(value, _KINDS[wanted])
+        if isinstance(value, bool) is not (wanted == "boolean") or not is_such:
+            yield path, wanted
+            return
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from wrong_types(each, types, (*path, index))
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from wrong_types(inner, types, (*path, key))
+
+
+_KINDS: Mapping[str, Any] = {
+    "array": list,
+    "boolean": bool,
+    "integer": (int, float),
+    "object": dict,
+    "string": str,
+}

@@ -72,7 +72,7 @@ class Misplaced(StrEnum):
     """Why a taint does not belong where it stands."""
 
     STAYS = "a startup taint is a taint of the pool too"
-    AGAIN = "a startup taint stands twice"
+    AGAIN = "a taint stands twice"
     GOES = "a taint of the pool is one that an agent takes away"
 
 
@@ -105,6 +105,8 @@ def misplaced(
         elif pair in startup[:index]:
             yield "startupTaints", index, Misplaced.AGAIN
     told = {key for key, _ in startup}
-    for index, (key, _) in enumerate(taints):
+    for index, (key, effect) in enumerate(taints):
+        if (key, effect) in taints[:index]:
+            yield "taints", index, Misplaced.AGAIN
         if key in AGENT_TAINTS and key not in told:
             yield "taints", index, Misplaced.GOES

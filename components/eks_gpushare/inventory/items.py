@@ -111,6 +111,8 @@ class NodeSet(Named):
     """AMI type, alias or family as written, or the ID of an image; empty where EKS decides."""
     user_data: Maybe[str] = ""
     """As the node gets it, decoded."""
+    max_pods: Maybe[int | None] = None
+    """Most pods of a node, as its node class says; None where it says nothing."""
     least: Maybe[int | None] = None
     """Fewest nodes."""
     most: Maybe[int | None] = None
@@ -189,6 +191,10 @@ class Workload(Namespaced):
     """The pod's spec."""
     spec_path: FieldPath = ()
     """Its place below `source.path`: `("spec", "template", "spec")`."""
+
+
+PROMISED = "QueuePromise"
+"""Kind of what a queue of Volcano is promised, beside the most that it may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.items import NodeLaunch, NodeVolume
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import text
+from eks_gpushare.inventory.values import at, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +48,13 @@ def launch_of(source: Source, name: Maybe[str], data: Any) -> NodeLaunch:
         address_path=at_address,
         efa_only=_efa_only(data),
     )
+
+
+def pods_of_class(spec: Any) -> Maybe[int | None]:
+    """Most pods of a node, as an EC2NodeClass says; None where it does not."""
+    found = at(spec, "kubelet", "maxPods")
+    is_whole = isinstance(found, int) and not isinstance(found, bool)
+    return found if is_whole or found is UNKNOWN else None
 
 
 def with_disk(source: Source, name: Maybe[str], size: Any, path: FieldPath) -> NodeLaunch | None:

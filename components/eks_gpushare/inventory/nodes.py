@@ -12,7 +12,7 @@ from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.type_labels import AUTO_MODE, KARPENTER, facts_of
-from eks_gpushare.inventory.values import text
+from eks_gpushare.inventory.values import items, text
 from eks_gpushare.sharing.labels import OPERANDS_LABEL, OWNED_PREFIXES
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
 """https://docs.aws.amazon.com/eks/latest/userguide/associate-workload.html"""
 TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _ARCH_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
+_BOUGHT = "eks.amazonaws.com/capacityType"
+"""https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, read 2026-11-29."""
+_WAYS = {"onDemand": "ON_DEMAND", "spot": "SPOT"}
 _OF_OTHERS = (
     *(
         "kubernetes.io/",
@@ -125,6 +128,8 @@ class NodeKind:
         if self.type is not None:
             found |= dict.fromkeys(TYPE_LABELS, self.type.name)
             found |= dict.fromkeys(_ARCH_LABELS, self.type.arch)
+        if self.nodes.provisioner == "managed" and len(ways := items(self.nodes.bought_as)) == 1:
+            found |= {_BOUGHT: _WAYS[ways[0]]} if ways[0] in _WAYS else {}
         prefix = _BY_TYPE.get(self.nodes.provisioner)
         if prefix is not None:
             found["karpenter.sh/nodepool"] = self.nodes.name

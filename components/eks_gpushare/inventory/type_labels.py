@@ -23,6 +23,7 @@ def facts_of(found: InstanceType) -> dict[str, str]:
     """Their values, by what follows the prefix; an empty text where it is not known."""
     family, _, size = found.name.partition(".")
     made = {"family": family, "size": size, "cpu": str(found.vcpus), "arch": found.arch}
+    made["memory"] = str(found.memory_mib)
     scheme = _SCHEME.match(family)
     if scheme is not None:
         made["category"], made["generation"] = scheme.groups()

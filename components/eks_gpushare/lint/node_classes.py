@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import NodeLaunch, NodeSet
+from eks_gpushare.inventory.launches import pods_of_class
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, text
 from eks_gpushare.manifests.document import Document, value_of
@@ -46,7 +47,13 @@ def with_classes(found: Iterable[Item], classes: Mapping[Any, Any]) -> Iterator[
             spec = classes.get(name)
             if name is not None and spec is not None:
                 launch = launches.get(name)
-                yield replace(item, ami=_ami(spec), user_data=_user_data(spec), launch=launch)
+                yield replace(
+                    item,
+                    ami=_ami(spec),
+                    user_data=_user_data(spec),
+                    launch=launch,
+                    max_pods=pods_of_class(spec),
+                )
                 continue
         yield item
 

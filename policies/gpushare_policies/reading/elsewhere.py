@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
@@ -48,6 +48,7 @@ _BY_SERVICES = (
     (
         re.compile(
             r"aws:ssm/(?:association:Association|document:Document|maintenanceWindowTask:MaintenanceWindowTask)"
+            r"|aws:cloudwatch/eventTarget:EventTarget"
         ),
         "a command of Systems Manager",
         (("content",), ("parameters",), ("taskInvocationParameters",)),
@@ -59,7 +60,12 @@ _BY_SERVICES = (
     ),
     (re.compile(r"aws:imagebuilder/component:Component"), "a build of Image Builder", (("data",),)),
     (re.compile(r"aws:sfn/stateMachine:StateMachine"), "a state machine", (("definition",),)),
-    (re.compile(r"aws:scheduler/schedule:Schedule"), "a schedule", (("target", "arn"),)),
+    (
+        re.compile(r"aws:scheduler/schedule:Schedule"),
+        "a schedule",
+        (("target", "arn"), ("target", "input")),
+    ),
+    (re.compile(r"aws:lambda/invocation:Invocation"), "a call of a function", (("input",),)),
 )
 """Services that run commands: the type, what it is for messages, where they stand in it."""
 _RUNNING = re.compile(
@@ -191,6 +197,10 @@ _BETWEEN = re.compile(r'[\\"]+, [\\"]+')
 _OF_TASKS = ("containerDefinitions", "containerProperties", "nodeProperties", "imageConfig")
 
 
+_RUNBOOKS = ("name", "taskArn", "arn", "input")
+"""Where a runbook is named; what is not known there is mostly another thing."""
+
+
 def _of_service(token: str, props: Any) -> MadeElsewhere | None:
     """What a service of AWS runs: texts of its resource, or parameters of one of AWS's."""
     for kind, what, places in _BY_SERVICES:
@@ -198,7 +208,7 @@ def _of_service(token: str, props: Any) -> MadeElsewhere | None:
             given = [at(at_top(props, key), *path) for key, *path in places]
             if has_unknown(given):
                 return MadeElsewhere(what, unknown=True)
-            told = json.dumps(given, default=str)
+            told = json.dumps([*given, *map(partial(at_top, props), _RUNBOOKS)], default=str)
             found = TOOLS.search(told) or CALLS.search(told)
             return MadeElsewhere(what, (found[0].strip(),)) if found else None
     if token == _PIPELINE and _DEPLOYS.search(json.dumps(at_top(props, "stages"), default=str)):

@@ -143,8 +143,13 @@ class _Loader(yaml.SafeLoader):
     """The safe loader, for which what a function of CloudFormation makes is not known."""
 
 
-def _function(_loader: Any, suffix: str, _node: Any) -> Any:
-    return {f"Fn::{suffix}": ""}
+_NO_VALUE = {"Ref": "AWS::NoValue"}
+"""A property that has this is not set:
+https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/pseudo-parameter-reference.html"""
+
+
+def _function(_loader: Any, suffix: str, node: Any) -> Any:
+    return _NO_VALUE if {suffix: node.value} == _NO_VALUE else {f"Fn::{suffix}": ""}
 
 
 _Loader.add_multi_constructor("!", _function)
@@ -158,7 +163,7 @@ def _known(given: Any) -> Any:
         return given
     if len(given) == 1 and _is_function(text(next(iter(given)))):
         return UNKNOWN
-    return {key: _known(item) for key, item in given.items()}
+    return {key: _known(item) for key, item in given.items() if item != _NO_VALUE}
 
 
 def _is_function(key: str) -> bool:

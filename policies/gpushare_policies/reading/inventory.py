@@ -11,6 +11,7 @@ from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
+from eks_gpushare.inventory.launches import pods_of_class
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
@@ -20,6 +21,7 @@ from eks_gpushare.manifests.readers.device_plugin import DevicePluginConfigReade
 from eks_gpushare.manifests.readers.in_clusters import CLUSTER_READERS
 from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
 from eks_gpushare.manifests.readers.mig_parted import MigPartedReader
+from eks_gpushare.manifests.rules.zones import zones_elsewhere
 from eks_gpushare.manifests.texts import read_texts
 from gpushare_policies.reading.charts import CHART_TOKENS, EMBEDDED, charts_of
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
@@ -28,6 +30,7 @@ from gpushare_policies.reading.nodes import nodes_of
 from gpushare_policies.reading.objects import KubernetesObject, objects_of_stack
 from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.plain import at_top, items, mappings, text
+from gpushare_policies.reading.regions import only_region_of
 from gpushare_policies.reading.variables import devices_named
 from gpushare_policies.tokens import ADDON, AWS_CLUSTER
 from gpushare_policies.words import name_of
@@ -115,6 +118,8 @@ class _Reader:
             for found in objects.get(id(resource), ()):
                 self._object(resource, found, cluster)
         self.judgements += devices_named(self.resources)
+        if region := only_region_of(self.resources):
+            self.judgements += zones_elsewhere(self.found, region)
         for number, (cluster, name) in self.class_of.items():
             self._with_class(number, cluster, name)
         self.found += _agents(self.resources, {nodes.cluster for nodes in self.found})
@@ -189,8 +194,9 @@ class _Reader:
         nodes, body = self.found[number], self.classes.get((cluster, name))
         if body is None or not isinstance(nodes, NodeSet):
             return
-        user_data = text(at(body, "spec", "userData"))
-        self.found[number] = replace(nodes, ami=_image_of(body), user_data=user_data)
+        spec = at(body, "spec")
+        user_data, most = text(at(spec, "userData")), pods_of_class(spec)
+        self.found[number] = replace(nodes, ami=_image_of(body), user_data=user_data, max_pods=most)
 
 
 def _agents(resources: Sequence[PolicyResource], clusters: Collection[str]) -> Iterator[Release]:

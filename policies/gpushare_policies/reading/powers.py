@@ -95,6 +95,14 @@ def to_administrator(
     return next(_allowed(_TO_ADMINISTRATOR, given, bound), "")
 
 
+def all_of_iam(
+    given: Sequence[PolicyStatement], bound: Sequence[PolicyStatement] | None = None
+) -> bool:
+    """Whether holders may do in IAM whatever there is to do, on whatever there is."""
+    actions = {"iam:AnyAction999": f"{_IAM}role/{_ANY}"}
+    return any(_allowed(actions, given, bound)) and bool(to_administrator(given, bound))
+
+
 def owns_most(
     given: Sequence[PolicyStatement], bound: Sequence[PolicyStatement] | None = None
 ) -> bool:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gpushare_policies.props import each, peek
-from gpushare_policies.tokens import SUBNET
+from gpushare_policies.tokens import AWS_CLUSTER, SUBNET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -33,6 +33,14 @@ def region_of_subnets(resources: Sequence[PolicyResource]) -> str | None:
     """The region of the first subnet of a stack that says its zone."""
     subnets = (found for found in resources if found.resource_type == SUBNET)
     return next(_regions(peek(subnet.props, "availabilityZone") for subnet in subnets), None)
+
+
+def only_region_of(resources: Sequence[PolicyResource]) -> str | None:
+    """The one region in which a program makes clusters, None where it is not known."""
+    clusters = [found for found in resources if found.resource_type == AWS_CLUSTER]
+    of_subnets = region_of_subnets(resources)
+    regions = {region_of(cluster, of_subnets) for cluster in clusters}
+    return regions.pop() if len(regions) == 1 else None
 
 
 def _regions(zones: Iterable[Any]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import format_value
 from gpushare_policies.reading.charts import charts_of, loaded
@@ -87,6 +87,27 @@ def _classes(values: Any) -> Iterator[KubernetesObject]:
     for _, given in mappings(at(values, "storageClasses")):
         body = {"metadata": {"name": given.get("name")}, "provisioner": _OF_EBS[0]}
         yield KubernetesObject(STORAGE_CLASS, "v1", {**body, **given})
+
+
+def unmapped_of_class(subject: Subject) -> list[str]:
+    """The volumes that the image of an EC2NodeClass brings beside those of its mappings.
+
+    Of a class with mappings Karpenter gives EC2 these alone:
+    https://karpenter.sh/docs/concepts/nodeclasses/#specblockdevicemappings (2026-11-22)
+    """
+    spec = at(subject.object.body, "spec")
+    given, family = at(spec, "blockDeviceMappings"), at(spec, "amiFamily")
+    terms = [term for _, term in mappings(at(spec, "amiSelectorTerms"))]
+    aliases = {str(term.get("alias") or "").partition("@")[0] for term in terms}
+    named = str(family or (aliases.pop() if len(aliases) == 1 else "")).lower()
+    names = [mapping.get("deviceName") for _, mapping in mappings(given)]
+    if has_unknown([given, family, terms]) or not names or None in names:
+        return []
+    there = {str(name).removeprefix("/dev/") for name in names}
+    return [device for device in _OF_FAMILIES.get(named, ()) if device not in there]
+
+
+_OF_FAMILIES = {"bottlerocket": ("xvda", "xvdb"), "al2023": ("xvda",), "al2": ("xvda",)}
 
 
 def volumes_of_class(subject: Subject, key: str) -> Iterator[tuple[str, Any] | Unjudged]:

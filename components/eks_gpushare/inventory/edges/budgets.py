@@ -9,8 +9,9 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.shares import SYSTEM_PODS, are_more_than_pods, most_pods
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.items import NodeLaunch
-from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,7 @@ def pods_of_nodes(inventory: Inventory) -> Iterator[Judgement]:
                     yield problem
 
 
-def _pods(offer: Offer) -> Iterator[Problem]:
+def _pods(offer: Offer) -> Iterator[Judgement]:
     nodes, instance_type = offer.kind.nodes, offer.kind.type
     if instance_type is None or offer.resources is None:
         return
@@ -50,6 +51,10 @@ def _pods(offer: Offer) -> Iterator[Problem]:
     told = [int(number) for number in _TOLD.findall(str(nodes.user_data))]
     if told and (most is None or min(told) < most):
         most, how = min(told), "as its user data says"
+    if shares and nodes.max_pods is UNKNOWN:
+        yield NotSeen(UNREACHABLE, nodes.source, f"the most pods of a node of {nodes.source.name}")
+    if isinstance(nodes.max_pods, int) and (most is None or nodes.max_pods < most):
+        most, how = nodes.max_pods, "as its node class says"
     if are_more_than_pods(shares, most):
         yield Problem(
             UNREACHABLE,
@@ -59,5 +64,5 @@ def _pods(offer: Offer) -> Iterator[Problem]:
             f"{instance_type.name} runs {most} pods {how}, about {SYSTEM_PODS} of them the "
             "system's.",
             f"Lower `replicas` so that there are {(most or 0) - SYSTEM_PODS} at most, or let the "
-            f"nodes run more pods{'' if told else ' by prefix delegation'}.",
+            f"nodes run more pods{'' if how.startswith('as its') else ' by prefix delegation'}.",
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
+from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.items import ConfigMap, Release, Workload
@@ -56,7 +56,7 @@ def mounted(inventory: Inventory) -> Iterator[Judgement]:
             if workload.kind == "DaemonSet":
                 yield from _of_daemon(inventory, workload)
         for release in inventory.of(Release, cluster):
-            if chart_of(release.chart) == OPERATOR_CHART and (use := _metrics(release)):
+            for use in _named_by(release):
                 yield from _judged(inventory, release, use)
 
 
@@ -94,6 +94,36 @@ def _is_vague(spec: Any) -> bool:
             found += [at(one, key) for key in ("name", "valueFrom")]
             found += [at(one, "value")] if at(one, "name") == _CONFIG_FILE else []
     return has_unknown(found)
+
+
+def _named_by(release: Release) -> Iterator[_Use]:
+    """ConfigMaps that a chart's values name, and the chart does not make."""
+    chart = chart_of(release.chart) or release.chart
+    if chart == OPERATOR_CHART:
+        if use := _metrics(release):
+            yield use
+        for operand, *path in _OF_OPERANDS:
+            enabled = at(release.values, operand, "enabled")
+            name = at(release.values, operand, *path)
+            if (enabled is None or enabled is True) and name and isinstance(name, str):
+                yield _Use(name, value_place(release, (operand, *path)))
+    elif chart == EXPORTER_CHART:
+        for number, volume in enumerate(items(at(release.values, *_VOLUMES))):
+            place = value_place(release, (*_VOLUMES, str(number), "configMap"))
+            yield from _source(at(volume, "configMap"), place)
+
+
+_VOLUMES = ("extraConfigMapVolumes",)
+"""Of dcgm-exporter, whose DaemonSet takes them so: `deployment/templates/daemonset.yaml`."""
+_OF_OPERANDS = (
+    ("driver", "kernelModuleConfig", "name"),
+    ("driver", "repoConfig", "configMapName"),
+    ("driver", "certConfig", "name"),
+    ("driver", "licensingConfig", "configMapName"),
+    ("driver", "virtualTopology", "config"),
+    ("migManager", "gpuClientsConfig", "name"),
+)
+"""Of gpu-operator, which gives them to its DaemonSets as volumes."""
 
 
 def _metrics(release: Release) -> _Use | None:
@@ -200,9 +230,10 @@ def _missing(
     known = item.namespace is not UNKNOWN
     space = f"the namespace {item.namespace}" if known else "its namespace"
     but = f", which is in the namespace {elsewhere[0].namespace}" if elsewhere else ""
-    # A chart of the namespace may make it.
     of_charts = any(
-        may_be_same(release.namespace, item.namespace) and release is not item
+        may_be_same(release.namespace, item.namespace)
+        and release is not item
+        and _may_make(release, str(use.name))
         for release in inventory.of(Release, item.cluster)
     )
     is_sure = elsewhere or (inventory.complete and not of_charts)
@@ -215,6 +246,15 @@ def _missing(
         f"Make it in {space}, or correct the name.",
         None if is_sure else "info",
     )
+
+
+def _may_make(release: Release, name: str) -> bool:
+    """Whether a chart may make a ConfigMap: those of NVIDIA name theirs as below, or by a value."""
+    chart, told = chart_of(release.chart), release.values
+    if chart is None or UNKNOWN in (told, release.name) or has_unknown(told):
+        return True
+    own = name.startswith(("default-", "nvidia-")) or chart in name or str(release.name) in name
+    return own or f"'{name}'" in str(told)
 
 
 def _keys(

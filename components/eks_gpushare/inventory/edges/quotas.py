@@ -9,7 +9,7 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.vcpus import VCPU_QUOTA, Group
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
-from eks_gpushare.inventory.items import NodeSet, Quota
+from eks_gpushare.inventory.items import PROMISED, NodeSet, Quota
 from eks_gpushare.inventory.nodes import CATALOG
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
@@ -37,8 +37,12 @@ def quotas(inventory: Inventory) -> Iterator[Judgement]:
     """Each by itself, and those of Kueue together, for they are guarantees."""
     for cluster in inventory.clusters():
         every = offers(inventory, cluster).every
-        # What a queue of Volcano may have is a ceiling, and often one that nobody reaches.
-        found = [quota for quota in inventory.of(Quota, cluster) if quota.kind != "Queue"]
+        # What a queue of Volcano may have is a ceiling, of which files alone tell too little.
+        found = [
+            quota
+            for quota in inventory.of(Quota, cluster)
+            if quota.kind not in ("Queue", PROMISED) or inventory.complete
+        ]
         if not found or not (every or inventory.complete):
             continue
         sums: dict[str, int] = {}
@@ -72,7 +76,8 @@ def _one(
     each: Quota, name: str, given: Any, every: Sequence[Offer], there: _Most
 ) -> Iterator[Problem]:
     count = _count(given)
-    path = ("spec", "hard", f"requests.{name}") if each.kind != _QUEUE else ("spec",)
+    of_namespace = each.kind == "ResourceQuota"
+    path = ("spec", "hard", f"requests.{name}") if of_namespace else ("spec",)
     if there.is_lacking:
         if count == 0 or given is UNKNOWN:
             return  # nobody may have it, and nobody could

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_ages import chart_ages
@@ -43,6 +44,7 @@ _HINTS: Final[Mapping[Place, str]] = {
 _AFFINITY: Final = ("affinity",)
 _MEANT: Final = "Did you mean "
 _MOST: Final = 0.6
+_ALIKE: Final = 0.9
 _CHOSEN: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     PLUGIN_CHART: (("migStrategy",), ("deviceListStrategy",), ("deviceIDStrategy",)),
     OPERATOR_CHART: (("mig", "strategy"),),
@@ -64,6 +66,8 @@ def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
         newest = keys.version.removeprefix("v")
         ages = chart_ages(release.chart)
         if release.version and version != newest:
+            if ages is None and version.partition(".")[0] == newest.partition(".")[0]:
+                yield from _misspelt(release, values, keys)
             if ages is None or version not in ages.releases:
                 continue  # which values that version reads, and as what, is not known
             yield from _unread_then(release, values, keys, ages, version)
@@ -132,6 +136,24 @@ def _unread(
         severity: Severity | None = None if release.version or fix != "Remove it." else "warning"
         edits = _renamed(path, fix, values, place)
         yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, severity, edits)
+
+
+def _misspelt(release: Release, values: dict[str, Any], keys: ChartKeys) -> Iterator[Judgement]:
+    """Values that are one of the newest version but for a letter or for capitals.
+
+    Which ones there were before is not known; of these no version had both.
+    """
+    for place, kind in wrong_values(values, keys):
+        if kind != "unknown" or place[0] == "global":
+            continue
+        _, _, fix = what_is_wrong(keys, place, kind)
+        *above, meant = fix.removeprefix(_MEANT).rstrip("?").split(".")
+        is_close = SequenceMatcher(None, plain(meant), plain(place[-1])).ratio() > _ALIKE
+        if fix.startswith(_MEANT) and tuple(above) == place[:-1] and is_close:
+            path = value_place(release, place)
+            message = f"{'.'.join(place)} is no value of {release.chart}: no template reads it."
+            edits = _renamed(path, fix, values, place)
+            yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, None, edits)
 
 
 def _unread_then(

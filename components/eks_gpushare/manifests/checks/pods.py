@@ -61,6 +61,15 @@ def fields_are_known(inventory: Inventory) -> Iterator[Judgement]:
             for key in given:
                 if key not in known:
                     yield _no_field(workload, path, key, given, known)
+            named = given.get("fieldPath") if path[-1:] == ("fieldRef",) else None
+            if isinstance(named, str) and fields.is_no_path(named):
+                yield Problem(
+                    NO_FIELD,
+                    workload.source,
+                    (*workload.spec_path, *path, "fieldPath"),
+                    f"{named} is no field of a pod that a variable can have.",
+                    f"Write one of {', '.join(fields.PATHS)}, or a key of labels or annotations.",
+                )
 
 
 @edge(WRONG_KIND)
@@ -242,14 +251,29 @@ def _parts(
     spec: Mapping[str, Any],
 ) -> Iterator[tuple[FieldPath, Mapping[str, Any], Collection[str]]]:
     yield (), spec, fields.POD
-    for index, toleration in mappings(spec.get("tolerations")):
-        yield ("tolerations", index), toleration, fields.TOLERATION
+    yield from _inner((), spec, fields.WITHIN_POD)
     for part in _CONTAINERS:
         for index, container in mappings(spec.get(part)):
             yield (part, index), container, fields.CONTAINER
-            resources = container.get("resources")
-            if isinstance(resources, dict):
-                yield (part, index, "resources"), resources, fields.RESOURCES
+            yield from _inner((part, index), container, fields.WITHIN_CONTAINER)
+            for number, variable in mappings(container.get("env")):
+                place: FieldPath = (part, index, "env", number, "valueFrom")
+                whence = variable.get("valueFrom")
+                if isinstance(whence, dict):
+                    yield place, whence, fields.VALUE_FROM
+                    yield from _inner(place, whence, fields.VALUE_FROM)
+
+
+def _inner(
+    path: FieldPath, given: Mapping[str, Any], known: Mapping[str, Collection[str]]
+) -> Iterator[tuple[FieldPath, Mapping[str, Any], Collection[str]]]:
+    """What stands under its fields, by itself or in a list."""
+    for key, inner in known.items():
+        one = given.get(key)
+        if isinstance(one, dict) and key not in fields.LISTS:
+            yield (*path, key), one, inner
+        for index, each in mappings(one) if key in fields.LISTS else ():
+            yield (*path, key, index), each, inner
 
 
 def _no_field(
@@ -260,7 +284,7 @@ def _no_field(
     known: Collection[str],
 ) -> Problem:
     where = (*workload.spec_path, *path, key)
-    what = {fields.POD: "A pod", fields.CONTAINER: "A container"}.get(known)  # type: ignore[call-overload]
+    what = "A pod" if known is fields.POD else "A container" if known is fields.CONTAINER else None
     message = f"{what or _last_name(path)} has no field {key}."
     edits: tuple[Edit, ...] = ()
     close = close_to(key, known)

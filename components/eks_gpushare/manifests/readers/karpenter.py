@@ -18,6 +18,7 @@ from eks_gpushare.manifests.rules.karpenter_images import image_rules
 from eks_gpushare.manifests.rules.karpenter_pools import AUTO_MODE_GROUP, gpu_pool_rules, pool_rules
 from eks_gpushare.manifests.rules.karpenter_shapes import is_part, shape
 from eks_gpushare.manifests.rules.karpenter_together import together
+from eks_gpushare.manifests.rules.karpenter_types import types
 from eks_gpushare.manifests.rules.karpenter_versions import karpenter_group, removed_versions
 from eks_gpushare.manifests.rules.nodes import owned_labels
 
@@ -59,7 +60,7 @@ class KarpenterReader:
         source = Source(called, document)
         spec = at(value, "spec")
         judgements: list[Judgement] = [*removed_versions(value, source), *shape(value, source)]
-        judgements += together(value, source)
+        judgements += (*together(value, source), *types(value, source))
         found: list[Item] = []
         if kind in _OF_NODES:
             template = _TEMPLATE if at(spec, *_TEMPLATE) is not None else ()

@@ -7,6 +7,7 @@ import binascii
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import (
+    PROMISED,
     SCALERS,
     ConfigMap,
     DeviceClaim,
@@ -25,7 +26,7 @@ from eks_gpushare.manifests.plain import taints
 from eks_gpushare.manifests.readers.device_plugin import DevicePluginConfigReader
 from eks_gpushare.manifests.readers.lone_containers import lone_containers
 from eks_gpushare.manifests.readers.mig_parted import MigPartedReader
-from eks_gpushare.manifests.readers.objects import judge_object
+from eks_gpushare.manifests.readers.objects import judge_object, quota_places
 from eks_gpushare.manifests.readers.pods import pod_labels, pod_places
 from eks_gpushare.manifests.readers.spark import is_spark, judge_spark, spark_pods
 from eks_gpushare.manifests.readers.texts_and_amounts import judge_texts
@@ -123,13 +124,8 @@ def _items(document: Document) -> Iterator[Item]:
         yield _with_data(kind, value, source=whence, name=name, namespace=space)
     elif kind == "Namespace":
         yield Namespace(source=whence, name=name, labels=_labels(value))
-    elif kind == "ResourceQuota":
-        hard = mapping(at(value, "spec", "hard"))
-        yield Quota(source=whence, kind=kind, name=name, namespace=space, hard=_hard(hard))
-    elif kind in _QUEUES:
-        hard, spec = _QUEUES[kind](value), mapping(value.get("spec"))
-        yield Quota(source=whence, kind=kind, name=name, namespace="", hard=hard)
-        yield Pointer(source=whence, kind=kind, name=name, namespace="", spec=spec)
+    elif kind in _QUEUES or _has_quota(value):
+        yield from _quotas(value, whence, name)
     elif kind == "Node":
         yield _node(value, whence, name)
     elif kind in _CLAIMS:
@@ -156,6 +152,29 @@ def _items(document: Document) -> Iterator[Item]:
         )
         reading = spark_pods if is_spark(value) else lone_containers
         yield from reading(document, whence, around)
+
+
+def _has_quota(value: Mapping[str, Any]) -> bool:
+    """Whether it is a quota, or of a kind of somebody's with one in it."""
+    is_own = value["kind"] == "ResourceQuota"
+    return is_own or any(at(value, *place) is not None for place in quota_places(value))
+
+
+def _quotas(
+    value: Mapping[str, Any], whence: Source, name: Maybe[str]
+) -> Iterator[Quota | Pointer]:
+    kind = value["kind"]
+    space = namespace_of(value) if kind == "ResourceQuota" else ""
+    for place in quota_places(value):
+        hard = _hard(mapping(at(value, *place)))
+        yield Quota(source=whence, kind=kind, name=name, namespace=space, hard=hard)
+    if kind in _QUEUES:
+        hard, spec = _QUEUES[kind](value), mapping(value.get("spec"))
+        yield Quota(source=whence, kind=kind, name=name, namespace="", hard=hard)
+        for place in _PROMISES if kind == "Queue" else ():
+            promised = mapping(at(value, *place))
+            yield Quota(source=whence, kind=PROMISED, name=name, namespace="", hard=promised)
+        yield Pointer(source=whence, kind=kind, name=name, namespace="", spec=spec)
 
 
 def _claim(value: Mapping[str, Any], whence: Source, name: Maybe[str]) -> DeviceClaim:
@@ -260,6 +279,9 @@ def _capable(value: Mapping[str, Any]) -> Maybe[Mapping[str, Any]]:
     return mapping(at(value, "spec", "capability"))
 
 
+_PROMISES = (("spec", "guarantee", "resource"), ("spec", "deserved"))
+"""What a queue of Volcano is sure of, and what it gets back from others:
+https://volcano.sh/en/docs/queue/"""
 _QUEUES = {"ClusterQueue": _queued, "Queue": _capable}
 """Kueue's, and Volcano's."""
 

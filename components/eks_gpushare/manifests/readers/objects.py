@@ -55,16 +55,21 @@ def judge_object(document: Document, source: Source) -> Iterator[Problem]:
     value: Mapping[str, Any] = document.value
     yield from _version(value, source)
     kind = value["kind"]
-    for place in _QUOTAS.get(kind, ()):
+    for place in quota_places(value):
         yield from _quota(value, source, place)
-    if kind == "Tenant":
-        for index, _ in mappings(at(value, "spec", "resourceQuotas", "items")):
-            place = ("spec", "resourceQuotas", "items", index, "hard")
-            yield from _quota(value, source, place)
     if kind == "LimitRange":
         yield from _limits(value, source)
     elif kind in _AROUND_PODS:
         yield from _misplaced(value, source, _AROUND_PODS[kind])
+
+
+def quota_places(value: Mapping[str, Any]) -> Iterator[FieldPath]:
+    """Where quotas of namespaces stand in an object."""
+    kind = value["kind"]
+    yield from _QUOTAS.get(kind, ())
+    listed = at(value, "spec", "resourceQuotas", "items") if kind == "Tenant" else None
+    for index, _ in mappings(listed):
+        yield ("spec", "resourceQuotas", "items", index, "hard")
 
 
 def _version(value: Mapping[str, Any], source: Source) -> Iterator[Problem]:

@@ -9,14 +9,18 @@ from pulumi_policy import EnforcementLevel, Severity
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.checks import Unjudged
-from gpushare_policies.reading.objects import Kind
+from gpushare_policies.reading.charts import charts_of
+from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import count, mappings, text
 from gpushare_policies.rule import ResourcePolicy, number
+from gpushare_policies.tokens import CHART_V4, RELEASE
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pulumi_policy import ResourceValidationArgs
 
 _KEDA_DEFAULT = 100
 """`maxReplicaCount` where a ScaledObject or a ScaledJob has none:
@@ -54,6 +58,13 @@ def _of_requests(subject: Subject) -> Iterator[str | Unjudged]:
     yield from _judged(subject, "replicas.max", at(replicas, "min"), at(replicas, "max"), effect)
 
 
+_LIKE_KUBERNETES = (
+    Kind("autoscaling", "HorizontalPodAutoscaler"),
+    Kind("actions.summerwind.dev", "HorizontalRunnerAutoscaler"),
+    Kind("autoscaling.aibrix.ai", "PodAutoscaler"),
+    Kind("datadoghq.com", "WatermarkPodAutoscaler"),
+)
+"""Kinds that have Kubernetes' `minReplicas` and `maxReplicas`."""
 _MAX_SCALE = "autoscaling.knative.dev/max-scale"
 
 
@@ -125,6 +136,40 @@ def _spark(subject: Subject) -> Iterator[str | Unjudged]:
             yield from _judged(subject, "dynamicAllocation.maxExecutors", least, most, effect)
 
 
+def _runners(subject: Subject) -> Iterator[str | Unjudged]:
+    """GitHub's runners, of which there are as many as jobs where nothing limits them.
+
+    https://docs.github.com/en/actions/reference/runners/actions-runner-controller (2026-11-29)
+    """
+    spec = at(subject.object.body, "spec")
+    yield from _judged(
+        subject, "maxRunners", at(spec, "minRunners"), at(spec, "maxRunners"), _ANY_RUNNERS
+    )
+
+
+_ANY_RUNNERS = "GitHub's controller makes a pod of each job"
+_RUNNER_CHART = "gha-runner-scale-set"
+
+
+def _runner_chart(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
+    """The chart that makes such a set, with its values of the same names."""
+    for chart in charts_of(args.props):
+        if chart.name == _RUNNER_CHART:
+            made = KubernetesObject(_RUNNER_SET, "v1alpha1", {"spec": chart.values})
+            yield from _runners(Subject(made, args))
+
+
+_RUNNER_SET = Kind("actions.github.com", "AutoscalingRunnerSet")
+
+
+def _model(subject: Subject) -> Iterator[str | Unjudged]:
+    """Of KubeAI, where no most is no limit: https://www.kubeai.org/reference/kubernetes-api/."""
+    spec = at(subject.object.body, "spec")
+    if at(spec, "autoscalingDisabled") is not True:
+        least, most = at(spec, "minReplicas"), at(spec, "maxReplicas")
+        yield from _judged(subject, "maxReplicas", least, most, "KubeAI makes any number of pods")
+
+
 def _no_most(subject: Subject, key: str, effect: str) -> str:
     return (
         f"{subject.opening} has no {key}, so {effect}. It must have one, for GPU nodes follow the "
@@ -178,11 +223,14 @@ AUTOSCALERS_BOUNDED = ResourcePolicy(
             Kind("serving.knative.dev", "Service"): _knative,
             Kind("serving.knative.dev", "Configuration"): _knative,
             Kind("serving.kserve.io", "InferenceService"): _kserve,
-            Kind("autoscaling", "HorizontalPodAutoscaler"): _autoscaler,
             Kind("sparkoperator.k8s.io", "SparkApplication"): _spark,
             Kind("sparkoperator.k8s.io", "ScheduledSparkApplication"): _spark,
+            _RUNNER_SET: _runners,
+            **dict.fromkeys(_LIKE_KUBERNETES, _autoscaler),
+            Kind("kubeai.org", "Model"): _model,
             **{Kind("ray.io", kind): _ray for kind in ("RayCluster", "RayJob", "RayService")},
-        }
+        },
+        {RELEASE: _runner_chart, CHART_V4: _runner_chart},
     ),
     level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,

@@ -38,7 +38,13 @@ def _roles(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     # Of another cluster, or one with aws-auth, others may have let the role in.
     if not clusters or any(not _by_entries_only(cluster) for cluster in clusters):
         return
-    entries = [resource for resource in args.resources if resource.resource_type == ACCESS_ENTRY]
+    called = [peek(cluster.props, "name") for cluster in clusters]
+    entries = [
+        resource
+        for resource in args.resources
+        if resource.resource_type == ACCESS_ENTRY
+        and (None in called or peek(resource.props, "clusterName") in (None, *called))
+    ]
     roles = [resource for resource in args.resources if resource.resource_type == ROLE]
     profiles = [resource for resource in args.resources if resource.resource_type == PROFILE]
     by_eks = _let_in_by_eks(args.resources)

@@ -17,7 +17,7 @@ from gpushare_policies.reading.permissions import (
     may,
     statements,
 )
-from gpushare_policies.reading.powers import owns_most, to_administrator
+from gpushare_policies.reading.powers import all_of_iam, owns_most, to_administrator
 from gpushare_policies.reading.roles import NAMING_NODES, GrantedPolicy, StackRoles
 from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import (
@@ -109,10 +109,21 @@ def _allows(
                 f"an administrator. It must name what is needed, or"
             )
             yield _too_mighty(role, what, document.resource), document.resource.urn
+        elif _is_of_a_service(role) and all_of_iam(document.statements, bound):
+            what = f"{document.what} allows every action of IAM. It must name what is needed, or"
+            yield _too_mighty(role, what, document.resource), document.resource.urn
+
+
+def _is_of_a_service(role: PolicyResource) -> bool:
+    """Whether a service of AWS takes a role, and nobody who deploys."""
+    trust = statements(peek(role.props, "assumeRolePolicy")) or ()
+    allowed = [statement for statement in trust if statement.allows]
+    return bool(allowed) and all(_principals(statement, "Service") for statement in allowed)
 
 
 def _too_mighty(role: PolicyResource, what: str, resource: PolicyResource) -> str:
-    who = "machines" if _is_of_machines(role) else "a cluster or its pods"
+    others = "a cluster or its pods" if _is_of_the_cluster(role) else "services"
+    who = "machines" if _is_of_machines(role) else others
     return (
         f"The role {role.name}, which {who} take, has {what} who gets at its credentials owns the "
         f"account. {_LESS.of(resource.urn)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import EnforcementLevel, Severity, StackValidationArgs
 
@@ -10,7 +10,12 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.props import stack_of
 from gpushare_policies.reading.charts import CHART_TOKENS, charts_of
 from gpushare_policies.reading.delivered import charts_delivered, charts_named
+from gpushare_policies.reading.karpenter import NODE_POOL, gives_gpus
 from gpushare_policies.reading.node_groups import nodes_of
+from gpushare_policies.reading.node_images import running
+from gpushare_policies.reading.objects import objects_of_stack, words_of
+from gpushare_policies.reading.plain import count, items, mappings
+from gpushare_policies.reading.program_objects import objects_in
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import StackPolicy, is_among, stacks
 from gpushare_policies.tokens import CHART_V4, NODE_GROUP, RELEASE, SCALING_GROUP
@@ -26,6 +31,11 @@ STEADY_STACKS = stacks(
 )
 _RAW = "Set `minSize: 0` (`scalingConfig.minSize`)."
 _FIX = Fix("Set `pools.<pool>.nodes.min: 0` in the stack file.", _RAW, _RAW)
+_STOP = (
+    "Leave `replicas` and that annotation out, set `disruption.consolidateAfter` to a time such as "
+    "5m, and let a budget give some nodes up."
+)
+_OF_POOLS = Fix(_STOP, _STOP, _STOP)
 _DOWN = "scale-down-enabled"
 """https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md, of its flags."""
 _AUTOSCALERS = ("cluster-autoscaler", "karpenter")
@@ -33,7 +43,12 @@ _AUTOSCALERS = ("cluster-autoscaler", "karpenter")
 
 def _is_autoscaled(args: StackValidationArgs) -> bool:
     charts = (chart for resource in args.resources for chart in charts_named(resource))
-    return any(name in chart for chart in charts for name in _AUTOSCALERS)
+    return any(name in chart for chart in charts for name in _AUTOSCALERS) or any(
+        running(name, obj)
+        for _, objects in objects_of_stack(args.resources)
+        for obj in objects
+        for name in _AUTOSCALERS
+    )
 
 
 def _kept(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
@@ -49,11 +64,19 @@ def _kept(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
             down = at(values, "extraArgs", _DOWN)
             is_theirs = name == _AUTOSCALERS[0] and str(down).lower() == "false"
             if is_theirs and not is_among(STEADY_STACKS.of(args), resource.urn):
-                message = (
-                    f"The autoscaler of {resource.name} has `extraArgs.{_DOWN}: false`, so GPU "
-                    f"nodes stay when nobody needs them. It must stop them. Remove it."
-                )
-                yield message, resource.urn
+                yield _told(resource.name, f"extraArgs.{_DOWN}: false"), resource.urn
+    for resource, objects in objects_of_stack(args.resources):
+        for container in (one for obj in objects for one in running(_AUTOSCALERS[0], obj)):
+            off = f"--{_DOWN}=false" in words_of(container)
+            if off and not is_among(STEADY_STACKS.of(args), resource.urn):
+                yield _told(resource.name, f"--{_DOWN}=false"), resource.urn
+
+
+def _told(name: str, switch: str) -> str:
+    return (
+        f"The autoscaler of {name} has `{switch}`, so GPU nodes stay when nobody needs them. It "
+        f"must stop them. Remove it."
+    )
 
 
 def _to_zero(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
@@ -70,6 +93,38 @@ def _to_zero(args: StackValidationArgs) -> Iterator[tuple[str, str]]:
     if _is_autoscaled(args):
         yield from _kept(args)
         yield from over_each(nodes_of(args.resources), judge)
+    for pool in objects_in(args.resources, (NODE_POOL,)):
+        how = _stays(at(pool.object.body, "spec"))
+        if how and gives_gpus(pool.object.body) and not is_among(STEADY_STACKS.of(args), pool.urn):
+            message = (
+                f"The NodePool {pool.object.name} has {how}, so Karpenter keeps its GPU nodes when "
+                f"nobody needs them. In the stack {stack_of(pool.urn)} it must stop them. "
+                f"{_OF_POOLS.of(pool.urn)}"
+            )
+            yield message, pool.urn
+
+
+def _stays(spec: Any) -> str:
+    """By what a NodePool keeps nodes that are empty; nothing where Karpenter stops them.
+
+    https://karpenter.sh/docs/concepts/disruption/ and .../nodepools/, read 2026-11-29.
+    """
+    replicas, disruption = count(at(spec, "replicas")), at(spec, "disruption")
+    if isinstance(replicas, int) and replicas:
+        return f"replicas: {replicas}"
+    if str(at(disruption, "consolidateAfter")) == "Never":
+        return "disruption.consolidateAfter: Never"
+    if str(at(spec, "template", "metadata", "annotations", _DO_NOT) or "") == "true":
+        return f"the annotation {_DO_NOT} in its template"
+    for _, budget in mappings(at(disruption, "budgets")):
+        of_empty = at(budget, "reasons") is None or "Empty" in items(at(budget, "reasons"))
+        if of_empty and at(budget, "schedule") is None and at(budget, "nodes") in _NONE:
+            return f"a budget of {budget.get('nodes')} nodes"
+    return ""
+
+
+_DO_NOT = "karpenter.sh/do-not-disrupt"
+_NONE = (0, "0", "0%")
 
 
 GPU_NODES_TO_ZERO = StackPolicy(
@@ -78,7 +133,6 @@ GPU_NODES_TO_ZERO = StackPolicy(
     check=_to_zero,
     applies_to=(NODE_GROUP, SCALING_GROUP, RELEASE, CHART_V4),
     level=EnforcementLevel.ADVISORY,
-    unseen="nodes that Karpenter makes, which stop by themselves.",
     severity=Severity.LOW,
     fix=_FIX,
     settings=(STEADY_STACKS,),

@@ -66,6 +66,9 @@ def _known(items: Sequence[Any]) -> set[str]:
     return known
 
 
+_INTERFACES = "networkInterfaces"
+
+
 class _Subnets:
     """The subnets of a stack, found by how nodes name them."""
 
@@ -81,11 +84,16 @@ class _Subnets:
         """Those that nodes are put into, in the order of the stack."""
         key = "subnetIds" if nodes.is_managed else "vpcZoneIdentifiers"
         yield from self.named(nodes.group, key)
+        if nodes.start is not None:  # of its interfaces, which go over those of the group
+            yield from self.named(nodes.start, _INTERFACES)
 
     def named(self, resource: PolicyResource, key: str) -> Iterator[PolicyResource]:
         """Those that a property names."""
         used = {found.urn for found in resource.property_dependencies.get(key, [])}
-        names = (used | _known(each(peek(resource.props, key)))) - {""}
+        given = each(peek(resource.props, key))
+        if key == _INTERFACES:
+            given = [peek(interface, "subnetId") for interface in given]
+        names = (used | _known(given)) - {""}
         for place in sorted({place for name in names for place in self._by_name.get(name, ())}):
             yield self._all[place]
 

@@ -21,7 +21,13 @@ from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
 from gpushare_policies.reading.unknowns import over_each
 from gpushare_policies.rule import ResourcePolicy, StackPolicy, is_among, stacks
-from gpushare_policies.tokens import LAUNCH_TEMPLATE, NODE_GROUP, SCALING_GROUP
+from gpushare_policies.tokens import (
+    EKS_CLUSTER,
+    LAUNCH_TEMPLATE,
+    NODE_GROUP,
+    SCALING_GROUP,
+    SCALING_GROUPS,
+)
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
@@ -82,6 +88,26 @@ def _node_group_image(args: ResourceValidationArgs) -> Iterator[str]:
     release = peek(props, "releaseVersion")
     what = f"the AMI release version {release}" if release else "no AMI release version"
     yield _unpinned(args, f"have {what} and get the newest at creation", _RELEASE_FIX)
+
+
+def _of_pulumi_eks(args: ResourceValidationArgs) -> Iterator[str]:
+    """Nodes for which `pulumi_eks` looks the recommended image up, at each run."""
+    options = peek(args.props, "nodeGroupOptions") or {}
+    if not list(args.props) or options is UNKNOWN or not is_among(_STACKS.of(args), args.urn):
+        return  # the engine shows no arguments of a component
+    if args.resource_type == EKS_CLUSTER and any(
+        is_true(peek(args.props, key)) for key in ("skipDefaultNodeGroup", "fargate")
+    ):
+        return
+    if is_true(peek(args.props, "autoMode", "enabled")):
+        return
+    named = [(args.props, key) for key in ("amiId", "nodeAmiId")] + [(options, "amiId")]
+    if not any(_has_text(props, key) for props, key in named):
+        yield _unpinned(args, "get the image that EKS recommends at the time", _AMI_FIX)
+
+
+_SET_AMI = "Set `amiId` (of a cluster `nodeAmiId`) to the ID of an AMI."
+_AMI_FIX = replace(_RELEASE_FIX, eks=_SET_AMI, raw=_SET_AMI)
 
 
 def _launched_image(args: ResourceValidationArgs) -> Iterator[str]:
@@ -239,6 +265,7 @@ AMI_VERSIONS_PINNED = ResourcePolicy(
     "Nodes of production stacks must run a pinned AMI version.",
     checks={
         NODE_GROUP: _node_group_image,
+        **dict.fromkeys((*SCALING_GROUPS, EKS_CLUSTER), _of_pulumi_eks),
         **on_launches(_launched_image),
     },
     unseen="images that the program looks up, of which only the ID is registered.",

@@ -21,6 +21,7 @@ from gpushare_policies.reading.storage import (
     ebs_parameter,
     makes_ebs,
     on_driver,
+    unmapped_of_class,
     volumes_of_class,
 )
 from gpushare_policies.reading.unknowns import over_each
@@ -189,6 +190,12 @@ def _node_class(subject: Subject) -> Iterator[str | Unjudged]:
                 f"{found[0]} has encrypted {format_value(found[1])}. It must be true, whatever the "
                 f"AWS account does by default. {_OF_CLASSES.of(subject.args.urn)}"
             )
+    if missing := unmapped_of_class(subject):
+        yield (
+            f"{subject.opening} does not map {' and '.join(missing)}, which its image brings: "
+            f"encrypted only where the AWS account encrypts by default. Each volume must be "
+            f"encrypted whatever the account does. Map it too, with `ebs.encrypted: true`."
+        )
 
 
 _CONTROL = security_hub("EC2.7", "EBS volumes are encrypted by default.")

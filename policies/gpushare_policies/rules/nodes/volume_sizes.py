@@ -17,7 +17,12 @@ from gpushare_policies.gpus import is_gpu_node_group, is_gpu_type
 from gpushare_policies.props import format_value, given, read, whole
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
-from gpushare_policies.reading.karpenter import NODE_CLASS, NODE_POOL, gives_gpus
+from gpushare_policies.reading.karpenter import (
+    CLASS_OF_AUTO_MODE,
+    NODE_CLASS,
+    NODE_POOL,
+    gives_gpus,
+)
 from gpushare_policies.reading.launches import Launch, launch_of
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of, settled
 from gpushare_policies.reading.plain import at_top, mappings
@@ -57,6 +62,8 @@ _SET_ROOT = "Set `rootBlockDevice.volumeSize`, in GiB."
 _OF_MACHINES = Fix(_STACK_FILE, _SET_ROOT, _SET_ROOT)
 _SET_CLASS = "Set `spec.blockDeviceMappings[].ebs.volumeSize` of the EC2NodeClass, such as 200Gi."
 _OF_CLASSES = Fix(_STACK_FILE, _SET_CLASS, _SET_CLASS)
+_SET_EPHEMERAL = "Set `spec.ephemeralStorage.size` of the NodeClass, such as 200Gi."
+_OF_AUTO_MODE = Fix(_STACK_FILE, _SET_EPHEMERAL, _SET_EPHEMERAL)
 
 
 def _small(found: str, least: int, fix: Fix, urn: str) -> str:
@@ -181,20 +188,41 @@ https://karpenter.sh/docs/concepts/nodeclasses/#specblockdevicemappings (2026-11
 
 def _node_classes(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
-    found = [*objects_in(args.resources, (NODE_POOL, NODE_CLASS))]
-    used: dict[tuple[str, Any], bool | None] = {}
+    found = [*objects_in(args.resources, (NODE_POOL, *_CLASSES))]
+    used: dict[tuple[str, Any, Any], bool | None] = {}
     for pool in found:
         if pool.object.kind == NODE_POOL:
-            name = at(pool.object.body, "spec", "template", "spec", "nodeClassRef", "name")
+            ref = at(pool.object.body, "spec", "template", "spec", "nodeClassRef")
+            key = (pool.cluster, at(ref, "kind") or NODE_CLASS.kind, at(ref, "name"))
             has_gpus = gives_gpus(pool.object.body)
-            if has_gpus is not False and used.get((pool.cluster, name)) is not True:
-                used[pool.cluster, name] = has_gpus
+            if has_gpus is not False and used.get(key) is not True:
+                used[key] = has_gpus
     for node_class in found:
-        if node_class.object.kind != NODE_CLASS or node_class.object.patch:
+        if node_class.object.kind not in _CLASSES or node_class.object.patch:
             continue
-        has_gpus = used.get((node_class.cluster, node_class.object.name), False)
-        if has_gpus is not False:
-            yield from _node_class(node_class, _MINIMUM.of(args), is_known=has_gpus is not None)
+        key = (node_class.cluster, node_class.object.kind.kind, node_class.object.name)
+        judge = _node_class if node_class.object.kind == NODE_CLASS else _of_auto_mode
+        if (has_gpus := used.get(key, False)) is not False:
+            yield from judge(node_class, _MINIMUM.of(args), is_known=has_gpus is not None)
+
+
+_CLASSES = (NODE_CLASS, CLASS_OF_AUTO_MODE)
+
+
+def _of_auto_mode(
+    placed: PlacedObject, least: int, *, is_known: bool
+) -> Iterator[tuple[str, str] | Unjudged]:
+    """What a class of Auto Mode says itself; its default is 80 GiB.
+
+    https://docs.aws.amazon.com/eks/latest/userguide/create-node-class.html, read 2026-11-28.
+    """
+    given = at(placed.object.body, "spec", "ephemeralStorage", "size")
+    size = None if given is UNKNOWN else _gib(given)
+    if given is UNKNOWN or (size is not None and size < least and not is_known):
+        yield Unjudged(f"the volumes of the NodeClass {name_of(placed.urn)}")
+    elif size is not None and size < least:
+        subject = f"The NodeClass {placed.object.name} gives GPU nodes a volume of {given}"
+        yield _small(subject, least, _OF_AUTO_MODE, placed.urn), placed.urn
 
 
 def _node_class(

@@ -24,16 +24,21 @@ if TYPE_CHECKING:
 
 # Semantic Versioning 2.0.0, the leading v that Helm puts up with, and its operator for just that.
 _EXACT = re.compile(r"(?:= ?)?v?[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
+_VERSION = re.compile(r"[0-9]+\.[0-9]+|(?<![0-9a-z])[0-9a-f]{7,40}(?![0-9a-z])|[0-9]{6,}")
+"""A version, a commit or a day in the address of an archive."""
 _OCI_TAG = re.compile(r"oci://.*/[^/:]+:(?P<tag>[^/:]+)")
 
 
 def _is_pinned_by_itself(chart: str) -> bool:
     """Whether a chart is a directory, an archive or a digest: what is there is the version."""
     path = chart.partition("?")[0]
+    is_archive = path.endswith((".tgz", ".tar.gz")) and (
+        "://" not in path or _VERSION.search(path) is not None
+    )
     tag = _OCI_TAG.fullmatch(chart)
     return (
         chart.startswith((".", "/"))
-        or path.endswith((".tgz", ".tar.gz"))
+        or is_archive
         or "@sha256:" in chart
         or (tag is not None and _EXACT.fullmatch(tag["tag"]) is not None)
     )
