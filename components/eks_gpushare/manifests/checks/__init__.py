@@ -26,6 +26,7 @@ from eks_gpushare.manifests.checks import (
     gpu_names,
     gpu_programs,
     group_labels,
+    hami,
     knative,
     labels_before_nodes,
     max_pods,
@@ -67,17 +68,7 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(values_one_level_off, cuda_versions, default_queue, model_memory),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
     *(other_schedulers, labels_before_nodes, command_lines, variables),
-    *(
-        discovered_groups,
-        volcano,
-        volumes,
-        runtimes,
-        notebooks,
-        max_pods,
-        knative,
-        model_disks,
-        fargate,
-        group_labels,
-    ),
+    *(discovered_groups, hami, volcano, volumes, runtimes, notebooks, max_pods),
+    *(knative, model_disks, fargate, group_labels),
 )
 """Every check."""
