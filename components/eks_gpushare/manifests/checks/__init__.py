@@ -30,6 +30,7 @@ from eks_gpushare.manifests.checks import (
     gpu_names,
     gpu_programs,
     group_labels,
+    hami,
     knative,
     labels_before_nodes,
     max_pods,
@@ -75,17 +76,7 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(discovery, disk_zones),
     *(scaling, exporters, room_of_pools, admission, queues, admitted),
     *(other_schedulers, labels_before_nodes, command_lines, variables),
-    *(
-        discovered_groups,
-        volcano,
-        volumes,
-        runtimes,
-        notebooks,
-        max_pods,
-        knative,
-        model_disks,
-        fargate,
-        group_labels,
-    ),
+    *(discovered_groups, hami, volcano, volumes, runtimes, notebooks, max_pods),
+    *(knative, model_disks, fargate, group_labels),
 )
 """Every check."""
