@@ -10,7 +10,7 @@ import pytest
 from eks_gpushare.findings.defects import CHECK_FAILED
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.lint.dispatch import lint_files, read_files
-from eks_gpushare.manifests.checks import admission, gangs, queues
+from eks_gpushare.manifests.checks.scheduling import admission, gangs, queues
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:

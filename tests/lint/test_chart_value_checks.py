@@ -16,7 +16,7 @@ from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.manifests.checks import chart_values
+from eks_gpushare.manifests.checks.charts import chart_values
 from eks_gpushare.manifests.readers import values
 from eks_gpushare.manifests.readers.words import close_to, shown
 from eks_gpushare.manifests.rules.chart_values import IDLE_VALUE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lint_corpus import found_in
 
-from eks_gpushare.manifests.checks.selected_gpus import selected_gpus
+from eks_gpushare.manifests.checks.programs.selected_gpus import selected_gpus
 
 NODES = """\
 apiVersion: eksctl.io/v1alpha5

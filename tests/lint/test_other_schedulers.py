@@ -9,7 +9,7 @@ import pytest
 from eks_gpushare.findings.defects import CHECK_FAILED
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.lint.dispatch import lint_files, read_files
-from eks_gpushare.manifests.checks import other_schedulers
+from eks_gpushare.manifests.checks.scheduling import other_schedulers
 from eks_gpushare.manifests.files import GivenFile
 
 JUDGED = ("GPU1253", "GPU1274", "GPU1275", "GPU1276")

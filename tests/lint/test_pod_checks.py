@@ -22,8 +22,9 @@ from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import SecretKeys
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.manifests.checks import gpu_names, room, thin_shares
-from eks_gpushare.manifests.checks import pods as checks
+from eks_gpushare.manifests.checks.nodes import room, thin_shares
+from eks_gpushare.manifests.checks.workloads import gpu_names
+from eks_gpushare.manifests.checks.workloads import pods as checks
 from eks_gpushare.manifests.pod_demand import demand_of
 from eks_gpushare.sharing.nodes import allocatable
 

@@ -8,7 +8,7 @@ from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Pointer
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.manifests.checks import queues
+from eks_gpushare.manifests.checks.scheduling import queues
 from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.kueue_counting import counting
 

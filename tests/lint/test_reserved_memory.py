@@ -11,7 +11,7 @@ from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.manifests.checks import reserved_memory
+from eks_gpushare.manifests.checks.programs import reserved_memory
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item

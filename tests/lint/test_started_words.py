@@ -23,7 +23,7 @@ from started_scenes import (
 )
 
 from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.manifests.checks.model_sizes import weights_gib
+from eks_gpushare.manifests.checks.programs.model_sizes import weights_gib
 from eks_gpushare.manifests.files import GivenFile
 
 OWN = "own:1"

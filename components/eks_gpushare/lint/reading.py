@@ -50,7 +50,7 @@ from eks_gpushare.lint.unread import (
 )
 from eks_gpushare.lint.value_files import missing_values
 from eks_gpushare.lint.variants import is_loose, values_to_come
-from eks_gpushare.manifests.checks.chart_values import values_of_files
+from eks_gpushare.manifests.checks.charts.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS

@@ -20,7 +20,7 @@ from eks_gpushare.lint.node_classes import class_named, class_of
 from eks_gpushare.lint.one_cluster import is_one_cluster, once_of
 from eks_gpushare.lint.rules.shell import BY_HAND
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
-from eks_gpushare.manifests.checks.discovery import is_without_nfd
+from eks_gpushare.manifests.checks.charts.discovery import is_without_nfd
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.kustomize import NAMES
 from eks_gpushare.manifests.rules.gpu_names import RESOURCE_AS_LABEL, RESOURCE_NAMES

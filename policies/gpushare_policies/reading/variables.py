@@ -12,7 +12,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.pods import ASK_FOR_IT, named_outside
+from eks_gpushare.manifests.checks.workloads.pods import ASK_FOR_IT, named_outside
 from eks_gpushare.manifests.rules.kubernetes import DEVICES_BY_HAND
 from gpushare_policies.reading.charts import CHART_TOKENS, GPU_CHARTS, chart_name, charts_of
 from gpushare_policies.reading.delivered import charts_delivered, delivers_charts

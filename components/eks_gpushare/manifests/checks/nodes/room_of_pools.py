@@ -24,7 +24,7 @@ from eks_gpushare.inventory.shared_names import sharings
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.hami import asks_for_parts
+from eks_gpushare.manifests.checks.scheduling.hami import asks_for_parts
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.room_of_pools import (
     MIXED,

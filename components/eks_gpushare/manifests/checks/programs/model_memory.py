@@ -18,15 +18,15 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.gpu_containers import (
+from eks_gpushare.manifests.checks.programs.gpu_containers import (
     GpuContainer,
     gpu_containers,
     is_of_a_group,
     runs_as_written,
 )
-from eks_gpushare.manifests.checks.gpu_programs import SEVERAL_NODES, server_of
-from eks_gpushare.manifests.checks.model_sizes import model_named, weights_gib
-from eks_gpushare.manifests.checks.selected_gpus import selected_gpus
+from eks_gpushare.manifests.checks.programs.gpu_programs import SEVERAL_NODES, server_of
+from eks_gpushare.manifests.checks.programs.model_sizes import model_named, weights_gib
+from eks_gpushare.manifests.checks.programs.selected_gpus import selected_gpus
 from eks_gpushare.manifests.rules.gpu_programs import OTHER_GPUS
 from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, SHARED_SUFFIX
 

@@ -14,7 +14,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.gpu_containers import GpuContainer, gpu_containers
+from eks_gpushare.manifests.checks.programs.gpu_containers import GpuContainer, gpu_containers
 from eks_gpushare.manifests.rules.gpu_programs import NO_CUDA
 
 if TYPE_CHECKING:

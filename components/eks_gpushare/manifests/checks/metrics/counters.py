@@ -17,7 +17,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.scraping import queries
+from eks_gpushare.manifests.checks.metrics.scraping import queries
 from eks_gpushare.manifests.rules.exporters import NOT_COUNTERS
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from eks_gpushare.inventory.requests import requests_of
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.gpu_containers import gpu_containers
+from eks_gpushare.manifests.checks.programs.gpu_containers import gpu_containers
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.gpu_programs import UNLIKE_RAY
 from eks_gpushare.manifests.texts import texts_within

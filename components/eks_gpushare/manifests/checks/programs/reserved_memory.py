@@ -14,7 +14,7 @@ from eks_gpushare.inventory.shared_names import alone
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.thin_shares import replicas_written
+from eks_gpushare.manifests.checks.nodes.thin_shares import replicas_written
 from eks_gpushare.manifests.rules.reserved_memory import RESERVES_MEMORY
 from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
 

@@ -17,7 +17,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.gpu_containers import (
+from eks_gpushare.manifests.checks.programs.gpu_containers import (
     SHM,
     GpuContainer,
     gpu_containers,

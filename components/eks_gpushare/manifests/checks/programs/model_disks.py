@@ -19,14 +19,14 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, has_unknown, items, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.gpu_containers import (
+from eks_gpushare.manifests.checks.programs.gpu_containers import (
     GpuContainer,
     gpu_containers,
     runs_as_written,
 )
-from eks_gpushare.manifests.checks.gpu_programs import server_of
-from eks_gpushare.manifests.checks.model_sizes import model_named, weights_gib
-from eks_gpushare.manifests.checks.volumes import is_disk, is_named
+from eks_gpushare.manifests.checks.programs.gpu_programs import server_of
+from eks_gpushare.manifests.checks.programs.model_sizes import model_named, weights_gib
+from eks_gpushare.manifests.checks.workloads.volumes import is_disk, is_named
 from eks_gpushare.manifests.rules.room_of_pools import NO_DISK
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.gpu_containers import (
+from eks_gpushare.manifests.checks.programs.gpu_containers import (
     GpuContainer,
     gpu_containers,
     runs_as_written,
 )
-from eks_gpushare.manifests.checks.gpu_programs import server_of
+from eks_gpushare.manifests.checks.programs.gpu_programs import server_of
 from eks_gpushare.manifests.rules.starting import NOT_WORDS
 
 if TYPE_CHECKING:

@@ -16,7 +16,11 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import is_extended
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.gpu_containers import GpuContainer, gpu_containers, is_of_a_group
+from eks_gpushare.manifests.checks.programs.gpu_containers import (
+    GpuContainer,
+    gpu_containers,
+    is_of_a_group,
+)
 from eks_gpushare.manifests.rules.gpu_programs import EFA_BY_HAND
 from eks_gpushare.sharing.efa import EFA
 from eks_gpushare.sharing.resources import GPU

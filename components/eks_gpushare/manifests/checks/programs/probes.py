@@ -12,9 +12,9 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.gpu_containers import gpu_containers, runs_as_written
-from eks_gpushare.manifests.checks.gpu_programs import server_of
-from eks_gpushare.manifests.checks.model_sizes import weights_gib
+from eks_gpushare.manifests.checks.programs.gpu_containers import gpu_containers, runs_as_written
+from eks_gpushare.manifests.checks.programs.gpu_programs import server_of
+from eks_gpushare.manifests.checks.programs.model_sizes import weights_gib
 from eks_gpushare.manifests.rules.gpu_programs import ENDED_EARLY, NO_SUCH_PORT
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.gpu_containers import GpuContainer, gpu_containers
-from eks_gpushare.manifests.checks.gpu_programs import server_of
-from eks_gpushare.manifests.checks.selected_gpus import selected_gpus
+from eks_gpushare.manifests.checks.programs.gpu_containers import GpuContainer, gpu_containers
+from eks_gpushare.manifests.checks.programs.gpu_programs import server_of
+from eks_gpushare.manifests.checks.programs.selected_gpus import selected_gpus
 from eks_gpushare.manifests.rules.gpu_programs import OTHER_GPUS
 
 if TYPE_CHECKING:

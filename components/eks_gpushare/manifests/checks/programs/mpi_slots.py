@@ -16,7 +16,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.values import at, has_unknown, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.gpu_containers import gpu_containers
+from eks_gpushare.manifests.checks.programs.gpu_containers import gpu_containers
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.gpu_programs import SPLIT
 

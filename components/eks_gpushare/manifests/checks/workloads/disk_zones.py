@@ -15,7 +15,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.values import at, has_unknown, items
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.volumes import ATTACHED, is_default, is_named
+from eks_gpushare.manifests.checks.workloads.volumes import ATTACHED, is_default, is_named
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.starting import ONE_NODE
 

@@ -19,8 +19,8 @@ from eks_gpushare.inventory.scheduling import is_extended
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.gpu_containers import GpuContainer, gpu_containers
-from eks_gpushare.manifests.checks.gpu_programs import server_of
+from eks_gpushare.manifests.checks.programs.gpu_containers import GpuContainer, gpu_containers
+from eks_gpushare.manifests.checks.programs.gpu_programs import server_of
 from eks_gpushare.manifests.document import Document, value_of
 from eks_gpushare.manifests.rules.starting import NO_USE_OF_IT
 from eks_gpushare.sharing.efa import EFA

@@ -17,14 +17,14 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.gpu_containers import (
+from eks_gpushare.manifests.checks.programs.gpu_containers import (
     GpuContainer,
     gpu_containers,
     runs_as_written,
 )
-from eks_gpushare.manifests.checks.gpu_programs import server_of
-from eks_gpushare.manifests.checks.model_disks import cache_folder
-from eks_gpushare.manifests.checks.model_sizes import model_named
+from eks_gpushare.manifests.checks.programs.gpu_programs import server_of
+from eks_gpushare.manifests.checks.programs.model_disks import cache_folder
+from eks_gpushare.manifests.checks.programs.model_sizes import model_named
 from eks_gpushare.manifests.rules.starting import NO_USE_OF_IT
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from eks_gpushare.inventory.scheduling import is_extended
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.gpu_containers import (
+from eks_gpushare.manifests.checks.programs.gpu_containers import (
     SHM,
     GpuContainer,
     gpu_containers,
@@ -21,7 +21,7 @@ from eks_gpushare.manifests.checks.gpu_containers import (
     runs_as_written,
     shares_memory,
 )
-from eks_gpushare.manifests.checks.other_schedulers import part_of_kai
+from eks_gpushare.manifests.checks.scheduling.other_schedulers import part_of_kai
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.gpu_programs import (
     ASKS_FOR_NONE,

@@ -1,0 +1,1 @@
+"""What is measured of GPUs, and the autoscalers that go by it."""

@@ -1,0 +1,1 @@
+"""What nodes are, against the pods that are to run there."""

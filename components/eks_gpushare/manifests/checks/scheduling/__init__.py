@@ -1,0 +1,1 @@
+"""Queues, quotas and schedulers that stand between a workload and its nodes."""

@@ -1,0 +1,1 @@
+"""Pods as they are written."""
