@@ -345,11 +345,8 @@ def _more_than_there_are(
     """
     limits = dict(pairs(at(container, "resources", "limits")))
     wanted = quantity(str(text(limits.get(GPU, ""))))
-    if (
-        wanted is None
-        or not any(key in OF_HAMI for key in limits)
-        or not _charts(inventory, workload)
-    ):
+    asks = wanted is not None and any(key in OF_HAMI for key in limits)
+    if wanted is None or not asks or not _charts(inventory, workload):
         return
     types = _types(inventory, workload)
     known = [each.gpu_count for each in types if each is not None]
