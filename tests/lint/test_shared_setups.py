@@ -192,10 +192,9 @@ def test_amazon_linux_2023_boots_by_no_script(more: str, kind: str, wrong: bool)
 @pytest.mark.parametrize(
     ("more", "wrong"),
     [
-        ("maxSize: 4, iam: {withAddonPolicies: {autoScaler: true}}", True),
+        ("maxSize: 4, iam: {withAddonPolicies: {autoScaler: true}}", False),
         ("minSize: 0, maxSize: 4, propagateASGTags: true", True),
-        ("minSize: 2, maxSize: 2, iam: {withAddonPolicies: {autoScaler: true}}", False),
-        ("maxSize: 4, iam: {withAddonPolicies: {autoScaler: false}}", False),
+        ("minSize: 2, maxSize: 2, propagateASGTags: true", False),
         ("maxSize: 4, iam: {withAddonPolicies: {ebs: true}}", False),
         (
             "maxSize: 4, propagateASGTags: true, labels: {k8s.amazonaws.com/accelerator: a}",

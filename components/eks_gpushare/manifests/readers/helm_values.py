@@ -236,7 +236,12 @@ def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
         marks += _ENOUGH
     if chart == DEVICE_PLUGIN and "config" in keys and keys & {"gfd", "nfd"}:
         marks += _ENOUGH
-    if chart == DEVICE_PLUGIN and isinstance(value.get("gfd"), dict) and keys & _OF_PODS:
+    if (
+        chart == DEVICE_PLUGIN
+        and isinstance(value.get("gfd"), dict)
+        and keys & _OF_PODS
+        and not keys >= {"version", "flags"}  # as a configuration has them
+    ):
         marks += _ENOUGH
     if chart == OPERATOR and all(isinstance(value.get(k), dict) for k in ("driver", "toolkit")):
         marks += _ENOUGH

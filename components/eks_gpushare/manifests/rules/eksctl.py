@@ -318,10 +318,9 @@ def _own_boot(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iter
 def _accelerator(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:
     tags, labels = mapping(at(group, "tags")), mapping(at(group, "labels"))
     scaled = any(str(key) == SCALED and str(each).lower() == "true" for key, each in tags.items())
-    # What lets an autoscaler on the nodes change groups, and what tells it of empty ones.
-    by_role = at(group, "iam", "withAddonPolicies", "autoScaler")
-    by_role = by_role is True or at(group, "propagateASGTags") is True
-    scaled = scaled or (by_role and whole(at(group, "minSize")) != whole(at(group, "maxSize")))
+    # Only an autoscaler reads it. That a role lets one work stands in files of Karpenter too.
+    propagated = at(group, "propagateASGTags") is True
+    scaled = scaled or (propagated and whole(at(group, "minSize")) != whole(at(group, "maxSize")))
     if UNKNOWN in (at(group, "tags"), at(group, "labels")) or not scaled or not _has_gpus(group):
         return
     told = [key for key in tags if str(key).endswith(f"node-template/label/{ACCELERATOR}")]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _GROUPS: Final = ("managed", "selfManaged")
-_TOLD: Final = (ACCELERATOR, SCALED, "'autoScaler': True", "'propagateASGTags': True")
+_TOLD: Final = (ACCELERATOR, SCALED, "'propagateASGTags': True")
 """What of a group has the label, or has eksctl's reader say that it lacks it."""
 
 
