@@ -12,7 +12,7 @@ from eks_gpushare.inventory.edges import mounts
 from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
-    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.items import Item, Release
 
 PLUGIN = "nvcr.io/nvidia/k8s-device-plugin:v0.20.0"
 EXPORTER = "nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1"
@@ -296,13 +296,13 @@ def test_what_is_not_known_is_said(items: tuple[Item, ...], expected: tuple[str,
     assert said(mounts.mounted, nodes("m5.large"), *items) == [expected]
 
 
-def exporter(name: Any, **more: Any) -> Item:
+def exporter(name: Any, **more: Any) -> Release:
     volumes = [{"name": "m", "configMap": {"name": name, **more}}]
     chart = operator({"extraConfigMapVolumes": volumes}, namespace="gpu")
     return replace(chart, chart="dcgm-exporter")
 
 
-def operand(enabled: Any, name: Any = "licence", **more: Any) -> Item:
+def operand(enabled: Any, name: Any = "licence", **more: Any) -> Release:
     driver = {"enabled": enabled, "licensingConfig": {"configMapName": name}, **more}
     return operator({"driver": driver}, namespace="gpu")
 
