@@ -147,6 +147,27 @@ def test_no_more_shares_than_pods(replicas: int, found: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("most", "told", "said"),
+    [
+        (10, "", "runs 10 pods as its node class says"),
+        (10, "maxPods: 12", "runs 10 pods as its node class says"),
+        (12, "maxPods: 10", "runs 10 pods as its user data says"),
+        (58, "", None),
+        (None, "", None),
+    ],
+)
+def test_no_more_shares_than_a_node_class_lets_pods_be(
+    most: int | None, told: str, said: str | None
+) -> None:
+    shared = {"timeSlicing": {"resources": [{"name": "nvidia.com/gpu", "replicas": 8}]}}
+    sliced = plugin({"config": {"map": {"default": {"sharing": shared}}}})
+    found = problems(nodes("g4dn.xlarge", labels=PRESENT, user_data=told, max_pods=most), sliced)
+
+    assert [said in each.message for each in found if said] == ([True] if said else [])
+    assert ["prefix delegation" in each.fix for each in found] == ([False] if said else [])
+
+
+@pytest.mark.parametrize(
     ("told", "found"),
     [
         ("maxPods: 10", ["GPU1190"]),

@@ -12,7 +12,7 @@ from eks_gpushare.inventory.edges import mounts
 from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
-    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.items import Item, Release
 
 PLUGIN = "nvcr.io/nvidia/k8s-device-plugin:v0.20.0"
 EXPORTER = "nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1"
@@ -294,3 +294,40 @@ def test_the_message_says_what_there_is() -> None:
 )
 def test_what_is_not_known_is_said(items: tuple[Item, ...], expected: tuple[str, str]) -> None:
     assert said(mounts.mounted, nodes("m5.large"), *items) == [expected]
+
+
+def exporter(name: Any, **more: Any) -> Release:
+    volumes = [{"name": "m", "configMap": {"name": name, **more}}]
+    chart = operator({"extraConfigMapVolumes": volumes}, namespace="gpu")
+    return replace(chart, chart="dcgm-exporter")
+
+
+def operand(enabled: Any, name: Any = "licence", **more: Any) -> Release:
+    driver = {"enabled": enabled, "licensingConfig": {"configMapName": name}, **more}
+    return operator({"driver": driver}, namespace="gpu")
+
+
+@pytest.mark.parametrize(
+    ("release", "there", "found"),
+    [
+        (exporter("metrics"), "metrics", []),
+        (exporter("metrics"), "other", [mounts.MOUNT_MISSING]),
+        (exporter("metrics", optional=True), "other", []),
+        (operand(True), "licence", []),  # noqa: FBT003
+        (operand(True), "other", [mounts.MOUNT_MISSING]),  # noqa: FBT003
+        (operand(None), "other", [mounts.MOUNT_MISSING]),
+        (operand(False), "other", []),  # noqa: FBT003
+        (operand("yes"), "other", []),
+        (operand(True, ""), "other", []),  # noqa: FBT003
+        (operand(True, 7), "other", []),  # noqa: FBT003
+        (replace(operand(True), chart="nvidia-device-plugin"), "other", []),  # noqa: FBT003
+        (replace(exporter("metrics"), chart="app"), "other", []),
+    ],
+)
+def test_charts_name_maps_that_they_do_not_make(
+    release: Item, there: str, found: list[Any]
+) -> None:
+    of = [mounts.MOUNT_MISSING]
+    config_map_there = config_map(there, namespace="gpu", data={"a": "b"})
+
+    assert [each.rule for each in problems(release, config_map_there, of=of)] == found

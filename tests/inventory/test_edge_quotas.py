@@ -52,6 +52,16 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
         (pool(), sliced(), quota({GPU: 5}, "ClusterQueue"), quota({GPU: 4}, "ClusterQueue")),
     ),
 }
+
+
+@pytest.mark.parametrize("kind", ["Queue", "QueuePromise"])
+def test_queues_of_volcano_are_judged_where_all_nodes_are_known(kind: str) -> None:
+    found = (pool(), plugin(), quota({GPU: 64}, kind))
+
+    assert [each.path for each in problems(*found)] == [("spec",)]
+    assert problems(*found, complete=False) == []
+
+
 RIGHT: dict[str, tuple[Item, ...]] = {
     "as many as there can be": (pool(), sliced(), quota({GPU: 8})),
     "of two pools": (pool(), pool(1, name="b"), sliced(), quota({GPU: 12})),

@@ -45,7 +45,7 @@ def test_of_memory_in_a_name_nothing_is_told() -> None:
 def test_a_name_of_another_form_has_neither() -> None:
     facts = facts_of(dataclasses.replace(found("m5.large"), name="new.large"))
 
-    assert facts.keys() == {"family", "size", "cpu", "arch", "memory"}
+    assert facts.keys() == {"family", "size", "cpu", "memory", "arch"}
 
 
 def test_gpus_are_told_of_as_ec2_counts_them() -> None:
