@@ -56,9 +56,12 @@ def found(
 ) -> list[str]:
     pod = POD.replace("SELECTED", selected).replace("IMAGE", image).replace("ARGS", args)
     pod = pod.replace("LIMITS", limits).replace("KIND", of).replace("VERSION", "v1")
-    texts = [NODES.replace("TYPE", kind)] if nodes else []
-    every = found_in({"a.yaml": "---\n".join([*texts, pod]) + more})
-    return [each.message for each in every if each.code == "GPU1390"]
+    every = NODES.replace(
+        "instanceType: TYPE", f"instanceTypes: {kind}" if "[" in kind else f"instanceType: {kind}"
+    )
+    texts = [every] if nodes else []
+    found = found_in({"a.yaml": "---\n".join([*texts, pod]) + more})
+    return [each.message for each in found if each.code == "GPU1390"]
 
 
 ALONE = {"nodes": False, "selected": "node.kubernetes.io/instance-type: g5.xlarge"}
@@ -129,6 +132,8 @@ def test_weights_that_have_no_room(given: dict[str, str], said: str) -> None:
         {"kind": "g6e.xlarge"},
         {"kind": "$TYPE"},
         {"kind": "g9z.xlarge"},
+        {"kind": "[g5.xlarge, g9z.xlarge]"},
+        {"kind": "m6i.large"},
         {"limits": "nvidia.com/gpu: 1, nvidia.com/gpu.shared: 1", "nodes": False},
         {"of": "RayService"},
         {"args": "--model=meta-llama/Llama-2-7b-hf"},
@@ -156,6 +161,10 @@ def test_weights_that_have_no_room(given: dict[str, str], said: str) -> None:
             "more": SHARES.replace("WAY", "mps"),
         },
         {"args": "--model=meta-llama/Llama-3.1-8B", "more": SHARES.replace("WAY", "timeSlicing")},
+        {
+            "args": "--model=meta-llama/Llama-3.1-8B",
+            "more": SHARES.replace("WAY", "mps").replace("gpu, replicas", "mig-1g.5gb, replicas"),
+        },
     ],
 )
 def test_weights_that_have_or_may_have_room(given: dict[str, str]) -> None:

@@ -70,6 +70,14 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 """
 
 
+HUB = """\
+singleuser:
+  startTimeout: 120
+  profileList: [{display_name: GPU, kubespawner_override: {extra_resource_limits: {nvidia.com/gpu: "1"}}}]
+"""  # noqa: E501  (a line of YAML)
+SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata: {a: b}\n"
+
+
 def pool(name: str = "gpu") -> str:
     return POOL.replace("NAME", name)
 
@@ -100,6 +108,13 @@ def codes(files: dict[str, str], **more: Any) -> set[str]:
             "apps/pod.yaml": pod(),
             "web/service.yaml": SERVICE,
             "team/service.yaml": SERVICE,
+        },
+        {"karpenter/pool.yaml": pool(), "charts/values.yaml": HUB},
+        {
+            "karpenter/pool.yaml": pool(),
+            "apps/pod.yaml": pod(),
+            "monitoring/a.yaml": SETTINGS.replace("NAME", "a"),
+            "config/b.yaml": SETTINGS.replace("NAME", "b"),
         },
     ],
 )

@@ -59,6 +59,9 @@ def plan(
     return [first, *more]
 
 
+PRODUCT = "nvidia.com/gpu.product"
+
+
 @pytest.mark.parametrize("module", [False, True])
 def test_a_node_group(*, module: bool) -> None:
     reads = plan("aws_eks_node_group", GROUP, module=module)
@@ -90,6 +93,13 @@ def test_what_is_known_after_it_is_applied_is_not_known() -> None:
         ("GPU1081", {"taint": [{"key": "a", "value": "", "effect": "NoSchedule"}]}),
         ("GPU1069", {"instance_types": ["p3.8xlarge"]}),
         ("GPU1077", {"labels": {"nvidia.com/gpu.count": "2"}}),
+        ("GPU1077", {"labels": {PRODUCT: "Other-A10G"}}),
+        ("GPU1077", {"labels": {"nvidia.com/gpu.family": "NVIDIA-A10G"}}),
+        (
+            "GPU1077",
+            {"labels": {PRODUCT: "NVIDIA-A10G"}, "instance_types": ["g5.xlarge", "m6i.large"]},
+        ),
+        ("GPU1077", {"labels": {PRODUCT: "NVIDIA-A10G"}, "instance_types": ["new.large"]}),
     ],
 )
 def test_one_thing_is_wrong(code: str, changes: dict[str, Any]) -> None:
@@ -102,6 +112,7 @@ def test_one_thing_is_wrong(code: str, changes: dict[str, Any]) -> None:
         {"ami_type": "CUSTOM", "launch_template": [{"id": "lt-1"}]},
         {"ami_type": "AL2023_x86_64_STANDARD", "instance_types": ["m6i.large"]},
         {"ami_type": None},
+        {"labels": {PRODUCT: "NVIDIA-A10G"}},
         {"ami_type": "BOTTLEROCKET_x86_64_NVIDIA"},
         {"instance_types": None, "launch_template": [{"id": "lt-1"}]},
     ],

@@ -128,8 +128,10 @@ def _memory(
 def _of_offer(offer: Offer, count: int) -> int | None:
     """What so many GPUs or shares of a node have; of MPS a share has its part."""
     found, config = offer.kind.type, offer.config
-    each = None if found is None or found.gpu is None else found.gpu.memory_mib
-    if found is None or each is None or offer.mig.instances:
+    if found is None or found.gpu is None or offer.mig.instances:
+        return None
+    each = found.gpu.memory_mib
+    if each is None:
         return None
     if config is not None and config.sharing == "mps":
         return each * count // config.replicas.get(GPU, 1)
