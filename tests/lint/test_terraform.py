@@ -106,6 +106,13 @@ def test_one_thing_is_wrong(code: str, changes: dict[str, Any]) -> None:
     assert ids(plan("aws_eks_node_group", {**GROUP, **changes})) == [code]
 
 
+def test_sizes_are_told_at_their_place() -> None:
+    sizes = [{"min_size": 4, "desired_size": 4, "max_size": 3}]
+    (found, *_) = problems(plan("aws_eks_node_group", {**GROUP, "scaling_config": sizes}))
+
+    assert found.path[:2] == ("scaling_config", 0)
+
+
 @pytest.mark.parametrize(
     "changes",
     [

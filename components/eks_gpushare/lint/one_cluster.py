@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 from eks_gpushare.catalog.chart_daemonsets import named_among
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import (
-    NOTEBOOK,
     SCALERS,
     ConfigMap,
     NodeSet,
@@ -123,7 +122,7 @@ def _keys(item: Item) -> Iterator[tuple[str, str]]:
         yield ("node agent" if kind == "DaemonSet" else "object"), f"{kind} {item.name}"
     elif isinstance(item, Pointer) and item.kind in _JOINED and item.name is not UNKNOWN:
         yield "object", f"{item.kind} {item.namespace} {item.name}"
-    elif isinstance(item, Workload) and (item.kind == NOTEBOOK or any(requests_of(item))):
+    elif isinstance(item, Workload) and any(requests_of(item)):
         # Of values of a chart, which make pods of no name that is known.
         yield "object", f"values {item.source.file}"
 

@@ -144,6 +144,5 @@ def _of_mig(own: Sequence[Request]) -> _Memory | None:
         profile = _PROFILE.search(request.resource)
         if profile is None:
             return None
-        count = quantity(str(text(request.amount)))
-        mib += int(count or 0) * int(profile[1]) * _MIB
+        mib += int(quantity(str(text(request.amount))) or 0) * int(profile[1]) * _MIB
     return _Memory(mib, "its devices of MIG have")
