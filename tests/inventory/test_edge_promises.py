@@ -176,8 +176,8 @@ def test_a_message_says_what_karpenter_does_of_it() -> None:
     found = problems(cut, plugin({"migStrategy": "mixed"}))
     (fewer,) = (each for each in found if "to have 8" in each.message)
 
-    assert more.message.endswith("to have 1: it launches more nodes than pods need.")
-    assert fewer.message.endswith("to have 8: it launches too few nodes for the pods.")
+    assert more.message.endswith("to have 1: it may launch more nodes than pods need.")
+    assert fewer.message.endswith("to have 8: it may launch too few nodes for the pods.")
 
 
 def test_the_message_names_both_numbers() -> None:

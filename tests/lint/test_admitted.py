@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lint_corpus import found_in
 
 from eks_gpushare.findings.defects import CHECK_FAILED
 from eks_gpushare.lint.dispatch import lint_files
@@ -100,6 +101,23 @@ HIGH = pod(more="priorityClassName: high")
 )
 def test_pods_are_within_quotas(texts: tuple[str, ...], expected: list[str]) -> None:
     assert severities(*texts) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "strategy", "wrong"),
+    [
+        ("3", "", True),
+        ("4", "", False),
+        ("3", "strategy: {type: Recreate}", False),
+        ("3", "strategy: {rollingUpdate: {maxUnavailable: 1}}", False),
+        ("'{{ .a }}'", "", False),
+    ],
+)
+def test_a_quota_has_room_for_a_roll_out(given: str, strategy: str, wrong: bool) -> None:
+    text = deployment().replace("  selector", f"  {strategy}\n  selector", 1)
+    found = found_in({"a.yaml": text, "b.yaml": quota(f"requests.nvidia.com/gpu: {given}")})
+
+    assert ("GPU1243" in {each.code for each in found}) == wrong
 
 
 def limits(of_type: str = "Container", most: str = "nvidia.com/gpu: 1", space: str = "ml") -> str:

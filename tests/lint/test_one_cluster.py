@@ -122,6 +122,23 @@ def test_folders_of_one_cluster_are_judged_together(files: dict[str, str]) -> No
     assert codes(files) == {"GPU1111"}
 
 
+METRICS = """\
+apiVersion: monitoring.coreos.com/v1
+kind: Prometheus
+metadata: {name: main}
+spec: {serviceMonitorSelector: {matchLabels: {team: platform}}}
+"""
+OPERATOR = PLUGIN.replace("nvidia-device-plugin", "gpu-operator").replace(
+    "{nfd: {enabled: true}}", "{dcgmExporter: {serviceMonitor: {enabled: true}}}"
+)
+
+
+def test_prometheus_is_a_part_of_the_cluster() -> None:
+    files = {"monitoring/prometheus.yaml": METRICS, "gpu-operator/release.yaml": OPERATOR}
+
+    assert "GPU1393" in codes(files)
+
+
 COVERED = """\
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue

@@ -70,6 +70,8 @@ def test_cuda_counts_from_what_the_container_gets(value: str, limits: str, wrong
         (VLLM, "--tensor-parallel-size=2", GPU, {"GPU1236", "GPU1237"}),
         (VLLM, "--tensor-parallel-size, '2'", TWO, {"GPU1237"}),
         (VLLM, "-tp, '2', -pp, '2'", "nvidia.com/gpu: 4", {"GPU1237"}),
+        (VLLM, "--tensor-parallel-size=2", "nvidia.com/mig-3g.20gb: 2", {"GPU1236", "GPU1237"}),
+        (VLLM, "--tensor-parallel-size=1", "nvidia.com/mig-3g.20gb: 1", set()),
         (VLLM, "--tensor-parallel-size, $(TP)", TWO, set()),
         (VLLM, "--tensor-parallel-size, all", TWO, set()),
         (VLLM, "", TWO, set()),

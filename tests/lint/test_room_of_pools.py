@@ -309,6 +309,7 @@ TAGS = f'tags: {{{PROMISE}: "4"}}'
         (pool(of_type("g5.12xlarge")), placed(limits=TWO), set()),
         (pool(of_type("g6f.xlarge")), placed(), {"GPU1253"}),
         (pool(label("family", "g4ad")), placed(), {"GPU1253"}),
+        (pool(label("family", "g4ad")), placed() + NEXT + SHARED, {"GPU1253"}),
         (pool(), placed().replace(GPU, f"{GPU}, ephemeral-storage: 500Gi"), {"GPU1249"}),
         (pool(), placed().replace(GPU, f"{GPU}, ephemeral-storage: 50Gi"), set()),
         (pool(), asking("180Gi"), set()),

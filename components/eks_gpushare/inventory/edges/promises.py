@@ -187,7 +187,7 @@ def _compared(
         nodes.source,
         (),
         f"Nodes of {nodes.source.name} advertise {count} of {name}, and Karpenter takes a "
-        f"{type_name} to have {said}: it launches {_instead(said, count)}.",
+        f"{type_name} to have {said}: it may launch {_instead(said, count)}.",
         f'Add a NodeOverlay for {type_name} with the capacity `{name}: "{count}"`.',
         "warning",
     )

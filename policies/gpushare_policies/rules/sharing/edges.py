@@ -128,6 +128,7 @@ EDGES = (
         "GPU nodes must get their driver and container toolkit from one source.",
         applies_to=(*kinds.NODES, *kinds.CHARTS),
         severity=Severity.HIGH,
+        likely=("GPU1180",),  # a toolkit alone goes well on some nodes
         stack_file=(
             "Leave `charts.gpuOperator.values` without `driver` and `toolkit`: the library sets "
             "them for the AMI."

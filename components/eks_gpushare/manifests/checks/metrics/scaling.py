@@ -262,7 +262,7 @@ def roll_outs(inventory: Inventory) -> Iterator[Judgement]:
             replicas = workload.replicas
             if not gpus or room is None or not isinstance(replicas, int) or replicas < 1:
                 continue
-            if _must_surge(workload, replicas) and replicas * gpus <= room < (replicas + 1) * gpus:
+            if must_surge(workload, replicas) and replicas * gpus <= room < (replicas + 1) * gpus:
                 yield _stuck(workload, replicas * gpus, room)
 
 
@@ -290,7 +290,7 @@ def _room(offers: Sequence[Offer]) -> int | None:
     return total or None
 
 
-def _must_surge(workload: Workload, replicas: int) -> bool:
+def must_surge(workload: Workload, replicas: int) -> bool:
     """Whether none of the old pods may end before a new one is ready."""
     document = workload.source.document
     if not isinstance(document, Document):

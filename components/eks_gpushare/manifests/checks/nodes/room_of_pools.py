@@ -344,7 +344,8 @@ def _enough(
     Of more than nodes are known to make of them by sharing it is told elsewhere.
     """
     wanted = _at_once(workload, requests)
-    if shares is not None and wanted is not None and wanted > shares:
+    may_share = not all(_AMD.match(each.name) for each in pools)
+    if may_share and shares is not None and wanted is not None and wanted > shares:
         return
     spec = with_extended_tolerations(workload.spec)
     selects = bool(pairs(at(spec, "nodeSelector"))) or required_terms(spec) is not None

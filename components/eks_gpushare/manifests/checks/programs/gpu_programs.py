@@ -29,6 +29,7 @@ from eks_gpushare.manifests.rules.gpu_programs import (
     NO_SUCH_DEVICE,
     SPLIT,
 )
+from eks_gpushare.sharing.resources import MIG_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,6 +152,11 @@ def _devices(container: GpuContainer) -> Iterator[Problem]:
             )
 
 
+def _has_slices(container: GpuContainer) -> bool:
+    limits = [key for key, _ in pairs(at(container.value, "resources", "limits"))]
+    return any(key.startswith(MIG_PREFIX) for key in limits)
+
+
 def server_of(container: GpuContainer) -> ModelServer | None:
     """What a container serves models with; None where it is not known to do so on CUDA."""
     image = str(text(at(container.value, "image"))).lower().partition("@")[0]
@@ -180,7 +186,17 @@ def _served(container: GpuContainer, server: ModelServer) -> Iterator[Problem]:
     wanted = _split_over(container, server)
     if wanted is None or not container.gpus:
         return
-    if is_all and wanted != container.gpus and not is_of_a_group(container.workload.kind):
+    if wanted > 1 and is_all and _has_slices(container):
+        yield Problem(
+            SPLIT,
+            container.workload.source,
+            container.place,
+            f"{at_start(container.workload.source.name)} splits a model over {wanted} MIG devices, "
+            "which have no way to each other: a process of CUDA sees one of them, and NCCL refuses "
+            "two of one GPU.",
+            "Ask for one device that is large enough, or for whole GPUs.",
+        )
+    elif is_all and wanted != container.gpus and not is_of_a_group(container.workload.kind):
         told = f"is split over {wanted}" if wanted > 1 else "uses one"
         yield Problem(
             SPLIT,

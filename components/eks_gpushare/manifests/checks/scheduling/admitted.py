@@ -19,10 +19,13 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.checks.metrics.scaling import must_surge
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.pod_demand import demand_of
 from eks_gpushare.manifests.pod_fields import is_plain
 from eks_gpushare.manifests.rules.admitted import NOT_CREATED
+from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
+from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -60,7 +63,7 @@ def _by_space(items: Iterable[Item]) -> Mapping[str | None, list[Item]]:
     return found
 
 
-@edge(NOT_CREATED)
+@edge(NOT_CREATED, NO_SPARE_GPU)
 def within_quotas(inventory: Inventory) -> Iterator[Judgement]:
     """ResourceQuotas that count all pods of a namespace."""
     for cluster in inventory.clusters():
@@ -99,7 +102,19 @@ def _over(workload: Workload, quota: Quota) -> Iterator[Problem]:
     for name, amount in demand.amounts.items():
         given = at(quota.hard, name)
         most = quantity(str(text(given)))
-        if most is None or amount * max(pods, 1) <= most or not amount:
+        if most is None or not amount:
+            continue
+        if amount * max(pods, 1) <= most:
+            if most < amount * (pods + 1) and GPU in name and _replaced(workload):
+                yield Problem(
+                    NO_SPARE_GPU,
+                    workload.source,
+                    (),
+                    f"{at_start(workload.source.name)} holds {_shown(amount * pods)} of {name}, of "
+                    f"which {quota.source.name} allows {text(given)}, and replaces its pods by "
+                    "starting the new one first: the quota refuses it.",
+                    "Raise the quota by a pod, or write strategy: {type: Recreate}.",
+                )
             continue
         one = amount > most
         asked = f"asks for {_shown(amount)} of {name} in a pod"
@@ -114,6 +129,11 @@ def _over(workload: Workload, quota: Quota) -> Iterator[Problem]:
             "Ask for less, or raise the quota.",
             None if one else "warning",
         )
+
+
+def _replaced(workload: Workload) -> bool:
+    pods = workload.replicas
+    return workload.kind == "Deployment" and isinstance(pods, int) and must_surge(workload, pods)
 
 
 def _unsaid(workload: Workload, quota: Quota) -> Iterator[Problem]:
