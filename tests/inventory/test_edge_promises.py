@@ -170,6 +170,35 @@ def test_two_of_equal_weight_do_not_agree() -> None:
     assert codes(pool(), RENAMED, overlay(FOUR, OF_TYPE), elsewhere) == []
 
 
+def test_types_of_a_pool_are_told_once() -> None:
+    types = ("g5.xlarge", "g5.2xlarge", "g5.12xlarge")
+    (found,) = problems(pool(*types), sliced())
+    assert found.message.endswith("more nodes than pods need. 2 more of its types are like that.")
+    assert found.fix.endswith(
+        '`nvidia.com/gpu: "4"`, and one for g5.2xlarge with "4", g5.12xlarge with "16".'
+    )
+
+    (found,) = problems(pool(*types[:2]), RENAMED, overlay({GPU: "0"}, one(POOL, "gpu")))
+    assert found.message.endswith("that a g5.xlarge has any. 1 more of its types is like that.")
+    assert len(problems(pool(*types), pool(*types, name="b"), sliced())) == 2
+
+
+def test_overlays_that_require_other_things_may_be_for_one_node() -> None:
+    differing = overlay({SHARED: "5"}, one(POOL, "gpu"), name="b")
+
+    assert "GPU1143" in codes(pool(), RENAMED, overlay(FOUR, OF_TYPE), differing)
+
+
+def test_another_type_is_taken_for_one_without_a_whole_gpu() -> None:
+    (found,) = problems(pool("g6f.xlarge", "g5.xlarge"), sliced())
+    assert "takes a g5.xlarge" in found.message
+    assert "more of its types" not in found.message
+    (found,) = problems(pool("g6f.xlarge"), sliced())
+    assert "takes a g6f.xlarge to have 0" in found.message
+    none = overlay({GPU: "0"}, one(POOL, "gpu"))
+    assert codes(pool("g5.xlarge", "g5.2xlarge"), sliced(), none) == ["GPU1140"]
+
+
 def test_a_message_says_what_karpenter_does_of_it() -> None:
     (more,) = problems(pool(), sliced())
     cut = pool("p4d.24xlarge", user_data='MIG_LAYOUT="0=9:0"')

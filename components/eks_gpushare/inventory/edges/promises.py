@@ -46,6 +46,18 @@ class _Told(NamedTuple):
     """The overlay that says so of a resource, of several the weightiest."""
 
 
+class _Untold(NamedTuple):
+    """What nodes of a type advertise, and Karpenter takes them to have otherwise or not at all."""
+
+    nodes: NodeSet
+    type_name: str
+    name: str
+    amount: int
+    said: int | None
+    """None where nothing tells it of any."""
+    severity: Severity | None
+
+
 @edge(PROMISE_DIFFERS, NOT_PROMISED, NOT_TAKEN_BACK, SAME_WEIGHT)
 def karpenter(inventory: Inventory) -> Iterator[Judgement]:
     """Overlays of Karpenter's pools."""
@@ -58,11 +70,18 @@ def karpenter(inventory: Inventory) -> Iterator[Judgement]:
         yield from _same_weight(overlays)
         every = offers(inventory, cluster).every
         meaning = _meaning(overlays, every)
+        untold: dict[tuple[int, str, type], list[_Untold]] = {}
         for position, offer in enumerate(every):
             is_told = offer.kind.nodes.provisioner == "karpenter" and offer.resources is not None
             if is_told and offer.kind.nodes.advertised is None:
                 missing: Severity | None = None if overlays or inventory.complete else "warning"
-                yield from _pool(offer, meaning[position], missing)
+                for found in _pool(offer, meaning[position], missing):
+                    if isinstance(found, _Untold):
+                        key = (id(found.nodes), found.name, type(found.said))
+                        untold.setdefault(key, []).append(found)
+                    else:
+                        yield found
+        yield from map(_of_pool, untold.values())
 
 
 def _meaning(overlays: Sequence[Overlay], every: Sequence[Offer]) -> list[list[Overlay]]:
@@ -85,7 +104,7 @@ def _gpu_part(capacity: Any) -> Any:
 
 def _pool(
     offer: Offer, overlays: Sequence[Overlay], missing: Severity | None
-) -> Iterator[Judgement]:
+) -> Iterator[Judgement | _Untold]:
     """Of files, overlays may be `missing`, unless there are some."""
     nodes, kind = offer.kind.nodes, offer.kind
     if kind.type is None:
@@ -152,19 +171,11 @@ def _count(value: Any) -> int | None:
 
 def _compared(
     offer: Offer, name: str, count: int, told: _Told, missing: Severity | None
-) -> Iterator[Problem]:
+) -> Iterator[Problem | _Untold]:
     kind = offer.kind
     nodes, type_name = kind.nodes, kind.type.name if kind.type else ""
     if name not in told.resources:
-        yield Problem(
-            NOT_PROMISED,
-            nodes.source,
-            (),
-            f"Nodes of {nodes.source.name} advertise {name}, and nothing tells Karpenter that a "
-            f"{type_name} has any.",
-            f'Add a NodeOverlay for {type_name} with the capacity `{name}: "{count}"`.',
-            missing,
-        )
+        yield _Untold(nodes, type_name, name, count, None, missing)
         return
     said = told.resources[name]
     if said is None or said == count:
@@ -182,15 +193,33 @@ def _compared(
             f'Set it to "{count}", or change what the device plugin is told.',
         )
         return
-    yield Problem(
-        NOT_PROMISED,
-        nodes.source,
-        (),
-        f"Nodes of {nodes.source.name} advertise {count} of {name}, and Karpenter takes a "
-        f"{type_name} to have {said}: it may launch {_instead(said, count)}.",
-        f'Add a NodeOverlay for {type_name} with the capacity `{name}: "{count}"`.',
-        "warning",
-    )
+    yield _Untold(nodes, type_name, name, count, said, "warning")
+
+
+def _of_pool(untold: Sequence[_Untold]) -> Problem:
+    """One of all types of a pool, since one mistake makes them."""
+    first, *others = untold
+    nodes, name, count = first.nodes.source, first.name, first.amount
+    if first.said is None:
+        message = (
+            f"Nodes of {nodes.name} advertise {name}, and nothing tells Karpenter that a "
+            f"{first.type_name} has any."
+        )
+    else:
+        message = (
+            f"Nodes of {nodes.name} advertise {count} of {name}, and Karpenter takes a "
+            f"{first.type_name} to have {first.said}: it may launch "
+            f"{_instead(first.said, count)}."
+        )
+    fix = f'Add a NodeOverlay for {first.type_name} with the capacity `{name}: "{count}"`'
+    if others:
+        message += (
+            f" {len(others)} more of its types {'is' if len(others) == 1 else 'are'} like that."
+        )
+        fix += ", and one for " + ", ".join(
+            f'{each.type_name} with "{each.amount}"' for each in others
+        )
+    return Problem(NOT_PROMISED, nodes, (), message, f"{fix}.", first.severity)
 
 
 def _instead(said: int, count: int) -> str:
