@@ -84,6 +84,11 @@ BEYOND = {
 }
 
 
+MOST = 20
+"""Seconds of a processor: a second alone, and more where a process that has run thousands of tests
+looks for garbage. It took 37, or minutes."""
+
+
 @pytest.mark.parametrize("given", BEYOND.values(), ids=BEYOND.keys())
 def test_what_is_beyond_any_size_is_refused_by_it(given: dict[str, Any]) -> None:
     begun = time.process_time()
@@ -91,7 +96,7 @@ def test_what_is_beyond_any_size_is_refused_by_it(given: dict[str, Any]) -> None
 
     assert {each.code for each in errors} == {"GPU013"}
     assert all(len(str(each)) < 2000 for each in errors)
-    assert time.process_time() - begun < 5  # it took minutes, or all memory
+    assert time.process_time() - begun < MOST  # it took minutes, or all memory
 
 
 WITHIN = {
@@ -138,7 +143,7 @@ def test_the_nearest_of_many_layouts_are_found_without_comparing_all() -> None:
     first, *_ = nearest(board(*kinds), devices)
     assert sum(first.values()) == 16
     assert all(place(board(*kinds), each) for each in nearest(board(*kinds), devices))
-    assert time.process_time() - begun < 5  # it took 37 s
+    assert time.process_time() - begun < MOST  # it took 37 s
 
 
 def test_instances_that_do_not_fit_are_not_tried_in_every_order() -> None:
@@ -149,7 +154,7 @@ def test_instances_that_do_not_fit_are_not_tried_in_every_order() -> None:
 
     assert place(board(pair, odd), {"1g.2gb": 8, "1g.1gb": 1}) is None
     assert place(board(pair, odd), {"1g.2gb": 7, "1g.1gb": 1}) is not None
-    assert time.process_time() - begun < 5
+    assert time.process_time() - begun < MOST
 
 
 class UntellableError(Exception):
