@@ -28,7 +28,7 @@ from eks_gpushare.inventory.items import (
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, text
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, EXPORTER, OPERATOR
-from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.document import Document, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -88,16 +88,30 @@ class _Place:
         return own.union(*(place.says() for place in self.below.values()))
 
 
-def alternatives(items: Sequence[Item], texts: Mapping[str, str]) -> list[tuple[Item, ...]]:
+def guides_with_options(texts: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
+    """Guides that have options, by the folders that they are in."""
+    found: dict[str, list[str]] = {}
+    for name, said in texts.items():
+        if is_guide(name) and _OPTION.search(said):
+            found.setdefault(posixpath.dirname(name), []).append(name)
+    return found
+
+
+def alternatives(
+    items: Sequence[Item],
+    texts: Mapping[str, str],
+    guides: Mapping[str, Sequence[str]] | None = None,
+) -> list[tuple[Item, ...]]:
     """The items once for each choice among alternatives, each in one choice at least.
 
     Args:
         items: The items of a scope, in their order.
         texts: Texts of its files by name, for the sections of guides.
+        guides: Those that have options, where `guides_with_options` has found them already.
     """
     top = _Place()
     headings: dict[str, list[_Heading]] = {}
-    options = _Options(items, texts)
+    options = _Options(items, texts, guides_with_options(texts) if guides is None else guides)
     items = _without_excerpts(items)
     for item in items:
         place = top
@@ -204,15 +218,20 @@ def _headings(text: str) -> Iterable[_Heading]:
 class _Options:
     """Files that the options of the guide beside them name, each by one option alone."""
 
-    def __init__(self, items: Sequence[Item], texts: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        items: Sequence[Item],
+        texts: Mapping[str, str],
+        guides: Mapping[str, Sequence[str]],
+    ) -> None:
         self._places: dict[str, tuple[_Heading | str, ...]] = {}
         files = {file for item in items if (file := _manifest(item))}
-        folders = {posixpath.dirname(file) for file in files} if len(files) > 1 else set()
-        for guide, said in texts.items():
-            folder = posixpath.dirname(guide)
-            if folder in folders and is_guide(guide) and _OPTION.search(said):
-                beside = [file for file in files if posixpath.dirname(file) == folder]
-                self._add(guide, said, beside)
+        beside: dict[str, list[str]] = {}
+        for file in files if guides and len(files) > 1 else ():
+            beside.setdefault(posixpath.dirname(file), []).append(file)
+        for folder, found in beside.items():
+            for guide in guides.get(folder, ()):
+                self._add(guide, texts[guide], found)
 
     def of(self, item: Item) -> tuple[_Heading | str, ...]:
         """The option that an item's file is of, below its guide; empty of others."""
@@ -246,7 +265,7 @@ def _manifest(item: Item) -> str:
 
 def _without_excerpts(items: Sequence[Item]) -> list[Item]:
     """The items, but those of a guide that shows a part of what a file has in full."""
-    shown = [item for item in items if is_guide(getattr(item.source.document, "file", ""))]
+    shown = [item for item in items if is_guide(item.source.file)]
     if not shown:
         return list(items)
     whole = {
@@ -256,13 +275,9 @@ def _without_excerpts(items: Sequence[Item]) -> list[Item]:
         id(item.source.document)
         for item in shown
         for key in _keys(item, in_section=False)
-        if key in whole and _is_part(_value(item), _value(whole[key]))
+        if key in whole and _is_part(value_of(item), value_of(whole[key]))
     }
     return [item for item in items if id(item.source.document) not in parts]
-
-
-def _value(item: Item) -> object:
-    return getattr(item.source.document, "value", None)
 
 
 def _is_part(part: object, whole: object) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import Problem
-from eks_gpushare.lint.alternatives import alternatives
+from eks_gpushare.lint.alternatives import alternatives, guides_with_options
 from eks_gpushare.lint.node_classes import class_of, with_classes
 from eks_gpushare.lint.same_nodes import together
 from eks_gpushare.lint.variants import agreed, key_of, variants
@@ -46,6 +46,7 @@ class Scoped:
     ) -> None:
         self._items = list(items)
         self._texts, self._edges, self._complete = texts, edges, complete
+        self._guides = guides_with_options(texts)
         self.broken: list[tuple[Exception, Edge]] = []
         """Checks that failed, which is a defect of theirs."""
         self._by_place: dict[tuple[str, str], list[int]] = {}
@@ -95,7 +96,7 @@ class Scoped:
         )
         items = [self._items[number] for number in numbers]
         whole = together(booted(with_classes(items, classes)))
-        chosen = alternatives(whole, self._texts)
+        chosen = alternatives(whole, self._texts, self._guides)
         found = [(item, self._of_variants(item)) for item in chosen]
         return found[0][1] if len(found) == 1 else _in_each_of_its_own(found)
 
