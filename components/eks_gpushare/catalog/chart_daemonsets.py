@@ -26,6 +26,7 @@ PLUGIN_CHART: Final = "nvidia-device-plugin"
 OPERATOR_CHART: Final = "gpu-operator"
 NFD_CHART: Final = "node-feature-discovery"
 EXPORTER_CHART: Final = "dcgm-exporter"
+HAMI_CHART: Final = "hami"
 _VERSION: Final = re.compile(r"(?:[-:@](?:v?[0-9]|[${]).*)?(?:\.tgz)?")
 """What may follow a chart's name: others have charts such as AMD's `gpu-operator-charts`."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.catalog.chart_daemonsets import named_among
+from eks_gpushare.catalog.chart_daemonsets import HAMI_CHART, named_among
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, text
@@ -27,13 +27,12 @@ PROMETHEUS: Final = "kube-prometheus-stack"
 PROMETHEUS_ADAPTER: Final = "prometheus-adapter"
 OF_METRICS: Final = (PROMETHEUS, PROMETHEUS_ADAPTER)
 """Charts whose values are read for what they have of metrics, and for nothing else."""
-HAMI: Final = "hami"
 OLLAMA: Final = "ollama"
 OPEN_WEBUI: Final = "open-webui"
 CHARTS: Final = (
     *(DEVICE_PLUGIN, OPERATOR, EXPORTER, "node-feature-discovery", "gpu-feature-discovery"),
     *(DRA_DRIVER, "dra-driver-nvidia-gpu", CLUSTER_AUTOSCALER, "karpenter", "keda"),
-    *(HAMI, "kueue", "kai-scheduler"),
+    *(HAMI_CHART, "kueue", "kai-scheduler"),
     *(AGENT, *OF_METRICS, OLLAMA, OPEN_WEBUI),
 )
 """Charts that say something of GPUs."""

@@ -39,8 +39,6 @@ TWO_ENGINES = rule_of("GPU1187")
 _ENGINE_IMAGE = re.compile(r"(?:.*/)?dcgm(?:[:@].*)?")
 DRIVER_CHARTS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
 """Names of the chart of NVIDIA's driver for claims, the old one and the new."""
-_HAMI = (("gpu", "on"),)
-"""The nodes that its plugin is for, by values.yaml of charts/hami in Project-HAMi/HAMi."""
 
 
 @edge(TWO_PLUGINS, PLUGIN_AND_DRA)
@@ -57,7 +55,6 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
         if not declared:
             yield from _anywhere(every)
             yield from _beside_operator(every)
-            yield from _beside_hami(inventory.of(Release, cluster), every)
             yield from _beside_driver(drivers, every)
         for kind in declared:
             here = [daemon for daemon in every if is_there(daemon, kind)]
@@ -97,7 +94,7 @@ def _anywhere(every: Sequence[Daemon]) -> Iterator[Problem]:
     Of guides and of objects several may be there to choose from.
     """
     found = [daemon for daemon in every if isinstance(daemon.item, Release)]
-    if any(daemon.spec is not UNKNOWN and _keeps_to_some(daemon) for daemon in found):
+    if any(daemon.spec is not UNKNOWN and keeps_to_some(daemon) for daemon in found):
         return
     for one, other in pairwise(found):
         scripts = {_script(one), _script(other)}
@@ -114,10 +111,10 @@ def _anywhere(every: Sequence[Daemon]) -> Iterator[Problem]:
 
 def _beside_operator(every: Sequence[Daemon]) -> Iterator[Problem]:
     """The operator's plugin and another, each of an object that is applied; guides are left out."""
-    applied = [daemon for daemon in every if _is_applied(daemon)]
+    applied = [daemon for daemon in every if is_applied(daemon)]
     own = next((daemon for daemon in applied if daemon.of_operator), None)
     other = next((daemon for daemon in applied if not daemon.of_operator), None)
-    if own is None or other is None or any(_keeps_to_some(daemon) for daemon in applied):
+    if own is None or other is None or any(keeps_to_some(daemon) for daemon in applied):
         return
     if isinstance(other.item, Release) and _script(own) and _script(own) == _script(other):
         return  # of one script it is told already
@@ -139,7 +136,7 @@ def _beside_driver(drivers: Sequence[Release], every: Sequence[Daemon]) -> Itera
     if drivers and drivers[0].source.file.endswith(".sh"):  # another has its way, or its cluster
         applied = [each for each in applied if each.source.file == drivers[0].source.file]
     keeps = [at(each.values, "kubeletPlugin") for each in drivers]
-    if not applied or not drivers or any(map(_keeps_to_some, applied)):
+    if not applied or not drivers or any(map(keeps_to_some, applied)):
         return
     if any(at(one, "nodeSelector") or at(one, "affinity") or one is UNKNOWN for one in keeps):
         return
@@ -155,34 +152,12 @@ def _beside_driver(drivers: Sequence[Release], every: Sequence[Daemon]) -> Itera
     )
 
 
-def _beside_hami(releases: Sequence[Release], every: Sequence[Daemon]) -> Iterator[Problem]:
-    """HAMi's device plugin, which gives out GPUs under the same name, and one of NVIDIA's."""
-    applied = [daemon for daemon in every if _is_applied(daemon)]
-    for release in releases:
-        off = at(release.values, "devicePlugin", "enabled") not in (None, True)
-        other_name = at(release.values, "resourceName") not in (None, GPU)
-        if release.chart != "hami" or off or other_name or not release.name:
-            continue
-        for daemon in applied[:1]:
-            own = pairs(at(release.values, "devicePlugin", "nvidianodeSelector")) or _HAMI
-            if not any(_keeps_to_some(each, own) for each in applied):
-                yield Problem(
-                    TWO_PLUGINS,
-                    daemon.source,
-                    daemon.place,
-                    f"{at_start(daemon.title)} and that of {release.source.name} both give out "
-                    f"{GPU}.",
-                    "Leave NVIDIA's plugin out, or keep it off the nodes with the label gpu=on.",
-                    "warning",
-                )
-
-
 def _destination(daemon: Daemon) -> str:
     given = at(getattr(daemon.source.document, "value", None), "spec", "destination")
     return str(at(given, "name") or at(given, "server") or "")
 
 
-def _is_applied(daemon: Daemon) -> bool:
+def is_applied(daemon: Daemon) -> bool:
     """Whether it is of an object, or of a command or declaration that names its release."""
     named = daemon.item.name not in ("", UNKNOWN)
     return named and daemon.is_on is True and not is_guide(daemon.source.file)
@@ -260,7 +235,7 @@ def same_name(inventory: Inventory) -> Iterator[Judgement]:
         }
         for device_class, name in classes:
             # A plugin that keeps to some nodes may leave others to the driver.
-            if given == {name} and not _keeps_to_some(plugins_here[0]):
+            if given == {name} and not keeps_to_some(plugins_here[0]):
                 yield Problem(
                     PLUGIN_AND_DRA,
                     device_class.source,
@@ -272,7 +247,7 @@ def same_name(inventory: Inventory) -> Iterator[Judgement]:
                 )
 
 
-def _keeps_to_some(plugin: Daemon, but: Sequence[tuple[str, Any]] = ()) -> bool:
+def keeps_to_some(plugin: Daemon, but: Sequence[tuple[str, Any]] = ()) -> bool:
     """Whether it selects nodes, by another selector than one that is the other's too."""
     given = plugin.item.values if isinstance(plugin.item, Release) else plugin.spec
     selector = at(given, "nodeSelector")
@@ -302,14 +277,15 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
             for workload in inventory.of(Workload, cluster)
             if workload.kind == "DaemonSet" and _runs_one(workload.spec)
         ]
-        meeting = [
+        meeting = (
             pair
             for pair in combinations(found, 2)
             if not never_meet(*(getattr(item, "spec", None) for item, _ in pair))
-        ]
-        if not meeting or (not kinds and inventory.complete):
+        )
+        pair = next(meeting, None)
+        if pair is None or (not kinds and inventory.complete):
             continue
-        (one, first), (other, second) = meeting[0]
+        (one, first), (other, second) = pair
         yield Problem(
             TWO_ENGINES,
             other.source,

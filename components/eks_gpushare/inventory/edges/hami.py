@@ -9,9 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.catalog.chart_daemonsets import HAMI_CHART
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.daemonsets import NO_PLUGIN
-from eks_gpushare.inventory.edges.engines import TWO_PLUGINS, declared_nodes, is_there
+from eks_gpushare.inventory.edges.engines import (
+    TWO_PLUGINS,
+    declared_nodes,
+    is_applied,
+    is_there,
+    keeps_to_some,
+)
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
@@ -24,6 +31,7 @@ from eks_gpushare.sharing.resources import GPU
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.nodes import NodeKind
     from eks_gpushare.inventory.problem import Judgement
@@ -36,12 +44,15 @@ _USUAL: Final = {"gpu": "on"}
 def hami_reaches(inventory: Inventory) -> Iterator[Judgement]:
     """Nodes that are declared; of others somebody may have labelled some."""
     for cluster in inventory.clusters():
-        kinds = [kind for kind in declared_nodes(inventory, cluster) if not kind.serves_itself]
+        declared = declared_nodes(inventory, cluster)
+        kinds = [kind for kind in declared if not kind.serves_itself]
         others = [
             daemon
             for daemon in daemons(inventory, cluster)
             if daemon.role == "plugin" and daemon.is_on is True
         ]
+        if not declared:
+            yield from _beside(inventory.of(Release, cluster), others)
         for release in inventory.of(Release, cluster) if kinds else ():
             wanted = _wanted(release)
             found = [_fits(kind, wanted) for kind in kinds] if wanted else [None]
@@ -72,15 +83,35 @@ def hami_reaches(inventory: Inventory) -> Iterator[Judgement]:
                     )
 
 
+def _beside(releases: Sequence[Release], others: Sequence[Daemon]) -> Iterator[Problem]:
+    """HAMi's plugin and one of NVIDIA's, whatever nodes there are."""
+    applied = [daemon for daemon in others if is_applied(daemon)]
+    for release in filter(_gives_gpus, releases) if applied else ():
+        own = pairs(at(release.values, "devicePlugin", _FORMERLY)) or pairs(_USUAL)
+        if not any(keeps_to_some(each, own) for each in applied):
+            yield Problem(
+                TWO_PLUGINS,
+                applied[0].source,
+                applied[0].place,
+                f"{at_start(applied[0].title)} and that of {release.source.name} both give out "
+                f"{GPU}.",
+                "Leave NVIDIA's plugin out, or keep it off the nodes with the label gpu=on.",
+                "warning",
+            )
+
+
+def _gives_gpus(release: Release) -> bool:
+    """Whether a release is HAMi's, with its plugin, which registers the name of NVIDIA's."""
+    off = at(release.values, "devicePlugin", "enabled") not in (None, True)
+    other_name = at(release.values, "resourceName") not in (None, GPU)
+    return release.chart == HAMI_CHART and not off and not other_name and bool(release.name)
+
+
 def _wanted(release: Release) -> Sequence[dict[str, Any]]:
     """Labels of the nodes that the plugin may be for; none where it is not there, or not known."""
     block = at(release.values, "devicePlugin")
     given = [at(block, key) for key in (_SELECTOR, _FORMERLY)]
-    off = at(block, "enabled") not in (None, True)
-    other_name = at(release.values, "resourceName") not in (None, GPU)
-    if release.chart != "hami" or off or other_name or not release.name or has_unknown(given):
-        return ()
-    if block is UNKNOWN:
+    if not _gives_gpus(release) or has_unknown(given) or block is UNKNOWN:
         return ()
     own = [dict(pairs(each)) for each in given if pairs(each)]
     return [*own, _USUAL] if _USUAL not in own else own

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.catalog.chart_daemonsets import HAMI_CHART
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.documents.image import image_name
 from eks_gpushare.documents.reading import is_guide
@@ -14,7 +15,6 @@ from eks_gpushare.manifests.charts import (
     DEVICE_PLUGIN,
     DRA_DRIVER,
     EXPORTER,
-    HAMI,
     OPEN_WEBUI,
     OPERATOR,
     PROMETHEUS,
@@ -73,7 +73,9 @@ _OF_HAMI: Final = frozenset(("devicesplitcount", "devicememoryscaling", "nvidian
 _OF_OTHERS: Final[Mapping[str, Callable[[Any], bool]]] = {
     PROMETHEUS: lambda value: isinstance(at(value, "prometheus", "prometheusSpec"), dict),
     PROMETHEUS_ADAPTER: lambda value: isinstance(at(value, "rules", "custom", 0), dict),
-    HAMI: lambda value: any(plain(key) in _OF_HAMI for key, _ in pairs(value.get("devicePlugin"))),
+    HAMI_CHART: lambda value: any(
+        plain(key) in _OF_HAMI for key, _ in pairs(value.get("devicePlugin"))
+    ),
     CLUSTER_AUTOSCALER: lambda value: isinstance(at(value, "autoDiscovery", "clusterName"), str),
 }
 """Charts beside those of GPUs, and what only their values have."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.catalog.chart_daemonsets import HAMI_CHART
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.items import Release, Workload
 from eks_gpushare.inventory.landings import grounds
@@ -117,7 +118,7 @@ def _more_than_there_are(
 
 def _charts(inventory: Inventory, workload: Workload) -> list[Release]:
     releases = inventory.of(Release, workload.cluster)
-    return [each for each in releases if each.chart.rpartition("/")[2] == "hami"]
+    return [each for each in releases if each.chart.rpartition("/")[2] == HAMI_CHART]
 
 
 def _types(inventory: Inventory, workload: Workload) -> list[InstanceType | None]:
