@@ -44,11 +44,9 @@ _MOVING = {
     Moving.PARAMETER: "The parameter names whatever AWS recommends at that time.",
     Moving.TAGS: "Tags match every image that will ever have them, and the newest is taken.",
 }
-_OF_EKS, _VERSION = (
-    re.compile(r"(?:amazon-eks-|bottlerocket-aws-k8s-).*\*"),
-    re.compile(r"\b1\.[0-9]{2}\b"),
-)
+_OF_EKS = re.compile(r"(?:amazon-eks-|bottlerocket-aws-k8s-).*\*")
 """Names of EKS's images: https://github.com/aws/karpenter-provider-aws/issues/7731."""
+_VERSION = re.compile(r"\b1\.[0-9]{2}\b")
 _ONE_IMAGE = "Name one image, by its id, by its whole name or by an alias with a release."
 
 
@@ -74,10 +72,9 @@ def image_rules(source: Source, spec: Any) -> Iterator[Judgement]:
             yield from _alias(source, (*place, "alias"), alias)
         elif given and (moving := moving_term(given)):
             message = _MOVING[moving].format(named := str(at(term, moving)))
-            of_one = moving is Moving.TAGS
-            if moving is Moving.NAME and _VERSION.search(named):
-                of_one = True
-            elif moving is Moving.NAME and _OF_EKS.match(named):
+            by_name = moving is Moving.NAME
+            of_one = moving is Moving.TAGS or (by_name and _VERSION.search(named) is not None)
+            if by_name and not of_one and _OF_EKS.match(named):
                 message += (
                     " It has no version of Kubernetes: the newest may be of another than yours."
                 )
