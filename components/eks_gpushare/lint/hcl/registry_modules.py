@@ -17,6 +17,7 @@ from eks_gpushare.lint.hcl.registry_user_data import (
     OWN_IMAGE,
     STANDARD_SINCE,
     default_ami,
+    is_of_bottlerocket,
     is_of_nobody,
     managed_boot,
     self_managed_boot,
@@ -180,7 +181,8 @@ def _managed(
         values.put("launch_template", HclList([HclObject({"id": UNKNOWN})]), call.place)
         if created is True and own_template is True:
             template = _template(given, call, major)
-            given.put(template, "image_id", OWN_IMAGE)
+            of_bottlerocket = given.get(OWN_IMAGE) is UNKNOWN and is_of_bottlerocket(given)
+            given.put(template, "image_id", "ami_type" if of_bottlerocket else OWN_IMAGE)
             template.update(user_data=managed_boot(given, major))
             yield _resource(call, "aws_launch_template.this[0]", template)
     yield _resource(call, "aws_eks_node_group.this[0]", values)

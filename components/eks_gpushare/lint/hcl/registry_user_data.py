@@ -109,6 +109,12 @@ def is_of_nobody(given: _Given, major: int | None, references: Iterable[str]) ->
     return named and managed_boot(given, major) == ""
 
 
+def is_of_bottlerocket(given: _Given) -> bool:
+    """Whether an image that is looked up is one of Bottlerocket for GPUs: settings are for it."""
+    ami = given.get("ami_type")
+    return isinstance(ami, str) and ami.startswith("BOTTLEROCKET") and ami.endswith("_NVIDIA")
+
+
 def _boots_by(given: _Given, major: int | None) -> set[str]:
     """Inputs that say how a node boots, without those that its image's template does not read."""
     asked = {name: given.get(name) for name in _BOOT}

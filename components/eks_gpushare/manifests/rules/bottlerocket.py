@@ -59,6 +59,9 @@ _KEYS: Final[Mapping[str, Any]] = {
 }
 _NOUNS: Final = {bool: "true or false", int: "a whole number"}
 _LEAST: Final = 2
+_MODES: Final = ("off", "once", "always")
+_OWN_CONTAINERS: Final = ("admin", "control")
+"""Containers of the host whose image Bottlerocket names itself."""
 _COUNT: Final = re.compile(r"[1-9][0-9]?")
 _PARTS: Final = (1, 2, 3, 4, 7)
 
@@ -79,6 +82,7 @@ def bottlerocket_rules(value: Mapping[str, Any], source: Source) -> Iterator[Jud
     yield from _profiles(source, given)
     yield from _strategies(source, given)
     yield from _taints(source, at(value, "settings", "kubernetes", "node-taints"))
+    yield from _containers(source, value)
 
 
 def _block(
@@ -172,11 +176,33 @@ def _strategies(source: Source, given: Any) -> Iterator[Judgement]:
 def _taints(source: Source, given: Any) -> Iterator[Judgement]:
     """Taints by key: `"nvidia.com/gpu" = ["true:NoSchedule"]`."""
     for key, taints in mapping(given).items():
-        for index, taint in enumerate(items(taints)):
-            if taint is not UNKNOWN and str(taint).rpartition(":")[2] not in EFFECTS:
-                place = ("settings", "kubernetes", "node-taints", key, index)
+        whole: FieldPath = ("settings", "kubernetes", "node-taints", key)
+        # One may stand by itself.
+        places = [(*whole, index) for index, _ in enumerate(items(taints))] or [whole]
+        for place, taint in zip(places, items(taints) or [taints], strict=True):
+            if isinstance(taint, str) and taint.rpartition(":")[2] not in EFFECTS:
                 message = f"The taint {key} is {taint!r}, which names no effect."
                 fix = 'Write "VALUE:NoSchedule".'
+                yield Problem(BAD_SETTING, source, place, message, fix)
+
+
+def _containers(source: Source, value: Any) -> Iterator[Judgement]:
+    """Containers of the host that run before or beside Kubernetes.
+
+    Source: `handle_bootstrap_container` of sources/bootstrap-containers/src/main.rs in
+    bottlerocket-os/bottlerocket-core-kit, which stops at one without a source.
+    """
+    for kind in ("bootstrap-containers", "host-containers"):
+        for name, given in mapping(at(value, "settings", kind)).items():
+            place: FieldPath = ("settings", kind, name)
+            mode, before = at(given, "mode"), kind == "bootstrap-containers"
+            if before and isinstance(mode, str) and mode not in _MODES:
+                message = f"mode is {mode!r}; it is one of {', '.join(_MODES)}."
+                yield Problem(BAD_SETTING, source, (*place, "mode"), message, "Write once.")
+            runs = mode in _MODES[1:] if before else at(given, "enabled") is True
+            if runs and name not in _OWN_CONTAINERS and at(given, "source") is None:
+                message = f"{_dotted(place)} runs a container and names no image."
+                fix = "Give its source, the image in a registry."
                 yield Problem(BAD_SETTING, source, place, message, fix)
 
 

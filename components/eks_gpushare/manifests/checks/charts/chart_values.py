@@ -84,12 +84,19 @@ def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
                 "Write `affinity: null` if that is not wanted, or remove it.",
             )
         for place, wanted, fix in wrong_types(values, keys):
-            if version and version != newest and ages is not None and ages.of(place):
+            steps = tuple(map(str, place))
+            # What the lists of Kubernetes hold is no matter of the chart that reads them.
+            entry = steps != place and ages is not None and ages.was_read(steps, version)
+            if version and version != newest and ages is not None and ages.of(steps) and not entry:
                 continue
             if _at(values, place) == []:
                 continue  # nothing, to the `with` of a template, and so without the default
-            message = f"{'.'.join(place)} is {wanted}, not {shown(_at(values, place))}."
-            path = value_place(release, place)
+            message = f"{'.'.join(steps)} is {wanted}, not {shown(_at(values, place))}."
+            path = value_place(release, steps)
+            if path == steps:  # nothing moved it: numbers of a list are numbers there
+                path = place
+            elif wanted == "text" and path[:1] == ("set",):
+                fix = 'Write type = "string" beside it.'
             yield Problem(WRONG_TYPE, release.source, path, message, fix, None, _set(path, fix))
 
 
@@ -221,7 +228,7 @@ def _set(path: FieldPath, fix: str) -> tuple[Edit, ...]:
     return () if meant is None else (Edit("set", path, meant),)
 
 
-def _at(values: Any, place: Place) -> Any:
+def _at(values: Any, place: FieldPath) -> Any:
     for key in place:
         values = values[key]
     return values
