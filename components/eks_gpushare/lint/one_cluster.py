@@ -80,7 +80,7 @@ _OTHERWISE: Final = frozenset(
 """Words by which folders stand beside each other as ways, and not as parts."""
 _JOINED: Final = (
     *(*SCALERS, "LimitRange", "LocalQueue", "PersistentVolumeClaim", "ServiceMonitor"),
-    *("StorageClass", "Prometheus"),
+    *("StorageClass", "Prometheus", "NVIDIADriver"),
 )
 """Kinds of objects that say something of workloads in other folders."""
 _FLAGS: Final = "config-features"
@@ -100,7 +100,9 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
         if not isinstance(document, Document) or is_guide(document.file):
             continue
         if document.build:
-            yield ("object", "kustomization"), posixpath.normpath(document.build)
+            build = posixpath.normpath(document.build)
+            is_kustomization = posixpath.basename(build).lower().startswith("kustomization")
+            yield ("object", "kustomization" if is_kustomization else "Terraform root"), build
         for key in _keys(item):
             yield key, posixpath.normpath(document.file)
 

@@ -277,7 +277,7 @@ def _for_none(inventory: Inventory, plugin: Daemon) -> bool:
     )
 
 
-_CLAIM_DRIVERS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu", "k8s-dra-driver-gpu")
+CLAIM_DRIVERS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu", "k8s-dra-driver-gpu")
 
 
 def given_by_claims(inventory: Inventory, cluster: str) -> bool:
@@ -287,10 +287,10 @@ def given_by_claims(inventory: Inventory, cluster: str) -> bool:
     https://github.com/NVIDIA/k8s-dra-driver-gpu/blob/main/deployments/helm/nvidia-dra-driver-gpu/values.yaml.
     """
     for release in inventory.of(Release, cluster):
-        if text(release.chart) in _CLAIM_DRIVERS:
+        if text(release.chart) in CLAIM_DRIVERS:
             return at(release.values, "resources", "gpus", "enabled") is not False
     return any(
-        image_name(str(at(container, "image"))) in _CLAIM_DRIVERS
+        image_name(str(at(container, "image"))) in CLAIM_DRIVERS
         for workload in inventory.of(Workload, cluster)
         if workload.kind == "DaemonSet"
         for _, container in containers(workload.spec)

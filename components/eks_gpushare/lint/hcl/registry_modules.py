@@ -162,6 +162,8 @@ def _managed(
         given.put(values, name, name)
     if given.get(OWN_IMAGE) in (None, ""):
         given.put(values, "ami_type", "ami_type", default_ami(major))
+    for name in ("kubernetes_version", "cluster_version"):
+        _Inputs(given.get(name), call.values).put(values, "version", name)
     given.put_blocks(values, "taint", "taints")
     own_template = given.get("use_custom_launch_template", otherwise=True)
     created = given.get("create_launch_template", otherwise=True)

@@ -11,7 +11,9 @@ from eks_gpushare.inventory.registry import edges_in
 from eks_gpushare.manifests.checks.charts import (
     chart_templates,
     chart_values,
+    claim_charts,
     discovery,
+    operators_drivers,
     operators_own,
     values_one_level_off,
 )
@@ -25,6 +27,7 @@ from eks_gpushare.manifests.checks.nodes import (
     labels_before_nodes,
     max_pods,
     moved_pods,
+    old_images,
     reservations,
     room,
     room_of_pools,
@@ -67,7 +70,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge
 
 CHECKS: tuple[Edge, ...] = edges_in(
-    *(chart_templates, chart_values, discovery, operators_own, values_one_level_off),
+    *(chart_templates, chart_values, claim_charts, discovery, operators_drivers, operators_own),
+    *(values_one_level_off,),
     *(disk_zones, gpu_names, knative, pods, volumes),
     *(command_lines, cpu_images, cuda_versions, efa, gpu_programs, model_disks, model_memory),
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
@@ -75,7 +79,7 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(admission, admitted, default_queue, gangs, hami, other_schedulers, queues, volcano),
     *(counters, exporters, scaling, scraping),
     *(auto_mode, claims_of_pools, discovered_groups, fargate, group_labels, labels_before_nodes),
-    *(max_pods, moved_pods, reservations, room, room_of_pools, scaled_groups, thin_shares),
+    *(max_pods, moved_pods, old_images, reservations, room, room_of_pools, scaled_groups, thin_shares),
     *(toolkit,),
 )
 """Every check."""

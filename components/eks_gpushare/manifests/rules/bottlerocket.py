@@ -189,21 +189,22 @@ def _taints(source: Source, given: Any) -> Iterator[Judgement]:
 def _containers(source: Source, value: Any) -> Iterator[Judgement]:
     """Containers of the host that run before or beside Kubernetes.
 
-    Source: `handle_bootstrap_container` of sources/bootstrap-containers/src/main.rs in
-    bottlerocket-os/bottlerocket-core-kit, which stops at one without a source.
+    Source: https://bottlerocket.dev/en/os/latest/api/settings/bootstrap-containers/, and
+    host-containers beside it: only of its own ones Bottlerocket knows an image.
     """
-    for kind in ("bootstrap-containers", "host-containers"):
-        for name, given in mapping(at(value, "settings", kind)).items():
-            place: FieldPath = ("settings", kind, name)
-            mode, before = at(given, "mode"), kind == "bootstrap-containers"
-            if before and isinstance(mode, str) and mode not in _MODES:
-                message = f"mode is {mode!r}; it is one of {', '.join(_MODES)}."
-                yield Problem(BAD_SETTING, source, (*place, "mode"), message, "Write once.")
-            runs = mode in _MODES[1:] if before else at(given, "enabled") is True
-            if runs and name not in _OWN_CONTAINERS and at(given, "source") is None:
-                message = f"{_dotted(place)} runs a container and names no image."
-                fix = "Give its source, the image in a registry."
-                yield Problem(BAD_SETTING, source, place, message, fix)
+    for name, given in mapping(at(value, "settings", "bootstrap-containers")).items():
+        mode = at(given, "mode")
+        if isinstance(mode, str) and mode not in _MODES:
+            place: FieldPath = ("settings", "bootstrap-containers", name, "mode")
+            message = f"mode is {mode!r}; it is one of {', '.join(_MODES)}."
+            yield Problem(BAD_SETTING, source, place, message, "Write once.")
+    for name, given in mapping(at(value, "settings", "host-containers")).items():
+        runs = at(given, "enabled") is True and name not in _OWN_CONTAINERS
+        if runs and at(given, "source") is None:
+            place = ("settings", "host-containers", name)
+            message = f"{_dotted(place)} runs a container and names no image."
+            fix = "Give its source, the image in a registry."
+            yield Problem(BAD_SETTING, source, place, message, fix)
 
 
 def _dotted(path: FieldPath) -> str:
