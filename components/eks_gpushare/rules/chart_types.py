@@ -84,7 +84,8 @@ def value_as_text(value: Any) -> str:
 
 def _at(values: Any, place: FieldPath) -> Any:
     for key in place:
-        values = values[key] if isinstance(key, int) else {str(k): v for k, v in values.items()}[key]
+        by_text = {str(k): v for k, v in values.items()} if isinstance(values, dict) else values
+        values = by_text[key]
     return values
 
 
@@ -109,9 +110,7 @@ def wrong_types(
             yield from _entries_not_text(value, place)
 
 
-def _entries_not_text(
-    entries: Sequence[Any], above: Place
-) -> Iterator[tuple[FieldPath, str, str]]:
+def _entries_not_text(entries: Sequence[Any], above: Place) -> Iterator[tuple[FieldPath, str, str]]:
     for index, entry in enumerate(entries):
         for key in _TEXT_KEYS if isinstance(entry, dict) else ():
             if isinstance(entry.get(key), bool | int | float):

@@ -122,7 +122,8 @@ def _no_runtime(release: Release, nodes: NodeSet, brings: bool | None) -> Iterat
     """The operator brings the driver, and nobody the container runtime."""
     lacks = brings is False or (nodes.ami is not UNKNOWN and _PLAIN.fullmatch(nodes.ami))
     by_boot = nodes.user_data is UNKNOWN or "nvidia" in nodes.user_data.lower()
-    if lacks and not by_boot and installs(release, "driver") and installs(release, "toolkit") is False:
+    parts = {part: installs(release, part) for part in _PARTS}
+    if lacks and not by_boot and parts == {"driver": True, "toolkit": False}:
         yield Problem(
             NOWHERE,
             release.source,

@@ -78,8 +78,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge
 
 CHECKS: tuple[Edge, ...] = edges_in(
-    *(chart_templates, chart_values, claim_charts, discovery, operators_drivers, operators_own),
-    *(values_one_level_off,),
+    *(chart_templates, chart_values, claim_charts, discovery, operators_drivers),
+    *(operators_own, values_one_level_off),
     *(disk_zones, gpu_names, knative, pods, privileged, volumes),
     *(command_lines, cpu_images, cuda_versions, efa, gpu_programs, model_disks, model_memory),
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
@@ -88,7 +88,16 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(counters, exporters, scaling, scraping),
     *(auto_mode, claims_of_pools, discovered_groups, fargate, group_labels, joined_clusters),
     *(labels_before_nodes,),
-    *(max_pods, moved_pods, old_images, reservations, room, room_of_pools, scaled_groups, thin_shares),
+    *(
+        max_pods,
+        moved_pods,
+        old_images,
+        reservations,
+        room,
+        room_of_pools,
+        scaled_groups,
+        thin_shares,
+    ),
     *(toolkit,),
 )
 """Every check."""

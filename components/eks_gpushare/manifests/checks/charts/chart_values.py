@@ -83,21 +83,29 @@ def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
                 "the plugin runs only on nodes that feature discovery or somebody has labelled.",
                 "Write `affinity: null` if that is not wanted, or remove it.",
             )
-        for place, wanted, fix in wrong_types(values, keys):
-            steps = tuple(map(str, place))
-            # What the lists of Kubernetes hold is no matter of the chart that reads them.
-            entry = steps != place and ages is not None and ages.was_read(steps, version)
-            if version and version != newest and ages is not None and ages.of(steps) and not entry:
-                continue
-            if _at(values, place) == []:
-                continue  # nothing, to the `with` of a template, and so without the default
-            message = f"{'.'.join(steps)} is {wanted}, not {shown(_at(values, place))}."
-            path = value_place(release, steps)
-            if path == steps:  # nothing moved it: numbers of a list are numbers there
-                path = place
-            elif wanted == "text" and path[:1] == ("set",):
-                fix = 'Write type = "string" beside it.'
-            yield Problem(WRONG_TYPE, release.source, path, message, fix, None, _set(path, fix))
+        other = ages if version and version != newest else None
+        yield from _of_another_kind(release, values, keys, other)
+
+
+def _of_another_kind(
+    release: Release, values: dict[str, Any], keys: ChartKeys, ages: ChartAges | None
+) -> Iterator[Problem]:
+    """Values that are not what their templates take; of another version, with its ages."""
+    version = str(release.version).removeprefix("v")
+    for place, wanted, fix in wrong_types(values, keys):
+        steps = tuple(map(str, place))
+        # What the lists of Kubernetes hold is no matter of the chart that reads them.
+        entry = steps != place and ages is not None and ages.was_read(steps, version)
+        if ages is not None and ages.of(steps) and not entry:
+            continue
+        if _at(values, place) == []:
+            continue  # nothing, to the `with` of a template, and so without the default
+        message = f"{'.'.join(steps)} is {wanted}, not {shown(_at(values, place))}."
+        path = value_place(release, steps)
+        by_set = wanted == "text" and path[:1] == ("set",)
+        what = 'Write type = "string" beside it.' if by_set else fix
+        path = place if path == steps else path  # numbers of a list are numbers there
+        yield Problem(WRONG_TYPE, release.source, path, message, what, None, _set(path, what))
 
 
 def _is_of_metrics(release: Release) -> bool:

@@ -1,4 +1,4 @@
-"""Whether what the chart of the DRA driver brings has nodes to run on, by the chart's own affinities.
+"""Whether what the chart of the DRA driver brings has nodes, by the affinities that are its own.
 
 Source: values.yaml of deployments/helm/nvidia-dra-driver-gpu in NVIDIA/k8s-dra-driver-gpu from
 v25.3.0 to v25.12.0; what came after only prefers nodes of a control plane.

@@ -114,7 +114,7 @@ def named_lists(inventory: Inventory) -> Iterator[Judgement]:
             what, fix = "", f"Write {name} into the namespace {namespace}."
             if alike and not there:
                 what = f"is in the namespace {alike[0].namespace}"
-            elif there and all(each.data is not UNKNOWN and _KEY not in each.data for each in there):
+            elif there and not any(each.data is UNKNOWN or _KEY in each.data for each in there):
                 what, fix = f"has no key {_KEY}", f"Write the list under the key {_KEY}."
             if what:
                 yield Problem(
@@ -131,19 +131,22 @@ def _told(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, FieldPath,
     """What exporters are told by a variable or an option."""
     for workload in inventory.of(Workload, cluster):
         for where, container in containers(workload.spec):
-            if EXPORTER_CHART not in str(text(at(container, "image"))):
-                continue
-            for index, each in enumerate(items(at(container, "env"))):
-                if at(each, "name") == _VARIABLE and _is_name(at(each, "value")):
-                    path = (*workload.spec_path, *where, "env", index, "value")
-                    yield workload, path, str(at(each, "value"))
-            for key in ("command", "args"):
-                for given in _options(at(container, key)):
-                    yield workload, (*workload.spec_path, *where, key), given
+            if EXPORTER_CHART in str(text(at(container, "image"))):
+                for place, given in _of_container(container):
+                    yield workload, (*workload.spec_path, *where, *place), given
     for release in inventory.of(Release, cluster):
         if chart_of(release.chart) == EXPORTER_CHART:
             for given in _options(at(release.values, "arguments")):
                 yield release, value_place(release, ("arguments",)), given
+
+
+def _of_container(container: Any) -> Iterator[tuple[FieldPath, str]]:
+    for index, each in enumerate(items(at(container, "env"))):
+        if at(each, "name") == _VARIABLE and _is_name(at(each, "value")):
+            yield ("env", index, "value"), str(at(each, "value"))
+    for key in ("command", "args"):
+        for given in _options(at(container, key)):
+            yield (key,), given
 
 
 def _options(words: Any) -> Iterator[str]:

@@ -32,7 +32,9 @@ OTHER_CLUSTER: Final = Rule(
     "https://github.com/eksctl-io/eksctl/issues/3563",
 )
 _NAME: Final = r"[\"']?([A-Za-z0-9][A-Za-z0-9_-]*)[\"']?(?=[\s;]|$)"
-_SCRIPT: Final = re.compile(rf"^[ \t]*(?:exec |sudo )?/etc/eks/bootstrap\.sh[ \t]+{_NAME}", re.MULTILINE)
+_SCRIPT: Final = re.compile(
+    rf"^[ \t]*(?:exec |sudo )?/etc/eks/bootstrap\.sh[ \t]+{_NAME}", re.MULTILINE
+)
 _CONFIG: Final = re.compile(
     rf"^([ ]*)cluster:[ ]*\n(?:\1[ ]+(?!name:)\S.*\n)*\1[ ]+name:[ ]*{_NAME}", re.MULTILINE
 )
@@ -70,7 +72,7 @@ def _joined(user_data: str) -> Iterator[str]:
                 name = at(tomllib.loads(part.text), "settings", "kubernetes", "cluster-name")
             except (tomllib.TOMLDecodeError, RecursionError):
                 continue
-            if isinstance(name, str):
+            if isinstance(name, str) and re.fullmatch(_NAME, name):
                 yield name
         elif part.kind == "nodeConfig":
             yield from (found[2] for found in _CONFIG.finditer(part.text))

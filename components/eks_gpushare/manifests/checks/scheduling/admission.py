@@ -105,7 +105,7 @@ def _given_by_kai(release: Release, made: Sequence[Any], plugin: Daemon) -> Iter
             value_place(release, path),
             f"{at_start(release.source.name)} gives pods with GPUs the runtime class {name}, which "
             f"{plugin.source.name} does not make: they are refused.",
-            "Make a RuntimeClass of that name with the handler nvidia, or set it to \"\".",
+            'Make a RuntimeClass of that name with the handler nvidia, or set it to "".',
             "warning",
         )
 
