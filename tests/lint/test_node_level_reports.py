@@ -332,6 +332,7 @@ resource "helm_release" "o" {{
 )
 def test_the_operator_is_told_of_one_driver(version: str, values: str, *, wrong: bool) -> None:
     assert ("GPU1281" in said(op__yaml=argo("gpu-operator", version, values))) is wrong
+    assert "GPU1281" not in said(op__yaml=argo("dcgm-exporter", version, values))
 
 
 DRIVER = """\
@@ -421,6 +422,14 @@ def test_the_plugin_of_claims_has_nodes(alias: str, label: str, *, wrong: bool) 
     nodes = pool(alias, "g6.xlarge").replace("labels: {", f"labels: {{{label}")
 
     assert ("GPU1282" in said(pool__yaml=nodes, dra__yaml=chart)) is wrong
+    off = chart.replace("resources: {", "resources: {gpus: {enabled: false}, ")
+    own = chart.replace("resources: {", "kubeletPlugin: {affinity: null}\n          resources: {")
+    nfd = argo("node-feature-discovery", "0.17.2", "worker: {tolerations: [{operator: Exists}]}")
+    assert "GPU1282" not in said(pool__yaml=nodes, dra__yaml=off)
+    assert "GPU1282" not in said(pool__yaml=nodes, dra__yaml=own)
+    assert "GPU1282" not in said(pool__yaml=nodes, dra__yaml=chart, nfd__yaml=nfd)
+    on = chart.replace("resources: {", "resources: {gpus: {enabled: true}, ")
+    assert ("GPU1282" in said(pool__yaml=nodes, dra__yaml=on)) is wrong
 
 
 @pytest.mark.parametrize(
@@ -544,6 +553,7 @@ def test_a_plugin_with_mps_has_a_folder_for_it() -> None:
 @pytest.mark.parametrize(
     ("kind", "count", "privileged", "wrong"),
     [
+        ("g6.12xlarge", 1, "true", True),
         ("g6.12xlarge", 2, "true", True),
         ("g6.12xlarge", 4, "true", False),
         ("g6.12xlarge", 2, "false", False),
@@ -568,8 +578,11 @@ spec:
           resources: {{limits: {{nvidia.com/gpu: {count}}}}}
 """
 
-    codes = said(cluster__yaml=CLUSTER.replace("g6.xlarge", kind), job__yaml=job)
-    assert ("GPU1009" in codes) is wrong
+    cluster = CLUSTER.replace("g6.xlarge", kind)
+    assert ("GPU1009" in said(cluster__yaml=cluster, job__yaml=job)) is wrong
+    assert {"GPU012", "GPU1009"}.isdisjoint(said(job__yaml=job))  # of which nodes is not told
+    of_all = job.replace("batch/v1", "apps/v1").replace("kind: Job", "kind: DaemonSet")
+    assert "GPU1009" not in said(cluster__yaml=cluster, job__yaml=of_all)
 
 
 @pytest.mark.parametrize(
@@ -597,6 +610,7 @@ nodeGroups:
 """
 
     assert ("GPU1283" in said(cluster__yaml=cluster)) is wrong
+    assert "GPU1283" not in said(cluster__yaml=cluster.replace("g6.xlarge", "m6i.xlarge"))
 
 
 @pytest.mark.parametrize(

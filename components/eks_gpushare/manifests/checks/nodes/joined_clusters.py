@@ -44,7 +44,7 @@ _CONFIG: Final = re.compile(
 def joined_clusters(inventory: Inventory) -> Iterator[Judgement]:
     """Of nodes with GPUs, where both names are written."""
     for nodes in inventory.of(NodeSet):
-        if nodes.user_data is UNKNOWN or not nodes.user_data or not has_gpus(nodes):
+        if nodes.user_data is UNKNOWN or not has_gpus(nodes):
             continue
         declared, joined = _declared(nodes), set(_joined(nodes.user_data))
         if isinstance(declared, str) and declared and joined and declared not in joined:

@@ -65,8 +65,8 @@ def old_images(inventory: Inventory) -> Iterator[Judgement]:
 def _types(nodes: NodeSet, release: int) -> Iterator[tuple[str, str]]:
     families = dict.fromkeys(str(each).partition(".")[0] for each in items(nodes.instance_types))
     for family in families:
-        since = _TYPES_SINCE.get(family, 0)
-        if release < since:
+        since = _TYPES_SINCE.get(family)
+        if since is not None and release < since:
             yield f"the GPUs of {family}", f"v{since}"
 
 

@@ -32,13 +32,13 @@ def privileged(inventory: Inventory) -> Iterator[Judgement]:
         ground = grounds(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
             places = ground.places(workload, requests)
-            counts = [each.kind.type.gpu_count if each.kind.type else 0 for each in places.seen]
+            counts = [each.kind.type.gpu_count for each in places.seen if each.kind.type]
             if not counts or len(counts) != len(places.offers) or workload.kind == "DaemonSet":
                 continue
             for where, container in containers(workload.spec):
                 asked = str(text(at(container, "resources", "limits", GPU)))
                 setting = ("securityContext", "privileged")
-                is_less = asked.isdecimal() and 0 < int(asked) < min(counts)
+                is_less = asked.isascii() and asked.isdecimal() and 0 < int(asked) < min(counts)
                 if is_less and at(container, *setting) is True:
                     yield Problem(
                         DEVICES_BY_HAND,
