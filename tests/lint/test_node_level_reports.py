@@ -687,3 +687,64 @@ def test_a_terraform_root_and_a_kustomization_may_be_of_one_cluster() -> None:
     }
 
     assert "GPU1180" in said(**{name.replace(".", "__"): text for name, text in files.items()})
+
+
+GENERATED = """\
+configMapGenerator:
+  - name: slices
+    literals: ["any=version: v1"]
+GIVEN
+"""
+_KEPT = "generatorOptions: {disableNameSuffixHash: true}"
+_OWN = "    options: {disableNameSuffixHash: true}"
+_OF_OPERATOR = "devicePlugin: {config: {name: slices, default: any}}"
+
+
+@pytest.mark.parametrize(
+    ("given", "chart", "values", "wrong"),
+    [
+        ("namespace: gpu-operator", "gpu-operator", _OF_OPERATOR, True),
+        (_KEPT, "gpu-operator", _OF_OPERATOR, False),
+        (_OWN, "gpu-operator", _OF_OPERATOR, False),
+        ("configurations: [names.yaml]", "gpu-operator", _OF_OPERATOR, False),
+        (
+            "namespace: a",
+            "gpu-operator",
+            _OF_OPERATOR.replace("name: slices", "name: others"),
+            False,
+        ),
+        ("namespace: nvidia", "nvidia-device-plugin", "config: {name: slices}", True),
+        ("namespace: nvidia", "dcgm-exporter", "config: {name: slices}", False),
+    ],
+)
+def test_names_that_kustomize_makes_are_asked_for_as_they_are(
+    given: str, chart: str, values: str, *, wrong: bool
+) -> None:
+    files = {
+        "kustomization__yaml": GENERATED.replace("GIVEN", given) + "resources: [app.yaml]\n",
+        "app__yaml": argo(chart, "v24.9.2", values),
+    }
+
+    assert ("GPU1284" in said(**files)) is wrong
+    own = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: slices}\ndata: {any: 'version: v1'}\n"
+    assert "GPU1284" not in said(**files, own__yaml=own)
+
+
+@pytest.mark.parametrize(
+    ("chart", "values", "wrong"),
+    [
+        ("gpu-operator", _OF_OPERATOR, True),
+        ("nvidia-device-plugin", "config: {name: slices}", False),  # whose pods it corrects
+    ],
+)
+def test_charts_that_kustomize_inflates(chart: str, values: str, *, wrong: bool) -> None:
+    inflated = f"""\
+helmCharts:
+  - name: {chart}
+    repo: https://example.com/charts
+    releaseName: a
+    valuesInline: {{{values}}}
+"""
+
+    found = said(kustomization__yaml=GENERATED.replace("GIVEN\n", inflated))
+    assert ("GPU1284" in found) is wrong

@@ -13,6 +13,7 @@ from eks_gpushare.manifests.checks.charts import (
     chart_values,
     claim_charts,
     discovery,
+    hashed_names,
     operators_drivers,
     operators_own,
     values_one_level_off,
@@ -78,8 +79,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge
 
 CHECKS: tuple[Edge, ...] = edges_in(
-    *(chart_templates, chart_values, claim_charts, discovery, operators_drivers),
-    *(operators_own, values_one_level_off),
+    *(chart_templates, chart_values, claim_charts, discovery, hashed_names),
+    *(operators_drivers, operators_own, values_one_level_off),
     *(disk_zones, gpu_names, knative, pods, privileged, volumes),
     *(command_lines, cpu_images, cuda_versions, efa, gpu_programs, model_disks, model_memory),
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
