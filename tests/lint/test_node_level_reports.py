@@ -730,6 +730,21 @@ def test_names_that_kustomize_makes_are_asked_for_as_they_are(
     assert "GPU1284" not in said(**files, own__yaml=own)
 
 
+@pytest.mark.parametrize(("kind", "wrong"), [("ConfigMap", True), ("Secret", False)])
+def test_values_that_flux_takes_of_what_kustomize_makes(kind: str, *, wrong: bool) -> None:
+    release = f"""\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: gpu-operator, namespace: gpu-operator}}
+spec:
+  chart: {{spec: {{chart: gpu-operator, version: v25.3.4, sourceRef: {{name: nvidia}}}}}}
+  valuesFrom: [{{kind: {kind}, name: slices}}]
+"""
+    made = GENERATED.replace("GIVEN", "resources: [app.yaml]")
+
+    assert ("GPU1284" in said(kustomization__yaml=made, app__yaml=release)) is wrong
+
+
 @pytest.mark.parametrize(
     ("chart", "values", "wrong"),
     [

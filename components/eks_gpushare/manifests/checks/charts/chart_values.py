@@ -102,10 +102,20 @@ def _of_another_kind(
             continue  # nothing, to the `with` of a template, and so without the default
         message = f"{'.'.join(steps)} is {wanted}, not {shown(_at(values, place))}."
         path = value_place(release, steps)
-        by_set = wanted == "text" and path[:1] == ("set",)
-        what = 'Write type = "string" beside it.' if by_set else fix
+        what = _as_text(release, path) or fix if wanted == "text" else fix
         path = place if path == steps else path  # numbers of a list are numbers there
         yield Problem(WRONG_TYPE, release.source, path, message, what, None, _set(path, what))
+
+
+def _as_text(release: Release, path: FieldPath) -> str:
+    """How a value stays text that is set by its name; empty of one that stands in YAML."""
+    if path[:1] == ("set",):
+        in_terraform = release.source.file.endswith((".tf", ".tf.json"))
+        other = "Write it below values, in quotes."
+        return 'Write type = "string" beside it.' if in_terraform else other
+    if "parameters" in path:
+        return "Write forceString: true beside it."
+    return "Give it by --set-string." if release.source.file.endswith(".sh") else ""
 
 
 def _is_of_metrics(release: Release) -> bool:

@@ -7,7 +7,8 @@ kubernetes-sigs/kustomize, November 2026. Values of charts and the operator's ob
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
 from eks_gpushare.findings.rule import Rule
@@ -15,15 +16,17 @@ from eks_gpushare.inventory.items import ConfigMap, Release
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, items
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.document import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Source
 
 HASHED: Final = Rule(
     "GPU1284",
@@ -58,19 +61,30 @@ def hashed_names(inventory: Inventory) -> Iterator[Judgement]:
             chart = chart_of(release.chart) or ""
             # Of the plugin's own chart Kustomize has the pods, and corrects these.
             inflated = at(value_of(release), "helmCharts") is not None and chart == PLUGIN_CHART
-            for path in () if inflated else _NAMES.get(chart, ()):
-                name = at(release.values, *path)
-                found = hashed.get(name) if isinstance(name, str) else None
-                if found is not None and name not in plain:
+            places = () if inflated else _NAMES.get(chart, ())
+            named = [
+                (release.source, value_place(release, path), at(release.values, *path))
+                for path in places
+            ]
+            for source, place, name in (*named, *_values_from(release)):
+                if isinstance(name, str) and name in hashed and name not in plain:
                     yield Problem(
                         HASHED,
-                        release.source,
-                        value_place(release, path),
+                        source,
+                        place,
                         f"{at_start(release.source.name)} names the ConfigMap {name}, and "
                         f"Kustomize makes it as {name}-HASH.",
                         "Write generatorOptions: {disableNameSuffixHash: true} in the "
                         "kustomization.",
                     )
+
+
+def _values_from(release: Release) -> Iterator[tuple[Source, FieldPath, Any]]:
+    """What Flux takes values of, which has a kustomization of its own correct such names."""
+    for index, each in enumerate(items(at(value_of(release), "spec", "valuesFrom"))):
+        if at(each, "kind") == "ConfigMap":
+            whole = replace(release.source, path=())
+            yield whole, ("spec", "valuesFrom", index, "name"), at(each, "name")
 
 
 def _is_hashed(config_map: ConfigMap) -> bool:
