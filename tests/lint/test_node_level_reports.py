@@ -763,3 +763,47 @@ helmCharts:
 
     found = said(kustomization__yaml=GENERATED.replace("GIVEN\n", inflated))
     assert ("GPU1284" in found) is wrong
+
+
+CLAIM = """\
+apiVersion: API
+kind: KIND
+metadata: {name: one, namespace: a}
+spec: {spec: {devices: {requests: [{name: gpu, REQUEST}]}}}
+"""
+_FLAT = "deviceClassName: gpu.nvidia.com"
+_NESTED = f"exactly: {{{_FLAT}}}"
+
+
+@pytest.mark.parametrize(
+    ("api", "request_", "kubernetes", "wrong"),
+    [
+        ("resource.k8s.io/v1", _NESTED, "1.33", True),
+        ("resource.k8s.io/v1", _NESTED, "1.34", False),
+        ("resource.k8s.io/v1beta2", _NESTED, "1.32", True),
+        ("resource.k8s.io/v1beta2", _NESTED, "1.33", False),
+        ("resource.k8s.io/v1beta1", _FLAT, "1.31", True),
+        ("resource.k8s.io/v1beta1", _FLAT, "1.32", False),
+        ("resource.k8s.io/v1", _NESTED, "${VERSION}", False),
+    ],
+)
+def test_claims_are_of_a_version_that_the_cluster_serves(
+    api: str, request_: str, kubernetes: str, *, wrong: bool
+) -> None:
+    claim = CLAIM.replace("API", api).replace("REQUEST", request_)
+    cluster = CLUSTER.replace("1.32", kubernetes)
+
+    made = claim.replace("KIND", "ResourceClaimTemplate")
+    assert ("GPU1149" in said(cluster__yaml=cluster, claim__yaml=made)) is wrong
+    assert {"GPU012", "GPU1149"}.isdisjoint(said(claim__yaml=made))
+
+
+def test_what_the_driver_makes_of_a_domain_is_its_own_matter() -> None:
+    domain = """\
+apiVersion: resource.nvidia.com/v1beta1
+kind: ComputeDomain
+metadata: {name: one, namespace: a}
+spec: {numNodes: 2, channel: {resourceClaimTemplate: {name: one}}}
+"""
+
+    assert "GPU1149" not in said(cluster__yaml=CLUSTER, domain__yaml=domain)

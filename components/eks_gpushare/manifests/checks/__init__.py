@@ -34,6 +34,7 @@ from eks_gpushare.manifests.checks.nodes import (
     room,
     room_of_pools,
     scaled_groups,
+    served_claims,
     thin_shares,
     toolkit,
 )
@@ -99,6 +100,6 @@ CHECKS: tuple[Edge, ...] = edges_in(
         scaled_groups,
         thin_shares,
     ),
-    *(toolkit,),
+    *(served_claims, toolkit),
 )
 """Every check."""
