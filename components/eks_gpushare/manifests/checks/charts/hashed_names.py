@@ -59,15 +59,14 @@ def hashed_names(inventory: Inventory) -> Iterator[Judgement]:
         plain = {each.name for each in maps if not _is_hashed(each)}
         for release in inventory.of(Release, cluster):
             chart = chart_of(release.chart) or ""
-            # Of the plugin's own chart Kustomize has the pods, and corrects these.
-            inflated = at(value_of(release), "helmCharts") is not None and chart == PLUGIN_CHART
-            places = () if inflated else _NAMES.get(chart, ())
+            places = _NAMES.get(chart, ())
             named = [
                 (release.source, value_place(release, path), at(release.values, *path))
                 for path in places
             ]
             for source, place, name in (*named, *_values_from(release)):
-                if isinstance(name, str) and name in hashed and name not in plain:
+                found = hashed.get(name) if isinstance(name, str) else None
+                if found and name not in plain and not _is_corrected(found, chart):
                     yield Problem(
                         HASHED,
                         source,
@@ -77,6 +76,11 @@ def hashed_names(inventory: Inventory) -> Iterator[Judgement]:
                         "Write generatorOptions: {disableNameSuffixHash: true} in the "
                         "kustomization.",
                     )
+
+
+def _is_corrected(config_map: ConfigMap, chart: str) -> bool:
+    """Whether the kustomization has the pods of a chart too: those of the plugin's are its own."""
+    return chart == PLUGIN_CHART and at(value_of(config_map), "helmCharts") is not None
 
 
 def _values_from(release: Release) -> Iterator[tuple[Source, FieldPath, Any]]:
