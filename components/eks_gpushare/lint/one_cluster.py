@@ -81,7 +81,7 @@ _OTHERWISE: Final = frozenset(
 """Words by which folders stand beside each other as ways, and not as parts."""
 _JOINED: Final = (
     *(*SCALERS, "LimitRange", "LocalQueue", "PersistentVolumeClaim", "ServiceMonitor"),
-    *("StorageClass", "Prometheus"),
+    *("StorageClass", "Prometheus", "NVIDIADriver"),
 )
 """Kinds of objects that say something of workloads in other folders."""
 _FLAGS: Final = "config-features"
