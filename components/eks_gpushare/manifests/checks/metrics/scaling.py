@@ -77,7 +77,7 @@ def scalers(inventory: Inventory) -> Iterator[Judgement]:
                 first = said.setdefault(id(workload), pointer)
                 if first is not pointer and not _takes_over((first, pointer)):
                     yield _twice(workload, first, pointer)
-                yield from _metrics(pointer, requests)
+                yield from _metrics(pointer, on_mig=are_on_mig(inventory, workload, requests))
                 yield from _of_resources(pointer)
 
 
@@ -116,7 +116,15 @@ def _twice(workload: Workload, first: Pointer, other: Pointer) -> Problem:
     )
 
 
-def _metrics(pointer: Pointer, requests: Sequence[Request]) -> Iterator[Problem]:
+def are_on_mig(inventory: Inventory, workload: Workload, requests: Sequence[Request]) -> bool:
+    """Whether what pods ask for is MIG devices, by its name or on all nodes that they may be on."""
+    if all(each.resource.startswith(MIG_PREFIX) for each in requests):
+        return True
+    found = grounds(inventory, workload.cluster).places(workload, requests).offers
+    return bool(found) and all(each.mig.instances and not each.mig.whole for each in found)
+
+
+def _metrics(pointer: Pointer, *, on_mig: bool) -> Iterator[Problem]:
     triggers = items(at(pointer.spec, "triggers"))
     if has_unknown(triggers):
         return
@@ -128,7 +136,7 @@ def _metrics(pointer: Pointer, requests: Sequence[Request]) -> Iterator[Problem]
         called = f"The query of trigger {index} of {pointer.source.name}"
         bare = _QUOTED.sub("", query)
         found = _UTILISATION.search(bare)
-        if found and all(each.resource.startswith(MIG_PREFIX) for each in requests):
+        if found and on_mig:
             yield Problem(
                 NOT_OF_MIG,
                 pointer.source,
