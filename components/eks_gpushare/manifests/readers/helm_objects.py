@@ -159,7 +159,8 @@ def _flux(
     # A source that is one chart is called like it, and tells the version.
     alone = at(value, "spec", "chartRef", "name")
     chart = chart_named(at(spec, "chart") or at(spec, "name") or alone)
-    if chart:
+    # Or like what is installed with app-template, a chart for anything, whose pods are controllers.
+    if chart and not (alone and isinstance(at(value, "spec", "values", "controllers"), dict)):
         path: FieldPath = ("spec", "values")
         space = _space_of(value)
         in_folder = at(spec, "sourceRef", "kind") in _FOLDERS
