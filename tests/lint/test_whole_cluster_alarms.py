@@ -1,4 +1,4 @@
-"""What was said of public repositories that hold whole clusters and was not so, in our own words."""
+"""What was said of public repositories with whole clusters and was not so, in our own words."""
 
 from __future__ import annotations
 
@@ -45,9 +45,11 @@ def test_tags_in_comments_decide_as_others_do(text: str, codes: list[str]) -> No
         ("[a name]-model.example.com", []),
         ("[name] .example.com", ["GPU1000"]),
         ("[name, other].example.com", ["GPU1000"]),
+        ("*****", []),
+        ("*name", ["GPU1000"]),
     ],
 )
-def test_a_name_in_brackets_is_yet_to_be_filled_in(host: str, codes: list[str]) -> None:
+def test_a_name_in_brackets_and_stars_are_yet_to_be_filled_in(host: str, codes: list[str]) -> None:
     text = f"apiVersion: v1\nkind: Service\nmetadata: {{name: a}}\nspec:\n  externalName: {host}\n"
     assert said({"service.yaml": text}) == codes
 
@@ -136,3 +138,38 @@ spec:
 """
     files = {"exporter.yaml": EXPORTER.replace("KEY", key), "plugin.yaml": plugin}
     assert sorted(said(files)) == codes
+
+
+GUIDE = """\
+# Shares
+
+```sh
+helm install gpu-operator nvidia/gpu-operator --version v25.3.4
+```
+
+```yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shares, namespace: gpu-operator}
+data:
+  any: |
+    version: v1
+    sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+```
+
+```yaml
+spec:
+  devicePlugin:
+    config: {name: NAME, default: any}
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("guide", "codes"), [(GUIDE, []), (GUIDE.replace("devicePlugin", "plugin"), ["GPU1121"])]
+)
+def test_a_guide_shows_the_part_of_a_cluster_policy_that_names_a_configuration(
+    guide: str, codes: list[str]
+) -> None:
+    found = said({"sharing.md": guide.replace("NAME", "shares")})
+    assert [code for code in found if code == "GPU1121"] == codes

@@ -67,7 +67,7 @@ class _Line(NamedTuple):
 
 
 def has_tags_in_comments(text: str) -> bool:
-    """Whether some of its comments are tags, which a program that renders it goes by all the same."""
+    """Whether some of its comments are tags, which a program that renders it goes by too."""
     return "#" in text and len(text) <= LONGEST and _COMMENTED.search(text) is not None
 
 
