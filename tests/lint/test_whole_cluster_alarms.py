@@ -173,3 +173,52 @@ def test_a_guide_shows_the_part_of_a_cluster_policy_that_names_a_configuration(
 ) -> None:
     found = said({"sharing.md": guide.replace("NAME", "shares")})
     assert [code for code in found if code == "GPU1121"] == codes
+
+
+QUOTA = """\
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: team}
+spec: {hard: {limits.nvidia.com/gpu: 2, limits.nvidia.com/KEY: 2000}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "codes"), [("gpumem", []), ("gpucores", []), ("mig-1g.5gb", ["GPU1008", "GPU1008"])]
+)
+def test_quotas_of_hami_have_a_prefix_of_their_own(key: str, codes: list[str]) -> None:
+    assert said({"quota.yaml": QUOTA.replace("KEY", key)}) == codes
+
+
+OUTLINE = """\
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: model}
+spec:
+  # ...
+  containers: [{name: model, image: "example.com/model:1"}]
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [(OUTLINE, []), (OUTLINE.replace("# ...", "selector: {matchLabels: {a: b}}"), ["GPU1005"])],
+)
+def test_a_guide_leaves_out_what_is_around_a_pod(text: str, codes: list[str]) -> None:
+    assert [code for code in said({"serving.md": text}) if code == "GPU1005"] == codes
+
+
+OWN = "apiVersion: v2\nname: integrations\nversion: 1.0.0\ndependencies: []\n"
+VALUES = "dcgm-exporter:\n  instances: []\n"
+
+
+@pytest.mark.parametrize(
+    ("within", "codes"), [("", []), ("charts/dcgm-exporter/Chart.yaml", ["GPU1034"])]
+)
+def test_a_chart_without_others_has_no_values_of_them(within: str, codes: list[str]) -> None:
+    files = {"chart/Chart.yaml": OWN, "chart/values.yaml": VALUES}
+    if within:
+        files[f"chart/{within}"] = "apiVersion: v2\nname: dcgm-exporter\nversion: 4.5.0\n"
+    assert [code for code in said(files) if code == "GPU1034"] == codes
