@@ -167,10 +167,9 @@ def _flux(
     document: Document, value: Mapping[str, Any], name: Maybe[str]
 ) -> Iterator[tuple[Release, list[Document]]]:
     spec = at(value, "spec", "chart", "spec") or at(value, "spec", "chart")
-    # A source that is one chart is called like it, and tells the version.
+    # A source that is one chart is called like it, or like what app-template is to install.
     alone = at(value, "spec", "chartRef", "name")
     chart = chart_named(at(spec, "chart") or at(spec, "name") or alone)
-    # Or like what is installed with app-template, a chart for anything, whose pods are controllers.
     if chart and not (alone and isinstance(at(value, "spec", "values", "controllers"), dict)):
         path: FieldPath = ("spec", "values")
         space = _space_of(value)
