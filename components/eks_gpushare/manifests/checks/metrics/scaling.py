@@ -15,7 +15,7 @@ from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
-from eks_gpushare.inventory.shared_names import are_shared
+from eks_gpushare.inventory.shared_names import may_be_shared
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, text
 from eks_gpushare.inventory.wording import at_start
@@ -213,7 +213,7 @@ def _needs_pods(trigger: Any) -> bool:
 def all_at_once(inventory: Inventory) -> Iterator[Judgement]:
     """Pods of one file that run for good, where their nodes cannot have a GPU for each."""
     for cluster in inventory.clusters():
-        if are_shared(inventory, cluster):
+        if may_be_shared(inventory, cluster):
             continue
         ground = grounds(inventory, cluster)
         scaled = [each for each in inventory.of(Pointer, cluster) if each.kind in SCALERS]
@@ -260,7 +260,7 @@ def _too_small(
 def roll_outs(inventory: Inventory) -> Iterator[Judgement]:
     """Of Deployments whose pods, with one more, are more than all nodes can hold."""
     for cluster in inventory.clusters():
-        if are_shared(inventory, cluster):
+        if may_be_shared(inventory, cluster):
             continue
         ground = grounds(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
