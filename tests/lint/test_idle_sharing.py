@@ -205,3 +205,70 @@ def test_a_load_that_devices_of_one_strategy_have_no_figure_of(
     old: str, new: str, told: bool
 ) -> None:
     assert ("GPU1241" in codes(CUT.replace(old, new, 1))) is told
+
+
+SHARED = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: ml, region: us-east-1, version: "1.34"}
+managedNodeGroups:
+  - name: gpu
+    instanceType: g5.xlarge
+    amiFamily: AmazonLinux2023
+    maxSize: 1
+    labels: {nvidia.com/gpu.present: "true"}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: nvidia-device-plugin, namespace: kube-system}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin, version: 0.17.4}}
+  values:
+    config:
+      map:
+        shared: |
+          version: v1
+          sharing:
+            timeSlicing:
+              resources: [{name: nvidia.com/gpu, replicas: 4}]
+"""
+SERVER = """\
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: NAME, namespace: b}
+spec:
+  replicas: PODS
+  strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}
+  selector: {matchLabels: {a: NAME}}
+  template:
+    metadata: {labels: {a: NAME}}
+    spec: {containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu: 1}}}]}
+"""
+
+
+def servers(*pods: int) -> str:
+    named = zip("abcdef", pods, strict=False)
+    return SHARED + "".join(
+        SERVER.replace("NAME", name).replace("PODS", str(count)) for name, count in named
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (servers(4), 1),
+        (servers(3), 0),
+        (servers(5), 1),  # one is too many from the beginning
+        (servers(2, 2), 2),  # neither of them gets a share to begin with
+        (servers(2, 1), 0),
+        (servers(3, 2), 1),
+        (servers(4).replace("maxUnavailable: 0", "maxUnavailable: 1"), 0),
+        (servers(4).replace("replicas: 4}]", "replicas: $(SHARES)}]"), 0),
+        (servers(4).replace("maxSize: 1", "maxSize: 2"), 0),
+        (servers(4).replace("maxSize: 1", "maxSize: $MOST"), 0),
+    ],
+)
+def test_shares_that_are_all_held(text: str, told: int) -> None:
+    (report,) = lint_files([GivenFile("all.yaml", text)])
+    assert [one.code for one in report.findings].count("GPU1243") == told

@@ -9,7 +9,7 @@ from lint_corpus import found_in
 
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.lint.dispatch import lint_files, read_files
-from eks_gpushare.manifests.checks.metrics.scaling import roll_outs
+from eks_gpushare.manifests.checks.workloads.spare_gpus import roll_outs
 from eks_gpushare.manifests.files import GivenFile
 
 POD = """\

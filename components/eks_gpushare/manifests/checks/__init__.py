@@ -74,6 +74,7 @@ from eks_gpushare.manifests.checks.workloads import (
     knative,
     pods,
     privileged,
+    spare_gpus,
     volumes,
 )
 
@@ -83,7 +84,7 @@ if TYPE_CHECKING:
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_templates, chart_values, claim_charts, discovery, hashed_names),
     *(operators_drivers, operators_own, values_one_level_off),
-    *(disk_zones, gpu_names, knative, pods, privileged, volumes),
+    *(disk_zones, gpu_names, knative, pods, privileged, spare_gpus, volumes),
     *(command_lines, cpu_images, cuda_versions, efa, gpu_programs, model_disks, model_memory),
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
     *(variables, written_folders),

@@ -1,39 +1,32 @@
-"""Autoscalers of workloads with GPUs, and how their pods are replaced."""
+"""Autoscalers of workloads with GPUs."""
 
 from __future__ import annotations
 
 import re
-from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.by_value import ByValue, together
-from eks_gpushare.inventory.edges.amounts import in_all
 from eks_gpushare.inventory.items import SCALERS, Pointer, Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
-from eks_gpushare.inventory.shared_names import may_be_shared
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.scaling import (
     METRIC_NAME,
-    NO_SPARE_GPU,
     NOBODY_WAKES,
     NOT_MEASURED,
     NOT_OF_MIG,
     TWO_SCALERS,
 )
-from eks_gpushare.sharing.resources import GPU, MIG_PREFIX
+from eks_gpushare.sharing.resources import MIG_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eks_gpushare.inventory.advertised import Offer
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.requests import Request
@@ -50,11 +43,6 @@ _UNDERSCORE: Final = re.compile(
     r"|e2e_request_latency_seconds[A-Za-z0-9_]*|request_[A-Za-z0-9_]+))"
 )
 _RESOURCES: Final = ("cpu", "memory")
-_DIGITS: Final = re.compile("[0-9]+")
-_FOR_GOOD: Final = ("Deployment", "StatefulSet", "ReplicaSet")
-"""Kinds whose pods are all there at the same time."""
-_SURGE: Final = "25%"
-"""What a Deployment has of both where nobody says."""
 
 
 @edge(TWO_SCALERS, NOBODY_WAKES, NOT_OF_MIG, METRIC_NAME, NOT_MEASURED)
@@ -72,7 +60,7 @@ def scalers(inventory: Inventory) -> Iterator[Judgement]:
             yield from _names(pointer)
             name = at(pointer.spec, "scaleTargetRef", "name")
             for workload, requests in asking.may_have(together(pointer.namespace, name)):
-                if not _scales(pointer, workload):
+                if not scales(pointer, workload):
                     continue
                 first = said.setdefault(id(workload), pointer)
                 if first is not pointer and not _takes_over((first, pointer)):
@@ -81,7 +69,8 @@ def scalers(inventory: Inventory) -> Iterator[Judgement]:
                 yield from _of_resources(pointer)
 
 
-def _scales(pointer: Pointer, workload: Workload) -> bool:
+def scales(pointer: Pointer, workload: Workload) -> bool:
+    """Whether an autoscaler is for a workload."""
     target = at(pointer.spec, "scaleTargetRef")
     kind, name = text(at(target, "kind")) or "Deployment", at(target, "name")
     return (
@@ -207,128 +196,3 @@ def _needs_pods(trigger: Any) -> bool:
     selected = _SELECTED.findall(bare)
     of_pods = _OF_PODS.findall(bare)
     return bool(of_pods) and "vector(" not in bare and all(map(_OF_PODS.fullmatch, selected))
-
-
-@edge(NO_SPARE_GPU)
-def all_at_once(inventory: Inventory) -> Iterator[Judgement]:
-    """Pods of one file that run for good, where their nodes cannot have a GPU for each."""
-    for cluster in inventory.clusters():
-        if may_be_shared(inventory, cluster):
-            continue
-        ground = grounds(inventory, cluster)
-        scaled = [each for each in inventory.of(Pointer, cluster) if each.kind in SCALERS]
-        held: dict[tuple[str, frozenset[int]], int] = {}
-        for workload, requests in gpu_workloads(inventory, cluster):
-            document, replicas = workload.source.document, workload.replicas
-            places = ground.places(workload, requests)
-            gpus = in_all(workload, GPU, requests)
-            if (
-                workload.kind not in _FOR_GOOD
-                or not isinstance(document, Document)
-                or is_guide(document.file)
-                or {each.resource for each in requests} != {GPU}
-                or not (gpus and isinstance(replicas, int))
-                or len(places.seen) != len(places.offers)
-                or any(_scales(each, workload) for each in scaled)  # which may make fewer
-            ):
-                continue
-            room = _room(places.seen)
-            key = document.file, frozenset(id(offer.kind.nodes) for offer in places.seen)
-            before = held.get(key, 0)
-            held[key] = before + gpus * replicas
-            if room is not None and before <= room < held[key]:
-                yield _too_small(workload, (before, gpus * replicas, room), places.seen)
-
-
-def _too_small(
-    workload: Workload, counts: tuple[int, int, int], offers: Sequence[Offer]
-) -> Problem:
-    before, wanted, room = counts
-    nodes = " and ".join(dict.fromkeys(offer.kind.nodes.source.name for offer in offers))
-    beside = f" beside the {before} that those before it hold" if before else ""
-    return Problem(
-        NO_SPARE_GPU,
-        workload.source,
-        (),
-        f"{at_start(workload.source.name)} asks for {wanted} of {GPU}{beside}, and {nodes} can "
-        f"have {room}.",
-        "Let there be more nodes, or larger ones, or share their GPUs.",
-    )
-
-
-@edge(NO_SPARE_GPU)
-def roll_outs(inventory: Inventory) -> Iterator[Judgement]:
-    """Of Deployments whose pods, with one more, are more than all nodes can hold."""
-    for cluster in inventory.clusters():
-        if may_be_shared(inventory, cluster):
-            continue
-        ground = grounds(inventory, cluster)
-        for workload, requests in gpu_workloads(inventory, cluster):
-            if workload.kind != "Deployment" or {r.resource for r in requests} != {GPU}:
-                continue
-            gpus, room = in_all(workload, GPU, requests), _room(ground.places(workload).seen)
-            replicas = workload.replicas
-            if not gpus or room is None or not isinstance(replicas, int) or replicas < 1:
-                continue
-            if must_surge(workload, replicas) and replicas * gpus <= room < (replicas + 1) * gpus:
-                yield _stuck(workload, replicas * gpus, room)
-
-
-def _room(offers: Sequence[Offer]) -> int | None:
-    """The most GPUs that nodes can have together; None where that is not limited or known."""
-    total = 0
-    by_nodes: dict[int, list[Offer]] = {}
-    for offer in offers:
-        by_nodes.setdefault(id(offer.kind.nodes), []).append(offer)
-    for alike in by_nodes.values():
-        nodes = alike[0].kind.nodes
-        counts = {offer.kind.type.gpu_count if offer.kind.type else 0 for offer in alike}
-        if len(counts) != 1 or not (gpus := counts.pop()) or nodes.provisioner == "byHand":
-            return None
-        if any(offer.config is None and offer.plugins for offer in alike):
-            return None  # how they share GPUs cannot be read
-        if any(offer.config and offer.config.sharing != "none" for offer in alike):
-            return None  # by the plugin of the operating system
-        if isinstance(nodes.most, int):
-            total += nodes.most * gpus
-            continue
-        limit = UNKNOWN if nodes.limits is UNKNOWN else nodes.limits.get(GPU)
-        most = None if limit in (None, UNKNOWN) else quantity(str(text(limit)))
-        if most is None:
-            return None
-        total += floor(most / gpus) * gpus
-    return total or None
-
-
-def must_surge(workload: Workload, replicas: int) -> bool:
-    """Whether none of the old pods may end before a new one is ready."""
-    document = workload.source.document
-    if not isinstance(document, Document):
-        return False
-    strategy = at(document.value, "spec", "strategy")
-    if has_unknown(strategy) or at(strategy, "type") == "Recreate":
-        return False
-    surge, unavailable = (
-        at(strategy, "rollingUpdate", key) for key in ("maxSurge", "maxUnavailable")
-    )
-    return _of(unavailable, replicas, floor) == 0 and _of(surge, replicas, ceil) != 0
-
-
-def _of(given: Any, replicas: int, rounded: Any) -> int | None:
-    value = str(text(_SURGE if given is None else given))
-    percent = value.endswith("%")
-    digits = value.removesuffix("%")
-    if not _DIGITS.fullmatch(digits):
-        return None
-    return int(rounded(int(digits) * replicas / 100)) if percent else int(digits)
-
-
-def _stuck(workload: Workload, held: int, room: int) -> Problem:
-    return Problem(
-        NO_SPARE_GPU,
-        workload.source,
-        (),
-        f"{at_start(workload.source.name)} holds {held} of the {room} GPUs that its nodes can "
-        "have, and replaces its pods by starting the new one first.",
-        "Write strategy: {type: Recreate}, or maxSurge: 0 and maxUnavailable: 1.",
-    )

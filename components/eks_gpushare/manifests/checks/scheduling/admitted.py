@@ -19,7 +19,7 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.metrics.scaling import must_surge
+from eks_gpushare.manifests.checks.workloads.spare_gpus import must_surge
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.pod_demand import demand_of
 from eks_gpushare.manifests.pod_fields import is_plain

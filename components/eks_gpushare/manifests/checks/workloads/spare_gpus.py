@@ -1,0 +1,202 @@
+"""Pods that run for good, and their replacement, where nodes can have no more GPUs or shares."""
+
+from __future__ import annotations
+
+import re
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.documents.reading import is_guide
+from eks_gpushare.inventory.edges.amounts import in_all
+from eks_gpushare.inventory.items import SCALERS, Pointer, Workload
+from eks_gpushare.inventory.landings import grounds
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import gpu_workloads
+from eks_gpushare.inventory.shared_names import may_be_shared
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.checks.metrics.scaling import scales
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
+from eks_gpushare.sharing.resources import GPU
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.inventory.advertised import Offer
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+_DIGITS: Final = re.compile("[0-9]+")
+_FOR_GOOD: Final = ("Deployment", "StatefulSet", "ReplicaSet")
+"""Kinds whose pods are all there at the same time."""
+_SURGE: Final = "25%"
+"""What a Deployment has of both where nobody says."""
+
+
+class _Lasting(NamedTuple):
+    """A workload whose pods are all there, on nodes of which all is known."""
+
+    workload: Workload
+    resource: str
+    """The one resource of GPUs that its pods ask for."""
+    each: int
+    """How many of it a pod asks for."""
+    replicas: int
+    nodes: tuple[Offer, ...]
+
+    @property
+    def held(self) -> int:
+        """How many its pods hold together."""
+        return self.each * self.replicas
+
+    @property
+    def beside(self) -> tuple[str, str, frozenset[int]]:
+        """What is the same of workloads that are applied together and share their nodes."""
+        document = self.workload.source.document
+        assert isinstance(document, Document)  # noqa: S101  (as of all that there are)
+        nodes = frozenset(id(offer.kind.nodes) for offer in self.nodes)
+        return document.build or document.file, self.resource, nodes
+
+
+def _lasting(inventory: Inventory, cluster: str) -> Iterator[_Lasting]:
+    ground = grounds(inventory, cluster)
+    scaled = [each for each in inventory.of(Pointer, cluster) if each.kind in SCALERS]
+    for workload, requests in gpu_workloads(inventory, cluster):
+        document, replicas = workload.source.document, workload.replicas
+        asked = {each.resource for each in requests}
+        if (
+            workload.kind not in _FOR_GOOD
+            or not isinstance(document, Document)
+            or is_guide(document.file)
+            or len(asked) != 1
+            or not isinstance(replicas, int)
+            or any(scales(each, workload) for each in scaled)  # which may make fewer
+        ):
+            continue
+        (resource,) = asked
+        gpus = in_all(workload, resource, requests)
+        places = ground.places(workload, requests)
+        if gpus and len(places.seen) == len(places.offers):
+            yield _Lasting(workload, resource, gpus, replicas, places.seen)
+
+
+@edge(NO_SPARE_GPU)
+def all_at_once(inventory: Inventory) -> Iterator[Judgement]:
+    """Pods that are applied together, where their nodes cannot have a GPU or share for each."""
+    for cluster in inventory.clusters():
+        shared = may_be_shared(inventory, cluster)
+        held: dict[Any, int] = {}
+        for each in _lasting(inventory, cluster):
+            room = _room(each, shared=shared)
+            before = held.get(each.beside, 0)
+            held[each.beside] = now = before + each.held
+            if room is not None and before <= room < now:
+                yield _too_small(each, before, room)
+
+
+def _too_small(each: _Lasting, before: int, room: int) -> Problem:
+    nodes = " and ".join(dict.fromkeys(offer.kind.nodes.source.name for offer in each.nodes))
+    beside = f" beside the {before} that those before it hold" if before else ""
+    return Problem(
+        NO_SPARE_GPU,
+        each.workload.source,
+        (),
+        f"{at_start(each.workload.source.name)} asks for {each.held} of {each.resource}{beside}, "
+        f"and {nodes} can have {room}.",
+        "Let there be more nodes, or larger ones, or share their GPUs.",
+    )
+
+
+@edge(NO_SPARE_GPU)
+def roll_outs(inventory: Inventory) -> Iterator[Judgement]:
+    """Of Deployments whose pods, with one more, are more than all nodes can hold."""
+    for cluster in inventory.clusters():
+        shared = may_be_shared(inventory, cluster)
+        every = list(_lasting(inventory, cluster))
+        held: dict[Any, int] = {}
+        for each in every:
+            held[each.beside] = held.get(each.beside, 0) + each.held
+        for each in every:
+            if each.workload.kind != "Deployment" or each.replicas < 1:
+                continue
+            room, now = _room(each, shared=shared), held[each.beside]
+            if room is None or not must_surge(each.workload, each.replicas):
+                continue
+            if now <= room < now + each.each:
+                yield _stuck(each, now, room)
+
+
+def _room(each: _Lasting, *, shared: bool) -> int | None:
+    """The most that nodes can have together; None where that is not limited or known."""
+    total = 0
+    by_nodes: dict[int, list[Offer]] = {}
+    for offer in each.nodes:
+        by_nodes.setdefault(id(offer.kind.nodes), []).append(offer)
+    for alike in by_nodes.values():
+        nodes = alike[0].kind.nodes
+        counts = {_count(offer, each.resource, shared=shared) for offer in alike}
+        if len(counts) != 1 or not (gpus := counts.pop()) or nodes.provisioner == "byHand":
+            return None
+        if isinstance(nodes.most, int):
+            total += nodes.most * gpus
+            continue
+        # What Karpenter counts of nodes that have more than their GPUs changes as they come up.
+        known = not shared and nodes.limits is not UNKNOWN
+        limit = nodes.limits.get(GPU) if known and nodes.limits is not UNKNOWN else None
+        most = None if limit in (None, UNKNOWN) else quantity(str(text(limit)))
+        if most is None:
+            return None
+        total += floor(most / gpus) * gpus
+    return total or None
+
+
+def _count(offer: Offer, resource: str, *, shared: bool) -> int | None:
+    """How many a node has of what pods ask for; None where that is not known."""
+    if offer.kind.nodes.advertised:
+        return None  # of a plan: `lint.against` tells
+    if offer.config is not None and offer.resources is not None:
+        return offer.resources.get(resource)
+    # How those share GPUs cannot be read, or it is not seen who gives them out.
+    if offer.plugins or shared or resource != GPU or offer.kind.type is None:
+        return None
+    return offer.kind.type.gpu_count
+
+
+def must_surge(workload: Workload, replicas: int) -> bool:
+    """Whether none of the old pods may end before a new one is ready."""
+    document = workload.source.document
+    if not isinstance(document, Document):
+        return False
+    strategy = at(document.value, "spec", "strategy")
+    if has_unknown(strategy) or at(strategy, "type") == "Recreate":
+        return False
+    surge, unavailable = (
+        at(strategy, "rollingUpdate", key) for key in ("maxSurge", "maxUnavailable")
+    )
+    return _of(unavailable, replicas, floor) == 0 and _of(surge, replicas, ceil) != 0
+
+
+def _of(given: Any, replicas: int, rounded: Any) -> int | None:
+    value = str(text(_SURGE if given is None else given))
+    percent = value.endswith("%")
+    digits = value.removesuffix("%")
+    if not _DIGITS.fullmatch(digits):
+        return None
+    return int(rounded(int(digits) * replicas / 100)) if percent else int(digits)
+
+
+def _stuck(each: _Lasting, held: int, room: int) -> Problem:
+    others = f" with those beside it, of which it has {each.held}," if held > each.held else ""
+    return Problem(
+        NO_SPARE_GPU,
+        each.workload.source,
+        (),
+        f"{at_start(each.workload.source.name)} holds{others} {held} of the {room} of "
+        f"{each.resource} that its nodes can have, and replaces its pods by starting the new one "
+        "first.",
+        "Write strategy: {type: Recreate}, or maxSurge: 0 and maxUnavailable: 1.",
+    )
