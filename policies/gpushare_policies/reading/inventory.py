@@ -27,7 +27,13 @@ from gpushare_policies.reading.charts import CHART_TOKENS, EMBEDDED, charts_of
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.nodes import nodes_of
-from gpushare_policies.reading.objects import KubernetesObject, objects_of_stack
+from gpushare_policies.reading.objects import (
+    LIMIT_RANGE,
+    KubernetesObject,
+    carried_by,
+    is_theirs,
+    objects_of_stack,
+)
 from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.plain import at_top, items, mappings, text
 from gpushare_policies.reading.regions import only_region_of
@@ -160,6 +166,9 @@ class _Reader:
         if found.kind == NODE_CLASS:
             self.classes[cluster, found.name] = found.body
         self._read(document, cluster)
+        for carried in carried_by(found) if is_theirs(found.kind) else ():
+            if carried.kind == LIMIT_RANGE:  # what else is made of one is in namespaces not known
+                self._read(_document(resource, carried), cluster)
 
     def _read(self, document: Document, cluster: str) -> None:
         reader = next((reader for reader in CLUSTER_READERS if reader.matches(document)), None)
