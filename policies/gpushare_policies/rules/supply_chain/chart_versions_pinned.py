@@ -119,13 +119,6 @@ def _proxy(subject: Subject) -> Iterator[str | Unjudged]:
         yield from _asked(subject, at(spec, "chartName"), at(spec, "version"))
 
 
-def _crossplane(subject: Subject) -> Iterator[str | Unjudged]:
-    """Of https://github.com/crossplane-contrib/provider-helm; one by `url` is that archive."""
-    chart = at(subject.object.body, "spec", "forProvider", "chart")
-    if chart is not None and not _is_pinned_by_itself(str(at(chart, "url") or "")):
-        yield from _asked(subject, at(chart, "name") or at(chart, "url"), at(chart, "version"))
-
-
 def _sveltos(subject: Subject) -> Iterator[str | Unjudged]:
     """Of https://projectsveltos.github.io/sveltos/main/addons/helm_charts/."""
     for _, chart in mappings(at(subject.object.body, "spec", "helmCharts")):
@@ -163,8 +156,6 @@ CHART_VERSIONS_PINNED = ResourcePolicy(
             Kind("fleet.cattle.io", "Bundle"): _fleet,
             Kind("source.toolkit.fluxcd.io", "OCIRepository"): _oci_repository,
             Kind("addons.cluster.x-k8s.io", "HelmChartProxy"): _proxy,
-            Kind("helm.crossplane.io", "Release"): _crossplane,
-            Kind("helm.m.crossplane.io", "Release"): _crossplane,
             Kind("config.projectsveltos.io", "ClusterProfile"): _sveltos,
             Kind("config.projectsveltos.io", "Profile"): _sveltos,
         },
