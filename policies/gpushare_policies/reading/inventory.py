@@ -14,7 +14,7 @@ from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
 from eks_gpushare.inventory.launches import pods_of_class
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import PartlyKnown, at, partly_known
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.readers.device_plugin import DevicePluginConfigReader
@@ -176,6 +176,8 @@ class _Reader:
             return
         read = reader.read(document)
         for item in read.items:
+            if isinstance(item, NodeSet) and isinstance(document.value, PartlyKnown):
+                continue  # a patch makes no nodes of its own
             if isinstance(item, NodeSet) and item.provisioner == "karpenter":
                 reference = at(document.value, "spec", "template", "spec", "nodeClassRef", "name")
                 self.class_of[len(self.found)] = (cluster, reference)
@@ -254,6 +256,8 @@ def _document(resource: PolicyResource, found: KubernetesObject) -> Document:
         if whole.get("namespace") is None:
             whole["namespace"] = kubernetes_namespace(resource)
         value["metadata"] = whole
+    if found.patch:  # the rest is in the cluster
+        value = partly_known(value)
     return _document_of(resource.urn, value, found.path)
 
 

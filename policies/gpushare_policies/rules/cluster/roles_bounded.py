@@ -172,7 +172,12 @@ def _trusts(role: PolicyResource) -> Iterator[tuple[str, str] | Unjudged]:
     for statement in trust:
         if not statement.allows:
             continue
-        strangers = (_stranger(account) for account in _ACCOUNTS)
+        strangers = (
+            stranger | named
+            for account in _ACCOUNTS
+            for stranger in (_stranger(account),)
+            for named in ({}, *_called(statement, account))
+        )
         chosen = CHOSEN | {key for key in _keys((statement, *denied)) if key.startswith(_OF_CALLERS)}
         if _is_everybody(statement) and any(
             _lets_in(stranger, statement, denied, chosen) for stranger in strangers
@@ -216,7 +221,20 @@ _ACCOUNTS = ("999999999999", "888888888888")
 """Of which a condition may leave out one, and so have heard of it."""
 
 
-def _stranger(account: str) -> Context:
+def _called(statement: PolicyStatement, account: str) -> Iterator[dict[str, tuple[str, ...]]]:
+    """What somebody of an account may be called there, to be of the patterns of a condition."""
+    for tests in statement.conditions.values():
+        for key, values in tests.items():
+            for pattern in map(str, each(values)):
+                parts = pattern.split(":", 5)
+                if str(key).lower() == "aws:principalarn" and parts[4:5] == ["*"]:
+                    arn = ":".join((*parts[:4], account, *parts[5:]))
+                    yield {"aws:principalarn": (arn.replace("*", "a"),)}
+                elif str(key).lower() == "aws:userid" and pattern.startswith("*"):
+                    yield {"aws:userid": (f"AROAANYBODY{pattern[1:]}",)}
+
+
+def _stranger(account: str) -> dict[str, tuple[str, ...]]:
     """Somebody of an account that nobody has heard of."""
     return {
         "aws:principalaccount": (account,),
