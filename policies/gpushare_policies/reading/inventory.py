@@ -29,6 +29,7 @@ from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.nodes import nodes_of
 from gpushare_policies.reading.objects import (
     LIMIT_RANGE,
+    Kind,
     KubernetesObject,
     carried_by,
     is_theirs,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 """Readers of what texts hold; objects in texts are none of the cluster."""
+_CHART = Kind("helm.sh", "Release")
 _NOWHERE = Position(1, 1)
 _MARKS = (
     *("sharing", "flags", "slicing", "replicas", "migstrategy"),
@@ -120,6 +122,9 @@ class _Reader:
             if resource.resource_type in CHART_TOKENS:
                 self.found += self._releases(resource, charts[resource.urn], cluster)
                 self._embedded(resource, charts[resource.urn])
+                for chart in charts[resource.urn]:
+                    made = KubernetesObject(_CHART, "v3", {"values": chart.values})
+                    self._limits(resource, made, cluster)
                 continue
             for found in objects.get(id(resource), ()):
                 self._object(resource, found, cluster)
@@ -166,8 +171,13 @@ class _Reader:
         if found.kind == NODE_CLASS:
             self.classes[cluster, found.name] = found.body
         self._read(document, cluster)
-        for carried in carried_by(found) if is_theirs(found.kind) else ():
-            if carried.kind == LIMIT_RANGE:  # what else is made of one is in namespaces not known
+        if is_theirs(found.kind):
+            self._limits(resource, found, cluster)
+
+    def _limits(self, resource: PolicyResource, found: KubernetesObject, cluster: str) -> None:
+        """LimitRanges that others make; what else they make is in namespaces not known."""
+        for carried in carried_by(found):
+            if carried.kind == LIMIT_RANGE:
                 self._read(_document(resource, carried), cluster)
 
     def _read(self, document: Document, cluster: str) -> None:
@@ -256,7 +266,7 @@ def _document(resource: PolicyResource, found: KubernetesObject) -> Document:
         if whole.get("namespace") is None:
             whole["namespace"] = kubernetes_namespace(resource)
         value["metadata"] = whole
-    if found.patch:  # the rest is in the cluster
+    if found.patch and is_theirs(kind):  # the rest is in the cluster
         value = partly_known(value)
     return _document_of(resource.urn, value, found.path)
 

@@ -141,9 +141,10 @@ def carried_by(each: KubernetesObject) -> Iterator[KubernetesObject]:
                     path: FieldPath = ("rbacBindings", index, key, place)
                     yield KubernetesObject(Kind(_RBAC, f"{of}Binding"), "v1", binding, path)
     if each.kind == _TENANT:
-        for index, limits in mappings(at(each.body, "spec", "limitRanges", "items")):
+        place_of_limits = ("spec", "limitRanges", "items")
+        for index, limits in mappings(at(each.body, *place_of_limits)):
             named = {"metadata": {"name": f"of the Tenant {each.name}"}, "spec": limits}
-            yield KubernetesObject(LIMIT_RANGE, "v1", named, ("spec", "limitRanges", "items", index))
+            yield KubernetesObject(LIMIT_RANGE, "v1", named, (*place_of_limits, index))
     for path, found in _walked(each.body):
         version, kind = found.get("apiVersion"), found.get("kind")
         if not path or not isinstance(version, str) or not isinstance(kind, str):

@@ -178,7 +178,8 @@ def _trusts(role: PolicyResource) -> Iterator[tuple[str, str] | Unjudged]:
             for stranger in (_stranger(account),)
             for named in ({}, *_called(statement, account))
         )
-        chosen = CHOSEN | {key for key in _keys((statement, *denied)) if key.startswith(_OF_CALLERS)}
+        keys = _keys((statement, *denied))
+        chosen = CHOSEN | {key for key in keys if key.startswith(_OF_CALLERS)}
         if _is_everybody(statement) and any(
             _lets_in(stranger, statement, denied, chosen) for stranger in strangers
         ):
@@ -215,7 +216,10 @@ def _is_everybody(statement: PolicyStatement) -> bool:
     return bool(principal == "*")
 
 
-_OF_CALLERS = ("aws:principaltag/", "aws:requesttag/", "aws:username", "sts:sourceidentity")
+_OF_CALLERS = (
+    *("aws:principaltag/", "aws:requesttag/", "aws:username", "sts:sourceidentity"),
+    *("aws:sourceidentity", "aws:multifactorauth", "aws:tokenissuetime"),
+)
 """Beginnings of keys whose values whoever owns an account gives to the roles and users in it."""
 _ACCOUNTS = ("999999999999", "888888888888")
 """Of which a condition may leave out one, and so have heard of it."""
@@ -240,6 +244,7 @@ def _stranger(account: str) -> dict[str, tuple[str, ...]]:
         "aws:principalaccount": (account,),
         "aws:principalarn": (f"arn:aws:iam::{account}:role/anybody",),
         "aws:principalorgid": (f"o-anybody{account}",),
+        "aws:principalorgpaths": (f"o-anybody{account}/r-999/ou-999/",),
         "aws:principaltype": ("AssumedRole",),
         "aws:sourceip": (f"203.0.113.{account[:2]}",),
         "aws:userid": ("AROAANYBODY:anybody",),

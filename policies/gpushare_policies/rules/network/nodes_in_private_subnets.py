@@ -172,8 +172,8 @@ def _private(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
             yield message, nodes.group.urn
         elif not public and _goes_by_zones(nodes) and subnets.defaults_are_public():
             message = (
-                f"{nodes.called} names zones and no subnets, so its nodes are in the default subnet "
-                f"of each, where each gets a public address. Nodes must be in private subnets. "
+                f"{nodes.called} names zones and no subnets: its nodes are in the default subnets "
+                f"of those, where each gets a public address. Nodes must be in private subnets. "
                 f"{_FIX.of(nodes.group.urn)}"
             )
             yield message, nodes.group.urn

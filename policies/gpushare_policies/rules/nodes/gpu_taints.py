@@ -125,7 +125,7 @@ def _may_taint(props: Any) -> Iterator[bool]:
             yield True
         else:
             found = registered(f"#!/bin/sh\nkubelet {told or ''}").taints
-            yield any(_keeps_out(taint.effect, taint.key) for taint in found)
+            yield found is UNKNOWN or any(_keeps_out(each.effect, each.key) for each in found)
 
 
 def _default_nodes(args: ResourceValidationArgs) -> Iterator[str]:

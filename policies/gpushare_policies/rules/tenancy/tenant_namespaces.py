@@ -87,7 +87,7 @@ def _patched(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
             subject = Subject(space.object, one)
             labels = {**made, **changed} if isinstance(made, dict) else changed
             if made is not UNKNOWN and not any(_labelled(subject, made, "")):
-                opening = f"{subject.opening}, as {patch.object.kind.kind}Patch {one.name} leaves it,"
+                opening = f"{subject.opening}, as NamespacePatch {one.name} leaves it,"
                 for said in _labelled(subject, labels, opening):
                     yield said if isinstance(said, Unjudged) else (said, patch.urn)
 
