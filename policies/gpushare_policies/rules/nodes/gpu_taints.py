@@ -8,7 +8,7 @@ from pulumi_policy import PolicyResource, ResourceValidationArgs, Severity
 from pulumi_policy.proxy import UnknownValueError
 
 from eks_gpushare.inventory.matching import KEEPS_OFF
-from eks_gpushare.inventory.scheduling import is_of_agent, lasts
+from eks_gpushare.inventory.scheduling import lasts, passes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded, registered
 from eks_gpushare.inventory.values import at
@@ -66,7 +66,7 @@ def _keeps_out(effect: Any, key: Any) -> bool:
 
     One that nodes lose once they are ready, or an agent runs on them, keeps nobody out.
     """
-    stays = lasts(str(key or "")) and not is_of_agent(str(key or ""))
+    stays = lasts(str(key or "")) and not passes(str(key or ""))
     return stays and str(effect or "").replace("_", "").lower() in _KEEPS_PODS_OUT
 
 
