@@ -11,7 +11,10 @@ from eks_gpushare.inventory.registry import edges_in
 from eks_gpushare.manifests.checks.charts import (
     chart_templates,
     chart_values,
+    claim_charts,
     discovery,
+    hashed_names,
+    operators_drivers,
     operators_own,
     values_one_level_off,
 )
@@ -22,13 +25,17 @@ from eks_gpushare.manifests.checks.nodes import (
     discovered_groups,
     fargate,
     group_labels,
+    idle_sharing,
+    joined_clusters,
     labels_before_nodes,
     max_pods,
     moved_pods,
+    old_images,
     reservations,
     room,
     room_of_pools,
     scaled_groups,
+    served_claims,
     thin_shares,
     toolkit,
 )
@@ -61,21 +68,47 @@ from eks_gpushare.manifests.checks.scheduling import (
     queues,
     volcano,
 )
-from eks_gpushare.manifests.checks.workloads import disk_zones, gpu_names, knative, pods, volumes
+from eks_gpushare.manifests.checks.workloads import (
+    disk_zones,
+    gpu_names,
+    knative,
+    pods,
+    privileged,
+    volumes,
+)
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge
 
 CHECKS: tuple[Edge, ...] = edges_in(
-    *(chart_templates, chart_values, discovery, operators_own, values_one_level_off),
-    *(disk_zones, gpu_names, knative, pods, volumes),
+    *(chart_templates, chart_values, claim_charts, discovery, hashed_names),
+    *(operators_drivers, operators_own, values_one_level_off),
+    *(disk_zones, gpu_names, knative, pods, privileged, volumes),
     *(command_lines, cpu_images, cuda_versions, efa, gpu_programs, model_disks, model_memory),
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
     *(variables, written_folders),
     *(admission, admitted, default_queue, gangs, hami, other_schedulers, queues, volcano),
     *(counters, exporters, scaling, scraping),
-    *(auto_mode, claims_of_pools, discovered_groups, fargate, group_labels, labels_before_nodes),
-    *(max_pods, moved_pods, reservations, room, room_of_pools, scaled_groups, thin_shares),
-    *(toolkit,),
+    *(
+        auto_mode,
+        claims_of_pools,
+        discovered_groups,
+        fargate,
+        group_labels,
+        idle_sharing,
+        joined_clusters,
+    ),
+    *(labels_before_nodes,),
+    *(
+        max_pods,
+        moved_pods,
+        old_images,
+        reservations,
+        room,
+        room_of_pools,
+        scaled_groups,
+        thin_shares,
+    ),
+    *(served_claims, toolkit),
 )
 """Every check."""
