@@ -74,7 +74,7 @@ OWN = {"own": 1, "later": UNKNOWN, "nvidia.com/gpu.count": "4"}
         (nodes(), "nvidia.com/gpu.product", UNKNOWN),
         (nodes(provisioner="karpenter"), "karpenter.sh/nodepool", "gpu"),
         (nodes(provisioner="karpenter", name=UNKNOWN), "karpenter.sh/nodepool", UNKNOWN),
-        (nodes(), "karpenter.sh/nodepool", UNKNOWN),
+        (nodes(provisioner="managed"), "karpenter.sh/nodepool", None),
         # User data labels nodes of one's own, and nothing else does.
         (nodes(provisioner="selfManaged"), "none", None),
         (nodes(provisioner="selfManaged", user_data=UNKNOWN), "none", UNKNOWN),

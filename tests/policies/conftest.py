@@ -445,6 +445,17 @@ def _of_kubernetes() -> dict[str, dict[str, Any]]:
             "metadata": metadata,
             "spec": {"url": "oci://ghcr.io/acme/charts/app", "ref": {"semver": "1.2.3"}},
         },
+        "kubernetes:addons.cluster.x-k8s.io/v1:HelmChartProxy": {
+            "metadata": metadata,
+            "spec": {"chartName": "app", "version": "1.2.3"},
+        },
+        **{
+            f"kubernetes:config.projectsveltos.io/v1:{kind}": {
+                "metadata": metadata,
+                "spec": {"helmCharts": [{"chartName": "app", "chartVersion": "1.2.3"}]},
+            }
+            for kind in ("ClusterProfile", "Profile")
+        },
         "kubernetes:eks.amazonaws.com/v1:NodeClass": {
             "metadata": {"name": "gpu"},
             "spec": {"advancedNetworking": {"associatePublicIPAddress": False}},
@@ -470,7 +481,12 @@ def _of_kubernetes() -> dict[str, dict[str, Any]]:
                                 "key": "node.kubernetes.io/instance-type",
                                 "operator": "In",
                                 "values": ["g6.xlarge", "g5.xlarge"],
-                            }
+                            },
+                            {
+                                "key": "karpenter.sh/capacity-type",
+                                "operator": "In",
+                                "values": ["on-demand"],
+                            },
                         ],
                         "taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}],
                     },

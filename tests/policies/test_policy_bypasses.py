@@ -25,6 +25,7 @@ FILES = (
     "bypasses_in_other_places.yaml",
     "bypasses_by_definition.yaml",
     "bypasses_as_engineers_write.yaml",
+    "bypasses_by_defaults.yaml",
 )
 CASES = [
     cast(

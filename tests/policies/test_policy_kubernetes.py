@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 RULES = {rule.name: rule for rule in POLICIES if isinstance(rule, ResourcePolicy)}
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 POD, JOB = "kubernetes:core/v1:Pod", "kubernetes:batch/v1:CronJob"
-NAMESPACE = "kubernetes:core/v1:Namespace"
 NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 SCALED = "kubernetes:keda.sh/v1alpha1:ScaledObject"
@@ -33,8 +32,6 @@ Path = tuple[str | int, ...]
 _SPEC: Path = ("spec", "template", "spec")
 _APP: Path = (*_SPEC, "containers", 0)
 _VOLUME: Path = (*_SPEC, "volumes", 1, "hostPath", "path")
-_LABELS: Path = ("metadata", "labels")
-_ENFORCE: Path = (*_LABELS, "pod-security.kubernetes.io/enforce")
 _DISRUPTION: Path = ("spec", "disruption")
 _TAINTS: Path = ("spec", "template", "spec", "taints")
 _TERM: Path = ("spec", "amiSelectorTerms")
@@ -99,8 +96,6 @@ BROKEN: list[tuple[str, str, Path, Any, str]] = [
         {"add": ["CAP_SYS_ADMIN"]},
         "adds the capability CAP_SYS_ADMIN",
     ),
-    ("tenant-namespaces-enforce-pod-security", NAMESPACE, _ENFORCE, "privileged", "level privil"),
-    ("tenant-namespaces-enforce-pod-security", NAMESPACE, _ENFORCE, None, "enforces no level"),
     ("node-pool-limits", NODE_POOL, ("spec", "limits"), None, "has no limits"),
     ("node-pool-limits", NODE_POOL, ("spec", "limits"), {}, "has no limits"),
     ("node-pool-limits", NODE_POOL, ("spec", "limits"), {"cpu": None}, "has no limits"),
@@ -263,9 +258,6 @@ RIGHT: list[tuple[str, str, Path, Any]] = [
     ),
     ("pods-confined", DEPLOYMENT, (*_APP, "ports"), [{"containerPort": 80, "hostPort": 0}]),
     ("pods-confined", DEPLOYMENT, (*_APP, "ports"), [{"containerPort": 80, "hostPort": "80"}]),
-    ("tenant-namespaces-enforce-pod-security", NAMESPACE, _ENFORCE, "restricted"),
-    ("tenant-namespaces-enforce-pod-security", NAMESPACE, _LABELS, {"team": "ml"}),
-    ("tenant-namespaces-enforce-pod-security", NAMESPACE, _LABELS, None),
     ("node-pool-limits", NODE_POOL, ("spec", "limits"), {"cpu": "512"}),
     (
         "gpu-pools-not-consolidated",
@@ -535,11 +527,6 @@ def test_settings_decide(found: Callable[..., list[str]]) -> None:
     agents = {"namespaces": ["agents", "team"]}
     path = (*_SPEC, "hostPID")
     assert found("pods-not-privileged", DEPLOYMENT, path, value=True, config=agents) == []
-
-    label = {"tenantLabel": "team"}
-    team = {"team": "vision"}
-    rule = "tenant-namespaces-enforce-pod-security"
-    assert len(found(rule, NAMESPACE, _LABELS, team, config=label)) == 1
 
     most = {"mostReplicas": 4.0}
     assert len(found("autoscalers-bounded", HPA, ("spec", "minReplicas"), 1.0, config=most)) == 1

@@ -160,12 +160,6 @@ OBJECTS: list[tuple[str, str, dict[str, Any], str]] = [
         "capabilities of the container app",
     ),
     ("pods-not-privileged", POD, pod(volumes=[{"name": LATER, "emptyDir": {}}]), ""),
-    (
-        "tenant-namespaces-enforce-pod-security",
-        NAMESPACE,
-        {"metadata": {"name": "gpu", "labels": LATER}},
-        "labels",
-    ),
     ("roles-without-wildcards", ROLE, {**NAMED, "rules": LATER}, "rules"),
     ("roles-without-wildcards", ROLE, {**NAMED, "rules": [LATER]}, "rules"),
     ("roles-without-wildcards", ROLE, role(verbs=LATER), "rules[0]"),
@@ -369,7 +363,8 @@ def capacity(operator: Any, *values: Any) -> dict[str, Any]:
         ([LATER], None),
         (LATER, None),
         ([{"key": LATER, "operator": "In", "values": ["spot"]}], None),
-        ([], False),
+        ([], True),
+        (None, False),
     ],
 )
 def test_spot_of_karpenter_is_told_if_all_that_decides_is_known(

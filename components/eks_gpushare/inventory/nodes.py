@@ -34,6 +34,7 @@ _KNOWN = {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"}
 _BY_TYPE = {"karpenter": KARPENTER, "autoMode": AUTO_MODE}
 """What begins the labels by which these tell of a node's type."""
 COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
+_OF_KARPENTER = ("karpenter.sh/", "karpenter.k8s.aws/")
 """https://docs.aws.amazon.com/eks/latest/userguide/associate-workload.html"""
 TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _ARCH_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
@@ -108,6 +109,8 @@ class NodeKind:
             return UNKNOWN
         if self.nodes.provisioner == "byHand" and not self.is_partial:
             return None  # a node as it is, with all that it has
+        if self.nodes.provisioner == "managed" and key.startswith(_OF_KARPENTER):
+            return None  # it labels the nodes that it makes, and no others
         if key in _OF_CONTROL_PLANES and self.nodes.provisioner != "byHand":
             return None  # EKS has its control plane elsewhere, and kubelets may not set these
         by_others = key.startswith((*OWNED_PREFIXES, *_OF_OTHERS))

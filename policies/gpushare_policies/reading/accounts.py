@@ -36,6 +36,8 @@ def cluster_role(binding: Mapping[str, Any]) -> Any:
 
     Such a one may bear any name, and has no rights but those written in it.
     """
+    if at(binding, "roleRef") is None:  # a patch of one that Kubernetes makes, named as its role
+        return text(at(binding, "metadata", "name"))
     kind, name = (text(at(binding, "roleRef", key)) for key in ("kind", "name"))
     return "" if kind == "Role" else name
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import re
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, pairs
 from eks_gpushare.manifests.readers.values import walk
+from gpushare_policies.reading.charts import loaded
 from gpushare_policies.reading.held_resources import (
     CLOUD_CONTROL,
     NATIVE,
@@ -33,8 +34,17 @@ from gpushare_policies.reading.objects import (
     pod_templates,
     words_of,
 )
-from gpushare_policies.reading.plain import at_top
+from gpushare_policies.reading.plain import at_top, items
 from gpushare_policies.reading.tools import BY_NAME, CALLS, OF_PODS, TOOLS
+from gpushare_policies.tokens import (
+    INSTANCE,
+    LAUNCH_CONFIGURATION,
+    LAUNCH_TEMPLATE,
+    SPOT_INSTANCE,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 _MAKERS = re.compile(
     r"AWS::(?:EKS::(?:Cluster|Nodegroup|FargateProfile|Addon)|EC2::(?:LaunchTemplate|"
@@ -72,7 +82,7 @@ _RUNNING = re.compile(
     r"argoproj\.io|tekton\.dev|jobset\.x-k8s\.io|batch\.volcano\.sh|kubeflow\.org|ray\.io"
 )
 """Groups of whose kinds containers run what they are told once, by words or a script."""
-_MACHINE = "aws:ec2/instance:Instance"
+_MACHINES = (INSTANCE, SPOT_INSTANCE, LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION)
 _BATCH = "aws:batch/computeEnvironment:ComputeEnvironment"
 _MAKING = tuple(
     (re.compile(pattern), what)
@@ -82,6 +92,8 @@ _MAKING = tuple(
         (r"aws:ec2/fleet:Fleet", "an EC2 Fleet"),
         (r"aws:servicecatalog/provisionedProduct:.*", "a product of Service Catalog"),
         (r"aws:batch/computeEnvironment:.*", "a compute environment of Batch"),
+        (r"spotinst:aws/(?:ocean|elastigroup|managedInstance)[A-Za-z]*:.*", "Spot by Flexera"),
+        (r"rancher2:index/(?:cluster|machineConfig|nodePool)(?:V2)?:.*", "Rancher"),
     )
 )
 _OPERATORS = re.compile(
@@ -113,7 +125,7 @@ def made_elsewhere(token: str, props: Any) -> MadeElsewhere | None:
         return _of_cloud_control(at_top(props, "typeName"))
     if _COMMANDS.fullmatch(token):
         return _of_command(props)
-    if token == _MACHINE:
+    if token in _MACHINES:
         return _of_machine(props)
     found = _of_service(token, props) or _of_pods(token, props) or _by_token(token)
     if token == _BATCH:
@@ -154,7 +166,7 @@ def _of_cloud_control(kind: Any) -> MadeElsewhere | None:
 @cache
 def may_make(token: str) -> bool:
     """Whether resources of a type may make something out of sight."""
-    by_properties = token in (*STACKS, *NATIVE_STACKS, CLOUD_CONTROL, _MACHINE)
+    by_properties = token in (*STACKS, *NATIVE_STACKS, CLOUD_CONTROL, *_MACHINES)
     runs = _COMMANDS.fullmatch(token) or _TASKS.fullmatch(token) or token == _PIPELINE
     runs = runs or any(kind.fullmatch(token) for kind, *_ in _BY_SERVICES)
     kind, *_ = kind_of(token) or (None,)
@@ -209,15 +221,42 @@ def _of_service(token: str, props: Any) -> MadeElsewhere | None:
             if has_unknown(given):
                 return MadeElsewhere(what, unknown=True)
             told = json.dumps([*given, *map(partial(at_top, props), _RUNBOOKS)], default=str)
-            found = TOOLS.search(told) or CALLS.search(told)
+            found = TOOLS.search(told) or CALLS.search(told) or CALLS.search(_steps(given))
             return MadeElsewhere(what, (found[0].strip(),)) if found else None
     if token == _PIPELINE and _DEPLOYS.search(json.dumps(at_top(props, "stages"), default=str)):
         return MadeElsewhere("a pipeline")
     if _TASKS.fullmatch(token):
         told = json.dumps([at_top(props, key) for key in _OF_TASKS], default=str)
-        found = BY_NAME.search(_BETWEEN.sub(" ", told))
+        given = [at_top(props, key) for key in _OF_TASKS]
+        found = BY_NAME.search(f"{_BETWEEN.sub(' ', told)} {_tasks(given)}")
         return MadeElsewhere("a task of AWS", (found[0].strip(),)) if found else None
     return None
+
+
+def _steps(given: Sequence[Any]) -> str:
+    """What steps of a runbook call, whose service and API stand there in any order."""
+    found = [
+        {str(key).lower(): value for key, value in step.items()}
+        for written in given
+        for _, step in walk(loaded(written) if isinstance(written, str) else None)
+    ]
+    return "; ".join(f"Service: {at(step, 'service')} Api: {at(step, 'api')}" for step in found)
+
+
+def _tasks(given: Sequence[Any]) -> str:
+    """What containers of a task run, with their images before the words as in pods."""
+    return "; ".join(
+        " ".join((*_program_of(container), *map(str, items(at(container, "command")))))
+        for written in given
+        for _, container in walk(loaded(written) if isinstance(written, str) else None)
+        if isinstance(container.get("image"), str)
+    )
+
+
+def _program_of(container: Mapping[str, Any]) -> tuple[str, ...]:
+    """What runs in a container, by its image and by what is said in place of that."""
+    image = repository_of(container["image"]).rpartition("/")[2]
+    return (_CLI.get(image, image), *map(str, items(at(container, "entryPoint"))))
 
 
 def _of_pods(token: str, props: Any) -> MadeElsewhere | None:
@@ -229,9 +268,8 @@ def _of_pods(token: str, props: Any) -> MadeElsewhere | None:
             holders = [obj.body] if _RUNNING.fullmatch(obj.kind.group) else []
         for _, container in walk(holders):
             if isinstance(container.get("image"), str):
-                image = repository_of(container["image"]).rpartition("/")[2]
                 script = [str(container.get(key) or "") for key in ("source", "script")]
-                words = (_CLI.get(image, image), *words_of(container), *script)
+                words = (*_program_of(container), *words_of(container), *script)
                 if found := OF_PODS.search(" ".join(words)):
                     return MadeElsewhere("a command in a pod", (found[0],))
     return None

@@ -14,7 +14,7 @@ from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
 from eks_gpushare.inventory.launches import pods_of_class
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import PartlyKnown, at, partly_known
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.readers.device_plugin import DevicePluginConfigReader
@@ -27,7 +27,14 @@ from gpushare_policies.reading.charts import CHART_TOKENS, EMBEDDED, charts_of
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.nodes import nodes_of
-from gpushare_policies.reading.objects import KubernetesObject, objects_of_stack
+from gpushare_policies.reading.objects import (
+    LIMIT_RANGE,
+    Kind,
+    KubernetesObject,
+    carried_by,
+    is_theirs,
+    objects_of_stack,
+)
 from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.plain import at_top, items, mappings, text
 from gpushare_policies.reading.regions import only_region_of
@@ -47,6 +54,7 @@ if TYPE_CHECKING:
 
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 """Readers of what texts hold; objects in texts are none of the cluster."""
+_CHART = Kind("helm.sh", "Release")
 _NOWHERE = Position(1, 1)
 _MARKS = (
     *("sharing", "flags", "slicing", "replicas", "migstrategy"),
@@ -114,6 +122,9 @@ class _Reader:
             if resource.resource_type in CHART_TOKENS:
                 self.found += self._releases(resource, charts[resource.urn], cluster)
                 self._embedded(resource, charts[resource.urn])
+                for chart in charts[resource.urn]:
+                    made = KubernetesObject(_CHART, "v3", {"values": chart.values})
+                    self._limits(resource, made, cluster)
                 continue
             for found in objects.get(id(resource), ()):
                 self._object(resource, found, cluster)
@@ -160,6 +171,14 @@ class _Reader:
         if found.kind == NODE_CLASS:
             self.classes[cluster, found.name] = found.body
         self._read(document, cluster)
+        if is_theirs(found.kind):
+            self._limits(resource, found, cluster)
+
+    def _limits(self, resource: PolicyResource, found: KubernetesObject, cluster: str) -> None:
+        """LimitRanges that others make; what else they make is in namespaces not known."""
+        for carried in carried_by(found):
+            if carried.kind == LIMIT_RANGE:
+                self._read(_document(resource, carried), cluster)
 
     def _read(self, document: Document, cluster: str) -> None:
         reader = next((reader for reader in CLUSTER_READERS if reader.matches(document)), None)
@@ -167,6 +186,8 @@ class _Reader:
             return
         read = reader.read(document)
         for item in read.items:
+            if isinstance(item, NodeSet) and isinstance(document.value, PartlyKnown):
+                continue  # a patch makes no nodes of its own
             if isinstance(item, NodeSet) and item.provisioner == "karpenter":
                 reference = at(document.value, "spec", "template", "spec", "nodeClassRef", "name")
                 self.class_of[len(self.found)] = (cluster, reference)
@@ -245,6 +266,8 @@ def _document(resource: PolicyResource, found: KubernetesObject) -> Document:
         if whole.get("namespace") is None:
             whole["namespace"] = kubernetes_namespace(resource)
         value["metadata"] = whole
+    if found.patch and is_theirs(kind):  # the rest is in the cluster
+        value = partly_known(value)
     return _document_of(resource.urn, value, found.path)
 
 

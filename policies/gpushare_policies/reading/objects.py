@@ -115,6 +115,8 @@ def objects_of_stack(
 
 _RBAC = "rbac.authorization.k8s.io"
 _RBAC_DEFINITION = Kind("rbacmanager.reactiveops.io", "RBACDefinition")
+_TENANT = Kind("capsule.clastix.io", "Tenant")
+LIMIT_RANGE = Kind("", "LimitRange")
 _NOT_MADE = frozenset(("status", "openAPIV3Schema", "match", "exclude", "validate"))
 
 
@@ -126,14 +128,23 @@ def carried_by(each: KubernetesObject) -> Iterator[KubernetesObject]:
     """
     if each.kind == _RBAC_DEFINITION:
         for index, listed in mappings(at(each.body, "rbacBindings")):
-            for place, bound in mappings(listed.get("clusterRoleBindings")):
-                binding = {
-                    "metadata": {"name": listed.get("name")},
-                    "roleRef": {"kind": "ClusterRole", "name": bound.get("clusterRole")},
-                    "subjects": listed.get("subjects"),
-                }
-                path: FieldPath = ("rbacBindings", index, "clusterRoleBindings", place)
-                yield KubernetesObject(Kind(_RBAC, "ClusterRoleBinding"), "v1", binding, path)
+            for of in ("ClusterRole", "Role"):
+                key = f"{of[0].lower()}{of[1:]}Bindings"
+                for place, bound in mappings(listed.get(key)):
+                    named = bound.get("clusterRole")
+                    role = {"kind": "ClusterRole", "name": named} if named else {"kind": "Role"}
+                    binding = {
+                        "metadata": {"name": listed.get("name")},
+                        "roleRef": {"name": bound.get("role"), **role},
+                        "subjects": listed.get("subjects"),
+                    }
+                    path: FieldPath = ("rbacBindings", index, key, place)
+                    yield KubernetesObject(Kind(_RBAC, f"{of}Binding"), "v1", binding, path)
+    if each.kind == _TENANT:
+        place_of_limits = ("spec", "limitRanges", "items")
+        for index, limits in mappings(at(each.body, *place_of_limits)):
+            named = {"metadata": {"name": f"of the Tenant {each.name}"}, "spec": limits}
+            yield KubernetesObject(LIMIT_RANGE, "v1", named, (*place_of_limits, index))
     for path, found in _walked(each.body):
         version, kind = found.get("apiVersion"), found.get("kind")
         if not path or not isinstance(version, str) or not isinstance(kind, str):

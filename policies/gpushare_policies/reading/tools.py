@@ -8,10 +8,10 @@ CALLS = re.compile(
     r"(?i:\bService[\"'\s\\:]+(?:eks|ec2|autoscaling|cloudformation|cloudcontrol)[\"'\s\\,n]+Api[\"'\s\\:]+)"
     r"(?:Create|Update|Run|Start)[A-Za-z]+"
     r"|\b(?:eks|ec2|autoscaling|cloudformation|cloudcontrol):(?:[cC]reate|[rR]un)(?!Tags|Job)[A-Z][A-Za-z]*"
-    r"|\bAWS-CreateEKS[A-Za-z]+",
+    r"|\bAWS-CreateEKS[A-Za-z]+|\baws:createStack\b",
 )
 """What a service calls without a command: `arn:aws:states:::eks:createCluster`, or of Systems
-Manager `Service: eks`, `Api: CreateNodegroup`; and runbooks of AWS that make clusters."""
+Manager `Service: eks`, `Api: CreateNodegroup`; runbooks of AWS that make clusters, and stacks."""
 OF_PODS = re.compile(
     r"\b(?:eksctl\s+(?:create|scale)|(?:terraform|tofu)\s+(?:\S+\s+)*?apply|pulumi\s+(?:\S+\s+)*?up"
     r"|aws\s+(?:\S+\s+)*?(?:eks\s+create|ec2\s+(?:create-fleet|create-launch|run|request-spot)"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import EnforcementLevel, Severity
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from eks_gpushare.manifests.readers.values import walk
 from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.charts import charts_of
 from gpushare_policies.reading.objects import Kind, KubernetesObject
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pulumi_policy import ResourceValidationArgs
+
+    from gpushare_policies.reading.charts import InstalledChart
 
 _KEDA_DEFAULT = 100
 """`maxReplicaCount` where a ScaledObject or a ScaledJob has none:
@@ -159,6 +162,32 @@ def _runner_chart(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
             yield from _runners(Subject(made, args))
 
 
+_MOST_KEYS = ("maxReplicas", "maxReplicaCount")
+
+
+def _by_shape(subject: Subject) -> Iterator[str | Unjudged]:
+    """Of kinds and charts of anybody, where they have a most by the names that autoscalers use."""
+    for path, holder in walk(subject.object.body):
+        allowed = MOST_REPLICAS.of(subject.args)
+        for key in _MOST_KEYS if holder.get("enabled") is not False else ():
+            most = count(holder.get(key))
+            if isinstance(most, int) and most > allowed:
+                place = ".".join(map(str, (*path, key)))
+                yield from _judged(subject, place, None, most)
+
+
+def _chart(args: ResourceValidationArgs) -> Iterator[str | Unjudged]:
+    yield from _runner_chart(args)
+    for chart in charts_of(args.props):
+        made = KubernetesObject(_RELEASE, "v3", {"metadata": {"name": args.name}, **_known(chart)})
+        yield from _by_shape(Subject(made, args))
+
+
+def _known(chart: InstalledChart) -> dict[str, Any]:
+    return {"values": chart.values} if isinstance(chart.values, dict) else {}
+
+
+_RELEASE = Kind("helm.sh", "Release")
 _RUNNER_SET = Kind("actions.github.com", "AutoscalingRunnerSet")
 
 
@@ -230,7 +259,8 @@ AUTOSCALERS_BOUNDED = ResourcePolicy(
             Kind("kubeai.org", "Model"): _model,
             **{Kind("ray.io", kind): _ray for kind in ("RayCluster", "RayJob", "RayService")},
         },
-        {RELEASE: _runner_chart, CHART_V4: _runner_chart},
+        {RELEASE: _chart, CHART_V4: _chart},
+        theirs=_by_shape,
     ),
     level=EnforcementLevel.ADVISORY,
     severity=Severity.MEDIUM,

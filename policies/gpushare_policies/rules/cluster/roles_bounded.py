@@ -172,9 +172,16 @@ def _trusts(role: PolicyResource) -> Iterator[tuple[str, str] | Unjudged]:
     for statement in trust:
         if not statement.allows:
             continue
-        strangers = (_stranger(account) for account in _ACCOUNTS)
+        strangers = (
+            stranger | named
+            for account in _ACCOUNTS
+            for stranger in (_stranger(account),)
+            for named in ({}, *_called(statement, account))
+        )
+        keys = _keys((statement, *denied))
+        chosen = CHOSEN | {key for key in keys if key.startswith(_OF_CALLERS)}
         if _is_everybody(statement) and any(
-            _lets_in(stranger, statement, denied) for stranger in strangers
+            _lets_in(stranger, statement, denied, chosen) for stranger in strangers
         ):
             condition = "no condition" if not statement.conditions else "its condition does not"
             says = "says who of them" if not statement.conditions else "say who of them"
@@ -209,16 +216,35 @@ def _is_everybody(statement: PolicyStatement) -> bool:
     return bool(principal == "*")
 
 
+_OF_CALLERS = (
+    *("aws:principaltag/", "aws:requesttag/", "aws:username", "sts:sourceidentity"),
+    *("aws:sourceidentity", "aws:multifactorauth", "aws:tokenissuetime"),
+)
+"""Beginnings of keys whose values whoever owns an account gives to the roles and users in it."""
 _ACCOUNTS = ("999999999999", "888888888888")
 """Of which a condition may leave out one, and so have heard of it."""
 
 
-def _stranger(account: str) -> Context:
+def _called(statement: PolicyStatement, account: str) -> Iterator[dict[str, tuple[str, ...]]]:
+    """What somebody of an account may be called there, to be of the patterns of a condition."""
+    for tests in statement.conditions.values():
+        for key, values in tests.items():
+            for pattern in map(str, each(values)):
+                parts = pattern.split(":", 5)
+                if str(key).lower() == "aws:principalarn" and parts[4:5] == ["*"]:
+                    arn = ":".join((*parts[:4], account, *parts[5:]))
+                    yield {"aws:principalarn": (arn.replace("*", "a"),)}
+                elif str(key).lower() == "aws:userid" and pattern.startswith("*"):
+                    yield {"aws:userid": (f"AROAANYBODY{pattern[1:]}",)}
+
+
+def _stranger(account: str) -> dict[str, tuple[str, ...]]:
     """Somebody of an account that nobody has heard of."""
     return {
         "aws:principalaccount": (account,),
         "aws:principalarn": (f"arn:aws:iam::{account}:role/anybody",),
         "aws:principalorgid": (f"o-anybody{account}",),
+        "aws:principalorgpaths": (f"o-anybody{account}/r-999/ou-999/",),
         "aws:principaltype": ("AssumedRole",),
         "aws:sourceip": (f"203.0.113.{account[:2]}",),
         "aws:userid": ("AROAANYBODY:anybody",),
@@ -227,12 +253,22 @@ def _stranger(account: str) -> Context:
 
 _TAKING = ("sts:AssumeRole", "sts:AssumeRoleWithWebIdentity", "sts:AssumeRoleWithSAML")
 _SUBJECTS = {
-    _OF_EKS: "system:serviceaccount:anybody-999:anybody-999",
-    "token.actions.githubusercontent.com": "repo:anybody-999/anybody-999:ref:refs/heads/main",
-    "oidc-provider/gitlab.com": "project_path:anybody-999/anybody-999:ref_type:branch:ref:main",
-    "oidc-provider/app.terraform.io": "organization:anybody-999:project:a:workspace:a:run_phase:a",
+    _OF_EKS: ("system:serviceaccount:anybody-999:anybody-999", ""),
+    "token.actions.githubusercontent.com": (
+        "repo:anybody-999/anybody-999:ref:refs/heads/main",
+        "/",
+    ),
+    "oidc-provider/gitlab.com": (
+        "project_path:anybody-999/anybody-999:ref_type:branch:ref:main",
+        "/",
+    ),
+    "oidc-provider/app.terraform.io": (
+        "organization:anybody-999:project:a:workspace:a:run_phase:a",
+        ":",
+    ),
 }
-"""Providers that many share, in part of their ARN, with a subject there that nobody has heard of.
+"""Providers that many share, in part of their ARN, with a subject there that nobody has heard of,
+and what ends the name of whom it belongs to, which strangers may have begin like any other.
 
 A condition on `sub` tells them apart, whose `aud` is the same for all:
 https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html and
@@ -243,26 +279,46 @@ https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_providers_create_oidc.
 def _open_provider(statement: PolicyStatement, denied: Sequence[PolicyStatement]) -> str:
     """The identity provider whose strangers a statement lets in; empty if there is none."""
     for provider in _principals(statement, "Federated"):
-        for part, subject in _SUBJECTS.items():
-            if part not in provider:
-                continue
-            keys = {
-                str(key).lower()
-                for one in (statement, *denied)
-                for tests in one.conditions.values()
-                for key in tests
-            }
-            context = {key: (subject,) for key in keys if key.endswith(":sub")}
-            # For whom a token is, who asks for it chooses.
-            chosen = CHOSEN | {key for key in keys if key.endswith(":aud")}
-            if _lets_in(context, statement, denied, chosen):
-                return provider
-        if provider in _APPLICATIONS and _lets_in({}, statement, denied):
+        keys = _keys((statement, *denied))
+        # For whom a token is, who asks for it chooses.
+        chosen = CHOSEN | {key for key in keys if key.endswith(":aud")}
+        for part, (subject, end) in _SUBJECTS.items():
+            for stranger in (subject, *_alike(statement, end)) if part in provider else ():
+                context = {key: (stranger,) for key in keys if key.endswith(":sub")}
+                if _lets_in(context, statement, denied, chosen):
+                    return provider
+        chosen = CHOSEN | {key for key in keys if key.endswith(":amr")}
+        if provider in _APPLICATIONS and _lets_in({}, statement, denied, chosen):
             return provider
     return ""
 
 
-_APPLICATIONS = ("accounts.google.com", "graph.facebook.com", "www.amazon.com")
+def _keys(given: Sequence[PolicyStatement]) -> set[str]:
+    """The keys of all conditions, in small letters."""
+    return {
+        str(key).lower()
+        for statement in given
+        for tests in statement.conditions.values()
+        for key in tests
+    }
+
+
+def _alike(statement: PolicyStatement, end: str) -> Iterator[str]:
+    """Subjects of strangers whose names begin as a pattern does: `repo:acme*` is of `acme-2/x`."""
+    for tests in statement.conditions.values():
+        for key, values in tests.items():
+            for pattern in map(str, each(values)) if str(key).lower().endswith(":sub") else ():
+                kind, _, whose = pattern.partition(":")
+                begins, is_open, rest = whose.partition("*")
+                if end and begins and is_open and end not in begins:
+                    other = "-999" if rest.startswith(end) else f"-999{end}a"
+                    yield f"{kind}:{begins}{other}{rest.replace('*', 'a')}"
+
+
+_APPLICATIONS = (
+    *("accounts.google.com", "graph.facebook.com", "www.amazon.com"),
+    "cognito-identity.amazonaws.com",
+)
 """Providers that know everybody, and tell by `aud` or `app_id` for which application a token is:
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_iam-condition-keys.html"""
 

@@ -12,7 +12,7 @@ from pulumi_policy.proxy import UnknownValueError
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.checks import Unjudged
-from gpushare_policies.props import each, is_true, peek, read
+from gpushare_policies.props import each, given, is_true, peek, read
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.held_resources import made_by
 from gpushare_policies.reading.karpenter import NODE_CLASS
@@ -80,6 +80,11 @@ class _Subnets:
             for name in (subnet.urn, str(peek(subnet.props, "id") or "")):
                 self._by_name.setdefault(name, []).append(place)
 
+    def defaults_are_public(self) -> bool:
+        """Whether default subnets give addresses, as they do unless the stack changes that."""
+        defaults = [found for found in self._all if found.resource_type == DEFAULT_SUBNET]
+        return all(map(_is_public, defaults))
+
     def of(self, nodes: NodeGroup) -> Iterator[PolicyResource]:
         """Those that nodes are put into, in the order of the stack."""
         key = "subnetIds" if nodes.is_managed else "vpcZoneIdentifiers"
@@ -90,10 +95,10 @@ class _Subnets:
     def named(self, resource: PolicyResource, key: str) -> Iterator[PolicyResource]:
         """Those that a property names."""
         used = {found.urn for found in resource.property_dependencies.get(key, [])}
-        given = each(peek(resource.props, key))
+        told = each(peek(resource.props, key))
         if key == _INTERFACES:
-            given = [peek(interface, "subnetId") for interface in given]
-        names = (used | _known(given)) - {""}
+            told = [peek(interface, "subnetId") for interface in told]
+        names = (used | _known(told)) - {""}
         for place in sorted({place for name in names for place in self._by_name.get(name, ())}):
             yield self._all[place]
 
@@ -103,6 +108,23 @@ class _Subnets:
         for subnet in self._all:
             if subnet.urn in used or any(_selects(term, subnet) for _, term in mappings(terms)):
                 yield subnet
+
+
+def _goes_by_zones(nodes: NodeGroup) -> bool:
+    """Whether EC2 chooses the subnets, which are the default ones of the zones.
+
+    https://docs.aws.amazon.com/autoscaling/ec2/userguide/asg-in-vpc.html (2026-11-29)
+    """
+    props = nodes.group.props
+    if nodes.is_managed or given(props, "vpcZoneIdentifiers"):
+        return False
+    interfaces = each(peek(nodes.start.props, _INTERFACES)) if nodes.start is not None else ()
+    return (
+        given(props, "availabilityZones")
+        and nodes.start is not None
+        and not any(peek(interface, "subnetId") for interface in interfaces)
+        and not _refuses(nodes)
+    )
 
 
 def _selects(term: Mapping[str, Any], subnet: PolicyResource) -> bool:
@@ -146,6 +168,13 @@ def _private(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
             message = (
                 f"{nodes.called} puts nodes into {', '.join(public)}, where each gets a public "
                 f"address. Nodes must be in private subnets. {_FIX.of(nodes.group.urn)}"
+            )
+            yield message, nodes.group.urn
+        elif not public and _goes_by_zones(nodes) and subnets.defaults_are_public():
+            message = (
+                f"{nodes.called} names zones and no subnets: its nodes are in the default subnets "
+                f"of those, where each gets a public address. Nodes must be in private subnets. "
+                f"{_FIX.of(nodes.group.urn)}"
             )
             yield message, nodes.group.urn
 

@@ -8,7 +8,7 @@ from pulumi_policy import PolicyResource, ResourceValidationArgs, Severity
 from pulumi_policy.proxy import UnknownValueError
 
 from eks_gpushare.inventory.matching import KEEPS_OFF
-from eks_gpushare.inventory.scheduling import is_of_agent, lasts
+from eks_gpushare.inventory.scheduling import lasts, passes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded, registered
 from eks_gpushare.inventory.values import at
@@ -46,9 +46,9 @@ _SET_TAINT = 'Set `taints: [{key: nvidia.com/gpu, value: "true", effect: NO_SCHE
 _OF_GROUPS = Fix(_STACK_FILE, _SET_TAINT, _SET_TAINT)
 _SET_BY_KEY = 'Set `taints: {nvidia.com/gpu: {value: "true", effect: NoSchedule}}`.'
 _OF_COMPONENTS = Fix(_STACK_FILE, _SET_BY_KEY, _SET_BY_KEY)
+_ARGUMENTS = ("kubeletExtraArgs", "bootstrapExtraArgs")
 _MORE_OF_KUBELET = (
-    *("nodeUserDataOverride", "nodeUserData", "kubeletExtraArgs", "bootstrapExtraArgs"),
-    *("nodeadmExtraOptions", "bottlerocketSettings"),
+    *("nodeUserDataOverride", "nodeUserData", "nodeadmExtraOptions", "bottlerocketSettings"),
 )
 """Properties of those components by which nodes may register with taints too."""
 _SET_POOL = (
@@ -66,7 +66,7 @@ def _keeps_out(effect: Any, key: Any) -> bool:
 
     One that nodes lose once they are ready, or an agent runs on them, keeps nobody out.
     """
-    stays = lasts(str(key or "")) and not is_of_agent(str(key or ""))
+    stays = lasts(str(key or "")) and not passes(str(key or ""))
     return stays and str(effect or "").replace("_", "").lower() in _KEEPS_PODS_OUT
 
 
@@ -101,7 +101,7 @@ def _node_group(args: ResourceValidationArgs) -> Iterator[str]:
 
 def _scaling_group(args: ResourceValidationArgs) -> Iterator[str]:
     """Of `pulumi_eks`, which makes user data of taints by their keys; other user data says more."""
-    if any(given(args.props, key) for key in _MORE_OF_KUBELET):
+    if any(_may_taint(args.props)):
         return
     is_gpu = is_true(peek(args.props, "gpu")) or is_gpu_type(read(args.props, "instanceType"))
     taints = read(args.props, "taints") or {}
@@ -113,12 +113,27 @@ def _scaling_group(args: ResourceValidationArgs) -> Iterator[str]:
         )
 
 
+def _may_taint(props: Any) -> Iterator[bool]:
+    """Whether what the nodes of a component are told besides may have them register with a taint.
+
+    What arguments of kubelet say is read; scripts and settings may do anything.
+    """
+    yield from (given(props, key) for key in _MORE_OF_KUBELET)
+    for key in _ARGUMENTS:
+        told = peek(props, key)
+        if told is UNKNOWN or "$" in str(told or ""):
+            yield True
+        else:
+            found = registered(f"#!/bin/sh\nkubelet {told or ''}").taints
+            yield found is UNKNOWN or any(_keeps_out(each.effect, each.key) for each in found)
+
+
 def _default_nodes(args: ResourceValidationArgs) -> Iterator[str]:
     """Those that a cluster of `pulumi_eks` makes by itself, which only its options can taint."""
     if any(is_true(peek(args.props, key)) for key in ("skipDefaultNodeGroup", "fargate")):
         return
     options = peek(args.props, "nodeGroupOptions") or {}
-    if options is UNKNOWN or any(given(options, key) for key in _MORE_OF_KUBELET):
+    if options is UNKNOWN or any(_may_taint(options)):
         return
     asked = (args.props, options)
     is_gpu = any(

@@ -10,7 +10,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown
 from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import given, read, stack_of, whole
-from gpushare_policies.reading.karpenter import NODE_POOL
+from gpushare_policies.reading.karpenter import NODE_CLASS, NODE_POOL
 from gpushare_policies.reading.launches import launch_of
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items, mappings
@@ -41,7 +41,9 @@ _FIX = Fix(
 _INSTANCE = "Make an aws.ec2.Instance or an Auto Scaling group in its place."
 _REQUEST_FIX = Fix(_FIX.stack_file, _INSTANCE, _INSTANCE)
 _REQUESTS = (SPOT_INSTANCE, SPOT_FLEET)
-_TAKE_OUT = "Take `spot` out of the requirement `karpenter.sh/capacity-type`, or remove that."
+_TAKE_OUT = (
+    "Set the requirement `{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}`."
+)
 _POOL_FIX = Fix(_FIX.stack_file, _TAKE_OUT, _TAKE_OUT)
 _ALL = 100
 _CAPACITY = "karpenter.sh/capacity-type"
@@ -84,20 +86,28 @@ def _said(opening: str, args: ResourceValidationArgs, fix: Fix) -> str:
 
 
 def _pool(subject: Subject) -> Iterator[str | Unjudged]:
-    """A NodePool, whose nodes are On-Demand unless it says otherwise, and Spot where it may choose.
+    """A NodePool, whose nodes are Spot where it may choose, as where it says nothing of that.
 
-    Source: https://karpenter.sh/docs/concepts/nodepools/#capacity-type.
+    Source: https://karpenter.sh/docs/concepts/nodepools/#capacity-type, and `getCapacityType` of
+    `pkg/providers/instance/instance.go` of karpenter-provider-aws: what is not required may be
+    all. Of EKS Auto Mode it is not said, and of a patch the rest is in the cluster.
     """
     if not is_among(STEADY_STACKS.of(subject.args), subject.args.urn):
         return
     requirements = at(subject.object.body, "spec", "template", "spec", "requirements")
+    template = at(subject.object.body, "spec", "template")
+    labelled = at(template, "metadata", "labels", _CAPACITY)
     of_capacity = [
         requirement
         for _, requirement in mappings(requirements)
         if requirement.get("key") == _CAPACITY
     ]
+    if labelled is not None:
+        of_capacity.append({"operator": "In", "values": [labelled]})
     allowed = [_allows_spot(requirement) for requirement in of_capacity]
-    if of_capacity and all(allowed):
+    of_own = at(template, "spec", "nodeClassRef", "group") in (None, NODE_CLASS.group)
+    open_to_all = of_own and requirements is not None and not _has_unknown(requirements, ())
+    if all(allowed) and (of_capacity or open_to_all):
         yield _said(subject.opening, subject.args, _POOL_FIX)
     elif False not in allowed and _has_unknown(requirements, of_capacity):
         yield Unjudged("requirements")

@@ -112,6 +112,19 @@ def _fleet(subject: Subject) -> Iterator[str | Unjudged]:
             yield from _asked(subject, chart, at(helm, "version"))
 
 
+def _proxy(subject: Subject) -> Iterator[str | Unjudged]:
+    """Of Cluster API: https://github.com/kubernetes-sigs/cluster-api-addon-provider-helm."""
+    spec = at(subject.object.body, "spec")
+    if not _is_pinned_by_itself(str(at(spec, "chartName"))):
+        yield from _asked(subject, at(spec, "chartName"), at(spec, "version"))
+
+
+def _sveltos(subject: Subject) -> Iterator[str | Unjudged]:
+    """Of https://projectsveltos.github.io/sveltos/main/addons/helm_charts/."""
+    for _, chart in mappings(at(subject.object.body, "spec", "helmCharts")):
+        yield from _asked(subject, chart.get("chartName"), chart.get("chartVersion"))
+
+
 def _asked(subject: Subject, chart: Any, version: Any) -> Iterator[str | Unjudged]:
     if UNKNOWN in (chart, version):
         yield Unjudged("the version of a chart")
@@ -142,6 +155,9 @@ CHART_VERSIONS_PINNED = ResourcePolicy(
             Kind("source.toolkit.fluxcd.io", "HelmChart"): _source_chart,
             Kind("fleet.cattle.io", "Bundle"): _fleet,
             Kind("source.toolkit.fluxcd.io", "OCIRepository"): _oci_repository,
+            Kind("addons.cluster.x-k8s.io", "HelmChartProxy"): _proxy,
+            Kind("config.projectsveltos.io", "ClusterProfile"): _sveltos,
+            Kind("config.projectsveltos.io", "Profile"): _sveltos,
         },
         {RELEASE: _version, CHART_V4: _version},
     ),

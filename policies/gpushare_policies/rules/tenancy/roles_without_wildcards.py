@@ -30,6 +30,7 @@ _MIGHTY = frozenset(
         *("nodes", "nodes/proxy", "serviceaccounts", "serviceaccounts/token", "daemonsets"),
         *("roles", "clusterroles", "rolebindings", "clusterrolebindings", "persistentvolumes"),
         *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+        "mutatingadmissionpolicies",
         "certificatesigningrequests/approval",
     )
 )
@@ -38,7 +39,10 @@ https://kubernetes.io/docs/concepts/security/rbac-good-practices/ (2026-11-25)."
 _TELLING = frozenset(("secrets", "pods/exec", "nodes/proxy"))
 """The same within one namespace."""
 _INSIDE = frozenset(("pods/exec", "pods/attach", "pods/ephemeralcontainers", "*/exec", "*/attach"))
-_HOOKS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
+_HOOKS = (
+    *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+    "mutatingadmissionpolicies",
+)
 _RAISING = frozenset(("escalate", "bind", "impersonate"))
 _SIGNS = frozenset(("approve", "sign"))
 _FOR_ANYBODY = frozenset(("kubernetes.io/kube-apiserver-client", "kubernetes.io/*"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pulumi_policy import Severity, StackValidationArgs
 
@@ -17,18 +18,78 @@ from gpushare_policies.reading.containers import is_gpu
 from gpushare_policies.reading.objects import Kind, KubernetesObject
 from gpushare_policies.reading.on_objects import ObjectChecks, Subject
 from gpushare_policies.reading.plain import items
+from gpushare_policies.reading.program_objects import objects_in
 from gpushare_policies.reading.tenants import TENANT_LABEL, exposed, unprotected
-from gpushare_policies.rule import ResourcePolicy, StackPolicy, cis
+from gpushare_policies.rule import StackPolicy, cis
 from gpushare_policies.words import Fix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from pulumi_policy import PolicyResource, ResourceValidationArgs
 
 _ENFORCE = "pod-security.kubernetes.io/enforce"
 _LEVELS = ("baseline", "restricted")
 
 _SET_LABEL = f"Set the label `{_ENFORCE}: restricted` (or `baseline`) of the namespace."
 _ENFORCED = Fix(_SET_LABEL, _SET_LABEL, _SET_LABEL)
+
+
+@dataclass(frozen=True, slots=True)
+class _OfStack:
+    """A resource of a stack as checks of one resource take it."""
+
+    resource: PolicyResource
+    stack: StackValidationArgs
+
+    @property
+    def resource_type(self) -> str:
+        return self.resource.resource_type
+
+    @property
+    def props(self) -> Any:
+        return self.resource.props
+
+    @property
+    def name(self) -> str:
+        return self.resource.name
+
+    @property
+    def urn(self) -> str:
+        return self.resource.urn
+
+    def get_config(self) -> Mapping[str, Any]:
+        return self.stack.get_config()
+
+
+def _enforced(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
+    """Each namespace as it is made, and then as patches of the same stack leave it."""
+    for resource in args.resources:
+        check = _ENFORCING.get(resource.resource_type)
+        one = cast("ResourceValidationArgs", _OfStack(resource, args))
+        for said in check(one) if check is not None else ():
+            yield said if isinstance(said, Unjudged) else (said, resource.urn)
+    yield from _patched(args)
+
+
+def _patched(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
+    by_urn = {resource.urn: resource for resource in args.resources}
+    found = list(objects_in(args.resources, (Kind("", "Namespace"),)))
+    for patch in (obj for obj in found if obj.object.patch):
+        for space in found:
+            same = (space.cluster, space.object.name) == (patch.cluster, patch.object.name)
+            if space.object.patch or not same or patch.object.name is UNKNOWN:
+                continue
+            made, changed = (at(obj.object.body, "metadata", "labels") for obj in (space, patch))
+            if not isinstance(changed, dict) or not {TENANT_LABEL.of(args), _ENFORCE} & {*changed}:
+                continue
+            one = cast("ResourceValidationArgs", _OfStack(by_urn[patch.urn], args))
+            subject = Subject(space.object, one)
+            labels = {**made, **changed} if isinstance(made, dict) else changed
+            if made is not UNKNOWN and not any(_labelled(subject, made, "")):
+                opening = f"{subject.opening}, as NamespacePatch {one.name} leaves it,"
+                for said in _labelled(subject, labels, opening):
+                    yield said if isinstance(said, Unjudged) else (said, patch.urn)
 
 
 def _namespace(subject: Subject) -> Iterator[str | Unjudged]:
@@ -78,18 +139,20 @@ def _labelled(subject: Subject, labels: Any, opening: str) -> Iterator[str | Unj
         )
 
 
-TENANT_NAMESPACES_ENFORCE_POD_SECURITY = ResourcePolicy(
+_ENFORCING = ObjectChecks(
+    {
+        Kind("", "Namespace"): _namespace,
+        Kind("argoproj.io", "Application"): _application,
+        Kind("argoproj.io", "ApplicationSet"): _application,
+        Kind("capsule.clastix.io", "Tenant"): _tenant,
+    }
+)
+TENANT_NAMESPACES_ENFORCE_POD_SECURITY = StackPolicy(
     "tenant-namespaces-enforce-pod-security",
     "Namespaces with the label eks-gpushare.io/tenant must enforce Pod Security at the level "
     "baseline or restricted.",
-    checks=ObjectChecks(
-        {
-            Kind("", "Namespace"): _namespace,
-            Kind("argoproj.io", "Application"): _application,
-            Kind("argoproj.io", "ApplicationSet"): _application,
-            Kind("capsule.clastix.io", "Tenant"): _tenant,
-        }
-    ),
+    check=_enforced,
+    applies_to=tuple(_ENFORCING),
     severity=Severity.HIGH,
     framework=cis("4.2.1", "The admission of privileged containers is minimized."),
     fix=_ENFORCED,
