@@ -15,13 +15,18 @@ from eks_gpushare.manifests.checks.charts import (
     operators_own,
     values_one_level_off,
 )
-from eks_gpushare.manifests.checks.metrics import counters, exporters, scaling, scraping
+from eks_gpushare.manifests.checks.metrics import adapter, counters, exporters, scaling, scraping
 from eks_gpushare.manifests.checks.nodes import (
+    apart,
     auto_mode,
+    autoscaler_words,
     claims_of_pools,
+    cut_short,
     discovered_groups,
     fargate,
     group_labels,
+    groups_of_eks,
+    interfaces,
     labels_before_nodes,
     max_pods,
     moved_pods,
@@ -31,6 +36,7 @@ from eks_gpushare.manifests.checks.nodes import (
     scaled_groups,
     thin_shares,
     toolkit,
+    volume_speeds,
 )
 from eks_gpushare.manifests.checks.programs import (
     command_lines,
@@ -43,11 +49,13 @@ from eks_gpushare.manifests.checks.programs import (
     mpi_slots,
     notebooks,
     number_formats,
+    pods_together,
     probes,
     processes,
     ray,
     reserved_memory,
     runtimes,
+    triton_models,
     variables,
     written_folders,
 )
@@ -61,21 +69,29 @@ from eks_gpushare.manifests.checks.scheduling import (
     queues,
     volcano,
 )
-from eks_gpushare.manifests.checks.workloads import disk_zones, gpu_names, knative, pods, volumes
+from eks_gpushare.manifests.checks.workloads import (
+    disk_zones,
+    gpu_names,
+    knative,
+    kserve_zero,
+    pods,
+    put_back,
+    volumes,
+)
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge
 
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_templates, chart_values, discovery, operators_own, values_one_level_off),
-    *(disk_zones, gpu_names, knative, pods, volumes),
+    *(disk_zones, gpu_names, knative, kserve_zero, pods, put_back, volumes),
     *(command_lines, cpu_images, cuda_versions, efa, gpu_programs, model_disks, model_memory),
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
-    *(variables, written_folders),
+    *(pods_together, triton_models, variables, written_folders),
     *(admission, admitted, default_queue, gangs, hami, other_schedulers, queues, volcano),
-    *(counters, exporters, scaling, scraping),
+    *(adapter, counters, exporters, scaling, scraping),
     *(auto_mode, claims_of_pools, discovered_groups, fargate, group_labels, labels_before_nodes),
     *(max_pods, moved_pods, reservations, room, room_of_pools, scaled_groups, thin_shares),
-    *(toolkit,),
+    *(apart, autoscaler_words, cut_short, groups_of_eks, interfaces, toolkit, volume_speeds),
 )
 """Every check."""

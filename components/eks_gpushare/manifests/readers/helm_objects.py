@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.documents.helm import merge_values
-from eks_gpushare.inventory.items import ConfigMap
+from eks_gpushare.inventory.items import ConfigMap, Pointer
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import PartlyKnown, at, pairs, partly_known
 from eks_gpushare.inventory.values import text as scalar
@@ -99,6 +99,10 @@ class HelmObjectReader:
             items += _generated(document)
             inner += literal_documents(document)
         inner += _of_others(document)
+        if at(document.value, "kind") == "Application":
+            name, spec = text(at(document.value, "metadata", "name")), at(document.value, "spec")
+            called = Source(f"the Application {name}", document)
+            items.append(Pointer(source=called, kind="Application", name=name, spec=spec))
         return Read(items=items, inner=inner, judgements=list(elsewhere(document)))
 
 
