@@ -53,9 +53,7 @@ def from_zero(
         )
 
 
-def _untagged(
-    nodes: NodeSet, labels: Any, tags: dict[Any, Any], least: str
-) -> Iterator[Problem]:
+def _untagged(nodes: NodeSet, labels: Any, tags: dict[Any, Any], least: str) -> Iterator[Problem]:
     """Labels of which tags tell nothing, or another value, though they tell of others."""
     for key, value in pairs(labels) if SCALED in tags and UNKNOWN not in tags else ():
         tag = f"{TEMPLATE_LABEL}{key}"

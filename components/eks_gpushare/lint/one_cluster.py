@@ -55,7 +55,8 @@ _PARTS: Final = frozenset(
             "knative",
             "volcano",
         ),
-        *("metrics", "cfn", "cloudformation", "app", "apps", "application", "applications", "dcgm", "nvdp", "nfd", "kustomize"),
+        *("metrics", "cfn", "cloudformation"),
+        *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd", "kustomize"),
         *("stages", "init", "network", "vpc", "iam", "security", "storage"),
         *("hami", "kai", "scheduler", "schedulers", "keda", "prometheus", "exporter", "gfd"),
     )

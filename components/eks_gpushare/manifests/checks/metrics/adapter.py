@@ -13,7 +13,6 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import Pointer, Release
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.rules.two_numbers import NO_SUCH_METRIC
@@ -56,7 +55,7 @@ def of_adapter(inventory: Inventory) -> Iterator[Judgement]:
                             ("spec", "metrics", index, key, "metric", "name"),
                             f"{at_start(pointer.source.name)} goes by {name}, and "
                             f"{adapters[0].source.name} makes {', '.join(made)}.",
-                            f"Write {made[0]}, or give the adapter a rule for it.",
+                            f"Write {' or '.join(made)}, or give the adapter a rule for it.",
                         )
 
 
@@ -66,7 +65,7 @@ def _made(rules: list[Any]) -> list[str]:
     for rule in rules:
         series = _SERIES.fullmatch(str(at(rule, "seriesQuery")))
         matches, named = at(rule, "name", "matches"), at(rule, "name", "as")
-        if has_unknown([rule if rule is UNKNOWN else at(rule, "seriesQuery"), matches, named]):
+        if has_unknown([at(rule, "seriesQuery"), matches, named]):
             return []
         if isinstance(named, str) and named and "$" not in named:
             names.append(named)

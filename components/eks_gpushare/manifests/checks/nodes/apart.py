@@ -44,8 +44,8 @@ def places_to_spread(inventory: Inventory) -> Iterator[Judgement]:
             if not isinstance(replicas, int) or is_guide(workload.source.file):
                 continue
             wanted = list(_wanted(workload, replicas))
-            places = ground.places(workload, requests) if wanted else None
-            if places is None or not places.seen or len(places.seen) != len(places.possible):
+            places = ground.places(workload, requests)
+            if not places.seen or len(places.seen) != len(places.possible):
                 continue
             nodes = list({id(each.kind.nodes): each.kind.nodes for each in places.seen}.values())
             for apart in wanted:

@@ -43,6 +43,8 @@ def expendable(inventory: Inventory) -> Iterator[Judgement]:
             continue
         given = at(releases[0].values, *_FLAG)
         cutoff = _CUTOFF if given is None else _whole(given)
+        if cutoff is None:
+            continue
         classes = {
             each.name: at(each.spec, "value")
             for each in inventory.of(Pointer, cluster)
@@ -51,16 +53,16 @@ def expendable(inventory: Inventory) -> Iterator[Judgement]:
         for workload, _ in gpu_workloads(inventory, cluster):
             name = at(workload.spec, "priorityClassName")
             value = classes.get(name) if isinstance(name, str) else None
-            if workload.kind == "Deployment" and isinstance(value, int) and cutoff is not None:
-                if value < cutoff:
-                    yield Problem(
-                        NOT_FOR_AUTOSCALER,
-                        workload.source,
-                        (*workload.spec_path, "priorityClassName"),
-                        f"{at_start(workload.source.name)} has the class {name} with the priority "
-                        f"{value}, and Cluster Autoscaler adds no node for pods below {cutoff}.",
-                        f"Let the value of {name} be {cutoff} or more.",
-                    )
+            below = isinstance(value, int) and value < cutoff
+            if workload.kind == "Deployment" and below:
+                yield Problem(
+                    NOT_FOR_AUTOSCALER,
+                    workload.source,
+                    (*workload.spec_path, "priorityClassName"),
+                    f"{at_start(workload.source.name)} has the class {name} with the priority "
+                    f"{value}, and Cluster Autoscaler adds no node for pods below {cutoff}.",
+                    f"Let the value of {name} be {cutoff} or more.",
+                )
 
 
 def _sets(inventory: Inventory) -> list[NodeSet]:

@@ -35,7 +35,8 @@ _MARKETS: Final = (
 """Of Terraform's launch templates and of CloudFormation's."""
 _POLICIES: Final = ("iam", "attachPolicyARNs")
 _OF_AWS: Final = ":iam::aws:policy/"
-_JOINS: Final = ("AmazonEKSWorkerNodePolicy", "AmazonEKSWorkerNodeMinimalPolicy")
+_POLICY: Final = "AmazonEKSWorkerNodePolicy"
+_JOINS: Final = (_POLICY, "AmazonEKSWorkerNodeMinimalPolicy")
 _AS_MADE: Final = ("create_node_iam_role", "node_iam_role_use_name_prefix")
 """Inputs of the EKS module's part for Karpenter, both true unless told."""
 _MIGHTY: Final = ("AdministratorAccess", "PowerUserAccess")
@@ -50,12 +51,12 @@ def beyond_quota(inventory: Inventory) -> Iterator[Judgement]:
         if isinstance(each, Group) and each.of.provisioner in _GROUPS
     ]
     for asked in inventory.of(Pointer):
-        value = quantity(str(text(at(asked.spec, "value"))))
-        if asked.kind != SERVICE_QUOTA or value is None:
+        if asked.kind != SERVICE_QUOTA:
             continue
+        value = quantity(str(text(at(asked.spec, "value"))))
         found = demands(each for each in groups if each.of.cluster == asked.cluster)
         demand = found.get(str(asked.name))
-        if demand is not None and demand.vcpus > value:
+        if demand is not None and value is not None and demand.vcpus > value:
             names = " and ".join(of.source.name for of, _ in demand.parts)
             yield Problem(
                 BEYOND_QUOTA,
@@ -125,7 +126,7 @@ def roles(inventory: Inventory) -> Iterator[Judgement]:
                 ROLE_LACKS,
                 nodes.source,
                 _POLICIES,
-                f"{at_start(nodes.source.name)} has {', '.join(names)} and no {_JOINS[0]}: eksctl "
+                f"{at_start(nodes.source.name)} has {', '.join(names)} and no {_POLICY}: eksctl "
                 "attaches these in place of its own, and no node joins.",
-                f"Add {_JOINS[0]}, AmazonEKS_CNI_Policy and AmazonEC2ContainerRegistryPullOnly.",
+                f"Add {_POLICY}, AmazonEKS_CNI_Policy and AmazonEC2ContainerRegistryPullOnly.",
             )

@@ -34,9 +34,9 @@ def interfaces(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         ground = grounds(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
-            wanted, where = _wanted(workload)
-            places = ground.places(workload, requests) if wanted else None
-            if places is None or not places.seen or len(places.seen) != len(places.possible):
+            wanted = _wanted(workload)
+            places = ground.places(workload, requests)
+            if not places.seen or len(places.seen) != len(places.possible):
                 continue
             types = [each.kind.type for each in places.seen]
             counts = [each.efa_interfaces for each in types if each is not None]
@@ -44,19 +44,18 @@ def interfaces(inventory: Inventory) -> Iterator[Judgement]:
                 yield Problem(
                     NO_TYPE_HAS_IT,
                     workload.source,
-                    where,
+                    workload.spec_path,
                     f"{at_start(workload.source.name)} asks for {wanted} of {EFA} in a pod, and "
                     f"the types of {places.seen[0].kind.nodes.source.name} have {max(counts)}.",
                     "Ask for as many as the type has, or take a type with more.",
                 )
 
 
-def _wanted(workload: Workload) -> tuple[int, tuple[str | int, ...]]:
-    """How many a pod asks for, and where the first is written."""
-    total, where = 0, workload.spec_path
-    for place, container in containers(workload.spec):
-        given = quantity(str(text(at(container, "resources", "limits", EFA))))
-        if given and place[0] == "containers":
-            where = where if total else (*where, *place, "resources", "limits", EFA)
-            total += int(given)
-    return total, where
+def _wanted(workload: Workload) -> int:
+    """How many a pod asks for."""
+    asked = [
+        quantity(str(text(at(container, "resources", "limits", EFA))))
+        for place, container in containers(workload.spec)
+        if place[0] == "containers"
+    ]
+    return sum(int(each) for each in asked if each is not None)

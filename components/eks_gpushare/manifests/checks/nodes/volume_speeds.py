@@ -55,18 +55,14 @@ def _volumes(inventory: Inventory) -> Iterator[tuple[Source, FieldPath, Any]]:
     seen: set[tuple[int, FieldPath]] = set()
     launches = [each.launch for each in inventory.of(NodeSet)]
     for launch in (*inventory.of(NodeLaunch), *launches):
-        volumes = launch.volumes if isinstance(launch, NodeLaunch) else ()
-        for volume in () if volumes is UNKNOWN else volumes:
-            source = launch.source  # type: ignore[union-attr]
-            path = (*source.path, *volume.path)
-            key = (id(source.document), path)
-            if key not in seen and isinstance(at(value_of(launch), *path), dict):  # type: ignore[arg-type]
+        if not isinstance(launch, NodeLaunch) or launch.volumes is UNKNOWN:
+            continue
+        for volume in launch.volumes:
+            path = (*launch.source.path, *volume.path)
+            key = (id(launch.source.document), path)
+            if key not in seen:
                 seen.add(key)
-                yield source, volume.path, at(value_of(launch), *path)  # type: ignore[arg-type]
-    for nodes in inventory.of(NodeSet):
-        own = at(value_of(nodes), *nodes.source.path)
-        if at(value_of(nodes), "kind") == "ClusterConfig":
-            yield nodes.source, (), own
+                yield launch.source, volume.path, at(value_of(launch), *path)
     for pointer in inventory.of(Pointer):
         if pointer.kind == "StorageClass" and at(pointer.spec, "provisioner") == _DRIVER:
             yield pointer.source, ("parameters",), at(pointer.spec, "parameters")

@@ -40,14 +40,15 @@ def groups(inventory: Inventory) -> Iterator[Judgement]:
         worker = parts.get(_WORKER)
         leader = parts.get(_LEADER, worker)
         size: Any = at(value_of(worker), *_GROUP, "size") if worker else None
-        if leader is None or worker is None or not isinstance(size, int):
+        if worker is None or leader is None or not isinstance(size, int):
             continue
-        counts = [_gpus(leader), *([_gpus(worker)] * (size - 1))]
+        counts = [*_gpus(leader), *(_gpus(worker) * (size - 1))]
         for container in gpu_containers(leader):
             server = server_of(container)
             wanted = split_over(container, server) if server is not None else None
-            total = None if None in counts else sum(each or 0 for each in counts)
-            if wanted is not None and total is not None and wanted > total:
+            known = [each for each in counts if each is not None]
+            total = sum(known)
+            if wanted is not None and len(known) == len(counts) and wanted > total:
                 yield Problem(
                     SPLIT,
                     leader.source,
@@ -58,7 +59,6 @@ def groups(inventory: Inventory) -> Iterator[Judgement]:
                 )
 
 
-def _gpus(workload: Workload) -> int | None:
-    """How many a pod has; None where that is not known."""
-    counts = [each.gpus for each in gpu_containers(workload)]
-    return None if None in counts else sum(each or 0 for each in counts)
+def _gpus(workload: Workload) -> list[int | None]:
+    """How many each of its containers has; None where that is not known."""
+    return [each.gpus for each in gpu_containers(workload)]

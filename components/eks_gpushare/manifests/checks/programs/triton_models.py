@@ -37,13 +37,15 @@ def model_devices(inventory: Inventory) -> Iterator[Judgement]:
         for container in gpu_containers(workload):
             image = str(text(at(container.value, "image")))
             gpus = container.gpus
-            for config_map in inventory.of(ConfigMap, workload.cluster) if gpus else ():
-                if config_map.name not in mounted or not _SERVER.search(image):
+            if not gpus or not _SERVER.search(image):
+                continue
+            for config_map in inventory.of(ConfigMap, workload.cluster):
+                if config_map.name not in mounted:
                     continue
                 if not may_be_same(config_map.namespace, workload.namespace):
                     continue
                 for key, given in pairs(config_map.data):
-                    beyond = _beyond(given, gpus or 0) if key.endswith(_FILE) else None
+                    beyond = _beyond(given, gpus) if key.endswith(_FILE) else None
                     if beyond is not None:
                         yield Problem(
                             NO_SUCH_DEVICE,

@@ -39,18 +39,18 @@ def replicas(inventory: Inventory) -> Iterator[Judgement]:
         for workload, _ in gpu_workloads(inventory, cluster):
             value = value_of(workload)
             told = holds(value, *_REPLICAS) and not is_guide(workload.source.file)
-            scaler = next((each for each in scalers if told and _scales(each, workload)), None)
-            app = next((e for e in healing if scaler and _makes(e.spec, workload)), None)
-            if scaler is None or app is None:
-                continue
-            yield Problem(
-                PUT_BACK,
-                workload.source,
-                _REPLICAS,
-                f"{at_start(workload.source.name)} has {at(value, *_REPLICAS)} replicas written, "
-                f"which {app.source.name} heals to, and {scaler.source.name} scales it.",
-                "Leave replicas out, or name /spec/replicas under ignoreDifferences.",
-            )
+            scaling = [each.source.name for each in scalers if _scales(each, workload)]
+            apps = [each.source.name for each in healing if _makes(each.spec, workload)]
+            if told and scaling and apps:
+                yield Problem(
+                    PUT_BACK,
+                    workload.source,
+                    _REPLICAS,
+                    f"{at_start(workload.source.name)} has {at(value, *_REPLICAS)} replicas "
+                    f"written, which {' and '.join(apps)} heals to, and {' and '.join(scaling)} "
+                    "scales it.",
+                    "Leave replicas out, or name /spec/replicas under ignoreDifferences.",
+                )
 
 
 def _scales(scaler: Pointer, workload: Workload) -> bool:
