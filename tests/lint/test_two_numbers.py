@@ -8,6 +8,7 @@ from lint_corpus import found_in
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.checks.nodes.volume_speeds import _told
 from eks_gpushare.manifests.files import GivenFile
+from eks_gpushare.manifests.placeholders import is_placeholder
 
 POOL = """\
 apiVersion: karpenter.sh/v1
@@ -219,8 +220,8 @@ WRONG = {
     "GPU1290": (
         CLUSTER,
         (
-            "The Deployment app needs 3 zones to keep its 4 pods apart, and the NodePool pool can have "
-            "2."
+            "The Deployment app needs 3 zones to keep its 4 pods apart, and the NodePool "
+            "pool can have 2."
         ),
     ),
     "GPU1291": (
@@ -240,8 +241,8 @@ WRONG = {
     "GPU1294": (
         {**CLUSTER},
         (
-            "The EC2NodeClass class has a gp3 volume of 1000 MiB/s, which needs 4000 IOPS, and it has "
-            "3500."
+            "The EC2NodeClass class has a gp3 volume of 1000 MiB/s, which needs 4000 "
+            "IOPS, and it has 3500."
         ),
     ),
     "GPU1298": (
@@ -254,15 +255,15 @@ WRONG = {
     "GPU1295": (
         {"adapter.yaml": ADAPTER, "scaler.yaml": SCALER},
         (
-            "The HorizontalPodAutoscaler app goes by gpu_util, and the release of prometheus-adapter "
-            "makes gpu_used, queue_length."
+            "The HorizontalPodAutoscaler app goes by gpu_util, and the release of "
+            "prometheus-adapter makes gpu_used, queue_length."
         ),
     ),
     "GPU1296": (
         HEALED,
         (
-            "The Deployment app has 4 replicas written, which the Application own heals to, and the "
-            "HorizontalPodAutoscaler app scales it."
+            "The Deployment app has 4 replicas written, which the Application own heals "
+            "to, and the HorizontalPodAutoscaler app scales it."
         ),
     ),
     "GPU1297": (
@@ -275,8 +276,8 @@ WRONG = {
     "GPU1235": (
         {"models.yaml": MODELS, "triton.yaml": TRITON},
         (
-            "config.pbtxt of the ConfigMap models puts a model on device 1, and the Deployment triton "
-            "gives Triton 1, counted from 0."
+            "config.pbtxt of the ConfigMap models puts a model on device 1, and the "
+            "Deployment triton gives Triton 1, counted from 0."
         ),
     ),
     "GPU1236": (
@@ -286,12 +287,12 @@ WRONG = {
 }
 AUTOSCALED = (
     (
-        "The Deployment app has the class low with the priority -11, and Cluster Autoscaler adds no "
-        "node for pods below -10."
+        "The Deployment app has the class low with the priority -11, and Cluster "
+        "Autoscaler adds no node for pods below -10."
     ),
     (
-        "The pattern g5.12xlarge of the priority 10 is in the name of no node group that is here, such "
-        "as eksctl-own-nodegroup-gpu-NodeGroup."
+        "The pattern g5.12xlarge of the priority 10 is in the name of no node group that "
+        "is here, such as eksctl-own-nodegroup-gpu-NodeGroup."
     ),
 )
 QUIET = [
@@ -678,7 +679,8 @@ def test_a_role_by_its_whole_name() -> None:
     assert told("GPU1298", files) == [
         (
             "The EC2NodeClass class has the role node-role, and that of "
-            "module.karpenter.aws_iam_role.node[0] begins with it: a suffix follows, which is random."
+            "module.karpenter.aws_iam_role.node[0] begins with it: a suffix follows, "
+            "which is random."
         )
     ]
     for more in ("node_iam_role_use_name_prefix = false", "create_node_iam_role = false"):
@@ -747,3 +749,178 @@ def test_several_fractions_of_a_group_are_not_known() -> None:
     two = TOGETHER.replace("{limits: {nvidia.com/gpu: 8}}}", "{limits: {nvidia.com/gpu: 16}}}")
 
     assert "have 24 together" in told("GPU1236", {"group.yaml": two})[0]
+
+
+KAI = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: kai, namespace: argocd}
+spec:
+  source:
+    repoURL: ghcr.io/nvidia/kai-scheduler
+    chart: kai-scheduler
+    targetRevision: v0.9.1
+    helm: {valuesObject: {global: {gpuSharing: true}}}
+"""
+QUEUED = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: app, labels: {runai/queue: team}, annotations: {gpu-fraction: "0.5"}}
+spec:
+  schedulerName: kai-scheduler
+  containers: [{name: main, image: example.com/app:1}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "label", "count"),
+    [
+        ("v0.9.1", "runai/queue", 1),
+        ("0.6.0", "runai/queue", 1),
+        ("v1.0.0", "runai/queue", 1),
+        ("v0.5.9", "runai/queue", 0),
+        ("v0.5.9", "kai.scheduler/queue", 1),
+        ("v0.6.0", "kai.scheduler/queue", 0),
+        ("main", "runai/queue", 0),
+        ("v0.9.1", "own/queue", 0),
+        ("v0.9.1", "kai.scheduler/queue: team, runai/queue", 0),
+        ("v0.9.1", "'${LABEL}': team, runai/queue", 0),
+    ],
+)
+def test_the_label_of_a_queue_that_a_release_of_kai_reads(
+    version: str, label: str, count: int
+) -> None:
+    files = {
+        "kai.yaml": KAI.replace("v0.9.1", version),
+        "pod.yaml": QUEUED.replace("runai/queue", label),
+    }
+
+    assert len(told("GPU1274", files)) == count
+
+
+def test_other_charts_read_no_queue() -> None:
+    other = KAI.replace("chart: kai-scheduler", "chart: kueue")
+    unknown = QUEUED.replace("{runai/queue: team}", "'${LABELS}'")
+
+    assert told("GPU1274", {"kai.yaml": other, "pod.yaml": QUEUED}) == []
+    assert told("GPU1274", {"kai.yaml": KAI, "pod.yaml": unknown}) == []
+
+
+VOLCANO = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: volcano-scheduler-configmap, namespace: volcano-system}
+data:
+  volcano-scheduler.conf: |
+    tiers:
+    - plugins:
+      - name: gang
+"""
+PARTS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: app}
+spec:
+  schedulerName: volcano
+  containers:
+    - {name: main, image: own, resources: {limits: {volcano.sh/vgpu-number: 1}}}
+"""
+
+
+def test_a_plugin_of_volcano_that_is_not_there() -> None:
+    assert len(told("GPU1274", {"map.yaml": VOLCANO, "pod.yaml": PARTS})) == 1
+    for conf in ("    tiers: []\n", "    tiers: [{plugins: ['${MORE}']}]\n", "    a: [\n"):
+        start = VOLCANO.index("    tiers")
+        assert told("GPU1274", {"map.yaml": VOLCANO[:start] + conf, "pod.yaml": PARTS}) == []
+
+
+SHARDED = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: app}
+spec:
+  containers:
+    - name: main
+      image: ghcr.io/huggingface/text-generation-inference:3.3
+      args: [--model-id, own/model]
+      env: [{name: NUM_SHARD, value: "4"}]
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "count"),
+    [
+        ("", "", 1),
+        ("NUM_SHARD", "OTHER", 0),
+        ('"4"', '"1"', 0),
+        ('"4"', '"${N}"', 0),
+        ('"4"', '"many"', 0),
+        ("own/model]", "own/model, --num-shard, '1']", 0),
+        ("text-generation-inference:3.3", "other:1", 0),
+    ],
+)
+def test_shards_by_the_environment(wrong: str, right: str, count: int) -> None:
+    pod = SHARDED.replace(wrong, right) if wrong else SHARDED
+
+    assert len(told("GPU1236", {"pod.yaml": pod})) == count
+
+
+EMPTY = """\
+Resources:
+  Template:
+    Type: AWS::EC2::LaunchTemplate
+    Properties:
+      LaunchTemplateData:
+        InstanceType: g5.xlarge
+        UserData:
+          Fn::Base64: |
+            ---
+            apiVersion: node.eks.aws/v1alpha1
+            kind: NodeConfig
+            spec: {kubelet: {flags: ["--node-labels=pool=gpu,kind=a"]}}
+  Group:
+    Type: AWS::AutoScaling::AutoScalingGroup
+    Properties:
+      MinSize: "0"
+      MaxSize: "4"
+      LaunchTemplate: {LaunchTemplateId: !Ref Template, Version: "1"}
+      Tags:
+        - {Key: kubernetes.io/cluster/own, Value: owned, PropagateAtLaunch: true}
+        - {Key: k8s.io/cluster-autoscaler/enabled, Value: "true", PropagateAtLaunch: true}
+        - {Key: k8s.io/cluster-autoscaler/node-template/label/pool, Value: cpu}
+        - {Key: k8s.io/cluster-autoscaler/node-template/label/kind, Value: a}
+"""
+
+
+def test_what_tags_tell_of_nodes_that_are_not_there() -> None:
+    tag = "k8s.io/cluster-autoscaler/node-template/label/"
+    assert told("GPU1073", {"stack.yaml": EMPTY}) == [
+        (
+            f"the AutoScalingGroup Group may be empty, and the tag {tag}pool tells an autoscaler of "
+            "cpu, where its user data gives the nodes gpu."
+        )
+    ]
+    for right in ("Value: gpu", "Value: !Ref Pool"):
+        assert told("GPU1073", {"stack.yaml": EMPTY.replace("Value: cpu", right)}) == []
+    assert told("GPU1073", {"stack.yaml": EMPTY.replace('"0"', '"1"')}) == []
+    missing = EMPTY.replace("label/kind", "label/other").replace("Value: cpu", "Value: gpu")
+    assert "nothing tells an autoscaler of kind." in told("GPU1073", {"stack.yaml": missing})[0]
+    found = told("GPU1073", {"stack.yaml": EMPTY.replace("/enabled", "/own")})
+    assert found == []
+    none = EMPTY[
+        : EMPTY.index("        - {Key: k8s.io/cluster-autoscaler/node-template/label/pool")
+    ]
+    assert "the labels that its user data" in told("GPU1073", {"stack.yaml": none})[0]
+
+
+@pytest.mark.parametrize("name", ["gpu-placeholder", "user-placeholder", "capacity-placeholder"])
+def test_pods_that_hold_room_are_called_so(name: str) -> None:
+    assert not is_placeholder(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["sg-placeholder", "placeholder-1", "PLACEHOLDER", "a.placeholder"]
+)
+def test_what_is_to_be_filled_in_is_called_so(name: str) -> None:
+    assert is_placeholder(name)
