@@ -522,6 +522,12 @@ def spread(pods: str, **files: str) -> list[str]:
     return told("GPU1290", {"pods.yaml": pods, **(files or {"groups.yaml": GROUPS})})
 
 
+def test_racks_are_not_counted() -> None:
+    racks = PODS.replace("topology.kubernetes.io/zone", "rack")
+
+    assert spread(racks.replace("minDomains: 3", "minDomains: 4")) == []
+
+
 def test_pods_that_must_be_on_nodes_of_their_own() -> None:
     pods = PODS.replace(SPREAD, APART)
 
@@ -897,8 +903,8 @@ def test_what_tags_tell_of_nodes_that_are_not_there() -> None:
     tag = "k8s.io/cluster-autoscaler/node-template/label/"
     assert told("GPU1073", {"stack.yaml": EMPTY}) == [
         (
-            f"the AutoScalingGroup Group may be empty, and the tag {tag}pool tells an autoscaler of "
-            "cpu, where its user data gives the nodes gpu."
+            f"the AutoScalingGroup Group may be empty, and the tag {tag}pool tells an autoscaler "
+            "of cpu, where its user data gives the nodes gpu."
         )
     ]
     for right in ("Value: gpu", "Value: !Ref Pool"):
@@ -924,3 +930,44 @@ def test_pods_that_hold_room_are_called_so(name: str) -> None:
 )
 def test_what_is_to_be_filled_in_is_called_so(name: str) -> None:
     assert is_placeholder(name)
+
+
+RUNTIME = """\
+apiVersion: serving.kserve.io/v1alpha1
+kind: ServingRuntime
+metadata: {name: own}
+spec:
+  containers: [{name: kserve-container, image: "kserve/huggingfaceserver:v0.15.2"}]
+"""
+BY_RUNTIME = """\
+apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {name: model}
+spec:
+  predictor:
+    model:
+      modelFormat: {name: huggingface}
+      runtime: own
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+
+
+def test_the_image_of_a_models_runtime() -> None:
+    files = {"model.yaml": BY_RUNTIME, "runtime.yaml": RUNTIME}
+
+    assert told("GPU1380", files) == [
+        (
+            "The InferenceService model asks for a GPU, and the image kserve/huggingfaceserver:v0.15.2 "
+            "of its runtime own has no CUDA."
+        )
+    ]
+    for wrong, right in (
+        ("v0.15.2", "v0.15.2-gpu"),
+        ("runtime: own", "runtime: other"),
+        ("runtime: own", "runtime: own\n      image: own:1"),
+        ("runtime: own", "runtime: own\n      runtimeVersion: v0.15.2-gpu"),
+        ("nvidia.com/gpu: 1", "cpu: 1"),
+        ("kind: ServingRuntime", "kind: Pod"),
+    ):
+        changed = {name: text.replace(wrong, right) for name, text in files.items()}
+        assert told("GPU1380", changed) == []
