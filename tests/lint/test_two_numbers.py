@@ -957,8 +957,8 @@ def test_the_image_of_a_models_runtime() -> None:
 
     assert told("GPU1380", files) == [
         (
-            "The InferenceService model asks for a GPU, and the image kserve/huggingfaceserver:v0.15.2 "
-            "of its runtime own has no CUDA."
+            "The InferenceService model asks for a GPU, and the image kserve/huggingfaceserver:"
+            "v0.15.2 of its runtime own has no CUDA."
         )
     ]
     for wrong, right in (

@@ -38,9 +38,11 @@ def groups(inventory: Inventory) -> Iterator[Judgement]:
             by_group.setdefault(id(workload.source.document), {})[part] = workload
     for parts in by_group.values():
         worker = parts.get(_WORKER)
+        if worker is None:
+            continue
         leader = parts.get(_LEADER, worker)
-        size: Any = at(value_of(worker), *_GROUP, "size") if worker else None
-        if worker is None or leader is None or not isinstance(size, int):
+        size: Any = at(value_of(worker), *_GROUP, "size")
+        if not isinstance(size, int):
             continue
         counts = [*_gpus(leader), *(_gpus(worker) * (size - 1))]
         for container in gpu_containers(leader):

@@ -70,4 +70,4 @@ def _makes(spec: Any, workload: Workload) -> bool:
         return False
     named = posixpath.normpath(folder).strip("/")
     file = f"/{posixpath.normpath(workload.source.file)}"
-    return named not in ("", ".") and posixpath.dirname(file).endswith(f"/{named}")
+    return posixpath.dirname(file).endswith(f"/{named}")
