@@ -112,8 +112,8 @@ def cpu_images(inventory: Inventory) -> Iterator[Judgement]:
         for container in gpu_containers(workload):
             if container.gpus:
                 yield from (_served if is_model else _written)(container)
-            if container.gpus and is_model:
-                yield from _by_runtime(inventory, container)
+                if is_model:
+                    yield from _by_runtime(inventory, container)
 
 
 def _written(container: GpuContainer) -> Iterator[Problem]:
