@@ -6,6 +6,7 @@ what EC2 answers: "Throughput (MiBps) to iops ratio is too high; maximum is 0.25
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import NodeLaunch, NodeSet, Pointer
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Source
 
+_WHOLE: Final = re.compile(r"[0-9]+")
 _LEAST: Final = 3000
 """IOPS of a volume of which nobody says."""
 _FOR_EACH: Final = 4
@@ -37,7 +39,7 @@ def speeds(inventory: Inventory) -> Iterator[Judgement]:
     """As all formats name it: of volumes that nodes start with, and of the EBS driver."""
     for source, place, given in _volumes(inventory):
         kind, iops, throughput = (_told(given, name) for name in ("type", "iops", "throughput"))
-        if kind != "gp3" or not throughput.isdecimal() or not (iops or str(_LEAST)).isdecimal():
+        if kind != "gp3" or not all(map(_WHOLE.fullmatch, (throughput, iops or "0"))):
             continue
         needed = int(throughput) * _FOR_EACH
         if needed > max(int(iops or _LEAST), _LEAST):

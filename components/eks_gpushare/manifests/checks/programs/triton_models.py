@@ -61,6 +61,6 @@ def _beyond(given: object, gpus: int) -> int | None:
     """The first device that is not there."""
     for listed in _DEVICES.findall(given) if isinstance(given, str) else ():
         for each in listed.split(","):
-            if each.strip().isdecimal() and int(each) >= gpus:
+            if each.strip() and int(each) >= gpus:
                 return int(each)
     return None
