@@ -205,12 +205,12 @@ def test_containers_of_two_users_are_told_of() -> None:
     assert "run as user 7 and user 8; they share GPUs by MPS" in found.message
 
 
-def written_out(*command: str) -> Item:
+def written_out(*command: str, root: str = "/run/nvidia/mps") -> Item:
     container = {
         "name": "main",
         "image": "nvcr.io/nvidia/k8s-device-plugin:v0.20.0",
         "command": list(command),
-        "args": ["--config-file=/config/config.yaml"],
+        "args": ["--config-file=/config/config.yaml", f"--mps-root={root}"],
         "volumeMounts": [{"name": "config", "mountPath": "/config"}],
     }
     volumes = [{"name": "config", "configMap": {"name": "shares"}}]
@@ -229,6 +229,10 @@ def test_a_plugin_that_is_written_out_needs_the_daemon_beside_it() -> None:
         )
     ]
     assert said(mps_edge.nodes_with_mps, *alone, written_out("mps-control-daemon")) == []
+    lost = *alone[:2], written_out("nvidia-device-plugin", root="")
+    ((code, message),) = said(mps_edge.nodes_with_mps, *lost, written_out("mps-control-daemon"))
+    assert code == "GPU1171"
+    assert message.startswith("The device plugin of the DaemonSet nvidia-device-plugin shares")
 
 
 def test_each_declaration_is_told_of_once() -> None:

@@ -86,6 +86,7 @@ FIXED = (
     "advertised",
     "only_by_boot",
     "max_pods",
+    "kubernetes",
 )
 """What readers give, whatever was written."""
 

@@ -78,6 +78,9 @@ singleuser:
 SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata: {a: b}\n"
 
 
+NAMES = [f"{one}{two}" for one in "abcdefgh" for two in "abcdefgh"]
+
+
 def pool(name: str = "gpu") -> str:
     return POOL.replace("NAME", name)
 
@@ -214,7 +217,14 @@ def test_what_is_of_workloads_in_other_folders_is_a_part_and_is_there_once() -> 
     [
         pytest.param({"a/pool.yaml": pool(), "b/pod.yaml": pod()}, id="a name that says nothing"),
         pytest.param({"karpenter/pool.yaml": pool(), "examples/pod.yaml": pod()}, id="examples"),
-        pytest.param({"karpenter/p.yaml": pool(), "apps/staging/pod.yaml": pod()}, id="a stage"),
+        pytest.param(
+            {
+                "karpenter/p.yaml": pool(),
+                "apps/staging/pod.yaml": pod(),
+                "apps/prod/pod.yaml": pod("b"),
+            },
+            id="two stages",
+        ),
         pytest.param({"karpenter/p.yaml": pool(), "lab2/pod.yaml": pod()}, id="a numbered one"),
         pytest.param({"karpenter/p.yaml": pool(), "apps/install-k3s.yaml": pod()}, id="no EKS"),
         pytest.param(
@@ -236,7 +246,7 @@ def test_what_is_of_workloads_in_other_folders_is_a_part_and_is_there_once() -> 
         ),
         pytest.param({"web/pod.yaml": pod(), "apps/pod.yaml": pod("b")}, id="pods alone"),
         pytest.param(
-            {"karpenter/p.yaml": pool(), **{f"{x}app/p.yaml": pod(x) for x in "abcdefghijkl"}},
+            {"karpenter/p.yaml": pool(), **{f"{x}app/p.yaml": pod(x) for x in NAMES}},
             id="more folders than one looks at",
         ),
         pytest.param(
@@ -271,7 +281,7 @@ def test_a_plugin_that_nodes_keep_off_is_found_across_folders_and_nothing_is_cor
     ("more", "sizes"),
     [
         ({}, [1, 1, 1, 2]),
-        ({"staging/pod.yaml": pod("b")}, [1, 1, 1, 1]),
+        ({"staging/pod.yaml": pod("b"), "prod/pod.yaml": pod("c")}, [1, 1, 1, 1, 1]),
     ],
 )
 def test_parts_of_a_call_are_joined_as_their_folders_are(
@@ -322,9 +332,15 @@ def test_the_scope_says_why() -> None:
         ("02-infra/v1/a.tf", "03-init/b.tf", False),
         ("eks.yaml", "overlays/eks/b.yaml", True),
         ("eks.yaml", "overlay/b.yaml", True),
-        ("eks.yaml", "overlays/dev/b.yaml", False),
+        ("eks.yaml", "overlays/dev/b.yaml", True),  # an environment that is the only one
+        ("envs/prod/eks.yaml", "apps/overlays/prod/b.yaml", True),
+        ("prod/eks.yaml", "staging/b.yaml", False),
+        ("envs/a/eks.yaml", "apps/overlays/b/b.yaml", False),
+        ("gpu-prod/eks.yaml", "apps/b.yaml", False),
         ("overlays/eks/a.yaml", "overlays/gpu/b.yaml", True),  # these are all that there is
-        ("gpu/overlays/eks/a.yaml", "apps/b.yaml", False),
+        ("gpu/overlays/eks/a.yaml", "apps/b.yaml", True),
+        ("eks.yaml", "apps/vllm/templates/b.yaml", True),  # what every chart has
+        ("eks/a.yaml", "templates/b.yaml", False),
         ("kustomize/a.yaml", "storage/b.yaml", True),
     ],
 )
@@ -351,3 +367,63 @@ def test_two_overlays_are_two_ways() -> None:
     assert is_one_cluster(
         {key: frozenset(inside.get(file, file) for file in files) for key, files in once.items()}
     )
+
+
+def kustomization(*resources: str) -> str:
+    return f"resources: [{', '.join(resources)}]\n"
+
+
+def test_kustomizations_of_different_things_are_parts() -> None:
+    files = {
+        "karpenter/kustomization.yaml": kustomization("pool.yaml"),
+        "karpenter/pool.yaml": pool(),
+        "apps/kustomization.yaml": kustomization("pod.yaml"),
+        "apps/pod.yaml": pod(),
+    }
+
+    assert codes(files) == {"GPU1111"}
+
+
+def test_kustomizations_that_build_on_one_file_are_ways_of_it() -> None:
+    files = {
+        "karpenter/pool.yaml": pool(),
+        "base/pod.yaml": pod(),
+        "base/kustomization.yaml": kustomization("pod.yaml"),
+        "apps/one/kustomization.yaml": kustomization("../../base"),
+        "apps/two/kustomization.yaml": kustomization("../../base"),
+    }
+
+    assert codes(files) == set()
+
+
+ROOT = """\
+resource "aws_eks_node_group" "gpu" {
+  cluster_name   = "prod"
+  node_role_arn  = var.role
+  subnet_ids     = var.subnets
+  ami_type       = "AL2023_x86_64_NVIDIA"
+  instance_types = ["g5.xlarge"]
+  scaling_config {
+    min_size     = 1
+    max_size     = 2
+    desired_size = 1
+  }
+  taint {
+    key    = "team"
+    value  = "vision"
+    effect = "NO_SCHEDULE"
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("top", ["", "gpu-demo/"])
+def test_the_folder_of_all_may_have_any_name(top: str) -> None:
+    """A root module is known by its folder, which is at the top here."""
+    files = {
+        f"{top}main.tf": ROOT,
+        f"{top}apps/pod.yaml": pod(),
+        f"{top}apps/kustomization.yaml": kustomization("pod.yaml"),
+    }
+
+    assert codes(files) == {"GPU1111"}

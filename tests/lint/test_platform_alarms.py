@@ -28,7 +28,7 @@ spec:
 GROUP = """\
 apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig
-metadata: {name: vision, region: us-west-2, version: "1.35"}
+metadata: {name: vision, region: us-west-2, version: "1.34"}
 managedNodeGroups:
   - name: gpu
     instanceType: g5.xlarge

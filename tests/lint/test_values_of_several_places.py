@@ -206,6 +206,7 @@ GENERATED = """\
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 namespace: gpu
+generatorOptions: {disableNameSuffixHash: true}
 configMapGenerator:
   - name: shares
     literals:

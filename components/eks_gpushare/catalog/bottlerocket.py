@@ -73,6 +73,13 @@ SWITCH = BottlerocketSetting(
 """Switches the built-in device plugin off, and with it the MIG manager and the MPS daemon
 (bottlerocket-core-kit, packages/nvidia-k8s-device-plugin, templates of 2026)."""
 
+BOOTSTRAP_WITHOUT_SOURCE = BottlerocketSetting(
+    "a bootstrap container without source",
+    (1, 31, 0),
+    f"{_REPOSITORIES}/bottlerocket/pull/4349",
+)
+"""One after it may have been the first to have an image for these: before, there was none."""
+
 EFA: Release = (1, 28, 0)
 """First release with EFA: https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html (pull
 request 939 of awsdocs/amazon-eks-user-guide, April 2025)."""

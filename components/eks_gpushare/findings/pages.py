@@ -49,7 +49,9 @@ SUBJECTS: Final = (
     SubjectPage("device-plugin", "Configurations of the device plugin", ("102",)),
     SubjectPage("mig-files", "MIG layouts and values of charts", ("103", "104")),
     SubjectPage(
-        "node-declarations", "Karpenter, eksctl, Terraform and other formats", ("105", "106")
+        "node-declarations",
+        "Karpenter, eksctl, Terraform and other formats",
+        ("105", "106", "128"),
     ),
     SubjectPage("provisioning", "Node groups, plans and settings of nodes", ("107", "108", "109")),
     SubjectPage("daemons", "What runs on every GPU node", ("110", "118")),

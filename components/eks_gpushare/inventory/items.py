@@ -109,6 +109,8 @@ class NodeSet(Named):
     """Extended resources that the declaration tells an autoscaler of, by tags: name to count."""
     ami: Maybe[str] = ""
     """AMI type, alias or family as written, or the ID of an image; empty where EKS decides."""
+    kubernetes: Maybe[str] = ""
+    """The cluster's version, as far as it is told of the nodes."""
     user_data: Maybe[str] = ""
     """As the node gets it, decoded."""
     max_pods: Maybe[int | None] = None

@@ -13,7 +13,7 @@ from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.type_labels import AUTO_MODE, KARPENTER, facts_of
 from eks_gpushare.inventory.values import items, text
-from eks_gpushare.sharing.labels import OPERANDS_LABEL, OWNED_PREFIXES
+from eks_gpushare.sharing.labels import OPERANDS_LABEL, OWNED_PREFIXES, PRESENT_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,9 +37,15 @@ COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
 """https://docs.aws.amazon.com/eks/latest/userguide/associate-workload.html"""
 TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _ARCH_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
+_LABELLED_SINCE, _LABELLED_ON = 35, 20260203
+_OF_AL2023 = re.compile("AL2023_|AmazonLinux2023|al2023@v?([0-9]{8})")
 _BOUGHT = "eks.amazonaws.com/capacityType"
 """https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, read 2026-11-29."""
 _WAYS = {"onDemand": "ON_DEMAND", "spot": "SPOT"}
+_OF_CONTROL_PLANES = (
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+)
 _OF_OTHERS = (
     *(
         "kubernetes.io/",
@@ -102,6 +108,8 @@ class NodeKind:
             return UNKNOWN
         if self.nodes.provisioner == "byHand" and not self.is_partial:
             return None  # a node as it is, with all that it has
+        if key in _OF_CONTROL_PLANES and self.nodes.provisioner != "byHand":
+            return None  # EKS has its control plane elsewhere, and kubelets may not set these
         by_others = key.startswith((*OWNED_PREFIXES, *_OF_OTHERS))
         by_boot = self.nodes.provisioner == "selfManaged" and self.nodes.user_data is UNKNOWN
         by_others = by_others or (by_boot and not key.startswith(_FEATURES))
@@ -130,6 +138,8 @@ class NodeKind:
             found |= dict.fromkeys(_ARCH_LABELS, self.type.arch)
         if self.nodes.provisioner == "managed" and len(ways := items(self.nodes.bought_as)) == 1:
             found |= {_BOUGHT: _WAYS[ways[0]]} if ways[0] in _WAYS else {}
+        if self.type is not None and labels_itself(self.nodes):
+            found[PRESENT_LABEL] = "true"
         prefix = _BY_TYPE.get(self.nodes.provisioner)
         if prefix is not None:
             found["karpenter.sh/nodepool"] = self.nodes.name
@@ -138,6 +148,21 @@ class NodeKind:
             facts = {} if self.type is None else facts_of(self.type)
             found |= {f"{prefix}{key}": value for key, value in facts.items() if value}
         return found
+
+
+def labels_itself(nodes: NodeSet) -> bool | None:
+    """Whether nodeadm gives nodes with GPUs the label of such: of Kubernetes 1.35 and later.
+
+    Source: nodeadm/doc/api-concepts.md of awslabs/amazon-eks-ami (pull request 2607, merged on
+    2026-02-03).
+    """
+    found = _OF_AL2023.match(nodes.ami) if isinstance(nodes.ami, str) else None
+    if found is None:
+        return None
+    version = re.fullmatch(r"1\.([0-9]+)", str(nodes.kubernetes))
+    if found[1] and int(found[1]) < _LABELLED_ON:
+        return False
+    return None if version is None else int(version[1]) >= _LABELLED_SINCE
 
 
 def without_operands(nodes: NodeSet) -> bool | None:

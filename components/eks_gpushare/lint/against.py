@@ -162,15 +162,10 @@ def _too_large(workload: Workload, demand: PodDemand, places: list[_Place]) -> I
         TOO_LARGE_POD,
         workload.source,
         (*workload.spec_path, *demand.places[name]),
-        f"A pod of {workload.source.name} asks for {_amount(name, demand)} of {name}, and the most "
+        f"A pod of {workload.source.name} asks for {demand.told(name)}, and the most "
         f"that a node of pools.{pools} has for pods is {room} ({largest.type.name}).",
         f"Request less, or give pools.{largest.plan.name} a larger instance type.",
     )
-
-
-def _amount(name: str, demand: PodDemand) -> str:
-    amount = float(demand.amounts[name])
-    return f"{amount * _MILLIS:.0f}m" if name == "cpu" else f"{amount / _MIB:.0f} MiB"
 
 
 def _nodes(plan: PoolPlan) -> int | None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.items import Item
 
-_MOST_FOLDERS: Final = 12
+_MOST_FOLDERS: Final = 60
 _WORDS: Final = re.compile(r"[-_. ]+")
 _PARTS: Final = frozenset(
     (
@@ -55,7 +55,7 @@ _PARTS: Final = frozenset(
             "knative",
             "volcano",
         ),
-        *("metrics", "cfn", "cloudformation"),
+        *("module", "modules", "cfn", "cloudformation", "metrics"),
         *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd", "kustomize"),
         *("stages", "init", "network", "vpc", "iam", "security", "storage"),
         *("hami", "kai", "scheduler", "schedulers", "keda", "prometheus", "exporter", "gfd"),
@@ -81,7 +81,7 @@ _OTHERWISE: Final = frozenset(
 """Words by which folders stand beside each other as ways, and not as parts."""
 _JOINED: Final = (
     *(*SCALERS, "LimitRange", "LocalQueue", "PersistentVolumeClaim", "ServiceMonitor"),
-    *("StorageClass", "Prometheus"),
+    *("StorageClass", "Prometheus", "NVIDIADriver"),
 )
 """Kinds of objects that say something of workloads in other folders."""
 _FLAGS: Final = "config-features"
@@ -89,7 +89,16 @@ _FLAGS: Final = "config-features"
 _ELSEWHERE: Final = ("k0s", "k3d", "k3s", "rke", "minikube", "microk8s", "gke", "aks", "kubeadm")
 """How words begin in names of files and folders that are for nodes of no EKS."""
 _NUMBERED: Final = re.compile(r"v?[0-9]+|[a-z]+[0-9]+")
-_OVERLAYS: Final = (("overlay",), ("overlays",))
+_ENVIRONMENTS: Final = frozenset(
+    (
+        *("dev", "develop", "development", "stage", "staging", "stg", "prod", "production", "prd"),
+        *("qa", "uat", "sandbox"),
+    )
+)
+_HOLD_ENVIRONMENTS: Final = frozenset(
+    ("overlay", "overlays", "env", "envs", "environment", "environments")
+)
+_FILES: Final = (".yaml", ".yml", "Kustomization")
 _STAGE: Final = re.compile(r"([0-9]{1,3})[-_.](?=[a-z])")
 """How names begin of folders that are applied one after the other, as `02-infra`."""
 
@@ -101,7 +110,10 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
         if not isinstance(document, Document) or is_guide(document.file):
             continue
         if document.build:
-            yield ("object", "kustomization"), posixpath.normpath(document.build)
+            # Two that build on one file are two ways of it. A Terraform root is a folder.
+            build = posixpath.normpath(document.build)
+            whole = build if build.endswith(_FILES) else posixpath.join(build, "main.tf")
+            yield ("object", f"what {posixpath.normpath(document.file)} becomes"), whole
         for key in _keys(item):
             yield key, posixpath.normpath(document.file)
 
@@ -140,8 +152,8 @@ def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
         return False
     whole = posixpath.commonpath(folders) if all(folders) else ""
     below = {folder: _below(folder, whole) for folder in folders}
-    below = _without_numbers(_with_one_overlay(below))
-    if any(_is_a_way(name) for names in below.values() for name in names):
+    below = _without_numbers(_of_one_environment(below))
+    if any(_is_a_way(name) for names in below.values() for name in _without_templates(names)):
         return False
     if any(_is_of_others(posixpath.relpath(file, whole)) for file in files):
         return False
@@ -157,15 +169,25 @@ def _below(folder: str, whole: str) -> tuple[str, ...]:
     return () if rest == "." else tuple(rest.lower().split("/"))
 
 
-def _with_one_overlay(below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Folders, where of overlays there is one: it is no way beside others."""
-    given = {names[:2] for names in below.values() if names[:1] in _OVERLAYS}
-    if len(given) > 1:
+def _of_one_environment(below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Folders without the name of the environment or overlay, where it is the only one."""
+    found = {
+        name
+        for names in below.values()
+        for above, name in zip(("", *names), names, strict=False)
+        if name in _ENVIRONMENTS or above in _HOLD_ENVIRONMENTS
+    }
+    if len(found) > 1:
         return dict(below)
     return {
-        folder: ("kustomize", *names[1:]) if names[:1] in _OVERLAYS else names
+        folder: tuple(name for name in names if name not in found | _HOLD_ENVIRONMENTS)
         for folder, names in below.items()
     }
+
+
+def _without_templates(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of a folder but for that which every chart has for what it makes."""
+    return names[:-1] if names[1:] and names[-1] == "templates" else names
 
 
 def _without_numbers(below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

@@ -31,6 +31,15 @@ class PodDemand(NamedTuple):
         """The extended resources, which are whole numbers."""
         return {name: int(n) for name, n in self.amounts.items() if is_extended(name) and n >= 1}
 
+    def told(self, name: str) -> str:
+        """How much of CPU or memory, in words: `500m of cpu`."""
+        amount = float(self.amounts[name])
+        return (
+            f"{amount * 1000:.0f}m of cpu"
+            if name == "cpu"
+            else f"{amount / 2**20:.0f} MiB of {name}"
+        )
+
 
 def demand_of(spec: Any) -> PodDemand:
     """What a pod asks of a node.

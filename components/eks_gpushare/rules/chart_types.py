@@ -12,12 +12,12 @@ from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.validation.shape import format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.catalog.chart_keys import ChartKeys, Place, Type
     from eks_gpushare.catalog.versions import HelmChart
     from eks_gpushare.config.environment import Chart
-    from eks_gpushare.findings.finding import Finding
+    from eks_gpushare.findings.finding import FieldPath, Finding
     from eks_gpushare.rules.context import Context
 
 WRONG_VALUE = rule_of("GPU727")
@@ -33,6 +33,10 @@ _TEXT_MAPS = re.compile(
     r"(nodeSelector|labels|annotations|[A-Za-z0-9_]+(Annotations|Labels))", re.IGNORECASE
 )
 """Mappings of Kubernetes whose values are text: a bare true or 1 is refused."""
+_TEXT_LISTS = re.compile(r"(^|[a-z])env$|tolerations$", re.IGNORECASE)
+"""Lists of Kubernetes' variables and tolerations, which templates write as they are."""
+_TEXT_KEYS = ("name", "value", "key", "effect")
+"""What is text in an entry of these."""
 _LONGEST_WORD = 8
 _VERSIONS = ("tag", "version")
 _LEAST_BRANCH = 100
@@ -62,7 +66,9 @@ def _of(key: str, chart: Chart, default: HelmChart) -> Iterator[Finding]:
     for place, wanted, fix in wrong_types(chart.values, keys):
         given = value_as_text(_at(chart.values, place))
         yield WRONG_VALUE.finding(
-            ("charts", key, "values", *place), f"{'.'.join(place)} is {wanted}, not {given}.", fix
+            ("charts", key, "values", *place),
+            f"{'.'.join(map(str, place))} is {wanted}, not {given}.",
+            fix,
         )
 
 
@@ -76,15 +82,16 @@ def value_as_text(value: Any) -> str:
     return format_value(value) if short or not isinstance(value, str) else "a text"
 
 
-def _at(values: Any, place: Place) -> Any:
+def _at(values: Any, place: FieldPath) -> Any:
     for key in place:
-        values = {str(k): v for k, v in values.items()}[key]
+        by_text = {str(k): v for k, v in values.items()} if isinstance(values, dict) else values
+        values = by_text[key]
     return values
 
 
 def wrong_types(
     values: Mapping[str, Any], keys: ChartKeys, above: Place = ()
-) -> Iterator[tuple[Place, str, str]]:
+) -> Iterator[tuple[FieldPath, str, str]]:
     """Places with a value of another kind, what it should be, and how to get there."""
     for key, value in values.items():
         place = (*above, str(key))
@@ -99,9 +106,18 @@ def wrong_types(
                 yield from _not_text(value, place)
             else:
                 yield from wrong_types(value, keys, place)
+        elif isinstance(value, list | tuple) and kind != "block" and _TEXT_LISTS.search(place[-1]):
+            yield from _entries_not_text(value, place)
 
 
-def _not_text(values: Mapping[str, Any], above: Place) -> Iterator[tuple[Place, str, str]]:
+def _entries_not_text(entries: Sequence[Any], above: Place) -> Iterator[tuple[FieldPath, str, str]]:
+    for index, entry in enumerate(entries):
+        for key in _TEXT_KEYS if isinstance(entry, dict) else ():
+            if isinstance(entry.get(key), bool | int | float):
+                yield (*above, index, key), "text", "Put it in quotes."
+
+
+def _not_text(values: Mapping[str, Any], above: Place) -> Iterator[tuple[FieldPath, str, str]]:
     for key, value in values.items():
         if value is not None and not isinstance(value, str):
             yield (*above, str(key)), "text", "Put it in quotes."

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_gpushare.catalog.chart_daemonsets import PLUGIN_CHART
+from eks_gpushare.catalog.chart_daemonsets import NFD_CHART, PLUGIN_CHART
 from eks_gpushare.documents.image import image_name
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import may_run_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons, may_be_more
 from eks_gpushare.inventory.items import Release, Workload
-from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
+from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, labels_itself, without_operands
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import Landing, landing
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items, text
+from eks_gpushare.inventory.values import at, has_unknown, items, text
 from eks_gpushare.inventory.wording import at_start, if_missing
 from eks_gpushare.sharing.labels import PRESENT_LABEL
 
@@ -165,8 +165,20 @@ def _after_discovery(
     workers = [_reach(daemon, kinds) for daemon in every if daemon.role == "nfd"]
     meant = [worker for worker in workers if worker.is_meant]
     nodes = kinds[0].nodes
+    others = [worker.daemon for worker in meant if not _tells_vendors(worker.daemon)]
     if not meant:
         yield _unlabelled(inventory, plugin, kinds, [worker.daemon for worker in workers])
+    elif len(others) == len(meant) and labels_itself(nodes) is False and not plugin.of_operator:
+        yield Problem(
+            UNLABELLED,
+            others[0].source,
+            (),
+            f"{at_start(others[0].title)} labels nodes with the class and the vendor of a device, "
+            f"as pci-0302_10de.present, and {plugin.title} goes by pci-10de.present alone: it runs "
+            f"on none of {nodes.source.name}, and they advertise no GPU.",
+            "Set worker.config.sources.pci.deviceLabelFields to [vendor], with 03 among "
+            f"deviceClassWhitelist, or give the nodes the label {_LABEL}.",
+        )
     elif all(worker.taint is not None for worker in meant):
         why = (
             "It must: nodes without NFD's labels get no pod of the device plugin, and advertise "
@@ -179,6 +191,23 @@ def _after_discovery(
         worker = next(candidate.daemon for candidate in meant if candidate.taint is None)
         what = _unknown(worker, nodes) if worker.is_on else f"whether {worker.title} is there"
         yield NotSeen(KEPT_OUT, nodes.source, what)
+
+
+def _tells_vendors(daemon: Daemon) -> bool:
+    """Whether an NFD labels nodes by the vendor of a GPU, as charts of NVIDIA have theirs do.
+
+    NFD's own chart has the class before it, unless it is told otherwise: `deviceLabelFields` and
+    `deviceClassWhitelist` of docs/reference/worker-configuration-reference.md there.
+    """
+    item = daemon.item
+    if daemon.chart != NFD_CHART or not isinstance(item, Release):
+        return True
+    given = at(item.values, "worker", "config", "sources", "pci")
+    if item.values is UNKNOWN or has_unknown(given):
+        return True
+    classes = [str(text(each)) for each in items(at(given, "deviceClassWhitelist"))] or ["03"]
+    fields = [text(each) for each in items(at(given, "deviceLabelFields"))]
+    return fields == ["vendor"] and any("0302".startswith(each) for each in classes)
 
 
 def _unknown(daemon: Daemon, nodes: NodeSet) -> str:
@@ -277,7 +306,7 @@ def _for_none(inventory: Inventory, plugin: Daemon) -> bool:
     )
 
 
-_CLAIM_DRIVERS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu", "k8s-dra-driver-gpu")
+CLAIM_DRIVERS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu", "k8s-dra-driver-gpu")
 
 
 def given_by_claims(inventory: Inventory, cluster: str) -> bool:
@@ -287,10 +316,10 @@ def given_by_claims(inventory: Inventory, cluster: str) -> bool:
     https://github.com/NVIDIA/k8s-dra-driver-gpu/blob/main/deployments/helm/nvidia-dra-driver-gpu/values.yaml.
     """
     for release in inventory.of(Release, cluster):
-        if text(release.chart) in _CLAIM_DRIVERS:
+        if text(release.chart) in CLAIM_DRIVERS:
             return at(release.values, "resources", "gpus", "enabled") is not False
     return any(
-        image_name(str(at(container, "image"))) in _CLAIM_DRIVERS
+        image_name(str(at(container, "image"))) in CLAIM_DRIVERS
         for workload in inventory.of(Workload, cluster)
         if workload.kind == "DaemonSet"
         for _, container in containers(workload.spec)

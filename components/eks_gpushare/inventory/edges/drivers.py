@@ -38,6 +38,8 @@ _WITHOUT = re.compile(
     re.IGNORECASE,
 )
 """AMI types of EKS that have none, and the names of such images."""
+_PLAIN = re.compile(r"Ubuntu(Pro)?[0-9]{4}")
+"""Families of eksctl that have neither driver nor runtime, and boot as somebody tells them to."""
 _BY_TYPE = re.compile(
     r"(al2023|al2|bottlerocket)(@.*)?|AmazonLinux2023|AmazonLinux2|Bottlerocket|AL2023|AL2",
     re.IGNORECASE,
@@ -78,6 +80,7 @@ def drivers(inventory: Inventory) -> Iterator[Judgement]:
             serving = [] if left_alone else operators
             for release in serving:
                 yield from _twice(release, nodes, brings)
+                yield from _no_runtime(release, nodes, brings)
             if brings is False and not any(
                 installs(release, "driver") is not False for release in serving
             ):
@@ -113,6 +116,22 @@ def installs(release: Release, part: str) -> bool | None:
     if given is UNKNOWN:
         return None
     return True if given is None else bool(switch(given))
+
+
+def _no_runtime(release: Release, nodes: NodeSet, brings: bool | None) -> Iterator[Judgement]:  # noqa: FBT001  (of the nodes)
+    """The operator brings the driver, and nobody the container runtime."""
+    lacks = brings is False or (nodes.ami is not UNKNOWN and _PLAIN.fullmatch(nodes.ami))
+    by_boot = nodes.user_data is UNKNOWN or "nvidia" in nodes.user_data.lower()
+    parts = {part: installs(release, part) for part in _PARTS}
+    if lacks and not by_boot and parts == {"driver": True, "toolkit": False}:
+        yield Problem(
+            NOWHERE,
+            release.source,
+            value_place(release, ("toolkit", "enabled")),
+            f"{at_start(release.source.name)} installs the driver and not the toolkit, and images "
+            f"of {nodes.source.name}, {nodes.ami}, have no container runtime of NVIDIA's.",
+            "Set `toolkit.enabled: true`.",
+        )
 
 
 def _twice(release: Release, nodes: NodeSet, brings: bool | None) -> Iterator[Judgement]:  # noqa: FBT001  (of the nodes)

@@ -10,10 +10,11 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.mps import most_clients, some_wait, user_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.daemons import daemons
+from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.mig_states import MIG_CONFIG_LABEL, mig_managers
 from eks_gpushare.inventory.nodes import gpu_nodes
-from eks_gpushare.inventory.plugin_configs import config_for, configs_of
+from eks_gpushare.inventory.plugin_configs import config_for, configs_of, plugin_settings
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from eks_gpushare.inventory.inventory import Inventory
-    from eks_gpushare.inventory.items import Workload
     from eks_gpushare.inventory.problem import Judgement
 
 
@@ -48,6 +48,7 @@ def nodes_with_mps(inventory: Inventory) -> Iterator[Judgement]:
         roles = {daemon.role for daemon in daemons(inventory, cluster)}
         discovers = "discovery" in roles
         yield from _no_daemon(inventory, cluster, discovers)
+        yield from _no_root(inventory, cluster)
         yield from _cut_by_operator(inventory, cluster)
         said: set[tuple[int, str]] = set()
         for offer in offers(inventory, cluster).every:
@@ -88,6 +89,34 @@ def _no_daemon(inventory: Inventory, cluster: str, discovers: bool) -> Iterator[
             None if inventory.complete else "warning",
         )
         return
+
+
+def _no_root(inventory: Inventory, cluster: str) -> Iterator[Problem]:
+    """Plugins that are written out, which do not start without a folder for MPS.
+
+    Source: `ValidateFlags` of cmd/nvidia-device-plugin/main.go in NVIDIA/k8s-device-plugin.
+    """
+    for plugin, config in sharings(inventory, cluster):
+        if config.sharing != "mps" or not isinstance(plugin.item, Workload):
+            continue
+        spec = plugin.item.spec
+        # Beside the plugin may be another program of its image.
+        of_image = [
+            (where, container)
+            for where, container in containers(spec)
+            if "device-plugin" in str(at(container, "image"))
+        ]
+        hidden = has_unknown(spec) or any(at(each, "envFrom") for _, each in of_image)
+        told = any(plugin_settings(each).get("mps-root") for _, each in of_image)
+        if of_image and not hidden and not told:
+            yield Problem(
+                NO_DAEMON,
+                plugin.source,
+                (*plugin.item.spec_path, *of_image[0][0]),
+                f"{at_start(plugin.title)} shares GPUs by MPS and has no MPS_ROOT: it stops with "
+                "`using MPS requires --mps-root to be specified`.",
+                "Set MPS_ROOT to /run/nvidia/mps, and mount that of the host at /mps.",
+            )
 
 
 def _cut_by_operator(inventory: Inventory, cluster: str) -> Iterator[Problem]:

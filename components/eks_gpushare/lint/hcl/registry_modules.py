@@ -17,6 +17,7 @@ from eks_gpushare.lint.hcl.registry_user_data import (
     OWN_IMAGE,
     STANDARD_SINCE,
     default_ami,
+    image_of,
     is_of_nobody,
     managed_boot,
     self_managed_boot,
@@ -167,6 +168,7 @@ def _managed(
         given.put(values, name, name)
     if given.get(OWN_IMAGE) in (None, ""):
         given.put(values, "ami_type", "ami_type", default_ami(major))
+    _put_version(values, given, call)
     given.put_blocks(values, "taint", "taints")
     own_template = given.get("use_custom_launch_template", otherwise=True)
     created = given.get("create_launch_template", otherwise=True)
@@ -186,10 +188,16 @@ def _managed(
         values.put("launch_template", HclList([HclObject({"id": UNKNOWN})]), call.place)
         if created is True and own_template is True:
             template = _template(given, call, major)
-            given.put(template, "image_id", OWN_IMAGE)
+            given.put(template, "image_id", image_of(given))
             template.update(user_data=managed_boot(given, major))
             yield _resource(call, "aws_launch_template.this[0]", template)
     yield _resource(call, "aws_eks_node_group.this[0]", values)
+
+
+def _put_version(values: HclObject, given: _Inputs, call: MadeResource) -> None:
+    """The version of a group, which is that of its cluster unless it has its own."""
+    for name in ("kubernetes_version", "cluster_version"):
+        given.put(values, "version", name, at(call.values, name))
 
 
 def _named_in(told: Any) -> list[Any]:

@@ -109,6 +109,16 @@ def is_of_nobody(given: _Given, major: int | None, references: Iterable[str]) ->
     return named and managed_boot(given, major) == ""
 
 
+def image_of(given: _Given) -> str:
+    """Which input tells most of a group's own image.
+
+    Of one that is looked up, and is Bottlerocket's for GPUs, the AMI type does.
+    """
+    ami = given.get("ami_type")
+    is_told = isinstance(ami, str) and ami.startswith("BOTTLEROCKET") and ami.endswith("_NVIDIA")
+    return "ami_type" if is_told and given.get(OWN_IMAGE) is UNKNOWN else OWN_IMAGE
+
+
 def _boots_by(given: _Given, major: int | None) -> set[str]:
     """Inputs that say how a node boots, without those that its image's template does not read."""
     asked = {name: given.get(name) for name in _BOOT}

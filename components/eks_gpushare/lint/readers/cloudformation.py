@@ -20,7 +20,7 @@ from eks_gpushare.lint.launch_templates import (
     with_template,
 )
 from eks_gpushare.lint.rules.control_plane import template_cluster_rules
-from eks_gpushare.lint.rules.terraform import ami_rules, taint_rules
+from eks_gpushare.lint.rules.terraform import ami_rules, spelling_rules, taint_rules
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.manifests.readers.user_data import judge_user_data
@@ -107,6 +107,7 @@ class CloudFormationReader:
             if kind == _NODE_GROUP:
                 judgements += taint_rules(source, given, ("Taints", "Effect"))
                 judgements += ami_rules(nodes, ("AmiType",))
+                judgements += spelling_rules(nodes.source, given, ("AmiType", "CapacityType"))
                 if template is not None:
                     judgements += not_joined(nodes, template.image, template.user_data)
                 sizes = at(given, "ScalingConfig")

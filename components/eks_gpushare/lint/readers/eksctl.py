@@ -135,6 +135,7 @@ def _nodes(document: Document, kind: str, index: int, group: dict[str, Any]) -> 
             for key, count in tags.items()
             if key.startswith(_TEMPLATE_TAG)
         },
+        kubernetes=text(at(document.value, "metadata", "version"), ""),
         ami=text(at(group, "ami")) or text(at(group, "amiFamily")) or DEFAULT_FAMILY,
         user_data=_user_data(group),
         launch=_launch(Source(f"the node group{called}", document, (kind, index)), name, group),

@@ -278,6 +278,7 @@ def _node_group(source: Source, given: Any) -> NodeSet:
             if key.startswith(_TEMPLATE_TAG)
         },
         ami=text(at(given, "ami_type")),
+        kubernetes=text(at(given, "version"), ""),
         launch=with_disk(source, source.name, disk_size(given), ("disk_size",)),
         least=whole(at(scaling, "min_size")),
         most=whole(at(scaling, "max_size")),

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 EKS_EFFECT = Rule(
     "GPU1081",
     "error",
-    "A taint of a node group is spelled as the EKS API has it.",
+    "Words of the EKS API are spelled as it has them: effects of taints, AMI types, ways to buy.",
     "Terraform and CloudFormation refuse another spelling.",
-    "https://docs.aws.amazon.com/eks/latest/APIReference/API_Taint.html",
+    "https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html",
 )
 UNREAD = Rule(
     "GPU1265",
@@ -40,6 +40,17 @@ UNREAD = Rule(
 )
 
 _DISK: Final = "disk_size"
+AMI_TYPES: Final = (
+    *("AL2_x86_64", "AL2_x86_64_GPU", "AL2_ARM_64", "CUSTOM"),
+    *("AL2023_x86_64_STANDARD", "AL2023_ARM_64_STANDARD", "AL2023_x86_64_NEURON"),
+    *("AL2023_x86_64_NVIDIA", "AL2023_ARM_64_NVIDIA"),
+    *("BOTTLEROCKET_x86_64", "BOTTLEROCKET_ARM_64"),
+    *("BOTTLEROCKET_x86_64_FIPS", "BOTTLEROCKET_ARM_64_FIPS"),
+    *("BOTTLEROCKET_x86_64_NVIDIA", "BOTTLEROCKET_ARM_64_NVIDIA"),
+)
+"""Those that nodes with GPUs may come to; https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html,
+read in November 2026."""
+_WAYS: Final = ("ON_DEMAND", "SPOT", "CAPACITY_BLOCK")
 _SIZES: Final = ("min_size", "desired_size", "max_size")
 _OF_EKS: Final = {
     "NoSchedule": "NO_SCHEDULE",
@@ -56,6 +67,7 @@ def node_group_rules(nodes: NodeSet, given: Any) -> Iterator[Judgement]:
         given: The values.
     """
     yield from ami_rules(nodes, ("ami_type",))
+    yield from spelling_rules(nodes.source, given, ("ami_type", "capacity_type"))
     yield from taint_rules(nodes.source, given, ("taint", "effect"))
     size = at(given, _DISK)
     if isinstance(size, int | str) and disk_size(given) is None and has_gpus(nodes):
@@ -117,6 +129,30 @@ def ami_rules(nodes: NodeSet, place: FieldPath) -> Iterator[Judgement]:
         message = f"{ami} is an image of Amazon Linux 2."
         fix = "Write AL2023_x86_64_NVIDIA."
         yield Problem(AMAZON_LINUX_2, nodes.source, place, message, fix)
+
+
+def spelling_rules(source: Source, given: Any, words: tuple[str, str]) -> Iterator[Judgement]:
+    """Words of the API in other letters; what it may have got since is not judged.
+
+    Args:
+        source: The group.
+        given: Its values.
+        words: How the AMI type and the way to buy are called there.
+    """
+    for key, known in zip(words, (AMI_TYPES, _WAYS), strict=True):
+        value = at(given, key)
+        meant = _in_capitals(known).get(_plain(value)) if isinstance(value, str) else None
+        if meant is not None and meant != value:
+            message = f"{value} of {source.name} is no word of EKS; it is spelled {meant}."
+            yield Problem(EKS_EFFECT, source, (key,), message, f"Write {meant}.")
+
+
+def _in_capitals(words: tuple[str, ...]) -> dict[str, str]:
+    return {_plain(word): word for word in words}
+
+
+def _plain(word: str) -> str:
+    return word.upper().replace("-", "").replace("_", "")
 
 
 def taint_rules(source: Source, given: Any, words: tuple[str, str]) -> Iterator[Judgement]:

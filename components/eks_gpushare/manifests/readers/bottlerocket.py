@@ -79,6 +79,6 @@ def read_settings(file: str, text: str, line: int = 1, column: int = 1) -> Read:
 
 def _taints(given: Any) -> Iterator[NodeTaint]:
     for key, item in mapping(given).items():
-        for short in items(item):
+        for short in items(item) or [item]:  # one may stand by itself
             value, _, effect = str(short).rpartition(":")
             yield NodeTaint(key, value, effect)

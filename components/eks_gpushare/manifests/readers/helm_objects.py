@@ -272,17 +272,19 @@ def _argo(
         if not chart or (at(source, "chart") is None and at(source, "helm") is None):
             continue  # a folder of manifests may be called like a chart
         version = at(source, "targetRevision")
+        # Helm has it by the Application's name unless it is told another.
+        called = text(at(source, "helm", "releaseName"), "") or name
         if at(source, "helm", "valuesObject") is not None:
             path = (*place, "helm", "valuesObject")
             if at(source, "chart") is None:
                 path = _below(value, path, chart)
-            made = [_at(document, chart, path, name, space, version)]
+            made = [_at(document, chart, path, called, space, version)]
         elif isinstance(at(source, "helm", "values"), str):
             path = (*place, "helm", "values")
-            made = list(_in_text(document, chart, path, name, space, version))
+            made = list(_in_text(document, chart, path, called, space, version))
         else:
             path = (*place, "helm", "values")
-            made = [_at(document, chart, path, name, space, version)]
+            made = [_at(document, chart, path, called, space, version)]
         if at(source, "chart") is None:
             made = [(_of_folder(item, str(at(source, "path"))), inner) for item, inner in made]
         if at(source, "helm", "valueFiles"):

@@ -49,7 +49,7 @@ _POINTERS = frozenset(
         *("Service", "PodDisruptionBudget", "RuntimeClass", "PriorityClass", "LimitRange"),
         *("LocalQueue", "ResourceFlavor", "Configuration"),
         *("PersistentVolumeClaim", "StorageClass"),
-        *("Prometheus", "ServiceMonitor", "PodMonitor"),
+        *("Prometheus", "ServiceMonitor", "PodMonitor", "NVIDIADriver"),
     )
 )
 _WITHOUT_SPEC = frozenset(("RuntimeClass", "PriorityClass", "Configuration", "StorageClass"))
@@ -199,7 +199,7 @@ def _is_of_pods(value: Mapping[str, Any]) -> bool:
     return group in {
         *("", "autoscaling", "keda.sh", "policy", "autoscaling.aibrix.ai"),
         *("kueue.x-k8s.io", "config.kueue.x-k8s.io", "node.k8s.io", "scheduling.k8s.io"),
-        *("storage.k8s.io", "monitoring.coreos.com"),
+        *("storage.k8s.io", "monitoring.coreos.com", "nvidia.com"),
     }
 
 

@@ -29,7 +29,7 @@ TOO_MANY_PODS = Rule(
 TOO_LARGE_POD = Rule(
     "GPU1202",
     "error",
-    "A node of the stack has the CPU and memory that a pod asks for beside its share.",
+    "A node has the CPU and memory that a pod asks for beside its share.",
     "It waits for ever, and an autoscaler adds no node that it would not fit on either.",
     _RESOURCES,
 )

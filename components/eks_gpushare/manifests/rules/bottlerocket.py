@@ -59,6 +59,9 @@ _KEYS: Final[Mapping[str, Any]] = {
 }
 _NOUNS: Final = {bool: "true or false", int: "a whole number"}
 _LEAST: Final = 2
+_MODES: Final = ("off", "once", "always")
+_OWN_CONTAINERS: Final = ("admin", "control")
+"""Containers of the host whose image Bottlerocket names itself."""
 _COUNT: Final = re.compile(r"[1-9][0-9]?")
 _PARTS: Final = (1, 2, 3, 4, 7)
 
@@ -79,6 +82,7 @@ def bottlerocket_rules(value: Mapping[str, Any], source: Source) -> Iterator[Jud
     yield from _profiles(source, given)
     yield from _strategies(source, given)
     yield from _taints(source, at(value, "settings", "kubernetes", "node-taints"))
+    yield from _containers(source, value)
 
 
 def _block(
@@ -172,12 +176,35 @@ def _strategies(source: Source, given: Any) -> Iterator[Judgement]:
 def _taints(source: Source, given: Any) -> Iterator[Judgement]:
     """Taints by key: `"nvidia.com/gpu" = ["true:NoSchedule"]`."""
     for key, taints in mapping(given).items():
-        for index, taint in enumerate(items(taints)):
-            if taint is not UNKNOWN and str(taint).rpartition(":")[2] not in EFFECTS:
-                place = ("settings", "kubernetes", "node-taints", key, index)
+        whole: FieldPath = ("settings", "kubernetes", "node-taints", key)
+        # One may stand by itself.
+        places = [(*whole, index) for index, _ in enumerate(items(taints))] or [whole]
+        for place, taint in zip(places, items(taints) or [taints], strict=True):
+            if isinstance(taint, str) and taint.rpartition(":")[2] not in EFFECTS:
                 message = f"The taint {key} is {taint!r}, which names no effect."
                 fix = 'Write "VALUE:NoSchedule".'
                 yield Problem(BAD_SETTING, source, place, message, fix)
+
+
+def _containers(source: Source, value: Any) -> Iterator[Judgement]:
+    """Containers of the host that run before or beside Kubernetes.
+
+    Source: https://bottlerocket.dev/en/os/latest/api/settings/bootstrap-containers/, and
+    host-containers beside it: only of its own ones Bottlerocket knows an image.
+    """
+    for name, given in mapping(at(value, "settings", "bootstrap-containers")).items():
+        mode = at(given, "mode")
+        if isinstance(mode, str) and mode not in _MODES:
+            place: FieldPath = ("settings", "bootstrap-containers", name, "mode")
+            message = f"mode is {mode!r}; it is one of {', '.join(_MODES)}."
+            yield Problem(BAD_SETTING, source, place, message, "Write once.")
+    for name, given in mapping(at(value, "settings", "host-containers")).items():
+        runs = at(given, "enabled") is True and name not in _OWN_CONTAINERS
+        if runs and at(given, "source") is None:
+            place = ("settings", "host-containers", name)
+            message = f"{_dotted(place)} runs a container and names no image."
+            fix = "Give its source, the image in a registry."
+            yield Problem(BAD_SETTING, source, place, message, fix)
 
 
 def _dotted(path: FieldPath) -> str:

@@ -27,6 +27,9 @@ BAD_NODE_CONFIG: Final = Rule(
     "https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/",
 )
 
+_GROUP: Final = "node.eks.aws/"
+_VERSION: Final = f"{_GROUP}v1alpha1"
+"""The only one: `nodeadm/api` of awslabs/amazon-eks-ami (November 2026)."""
 _KEYS: Final[Mapping[FieldPath, tuple[str, ...]]] = {
     (): ("apiVersion", "kind", "metadata", "spec"),
     ("spec",): ("cluster", "containerd", "instance", "kubelet", "featureGates"),
@@ -43,6 +46,11 @@ def config_problems(value: Any, source: Source) -> Iterator[Judgement]:
         value: The NodeConfig.
         source: Where it was read.
     """
+    version = at(value, "apiVersion")
+    if isinstance(version, str) and version.startswith(_GROUP) and version != _VERSION:
+        message = f"nodeadm has no {version}: it stops at this NodeConfig."
+        yield Problem(BAD_NODE_CONFIG, source, ("apiVersion",), message, f"Write {_VERSION}.")
+        return
     for place, known in _KEYS.items():
         for key in mapping(at(value, *place)):
             if key in known:

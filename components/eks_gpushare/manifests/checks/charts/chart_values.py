@@ -83,14 +83,39 @@ def values_are_read(inventory: Inventory) -> Iterator[Judgement]:
                 "the plugin runs only on nodes that feature discovery or somebody has labelled.",
                 "Write `affinity: null` if that is not wanted, or remove it.",
             )
-        for place, wanted, fix in wrong_types(values, keys):
-            if version and version != newest and ages is not None and ages.of(place):
-                continue
-            if _at(values, place) == []:
-                continue  # nothing, to the `with` of a template, and so without the default
-            message = f"{'.'.join(place)} is {wanted}, not {shown(_at(values, place))}."
-            path = value_place(release, place)
-            yield Problem(WRONG_TYPE, release.source, path, message, fix, None, _set(path, fix))
+        other = ages if version and version != newest else None
+        yield from _of_another_kind(release, values, keys, other)
+
+
+def _of_another_kind(
+    release: Release, values: dict[str, Any], keys: ChartKeys, ages: ChartAges | None
+) -> Iterator[Problem]:
+    """Values that are not what their templates take; of another version, with its ages."""
+    version = str(release.version).removeprefix("v")
+    for place, wanted, fix in wrong_types(values, keys):
+        steps = tuple(map(str, place))
+        # What the lists of Kubernetes hold is no matter of the chart that reads them.
+        entry = steps != place and ages is not None and ages.was_read(steps, version)
+        if ages is not None and ages.of(steps) and not entry:
+            continue
+        if _at(values, place) == []:
+            continue  # nothing, to the `with` of a template, and so without the default
+        message = f"{'.'.join(steps)} is {wanted}, not {shown(_at(values, place))}."
+        path = value_place(release, steps)
+        what = _as_text(release, path) or fix if wanted == "text" else fix
+        path = place if path == steps else path  # numbers of a list are numbers there
+        yield Problem(WRONG_TYPE, release.source, path, message, what, None, _set(path, what))
+
+
+def _as_text(release: Release, path: FieldPath) -> str:
+    """How a value stays text that is set by its name; empty of one that stands in YAML."""
+    if path[:1] == ("set",):
+        in_terraform = release.source.file.endswith((".tf", ".tf.json"))
+        other = "Write it below values, in quotes."
+        return 'Write type = "string" beside it.' if in_terraform else other
+    if "parameters" in path:
+        return "Write forceString: true beside it."
+    return "Give it by --set-string." if release.source.file.endswith(".sh") else ""
 
 
 def _is_of_metrics(release: Release) -> bool:
@@ -221,7 +246,7 @@ def _set(path: FieldPath, fix: str) -> tuple[Edit, ...]:
     return () if meant is None else (Edit("set", path, meant),)
 
 
-def _at(values: Any, place: Place) -> Any:
+def _at(values: Any, place: FieldPath) -> Any:
     for key in place:
         values = values[key]
     return values

@@ -11,11 +11,13 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
-from eks_gpushare.inventory.items import ConfigMap, Release
+from eks_gpushare.inventory.items import ConfigMap, Release, Workload
 from eks_gpushare.inventory.places import value_place
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.metrics.scraping import queries
 from eks_gpushare.manifests.rules.exporters import NOT_COUNTERS
@@ -39,6 +41,11 @@ _TYPES: Final = ("gauge", "counter", "histogram", "summary", "label")
 _OWN: Final = "DCGM_EXP_"
 """The exporter's own metrics, whose type it does not look at."""
 _FIELDS: Final = 3
+_VARIABLE: Final = "DCGM_EXPORTER_CONFIGMAP_DATA"
+_OPTIONS: Final = ("-m", "--configmap-data")
+_KEY: Final = "metrics"
+"""Of the ConfigMap, under which the exporter reads the list."""
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]*:[a-z0-9][a-z0-9.-]*")
 _UNKNOWN: Final = re.compile(r"\{\{|\$\{|<[A-Za-z]|\ue000")
 """Signs of what is yet to be filled in."""
 
@@ -90,6 +97,69 @@ def asked_for(inventory: Inventory) -> Iterator[Judgement]:
                     f"Add a line for {asked[0]} to the list.",
                     "warning",
                 )
+
+
+@edge(NOT_COUNTERS)
+def named_lists(inventory: Inventory) -> Iterator[Judgement]:
+    """ConfigMaps that exporters are told of by NAMESPACE:NAME, where they stand here.
+
+    An exporter that finds none, or none with the key, has its own list: `readConfigMap`.
+    """
+    for cluster in inventory.clusters():
+        maps = inventory.of(ConfigMap, cluster)
+        for item, place, given in _told(inventory, cluster):
+            namespace, _, name = given.partition(":")
+            alike = [each for each in maps if each.name == name]
+            there = [each for each in alike if may_be_same(each.namespace, namespace)]
+            what, fix = "", f"Write {name} into the namespace {namespace}."
+            if alike and not there:
+                what = f"is in the namespace {alike[0].namespace}"
+            elif there and not any(each.data is UNKNOWN or _KEY in each.data for each in there):
+                what, fix = f"has no key {_KEY}", f"Write the list under the key {_KEY}."
+            if what:
+                yield Problem(
+                    NOT_COUNTERS,
+                    item.source,
+                    place,
+                    f"{at_start(item.source.name)} is to take its metrics of {given}, and "
+                    f"{alike[0].source.name} {what}: it goes on with its own list.",
+                    fix,
+                )
+
+
+def _told(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, FieldPath, str]]:
+    """What exporters are told by a variable or an option."""
+    for workload in inventory.of(Workload, cluster):
+        for where, container in containers(workload.spec):
+            if EXPORTER_CHART in str(text(at(container, "image"))):
+                for place, given in _of_container(container):
+                    yield workload, (*workload.spec_path, *where, *place), given
+    for release in inventory.of(Release, cluster):
+        if chart_of(release.chart) == EXPORTER_CHART:
+            for given in _options(at(release.values, "arguments")):
+                yield release, value_place(release, ("arguments",)), given
+
+
+def _of_container(container: Any) -> Iterator[tuple[FieldPath, str]]:
+    for index, each in enumerate(items(at(container, "env"))):
+        if at(each, "name") == _VARIABLE and _is_name(at(each, "value")):
+            yield ("env", index, "value"), str(at(each, "value"))
+    for key in ("command", "args"):
+        for given in _options(at(container, key)):
+            yield (key,), given
+
+
+def _options(words: Any) -> Iterator[str]:
+    listed = [str(text(word)) for word in items(words)]
+    for option, following in zip(listed, [*listed[1:], ""], strict=False):
+        key, equals, value = option.partition("=")
+        given = value if equals else following
+        if key in _OPTIONS and _is_name(given):
+            yield given
+
+
+def _is_name(given: Any) -> bool:
+    return isinstance(given, str) and _NAME.fullmatch(given) is not None
 
 
 def _is_in(metric: str, given: str) -> bool:

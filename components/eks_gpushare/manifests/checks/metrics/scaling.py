@@ -279,6 +279,8 @@ def _room(offers: Sequence[Offer]) -> int | None:
             return None
         if any(offer.config is None and offer.plugins for offer in alike):
             return None  # how they share GPUs cannot be read
+        if any(offer.config and offer.config.sharing != "none" for offer in alike):
+            return None  # by the plugin of the operating system
         if isinstance(nodes.most, int):
             total += nodes.most * gpus
             continue

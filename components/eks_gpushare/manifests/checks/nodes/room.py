@@ -6,17 +6,23 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.facts.shares import fit_before_shares
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.landings import starting_grounds
+from eks_gpushare.inventory.matching import required_terms
+from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, has_gpus
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
+from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.pod_demand import demand_of
-from eks_gpushare.manifests.rules.against import SHARES_UNREACHED
+from eks_gpushare.manifests.rules.against import SHARES_UNREACHED, TOO_LARGE_POD
 from eks_gpushare.sharing.nodes import allocatable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.inventory.advertised import Offer
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
 _MIB: Final = 2**20
 _MILLIS: Final = 1000
 _CHOOSING: Final = ("karpenter", "autoMode")
+_LAUNCHED: Final = ("karpenter", "managed", "selfManaged")
 
 
 @edge(SHARES_UNREACHED)
@@ -76,6 +83,60 @@ def _unreached(workload: Workload, demand: PodDemand, offer: Offer) -> Problem |
                 f"Request less {name}, have fewer shares on a node, or take a larger type.",
             )
     return None
+
+
+@edge(TOO_LARGE_POD)
+def a_pod_has_room(inventory: Inventory) -> Iterator[Judgement]:
+    """Of pods that ask a node for more CPU or memory than any that they may be on has, empty."""
+    for cluster in inventory.clusters():
+        declared = inventory.of(NodeSet, cluster)
+        unseen = [
+            NodeKind(nodes, None)
+            for nodes in declared
+            if nodes.instance_types is UNKNOWN and not has_gpus(nodes)
+        ]
+        kinds = [*gpu_nodes(inventory, cluster), *unseen]
+        for workload, _ in gpu_workloads(inventory, cluster):
+            yield from _too_large(workload, kinds)
+
+
+def _too_large(workload: Workload, kinds: Sequence[NodeKind]) -> Iterator[Problem]:
+    spec = with_extended_tolerations(workload.spec)
+    meant = [
+        kind for kind in kinds if landing(spec, kind.nodes.taints, kind.label).lands is not False
+    ]
+    # Of pools whose plan is known `lint.against` tells.
+    types = [
+        kind.type
+        for kind in meant
+        if kind.type is not None
+        and kind.nodes.provisioner in _LAUNCHED
+        and not kind.nodes.advertised
+    ]
+    selects = bool(pairs(at(spec, "nodeSelector"))) or required_terms(spec) is not None
+    # Of pods that select nothing, pools may be meant that are not among the files.
+    is_one = len({id(kind.nodes) for kind in kinds}) == 1
+    if not types or len(types) < len(meant) or not (selects or is_one):
+        return
+    demand = demand_of(workload.spec)
+    for name, asked in demand.amounts.items():
+        rooms = {each: {of: room for of, room, _ in _rooms(each)}.get(name) for each in types}
+        largest = max(types, key=lambda each: rooms[each] or 0)
+        room = rooms[largest]
+        if room is not None and asked > room:
+            has = {"cpu": Fraction(largest.vcpus), "memory": Fraction(largest.memory_mib * _MIB)}
+            shown = next(shown for of, _, shown in _rooms(largest) if of == name)
+            yield Problem(
+                TOO_LARGE_POD,
+                workload.source,
+                (*workload.spec_path, *demand.places[name]),
+                f"A pod of {workload.source.name} asks for {demand.told(name)}, "
+                f"and the most that a node of {meant[0].nodes.source.name} has for pods is {shown} "
+                f"({largest.name}).",
+                "Request less, or take a larger instance type.",
+                # A kubelet may be told to keep back less than EKS's own does.
+                None if asked >= has[name] else "warning",
+            )
 
 
 def _rooms(found: InstanceType) -> Iterator[tuple[str, Fraction, str]]:

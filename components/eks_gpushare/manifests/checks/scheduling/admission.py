@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import CHART_DAEMONSETS, OPERATOR_CHART, chart_of
+from eks_gpushare.catalog.chart_releases import is_before
 from eks_gpushare.inventory.advertised import offers
 from eks_gpushare.inventory.daemons import daemons, role_of
 from eks_gpushare.inventory.items import (
@@ -17,6 +18,7 @@ from eks_gpushare.inventory.items import (
 )
 from eks_gpushare.inventory.matching import required_terms
 from eks_gpushare.inventory.nodes import CATALOG, NodeKind
+from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.plugin_configs import plugin_settings
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Edit, Problem
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.advertised import Offer
+    from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.shared_names import Sharing
@@ -54,6 +57,9 @@ _SHARED: Final = "-SHARED"
 _CPU_CATEGORIES: Final = frozenset("cmrtaiz")
 _CATEGORY: Final = "karpenter.k8s.aws/instance-category"
 _OFF: Final = ("false", "0", "f")
+_KAI: Final = "kai-scheduler"
+_KAI_SINCE: Final = "0.10.0"
+_KAIS: Final = "nvidia"
 
 
 @edge(NO_CLASS)
@@ -66,6 +72,8 @@ def runtime_classes(inventory: Inventory) -> Iterator[Judgement]:
         if not on_eks or not plugins or any(chart_of(e.chart) == OPERATOR_CHART for e in releases):
             continue
         made = [each.name for each in inventory.of(Pointer, cluster) if each.kind == "RuntimeClass"]
+        for release in releases if UNKNOWN not in made else ():
+            yield from _given_by_kai(release, made, plugins[0])
         for workload, _ in gpu_workloads(inventory, cluster):
             name = at(workload.spec, "runtimeClassName")
             if isinstance(name, str) and name and name not in made and UNKNOWN not in made:
@@ -78,6 +86,28 @@ def runtime_classes(inventory: Inventory) -> Iterator[Judgement]:
                     f"{plugins[0].source.name} does not make.",
                     "Remove it: EKS's NVIDIA images run every container by NVIDIA's runtime.",
                 )
+
+
+def _given_by_kai(release: Release, made: Sequence[Any], plugin: Daemon) -> Iterator[Problem]:
+    """The class that KAI gives all pods with GPUs.
+
+    Source: CHANGELOG.md of NVIDIA/KAI-Scheduler at v0.10.0, pull request 602.
+    """
+    path = ("admission", "gpuPodRuntimeClassName")
+    name = at(release.values, *path)
+    name = _KAIS if name is None else name
+    old = not release.version or is_before(str(release.version).removeprefix("v"), _KAI_SINCE)
+    is_kai = release.chart == _KAI and release.values is not UNKNOWN and not old
+    if is_kai and isinstance(name, str) and name and name not in made:
+        yield Problem(
+            NO_CLASS,
+            release.source,
+            value_place(release, path),
+            f"{at_start(release.source.name)} gives pods with GPUs the runtime class {name}, which "
+            f"{plugin.source.name} does not make: they are refused.",
+            'Make a RuntimeClass of that name with the handler nvidia, or set it to "".',
+            "warning",
+        )
 
 
 @edge(REFUSED)
