@@ -148,3 +148,60 @@ def test_a_pod_that_selects_its_nodes_needs_room_there() -> None:
         "  nodeSelector: {node.kubernetes.io/instance-type: g5.xlarge}\n  containers:",
     )
     assert codes(text).get("GPU1202") == "error"
+
+
+CUT = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: ml, region: us-east-1, version: "1.34"}
+managedNodeGroups:
+  - name: gpu
+    instanceType: p4d.24xlarge
+    amiFamily: AmazonLinux2023
+    labels: {nvidia.com/mig.config: all-1g.5gb}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: gpu-operator, namespace: gpu-operator}
+spec:
+  chart: {spec: {chart: gpu-operator, version: v25.3.4}}
+  values: {driver: {enabled: false}, toolkit: {enabled: false}, mig: {strategy: single}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: a, namespace: b}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec: {containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu: 1}}}]}
+---
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: a, namespace: b}
+spec:
+  scaleTargetRef: {name: a}
+  minReplicaCount: 1
+  triggers:
+    - type: prometheus
+      metadata: {serverAddress: "http://a", query: "avg(DCGM_FI_DEV_GPU_UTIL)", threshold: "50"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("", "", True),
+        ("all-1g.5gb", "all-disabled", False),
+        ("DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", False),
+        (
+            "---\napiVersion: helm",
+            "  - {name: w, instanceType: g5.xlarge}\n---\napiVersion: helm",
+            False,
+        ),
+    ],
+)
+def test_a_load_that_devices_of_one_strategy_have_no_figure_of(
+    old: str, new: str, told: bool
+) -> None:
+    assert ("GPU1241" in codes(CUT.replace(old, new, 1))) is told

@@ -6,8 +6,9 @@ decides all the same what pods get, and by which name.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.device_plugin import (
     DocumentError,
@@ -16,7 +17,7 @@ from eks_gpushare.documents.device_plugin import (
     plugin_config_of,
 )
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.items import NodeSet, Overlay, Release
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Overlay, Release
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes
 from eks_gpushare.inventory.plugin_configs import Configs, config_for, configs_of, written_config
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.inventory import Inventory
 
+_SHARES: Final = re.compile(r"\b(?:timeSlicing|mps)[\"']?:")
 ANY_NODE = NodeKind(NodeSet(source=Source("nodes"), name="", provisioner="managed"), None)
 """Nodes without labels of their own."""
 
@@ -56,6 +58,17 @@ def are_shared(inventory: Inventory, cluster: str) -> bool:
     """Whether some node may have more of something than it has GPUs: shares, or by an overlay."""
     return bool(inventory.of(Overlay, cluster)) or any(
         sharing.config.sharing != "none" for sharing in sharings(inventory, cluster)
+    )
+
+
+@kept
+def may_be_shared(inventory: Inventory, cluster: str) -> bool:
+    """Whether they are, or a ConfigMap shares GPUs that somebody may tell a plugin to go by."""
+    return are_shared(inventory, cluster) or any(
+        isinstance(given, str) and _SHARES.search(given) is not None
+        for each in inventory.of(ConfigMap, cluster)
+        if each.data is not UNKNOWN
+        for given in each.data.values()
     )
 
 

@@ -238,13 +238,20 @@ class Reading:
                 return reader
         found = next((reader for reader in DOCUMENT_READERS if reader.matches(document)), None)
         if isinstance(found, HelmValuesReader) and not depth and self._is_of_ones_own(file):
-            return found if found.is_of_subcharts(document) else None
+            return found if self._brings_charts(file) and found.is_of_subcharts(document) else None
         return found
 
     def _is_of_ones_own(self, file: FileInReading) -> bool:
         """Whether it is values of a chart whose own templates read them."""
         folder, name = posixpath.split(posixpath.normpath(file.name))
         return folder in self.charts_of_ones_own and name.startswith("values")
+
+    def _brings_charts(self, file: FileInReading) -> bool:
+        """Whether charts lie within the one that it is values of, which Helm takes unnamed too."""
+        within = f"{posixpath.dirname(posixpath.normpath(file.name))}/charts/"
+        return any(
+            each.startswith(within) for each in (*self.charts_of_ones_own, *self.chart_versions)
+        )
 
     def _take(self, file: FileInReading, read: Read, depth: int) -> None:
         self.items += read.items

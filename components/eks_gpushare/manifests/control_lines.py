@@ -38,6 +38,10 @@ _TURNS: Final = re.compile(r"(?:else|elif|elsif|elseif|when)\b|\^$")
 _SAYS_NOTHING: Final = re.compile(
     r"!|\$[A-Za-z0-9_]*[ ]*:?=|fail\b|break$|continue$|(?:set|assign) .*="
 )
+_COMMENTED: Final = re.compile(
+    r"#[# \t]*(?:\{\{[^\n{}]{0,300}\}\}|\{%[^\n]{0,300}?%\})[ \t\r]*$", re.MULTILINE
+)
+"""A comment that is a tag."""
 _ITEM: Final = re.compile(r"-(?:[ ]|$)")
 _KEY: Final = re.compile(r"[^\s#{\[-][^\n]*?:(?:[ ]|$)|\"[^\"\n]*\":")
 _INDENTS: Final = re.compile(r"\bn?indent[ (]+([0-9]+)")
@@ -62,6 +66,11 @@ class _Line(NamedTuple):
     """Whether it has nothing else."""
 
 
+def has_tags_in_comments(text: str) -> bool:
+    """Whether some of its comments are tags, which a program that renders it goes by too."""
+    return "#" in text and len(text) <= LONGEST and _COMMENTED.search(text) is not None
+
+
 def without_control_lines(text: str) -> Uncontrolled | None:
     """The same text with what is not known in place of what such lines enclose.
 
@@ -74,7 +83,13 @@ def without_control_lines(text: str) -> Uncontrolled | None:
     if len(text) > LONGEST:
         return Uncontrolled(text, is_all_enclosed=False)
     plain = _without_comments(text)
-    lines = [_line(each) for each in plain.split("\n")]
+    # Programs that render a text go by tags in comments too, as `#{{ if .x }}`; guides show some.
+    shown = _without(text, plain, in_comments=True) if has_tags_in_comments(plain) else None
+    return shown or _without(text, plain, in_comments=False)
+
+
+def _without(text: str, plain: str, *, in_comments: bool) -> Uncontrolled | None:
+    lines = [_line(each, in_comments=in_comments) for each in plain.split("\n")]
     if not any(line.steps for line in lines) and plain == text:
         return Uncontrolled(text, is_all_enclosed=False)
     first, last = _ends(lines)
@@ -100,10 +115,12 @@ def _without_comments(text: str) -> str:
     return "".join((*kept, text[begin:]))
 
 
-def _line(text: str) -> _Line:
+def _line(text: str, *, in_comments: bool) -> _Line:
     bare = text.strip()
     if bare.startswith("#"):
-        return _Line(text, (), is_control=False)
+        bare = bare.lstrip("# \t")
+        if not (in_comments and _COMMENTED.match(f"#{bare}")):
+            return _Line(text, (), is_control=False)
     steps = tuple(step for found in _TAG.finditer(text) if (step := _step(found)))
     is_control = bool(steps) and not _TAG.sub(_kept, bare).strip()
     decides = is_control or any(step != "nothing" for step in steps)

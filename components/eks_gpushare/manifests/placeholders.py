@@ -133,6 +133,8 @@ _NO_SCALAR: Final = re.compile(
     r"|^\s*(?:- )?(?:\$\{|\$[A-Z]|<[A-Za-z%])"
 )
 """Signs that begin what YAML takes for something else, and notices only later."""
+_NO_VALUE: Final = re.compile(r":\s+(?:\[[A-Za-z][A-Za-z0-9_ -]*\][^\s,\]}\#]|\*{2,}\s*$)")
+"""A value, or a part of one, that is yet to be filled in: `[name].example.com`, `*****`."""
 _TOKEN: Final = re.compile(r"(?:[A-Za-z0-9_]:|[\"']|^\s*)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\s*$")
 """A word of a program of one's own, joined to what YAML has: `env:TOKEN_ENV`."""
 LONGEST: Final = 256 * 1024
@@ -243,7 +245,9 @@ def is_template(text: str, line: int) -> bool:
     lines = text.splitlines()
     here, before = lines[line - 1 : line], lines[max(0, line - 1 - _NEAR) : line - 1]
     return any(
-        len(each) < LONGEST and (_MARKS.search(each) or _TOKEN.search(each)) for each in here
+        len(each) < LONGEST
+        and (_MARKS.search(each) or _TOKEN.search(each) or _NO_VALUE.search(each))
+        for each in here
     ) or any(
         len(each) < LONGEST and (_NO_SCALAR.search(each) or _TOKEN.search(each)) for each in before
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import ConfigMap, Pointer
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import PartlyKnown, at, pairs, partly_known
@@ -83,7 +84,7 @@ class HelmObjectReader:
         value = document.value
         if not isinstance(value, dict):
             return False
-        if is_kustomization(document) or is_helmfile(value):
+        if is_kustomization(document) or is_helmfile(value) or _is_of_a_policy(document):
             return True
         groups = _KINDS.get(str(value.get("kind")), ())
         return str(value.get("apiVersion")).partition("/")[0] in groups
@@ -104,6 +105,13 @@ class HelmObjectReader:
             called = Source(f"the Application {name}", document)
             items.append(Pointer(source=called, kind="Application", name=name, spec=spec))
         return Read(items=items, inner=inner, judgements=list(elsewhere(document)))
+
+
+def _is_of_a_policy(document: Document) -> bool:
+    """Whether a guide shows that part of a ClusterPolicy which names configurations, by itself."""
+    value = document.value
+    shown = isinstance(value, dict) and set(value) == {"spec"} and is_guide(document.file)
+    return shown and isinstance(at(value, "spec", "devicePlugin", "config"), dict)
 
 
 def _of_others(document: Document) -> Iterator[Document]:
@@ -127,6 +135,9 @@ def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
     value = document.value
     name = text(at(value, "metadata", "name"))
     match value.get("kind"):
+        case _ if _is_of_a_policy(document):
+            item, inner = _at(document, OPERATOR, ("spec",), UNKNOWN, UNKNOWN, UNKNOWN)
+            yield replace(item, values=partly_known(item.values)), inner
         case "ClusterPolicy":
             yield _at(document, OPERATOR, ("spec",), name, UNKNOWN, "")
         case "HelmRelease":
@@ -160,10 +171,10 @@ def _flux(
     document: Document, value: Mapping[str, Any], name: Maybe[str]
 ) -> Iterator[tuple[Release, list[Document]]]:
     spec = at(value, "spec", "chart", "spec") or at(value, "spec", "chart")
-    # A source that is one chart is called like it, and tells the version.
+    # A source that is one chart is called like it, or like what app-template is to install.
     alone = at(value, "spec", "chartRef", "name")
     chart = chart_named(at(spec, "chart") or at(spec, "name") or alone)
-    if chart:
+    if chart and not (alone and isinstance(at(value, "spec", "values", "controllers"), dict)):
         path: FieldPath = ("spec", "values")
         space = _space_of(value)
         in_folder = at(spec, "sourceRef", "kind") in _FOLDERS

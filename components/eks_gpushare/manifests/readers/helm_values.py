@@ -163,7 +163,11 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
     image = image_name(str(at(value, "image", "repository") or ""))
     if image.endswith("device-plugin") and image != _PLUGIN:
         return  # of a plugin that somebody made of NVIDIA's, with a chart of its own
-    subcharts = [sign for sign in _SIGNS if isinstance(value.get(sign), dict)]
+    subcharts = [
+        sign
+        for sign in _SIGNS
+        if isinstance(value.get(sign), dict) and not _is_of_another(sign, value[sign])
+    ]
     if subcharts:
         for subchart in subcharts:
             # A chart of one's own around the published one is often called as that one is.
@@ -180,6 +184,15 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
     best = max(marks, key=lambda chart: marks[chart])
     if marks[best] >= _ENOUGH:
         yield best, ()
+
+
+def _is_of_another(chart: str, value: Mapping[str, Any]) -> bool:
+    """Whether several keys below a chart's name are none of its own, as those of an application."""
+    known = chart_keys(chart)
+    own = tuple(known.below(())) if known is not None else ()
+    return (
+        bool(own) and len(value) > 1 and chart not in value and not any(key in own for key in value)
+    )
 
 
 def _chooses(config: Any) -> bool:

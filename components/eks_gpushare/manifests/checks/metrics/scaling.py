@@ -15,7 +15,7 @@ from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
-from eks_gpushare.inventory.shared_names import are_shared
+from eks_gpushare.inventory.shared_names import may_be_shared
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, text
 from eks_gpushare.inventory.wording import at_start
@@ -77,7 +77,7 @@ def scalers(inventory: Inventory) -> Iterator[Judgement]:
                 first = said.setdefault(id(workload), pointer)
                 if first is not pointer and not _takes_over((first, pointer)):
                     yield _twice(workload, first, pointer)
-                yield from _metrics(pointer, requests)
+                yield from _metrics(pointer, on_mig=are_on_mig(inventory, workload, requests))
                 yield from _of_resources(pointer)
 
 
@@ -116,7 +116,15 @@ def _twice(workload: Workload, first: Pointer, other: Pointer) -> Problem:
     )
 
 
-def _metrics(pointer: Pointer, requests: Sequence[Request]) -> Iterator[Problem]:
+def are_on_mig(inventory: Inventory, workload: Workload, requests: Sequence[Request]) -> bool:
+    """Whether what pods ask for is MIG devices, by its name or on all nodes that they may be on."""
+    if all(each.resource.startswith(MIG_PREFIX) for each in requests):
+        return True
+    found = grounds(inventory, workload.cluster).places(workload, requests).offers
+    return bool(found) and all(each.mig.instances and not each.mig.whole for each in found)
+
+
+def _metrics(pointer: Pointer, *, on_mig: bool) -> Iterator[Problem]:
     triggers = items(at(pointer.spec, "triggers"))
     if has_unknown(triggers):
         return
@@ -128,7 +136,7 @@ def _metrics(pointer: Pointer, requests: Sequence[Request]) -> Iterator[Problem]
         called = f"The query of trigger {index} of {pointer.source.name}"
         bare = _QUOTED.sub("", query)
         found = _UTILISATION.search(bare)
-        if found and all(each.resource.startswith(MIG_PREFIX) for each in requests):
+        if found and on_mig:
             yield Problem(
                 NOT_OF_MIG,
                 pointer.source,
@@ -205,7 +213,7 @@ def _needs_pods(trigger: Any) -> bool:
 def all_at_once(inventory: Inventory) -> Iterator[Judgement]:
     """Pods of one file that run for good, where their nodes cannot have a GPU for each."""
     for cluster in inventory.clusters():
-        if are_shared(inventory, cluster):
+        if may_be_shared(inventory, cluster):
             continue
         ground = grounds(inventory, cluster)
         scaled = [each for each in inventory.of(Pointer, cluster) if each.kind in SCALERS]
@@ -252,7 +260,7 @@ def _too_small(
 def roll_outs(inventory: Inventory) -> Iterator[Judgement]:
     """Of Deployments whose pods, with one more, are more than all nodes can hold."""
     for cluster in inventory.clusters():
-        if are_shared(inventory, cluster):
+        if may_be_shared(inventory, cluster):
             continue
         ground = grounds(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
