@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.inventory.items import ConfigMap, Pointer
+from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import PartlyKnown, at, pairs, partly_known
 from eks_gpushare.inventory.values import text as scalar
@@ -26,6 +26,7 @@ from eks_gpushare.manifests.kustomize import is_kustomization
 from eks_gpushare.manifests.readers.literals import literal_documents
 from eks_gpushare.manifests.readers.values import mappings, text
 from eks_gpushare.manifests.readers.values_elsewhere import (
+    applications,
     elsewhere,
     unless_elsewhere,
     with_files,
@@ -50,8 +51,6 @@ _KINDS: Final = {
     "Kustomization": ("kustomize.config.k8s.io",),
     "ClusterPolicy": ("nvidia.com",),
 }
-
-
 _FOLDERS: Final = ("GitRepository", "Bucket")
 """Flux's sources in which a chart is a folder."""
 _PUBLISHED: Final = re.compile(r"(?:^|/)deployments?/")
@@ -100,10 +99,7 @@ class HelmObjectReader:
             items += _generated(document)
             inner += literal_documents(document)
         inner += _of_others(document)
-        if at(document.value, "kind") == "Application":
-            name, spec = text(at(document.value, "metadata", "name")), at(document.value, "spec")
-            called = Source(f"the Application {name}", document)
-            items.append(Pointer(source=called, kind="Application", name=name, spec=spec))
+        items += applications(document)
         return Read(items=items, inner=inner, judgements=list(elsewhere(document)))
 
 
