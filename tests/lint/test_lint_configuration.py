@@ -304,7 +304,7 @@ def test_every_name_of_a_fact_means_its_codes_of_lint() -> None:
     ("name", "says"),
     [
         ("gpu1193x", "there is no code or policy 'gpu1193x'; did you mean GPU1193?"),
-        ("GPU1999", "there is no code or policy 'GPU1999'; eks-gpushare findings lists all"),
+        ("GPU6543", "there is no code or policy 'GPU6543'; eks-gpushare findings lists all"),
         ("public-endpoint-not-opem", "did you mean public-endpoint-not-open?"),
         ("GPU11", "for all codes that begin so write GPU11*"),
         ("GPU9*", "no code of lint begins with GPU9; eks-gpushare findings lists all"),

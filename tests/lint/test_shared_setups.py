@@ -119,7 +119,7 @@ SHARE = "{name: deviceshare, arguments: {%s}}"
         (VGPU, (SHARE % "predicate.VGPUEnable: true",), True),
         (VGPU, (SHARE % "deviceshare.VGPUEnable: false",), True),
         (VGPU, ("{name: deviceshare}",), True),
-        (VGPU, ("{name: drf}",), False),
+        (VGPU, ("{name: drf}",), True),
         (
             VGPU,
             ("{name: deviceshare}", "{name: predicates, arguments: {predicate.VGPUEnable: true}}"),

@@ -14,9 +14,10 @@ from eks_gpushare.inventory.items import NodeSet, Release
 from eks_gpushare.inventory.problem import NotSeen
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.dispatch import lint_files, read_files
+from eks_gpushare.lint.empty_groups import from_zero
 from eks_gpushare.lint.readers.terraform import TerraformReader
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
-from eks_gpushare.lint.terraform_groups import TAG, from_zero, with_tags
+from eks_gpushare.lint.terraform_groups import TAG, with_tags
 from eks_gpushare.lint.terraform_templates import Templates
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.files import GivenFile
@@ -521,7 +522,7 @@ def test_what_an_autoscaler_is_to_be_told(user_data: Any, of: str | None, fix: s
         source=source, name="gpu", provisioner="selfManaged", least=0, user_data=user_data
     )
 
-    judged = [*from_zero(nodes, {"tag": [OWNED]})]
+    judged = [*from_zero(nodes, [(OWNED["key"], OWNED["value"])])]
     told = [(each.message, each.fix) for each in problems([Read(judgements=judged)])]
     message = (
         f"aws_autoscaling_group.gpu may be empty, and nothing tells an autoscaler of the {of} "

@@ -230,6 +230,11 @@ SCALERS = ("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler")
 FARGATE = "FargateProfile"
 """The kind of a pointer that stands for a profile of Fargate, with the selectors of its pods."""
 
+SERVICE_QUOTA = "ServiceQuota"
+"""The kind of a pointer that stands for a quota of AWS that is asked for, named by its code."""
+NODE_ROLE = "NodeRole"
+"""The kind of a pointer that stands for the role of Karpenter's nodes, with a module's inputs."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointer(Namespaced):

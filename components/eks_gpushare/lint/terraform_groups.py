@@ -6,22 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import NodeSet
-from eks_gpushare.inventory.problem import Problem
-from eks_gpushare.inventory.scaling_groups import makes_nodes, promised, tells_of_nodes
+from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.user_data import registered
-from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.launch_templates import overridden, with_template
 from eks_gpushare.lint.terraform_configuration import INDEX, module_of
 from eks_gpushare.manifests.plain import items, mapping, text, whole
-from eks_gpushare.manifests.rules.eksctl import FROM_ZERO, SCALED, TEMPLATE_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import TypeAlias
 
     from eks_gpushare.inventory.items import Item
-    from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Source
     from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
     from eks_gpushare.lint.terraform_templates import Templates
@@ -44,7 +40,7 @@ def scaling_group(source: Source, given: Any, templates: Templates) -> NodeSet |
         given: The values.
         templates: The launch templates of the plan.
     """
-    tags = list(_tags(given))
+    tags = list(tags_of(given))
     if not makes_nodes(tags):
         return None
     overrides = at(given, *_MIXED, "override")
@@ -63,49 +59,7 @@ def scaling_group(source: Source, given: Any, templates: Templates) -> NodeSet |
     return nodes if found is None else with_template(nodes, found)
 
 
-def from_zero(nodes: NodeSet, given: Any) -> Iterator[Judgement]:
-    """Whether Cluster Autoscaler is told what nodes of an empty group will register with.
-
-    Args:
-        nodes: The group.
-        given: Its values.
-    """
-    if nodes.least != 0 or not nodes.user_data:
-        return
-    made, tags = registered(nodes.user_data), list(_tags(given))
-    if tells_of_nodes(tags):
-        yield from _untagged(nodes, made.labels, [key for key, _ in tags])
-        return
-    parts = {"label": made.labels, "taint": made.taints}
-    needs = [name for name, item in parts.items() if item and item is not UNKNOWN]
-    if needs:
-        yield Problem(
-            FROM_ZERO,
-            nodes.source,
-            ("min_size",),
-            f"{nodes.source.name} may be empty, and nothing tells an autoscaler of the "
-            f"{' and '.join(f'{name}s' for name in needs)} that its user data gives the nodes.",
-            "Add "
-            + " and ".join(f"tags `k8s.io/cluster-autoscaler/node-template/{n}/...`" for n in needs)
-            + ", one for each.",
-        )
-
-
-def _untagged(nodes: NodeSet, labels: Any, tags: list[Any]) -> Iterator[Problem]:
-    """Labels of which tags tell nothing, though they tell of others or of taints."""
-    for key, _ in pairs(labels) if SCALED in tags and UNKNOWN not in tags else ():
-        if f"{TEMPLATE_LABEL}{key}" not in tags:
-            yield Problem(
-                FROM_ZERO,
-                nodes.source,
-                ("min_size",),
-                f"{nodes.source.name} may be empty, and of the labels that its user data gives the "
-                f"nodes nothing tells an autoscaler of {key}.",
-                f"Add the tag {TEMPLATE_LABEL}{key}.",
-            )
-
-
-def _tags(given: Any) -> Iterator[tuple[Any, Any]]:
+def tags_of(given: Any) -> Iterator[tuple[Any, Any]]:
     """Key and value of each tag: in blocks of their own, or as the list of older providers."""
     for name in ("tag", "tags"):
         listed = at(given, name)
@@ -132,7 +86,7 @@ def with_tags(
         ({*_groups(address, configuration), named.get(at(given, _GROUP))}, pair)
         for address, kind, given in resources
         if kind == TAG
-        for pair in _tags(given)
+        for pair in tags_of(given)
     ]
     bare = [INDEX.sub("", item.source.name) for item in every]
     for item, address in zip(every, bare, strict=True):

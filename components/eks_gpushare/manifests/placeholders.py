@@ -52,7 +52,7 @@ _WORDS: Final = re.compile(
       | TODO | TBD | FIXME | FILL_?ME | FILL_IN | SET_?ME | HERE )
     (?:$|[^A-Za-z0-9])
     | (?i: (?:^|[^a-z0-9])(?: your[-_][a-z] | (?:replace|change)[-_]?me(?![a-z])
-      | placeholder(?![a-z])
+      | (?<!gpu-)(?<!node-)(?<!user-)(?<!capacity-)placeholder(?![a-z])
       | (?:replace|insert|enter|put|fill)[-_](?:with|your|this|in|here) | [-_]here$ ) )
     """,
     re.VERBOSE,

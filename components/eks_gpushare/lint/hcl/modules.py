@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _OF_INTEREST: Final = (
     *("aws_eks_", "aws_launch_", "aws_autoscaling_group"),
-    *("helm_", "kubernetes_", "kubectl_"),
+    *("helm_", "kubernetes_", "kubectl_", "aws_servicequotas_service_quota"),
 )
 """What types of resources begin with that have to do with nodes, charts and objects."""
 _MOST_DEPTH: Final = 12

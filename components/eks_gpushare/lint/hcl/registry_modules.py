@@ -104,6 +104,12 @@ def _cluster(call: MadeResource, major: int | None) -> Iterator[MadeResource]:
             )
 
 
+def _karpenter(call: MadeResource, major: int | None) -> Iterator[MadeResource]:  # noqa: ARG001  (the input is of releases since 20)
+    """The role of Karpenter's nodes, where the call names it, with the inputs as they are."""
+    if call.values.get("node_iam_role_name") is not None:
+        yield replace(call, address=f"{call.address}.aws_iam_role.node[0]", kind="aws_iam_role")
+
+
 def _each(given: Any) -> Iterator[tuple[str, Any, Place | None]]:
     if isinstance(given, dict):
         for key, each in given.items():
@@ -371,6 +377,7 @@ _MODULES: Final[Mapping[str, Callable[[MadeResource, int | None], Iterator[MadeR
     _EKS: _cluster,
     f"{_EKS}//modules/eks-managed-node-group": _one_managed,
     f"{_EKS}//modules/self-managed-node-group": _one_self_managed,
+    f"{_EKS}//modules/karpenter": _karpenter,
     r"(?:.*github\.com/)?aws-ia/(?:terraform-aws-)?eks-blueprints-addons(?:/aws)?": _blueprints,
     r"(?:.*github\.com/)?aws-ia/(?:terraform-aws-)?eks-blueprints-addon(?:/aws)?": _one_addon,
     r".*eks-data-addons(?:/aws)?": _data_addons,

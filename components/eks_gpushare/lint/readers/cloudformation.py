@@ -12,6 +12,7 @@ from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import PartlyKnown, at, pairs
+from eks_gpushare.lint.empty_groups import from_zero
 from eks_gpushare.lint.launch_templates import (
     OF_OTHERS,
     LaunchTemplate,
@@ -113,6 +114,7 @@ class CloudFormationReader:
                 judgements += size_rules(source, ("ScalingConfig",), sizes, _SIZES)
             else:
                 judgements += size_rules(source, (), given, _GROUP_SIZES)
+                judgements += from_zero(nodes, _tags(given), "MinSize")
         return Read(found, judgements)
 
 
@@ -206,7 +208,7 @@ def _node_group(source: Source, name: str, given: Any) -> NodeSet:
 
 def _scaling_group(source: Source, name: str, given: Any) -> NodeSet | None:
     """The nodes of an Auto Scaling group; None of one whose tags name no cluster."""
-    tags = [(str(text(at(tag, "Key"))), at(tag, "Value")) for tag in items(at(given, "Tags"))]
+    tags = _tags(given)
     listed = at(given, "MixedInstancesPolicy", "LaunchTemplate", "Overrides")
     if not makes_nodes(tags):
         return None
@@ -219,6 +221,10 @@ def _scaling_group(source: Source, name: str, given: Any) -> NodeSet | None:
         least=whole(at(given, "MinSize")),
         most=whole(at(given, "MaxSize")),
     )
+
+
+def _tags(given: Any) -> list[tuple[Any, Any]]:
+    return [(text(at(tag, "Key")), at(tag, "Value")) for tag in items(at(given, "Tags"))]
 
 
 def _types(given: Any) -> Maybe[tuple[str, ...]]:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.capacity import bought_as
-from eks_gpushare.inventory.items import NodeSet, Release
+from eks_gpushare.inventory.items import NODE_ROLE, SERVICE_QUOTA, NodeSet, Pointer, Release
 from eks_gpushare.inventory.launches import with_disk
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint import terraform_groups, terraform_templates
+from eks_gpushare.lint.empty_groups import from_zero
 from eks_gpushare.lint.hcl.origin import HclOrigin
 from eks_gpushare.lint.hcl.registry_user_data import OWN_IMAGE
 from eks_gpushare.lint.launch_templates import with_template
@@ -20,7 +21,7 @@ from eks_gpushare.lint.rules.control_plane import cluster_rules
 from eks_gpushare.lint.rules.terraform import disk_size, node_group_rules, unread_rules
 from eks_gpushare.lint.shell.helm import chart_name
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
-from eks_gpushare.lint.terraform_groups import from_zero, scaling_group, with_tags
+from eks_gpushare.lint.terraform_groups import scaling_group, tags_of, with_tags
 from eks_gpushare.lint.terraform_objects import object_of, typed
 from eks_gpushare.lint.terraform_templates import Templates
 from eks_gpushare.manifests.charts import CHARTS, within_values
@@ -112,6 +113,12 @@ def read_resources(
             judgements += problems
         elif not is_there:
             continue
+        elif kind == "aws_servicequotas_service_quota":
+            name = text(at(given, "quota_code"))
+            found.append(Pointer(source=source, kind=SERVICE_QUOTA, name=name, spec=given))
+        elif kind == "aws_iam_role" and at(given, "node_iam_role_name") is not None:
+            name = text(at(given, "node_iam_role_name"))
+            found.append(Pointer(source=source, kind=NODE_ROLE, name=name, spec=given))
         elif kind == "aws_eks_cluster":
             block = ("vpc_config", "public_access_cidrs")
             known = configuration.without_computed(address, given, *block)
@@ -139,7 +146,7 @@ def _nodes(
         return [group], [
             *retired(group, ("mixed_instances_policy",)),
             *unread_rules(source, given),
-            *from_zero(group, given),
+            *from_zero(group, tags_of(given)),
             *size_rules(source, (), given, _SIZES),
         ]
     nodes = _node_group(source, given)

@@ -18,14 +18,19 @@ from eks_gpushare.manifests.checks.charts import (
     operators_own,
     values_one_level_off,
 )
-from eks_gpushare.manifests.checks.metrics import counters, exporters, scaling, scraping
+from eks_gpushare.manifests.checks.metrics import adapter, counters, exporters, scaling, scraping
 from eks_gpushare.manifests.checks.nodes import (
+    apart,
     auto_mode,
+    autoscaler_words,
     claims_of_pools,
+    cut_short,
     discovered_groups,
     fargate,
     group_labels,
+    groups_of_eks,
     idle_sharing,
+    interfaces,
     joined_clusters,
     labels_before_nodes,
     max_pods,
@@ -38,6 +43,7 @@ from eks_gpushare.manifests.checks.nodes import (
     served_claims,
     thin_shares,
     toolkit,
+    volume_speeds,
 )
 from eks_gpushare.manifests.checks.programs import (
     command_lines,
@@ -50,11 +56,13 @@ from eks_gpushare.manifests.checks.programs import (
     mpi_slots,
     notebooks,
     number_formats,
+    pods_together,
     probes,
     processes,
     ray,
     reserved_memory,
     runtimes,
+    triton_models,
     variables,
     written_folders,
 )
@@ -72,8 +80,10 @@ from eks_gpushare.manifests.checks.workloads import (
     disk_zones,
     gpu_names,
     knative,
+    kserve_zero,
     pods,
     privileged,
+    put_back,
     spare_gpus,
     volumes,
 )
@@ -84,12 +94,12 @@ if TYPE_CHECKING:
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_templates, chart_values, claim_charts, discovery, hashed_names),
     *(operators_drivers, operators_own, values_one_level_off),
-    *(disk_zones, gpu_names, knative, pods, privileged, spare_gpus, volumes),
+    *(disk_zones, gpu_names, knative, kserve_zero, pods, privileged, put_back, spare_gpus, volumes),
     *(command_lines, cpu_images, cuda_versions, efa, gpu_programs, model_disks, model_memory),
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
-    *(variables, written_folders),
+    *(pods_together, triton_models, variables, written_folders),
     *(admission, admitted, default_queue, gangs, hami, other_schedulers, queues, volcano),
-    *(counters, exporters, scaling, scraping),
+    *(adapter, counters, exporters, scaling, scraping),
     *(
         auto_mode,
         claims_of_pools,
@@ -110,6 +120,7 @@ CHECKS: tuple[Edge, ...] = edges_in(
         scaled_groups,
         thin_shares,
     ),
-    *(served_claims, toolkit),
+    *(apart, autoscaler_words, cut_short, groups_of_eks, interfaces, served_claims, toolkit),
+    *(volume_speeds,),
 )
 """Every check."""

@@ -26,6 +26,7 @@ from eks_gpushare.manifests.kustomize import is_kustomization
 from eks_gpushare.manifests.readers.literals import literal_documents
 from eks_gpushare.manifests.readers.values import mappings, text
 from eks_gpushare.manifests.readers.values_elsewhere import (
+    applications,
     elsewhere,
     unless_elsewhere,
     with_files,
@@ -50,8 +51,6 @@ _KINDS: Final = {
     "Kustomization": ("kustomize.config.k8s.io",),
     "ClusterPolicy": ("nvidia.com",),
 }
-
-
 _FOLDERS: Final = ("GitRepository", "Bucket")
 """Flux's sources in which a chart is a folder."""
 _PUBLISHED: Final = re.compile(r"(?:^|/)deployments?/")
@@ -100,6 +99,7 @@ class HelmObjectReader:
             items += _generated(document)
             inner += literal_documents(document)
         inner += _of_others(document)
+        items += applications(document)
         return Read(items=items, inner=inner, judgements=list(elsewhere(document)))
 
 

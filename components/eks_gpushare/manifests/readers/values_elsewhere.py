@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.inventory.items import Pointer
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, items, pairs, partly_known
@@ -66,6 +67,14 @@ def with_files(item: Release, chart: Mapping[str, Any]) -> Release:
     if item.values and chart.get("valuesMerge") == "merge":
         return replace(item, values=UNKNOWN, own=None)
     return unless_elsewhere(item)
+
+
+def applications(document: Document) -> Iterator[Pointer]:
+    """An application of Argo CD itself, with what it says of the folder that it is made of."""
+    if at(document.value, "kind") == "Application":
+        name, spec = at(document.value, "metadata", "name"), at(document.value, "spec")
+        source = Source(f"the Application {name}", document)
+        yield Pointer(source=source, kind="Application", name=name, spec=spec)
 
 
 def elsewhere(document: Document) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from eks_gpushare.findings.rule import Rule
 NO_SUCH_DEVICE: Final = Rule(
     "GPU1235",
     "error",
-    "CUDA_VISIBLE_DEVICES names devices that the container gets.",
+    "Devices that a program is told by number are devices that its container gets.",
     "A container sees what it asked for and nothing else, counted from 0: of a number beyond that "
     "CUDA ends its list, and finds no GPU.",
     "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables",

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
@@ -111,25 +112,57 @@ def cpu_images(inventory: Inventory) -> Iterator[Judgement]:
         for container in gpu_containers(workload):
             if container.gpus:
                 yield from (_served if is_model else _written)(container)
+                if is_model:
+                    yield from _by_runtime(inventory, container)
 
 
 def _written(container: GpuContainer) -> Iterator[Problem]:
     image = str(text(at(container.value, "image")))
+    scheme = _without_cuda(image)
+    if scheme is not None:
+        yield Problem(
+            NO_CUDA,
+            container.workload.source,
+            (*container.place, "image"),
+            f"{at_start(container.workload.source.name)} asks for a GPU, and its image "
+            f"{image} has no CUDA.",
+            f"Take {scheme.instead}, or ask for no GPU.",
+        )
+
+
+def _without_cuda(image: str) -> _Scheme | None:
+    """How an image is called that has no CUDA; None of any other."""
     name, _, tag = image.lower().rpartition(":")
     if not name or "/" in tag:
         name, tag = image.lower(), "latest"
     for scheme in _SCHEMES:
         found = scheme.repository.search(name)
         if found and found.end() == len(name) and scheme.without.fullmatch(tag):
-            yield Problem(
-                NO_CUDA,
-                container.workload.source,
-                (*container.place, "image"),
-                f"{at_start(container.workload.source.name)} asks for a GPU, and its image "
-                f"{image} has no CUDA.",
-                f"Take {scheme.instead}, or ask for no GPU.",
-            )
-            return
+            return scheme
+    return None
+
+
+def _by_runtime(inventory: Inventory, container: GpuContainer) -> Iterator[Problem]:
+    """A model whose runtime is here and has an image without CUDA, to which KServe adds nothing."""
+    model, asks = container.value, at_start(container.workload.source.name)
+    named = at(model, "runtime")
+    if at(model, "image") is not None or at(model, "runtimeVersion") is not None:
+        return
+    for runtime in inventory.of(Workload, container.workload.cluster):
+        if runtime.kind not in _OF_RUNTIMES or runtime.name != named:
+            continue
+        for where, each in containers(runtime.spec):
+            image = str(text(at(each, "image")))
+            scheme = _without_cuda(image)
+            if scheme is not None:
+                yield Problem(
+                    NO_CUDA,
+                    runtime.source,
+                    (*runtime.spec_path, *where, "image"),
+                    f"{asks} asks for a GPU, and the image {image} of its runtime {named} has no "
+                    "CUDA.",
+                    f"Take {scheme.instead}, or ask for no GPU.",
+                )
 
 
 def _served(container: GpuContainer) -> Iterator[Problem]:

@@ -54,6 +54,8 @@ class ModelServer(NamedTuple):
     """The one that people set."""
     finds: bool = False
     """Whether it uses all GPUs that it finds where nobody says."""
+    variable: str = ""
+    """What of its environment it takes in place of the flag."""
 
 
 # Of builds for other processors the tag says so.
@@ -85,6 +87,7 @@ _SERVERS: Final = (
         (r"--num-shard",),
         "--num-shard",
         finds=True,
+        variable="NUM_SHARD",
     ),
     ModelServer(
         "TensorRT-LLM",
@@ -183,7 +186,7 @@ def _served(container: GpuContainer, server: ModelServer) -> Iterator[Problem]:
             "asks for no GPU.",
             "Ask for one under resources.limits, such as nvidia.com/gpu: 1.",
         )
-    wanted = _split_over(container, server)
+    wanted = split_over(container, server)
     if wanted is None or not container.gpus:
         return
     if wanted > 1 and is_all and _has_slices(container):
@@ -256,7 +259,7 @@ def _is_excerpt(container: GpuContainer) -> bool:
     return workload.kind != "StatefulSet" and not all(each in volumes for each in mounted)
 
 
-def _split_over(container: GpuContainer, server: ModelServer) -> int | None:
+def split_over(container: GpuContainer, server: ModelServer) -> int | None:
     """Over how many GPUs a server runs; None where something else decides."""
     product, said = 1, False
     for flag in server.flags:
@@ -264,6 +267,10 @@ def _split_over(container: GpuContainer, server: ModelServer) -> int | None:
             if not (found[1].isascii() and found[1].isdecimal()):
                 return None
             product, said = product * int(found[1]), True
+    for variable in items(at(container.value, "env")) if server.variable and not said else ():
+        given = str(text(at(variable, "value")))
+        if at(variable, "name") == server.variable and given.isascii() and given.isdecimal():
+            product, said = int(given), True
     if not said and (server.finds or not _is_whole(container, server)):
         return None
     return product or None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import PART_OF_POD, Pointer, Release, Workload
 from eks_gpushare.inventory.pod_totals import containers
-from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs, text
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 _KAI: Final = "kai-scheduler"
 _KAI_QUEUE: Final = "kai.scheduler/queue"
+_FORMER_QUEUE: Final = "runai/queue"
+_RENAMED_IN: Final = (0, 6)
+"""What the label was called before that release: CHANGELOG.md of KAI-Scheduler."""
+_RELEASE: Final = re.compile(r"v?([0-9]+)\.([0-9]+)\.[0-9].*")
 _FRACTION, _MEMORY = "gpu-fraction", "gpu-memory"
 _DEVICES: Final = "gpu-fraction-num-devices"
 _READ: Final = (_FRACTION, _MEMORY, _DEVICES, "gpu-fraction-container-name")
@@ -81,6 +85,7 @@ def asked_of_others(inventory: Inventory) -> Iterator[Judgement]:
                 told = f"{at_start(workload.source.name)} {message}."
                 yield Problem(NOT_ASKED, workload.source, (*place, key), told, fix)
             yield from _beside_pods(workload, given)
+            yield from _by_other_name(inventory, workload)
             yield from _switched_off(inventory, workload, place, given)
 
 
@@ -101,6 +106,30 @@ def _as_annotation(
             "as a label: it goes to the queue of all that name none.",
             "Move it to the labels.",
         )
+
+
+def _by_other_name(inventory: Inventory, workload: Workload) -> Iterator[Problem]:
+    """A queue named by the label that another release of KAI reads than the one that is here."""
+    for release in inventory.of(Release, workload.cluster):
+        found = _RELEASE.fullmatch(str(release.version))
+        if release.chart != _KAI or found is None:
+            continue
+        is_new = (int(found[1]), int(found[2])) >= _RENAMED_IN
+        read, other = (_KAI_QUEUE, _FORMER_QUEUE) if is_new else (_FORMER_QUEUE, _KAI_QUEUE)
+        labels = [workload.labels, at(value_of(workload), "metadata", "labels")]
+        if UNKNOWN in labels or any(at(each, read) is not None for each in labels):
+            continue
+        where = (*workload.spec_path[:-1], "metadata", "labels", other)
+        if at(workload.labels, other) is not None:
+            yield Problem(
+                NOT_ASKED,
+                workload.source,
+                where,
+                f"{at_start(workload.source.name)} has its queue under {other}, and KAI "
+                f"{release.version} reads {read}: it goes to the queue of all that name none.",
+                f"Write {read}.",
+                edits=(Edit("rename", where, read),),
+            )
 
 
 def _beside_pods(workload: Workload, given: Mapping[str, Any]) -> Iterator[Problem]:

@@ -79,7 +79,7 @@ def _conf(config_map: ConfigMap) -> str | None:
 
 
 def _arguments(conf: str | None) -> dict[str, Any] | None:
-    """Those of the plugin; None where it is not there, or is told as older releases were."""
+    """Those of the plugin, none where it is not there; None where older releases are told."""
     try:
         value = first_document(conf or "")
     except ValueError:
@@ -88,5 +88,7 @@ def _arguments(conf: str | None) -> dict[str, Any] | None:
     before = [each for each in plugins if at(each, "name") == "predicates"]
     if any(key.startswith(_FORMER) for each in before for key, _ in pairs(at(each, "arguments"))):
         return None
-    found = [each for each in plugins if at(each, "name") == _PLUGIN]
-    return dict(pairs(at(found[0], "arguments"))) if found else None
+    if has_unknown(value) or not plugins:
+        return None
+    found = [at(each, "arguments") for each in plugins if at(each, "name") == _PLUGIN]
+    return dict(pairs(found[0])) if found else {}

@@ -1,0 +1,126 @@
+"""What Cluster Autoscaler goes by: priorities of pods and of node groups.
+
+Sources, November 2026: `--expendable-pods-priority-cutoff` of the FAQ of kubernetes/autoscaler,
+which is -10; expander/priority/readme.md, which matches names of Auto Scaling groups: eksctl's
+begin with `eksctl-CLUSTER-nodegroup-NAME`, those of EKS with `eks-NAME`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.documents.go_yaml import first_document
+from eks_gpushare.documents.reading import is_guide
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Pointer, Release
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import gpu_workloads
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.charts import CLUSTER_AUTOSCALER
+from eks_gpushare.manifests.document import value_of
+from eks_gpushare.manifests.rules.two_numbers import NOT_FOR_AUTOSCALER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+_CUTOFF: Final = -10
+_FLAG: Final = ("extraArgs", "expendable-pods-priority-cutoff")
+_PRIORITIES: Final = "cluster-autoscaler-priority-expander"
+
+
+@edge(NOT_FOR_AUTOSCALER)
+def expendable(inventory: Inventory) -> Iterator[Judgement]:
+    """Deployments with GPUs whose class is below the cutoff, such as those of warm room."""
+    for cluster in inventory.clusters():
+        releases = [e for e in inventory.of(Release, cluster) if e.chart == CLUSTER_AUTOSCALER]
+        if len(releases) != 1 or any(n.provisioner == "karpenter" for n in _sets(inventory)):
+            continue
+        given = at(releases[0].values, *_FLAG)
+        cutoff = _CUTOFF if given is None else _whole(given)
+        if cutoff is None:
+            continue
+        classes = {
+            each.name: at(each.spec, "value")
+            for each in inventory.of(Pointer, cluster)
+            if each.kind == "PriorityClass"
+        }
+        for workload, _ in gpu_workloads(inventory, cluster):
+            name = at(workload.spec, "priorityClassName")
+            value = classes.get(name) if isinstance(name, str) else None
+            below = isinstance(value, int) and value < cutoff
+            if workload.kind == "Deployment" and below:
+                yield Problem(
+                    NOT_FOR_AUTOSCALER,
+                    workload.source,
+                    (*workload.spec_path, "priorityClassName"),
+                    f"{at_start(workload.source.name)} has the class {name} with the priority "
+                    f"{value}, and Cluster Autoscaler adds no node for pods below {cutoff}.",
+                    f"Let the value of {name} be {cutoff} or more.",
+                )
+
+
+def _sets(inventory: Inventory) -> list[NodeSet]:
+    return list(inventory.of(NodeSet))
+
+
+def _whole(given: Any) -> int | None:
+    shown = str(text(given))
+    return int(shown) if re.fullmatch(r"-?[0-9]+", shown) else None
+
+
+@edge(NOT_FOR_AUTOSCALER)
+def expander(inventory: Inventory) -> Iterator[Judgement]:
+    """Patterns that are instance types, or name none of the groups of the one cluster of eksctl."""
+    for config_map in inventory.of(ConfigMap):
+        written = None if config_map.data is UNKNOWN else config_map.data.get("priorities")
+        if config_map.name != _PRIORITIES or not isinstance(written, str) or "{{" in written:
+            continue
+        groups = _groups(inventory, config_map.cluster)
+        if not groups or is_guide(config_map.source.file):
+            continue
+        for priority, patterns in _listed(written):
+            for pattern in patterns:
+                if isinstance(pattern, str) and not _matches(pattern, groups):
+                    yield Problem(
+                        NOT_FOR_AUTOSCALER,
+                        config_map.source,
+                        ("data", "priorities"),
+                        f"The pattern {pattern} of the priority {priority} is in the name of no "
+                        f"node group that is here, such as {groups[0]}.",
+                        "Write a pattern of the groups' names, such as .*NAME.*.",
+                    )
+
+
+def _groups(inventory: Inventory, cluster: str) -> list[str]:
+    """Names of Auto Scaling groups as far as they are known; none where there may be others."""
+    found = []
+    for nodes in inventory.of(NodeSet, cluster):
+        value = value_of(nodes)
+        above = at(value, "metadata", "name")
+        if at(value, "kind") != "ClusterConfig" or has_unknown([above, nodes.name]):
+            return []
+        found.append(f"eksctl-{above}-nodegroup-{nodes.name}-NodeGroup")
+        found.append(f"eks-{nodes.name}-")
+    return found
+
+
+def _listed(written: str) -> Iterator[tuple[str, list[Any]]]:
+    try:
+        value = first_document(written)
+    except ValueError:
+        return
+    for key, patterns in pairs(value):
+        yield key, items(patterns)
+
+
+def _matches(pattern: str, groups: list[str]) -> bool:
+    try:
+        return any(re.search(pattern, group) for group in groups)
+    except re.error:
+        return True

@@ -1,0 +1,73 @@
+"""Replicas that Argo CD writes again and an autoscaler sets.
+
+Source: https://argo-cd.readthedocs.io/en/stable/user-guide/diffing/, November 2026: of a field that
+`ignoreDifferences` names it sees no difference, and heals nothing.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.documents.reading import is_guide
+from eks_gpushare.inventory.items import SCALERS, Pointer
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import gpu_workloads
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown, holds
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.document import value_of
+from eks_gpushare.manifests.rules.two_numbers import PUT_BACK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Workload
+    from eks_gpushare.inventory.problem import Judgement
+
+_REPLICAS: Final = ("spec", "replicas")
+
+
+@edge(PUT_BACK)
+def replicas(inventory: Inventory) -> Iterator[Judgement]:
+    """Of applications that heal themselves, and files in the one folder that they are made of."""
+    healing = [each for each in inventory.of(Pointer) if each.kind == "Application"]
+    for cluster in inventory.clusters():
+        scalers = [each for each in inventory.of(Pointer, cluster) if each.kind in SCALERS]
+        for workload, _ in gpu_workloads(inventory, cluster):
+            value = value_of(workload)
+            told = holds(value, *_REPLICAS) and not is_guide(workload.source.file)
+            scaling = [each.source.name for each in scalers if _scales(each, workload)]
+            apps = [each.source.name for each in healing if _makes(each.spec, workload)]
+            if told and scaling and apps:
+                yield Problem(
+                    PUT_BACK,
+                    workload.source,
+                    _REPLICAS,
+                    f"{at_start(workload.source.name)} has {at(value, *_REPLICAS)} replicas "
+                    f"written, which {' and '.join(apps)} heals to, and {' and '.join(scaling)} "
+                    "scales it.",
+                    "Leave replicas out, or name /spec/replicas under ignoreDifferences.",
+                )
+
+
+def _scales(scaler: Pointer, workload: Workload) -> bool:
+    target = at(scaler.spec, "scaleTargetRef")
+    name, kind = at(target, "name"), at(target, "kind") or "Deployment"
+    same = UNKNOWN in (scaler.namespace, workload.namespace)
+    same = same or scaler.namespace == workload.namespace
+    return same and isinstance(name, str) and (name, kind) == (workload.name, workload.kind)
+
+
+def _makes(spec: Any, workload: Workload) -> bool:
+    """Whether an application heals what is in the folder of a file."""
+    folder = at(spec, "source", "path")
+    if at(spec, "syncPolicy", "automated", "selfHeal") is not True or not isinstance(folder, str):
+        return False
+    if has_unknown(spec) or "replicas" in str(at(spec, "ignoreDifferences")):
+        return False
+    named = posixpath.normpath(folder).strip("/")
+    file = f"/{posixpath.normpath(workload.source.file)}"
+    return posixpath.dirname(file).endswith(f"/{named}")
