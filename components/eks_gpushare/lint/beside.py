@@ -96,7 +96,7 @@ def _installed(file: GivenFile) -> Iterator[tuple[str, str]]:
     if file.name == STDIN or "helm" not in file.text or len(file.text) > MAX_CHARACTERS:
         return
     if ShellReader().matches(file.name, file.text):
-        texts = [file.text]
+        texts = [ShellReader().script(file.name, file.text)]
     elif MarkdownReader().matches(file.name, file.text):
         texts = [block.text for block in blocks(file.text) if block.kind == "shell"]
     else:
