@@ -18,7 +18,9 @@ _ENDING: Final = ".mk"
 _SET: Final = re.compile(
     r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)\s*(?:::?:?|\?)?=\s*(?P<value>.*)"
 )
-_VARIABLE: Final = re.compile(r"\$(?:\((?P<round>\w+)\)|\{(?P<curly>\w+)\}|(?P<dollar>\$))")
+_VARIABLE: Final = re.compile(
+    r"\$(?:\((?P<round>[A-Za-z0-9_]+)\)|\{(?P<curly>[A-Za-z0-9_]+)\}|(?P<dollar>\$))"
+)
 _DEEPEST: Final = 8
 """Variables within each other that are followed."""
 _SAID_FIRST: Final = "@-+ \t"
