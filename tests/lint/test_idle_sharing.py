@@ -52,6 +52,21 @@ def test_sharing_of_what_a_cut_gpu_is_not(old: str, new: str, told: bool) -> Non
     assert ("GPU1136" in codes(wrong("GPU1136").replace(old, new, 1))) is told
 
 
+@pytest.mark.parametrize(
+    ("strategy", "shared", "has"),
+    [
+        ("mixed", "nvidia.com/gpu", "nvidia.com/mig-1g.5gb"),
+        ("single", "nvidia.com/mig-1g.5gb", "nvidia.com/gpu"),
+    ],
+)
+def test_what_the_gpus_are_instead_is_said(strategy: str, shared: str, has: str) -> None:
+    text = wrong("GPU1136").replace("strategy: mixed", f"strategy: {strategy}")
+    text = text.replace("- {name: nvidia.com/gpu, replicas", f"- {{name: {shared}, replicas")
+    (report,) = lint_files([GivenFile("all.yaml", text)])
+    (message,) = [one.message for one in report.findings if one.code == "GPU1136"]
+    assert message.endswith(f"is to share {shared}, and its GPUs are given to pods as {has}.")
+
+
 def test_types_of_one_group_are_told_of_once() -> None:
     text = wrong("GPU1136").replace(
         "instanceType: p4d.24xlarge", "instanceTypes: [p4d.24xlarge, p4de.24xlarge]"
@@ -133,6 +148,30 @@ def test_a_pod_that_no_node_has_room_for(old: str, new: str, severity: str | Non
     text = NODES.replace(old, new, 1)
     assert text != NODES or not old
     assert codes(text).get("GPU1202") == severity
+
+
+@pytest.mark.parametrize(
+    ("requests", "severity"),
+    [
+        ("{cpu: 1}", "error"),  # the limit is the request of memory
+        ("{memory: 1Gi}", None),
+        ("{memory: $(MEMORY)}", None),
+        ("$(REQUESTS)", None),
+    ],
+)
+def test_a_limit_is_the_request_where_none_is_written(requests: str, severity: str | None) -> None:
+    given = 'requests: {memory: 16Gi, cpu: "1"}, limits: {'
+    text = NODES.replace(given, f"requests: {requests}, limits: {{memory: 16Gi, ")
+    assert text != NODES
+    assert codes(text).get("GPU1202") == severity
+
+
+def test_the_nodes_are_named_that_have_the_most() -> None:
+    chosen = "  nodeSelector: {kubernetes.io/os: linux}\n  containers:"
+    text = NODES.replace(*more("instanceType: g5.2xlarge")).replace("  containers:", chosen)
+    (report,) = lint_files([GivenFile("all.yaml", text.replace("16Gi", "32Gi"))])
+    (message,) = [one.message for one in report.findings if one.code == "GPU1202"]
+    assert "that a node of the node group b has for pods is " in message
 
 
 def test_containers_need_room_together() -> None:
@@ -247,6 +286,17 @@ spec:
 """
 
 
+SCALER = """\
+---
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: a, namespace: b}
+spec:
+  scaleTargetRef: {name: a}
+  triggers: [{type: kafka, metadata: {topic: a}}]
+"""
+
+
 def servers(*pods: int) -> str:
     named = zip("abcdef", pods, strict=False)
     return SHARED + "".join(
@@ -267,8 +317,62 @@ def servers(*pods: int) -> str:
         (servers(4).replace("replicas: 4}]", "replicas: $(SHARES)}]"), 0),
         (servers(4).replace("maxSize: 1", "maxSize: 2"), 0),
         (servers(4).replace("maxSize: 1", "maxSize: $MOST"), 0),
+        (
+            servers(4).replace("\n---", "\n  - {name: b, instanceType: $TYPE}\n---", 1),
+            0,
+        ),  # maybe of GPUs
+        (
+            servers(4).replace(
+                "\n---",
+                "\n  - {name: b, instanceType: $TYPE, taints: [{key: a, effect: NoSchedule}]}\n---",
+                1,
+            ),
+            1,
+        ),
+        (servers(4) + SCALER, 0),
+        (servers(4) + SCALER.replace("name: a}", "name: other}"), 1),
+        (servers(4) + SCALER.replace("name: a}", "name: $(NAME)}"), 0),
+        (servers(4) + SCALER.replace("name: a}", "name: a, kind: StatefulSet}"), 1),
     ],
 )
 def test_shares_that_are_all_held(text: str, told: int) -> None:
     (report,) = lint_files([GivenFile("all.yaml", text)])
+    assert [one.code for one in report.findings].count("GPU1243") == told
+
+
+KARPENTER = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  limits: {nvidia.com/gpu: MOST}
+  template:
+    metadata: {labels: {nvidia.com/mig.config: LAYOUT}}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [p4d.24xlarge]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("most", "layout", "pods", "told"),
+    [
+        ("8", "all-disabled", 9, 1),
+        ("16", "all-disabled", 9, 0),
+        ("15", "all-disabled", 9, 1),  # of which one node is
+        ("$(MOST)", "all-disabled", 9, 0),
+        ("64", "all-1g.5gb", 60, 0),  # Karpenter counts GPUs, and pods ask for devices
+    ],
+)
+@pytest.mark.parametrize("strategy", ["single", "mixed"])
+def test_a_limit_of_gpus_is_none_of_devices(
+    strategy: str, most: str, layout: str, pods: int, told: int
+) -> None:
+    pool = KARPENTER.replace("MOST", most).replace("LAYOUT", layout)
+    operator = CUT.split("---\n")[1].replace("strategy: single", f"strategy: {strategy}")
+    server = SERVER.replace("NAME", "a").replace("PODS", str(pods))
+    if strategy == "mixed" and layout != "all-disabled":
+        server = server.replace("nvidia.com/gpu", "nvidia.com/mig-1g.5gb")
+    (report,) = lint_files([GivenFile("all.yaml", f"{pool}---\n{operator}{server}")])
     assert [one.code for one in report.findings].count("GPU1243") == told

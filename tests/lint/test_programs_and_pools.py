@@ -241,6 +241,9 @@ TAKES_OVER = 'scaledobject.keda.sh/transfer-hpa-ownership: "true"'
         ((deployment(), scaled()), False),
         ((deployment(), scaled(), hpa()), True),
         ((deployment(), scaled(), scaled(name="other")), True),
+        ((deployment(), scaled(), scaled()), False),  # two versions of one
+        ((deployment(), scaled(), scaled(name="$(NAME)")), False),
+        ((deployment(), scaled(), hpa().replace("app}\nspec", "$(NAME)}\nspec")), True),
         ((deployment(), scaled(annotations=TAKES_OVER), hpa()), False),
         ((deployment("cpu"), scaled(), hpa()), False),
         ((deployment(), scaled(), hpa().replace("name: app}", "name: other}")), False),
@@ -250,17 +253,11 @@ def test_one_autoscaler_scales_a_workload(texts: tuple[str, ...], wrong: bool) -
     assert ("GPU1239" in codes("---\n".join(texts))) == wrong
 
 
-@pytest.mark.parametrize(
-    ("other", "said"),
-    [
-        (scaled(name="main"), "The ScaledObject main and another both scale the Deployment app."),
-        (hpa(), "The ScaledObject main and the HorizontalPodAutoscaler app both scale "),
-    ],
-)
-def test_both_autoscalers_are_named_where_names_differ(other: str, said: str) -> None:
-    found = found_in({"a.yaml": "---\n".join((deployment(), scaled(name="main"), other))})
+def test_both_autoscalers_are_named() -> None:
+    found = found_in({"a.yaml": "---\n".join((deployment(), scaled(name="main"), hpa()))})
 
     (message,) = (each.message for each in found if each.code == "GPU1239")
+    said = "The ScaledObject main and the HorizontalPodAutoscaler app both scale the Deployment app"
     assert message.startswith(said)
 
 
@@ -272,6 +269,21 @@ def test_both_autoscalers_are_named_where_names_differ(other: str, said: str) ->
         (scaled('sum(vllm:num_requests_waiting{a="b"}) or vector(1)', least=0), False),
         (scaled('sum(vllm:num_requests_waiting{a="b"}) + sum(gateway{a="b"})', least=0), False),
         (scaled(QUEUED, least=0), False),
+        (
+            scaled("sum by (model_name) (rate(vllm:prompt_tokens_total[5m] offset 1m)) * 0.5e1", 0),
+            True,
+        ),
+        (
+            scaled(
+                "sum(vllm:num_requests_waiting) by (pod) and on (pod) nv_inference_count > bool 1",
+                0,
+            ),
+            True,
+        ),
+        (scaled("sum(vllm:num_requests_waiting) + sum(rabbitmq_queue_messages)", least=0), False),
+        (scaled("sum(my_container_queue)", least=0), False),
+        (scaled("sum(rate(vllm:num_incoming_requests_total[1m]) > bool 0)", least=0), False),
+        (scaled("1", least=0), False),
         (scaled("", least=0, kind="cpu"), True),
         (scaled("", least=0, kind="kafka"), False),
         (scaled("vllm:num_requests_waiting", least=0, kind="datadog"), False),
@@ -291,7 +303,12 @@ def test_metrics_are_ones_that_are_there() -> None:
         "The query of trigger 0 of the ScaledObject app is for vllm_num_requests_running, and "
         "vLLM's metric is vllm:num_requests_running."
     )
-    assert "GPU1242" not in codes(deployment(), scaled('sum(my_vllm_queue{a="b"})'))
+    for other in (
+        'my_vllm_queue{a="b"}',
+        "job:vllm_num_requests_running",
+        "vllm_num_requests_running:sum",
+    ):
+        assert "GPU1242" not in codes(deployment(), scaled(f"sum({other})"))
 
 
 NODES = """\

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.pod_totals import containers, pod_total, turn_of
 from eks_gpushare.inventory.scheduling import is_extended
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs, text
 
 if TYPE_CHECKING:
@@ -66,9 +67,14 @@ def demand_of(spec: Any) -> PodDemand:
 
 def _asked(container: Any) -> Iterator[tuple[str, tuple[Fraction, FieldPath]]]:
     """Requests of a container; a limit is the request where none is written."""
+    requests = at(container, "resources", "requests")
+    written = {name for name, _ in pairs(requests)}
     for part in ("limits", "requests"):
         for name, value in pairs(at(container, "resources", part)):
             amount = _amount(value)
+            # A request of CPU or memory that is not known may be less than the limit.
+            if name in _MEASURED and part == "limits" and (requests is UNKNOWN or name in written):
+                continue
             if amount is not None and (name in _MEASURED or is_extended(name)):
                 yield name, (amount, ("resources", part, name))
 

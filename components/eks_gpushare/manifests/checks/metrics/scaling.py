@@ -32,15 +32,27 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.requests import Request
 
 _TAKES_OVER: Final = "scaledobject.keda.sh/transfer-hpa-ownership"
-_OF_PODS: Final = re.compile(r"(?:vllm[:_]|sglang[:_]|tgi_|nv_|DCGM_FI_|container_)[A-Za-z0-9_]*")
-"""Metrics of the servers themselves, of their containers, and of the GPUs that they hold."""
-_SELECTED: Final = re.compile(r"([A-Za-z_:][A-Za-z0-9_:]*)\s*[{\[]")
+_OF_PODS: Final = re.compile(
+    r"(?:vllm[:_](?!num_incoming_requests)|sglang[:_]|tgi_|nv_|DCGM_FI_|container_)[A-Za-z0-9_]*"
+)
+"""Metrics of the servers themselves, of their containers, and of the GPUs that they hold.
+
+The router of vLLM's production stack exports `vllm:num_incoming_requests_total`
+(docs/source/use_cases/autoscaling-keda.rst of vllm-project/production-stack).
+"""
+_NO_METRIC: Final = re.compile(
+    r"\{[^}]*\}|\[[^\]]*\]|\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)"
+    r"|[A-Za-z_]\w*\s*(?:(?:by|without)\s*\([^)]*\)\s*)?\("
+    r"|\b(?:and|or|unless|bool|offset|group_left|group_right)\b|(?<![\w:])[0-9.]+\w*"
+)
+"""Of a query what is in brackets, labels, words of the language, functions and numbers."""
+_NAME: Final = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 _UTILISATION: Final = re.compile(r"DCGM_FI_DEV_(?:GPU|MEM_COPY|ENC|DEC)_UTIL")
 _UNDERSCORE: Final = re.compile(
-    r"\bvllm_((?:num_requests_(?:running|waiting|swapped)|(?:gpu|cpu|kv)_cache_usage_perc"
+    r"(?<![\w:])vllm_((?:num_requests_(?:running|waiting|swapped)|(?:gpu|cpu|kv)_cache_usage_perc"
     r"|(?:prompt|generation)_tokens_total|time_to_first_token_seconds[A-Za-z0-9_]*"
-    r"|e2e_request_latency_seconds[A-Za-z0-9_]*|request_[A-Za-z0-9_]+))"
+    r"|e2e_request_latency_seconds[A-Za-z0-9_]*|request_[A-Za-z0-9_]+))(?![\w:])"
 )
 _RESOURCES: Final = ("cpu", "memory")
 
@@ -63,7 +75,7 @@ def scalers(inventory: Inventory) -> Iterator[Judgement]:
                 if not scales(pointer, workload):
                     continue
                 first = said.setdefault(id(workload), pointer)
-                if first is not pointer and not _takes_over((first, pointer)):
+                if not _may_be_one(first, pointer) and not _takes_over((first, pointer)):
                     yield _twice(workload, first, pointer)
                 yield from _metrics(pointer, on_mig=are_on_mig(inventory, workload, requests))
                 yield from _of_resources(pointer)
@@ -72,13 +84,23 @@ def scalers(inventory: Inventory) -> Iterator[Judgement]:
 def scales(pointer: Pointer, workload: Workload) -> bool:
     """Whether an autoscaler is for a workload."""
     target = at(pointer.spec, "scaleTargetRef")
-    kind, name = text(at(target, "kind")) or "Deployment", at(target, "name")
+    named = at(target, "kind"), at(target, "name"), workload.name
+    return UNKNOWN not in named and may_scale(pointer, workload)
+
+
+def may_scale(pointer: Pointer, workload: Workload) -> bool:
+    """Whether it is, as far as is known."""
+    target = at(pointer.spec, "scaleTargetRef")
     return (
-        name is not UNKNOWN
-        and kind == workload.kind
-        and name == workload.name
+        may_be_same(text(at(target, "kind")) or "Deployment", workload.kind)
+        and may_be_same(at(target, "name"), workload.name)
         and may_be_same(pointer.namespace, workload.namespace)
     )
+
+
+def _may_be_one(first: Pointer, other: Pointer) -> bool:
+    """Whether two autoscalers of a workload are one, or two versions of one."""
+    return first.kind == other.kind and may_be_same(first.name, other.name)
 
 
 def _takes_over(pointers: Sequence[Pointer]) -> bool:
@@ -98,8 +120,7 @@ def _twice(workload: Workload, first: Pointer, other: Pointer) -> Problem:
         TWO_SCALERS,
         other.source,
         ("spec", "scaleTargetRef"),
-        f"{at_start(one)} and {'another' if one == two else two} both scale "
-        f"{workload.source.name}.",
+        f"{at_start(one)} and {two} both scale {workload.source.name}.",
         "Keep one of them: a ScaledObject may have several triggers, and a HorizontalPodAutoscaler "
         "several metrics.",
     )
@@ -193,6 +214,5 @@ def _needs_pods(trigger: Any) -> bool:
     if at(trigger, "type") != "prometheus" or not isinstance(query, str):
         return False
     bare = _QUOTED.sub("", query)
-    selected = _SELECTED.findall(bare)
-    of_pods = _OF_PODS.findall(bare)
-    return bool(of_pods) and "vector(" not in bare and all(map(_OF_PODS.fullmatch, selected))
+    named = _NAME.findall(_NO_METRIC.sub(" ", bare))
+    return bool(named) and "vector(" not in bare and all(map(_OF_PODS.fullmatch, named))

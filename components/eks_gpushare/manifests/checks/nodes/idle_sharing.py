@@ -33,7 +33,7 @@ def names(inventory: Inventory) -> Iterator[Judgement]:
     """Configurations of MIG nodes that share what none of their nodes has."""
     for cluster in inventory.clusters():
         every = offers(inventory, cluster).every
-        if any(offer.config is None or _devices(offer) is None for offer in every):
+        if any(_devices(offer) is None for offer in every):
             continue  # it may be for those
         said: set[int] = set()
         for offer in every:
@@ -52,7 +52,7 @@ def names(inventory: Inventory) -> Iterator[Judgement]:
                 offer.kind.nodes.source,
                 (),
                 f"{at_start(offer.kind.nodes.source.name)} is to share {', '.join(missing)}, and "
-                f"its GPUs are cut into {names}.",
+                f"its GPUs are given to pods as {names}.",
                 f"Name {names} under the resources of the sharing.",
             )
 

@@ -6,15 +6,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.facts.shares import fit_before_shares
-from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.landings import starting_grounds
 from eks_gpushare.inventory.matching import required_terms
-from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, has_gpus
+from eks_gpushare.inventory.nodes import gpu_nodes, unseen_nodes
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
-from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.pod_demand import demand_of
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.advertised import Offer
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Workload
+    from eks_gpushare.inventory.nodes import NodeKind
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.manifests.pod_demand import PodDemand
 
@@ -89,13 +88,7 @@ def _unreached(workload: Workload, demand: PodDemand, offer: Offer) -> Problem |
 def a_pod_has_room(inventory: Inventory) -> Iterator[Judgement]:
     """Of pods that ask a node for more CPU or memory than any that they may be on has, empty."""
     for cluster in inventory.clusters():
-        declared = inventory.of(NodeSet, cluster)
-        unseen = [
-            NodeKind(nodes, None)
-            for nodes in declared
-            if nodes.instance_types is UNKNOWN and not has_gpus(nodes)
-        ]
-        kinds = [*gpu_nodes(inventory, cluster), *unseen]
+        kinds = [*gpu_nodes(inventory, cluster), *unseen_nodes(inventory, cluster)]
         for workload, _ in gpu_workloads(inventory, cluster):
             yield from _too_large(workload, kinds)
 
@@ -126,12 +119,13 @@ def _too_large(workload: Workload, kinds: Sequence[NodeKind]) -> Iterator[Proble
         if room is not None and asked > room:
             has = {"cpu": Fraction(largest.vcpus), "memory": Fraction(largest.memory_mib * _MIB)}
             shown = next(shown for of, _, shown in _rooms(largest) if of == name)
+            nodes = next(kind.nodes for kind in meant if kind.type is largest)
             yield Problem(
                 TOO_LARGE_POD,
                 workload.source,
                 (*workload.spec_path, *demand.places[name]),
                 f"A pod of {workload.source.name} asks for {demand.told(name)}, "
-                f"and the most that a node of {meant[0].nodes.source.name} has for pods is {shown} "
+                f"and the most that a node of {nodes.source.name} has for pods is {shown} "
                 f"({largest.name}).",
                 "Request less, or take a larger instance type.",
                 # A kubelet may be told to keep back less than EKS's own does.

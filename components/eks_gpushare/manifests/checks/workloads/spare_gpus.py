@@ -11,14 +11,15 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.edges.amounts import in_all
 from eks_gpushare.inventory.items import SCALERS, Pointer, Workload
 from eks_gpushare.inventory.landings import grounds
+from eks_gpushare.inventory.nodes import unseen_nodes
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
+from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
 from eks_gpushare.inventory.shared_names import may_be_shared
-from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.metrics.scaling import scales
+from eks_gpushare.manifests.checks.metrics.scaling import may_scale
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
 from eks_gpushare.sharing.resources import GPU
@@ -64,6 +65,7 @@ class _Lasting(NamedTuple):
 
 def _lasting(inventory: Inventory, cluster: str) -> Iterator[_Lasting]:
     ground = grounds(inventory, cluster)
+    unseen = unseen_nodes(inventory, cluster)
     scaled = [each for each in inventory.of(Pointer, cluster) if each.kind in SCALERS]
     for workload, requests in gpu_workloads(inventory, cluster):
         document, replicas = workload.source.document, workload.replicas
@@ -74,12 +76,15 @@ def _lasting(inventory: Inventory, cluster: str) -> Iterator[_Lasting]:
             or is_guide(document.file)
             or len(asked) != 1
             or not isinstance(replicas, int)
-            or any(scales(each, workload) for each in scaled)  # which may make fewer
+            or any(may_scale(each, workload) for each in scaled)  # which may make fewer
         ):
             continue
         (resource,) = asked
         gpus = in_all(workload, resource, requests)
         places = ground.places(workload, requests)
+        spec = with_extended_tolerations(workload.spec)
+        if any(landing(spec, each.nodes.taints, each.label).lands is not False for each in unseen):
+            continue  # which may have GPUs
         if gpus and len(places.seen) == len(places.offers):
             yield _Lasting(workload, resource, gpus, replicas, places.seen)
 
@@ -145,10 +150,10 @@ def _room(each: _Lasting, *, shared: bool) -> int | None:
             total += nodes.most * gpus
             continue
         # What Karpenter counts of nodes that have more than their GPUs changes as they come up.
-        known = not shared and nodes.limits is not UNKNOWN
-        limit = nodes.limits.get(GPU) if known and nodes.limits is not UNKNOWN else None
-        most = None if limit in (None, UNKNOWN) else quantity(str(text(limit)))
-        if most is None:
+        types = [offer.kind.type for offer in alike]
+        whole = all(each is not None and each.gpu_count == gpus for each in types)
+        most = quantity(str(text(at(nodes.limits, GPU))))
+        if most is None or not whole or each.resource != GPU:
             return None
         total += floor(most / gpus) * gpus
     return total or None
