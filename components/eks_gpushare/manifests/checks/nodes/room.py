@@ -89,11 +89,18 @@ def a_pod_has_room(inventory: Inventory) -> Iterator[Judgement]:
     """Of pods that ask a node for more CPU or memory than any that they may be on has, empty."""
     for cluster in inventory.clusters():
         kinds = [*gpu_nodes(inventory, cluster), *unseen_nodes(inventory, cluster)]
-        for workload, _ in gpu_workloads(inventory, cluster):
-            yield from _too_large(workload, kinds)
+        types = {kind.type.name: kind.type for kind in kinds if kind.type is not None}
+        rooms = [(name, room) for found in types.values() for name, room, _ in _rooms(found)]
+        for workload, _ in gpu_workloads(inventory, cluster) if types else ():
+            demand = demand_of(workload.spec)
+            # Most have room on the smallest of them.
+            if any(demand.amounts.get(name, 0) > room for name, room in rooms):
+                yield from _too_large(workload, demand, kinds)
 
 
-def _too_large(workload: Workload, kinds: Sequence[NodeKind]) -> Iterator[Problem]:
+def _too_large(
+    workload: Workload, demand: PodDemand, kinds: Sequence[NodeKind]
+) -> Iterator[Problem]:
     spec = with_extended_tolerations(workload.spec)
     meant = [
         kind for kind in kinds if landing(spec, kind.nodes.taints, kind.label).lands is not False
@@ -111,7 +118,6 @@ def _too_large(workload: Workload, kinds: Sequence[NodeKind]) -> Iterator[Proble
     is_one = len({id(kind.nodes) for kind in kinds}) == 1
     if not types or len(types) < len(meant) or not (selects or is_one):
         return
-    demand = demand_of(workload.spec)
     for name, asked in demand.amounts.items():
         rooms = {each: {of: room for of, room, _ in _rooms(each)}.get(name) for each in types}
         largest = max(types, key=lambda each: rooms[each] or 0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.edges.amounts import in_all
-from eks_gpushare.inventory.items import SCALERS, Pointer, Workload
+from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.nodes import unseen_nodes
 from eks_gpushare.inventory.problem import Problem
@@ -19,7 +19,7 @@ from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
 from eks_gpushare.inventory.shared_names import may_be_shared
 from eks_gpushare.inventory.values import at, has_unknown, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.metrics.scaling import may_scale
+from eks_gpushare.manifests.checks.metrics.scaling import scalers_of
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
 from eks_gpushare.sharing.resources import GPU
@@ -66,7 +66,7 @@ class _Lasting(NamedTuple):
 def _lasting(inventory: Inventory, cluster: str) -> Iterator[_Lasting]:
     ground = grounds(inventory, cluster)
     unseen = unseen_nodes(inventory, cluster)
-    scaled = [each for each in inventory.of(Pointer, cluster) if each.kind in SCALERS]
+    scalers = scalers_of(inventory, cluster)
     for workload, requests in gpu_workloads(inventory, cluster):
         document, replicas = workload.source.document, workload.replicas
         asked = {each.resource for each in requests}
@@ -76,13 +76,13 @@ def _lasting(inventory: Inventory, cluster: str) -> Iterator[_Lasting]:
             or is_guide(document.file)
             or len(asked) != 1
             or not isinstance(replicas, int)
-            or any(may_scale(each, workload) for each in scaled)  # which may make fewer
+            or scalers(workload)  # which may make fewer
         ):
             continue
         (resource,) = asked
         gpus = in_all(workload, resource, requests)
         places = ground.places(workload, requests)
-        spec = with_extended_tolerations(workload.spec)
+        spec = with_extended_tolerations(workload.spec) if unseen else None
         if any(landing(spec, each.nodes.taints, each.label).lands is not False for each in unseen):
             continue  # which may have GPUs
         if gpus and len(places.seen) == len(places.offers):
