@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.edges.amounts import in_all
-from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.nodes import unseen_nodes
 from eks_gpushare.inventory.problem import Problem
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.advertised import Offer
     from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Workload
     from eks_gpushare.inventory.problem import Judgement
 
 _DIGITS: Final = re.compile("[0-9]+")
