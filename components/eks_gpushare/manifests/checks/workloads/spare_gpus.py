@@ -38,7 +38,7 @@ _SURGE: Final = "25%"
 """What a Deployment has of both where nobody says."""
 
 
-class _Lasting(NamedTuple):
+class Lasting(NamedTuple):
     """A workload whose pods are all there, on nodes of which all is known."""
 
     workload: Workload
@@ -63,7 +63,8 @@ class _Lasting(NamedTuple):
         return document.build or document.file, self.resource, nodes
 
 
-def _lasting(inventory: Inventory, cluster: str) -> Iterator[_Lasting]:
+def lasting(inventory: Inventory, cluster: str) -> Iterator[Lasting]:
+    """The workloads of a cluster that are so."""
     ground = grounds(inventory, cluster)
     unseen = unseen_nodes(inventory, cluster)
     scalers = scalers_of(inventory, cluster)
@@ -86,7 +87,7 @@ def _lasting(inventory: Inventory, cluster: str) -> Iterator[_Lasting]:
         if any(landing(spec, each.nodes.taints, each.label).lands is not False for each in unseen):
             continue  # which may have GPUs
         if gpus and len(places.seen) == len(places.offers):
-            yield _Lasting(workload, resource, gpus, replicas, places.seen)
+            yield Lasting(workload, resource, gpus, replicas, places.seen)
 
 
 @edge(NO_SPARE_GPU)
@@ -95,7 +96,7 @@ def all_at_once(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         shared = may_be_shared(inventory, cluster)
         held: dict[Any, int] = {}
-        for each in _lasting(inventory, cluster):
+        for each in lasting(inventory, cluster):
             room = _room(each, shared=shared)
             before = held.get(each.beside, 0)
             held[each.beside] = now = before + each.held
@@ -103,7 +104,7 @@ def all_at_once(inventory: Inventory) -> Iterator[Judgement]:
                 yield _too_small(each, before, room)
 
 
-def _too_small(each: _Lasting, before: int, room: int) -> Problem:
+def _too_small(each: Lasting, before: int, room: int) -> Problem:
     nodes = " and ".join(dict.fromkeys(offer.kind.nodes.source.name for offer in each.nodes))
     beside = f" beside the {before} that those before it hold" if before else ""
     return Problem(
@@ -121,7 +122,7 @@ def roll_outs(inventory: Inventory) -> Iterator[Judgement]:
     """Of Deployments whose pods, with one more, are more than all nodes can hold."""
     for cluster in inventory.clusters():
         shared = may_be_shared(inventory, cluster)
-        every = list(_lasting(inventory, cluster))
+        every = list(lasting(inventory, cluster))
         held: dict[Any, int] = {}
         for each in every:
             held[each.beside] = held.get(each.beside, 0) + each.held
@@ -135,7 +136,7 @@ def roll_outs(inventory: Inventory) -> Iterator[Judgement]:
                 yield _stuck(each, now, room)
 
 
-def _room(each: _Lasting, *, shared: bool) -> int | None:
+def _room(each: Lasting, *, shared: bool) -> int | None:
     """The most that nodes can have together; None where that is not limited or known."""
     total = 0
     by_nodes: dict[int, list[Offer]] = {}
@@ -194,7 +195,7 @@ def _of(given: Any, replicas: int, rounded: Any) -> int | None:
     return int(rounded(int(digits) * replicas / 100)) if percent else int(digits)
 
 
-def _stuck(each: _Lasting, held: int, room: int) -> Problem:
+def _stuck(each: Lasting, held: int, room: int) -> Problem:
     others = f" with those beside it, of which it has {each.held}," if held > each.held else ""
     return Problem(
         NO_SPARE_GPU,
