@@ -6,13 +6,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.facts.shares import fit_before_shares
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.landings import starting_grounds
 from eks_gpushare.inventory.matching import required_terms
-from eks_gpushare.inventory.nodes import gpu_nodes, unseen_nodes
+from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, has_gpus
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.pod_demand import demand_of
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.advertised import Offer
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Workload
-    from eks_gpushare.inventory.nodes import NodeKind
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.manifests.pod_demand import PodDemand
 
@@ -68,7 +69,7 @@ def _unreached(workload: Workload, demand: PodDemand, offer: Offer) -> Problem |
     if len(known) != len(counts):
         return None
     shares = min(known)
-    for name, room, shown in _rooms(found):
+    for name, (room, shown) in _rooms(found).items():
         asked = demand.amounts.get(name, Fraction())
         fit = fit_before_shares(room, asked, shares, replicas)
         if fit is not None:
@@ -93,6 +94,15 @@ def a_pod_has_room(inventory: Inventory) -> Iterator[Judgement]:
             yield from _too_large(workload, kinds)
 
 
+def unseen_nodes(inventory: Inventory, cluster: str) -> list[NodeKind]:
+    """The nodes of a cluster of which nothing tells whether they have GPUs."""
+    return [
+        NodeKind(nodes, None)
+        for nodes in inventory.of(NodeSet, cluster)
+        if nodes.instance_types is UNKNOWN and not has_gpus(nodes)
+    ]
+
+
 def _too_large(workload: Workload, kinds: Sequence[NodeKind]) -> Iterator[Problem]:
     spec = with_extended_tolerations(workload.spec)
     meant = [
@@ -112,13 +122,12 @@ def _too_large(workload: Workload, kinds: Sequence[NodeKind]) -> Iterator[Proble
     if not types or len(types) < len(meant) or not (selects or is_one):
         return
     demand = demand_of(workload.spec)
-    for name, asked in demand.amounts.items():
-        rooms = {each: {of: room for of, room, _ in _rooms(each)}.get(name) for each in types}
-        largest = max(types, key=lambda each: rooms[each] or 0)
-        room = rooms[largest]
-        if room is not None and asked > room:
+    for name in _rooms(types[0]):
+        asked = demand.amounts.get(name, Fraction())
+        largest = max(types, key=lambda each: _rooms(each)[name][0])
+        room, shown = _rooms(largest)[name]
+        if asked > room:
             has = {"cpu": Fraction(largest.vcpus), "memory": Fraction(largest.memory_mib * _MIB)}
-            shown = next(shown for of, _, shown in _rooms(largest) if of == name)
             nodes = next(kind.nodes for kind in meant if kind.type is largest)
             yield Problem(
                 TOO_LARGE_POD,
@@ -133,7 +142,9 @@ def _too_large(workload: Workload, kinds: Sequence[NodeKind]) -> Iterator[Proble
             )
 
 
-def _rooms(found: InstanceType) -> Iterator[tuple[str, Fraction, str]]:
+def _rooms(found: InstanceType) -> dict[str, tuple[Fraction, str]]:
     has = allocatable(found)
-    yield "cpu", Fraction(has.cpu_millis, _MILLIS), f"{has.cpu_millis}m"
-    yield "memory", Fraction(has.memory_mib * _MIB), f"{has.memory_mib} MiB"
+    return {
+        "cpu": (Fraction(has.cpu_millis, _MILLIS), f"{has.cpu_millis}m"),
+        "memory": (Fraction(has.memory_mib * _MIB), f"{has.memory_mib} MiB"),
+    }
