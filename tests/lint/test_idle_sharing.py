@@ -201,8 +201,8 @@ def test_how_much_a_pod_asks_for_is_said(old: str, new: str, said: str) -> None:
 
 def test_the_nodes_are_named_that_have_the_most() -> None:
     chosen = "  nodeSelector: {kubernetes.io/os: linux}\n  containers:"
-    text = NODES.replace(*more("instanceType: g5.2xlarge")).replace("  containers:", chosen)
-    (report,) = lint_files([GivenFile("all.yaml", text.replace("16Gi", "32Gi"))])
+    text = NODES.replace(*more("instanceType: g5.4xlarge")).replace("  containers:", chosen)
+    (report,) = lint_files([GivenFile("all.yaml", text.replace('16Gi, cpu: "1"', "1Gi, cpu: 20"))])
     (message,) = [one.message for one in report.findings if one.code == "GPU1202"]
     assert "that a node of the node group b has for pods is " in message
 
