@@ -98,7 +98,6 @@ def test_a_boot_that_lets_one_process_have_a_gpu(command: str, told: bool) -> No
     ("old", "new"),
     [
         ("timeSlicing:", "mps:"),
-        ("replicas: 4", "replicas: 1"),
         ("sharing:", "flags: {}\n          other:"),
     ],
 )
@@ -106,6 +105,17 @@ def test_a_boot_that_is_none_of_time_slices(old: str, new: str) -> None:
     assert "GPU1137" not in codes(wrong("GPU1137").replace(old, new))
 
 
+AUTO = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}
+"""
 NODES = """\
 apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig
@@ -136,6 +146,9 @@ def more(group: str) -> tuple[str, str]:
         ("memory: 16Gi", "memory: 15900Mi", "warning"),  # the kubelet may keep back less
         ("memory: 16Gi", "memory: 8Gi", None),
         ('cpu: "1"', 'cpu: "4"', "error"),
+        ('16Gi, cpu: "1"', "1Gi, cpu: 3920m", None),  # all that there is
+        ('16Gi, cpu: "1"', "1Gi, cpu: 3921m", "warning"),
+        (NODES.partition("---")[0], AUTO, None),  # of which it is not known what it keeps back
         ("memory: 16Gi", "memory: $(MEMORY)", None),
         ("g5.xlarge", "g5.4xlarge", None),
         (*more("instanceType: g5.4xlarge"), None),
@@ -166,10 +179,30 @@ def test_a_limit_is_the_request_where_none_is_written(requests: str, severity: s
     assert codes(text).get("GPU1202") == severity
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('cpu: "1"', "cpu: 4500m", "asks for 4500m of cpu, and the most that a node of the node "),
+        ("16Gi", "17Gi", "asks for 17408 MiB of memory, and the most that a node of the node "),
+    ],
+)
+def test_how_much_a_pod_asks_for_is_said(old: str, new: str, said: str) -> None:
+    (report,) = lint_files(
+        [
+            GivenFile(
+                "all.yaml",
+                NODES.replace("16Gi", "1Gi" if "cpu" in old else "16Gi").replace(old, new),
+            )
+        ]
+    )
+    (message,) = [one.message for one in report.findings if one.code == "GPU1202"]
+    assert said in message
+
+
 def test_the_nodes_are_named_that_have_the_most() -> None:
     chosen = "  nodeSelector: {kubernetes.io/os: linux}\n  containers:"
-    text = NODES.replace(*more("instanceType: g5.2xlarge")).replace("  containers:", chosen)
-    (report,) = lint_files([GivenFile("all.yaml", text.replace("16Gi", "32Gi"))])
+    text = NODES.replace(*more("instanceType: g5.4xlarge")).replace("  containers:", chosen)
+    (report,) = lint_files([GivenFile("all.yaml", text.replace('16Gi, cpu: "1"', "1Gi, cpu: 20"))])
     (message,) = [one.message for one in report.findings if one.code == "GPU1202"]
     assert "that a node of the node group b has for pods is " in message
 
@@ -232,6 +265,7 @@ spec:
     [
         ("", "", True),
         ("all-1g.5gb", "all-disabled", False),
+        ("all-1g.5gb", "$(LAYOUT)", False),
         ("DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", False),
         (
             "---\napiVersion: helm",
@@ -337,6 +371,37 @@ def servers(*pods: int) -> str:
 )
 def test_shares_that_are_all_held(text: str, told: int) -> None:
     (report,) = lint_files([GivenFile("all.yaml", text)])
+    assert [one.code for one in report.findings].count("GPU1243") == told
+
+
+def test_what_others_hold_is_said() -> None:
+    one, several = (lint_files([GivenFile("a.yaml", servers(*pods))])[0] for pods in ((4,), (2, 2)))
+    (alone,) = [each.message for each in one.findings if each.code == "GPU1243"]
+    assert "The Deployment a holds 4 of the 4 of nvidia.com/gpu that its nodes can have" in alone
+    first, _ = [each.message for each in several.findings if each.code == "GPU1243"]
+    assert "holds with those beside it, of which it has 2, 4 of the 4 of nvidia.com/gpu" in first
+
+
+OWN = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: ml, region: us-east-1, version: "1.34"}
+managedNodeGroups:
+  - name: gpu
+    instanceType: g5.xlarge
+    amiFamily: Bottlerocket
+    maxSize: 1
+    bottlerocket: {settings: SETTINGS}
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [("{motd: a}", 1), ("{kubernetes: {a: b}, kubelet-device-plugins: $(SETTINGS)}", 0)],
+)
+def test_how_bottlerocket_shares_may_not_be_known(settings: str, told: int) -> None:
+    server = SERVER.replace("NAME", "a").replace("PODS", "1")
+    (report,) = lint_files([GivenFile("a.yaml", OWN.replace("SETTINGS", settings) + server)])
     assert [one.code for one in report.findings].count("GPU1243") == told
 
 

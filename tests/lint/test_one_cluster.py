@@ -341,6 +341,8 @@ def test_the_scope_says_why() -> None:
         ("gpu/overlays/eks/a.yaml", "apps/b.yaml", True),
         ("eks.yaml", "apps/vllm/templates/b.yaml", True),  # what every chart has
         ("eks/a.yaml", "templates/b.yaml", False),
+        ("eks.yaml", "gpu/templates/b.yaml", True),
+        ("eks.yaml", "apps/old/templates/b.yaml", False),
         ("kustomize/a.yaml", "storage/b.yaml", True),
     ],
 )

@@ -241,6 +241,7 @@ TAKES_OVER = 'scaledobject.keda.sh/transfer-hpa-ownership: "true"'
         ((deployment(), scaled()), False),
         ((deployment(), scaled(), hpa()), True),
         ((deployment(), scaled(), scaled(name="other")), True),
+        ((deployment(), scaled(), hpa().replace("Deployment", "StatefulSet")), False),
         ((deployment(), scaled(), scaled()), False),  # two versions of one
         ((deployment(), scaled(), scaled(name="$(NAME)")), False),
         ((deployment(), scaled(), hpa().replace("app}\nspec", "$(NAME)}\nspec")), True),
@@ -303,6 +304,7 @@ def test_metrics_are_ones_that_are_there() -> None:
         "The query of trigger 0 of the ScaledObject app is for vllm_num_requests_running, and "
         "vLLM's metric is vllm:num_requests_running."
     )
+    assert "GPU1242" not in codes(deployment(), scaled("vllm_num_requests_running", kind="datadog"))
     for other in (
         'my_vllm_queue{a="b"}',
         "job:vllm_num_requests_running",

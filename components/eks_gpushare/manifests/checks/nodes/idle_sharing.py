@@ -79,7 +79,7 @@ def compute_modes(inventory: Inventory) -> Iterator[Judgement]:
             found = _COMPUTE_MODE.search(told)
             if found is None or config is None or config.sharing != "timeSlicing":
                 continue
-            if id(nodes) in said or max(config.replicas.values(), default=1) < 2:  # noqa: PLR2004  (a share is of one)
+            if id(nodes) in said:
                 continue
             said.add(id(nodes))
             yield Problem(

@@ -68,7 +68,7 @@ def _unreached(workload: Workload, demand: PodDemand, offer: Offer) -> Problem |
     if len(known) != len(counts):
         return None
     shares = min(known)
-    for name, room, shown in _rooms(found):
+    for name, (room, shown) in _rooms(found).items():
         asked = demand.amounts.get(name, Fraction())
         fit = fit_before_shares(room, asked, shares, replicas)
         if fit is not None:
@@ -90,11 +90,11 @@ def a_pod_has_room(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         kinds = [*gpu_nodes(inventory, cluster), *unseen_nodes(inventory, cluster)]
         types = {kind.type.name: kind.type for kind in kinds if kind.type is not None}
-        rooms = [(name, room) for found in types.values() for name, room, _ in _rooms(found)]
+        rooms = [(n, room) for found in types.values() for n, (room, _) in _rooms(found).items()]
         for workload, _ in gpu_workloads(inventory, cluster) if types else ():
             demand = demand_of(workload.spec)
             # Most have room on the smallest of them.
-            if any(demand.amounts.get(name, 0) > room for name, room in rooms):
+            if any(demand.amounts.get(n, 0) > room for n, room in rooms):
                 yield from _too_large(workload, demand, kinds)
 
 
@@ -118,13 +118,12 @@ def _too_large(
     is_one = len({id(kind.nodes) for kind in kinds}) == 1
     if not types or len(types) < len(meant) or not (selects or is_one):
         return
-    for name, asked in demand.amounts.items():
-        rooms = {each: {of: room for of, room, _ in _rooms(each)}.get(name) for each in types}
-        largest = max(types, key=lambda each: rooms[each] or 0)
-        room = rooms[largest]
-        if room is not None and asked > room:
+    for name in _rooms(types[0]):
+        asked = demand.amounts.get(name, Fraction())
+        largest = max(types, key=lambda each: _rooms(each)[name][0])
+        room, shown = _rooms(largest)[name]
+        if asked > room:
             has = {"cpu": Fraction(largest.vcpus), "memory": Fraction(largest.memory_mib * _MIB)}
-            shown = next(shown for of, _, shown in _rooms(largest) if of == name)
             nodes = next(kind.nodes for kind in meant if kind.type is largest)
             yield Problem(
                 TOO_LARGE_POD,
@@ -139,7 +138,9 @@ def _too_large(
             )
 
 
-def _rooms(found: InstanceType) -> Iterator[tuple[str, Fraction, str]]:
+def _rooms(found: InstanceType) -> dict[str, tuple[Fraction, str]]:
     has = allocatable(found)
-    yield "cpu", Fraction(has.cpu_millis, _MILLIS), f"{has.cpu_millis}m"
-    yield "memory", Fraction(has.memory_mib * _MIB), f"{has.memory_mib} MiB"
+    return {
+        "cpu": (Fraction(has.cpu_millis, _MILLIS), f"{has.cpu_millis}m"),
+        "memory": (Fraction(has.memory_mib * _MIB), f"{has.memory_mib} MiB"),
+    }

@@ -16,6 +16,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
 from eks_gpushare.inventory.shared_names import may_be_shared
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.metrics.scaling import scalers_of
@@ -164,10 +165,16 @@ def _count(offer: Offer, resource: str, *, shared: bool) -> int | None:
     """How many a node has of what pods ask for; None where that is not known."""
     if offer.kind.nodes.advertised:
         return None  # of a plan: `lint.against` tells
-    if offer.config is not None and offer.resources is not None:
+    if offer.resources is not None:
         return offer.resources.get(resource)
     # How those share GPUs cannot be read, or it is not seen who gives them out.
-    if offer.plugins or shared or resource != GPU or offer.kind.type is None:
+    if (
+        offer.kind.serves_itself
+        or offer.plugins
+        or shared
+        or resource != GPU
+        or offer.kind.type is None
+    ):
         return None
     return offer.kind.type.gpu_count
 
@@ -175,9 +182,8 @@ def _count(offer: Offer, resource: str, *, shared: bool) -> int | None:
 def must_surge(workload: Workload, replicas: int) -> bool:
     """Whether none of the old pods may end before a new one is ready."""
     document = workload.source.document
-    if not isinstance(document, Document):
-        return False
-    strategy = at(document.value, "spec", "strategy")
+    value = document.value if isinstance(document, Document) else UNKNOWN
+    strategy = at(value, "spec", "strategy")
     if has_unknown(strategy) or at(strategy, "type") == "Recreate":
         return False
     surge, unavailable = (
