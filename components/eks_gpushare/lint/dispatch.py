@@ -14,6 +14,7 @@ from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.scopes import folders_of_applications
 from eks_gpushare.lint.terraform_roots import terraform_roots
 from eks_gpushare.lint.unread import NO_PARSER, not_rendered
+from eks_gpushare.lint.wrapper_values import values_above
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.readers.subcharts import (
@@ -80,6 +81,8 @@ def read_files(
     for name, fault in terraform.broken:
         reading.file_named(name).found.append(Placed(defect(fault), None))
     reading.judgements += map(unapplied, reading.kustomizations.unapplied)
+    passed = {*reading.chart_versions, *named.charts}
+    reading.judgements += values_above(files, reading.subcharts, passed)
     return reading
 
 
