@@ -191,11 +191,12 @@ def _told(
         if not set(found) <= _BEGUN_WITH:
             said.update(found)
             verb, them = ("stands", "it") if len(found) == 1 else ("stand", "them")
+            words = " and ".join(filter(None, (", ".join(found[:-1]), found[-1])))
             yield Problem(
                 UNKNOWN_VALUE,
                 Source("the values", document),
                 (*above, found[0]),
-                f"{' and '.join(filter(None, (', '.join(found[:-1]), found[-1])))} {verb} beside {each.key}, and Helm hands {each.chart} only what "
+                f"{words} {verb} beside {each.key}, and Helm hands {each.chart} only what "
                 f"is below {each.key}: no template of {wrapper.name} reads {them}.",
                 f"Put {them} below {each.key}.",
             )
