@@ -82,14 +82,14 @@ def _installs(found: Sequence[Item], named: Mapping[str, Sequence[str]]) -> Iter
 def _release(application: Release, layers: Sequence[Release]) -> Release:
     values: dict[str, Any] = {}
     for each in layers:
-        values = merge_values(values, dict(each.values) if each.values else {}, keep_null=True)
+        values = merge_values(values, _whole(each.values), keep_null=True)
     own = application.values
     over = application.over if own is UNKNOWN else own
     last = layers[-1]
     return replace(
         last,
         values=merge_values(values, _whole(over), keep_null=True),
-        own=last.values,
+        own=_whole(last.values),
         name=application.name,
         version=application.version or last.version,
         namespace=application.namespace,
