@@ -312,6 +312,7 @@ TAGS = f'tags: {{{PROMISE}: "4"}}'
         (pool(label("family", "g4ad")), placed(), {"GPU1253"}),
         (pool(label("family", "g4ad")), placed() + NEXT + SHARED, {"GPU1253"}),
         (pool(label("family", "g6f")), placed() + NEXT + SHARED, {"GPU1253"}),
+        (pool(of_type("m7i.large")), placed(), {"GPU1253"}),
         (pool(of_type("g6f.xlarge")) + SYSTEM_POOL, placed() + NEXT + SHARED, {"GPU1253"}),
         (pool(), placed().replace(GPU, f"{GPU}, ephemeral-storage: 500Gi"), {"GPU1249"}),
         (pool(), placed().replace(GPU, f"{GPU}, ephemeral-storage: 50Gi"), set()),

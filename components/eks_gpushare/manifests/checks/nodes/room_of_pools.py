@@ -341,9 +341,10 @@ def _enough(
     selects = bool(pairs(at(spec, "nodeSelector"))) or required_terms(spec) is not None
     fits = [(each, landing(spec, each.kind.nodes.taints, each.kind.label).lands) for each in pools]
     meant = [each for each, lands in fits if lands is not False]
-    alone = {id(each.kind.nodes) for each in pools if _may_be_meant(each.name)}
     # Of pods that select nothing, other pools may be meant.
-    if not wanted or not meant or not (selects or len(alone) == 1):
+    of_gpus = [each for each in pools if _may_be_meant(each.name)] or pools
+    is_one = len({id(each.kind.nodes) for each in of_gpus}) == 1
+    if not wanted or not meant or not (selects or is_one):
         return
     are_shared = [shares is not None or _is_shared(each.kind.nodes) for each in meant]
     others = [each.kind.nodes.provisioner != "karpenter" for each in meant]
