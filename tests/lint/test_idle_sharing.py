@@ -441,3 +441,32 @@ def test_a_limit_of_gpus_is_none_of_devices(
         server = server.replace("nvidia.com/gpu", "nvidia.com/mig-1g.5gb")
     (report,) = lint_files([GivenFile("all.yaml", f"{pool}---\n{operator}{server}")])
     assert [one.code for one in report.findings].count("GPU1243") == told
+
+
+def vllm(*parts: float) -> str:
+    text = servers(*(1 for _ in parts))
+    for part in parts:
+        args = f'image: "vllm/vllm-openai:v0.11.0", args: [--gpu-memory-utilization={part}]'
+        text = text.replace("{name: a, image: a, ", f"{{name: a, {args}, ", 1)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (vllm(0.9, 0.3), 1),
+        (vllm(0.6, 0.3), 0),
+        (vllm(0.5, 0.5), 0),
+        (vllm(0.4, 0.4, 0.3), 1),
+        (vllm(0.9), 0),
+        (vllm(0.9, 0.3).replace("maxSize: 1", "maxSize: 2"), 0),
+        (vllm(0.6, 0.6, 0.6).replace("maxSize: 1", "maxSize: 2"), 1),  # two are on one of two
+        (vllm(0.6, 0.6).replace("maxSize: 1", "maxSize: 2"), 0),
+        (vllm(0.9, 0.3).replace("timeSlicing", "mps"), 0),
+        (vllm(0.9, 0.3).replace("utilization=0.9", "utilization=$(PART)"), 0),
+        (vllm(0.9, 0.3).replace("maxSize: 1", "maxSize: $MOST"), 0),
+    ],
+)
+def test_memory_of_servers_beside_each_other(text: str, told: int) -> None:
+    (report,) = lint_files([GivenFile("all.yaml", text)])
+    assert [one.code for one in report.findings].count("GPU1209") == told

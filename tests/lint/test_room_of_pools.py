@@ -271,6 +271,7 @@ def asking(disk: str, more: str = ON_POOL) -> str:
 
 AND_ANOTHER = ("containers:", "containers:\n    - {name: b, image: b}")
 OTHER_POOL = "---\n" + pool(more="").partition("---")[0].replace("{name: gpu}", "{name: b}", 1)
+SYSTEM_POOL = OTHER_POOL.replace("g5.xlarge", "m7i.large")
 WANTED = "{matchExpressions: [{key: karpenter.sh/nodepool, operator: In, values: [gpu]}]}"
 AFFINITY = f"""affinity:
     nodeAffinity:
@@ -310,6 +311,8 @@ TAGS = f'tags: {{{PROMISE}: "4"}}'
         (pool(of_type("g6f.xlarge")), placed(), {"GPU1253"}),
         (pool(label("family", "g4ad")), placed(), {"GPU1253"}),
         (pool(label("family", "g4ad")), placed() + NEXT + SHARED, {"GPU1253"}),
+        (pool(label("family", "g6f")), placed() + NEXT + SHARED, {"GPU1253"}),
+        (pool(of_type("g6f.xlarge")) + SYSTEM_POOL, placed() + NEXT + SHARED, {"GPU1253"}),
         (pool(), placed().replace(GPU, f"{GPU}, ephemeral-storage: 500Gi"), {"GPU1249"}),
         (pool(), placed().replace(GPU, f"{GPU}, ephemeral-storage: 50Gi"), set()),
         (pool(), asking("180Gi"), set()),

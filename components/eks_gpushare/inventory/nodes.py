@@ -189,6 +189,15 @@ def has_gpus(nodes: NodeSet) -> bool:
     return bool(_gpu_types(nodes))
 
 
+def unseen_nodes(inventory: Inventory, cluster: str) -> list[NodeKind]:
+    """The nodes of a cluster of which nothing tells whether they have GPUs."""
+    return [
+        NodeKind(nodes, None)
+        for nodes in inventory.of(NodeSet, cluster)
+        if nodes.instance_types is UNKNOWN and not has_gpus(nodes)
+    ]
+
+
 def _by_hand(declared: Iterable[NodeSet]) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for nodes in declared:

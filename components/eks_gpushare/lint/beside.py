@@ -30,8 +30,10 @@ _MOST: Final = 50
 """Most files that are read besides those of the call."""
 _YAML: Final = (".yaml", ".yml", ".json")
 _OF_A_SOURCE: Final = re.compile(
-    r"^[ \t]*-[ \t]+[\"']?\$[A-Za-z0-9_-]+/(?P<path>[A-Za-z0-9_./-]+)", re.MULTILINE
+    r"(?:^[ \t]*-[ \t]+|[\[,]\s*)[\"']?\$[A-Za-z0-9_-]+/(?P<path>[A-Za-z0-9_./-]+)",
+    re.MULTILINE,
 )
+_COMMENT: Final = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 
 class NamedValues(NamedTuple):
@@ -43,6 +45,8 @@ class NamedValues(NamedTuple):
     """Their paths by the file that names them."""
     versions: dict[str, str]
     """The charts' versions by their paths, of those that an application names."""
+    applications: dict[str, tuple[str, ...]]
+    """Those of the one application of a file, where all of them are there, by the file."""
 
 
 def named_values(files: Sequence[GivenFile]) -> NamedValues:
@@ -58,18 +62,24 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
     found: dict[str, str | None] = {}
     by_file: dict[str, list[str]] = {}
     versions: dict[str, str] = {}
+    applications: dict[str, tuple[str, ...]] = {}
     for file in files:
         named_by = [(chart, _where(file.name, named, known)) for chart, named in _installed(file)]
-        for chart, tail, version in _of_applications(file):
+        several = list(_of_applications(file))
+        there: list[str] = []
+        for chart, tail, version, _ in several:
             # The path is from the top of a repository, which may lie anywhere in what is given.
             paths = [path for path in known if f"/{path}".endswith(f"/{tail}")]
+            there += paths if len(paths) == 1 else []
             named_by += [(chart, path) for path in paths if len(paths) == 1]
             versions |= dict.fromkeys(paths, version) if version and len(paths) == 1 else {}
+        if there and len(set(there)) == len(several) == several[0][3]:
+            applications[posixpath.normpath(file.name)] = tuple(there)
         for chart, path in named_by:
             if path is not None:
                 found[path] = chart if found.get(path, chart) == chart else None
                 by_file.setdefault(posixpath.normpath(file.name), []).append(path)
-    return NamedValues(found, by_file, versions)
+    return NamedValues(found, by_file, versions, applications)
 
 
 def values_named_by(file: GivenFile) -> Iterator[str]:
@@ -80,7 +90,7 @@ def values_named_by(file: GivenFile) -> Iterator[str]:
 
 def values_of_applications(file: GivenFile) -> Iterator[str]:
     """Files of values that applications of a file name, from the top of a repository."""
-    for _, tail, _ in _of_applications(file):
+    for _, tail, _, _ in _of_applications(file):
         yield tail
 
 
@@ -96,7 +106,7 @@ def _installed(file: GivenFile) -> Iterator[tuple[str, str]]:
     if file.name == STDIN or "helm" not in file.text or len(file.text) > MAX_CHARACTERS:
         return
     if ShellReader().matches(file.name, file.text):
-        texts = [file.text]
+        texts = [ShellReader().script(file.name, file.text)]
     elif MarkdownReader().matches(file.name, file.text):
         texts = [block.text for block in blocks(file.text) if block.kind == "shell"]
     else:
@@ -115,8 +125,8 @@ def _installed(file: GivenFile) -> Iterator[tuple[str, str]]:
                 )
 
 
-def _of_applications(file: GivenFile) -> Iterator[tuple[str, str, str]]:
-    """Charts that applications install, with each file of another source's and their version.
+def _of_applications(file: GivenFile) -> Iterator[tuple[str, str, str, int]]:
+    """Charts that applications install, each file of another source's, version, and count of files.
 
     A source with a `ref` gives a name to the top of its repository, and `$name/` begins a path
     there, https://argo-cd.readthedocs.io/en/stable/user-guide/multiple_sources/.
@@ -130,9 +140,11 @@ def _of_applications(file: GivenFile) -> Iterator[tuple[str, str, str]]:
     if chart is None:
         return  # or it is not told which of them a file is for
     version = at(installed[0], "targetRevision")
-    for found in _OF_A_SOURCE.finditer(file.text):  # which is read as a placeholder
+    count = len(items(at(installed[0], "helm", "valueFiles")))
+    # Each is read as a placeholder.
+    for found in _OF_A_SOURCE.finditer(_COMMENT.sub("", file.text)):
         path = posixpath.normpath(found["path"])
-        yield chart, path, version if isinstance(version, str) else ""
+        yield chart, path, version if isinstance(version, str) else "", count
 
 
 def _where(script: str, named: str, known: set[str]) -> str | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.findings.defects import defect
 from eks_gpushare.inventory.edges import EDGES
+from eks_gpushare.lint.application_values import with_files_of_applications
 from eks_gpushare.lint.beside import beside, named_values
 from eks_gpushare.lint.reading import Reading
 from eks_gpushare.lint.rendered_charts import rendered_charts
@@ -14,6 +15,7 @@ from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.scopes import folders_of_applications
 from eks_gpushare.lint.terraform_roots import terraform_roots
 from eks_gpushare.lint.unread import NO_PARSER, not_rendered
+from eks_gpushare.lint.wrapper_values import values_above
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.readers.subcharts import (
@@ -80,6 +82,10 @@ def read_files(
     for name, fault in terraform.broken:
         reading.file_named(name).found.append(Placed(defect(fault), None))
     reading.judgements += map(unapplied, reading.kustomizations.unapplied)
+    reading.items, found = with_files_of_applications(reading.items, named.applications)
+    reading.judgements += found
+    passed = {*reading.chart_versions, *named.charts}
+    reading.judgements += values_above(files, reading.subcharts, passed)
     return reading
 
 

@@ -1,10 +1,11 @@
-"""Shell scripts."""
+"""Shell scripts, and the recipes of Makefiles, which are such."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
+from eks_gpushare.lint.shell.makefiles import is_makefile, script_of
 from eks_gpushare.lint.shell.reading import read_commands, read_of, too_large
 from eks_gpushare.manifests.charts import within_values
 from eks_gpushare.manifests.shell.said import Said
@@ -23,13 +24,18 @@ class ShellReader:
 
     def matches(self, file: str, text: str) -> bool:
         """Whether it is named or begins like one."""
-        return file.lower().endswith(_ENDINGS) or _SHEBANG.match(text) is not None
+        named = file.lower().endswith(_ENDINGS) or is_makefile(file)
+        return named or _SHEBANG.match(text) is not None
+
+    def script(self, file: str, text: str) -> str:
+        """The commands of a file that is one, each in its line."""
+        return script_of(text) if is_makefile(file) else text
 
     def read(self, file: str, text: str) -> Read:
         """What it says."""
         if (large := too_large(file, text)) is not None:
             return large
-        said = Said(file)
+        said, text = Said(file), self.script(file, text)
         read_commands(text, said)
         said.inner += [document for values in said.values for document in within_values(values)]
         return read_of(said, text)

@@ -25,7 +25,7 @@ from eks_gpushare.manifests.rules.scaling import (
 from eks_gpushare.sharing.resources import MIG_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
@@ -96,6 +96,20 @@ def may_scale(pointer: Pointer, workload: Workload) -> bool:
         and may_be_same(at(target, "name"), workload.name)
         and may_be_same(pointer.namespace, workload.namespace)
     )
+
+
+def scalers_of(inventory: Inventory, cluster: str) -> Callable[[Workload], list[Pointer]]:
+    """What finds the autoscalers that may be for a workload."""
+    every = ByValue(
+        (each for each in inventory.of(Pointer, cluster) if each.kind in SCALERS),
+        lambda each: [together(each.namespace, at(each.spec, "scaleTargetRef", "name"))],
+    )
+
+    def found(workload: Workload) -> list[Pointer]:
+        named = every.may_have(together(workload.namespace, workload.name))
+        return [each for each in named if may_scale(each, workload)]
+
+    return found
 
 
 def _may_be_one(first: Pointer, other: Pointer) -> bool:

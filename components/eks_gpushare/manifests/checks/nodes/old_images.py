@@ -1,4 +1,4 @@
-"""Images that are pinned to a release which does not know yet what their nodes are or are told.
+"""Images of another architecture, or of a release which does not know yet what their nodes are.
 
 Sources, November 2026: `catalog.bottlerocket`, and for types that nodeadm did not count among
 those with GPUs https://github.com/awslabs/amazon-eks-ami/issues/2236.
@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.catalog import bottlerocket as facts
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.items import NodeSet
+from eks_gpushare.inventory.nodes import CATALOG
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.rules.room_of_pools import OTHER_ARCHITECTURE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +39,11 @@ TOO_OLD: Final = Rule(
 _ALIAS: Final = re.compile(
     r"bottlerocket@v?([0-9]+)\.([0-9]+)\.([0-9]+)|al2023@v([0-9]{8})", re.IGNORECASE
 )
+_NAMED_ARCH: Final = re.compile(r"(?:^|[-_/])(x86_64|arm64|ARM_64|aarch64)(?:[-_/]|$)")
+_ARCHES: Final = {
+    "x86_64": "amd64",
+    **dict.fromkeys(("arm64", "ARM_64", "aarch64"), "arm64"),
+}
 _TYPES_SINCE: Final = {"gr6": 20250501}
 """Families with the first release of the AL2023 image whose nodeadm has NVIDIA's runtime there."""
 
@@ -97,3 +105,26 @@ def _used(given: Any) -> Iterator[facts.BottlerocketSetting]:
         if at(container, "source") is None and at(container, "mode") in ("once", "always"):
             yield facts.BOOTSTRAP_WITHOUT_SOURCE
             return
+
+
+@edge(OTHER_ARCHITECTURE)
+def architectures(inventory: Inventory) -> Iterator[Judgement]:
+    """By what the name of an image says."""
+    for nodes in inventory.of(NodeSet):
+        if isinstance(nodes.source.document, Document):
+            yield from _architecture(nodes)
+
+
+def _architecture(nodes: NodeSet) -> Iterator[Problem]:
+    named = None if nodes.ami is UNKNOWN else _NAMED_ARCH.search(nodes.ami)
+    types = () if nodes.instance_types is UNKNOWN else nodes.instance_types
+    arches = {each.arch for name in types if (each := CATALOG.find(name)) is not None}
+    if named and len(arches) == 1 and _ARCHES[named[1]] not in arches:
+        yield Problem(
+            OTHER_ARCHITECTURE,
+            nodes.source,
+            (),
+            f"{at_start(nodes.source.name)} has types of {arches.pop()}, and starts them from "
+            f"{nodes.ami}.",
+            "Choose the image of that architecture.",
+        )

@@ -6,15 +6,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.facts.shares import fit_before_shares
-from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.landings import starting_grounds
 from eks_gpushare.inventory.matching import required_terms
-from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, has_gpus
+from eks_gpushare.inventory.nodes import gpu_nodes, unseen_nodes
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
-from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.pod_demand import demand_of
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.advertised import Offer
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Workload
+    from eks_gpushare.inventory.nodes import NodeKind
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.manifests.pod_demand import PodDemand
 
@@ -90,20 +89,18 @@ def a_pod_has_room(inventory: Inventory) -> Iterator[Judgement]:
     """Of pods that ask a node for more CPU or memory than any that they may be on has, empty."""
     for cluster in inventory.clusters():
         kinds = [*gpu_nodes(inventory, cluster), *unseen_nodes(inventory, cluster)]
-        for workload, _ in gpu_workloads(inventory, cluster):
-            yield from _too_large(workload, kinds)
+        types = {kind.type.name: kind.type for kind in kinds if kind.type is not None}
+        rooms = [(n, room) for found in types.values() for n, (room, _) in _rooms(found).items()]
+        for workload, _ in gpu_workloads(inventory, cluster) if types else ():
+            demand = demand_of(workload.spec)
+            # Most have room on the smallest of them.
+            if any(demand.amounts.get(n, 0) > room for n, room in rooms):
+                yield from _too_large(workload, demand, kinds)
 
 
-def unseen_nodes(inventory: Inventory, cluster: str) -> list[NodeKind]:
-    """The nodes of a cluster of which nothing tells whether they have GPUs."""
-    return [
-        NodeKind(nodes, None)
-        for nodes in inventory.of(NodeSet, cluster)
-        if nodes.instance_types is UNKNOWN and not has_gpus(nodes)
-    ]
-
-
-def _too_large(workload: Workload, kinds: Sequence[NodeKind]) -> Iterator[Problem]:
+def _too_large(
+    workload: Workload, demand: PodDemand, kinds: Sequence[NodeKind]
+) -> Iterator[Problem]:
     spec = with_extended_tolerations(workload.spec)
     meant = [
         kind for kind in kinds if landing(spec, kind.nodes.taints, kind.label).lands is not False
@@ -121,7 +118,6 @@ def _too_large(workload: Workload, kinds: Sequence[NodeKind]) -> Iterator[Proble
     is_one = len({id(kind.nodes) for kind in kinds}) == 1
     if not types or len(types) < len(meant) or not (selects or is_one):
         return
-    demand = demand_of(workload.spec)
     for name in _rooms(types[0]):
         asked = demand.amounts.get(name, Fraction())
         largest = max(types, key=lambda each: _rooms(each)[name][0])

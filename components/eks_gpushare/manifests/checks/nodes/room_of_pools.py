@@ -31,7 +31,6 @@ from eks_gpushare.manifests.rules.room_of_pools import (
     NO_DISK,
     NO_ROOM_FOR_ONE,
     NO_TYPE_HAS_IT,
-    OTHER_ARCHITECTURE,
     SMALL_BY_DEFAULT,
 )
 from eks_gpushare.sharing.labels import CONFIG_LABEL
@@ -54,12 +53,9 @@ _USABLE: Final = Fraction(9, 10)
 _STORAGE: Final = "ephemeral-storage"
 _CATEGORY: Final = ("karpenter.k8s.aws/instance-category", "karpenter.k8s.aws/instance-family")
 _GPU_CATEGORY: Final = re.compile(r"g|gr|p|(?:g[4-9]|p[2-9])[a-z0-9-]*")
-_NAMED_ARCH: Final = re.compile(r"(?:^|[-_/])(x86_64|arm64|ARM_64|aarch64)(?:[-_/]|$)")
-_ARCHES: Final = {
-    "x86_64": "amd64",
-    **dict.fromkeys(("arm64", "ARM_64", "aarch64"), "arm64"),
-}
-_AMD: Final = re.compile(r"g4ad\.")
+_NOT_COUNTED: Final = ("g4ad", "g6f", "gr6f")
+"""Families with GPUs of AMD, or with parts of NVIDIA's, of which EC2 counts none."""
+_NONE: Final = re.compile(rf"(?:{'|'.join(_NOT_COUNTED)})\.")
 
 
 def _declared(inventory: Inventory, cluster: str) -> list[list[NodeKind]]:
@@ -191,7 +187,7 @@ def _meant(workload: Workload, declared: Sequence[list[NodeKind]]) -> list[list[
     ]
 
 
-@edge(NO_ROOM_FOR_ONE, MIXED, OTHER_ARCHITECTURE)
+@edge(NO_ROOM_FOR_ONE, MIXED)
 def pools(inventory: Inventory) -> Iterator[Judgement]:
     """NodePools by themselves."""
     for cluster in inventory.clusters():
@@ -199,7 +195,6 @@ def pools(inventory: Inventory) -> Iterator[Judgement]:
         for nodes in inventory.of(NodeSet, cluster):
             if not isinstance(nodes.source.document, Document):
                 continue
-            yield from _image(nodes)
             if nodes.provisioner == "karpenter":
                 yield from _limits(nodes, promised=promised)
                 yield from _mixed(nodes)
@@ -266,21 +261,6 @@ def _mixed(nodes: NodeSet) -> Iterator[Problem]:
             )
 
 
-def _image(nodes: NodeSet) -> Iterator[Problem]:
-    named = None if nodes.ami is UNKNOWN else _NAMED_ARCH.search(nodes.ami)
-    types = () if nodes.instance_types is UNKNOWN else nodes.instance_types
-    arches = {each.arch for name in types if (each := CATALOG.find(name)) is not None}
-    if named and len(arches) == 1 and _ARCHES[named[1]] not in arches:
-        yield Problem(
-            OTHER_ARCHITECTURE,
-            nodes.source,
-            (),
-            f"{at_start(nodes.source.name)} has types of {arches.pop()}, and starts them from "
-            f"{nodes.ami}.",
-            "Choose the image of that architecture.",
-        )
-
-
 @edge(NO_TYPE_HAS_IT)
 def types(inventory: Inventory) -> Iterator[Judgement]:
     """Of pods that ask for whole GPUs, where nothing here shares any."""
@@ -310,13 +290,13 @@ class _Type(NamedTuple):
     def gpus(self) -> int | None:
         """GPUs of NVIDIA as an autoscaler counts them; None where it is not known."""
         found = self.kind.type
-        if _AMD.match(self.name):
+        if _NONE.match(self.name):
             return 0
         return None if found is None else found.api_gpu_count
 
 
 def _names(nodes: NodeSet) -> tuple[str, ...]:
-    """Types of nodes, or what begins them where a family with AMD's GPUs is named alone."""
+    """Types of nodes, or what begins them where families are named whose GPUs do not count."""
     if nodes.instance_types is UNKNOWN or nodes.instance_types:
         return () if nodes.instance_types is UNKNOWN else tuple(map(str, nodes.instance_types))
     spec = at(getattr(nodes.source.document, "value", None), "spec", "template", "spec")
@@ -326,7 +306,17 @@ def _names(nodes: NodeSet) -> tuple[str, ...]:
         if at(each, "key") == _CATEGORY[1] and at(each, "operator") == "In"
         for value in items(at(each, "values"))
     ]
-    return tuple(f"{each}." for each in families) if set(families) == {"g4ad"} else ()
+    return (
+        tuple(f"{each}." for each in families)
+        if families and {*families} <= {*_NOT_COUNTED}
+        else ()
+    )
+
+
+def _may_be_meant(name: str) -> bool:
+    """Whether somebody may have taken a type for one with GPUs."""
+    found = CATALOG.find(name)
+    return found is None or bool(found.gpu_count)
 
 
 def _shares(inventory: Inventory, workload: Workload, requests: Sequence[Request]) -> int:
@@ -344,15 +334,16 @@ def _enough(
     Of more than nodes are known to make of them by sharing it is told elsewhere.
     """
     wanted = _at_once(workload, requests)
-    may_share = not all(_AMD.match(each.name) for each in pools)
+    may_share = any(each.kind.type is not None for each in pools)
     if may_share and shares is not None and wanted is not None and wanted > shares:
         return
     spec = with_extended_tolerations(workload.spec)
     selects = bool(pairs(at(spec, "nodeSelector"))) or required_terms(spec) is not None
     fits = [(each, landing(spec, each.kind.nodes.taints, each.kind.label).lands) for each in pools]
     meant = [each for each, lands in fits if lands is not False]
+    alone = {id(each.kind.nodes) for each in pools if _may_be_meant(each.name)}
     # Of pods that select nothing, other pools may be meant.
-    if not wanted or not meant or not (selects or len({id(e.kind.nodes) for e in pools}) == 1):
+    if not wanted or not meant or not (selects or len(alone) == 1):
         return
     are_shared = [shares is not None or _is_shared(each.kind.nodes) for each in meant]
     others = [each.kind.nodes.provisioner != "karpenter" for each in meant]
@@ -364,7 +355,7 @@ def _enough(
     known = [each.gpus for each in meant if each.gpus is not None]
     if len(known) < len(meant) or max(known) >= wanted:
         return
-    nodes = meant[0].kind.nodes
+    nodes = next((each for each in meant if _may_be_meant(each.name)), meant[0]).kind.nodes
     most = f"{max(known)}" if max(known) else "none of NVIDIA's that EC2 counts"
     yield Problem(
         NO_TYPE_HAS_IT,

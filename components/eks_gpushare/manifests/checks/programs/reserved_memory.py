@@ -15,17 +15,19 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.nodes.thin_shares import replicas_written
+from eks_gpushare.manifests.checks.workloads.spare_gpus import lasting
 from eks_gpushare.manifests.rules.reserved_memory import RESERVES_MEMORY
 from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.advertised import Offer
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Workload
     from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.manifests.checks.workloads.spare_gpus import Lasting
 
 
 class _Program(NamedTuple):
@@ -79,6 +81,7 @@ https://docs.jax.dev/en/latest/gpu_memory_allocation.html, https://docs.vllm.ai/
 _MOST: Final = 0.5
 """With more than that, two of them have no room on one GPU."""
 _SEVERAL: Final = 2
+_ROUNDED: Final = 0.001
 
 
 @edge(RESERVES_MEMORY)
@@ -130,6 +133,69 @@ def _reserved(workload: Workload, shared: Mapping[str, int]) -> Problem | None:
             f"{program.fix}; or share by MIG, which divides the memory.",
         )
     return None
+
+
+@edge(RESERVES_MEMORY)
+def memory_is_enough(inventory: Inventory) -> Iterator[Judgement]:
+    """Of workloads that are applied together, on all the GPUs that there can be."""
+    for cluster in inventory.clusters():
+        groups: dict[Any, list[tuple[Lasting, float]]] = {}
+        for each in lasting(inventory, cluster):
+            part = max(_parts(each), default=0.0)
+            alone = each.replicas >= _SEVERAL and part > _MOST  # which is told of by itself
+            if part and each.replicas and not alone:
+                groups.setdefault(each.beside, []).append((each, part))
+        for group in groups.values():
+            gpus = _gpus(group[0][0])
+            large = sum(each.replicas for each, part in group if part > _MOST)
+            taken = sum(part * each.replicas for each, part in group)
+            if gpus and group[1:] and (large > gpus or taken > gpus + _ROUNDED):
+                yield _too_much(group, gpus)
+
+
+def _parts(each: Lasting) -> Iterator[float]:
+    """What the containers of a pod take of a GPU's memory, as far as that is known."""
+    for _, container in containers(each.workload.spec):
+        program = _program(container)
+        part = None if program is None else _part(program, container)
+        if part is not None and each.each == 1:
+            yield part
+
+
+def _gpus(each: Lasting) -> int | None:
+    """How many GPUs its nodes have at most; None where not all are in time slices, or known."""
+    counts: dict[int, set[int]] = {}
+    for offer in each.nodes:
+        most, found = offer.kind.nodes.most, offer.kind.type
+        if _shares(offer, each.resource, None) < _SEVERAL or found is None:
+            return None
+        if not isinstance(most, int) or offer.mig.instances != {}:
+            return None
+        counts.setdefault(id(offer.kind.nodes), set()).add(most * found.gpu_count)
+    return sum(max(each) for each in counts.values())
+
+
+def _too_much(group: Sequence[tuple[Lasting, float]], gpus: int) -> Problem:
+    last, part = group[-1]
+    beside = ", ".join(
+        f"{round(other * 100)}% of {each.workload.source.name}" for each, other in group[:-1]
+    )
+    where, container = next(
+        (where, container)
+        for where, container in containers(last.workload.spec)
+        if _program(container) is not None
+    )
+    program = _program(container)
+    fix = "" if program is None else program.fix
+    return Problem(
+        RESERVES_MEMORY,
+        last.workload.source,
+        (*last.workload.spec_path, *where, "image"),
+        f"A pod of {last.workload.source.name} takes {round(part * 100)}% of a GPU's memory at its "
+        f"start, beside {beside}, and for all of them there {'is' if gpus == 1 else 'are'} {gpus} "
+        f"GPU{'' if gpus == 1 else 's'} in time slices.",
+        f"{fix}; or share by MIG, which divides the memory.",
+    )
 
 
 def _shares(offer: Offer, resource: str, written: int | None) -> int:

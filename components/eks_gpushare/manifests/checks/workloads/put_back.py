@@ -10,13 +10,13 @@ import posixpath
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.inventory.items import SCALERS, Pointer
+from eks_gpushare.inventory.items import Pointer
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
-from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, holds
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.checks.metrics.scaling import scalers_of, scales
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.two_numbers import PUT_BACK
 
@@ -35,11 +35,11 @@ def replicas(inventory: Inventory) -> Iterator[Judgement]:
     """Of applications that heal themselves, and files in the one folder that they are made of."""
     healing = [each for each in inventory.of(Pointer) if each.kind == "Application"]
     for cluster in inventory.clusters():
-        scalers = [each for each in inventory.of(Pointer, cluster) if each.kind in SCALERS]
-        for workload, _ in gpu_workloads(inventory, cluster):
+        scalers = scalers_of(inventory, cluster)
+        for workload, _ in gpu_workloads(inventory, cluster) if healing else ():
             value = value_of(workload)
             told = holds(value, *_REPLICAS) and not is_guide(workload.source.file)
-            scaling = [each.source.name for each in scalers if _scales(each, workload)]
+            scaling = [each.source.name for each in scalers(workload) if scales(each, workload)]
             apps = [each.source.name for each in healing if _makes(each.spec, workload)]
             if told and scaling and apps:
                 yield Problem(
@@ -51,14 +51,6 @@ def replicas(inventory: Inventory) -> Iterator[Judgement]:
                     "scales it.",
                     "Leave replicas out, or name /spec/replicas under ignoreDifferences.",
                 )
-
-
-def _scales(scaler: Pointer, workload: Workload) -> bool:
-    target = at(scaler.spec, "scaleTargetRef")
-    name, kind = at(target, "name"), at(target, "kind") or "Deployment"
-    same = UNKNOWN in (scaler.namespace, workload.namespace)
-    same = same or scaler.namespace == workload.namespace
-    return same and isinstance(name, str) and (name, kind) == (workload.name, workload.kind)
 
 
 def _makes(spec: Any, workload: Workload) -> bool:

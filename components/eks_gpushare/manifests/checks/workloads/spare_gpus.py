@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.edges.amounts import in_all
-from eks_gpushare.inventory.items import SCALERS, Pointer, Workload
 from eks_gpushare.inventory.landings import grounds
+from eks_gpushare.inventory.nodes import unseen_nodes
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
@@ -19,8 +19,7 @@ from eks_gpushare.inventory.shared_names import may_be_shared
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.metrics.scaling import may_scale
-from eks_gpushare.manifests.checks.nodes.room import unseen_nodes
+from eks_gpushare.manifests.checks.metrics.scaling import scalers_of
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
 from eks_gpushare.sharing.resources import GPU
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.advertised import Offer
     from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Workload
     from eks_gpushare.inventory.problem import Judgement
 
 _DIGITS: Final = re.compile("[0-9]+")
@@ -39,7 +39,7 @@ _SURGE: Final = "25%"
 """What a Deployment has of both where nobody says."""
 
 
-class _Lasting(NamedTuple):
+class Lasting(NamedTuple):
     """A workload whose pods are all there, on nodes of which all is known."""
 
     workload: Workload
@@ -64,10 +64,11 @@ class _Lasting(NamedTuple):
         return document.build or document.file, self.resource, nodes
 
 
-def _lasting(inventory: Inventory, cluster: str) -> Iterator[_Lasting]:
+def lasting(inventory: Inventory, cluster: str) -> Iterator[Lasting]:
+    """The workloads of a cluster that are so."""
     ground = grounds(inventory, cluster)
     unseen = unseen_nodes(inventory, cluster)
-    scaled = [each for each in inventory.of(Pointer, cluster) if each.kind in SCALERS]
+    scalers = scalers_of(inventory, cluster)
     for workload, requests in gpu_workloads(inventory, cluster):
         document, replicas = workload.source.document, workload.replicas
         asked = {each.resource for each in requests}
@@ -77,17 +78,17 @@ def _lasting(inventory: Inventory, cluster: str) -> Iterator[_Lasting]:
             or is_guide(document.file)
             or len(asked) != 1
             or not isinstance(replicas, int)
-            or any(may_scale(each, workload) for each in scaled)  # which may make fewer
+            or scalers(workload)  # which may make fewer
         ):
             continue
         (resource,) = asked
         gpus = in_all(workload, resource, requests)
         places = ground.places(workload, requests)
-        spec = with_extended_tolerations(workload.spec)
+        spec = with_extended_tolerations(workload.spec) if unseen else None
         if any(landing(spec, each.nodes.taints, each.label).lands is not False for each in unseen):
             continue  # which may have GPUs
         if gpus and len(places.seen) == len(places.offers):
-            yield _Lasting(workload, resource, gpus, replicas, places.seen)
+            yield Lasting(workload, resource, gpus, replicas, places.seen)
 
 
 @edge(NO_SPARE_GPU)
@@ -96,7 +97,7 @@ def all_at_once(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         shared = may_be_shared(inventory, cluster)
         held: dict[Any, int] = {}
-        for each in _lasting(inventory, cluster):
+        for each in lasting(inventory, cluster):
             room = _room(each, shared=shared)
             before = held.get(each.beside, 0)
             held[each.beside] = now = before + each.held
@@ -104,7 +105,7 @@ def all_at_once(inventory: Inventory) -> Iterator[Judgement]:
                 yield _too_small(each, before, room)
 
 
-def _too_small(each: _Lasting, before: int, room: int) -> Problem:
+def _too_small(each: Lasting, before: int, room: int) -> Problem:
     nodes = " and ".join(dict.fromkeys(offer.kind.nodes.source.name for offer in each.nodes))
     beside = f" beside the {before} that those before it hold" if before else ""
     return Problem(
@@ -122,7 +123,7 @@ def roll_outs(inventory: Inventory) -> Iterator[Judgement]:
     """Of Deployments whose pods, with one more, are more than all nodes can hold."""
     for cluster in inventory.clusters():
         shared = may_be_shared(inventory, cluster)
-        every = list(_lasting(inventory, cluster))
+        every = list(lasting(inventory, cluster))
         held: dict[Any, int] = {}
         for each in every:
             held[each.beside] = held.get(each.beside, 0) + each.held
@@ -136,7 +137,7 @@ def roll_outs(inventory: Inventory) -> Iterator[Judgement]:
                 yield _stuck(each, now, room)
 
 
-def _room(each: _Lasting, *, shared: bool) -> int | None:
+def _room(each: Lasting, *, shared: bool) -> int | None:
     """The most that nodes can have together; None where that is not limited or known."""
     total = 0
     by_nodes: dict[int, list[Offer]] = {}
@@ -200,7 +201,7 @@ def _of(given: Any, replicas: int, rounded: Any) -> int | None:
     return int(rounded(int(digits) * replicas / 100)) if percent else int(digits)
 
 
-def _stuck(each: _Lasting, held: int, room: int) -> Problem:
+def _stuck(each: Lasting, held: int, room: int) -> Problem:
     others = f" with those beside it, of which it has {each.held}," if held > each.held else ""
     return Problem(
         NO_SPARE_GPU,

@@ -1,0 +1,106 @@
+"""Applications of Argo CD that take values from files of another source: one release of all.
+
+Later files go over earlier ones, and values of the application itself over those of all files,
+https://argo-cd.readthedocs.io/en/stable/user-guide/helm/#helm-value-precedence; November 2026.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.inventory.items import Release
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.variants import is_loose
+from eks_gpushare.manifests.checks.charts.chart_values import values_of_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.problem import Judgement
+
+
+class _Install(NamedTuple):
+    """An application with what its files of values say, in their order."""
+
+    application: Release
+    layers: tuple[Release, ...]
+
+
+def with_files_of_applications(
+    found: Sequence[Item], named: Mapping[str, Sequence[str]]
+) -> tuple[list[Item], list[Judgement]]:
+    """The items with one release for each such application, and what is wrong in its parts.
+
+    The release stands in the last of the files. Where another application takes that one too, or
+    not all of them are known, all is left as it is.
+
+    Args:
+        found: All items.
+        named: Files of values that the one application of a file names, all of them, by its path.
+    """
+    installs = list(_installs(found, named)) if named else []
+    if not installs:
+        return list(found), []
+    users = Counter(path for paths in named.values() for path in set(paths))
+    handled = Counter(_file(layer) for each in installs for layer in each.layers)
+    parts: dict[int, Release] = {}
+    made: dict[int, Release] = {}
+    for application, layers in installs:
+        made[id(layers[-1])] = _release(application, layers)
+        parts[id(application)] = application
+        parts |= {
+            id(layer): layer
+            for layer in layers[:-1]
+            if users[_file(layer)] == handled[_file(layer)]
+        }
+    kept = [made.get(id(item), item) for item in found if id(item) not in parts]
+    return kept, list(values_of_files([each for each in parts.values() if each.values]))
+
+
+def _installs(found: Sequence[Item], named: Mapping[str, Sequence[str]]) -> Iterator[_Install]:
+    users = Counter(path for paths in named.values() for path in set(paths))
+    of_files: dict[str, list[Release]] = {}
+    for item in found:
+        if isinstance(item, Release):
+            of_files.setdefault(_file(item), []).append(item)
+    for file, paths in named.items():
+        layers = [of_files.get(path, []) for path in paths]
+        if users[paths[-1]] > 1 or any(len(each) != 1 for each in layers):
+            continue
+        whole = tuple(each[0] for each in layers)
+        chart = whole[-1].chart
+        made = [each for each in of_files.get(file, ()) if each.chart == chart]
+        if len(made) == 1 and all(is_loose(each) and each.chart == chart for each in whole):
+            yield _Install(made[0], whole)
+
+
+def _release(application: Release, layers: Sequence[Release]) -> Release:
+    values: dict[str, Any] = {}
+    for each in layers:
+        values = merge_values(values, _whole(each.values), keep_null=True)
+    own = application.values
+    over = application.over if own is UNKNOWN else own
+    last = layers[-1]
+    return replace(
+        last,
+        values=merge_values(values, _whole(over), keep_null=True),
+        own=_whole(last.values),
+        name=application.name,
+        version=application.version or last.version,
+        namespace=application.namespace,
+        cluster=application.cluster,
+    )
+
+
+def _whole(value: Any) -> Any:
+    """Values of which nothing more is to be looked for elsewhere."""
+    return {key: _whole(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _file(item: Item) -> str:
+    return posixpath.normpath(item.source.file)

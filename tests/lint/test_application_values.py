@@ -1,0 +1,156 @@
+"""Applications of Argo CD with values of another source's files: one release of all of them."""
+
+from __future__ import annotations
+
+import pytest
+from linted import found, said
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: plugin, namespace: argocd}
+spec:
+  destination: {server: https://kubernetes.default.svc, namespace: gpu}
+  sources:
+    - repoURL: https://nvidia.github.io/k8s-device-plugin
+      chart: nvidia-device-plugin
+      targetRevision: 0.17.1
+      helm:
+        HELM
+    - repoURL: https://git.example.org/platform.git
+      targetRevision: main
+      ref: repo
+"""
+MAP = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: sharing, namespace: gpu}
+data:
+  any: |-
+    version: v1
+    sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+"""
+NODES = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: home, region: eu-central-1, version: "1.33"}
+managedNodeGroups:
+  - name: gpu
+    instanceType: g6.xlarge
+    amiFamily: AmazonLinux2023
+    taints: [{key: team, value: ml, effect: NoSchedule}]
+    labels: {nvidia.com/gpu.present: "true"}
+"""
+TERMS = "tolerations: [{key: team, operator: Exists}]\n"
+RIGHT = f"config: {{name: sharing, default: any}}\n{TERMS}"
+WRONG = "config: {name: other, default: any}\n"
+ONE = "valueFiles: [$repo/gpu/base.yaml]"
+BOTH = "valueFiles: [$repo/gpu/base.yaml, '$repo/gpu/prod.yaml']"
+
+
+def of(helm: str, base: str, prod: str | None = None, **more: str) -> list[str]:
+    files = {
+        "apps/plugin.yaml": APPLICATION.replace("HELM", helm),
+        "apps/map.yaml": MAP,
+        "apps/nodes.yaml": NODES,
+        "own/gpu/base.yaml": base,
+    }
+    files |= {} if prod is None else {"own/gpu/prod.yaml": prod}
+    return said({**files, **{name.replace("__", "/"): text for name, text in more.items()}})
+
+
+@pytest.mark.parametrize(
+    "helm",
+    [
+        ONE,
+        "valueFiles:\n          - $repo/gpu/base.yaml",
+        "valueFiles: [\n          $repo/gpu/base.yaml]",
+        "# valueFiles: [$repo/gpu/old.yaml]\n        valueFiles: ['$repo/gpu/base.yaml']",
+        f"{ONE}\n        values: 'failOnInitError: true'",
+        f"{ONE}\n        valuesObject: {{failOnInitError: true}}",
+        f"{ONE}\n        parameters: [{{name: failOnInitError, value: 'true'}}]",
+    ],
+)
+def test_a_file_is_of_the_release_that_the_application_makes(helm: str) -> None:
+    assert of(helm, WRONG) == ["GPU1121", "GPU1100"]
+    assert of(helm, RIGHT) == []
+
+
+@pytest.mark.parametrize(
+    ("base", "prod", "codes"),
+    [
+        (RIGHT, "failOnInitError: true", []),
+        (WRONG, RIGHT, []),
+        (RIGHT, "config: {name: sharing}", []),
+        (RIGHT, WRONG, ["GPU1121"]),
+        (RIGHT, "tolerations: []", ["GPU1100"]),
+        (RIGHT, "failOnInitErr: true", ["GPU1034"]),
+        (f"{RIGHT}failOnInitErr: true", TERMS, ["GPU1034"]),
+        (RIGHT, "$VALUES", []),
+    ],
+)
+def test_later_files_go_over_earlier_ones(base: str, prod: str, codes: list[str]) -> None:
+    assert of(BOTH, base, prod) == codes
+
+
+@pytest.mark.parametrize(
+    ("own", "base", "codes"),
+    [
+        ("valuesObject: {config: {name: sharing}}", f"{WRONG}{TERMS}", []),
+        ("values: |\n          config: {name: sharing}", f"{WRONG}{TERMS}", []),
+        ("parameters: [{name: config.name, value: other}]", RIGHT, ["GPU1121"]),
+        ("valuesObject: {config: $CONFIG}", RIGHT, []),
+        ("valuesObject: {failOnInitErr: true}", RIGHT, ["GPU1034"]),
+        ("valuesObject: $VALUES", RIGHT, []),
+    ],
+)
+def test_what_the_application_says_goes_over_all(own: str, base: str, codes: list[str]) -> None:
+    assert of(f"{ONE}\n        {own}", base) == codes
+
+
+@pytest.mark.parametrize(
+    "helm",
+    [
+        "valueFiles: [values.yaml, $repo/gpu/base.yaml]",  # the first is within the chart
+        "valueFiles: [$repo/gpu/base.yaml, $repo/gpu/none.yaml]",
+        "valueFiles: ['$repo/gpu/{{env}}.yaml']",
+    ],
+)
+def test_of_files_that_are_not_there_all_stays_as_it_is(helm: str) -> None:
+    """A file that is not seen may name the configuration and tolerate the taint."""
+    own = f"{helm}\n        valuesObject: {{failOnInitError: true}}"
+
+    assert "GPU1121" not in of(own, "failOnInitError: true")
+
+
+def test_a_misspelt_value_is_told_where_it_stands() -> None:
+    values = "valuesObject: {failOnInitErr: true}"
+    files = [
+        ("apps/plugin.yaml", APPLICATION.replace("HELM", f"{BOTH}\n        {values}")),
+        ("own/gpu/base.yaml", "migStrat: none\n"),
+        ("own/gpu/prod.yaml", "deviceListStrat: envvar\n"),
+    ]
+
+    assert {each.path for each in found(files)} == {
+        "spec.sources[0].helm.valuesObject.failOnInitErr",
+        "migStrat",
+        "deviceListStrat",
+    }
+
+
+def test_a_file_of_two_applications_is_of_both() -> None:
+    other = APPLICATION.replace("name: plugin", "name: other").replace("HELM", ONE)
+
+    assert of(ONE, RIGHT, apps__other_yaml=other) == []
+
+
+@pytest.mark.parametrize(("terms", "codes"), [(TERMS, []), ("tolerations: []\n", ["GPU1100"])])
+def test_a_file_below_those_of_two_applications_is_of_both(terms: str, codes: list[str]) -> None:
+    text = APPLICATION.replace("name: plugin", "name: other").replace("HELM", BOTH)
+    other = text.replace("prod.yaml", "test.yaml")
+    files = {"test/apps/other.yaml": other, "own/gpu/test.yaml": "failOnInitError: true\n"}
+
+    assert (
+        of(BOTH, RIGHT, terms, **{name.replace("/", "__"): text for name, text in files.items()})
+        == codes
+    )

@@ -1,0 +1,190 @@
+"""Values of charts around others: what stands a level above where Helm hands it on."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from linted import found, said
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DEPENDENCY = "{name: gpu-operator, version: v25.3.4, repository: https://helm.ngc.nvidia.com/nvidia"
+CHART = "apiVersion: v2\nname: platform-gpus\nversion: 0.1.0\ndependencies: [%s]\n"
+VALUES = "driver: {enabled: false}\ndevicePlugin: {config: {name: slicing, default: any}}\n"
+TEMPLATE = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: slicing}\ndata: {any: %s}\n"
+
+
+def of(values: str = VALUES, chart: str = CHART % f"{DEPENDENCY}}}", **others: str) -> list[str]:
+    files = {"gpu/Chart.yaml": chart, "gpu/values.yaml": values}
+    files |= {f"gpu/{name.replace('__', '/')}.yaml": text for name, text in others.items()}
+    return [code for code in said(files) if code == "GPU1034"]
+
+
+@pytest.mark.parametrize(
+    ("values", "count"),
+    [
+        (VALUES, 1),
+        ("toolkit: {enabled: false}", 1),
+        ("global: {}\ndriver: {enabled: false}\ngpu-operator: {mig: {strategy: single}}", 1),
+        ("nfd: {enabled: false}\nimage: {repository: a}", 1),
+        ("gpu-operator: {driver: {enabled: false}}", 0),
+        ("driver: {enabled: false}\ngpu-operator: {driver: {enabled: false}}", 0),
+        ("driver: {enabled: yes please}", 0),  # of no type that the chart has
+        ("driver: {enabled: false, owner: team}", 0),
+        ("driver: {enabled: $DRIVER}", 0),
+        ("driver: true", 0),
+        ("driver: {}\ntoolkit:", 0),
+        ("base: &base {a: b}\ndriver: {enabled: false}", 0),
+        ("owner: team", 0),
+        ("$VALUES", 0),
+        ("- driver", 0),
+        ("apiVersion: v1\ndriver: {enabled: false}", 0),
+    ],
+)
+def test_what_helm_hands_on_stands_below_the_charts_name(values: str, count: int) -> None:
+    assert len(of(values)) == count
+
+
+@pytest.mark.parametrize(
+    ("chart", "values", "count"),
+    [
+        (CHART % f"{DEPENDENCY}, alias: gpus}}", VALUES, 1),
+        (CHART % f"{DEPENDENCY}, condition: driver.enabled}}", "driver: {enabled: true}", 0),
+        (CHART % f"{DEPENDENCY}, condition: gpu-operator.enabled}}", VALUES, 1),
+        (CHART % f"{DEPENDENCY}, condition: gpus.used}}", f"{VALUES}gpus: {{used: false}}", 0),
+        (CHART % f"{DEPENDENCY}}}, {{name: driver}}", "driver: {enabled: false}", 0),
+        (CHART % f"{DEPENDENCY}}}, {{alias: driver}}", VALUES, 0),
+        (CHART % "{name: nvidia-device-plugin, version: 0.17.1}", "gfd: {enabled: true}", 1),
+        (CHART % "{name: nvidia-device-plugin, version: 0.17.1}", "tolerations: [{key: a}]", 1),
+        (CHART % "{name: nvidia-device-plugin, version: 0.17.1}", "image: {repository: a}", 0),
+        (CHART % "{name: nvidia-device-plugin, version: 0.17.1}", VALUES.splitlines()[0], 0),
+        (CHART % "{name: dcgm-exporter, version: 4.5.0}", "serviceMonitor: {enabled: true}", 1),
+        (CHART % "{name: kube-prometheus-stack}", "grafana: {enabled: true}", 0),
+        (CHART % "{name: gpu-operator, repository: 'file://../ours'}", VALUES, 0),
+        (CHART % "{name: other}", VALUES, 0),
+        (f"{CHART % f'{DEPENDENCY}}}'}type: library\n", VALUES, 0),
+        ((CHART % f"{DEPENDENCY}}}").replace("platform-gpus", "gpu-operator"), VALUES, 1),
+        (CHART % f"{DEPENDENCY}}}" + "---\na: b\n", VALUES, 0),
+    ],
+)
+def test_which_charts_are_known(chart: str, values: str, count: int) -> None:
+    assert len(of(values, chart)) == count
+
+
+@pytest.mark.parametrize(
+    ("template", "count"),
+    [
+        ("a", 1),
+        ("{{ .Values.other }}", 1),
+        ("{{ .Values.driver.enabled }}{{ .Values.devicePlugin }}", 0),
+        ("{{ toYaml .Values }}", 0),
+        ('{{ index .Values "driver" }}', 0),
+        ('{{ include "common.all" . }}', 0),
+        ("{{ include (print $.Name) . }}", 0),
+        ('{{ define "a" }}b{{ end }}{{ include "a" . }}', 1),
+        ('{{ .Files.Get "b.yaml" }}', 0),
+    ],
+)
+def test_what_templates_of_its_own_read(template: str, count: int) -> None:
+    assert len(of(templates__config=TEMPLATE % template)) == count
+
+
+def test_templates_are_looked_at_where_they_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gpu/templates").mkdir(parents=True)
+    (tmp_path / "gpu/templates/all.tpl").write_text("{{ .Values.other }}")
+    before = of()
+    (tmp_path / "gpu/templates/all.tpl").write_text("{{ .Values }}")
+
+    assert (before, of()) == (["GPU1034"], [])
+
+
+def test_what_charts_within_read_is_theirs() -> None:
+    within = TEMPLATE % "{{ .Values.driver }}{{ toYaml .Values }}"
+
+    assert of(charts__other__templates__a=within) == ["GPU1034"]
+
+
+def test_it_says_where_they_belong() -> None:
+    (only,) = [
+        each
+        for each in found(
+            [("Chart.yaml", CHART % f"{DEPENDENCY}, alias: gpus}}"), ("values.yaml", VALUES)]
+        )
+        if each.code == "GPU1034"
+    ]
+
+    assert only.path == "driver"
+    assert only.message == (
+        "driver and devicePlugin stand beside gpus, and Helm hands gpu-operator only what is below "
+        "gpus: no template of platform-gpus reads them."
+    )
+    assert only.fix == "Put them below gpus."
+
+
+def test_of_several_charts_each_is_told_its_own() -> None:
+    chart = CHART % f"{DEPENDENCY}}}, {{name: dcgm-exporter, version: 4.5.0}}"
+
+    assert len(of(f"{VALUES}serviceMonitor: {{enabled: true}}\n", chart)) == 2
+
+
+@pytest.mark.parametrize("name", ["values-prod", "values_prod", "prod-values"])
+def test_so_in_other_files_beside_it(name: str) -> None:
+    assert len(of("{}", **{name: VALUES})) == 1
+    assert of("{}", tests=VALUES) == []
+
+
+def test_a_file_that_a_command_names_is_for_the_chart_that_it_installs() -> None:
+    command = "helm upgrade -i gpu-operator nvidia/gpu-operator -f values.yaml\n"
+    files = {"Chart.yaml": CHART % f"{DEPENDENCY}}}", "values.yaml": VALUES}
+
+    assert "GPU1034" in said(files)
+    assert "GPU1034" not in said({**files, "install.sh": command})
+
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: gpus, namespace: argocd}
+spec:
+  source: {repoURL: https://example.com/a.git, path: PATH, helm: {HELM}}
+"""
+SEVERAL = APPLICATION.replace("source: {", "sources:\n    - {")
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: gpus, namespace: gpus}
+spec:
+  chart: {spec: {chart: ./PATH, sourceRef: {kind: GitRepository, name: a}}}
+  HELM
+"""
+GIVEN = {"driver": {"enabled": False}}
+
+
+@pytest.mark.parametrize("text", [APPLICATION, SEVERAL, RELEASE])
+@pytest.mark.parametrize(
+    ("path", "given", "count"),
+    [
+        ("charts/gpus", GIVEN, 1),
+        ("gpus/", GIVEN, 1),
+        ("charts/gpus", {"gpu-operator": GIVEN}, 0),
+        ("charts/other", GIVEN, 0),
+        (".", GIVEN, 0),
+        ("$PATH", GIVEN, 0),
+    ],
+)
+def test_so_in_what_installs_it(text: str, path: str, given: dict[str, object], count: int) -> None:
+    key = "values" if text is RELEASE else "valuesObject"
+    wholes = [text.replace("PATH", path).replace("HELM", f"{key}: {json.dumps(given)}")]
+    if text is not RELEASE:
+        wholes.append(
+            text.replace("PATH", path).replace("HELM", f"values: {json.dumps(json.dumps(given))}")
+        )
+    for whole in wholes:
+        files = {"charts/gpus/Chart.yaml": CHART % f"{DEPENDENCY}}}", "apps/a.yaml": whole}
+        assert [code for code in said(files) if code == "GPU1034"] == ["GPU1034"] * count
