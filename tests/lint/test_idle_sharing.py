@@ -484,3 +484,9 @@ def vllm(*parts: float) -> str:
 def test_memory_of_servers_beside_each_other(text: str, told: int) -> None:
     (report,) = lint_files([GivenFile("all.yaml", text)])
     assert [one.code for one in report.findings].count("GPU1209") == told
+
+
+def test_a_layout_of_gpus_without_mig_leaves_them_whole() -> None:
+    text = CUT.replace("p4d.24xlarge", "g5.48xlarge")
+    assert "GPU1130" in codes(text)
+    assert "GPU1110" not in codes(text)

@@ -479,3 +479,40 @@ def test_what_is_wrong_with_a_selector_is_told_there() -> None:
 def test_checks_of_queues_need_no_documents() -> None:
     for look in (queues.covered.look, queues.flavors.look, queues.namespaces.look):
         assert list(look(Inventory())) == []
+
+
+TAINTED = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: ml, region: us-east-1, version: "1.34"}
+managedNodeGroups:
+  - {name: gpu, instanceType: g5.xlarge, taints: [{key: team, value: ml, effect: NoSchedule}]}
+"""
+OF_QUEUE = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: a, namespace: ml, labels: {kueue.x-k8s.io/queue-name: team}}
+spec:
+  template:
+    spec: {containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu: 1}}}]}
+"""
+UNQUEUED = OF_QUEUE.replace("kueue.x-k8s.io/queue-name", "queue")
+
+
+@pytest.mark.parametrize(
+    ("job_of_it", "flavors", "kept_out"),
+    [
+        (OF_QUEUE, PLAIN, False),
+        (UNQUEUED, PLAIN, True),
+        (OF_QUEUE, FLAVOR, True),  # taints of nodes, which are no tolerations
+        (OF_QUEUE, PLAIN.replace("key: team", "key: other"), True),
+        (OF_QUEUE, FLAVOR + PLAIN.replace("name: a}", "name: b}"), False),
+        (OF_QUEUE, PLAIN.replace("[{key: team, value: ml, effect: NoSchedule}]", "$ALL"), False),
+    ],
+)
+def test_kueue_gives_pods_the_tolerations_of_a_flavor(
+    job_of_it: str, flavors: str, kept_out: bool
+) -> None:
+    reports = lint_files([GivenFile("all.yaml", f"{TAINTED}---\n{job_of_it}{flavors}")])
+    found = [each.code for report in reports for each in report.findings]
+    assert ("GPU1111" in found) is kept_out

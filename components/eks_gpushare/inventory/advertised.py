@@ -153,6 +153,8 @@ def _devices(kind: NodeKind, state: MigState, strategy: str) -> Mapping[str, int
     if strategy == "none":
         return {GPU: kind.type.gpu_count if kind.type else None}
     if state.instances is None:
+        if state.problems and kind.type is not None and why_no_mig(kind.type) is not None:
+            return {GPU: kind.type.gpu_count}  # which stay as they are
         return {} if state.problems else None
     if not state.instances:
         return {GPU: state.whole} if state.whole != 0 else {}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.edges.claims import CLAIM_KEYS, OF_GPUS
-from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Workload
+from eks_gpushare.inventory.edges.queues import queue_of
+from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Pointer, Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
@@ -132,9 +134,32 @@ def _judged(
     if found.lands is None:
         yield from _unseen(workload, found)
     elif found.kept_out is not None:
-        yield _kept_out(workload, found.kept_out, requests)
+        if not _let_in_by_kueue(inventory, workload, requests, ground):
+            yield _kept_out(workload, found.kept_out, requests)
     elif not any(sign in label for label in found.nearest.landing.labels for sign in _VIRTUAL):
         yield _elsewhere(inventory, workload, found)
+
+
+def _let_in_by_kueue(
+    inventory: Inventory, workload: Workload, requests: Sequence[Request], ground: Grounds
+) -> bool:
+    """Whether pods of a queue may have tolerations of a flavor, which Kueue adds to them.
+
+    Source: https://kueue.sigs.k8s.io/docs/concepts/resource_flavor/, November 2026.
+    """
+    if queue_of(workload)[1] is None or workload.spec is UNKNOWN:
+        return False
+    flavors = [
+        each.spec
+        for each in inventory.of(Pointer, workload.cluster)
+        if each.kind == "ResourceFlavor"
+    ]
+    if any(at(each, "tolerations") is UNKNOWN for each in flavors):
+        return True
+    added = [one for each in flavors for one in items(at(each, "tolerations"))]
+    own = items(at(workload.spec, "tolerations"))
+    spec = {**workload.spec, "tolerations": [*own, *added]}
+    return bool(added) and ground.places(replace(workload, spec=spec), requests).lands is not False
 
 
 def _not_advertised(workload: Workload, request: Request, every: Sequence[Offer]) -> Problem:
