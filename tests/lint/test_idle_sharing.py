@@ -199,6 +199,13 @@ def test_how_much_a_pod_asks_for_is_said(old: str, new: str, said: str) -> None:
     assert said in message
 
 
+def test_a_pod_may_ask_for_all_that_there_is() -> None:
+    text = NODES.replace('16Gi, cpu: "1"', "16Gi, cpu: 3920m")
+    (report,) = lint_files([GivenFile("all.yaml", text)])
+    (message,) = [one.message for one in report.findings if one.code == "GPU1202"]
+    assert "of memory" in message
+
+
 def test_the_nodes_are_named_that_have_the_most() -> None:
     chosen = "  nodeSelector: {kubernetes.io/os: linux}\n  containers:"
     text = NODES.replace(*more("instanceType: g5.4xlarge")).replace("  containers:", chosen)
@@ -361,6 +368,13 @@ def servers(*pods: int) -> str:
                 "\n  - {name: b, instanceType: $TYPE, taints: [{key: a, effect: NoSchedule}]}\n---",
                 1,
             ),
+            1,
+        ),
+        (
+            servers(4)
+            .replace("\n---", "\n  - {name: b, instanceType: $TYPE}\n---", 1)
+            .replace("{containers", "{nodeSelector: {for: servers}, containers")
+            .replace("labels: {nv", "labels: {for: servers, nv"),
             1,
         ),
         (servers(4) + SCALER, 0),
