@@ -154,3 +154,11 @@ def test_a_file_below_those_of_two_applications_is_of_both(terms: str, codes: li
         of(BOTH, RIGHT, terms, **{name.replace("/", "__"): text for name, text in files.items()})
         == codes
     )
+
+
+def test_text_of_several_kinds_goes_over_text() -> None:
+    """Mappings of both are one, and a value alone replaces what is below it."""
+    own = "valuesObject: {config: {default: other}}"
+
+    assert "GPU1121" not in of(f"{ONE}\n        {own}", RIGHT)
+    assert of(f"{ONE}\n        valuesObject: {{tolerations: null}}", RIGHT) == ["GPU1100"]

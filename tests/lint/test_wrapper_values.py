@@ -188,3 +188,11 @@ def test_so_in_what_installs_it(text: str, path: str, given: dict[str, object], 
     for whole in wholes:
         files = {"charts/gpus/Chart.yaml": CHART % f"{DEPENDENCY}}}", "apps/a.yaml": whole}
         assert [code for code in said(files) if code == "GPU1034"] == ["GPU1034"] * count
+
+
+@pytest.mark.parametrize(("name", "count"), [("gpu-operator", 1), ("nvidia-device-plugin", 0)])
+def test_a_copy_of_a_published_chart_is_no_wrapper_of_others(name: str, count: int) -> None:
+    chart = f"apiVersion: v2\nname: {name}\nversion: VERSION\ndependencies: [{DEPENDENCY}}}]\n"
+    version = {"gpu-operator": "25.3.4", "nvidia-device-plugin": "0.17.1"}[name]
+
+    assert len(of("toolkit: {enabled: false}", chart.replace("VERSION", version))) == count
