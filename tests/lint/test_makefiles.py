@@ -61,6 +61,20 @@ def test_a_shell_gets_what_make_gives_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("define A\nB = 1\nC = 2\nendef\nall:\n\techo $(B) $(C)\n", "echo ${B} ${C}"),
+        ("define A\nB = 1\nendef\nB = 3\nall:\n\techo $(B)\n", "echo 3"),
+        ("B = 3\nall:\n\techo $(B)\n", "echo 3"),
+        ("A = $(A) a\nall:\n\techo $(A)\n", "echo ${A} a"),
+        ("A = $(B)\nB = $(C)\nC = $(D)\nD = d\nall:\n\techo $(A)\n", "echo d"),
+    ],
+)
+def test_variables_of_variables(text: str, script: str) -> None:
+    assert script_of(text).strip() == script
+
+
+@pytest.mark.parametrize(
     ("name", "told"),
     [
         ("Makefile", True),

@@ -21,8 +21,6 @@ _SET: Final = re.compile(
 _VARIABLE: Final = re.compile(
     r"\$(?:\((?P<round>[A-Za-z0-9_]+)\)|\{(?P<curly>[A-Za-z0-9_]+)\}|(?P<dollar>\$))"
 )
-_DEEPEST: Final = 8
-"""Variables within each other that are followed."""
 _SAID_FIRST: Final = "@-+ \t"
 """What make takes off a line before a shell gets it."""
 
@@ -44,8 +42,8 @@ def script_of(text: str) -> str:
     lines: list[str] = []
     goes_on = in_define = False
     for line in text.split("\n"):
-        first = line.split(maxsplit=1)[:1]
-        in_define = first == ["define"] or (in_define and first != ["endef"])
+        word = line.partition(" ")[0]
+        in_define = word == "define" or (in_define and word != "endef")
         told = ""
         if goes_on or line.startswith("\t"):
             bare = line.lstrip() if goes_on else line.lstrip(_SAID_FIRST)
@@ -57,15 +55,17 @@ def script_of(text: str) -> str:
             else:
                 values[found["name"]] = found["value"].split(" #")[0].strip()
         lines.append(told)
-    return "\n".join(_given(line, values, _DEEPEST) for line in lines)
+    return "\n".join(_given(line, values) for line in lines)
 
 
-def _given(text: str, values: Mapping[str, str], depth: int) -> str:
+def _given(text: str, values: Mapping[str, str]) -> str:
     def value(found: re.Match[str]) -> str:
         if found["dollar"]:
             return "$"
         name = found["round"] or found["curly"]
-        known = values.get(name)
-        return f"${{{name}}}" if known is None or not depth else _given(known, values, depth - 1)
+        if name not in values:
+            return f"${{{name}}}"
+        # One that is made of itself ends there, as with make.
+        return _given(values[name], {key: values[key] for key in values if key != name})
 
     return _VARIABLE.sub(value, text)
