@@ -140,8 +140,10 @@ def test_a_misspelt_value_is_told_where_it_stands() -> None:
 
 def test_a_file_of_two_applications_is_of_both() -> None:
     other = APPLICATION.replace("name: plugin", "name: other").replace("HELM", ONE)
+    wrong = other.replace(ONE, f"{ONE}\n        valuesObject: {{config: {{name: else}}}}")
 
-    assert of(ONE, RIGHT, apps__other_yaml=other) == []
+    assert of(ONE, RIGHT, **{"apps/other.yaml": other}) == []
+    assert "GPU1121" not in of(ONE, RIGHT, **{"apps/other.yaml": wrong})
 
 
 @pytest.mark.parametrize(("terms", "codes"), [(TERMS, []), ("tolerations: []\n", ["GPU1100"])])
@@ -162,3 +164,48 @@ def test_text_of_several_kinds_goes_over_text() -> None:
 
     assert "GPU1121" not in of(f"{ONE}\n        {own}", RIGHT)
     assert of(f"{ONE}\n        valuesObject: {{tolerations: null}}", RIGHT) == ["GPU1100"]
+
+
+@pytest.mark.parametrize("helm", [ONE, f"{ONE}\n        valuesObject: {{failOnInitError: true}}"])
+def test_what_none_of_them_says_is_not_said(helm: str) -> None:
+    assert of(helm, TERMS) == ["GPU1121"]
+
+
+@pytest.mark.parametrize(
+    ("helm", "base", "codes"),
+    [
+        (ONE, RIGHT, ["GPU1101"]),
+        (ONE, f"{RIGHT}affinity: null\n", []),
+        (f"{ONE}\n        valuesObject: {{affinity: null}}", RIGHT, []),
+    ],
+)
+def test_nothing_in_place_of_a_default_takes_it_away(
+    helm: str, base: str, codes: list[str]
+) -> None:
+    nodes = NODES.replace('    labels: {nvidia.com/gpu.present: "true"}\n', "")
+
+    assert of(helm, base, **{"apps/nodes.yaml": nodes}) == codes
+
+
+def test_the_version_is_that_of_the_application() -> None:
+    files = {
+        "apps/plugin.yaml": APPLICATION.replace("HELM", ONE).replace("0.17.1", "0.14.0"),
+        "apps/map.yaml": MAP,
+        "own/gpu/base.yaml": f"{RIGHT}cdi: {{nvidiaHookPath: /a}}\n",
+    }
+
+    assert [each.code for each in found(list(files.items()))] == ["GPU1034"]
+
+
+def test_of_two_applications_in_one_file_it_is_not_told_whose_a_file_is() -> None:
+    given = (
+        "valuesObject: {config: {name: sharing, default: any}, tolerations: [{operator: Exists}]}"
+    )
+    bare = APPLICATION.replace("name: plugin", "name: other").replace("HELM", given)
+    files = {
+        "apps/plugin.yaml": f"{APPLICATION.replace('HELM', ONE)}---\n{bare}",
+        "apps/map.yaml": MAP,
+        "own/gpu/base.yaml": TERMS,
+    }
+
+    assert "GPU1121" not in said(files)

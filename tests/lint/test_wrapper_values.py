@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from linted import found, said
 
+from eks_gpushare.lint import wrapper_values
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -96,7 +98,7 @@ def test_templates_are_looked_at_where_they_lie(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "gpu/templates").mkdir(parents=True)
+    (tmp_path / "gpu/templates/folder").mkdir(parents=True)
     (tmp_path / "gpu/templates/all.tpl").write_text("{{ .Values.other }}")
     before = of()
     (tmp_path / "gpu/templates/all.tpl").write_text("{{ .Values }}")
@@ -196,3 +198,25 @@ def test_a_copy_of_a_published_chart_is_no_wrapper_of_others(name: str, count: i
     version = {"gpu-operator": "25.3.4", "nvidia-device-plugin": "0.17.1"}[name]
 
     assert len(of("toolkit: {enabled: false}", chart.replace("VERSION", version))) == count
+
+
+def test_of_templates_that_cannot_be_read_nothing_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gpu/templates").mkdir(parents=True)
+    (tmp_path / "gpu/templates/a.tpl").write_bytes(b"\xff")
+    assert of() == []
+    (tmp_path / "gpu/templates/a.tpl").write_bytes(b"a")
+    monkeypatch.setattr(wrapper_values, "_MOST_TEMPLATES", 1)
+    assert of() == ["GPU1034"]
+    (tmp_path / "gpu/templates/b.tpl").write_bytes(b"b")
+    assert of() == []
+
+
+def test_the_charts_own_file_alone_says_what_it_brings() -> None:
+    other = "dependencies: [{name: driver}]\n"
+    files = [("Chart.yaml", CHART % f"{DEPENDENCY}}}"), ("values.yaml", VALUES), ("z.yaml", other)]
+    told = [each.path for each in found(files) if each.code == "GPU1034"]
+
+    assert told == ["driver"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.variants import is_loose
+from eks_gpushare.inventory.values import pairs
 from eks_gpushare.manifests.checks.charts.chart_values import values_of_files
 
 if TYPE_CHECKING:
@@ -75,31 +75,25 @@ def _installs(found: Sequence[Item], named: Mapping[str, Sequence[str]]) -> Iter
         whole = tuple(each[0] for each in layers)
         chart = whole[-1].chart
         made = [each for each in of_files.get(file, ()) if each.chart == chart]
-        if len(made) == 1 and all(is_loose(each) and each.chart == chart for each in whole):
+        if len(made) == 1:
             yield _Install(made[0], whole)
 
 
 def _release(application: Release, layers: Sequence[Release]) -> Release:
     values: dict[str, Any] = {}
     for each in layers:
-        values = merge_values(values, _whole(each.values), keep_null=True)
+        values = merge_values(values, dict(pairs(each.values)), keep_null=True)
     own = application.values
     over = application.over if own is UNKNOWN else own
     last = layers[-1]
     return replace(
         last,
-        values=merge_values(values, _whole(over), keep_null=True),
-        own=_whole(last.values),
+        values=merge_values(values, dict(pairs(over)), keep_null=True),
+        own=dict(pairs(last.values)),
         name=application.name,
-        version=application.version or last.version,
         namespace=application.namespace,
         cluster=application.cluster,
     )
-
-
-def _whole(value: Any) -> Any:
-    """Values of which nothing more is to be looked for elsewhere."""
-    return {key: _whole(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def _file(item: Item) -> str:

@@ -42,17 +42,19 @@ The router of vLLM's production stack exports `vllm:num_incoming_requests_total`
 """
 _NO_METRIC: Final = re.compile(
     r"\{[^}]*\}|\[[^\]]*\]|\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)"
-    r"|[A-Za-z_]\w*\s*(?:(?:by|without)\s*\([^)]*\)\s*)?\("
-    r"|\b(?:and|or|unless|bool|offset|group_left|group_right)\b|(?<![\w:])[0-9.]+\w*"
+    r"|[A-Za-z_][A-Za-z0-9_]*\s*(?:(?:by|without)\s*\([^)]*\)\s*)?\("
+    r"|\b(?:and|or|unless|bool|offset|group_left|group_right)\b"
+    r"|(?<![A-Za-z0-9_:])[0-9.]+[A-Za-z0-9_]*"
 )
 """Of a query what is in brackets, labels, words of the language, functions and numbers."""
 _NAME: Final = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 _UTILISATION: Final = re.compile(r"DCGM_FI_DEV_(?:GPU|MEM_COPY|ENC|DEC)_UTIL")
 _UNDERSCORE: Final = re.compile(
-    r"(?<![\w:])vllm_((?:num_requests_(?:running|waiting|swapped)|(?:gpu|cpu|kv)_cache_usage_perc"
+    r"(?<![A-Za-z0-9_:])vllm_((?:num_requests_(?:running|waiting|swapped)"
+    r"|(?:gpu|cpu|kv)_cache_usage_perc"
     r"|(?:prompt|generation)_tokens_total|time_to_first_token_seconds[A-Za-z0-9_]*"
-    r"|e2e_request_latency_seconds[A-Za-z0-9_]*|request_[A-Za-z0-9_]+))(?![\w:])"
+    r"|e2e_request_latency_seconds[A-Za-z0-9_]*|request_[A-Za-z0-9_]+))(?![A-Za-z0-9_:])"
 )
 _RESOURCES: Final = ("cpu", "memory")
 
