@@ -11,6 +11,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 from moto import mock_aws
+from moto.backends import get_backend
 from tests.live.test_faults import (
     HEALTHY,
     ROOT,
@@ -302,6 +303,10 @@ def test_without_a_region_it_says_so() -> None:
 def account() -> Iterator[Any]:
     """An account in memory with a cluster, as moto has it."""
     with mock_aws():
+        # Within a mock of other tests of this process nothing is forgotten by itself.
+        for service in ("ec2", "eks"):
+            for backends in get_backend(service).values():
+                backends[REGION].reset()
         eks = boto3.client("eks", region_name=REGION)
         role = "arn:aws:iam::123456789012:role/demo"
         eks.create_cluster(
