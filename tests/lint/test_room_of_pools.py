@@ -271,6 +271,13 @@ def asking(disk: str, more: str = ON_POOL) -> str:
 
 AND_ANOTHER = ("containers:", "containers:\n    - {name: b, image: b}")
 OTHER_POOL = "---\n" + pool(more="").partition("---")[0].replace("{name: gpu}", "{name: b}", 1)
+SYSTEM_GROUP = """\
+---
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: ml, region: us-east-1, version: "1.34"}
+managedNodeGroups: [{name: system, instanceType: m7i.large, amiFamily: AmazonLinux2023}]
+"""
 SYSTEM_POOL = OTHER_POOL.replace("g5.xlarge", "m7i.large")
 WANTED = "{matchExpressions: [{key: karpenter.sh/nodepool, operator: In, values: [gpu]}]}"
 AFFINITY = f"""affinity:
@@ -313,6 +320,7 @@ TAGS = f'tags: {{{PROMISE}: "4"}}'
         (pool(label("family", "g4ad")), placed() + NEXT + SHARED, {"GPU1253"}),
         (pool(label("family", "g6f")), placed() + NEXT + SHARED, {"GPU1253"}),
         (pool(of_type("m7i.large")), placed(), {"GPU1253"}),
+        (pool(of_type("g6f.xlarge")) + SYSTEM_GROUP, placed() + NEXT + SHARED, {"GPU1253"}),
         (pool(of_type("g6f.xlarge")) + SYSTEM_POOL, placed() + NEXT + SHARED, {"GPU1253"}),
         (pool(), placed().replace(GPU, f"{GPU}, ephemeral-storage: 500Gi"), {"GPU1249"}),
         (pool(), placed().replace(GPU, f"{GPU}, ephemeral-storage: 50Gi"), set()),

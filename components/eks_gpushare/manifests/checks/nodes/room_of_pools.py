@@ -341,6 +341,7 @@ def _enough(
     selects = bool(pairs(at(spec, "nodeSelector"))) or required_terms(spec) is not None
     fits = [(each, landing(spec, each.kind.nodes.taints, each.kind.label).lands) for each in pools]
     meant = [each for each, lands in fits if lands is not False]
+    meant = [each for each in meant if _may_be_meant(each.name)] or meant
     # Of pods that select nothing, other pools may be meant.
     of_gpus = [each for each in pools if _may_be_meant(each.name)] or pools
     is_one = len({id(each.kind.nodes) for each in of_gpus}) == 1
@@ -356,7 +357,7 @@ def _enough(
     known = [each.gpus for each in meant if each.gpus is not None]
     if len(known) < len(meant) or max(known) >= wanted:
         return
-    nodes = next((each for each in meant if _may_be_meant(each.name)), meant[0]).kind.nodes
+    nodes = meant[0].kind.nodes
     most = f"{max(known)}" if max(known) else "none of NVIDIA's that EC2 counts"
     yield Problem(
         NO_TYPE_HAS_IT,
