@@ -62,12 +62,20 @@ _PARTS: Final = frozenset(
     )
 )
 """Words of which names of folders are made that hold what a cluster has once."""
+_ENVIRONMENTS: Final = frozenset(
+    (
+        *("dev", "develop", "development", "stage", "staging", "stg", "prod", "production", "prd"),
+        *("qa", "uat", "sandbox"),
+    )
+)
+_HOLD_ENVIRONMENTS: Final = frozenset(
+    ("overlay", "overlays", "env", "envs", "environment", "environments")
+)
 _OTHERWISE: Final = frozenset(
     (
         *("example", "examples", "sample", "samples", "demo", "demos", "doc", "docs", "test"),
-        *("tests", "testing", "testdata", "fixtures", "e2e", "hack", "dev", "develop"),
-        *("development", "stage", "staging", "stg", "prod", "production", "prd", "qa", "uat"),
-        *("sandbox", "env", "envs", "environment", "environments", "overlay", "overlays"),
+        *("tests", "testing", "testdata", "fixtures", "e2e", "hack"),
+        *(*_ENVIRONMENTS, *_HOLD_ENVIRONMENTS),
         *("region", "regions", "lab", "labs", "workshop", "workshops", "tutorial", "tutorials"),
         *("lesson", "lessons", "exercise", "exercises", "course", "blog", "blogs", "step"),
         *("steps", "solution", "solutions", "option", "options", "alternative", "alternatives"),
@@ -89,15 +97,6 @@ _FLAGS: Final = "config-features"
 _ELSEWHERE: Final = ("k0s", "k3d", "k3s", "rke", "minikube", "microk8s", "gke", "aks", "kubeadm")
 """How words begin in names of files and folders that are for nodes of no EKS."""
 _NUMBERED: Final = re.compile(r"v?[0-9]+|[a-z]+[0-9]+")
-_ENVIRONMENTS: Final = frozenset(
-    (
-        *("dev", "develop", "development", "stage", "staging", "stg", "prod", "production", "prd"),
-        *("qa", "uat", "sandbox"),
-    )
-)
-_HOLD_ENVIRONMENTS: Final = frozenset(
-    ("overlay", "overlays", "env", "envs", "environment", "environments")
-)
 _FILES: Final = (".yaml", ".yml", "Kustomization")
 _STAGE: Final = re.compile(r"([0-9]{1,3})[-_.](?=[a-z])")
 """How names begin of folders that are applied one after the other, as `02-infra`."""
