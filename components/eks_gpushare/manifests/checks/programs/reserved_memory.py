@@ -15,7 +15,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.nodes.thin_shares import replicas_written
-from eks_gpushare.manifests.checks.workloads.spare_gpus import lasting
+from eks_gpushare.manifests.checks.workloads.spare_gpus import lasting_workloads
 from eks_gpushare.manifests.rules.reserved_memory import RESERVES_MEMORY
 from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
 
@@ -140,7 +140,7 @@ def memory_is_enough(inventory: Inventory) -> Iterator[Judgement]:
     """Of workloads that are applied together, on all the GPUs that there can be."""
     for cluster in inventory.clusters():
         groups: dict[Any, list[tuple[Lasting, float]]] = {}
-        for each in lasting(inventory, cluster):
+        for each in lasting_workloads(inventory, cluster):
             part = max(_parts(each), default=0.0)
             alone = each.replicas >= _SEVERAL and part > _MOST  # which is told of by itself
             if part and each.replicas and not alone:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.edges.amounts import in_all
+from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.nodes import unseen_nodes
 from eks_gpushare.inventory.problem import Problem
@@ -64,8 +65,13 @@ class Lasting(NamedTuple):
         return document.build or document.file, self.resource, nodes
 
 
-def lasting(inventory: Inventory, cluster: str) -> Iterator[Lasting]:
-    """The workloads of a cluster that are so."""
+@kept
+def lasting_workloads(inventory: Inventory, cluster: str) -> tuple[Lasting, ...]:
+    """The workloads of a cluster that are so: three checks look at them."""
+    return tuple(_lasting(inventory, cluster))
+
+
+def _lasting(inventory: Inventory, cluster: str) -> Iterator[Lasting]:
     ground = grounds(inventory, cluster)
     unseen = unseen_nodes(inventory, cluster)
     scalers = scalers_of(inventory, cluster)
@@ -97,7 +103,7 @@ def all_at_once(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         shared = may_be_shared(inventory, cluster)
         held: dict[Any, int] = {}
-        for each in lasting(inventory, cluster):
+        for each in lasting_workloads(inventory, cluster):
             room = _room(each, shared=shared)
             before = held.get(each.beside, 0)
             held[each.beside] = now = before + each.held
@@ -123,7 +129,7 @@ def roll_outs(inventory: Inventory) -> Iterator[Judgement]:
     """Of Deployments whose pods, with one more, are more than all nodes can hold."""
     for cluster in inventory.clusters():
         shared = may_be_shared(inventory, cluster)
-        every = list(lasting(inventory, cluster))
+        every = lasting_workloads(inventory, cluster)
         held: dict[Any, int] = {}
         for each in every:
             held[each.beside] = held.get(each.beside, 0) + each.held
