@@ -11,7 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.manifests.control_lines import has_tags_in_comments, without_control_lines
+from eks_gpushare.manifests.control_lines import (
+    has_marked_parts,
+    has_tags_in_comments,
+    without_control_lines,
+)
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.json_text import is_json_file, json_problem, without_comments
 from eks_gpushare.manifests.nodes import MAX_ITEMS, KubernetesComposer
@@ -113,6 +117,8 @@ def read_texts(
         most -= composer.items
         may = editable and place is None
         alone = False
+        if found and has_marked_parts(part):
+            may, found = False, [each for each in found if each.kind != "duplicate"]
         # A key stands twice where tags in comments say which of the two is there.
         twice = bool(found) and has_tags_in_comments(part)
         if (composer.stopped or twice) and not named_json:
