@@ -115,10 +115,10 @@ def read_texts(
         outer = YamlText(part, None, start, line, place, block)
         read, found = _document(composer, outer)
         most -= composer.items
-        may = editable and place is None
         alone = False
-        if found and has_marked_parts(part):
-            may, found = False, [each for each in found if each.kind != "duplicate"]
+        marked = bool(found) and has_marked_parts(part)
+        found = [each for each in found if not marked or each.kind != "duplicate"]
+        may = editable and place is None and not marked
         # A key stands twice where tags in comments say which of the two is there.
         twice = bool(found) and has_tags_in_comments(part)
         if (composer.stopped or twice) and not named_json:

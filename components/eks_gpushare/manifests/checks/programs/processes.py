@@ -58,7 +58,7 @@ _BACKEND: Final = re.compile(
 )
 """https://github.com/triton-inference-server/python_backend#running-multiple-instances-of-triton-server"""
 _ON_ONE: Final = re.compile(r"--num[-_]gpus(?:=|\s+)['\"]?1(?=['\"\s]|$)")
-"""https://github.com/tensorflow/benchmarks: how many GPUs tf_cnn_benchmarks uses, whatever is there."""
+"""How many GPUs tf_cnn_benchmarks uses of those that are there: github.com/tensorflow/benchmarks"""
 _GIVEN: Final = 64 * 2**20
 """What a container has of shared memory by itself."""
 _LAUNCHER: Final = ("spec", "mpiReplicaSpecs", "Launcher", "template", "spec")
