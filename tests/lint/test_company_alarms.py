@@ -125,3 +125,85 @@ dependencies: [{name: gpu-operator, version: 26.3.3, repository: "oci://example.
 )
 def test_a_chart_around_anothers_may_be_called_as_that_is(values: str, codes: list[str]) -> None:
     assert said({"a/Chart.yaml": AROUND, "a/values.yaml": f"{values}\n"}) == codes
+
+
+NODES = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: gpus, region: eu-west-1, version: "1.34"}
+managedNodeGroups:
+  - {name: gpus, instanceType: g5.xlarge, minSize: 0, maxSize: 2, privateNetworking: true}
+"""
+PODS = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: model}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: model}}
+  template:
+    metadata: {labels: {app: model}}
+    spec:
+      containers:
+        - {name: model, image: "example.com/model:1", resources: {limits: {nvidia.com/gpu: 1}}}
+"""
+GUIDE = """\
+```yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shares, namespace: gpu-operator}
+data:
+  any: |
+    version: v1
+    sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("guide", "codes"), [(GUIDE, []), (GUIDE.replace("timeSlicing", "none"), ["GPU1243"])]
+)
+def test_gpus_that_a_guide_beside_shares_are_not_counted(guide: str, codes: list[str]) -> None:
+    files = {"k/cluster.yaml": NODES, "k/model.yaml": PODS, "docs/sharing.md": guide}
+    assert [code for code in said(files) if code == "GPU1243"] == codes
+
+
+ROOT = """\
+variable "type" {
+  default = "g4dn.xlarge"
+}
+
+resource "aws_eks_node_group" "gpus" {
+  cluster_name   = "gpus"
+  instance_types = [var.type]
+  ami_type       = "AL2023_x86_64_NVIDIA"
+  scaling_config {
+    min_size = 0
+    max_size = 1
+  }
+}
+"""
+SCRIPT = """\
+read -p "Which? " TYPE
+cat > terraform.tfvars <<EOF
+type = "$TYPE"
+EOF
+terraform apply
+kubectl apply -f - <<EOF
+apiVersion: v1
+kind: Pod
+metadata: {name: model}
+spec:
+  containers:
+    - {name: model, image: "example.com/model:1", resources: {limits: {nvidia.com/gpu: 4}}}
+EOF
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "codes"),
+    [(SCRIPT, []), (SCRIPT.replace("terraform.tfvars", "notes.txt"), ["GPU1115"])],
+)
+def test_a_script_that_asks_for_variables_decides_them(script: str, codes: list[str]) -> None:
+    files = {"root/main.tf": ROOT, "root/start.sh": script}
+    assert [code for code in said(files) if code == "GPU1115"] == codes
