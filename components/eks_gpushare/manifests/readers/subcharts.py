@@ -23,6 +23,7 @@ from eks_gpushare.manifests.texts import read_texts
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.files import GivenFile
@@ -219,7 +220,8 @@ class SubchartValuesReader:
         for each in self._listed:
             values = document.value.get(each.key)
             if isinstance(values, dict) and each.is_on(document.value) is not False:
-                path, own, version = (each.key,), each.own(values), each.version
+                path: FieldPath = (each.key,)
+                own, version = each.own(values), each.version
                 if isinstance(own.get(each.chart), dict):
                     # Another's chart around the published one is often called as that one is.
                     path, own, version = (*path, each.chart), own[each.chart], UNKNOWN
