@@ -154,6 +154,15 @@ class _Clusters:
         return ""
 
 
+def makes_cluster(resource: PolicyResource) -> bool:
+    """Whether a resource is a cluster of EKS that the program makes.
+
+    Of one that it only reads, as by `Cluster.get`, there is what AWS tells, and not its role.
+    """
+    keys = list(resource.props) if resource.resource_type == AWS_CLUSTER else ["arn"]
+    return "arn" not in keys or "roleArn" in keys
+
+
 def _used(resource: PolicyResource, key: str) -> str:
     """The cluster of this program that a property is made of."""
     used = resource.property_dependencies.get(key, ())

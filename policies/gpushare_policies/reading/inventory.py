@@ -24,7 +24,7 @@ from eks_gpushare.manifests.readers.mig_parted import MigPartedReader
 from eks_gpushare.manifests.rules.zones import zones_elsewhere
 from eks_gpushare.manifests.texts import read_texts
 from gpushare_policies.reading.charts import CHART_TOKENS, EMBEDDED, charts_of
-from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
+from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace, makes_cluster
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.nodes import nodes_of
 from gpushare_policies.reading.objects import (
@@ -39,7 +39,7 @@ from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.plain import at_top, items, mappings, text
 from gpushare_policies.reading.regions import only_region_of
 from gpushare_policies.reading.variables import devices_named
-from gpushare_policies.tokens import ADDON, AWS_CLUSTER
+from gpushare_policies.tokens import ADDON
 from gpushare_policies.words import name_of
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class _Reader:
             self._with_class(number, cluster, name)
         self.found += _agents(self.resources, {nodes.cluster for nodes in self.found})
         # Into a cluster that was there before, others may have put what is not here.
-        complete = any(resource.resource_type == AWS_CLUSTER for resource in self.resources)
+        complete = any(map(makes_cluster, self.resources))
         return ProgramInventory(
             Inventory(tuple(booted(self.found)), complete), tuple(self.judgements)
         )

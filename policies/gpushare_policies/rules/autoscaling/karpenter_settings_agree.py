@@ -16,7 +16,7 @@ from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import format_value, is_true, peek
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
-from gpushare_policies.reading.clusters import ELSEWHERE
+from gpushare_policies.reading.clusters import ELSEWHERE, makes_cluster
 from gpushare_policies.reading.inventory import program_of, urn_of
 from gpushare_policies.reading.node_groups import settled
 from gpushare_policies.reading.objects import objects_of_stack
@@ -42,7 +42,7 @@ _GATE = "Set `values.settings.featureGates.nodeOverlay: true`."
 def _settings(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
     inventory = program_of(args.resources).inventory
-    every = [resource for resource in args.resources if _is_cluster(resource)]
+    every = [resource for resource in args.resources if makes_cluster(resource)]
     for release in inventory.of(Release):
         if release.chart != "karpenter":
             continue

@@ -44,6 +44,7 @@ _PATHS = (
     *("/dev", "/proc", "/sys", "/etc", "/root", "/boot", "/run", "/var/run", "/home"),
     *("/var/lib/kubelet", "/var/lib/containerd", "/var/lib/docker", "/var/lib/cni", "/opt/cni"),
     *("/usr", "/lib", "/lib64", "/bin", "/sbin", "/var/spool/cron", "/.bottlerocket", "/local"),
+    *("/var/log/pods", "/var/log/containers"),
 )
 """Of a node; what is above one of them has it in it."""
 _VOLUMES = {
