@@ -10,7 +10,7 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release, Workload
 from eks_gpushare.inventory.launches import pods_of_class
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
@@ -21,6 +21,7 @@ from eks_gpushare.manifests.readers.device_plugin import DevicePluginConfigReade
 from eks_gpushare.manifests.readers.in_clusters import CLUSTER_READERS
 from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
 from eks_gpushare.manifests.readers.mig_parted import MigPartedReader
+from eks_gpushare.manifests.readers.pod_parts import PodPartsReader
 from eks_gpushare.manifests.rules.zones import zones_elsewhere
 from eks_gpushare.manifests.texts import read_texts
 from gpushare_policies.reading.charts import CHART_TOKENS, EMBEDDED, charts_of
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 """Readers of what texts hold; objects in texts are none of the cluster."""
+_PARTS = PodPartsReader()
 _CHART = Kind("helm.sh", "Release")
 _NOWHERE = Position(1, 1)
 _MARKS = (
@@ -122,6 +124,7 @@ class _Reader:
             if resource.resource_type in CHART_TOKENS:
                 self.found += self._releases(resource, charts[resource.urn], cluster)
                 self._embedded(resource, charts[resource.urn])
+                self._parts(resource, charts[resource.urn], cluster)
                 for chart in charts[resource.urn]:
                     made = KubernetesObject(_CHART, "v3", {"values": chart.values})
                     self._limits(resource, made, cluster)
@@ -165,6 +168,20 @@ class _Reader:
                 texts = at(chart.values, *path)
                 if isinstance(texts, Mapping):
                     self._texts(resource.urn, texts)
+
+    def _parts(
+        self, resource: PolicyResource, charts: Sequence[InstalledChart], cluster: str
+    ) -> None:
+        """What values of charts that are not for nodes say of their pods."""
+        for chart in charts:
+            document = _document_of(resource.urn, chart.values, chart.path)
+            if chart.of_gpus or not _PARTS.matches(document):
+                continue
+            for part in _PARTS.read(document).items:
+                if isinstance(part, Workload) and not _is_off(chart.values, part.spec_path):
+                    called = f"{part.source.name} in values of {name_of(resource.urn)}"
+                    source = replace(part.source, name=called)
+                    self.found.append(replace(part, source=source, cluster=cluster))
 
     def _object(self, resource: PolicyResource, found: KubernetesObject, cluster: str) -> None:
         document = _document(resource, found)
@@ -230,6 +247,12 @@ def _agents(resources: Sequence[PolicyResource], clusters: Collection[str]) -> I
             name, told = (at_top(resource.props, k) for k in ("addonName", "configurationValues"))
             source = Source(f"the add-on {name_of(resource.urn)}", resource)
             yield from agents(source, name, told, next(iter(clusters)))
+
+
+def _is_off(values: Any, path: FieldPath) -> bool:
+    """Whether values switch off what stands at a path, or a part that it is in."""
+    above = [at(values, *path[:depth]) for depth in range(len(path) + 1)]
+    return any(at(each, "enabled") in (False, UNKNOWN) for each in above)
 
 
 def _image_of(node_class: Mapping[str, Any]) -> Any:
