@@ -26,6 +26,7 @@ from eks_gpushare.manifests.rules.zones import zones_elsewhere
 from eks_gpushare.manifests.texts import read_texts
 from gpushare_policies.reading.charts import CHART_TOKENS, EMBEDDED, charts_of
 from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace, makes_cluster
+from gpushare_policies.reading.delivered import installs_here, values_of_pods
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.nodes import nodes_of
 from gpushare_policies.reading.objects import (
@@ -121,10 +122,10 @@ class _Reader:
             if not resource.resource_type.startswith("kubernetes:"):
                 continue
             cluster = clusters.get(resource.urn, "")
+            self.found += _parts(resource, cluster)
             if resource.resource_type in CHART_TOKENS:
                 self.found += self._releases(resource, charts[resource.urn], cluster)
                 self._embedded(resource, charts[resource.urn])
-                self._parts(resource, charts[resource.urn], cluster)
                 for chart in charts[resource.urn]:
                     made = KubernetesObject(_CHART, "v3", {"values": chart.values})
                     self._limits(resource, made, cluster)
@@ -168,20 +169,6 @@ class _Reader:
                 texts = at(chart.values, *path)
                 if isinstance(texts, Mapping):
                     self._texts(resource.urn, texts)
-
-    def _parts(
-        self, resource: PolicyResource, charts: Sequence[InstalledChart], cluster: str
-    ) -> None:
-        """What values of charts that are not for nodes say of their pods."""
-        for chart in charts:
-            document = _document_of(resource.urn, chart.values, chart.path)
-            if chart.of_gpus or not _PARTS.matches(document):
-                continue
-            for part in _PARTS.read(document).items:
-                if isinstance(part, Workload) and not _is_off(chart.values, part.spec_path):
-                    called = f"{part.source.name} in values of {name_of(resource.urn)}"
-                    source = replace(part.source, name=called)
-                    self.found.append(replace(part, source=source, cluster=cluster))
 
     def _object(self, resource: PolicyResource, found: KubernetesObject, cluster: str) -> None:
         document = _document(resource, found)
@@ -247,6 +234,17 @@ def _agents(resources: Sequence[PolicyResource], clusters: Collection[str]) -> I
             name, told = (at_top(resource.props, k) for k in ("addonName", "configurationValues"))
             source = Source(f"the add-on {name_of(resource.urn)}", resource)
             yield from agents(source, name, told, next(iter(clusters)))
+
+
+def _parts(resource: PolicyResource, cluster: str) -> Iterator[Workload]:
+    """What values of charts that are not for nodes say of their pods."""
+    for values in values_of_pods(resource) if installs_here(resource) else ():
+        document = _document_of(resource.urn, values, ())
+        for part in _PARTS.read(document).items if _PARTS.matches(document) else ():
+            if isinstance(part, Workload) and not _is_off(values, part.spec_path):
+                called = f"{part.source.name} in values of {name_of(resource.urn)}"
+                source = replace(part.source, name=called)
+                yield replace(part, source=source, cluster=cluster)
 
 
 def _is_off(values: Any, path: FieldPath) -> bool:
