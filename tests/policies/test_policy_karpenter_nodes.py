@@ -274,12 +274,20 @@ def test_karpenter_knows_its_cluster_and_reads_overlays(
     ("given", "told", "where", "says"),
     [
         ({}, "ml-dev", {}, "the cluster of this stack is demo with a suffix"),
+        ({}, "demonstration", {}, "the cluster of this stack is demo with a suffix"),
         ({}, "demo-1a2b3c4", {}, ""),
         ({"name": UNKNOWN_STRING_VALUE}, "ml-dev", {}, ""),
         ({"name": "ml"}, "ml-dev", {"provider": {"context": "ml-dev"}}, ""),
         ({"name": "ml"}, "dev", {"provider": {"context": "ml"}}, "cluster of this stack is ml."),
     ],
-    ids=["named by Pulumi", "as Pulumi does", "by another resource", "elsewhere", "not its own"],
+    ids=[
+        "named by Pulumi",
+        "of another name",
+        "as Pulumi does",
+        "by another resource",
+        "elsewhere",
+        "not its own",
+    ],
 )
 def test_karpenter_is_told_of_a_cluster_that_may_be_its_own(
     resource: Callable[..., PolicyResource],

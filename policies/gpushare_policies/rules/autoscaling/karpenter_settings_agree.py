@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import Severity, StackValidationArgs
@@ -173,7 +174,8 @@ def _is_named(cluster: PolicyResource, name: Any) -> bool:
         own = settled(cluster, "name")
     except UnknownValueError:
         return True
-    return name == own if own else cluster.name in str(name)
+    word = rf"(?<![A-Za-z0-9]){re.escape(cluster.name)}(?![A-Za-z0-9])"
+    return name == own if own else re.search(word, str(name)) is not None
 
 
 KARPENTER_SETTINGS_AGREE = StackPolicy(
