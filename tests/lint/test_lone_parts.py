@@ -10,9 +10,9 @@ from foreign_reading import items, read_with
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.readers.pod_parts import PodPartsReader
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
+from eks_gpushare.manifests.readers.pod_parts import PodPartsReader
 
 KUBERNETES, PARTS = KubernetesReader(), PodPartsReader()
 GPU = {"limits": {"nvidia.com/gpu": 1}}

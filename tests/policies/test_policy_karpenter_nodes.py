@@ -271,6 +271,43 @@ def test_karpenter_knows_its_cluster_and_reads_overlays(
 
 
 @pytest.mark.parametrize(
+    ("given", "told", "where", "says"),
+    [
+        ({}, "ml-dev", {}, "the cluster of this stack is demo with a suffix"),
+        ({}, "demonstration", {}, "the cluster of this stack is demo with a suffix"),
+        ({}, "demo-1a2b3c4", {}, ""),
+        ({"name": UNKNOWN_STRING_VALUE}, "ml-dev", {}, ""),
+        ({"name": "ml"}, "ml-dev", {"provider": {"context": "ml-dev"}}, ""),
+        ({"name": "ml"}, "dev", {"provider": {"context": "ml"}}, "cluster of this stack is ml."),
+    ],
+    ids=[
+        "named by Pulumi",
+        "of another name",
+        "as Pulumi does",
+        "by another resource",
+        "elsewhere",
+        "not its own",
+    ],
+)
+def test_karpenter_is_told_of_a_cluster_that_may_be_its_own(
+    resource: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+    given: dict[str, Any],
+    told: str,
+    where: dict[str, Any],
+    says: str,
+) -> None:
+    made_of = {"name": [resource("random:index:Pet", "pet", {})]} if given.get("name") else {}
+    cluster = resource(AWS_CLUSTER, "demo", {"version": "1.35", **given}, uses=made_of)
+    props = {"chart": "karpenter", "values": {"settings": {"clusterName": told}}}
+    release = resource(RELEASE, "karpenter", props, **where)
+
+    found = stack_violations(_stack_rule("karpenter-settings-agree"), [cluster, release])
+
+    assert [says in text for _, text in found] == ([True] if says else [])
+
+
+@pytest.mark.parametrize(
     ("own", "is_wrong"),
     [
         ("1.14.1", False),

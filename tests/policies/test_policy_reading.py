@@ -38,6 +38,7 @@ from gpushare_policies.tokens import (
     LAUNCH_TEMPLATE,
     MANAGED_NODE_GROUP,
     NODE_GROUP,
+    SCALING_GROUP,
     SCALING_TAG,
 )
 
@@ -813,6 +814,17 @@ def test_several_clusters_as_near_are_none(resource: Make) -> None:
 
     assert clusters_of([first, second, both]) == {both.urn: ""}
     assert clusters_of([first, second, by_property]) == {by_property.urn: second.urn}
+
+
+def test_a_tag_whose_key_is_not_known_is_of_the_cluster_that_it_is_made_of(resource: Make) -> None:
+    first, second = (resource(AWS_CLUSTER, name, {"name": name}) for name in ("a", "b"))
+    tags = [{"key": LATER, "value": "owned"}]
+    by_name = resource(SCALING_GROUP, "gpu", {"tags": tags}, uses={"tags": [second]})
+    by_nothing = resource(SCALING_GROUP, "gpu", {"tags": tags})
+
+    assert clusters_of([first, second, by_name]) == {by_name.urn: second.urn}
+    assert clusters_of([first, by_nothing]) == {by_nothing.urn: first.urn}
+    assert [nodes.cluster for nodes in nodes_of([by_name], {by_name.urn: "b"})] == ["b"]
 
 
 def test_a_program_with_one_cluster_means_it(resource: Make) -> None:

@@ -88,14 +88,18 @@ def asks_for_none(request: Request) -> bool:
 
 
 def gpu_workloads(
-    inventory: Inventory, cluster: str
+    inventory: Inventory, cluster: str, *, parts: bool = False
 ) -> Iterator[tuple[Workload, tuple[Request, ...]]]:
     """The workloads of a cluster that ask for GPUs, but those that make GPUs known.
 
-    Of what is only a part of a pod, where it may be cannot be told.
+    Args:
+        inventory: What there is.
+        cluster: The cluster.
+        parts: Parts of pods too, where all of the cluster is there: what they ask for is known,
+            and not where they may be.
     """
     for workload in inventory.of(Workload, cluster):
-        if workload.kind == PART_OF_POD:
+        if workload.kind == PART_OF_POD and not (parts and inventory.complete):
             continue
         found = tuple(request for request in requests_of(workload) if not asks_for_none(request))
         if found and not (workload.kind == "DaemonSet" and role_of(workload.spec)):

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
 from gpushare_policies.props import peek
+from gpushare_policies.reading.node_groups import CLUSTER_TAG, key_of
 from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.plain import item_of, items
 from gpushare_policies.tokens import (
@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
 _ANY = ""
 """A cluster of which nothing is known: it may be the only one that there is."""
+ELSEWHERE = ("name:", "provider:")
+"""How clusters are called that the program does not make."""
 _SERVER = re.compile(r"""["']?server["']?\s*:\s*["']?(https?://[^\s"',}]+)""")
 _DEFAULT = re.compile(r"(?<=::)default_[0-9_]+[A-Za-z0-9_+-]*$")
 """The name of a provider that nobody registered."""
-_CLUSTER_TAG = "kubernetes.io/cluster/"
 _FARTHEST = 6
 """How many resources may lie between a provider and its cluster."""
 
@@ -90,9 +91,8 @@ class _Clusters:
 
     def _of_nodes(self, resource: PolicyResource) -> str:
         for key in ("clusterName", "cluster"):
-            for used in resource.property_dependencies.get(key, ()):
-                if used.resource_type == AWS_CLUSTER:
-                    return used.urn
+            if used := _used(resource, key):
+                return used
             name = peek(resource.props, key)
             if isinstance(name, str):
                 return self.names.get(name, f"name:{name}")
@@ -103,9 +103,11 @@ class _Clusters:
         """By the tag that instances of a cluster have; None of a group without it."""
         tagged = any(key == "tags" for key in resource.props)
         for tag in items(item_of(resource.props, "tags") if tagged else None):
-            key = at(tag, "key")
-            if isinstance(key, str) and key.startswith(_CLUSTER_TAG):
-                name = key.removeprefix(_CLUSTER_TAG)
+            key = key_of(tag)
+            if key == CLUSTER_TAG:
+                return _used(resource, "tags") or self._only()
+            if isinstance(key, str) and key.startswith(CLUSTER_TAG):
+                name = key.removeprefix(CLUSTER_TAG)
                 return self.names.get(name, f"name:{name}")
         return None
 
@@ -150,6 +152,21 @@ class _Clusters:
                 used for resource in layer for used in resource.dependencies if used.urn not in seen
             ]
         return ""
+
+
+def makes_cluster(resource: PolicyResource) -> bool:
+    """Whether a resource is a cluster of EKS that the program makes.
+
+    Of one that it only reads, as by `Cluster.get`, there is what AWS tells, and not its role.
+    """
+    keys = list(resource.props) if resource.resource_type == AWS_CLUSTER else ["arn"]
+    return "arn" not in keys or "roleArn" in keys
+
+
+def _used(resource: PolicyResource, key: str) -> str:
+    """The cluster of this program that a property is made of."""
+    used = resource.property_dependencies.get(key, ())
+    return next((found.urn for found in used if found.resource_type == AWS_CLUSTER), "")
 
 
 def _names(cluster: PolicyResource) -> list[Any]:

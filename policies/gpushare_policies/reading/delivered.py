@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.props import peek
-from gpushare_policies.reading.charts import CHART_TOKENS, loaded
+from gpushare_policies.reading.charts import CHART_TOKENS, GPU_CHARTS, chart_name, charts_of, loaded
 from gpushare_policies.reading.objects import Kind, KubernetesObject, kind_of, objects_of
 from gpushare_policies.reading.plain import items, mappings, text
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _FLUX, _K3S = Kind("helm.toolkit.fluxcd.io", "HelmRelease"), Kind("helm.cattle.io", "HelmChart")
 _ARGO, _ARGO_SET = Kind("argoproj.io", "Application"), Kind("argoproj.io", "ApplicationSet")
+_HERE = ("https://kubernetes.default.svc", "in-cluster")
+"""Server and name by which Argo CD knows the cluster that it runs in."""
 DELIVERING = (_FLUX, _K3S, _ARGO, _ARGO_SET)
 """Kinds that have a controller install charts."""
 
@@ -47,6 +49,28 @@ def charts_named(resource: PolicyResource) -> Iterator[str]:
     if token in CHART_TOKENS:
         yield str(peek(props, "chart") or "")
     yield from (str(made.get("chart") or "") for made in charts_delivered(token, props))
+
+
+def values_of_pods(resource: PolicyResource) -> Iterator[Any]:
+    """The values of the charts that a resource installs, of those that are not for nodes alone."""
+    token, props = resource.resource_type, resource.props
+    if token in CHART_TOKENS:
+        yield from (chart.values for chart in charts_of(props) if not chart.of_gpus)
+    for made in charts_delivered(token, props):
+        if chart_name(made.get("chart")) not in GPU_CHARTS:
+            yield made.get("values")
+
+
+def installs_here(resource: PolicyResource) -> bool:
+    """Whether the charts of a resource go into the cluster that it is in itself."""
+    token, props = resource.resource_type, resource.props
+    for obj in objects_of(token, props) if delivers_charts(token) else ():
+        spec = at(obj.body, "spec")
+        spec = at(spec, "template", "spec") if obj.kind == _ARGO_SET else spec
+        there = [at(spec, "destination", key) for key in ("server", "name")]
+        if at(spec, "kubeConfig") or not {*there} <= {None, "", *_HERE}:
+            return False
+    return True
 
 
 def _charts(obj: KubernetesObject) -> Iterator[dict[str, Any]]:

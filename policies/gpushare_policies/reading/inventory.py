@@ -10,7 +10,7 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release, Workload
 from eks_gpushare.inventory.launches import pods_of_class
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
@@ -21,10 +21,12 @@ from eks_gpushare.manifests.readers.device_plugin import DevicePluginConfigReade
 from eks_gpushare.manifests.readers.in_clusters import CLUSTER_READERS
 from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
 from eks_gpushare.manifests.readers.mig_parted import MigPartedReader
+from eks_gpushare.manifests.readers.pod_parts import PodPartsReader
 from eks_gpushare.manifests.rules.zones import zones_elsewhere
 from eks_gpushare.manifests.texts import read_texts
 from gpushare_policies.reading.charts import CHART_TOKENS, EMBEDDED, charts_of
-from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace
+from gpushare_policies.reading.clusters import clusters_of, kubernetes_namespace, makes_cluster
+from gpushare_policies.reading.delivered import installs_here, values_of_pods
 from gpushare_policies.reading.karpenter import NODE_CLASS
 from gpushare_policies.reading.nodes import nodes_of
 from gpushare_policies.reading.objects import (
@@ -39,7 +41,7 @@ from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.plain import at_top, items, mappings, text
 from gpushare_policies.reading.regions import only_region_of
 from gpushare_policies.reading.variables import devices_named
-from gpushare_policies.tokens import ADDON, AWS_CLUSTER
+from gpushare_policies.tokens import ADDON
 from gpushare_policies.words import name_of
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 """Readers of what texts hold; objects in texts are none of the cluster."""
+_PARTS = PodPartsReader()
 _CHART = Kind("helm.sh", "Release")
 _NOWHERE = Position(1, 1)
 _MARKS = (
@@ -119,6 +122,7 @@ class _Reader:
             if not resource.resource_type.startswith("kubernetes:"):
                 continue
             cluster = clusters.get(resource.urn, "")
+            self.found += _parts(resource, cluster)
             if resource.resource_type in CHART_TOKENS:
                 self.found += self._releases(resource, charts[resource.urn], cluster)
                 self._embedded(resource, charts[resource.urn])
@@ -135,7 +139,7 @@ class _Reader:
             self._with_class(number, cluster, name)
         self.found += _agents(self.resources, {nodes.cluster for nodes in self.found})
         # Into a cluster that was there before, others may have put what is not here.
-        complete = any(resource.resource_type == AWS_CLUSTER for resource in self.resources)
+        complete = any(map(makes_cluster, self.resources))
         return ProgramInventory(
             Inventory(tuple(booted(self.found)), complete), tuple(self.judgements)
         )
@@ -230,6 +234,23 @@ def _agents(resources: Sequence[PolicyResource], clusters: Collection[str]) -> I
             name, told = (at_top(resource.props, k) for k in ("addonName", "configurationValues"))
             source = Source(f"the add-on {name_of(resource.urn)}", resource)
             yield from agents(source, name, told, next(iter(clusters)))
+
+
+def _parts(resource: PolicyResource, cluster: str) -> Iterator[Workload]:
+    """What values of charts that are not for nodes say of their pods."""
+    for values in values_of_pods(resource) if installs_here(resource) else ():
+        document = _document_of(resource.urn, values, ())
+        for part in _PARTS.read(document).items if _PARTS.matches(document) else ():
+            if isinstance(part, Workload) and not _is_off(values, part.spec_path):
+                called = f"{part.source.name} in values of {name_of(resource.urn)}"
+                source = replace(part.source, name=called)
+                yield replace(part, source=source, cluster=cluster)
+
+
+def _is_off(values: Any, path: FieldPath) -> bool:
+    """Whether values switch off what stands at a path, or a part that it is in."""
+    above = [at(values, *path[:depth]) for depth in range(len(path) + 1)]
+    return any(at(each, "enabled") in (False, UNKNOWN) for each in above)
 
 
 def _image_of(node_class: Mapping[str, Any]) -> Any:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy.proxy import UnknownValueError
 
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from gpushare_policies.gpus import has_gpu_image, is_gpu_type, wants_gpu, wants_gpu_attributes
 from gpushare_policies.props import each, peek, read, whole
 from gpushare_policies.reading.launches import Launch, are_of_cluster, launch_of, may_join
-from gpushare_policies.reading.plain import at_top, text
+from gpushare_policies.reading.plain import at_top, mappings, text
 from gpushare_policies.tokens import (
     LAUNCH_CONFIGURATION,
     LAUNCH_TEMPLATE,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 GROUPS = (NODE_GROUP, SCALING_GROUP)
 """Groups of nodes: of EKS, and of EC2 Auto Scaling."""
 
+CLUSTER_TAG = "kubernetes.io/cluster/"
+"""What the key of the tag begins with that nodes of a cluster have."""
 LAUNCH_KEYS = ("launchTemplate", "mixedInstancesPolicy", "launchConfiguration")
 """What names what nodes start from; a launch configuration stands in a template's place."""
 
@@ -181,8 +184,14 @@ def nodes_of(resources: Sequence[PolicyResource]) -> Iterator[NodeGroup]:
 
 
 def own_tags(props: Any) -> list[str]:
-    """Keys of the tags that an Auto Scaling group has by itself, as far as they are known."""
-    return [str(peek(tag, "key")) for tag in each(peek(props, "tags"))]
+    """Keys of the tags that an Auto Scaling group has by itself."""
+    return [str(key_of(tag)) for _, tag in mappings(at_top(props, "tags"))]
+
+
+def key_of(tag: Any) -> Any:
+    """The key of a tag; one that is not known yet is made of a cluster's name, as no other is."""
+    key = at(tag, "key")
+    return CLUSTER_TAG if key is UNKNOWN else text(key)
 
 
 def tags_of_groups(resources: Sequence[PolicyResource]) -> dict[str, list[tuple[Any, Any]]]:
@@ -198,7 +207,7 @@ def tags_of_groups(resources: Sequence[PolicyResource]) -> dict[str, list[tuple[
             ]
             for group in groups:
                 tag = at_top(resource.props, "tag")
-                pair = text(at(tag, "key")), text(at(tag, "value"))
+                pair = key_of(tag), text(at(tag, "value"))
                 found.setdefault(group.urn, []).append(pair)
     return found
 

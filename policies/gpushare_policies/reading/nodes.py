@@ -13,6 +13,7 @@ from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.held_resources import nodes_elsewhere
 from gpushare_policies.reading.node_groups import (
     LAUNCH_KEYS,
+    key_of,
     start_of,
     starts_of,
     tags_of_groups,
@@ -138,7 +139,7 @@ def _group(
         return None
     props = resource.props
     listed = at_top(props, "tags")
-    tags = [(text(tag.get("key")), text(tag.get("value"))) for _, tag in mappings(listed)]
+    tags = [(key_of(tag), text(tag.get("value"))) for _, tag in mappings(listed)]
     tags += more
     if not makes_nodes(tags):
         return None

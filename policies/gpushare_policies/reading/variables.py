@@ -14,8 +14,8 @@ from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.workloads.pods import ASK_FOR_IT, named_outside
 from eks_gpushare.manifests.rules.kubernetes import DEVICES_BY_HAND
-from gpushare_policies.reading.charts import CHART_TOKENS, GPU_CHARTS, chart_name, charts_of
-from gpushare_policies.reading.delivered import charts_delivered, delivers_charts
+from gpushare_policies.reading.charts import CHART_TOKENS
+from gpushare_policies.reading.delivered import delivers_charts, values_of_pods
 from gpushare_policies.reading.objects import is_theirs, objects_of, pod_templates
 from gpushare_policies.words import name_of
 
@@ -62,12 +62,8 @@ def _annotations(resource: PolicyResource) -> Iterator[tuple[FieldPath, str]]:
 
 def _values(resource: PolicyResource) -> Iterator[Any]:
     token, props = resource.resource_type, resource.props
-    if token in CHART_TOKENS:
-        yield from (chart.values for chart in charts_of(props) if not chart.of_gpus)
-    elif delivers_charts(token):
-        for chart in charts_delivered(token, props):
-            if chart_name(chart.get("chart")) not in GPU_CHARTS:
-                yield chart.get("values")
+    if token in CHART_TOKENS or delivers_charts(token):
+        yield from values_of_pods(resource)
     else:
         for found in objects_of(token, props):
             if is_theirs(found.kind) and found.kind.group not in _OF_NODES:

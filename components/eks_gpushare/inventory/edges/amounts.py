@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
-from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.items import PART_OF_POD, Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.pod_totals import containers, pod_total, turn_of
 from eks_gpushare.inventory.problem import Edit, Problem
@@ -40,7 +40,7 @@ TOO_MANY = rule_of("GPU1115")
 def whole_numbers(inventory: Inventory) -> Iterator[Judgement]:
     """What the API server says of amounts of a resource that is not its own."""
     for cluster in inventory.clusters():
-        for workload, requests in gpu_workloads(inventory, cluster):
+        for workload, requests in gpu_workloads(inventory, cluster, parts=True):
             for request in requests:
                 yield from _amount(workload, request)
         for workload in inventory.of(Workload, cluster):
@@ -138,8 +138,11 @@ def as_many_as_there_are(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         every = offers(inventory, cluster).every
         ground = grounds(inventory, cluster)
-        for workload, requests in gpu_workloads(inventory, cluster):
-            may_be_on = ground.places(workload, requests).offers
+        for workload, requests in gpu_workloads(inventory, cluster, parts=True):
+            is_part = workload.kind == PART_OF_POD
+            may_be_on = (
+                ground.having(requests) if is_part else ground.places(workload, requests)
+            ).offers
             by_itself = None if every else alone(inventory, cluster)
             for request in requests:
                 yield from _several(workload, request, may_be_on or every, by_itself)

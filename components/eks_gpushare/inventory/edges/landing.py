@@ -43,7 +43,7 @@ def pods_land(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         every = offers(inventory, cluster).every
         ground = grounds(inventory, cluster)
-        for workload, requests in gpu_workloads(inventory, cluster):
+        for workload, requests in gpu_workloads(inventory, cluster, parts=True):
             if every or inventory.complete:
                 yield from _judged(inventory, workload, requests, ground)
 
@@ -114,7 +114,7 @@ def _judged(
     missing = [request for request in requests if not ground.having([request]).offers]
     for lack in {each.resource: each for each in missing}.values():
         yield _not_advertised(workload, lack, ground.every)
-    if missing:
+    if missing or workload.kind == PART_OF_POD:
         return
     found = ground.places(workload, requests)
     if not found.having.offers:

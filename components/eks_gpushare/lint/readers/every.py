@@ -8,12 +8,12 @@ from eks_gpushare.lint.readers.cloudformation import CloudFormationReader
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader
 from eks_gpushare.lint.readers.jupyterhub import JupyterHubReader
-from eks_gpushare.lint.readers.pod_parts import PodPartsReader
 from eks_gpushare.lint.readers.production_stack import ProductionStackReader
 from eks_gpushare.lint.readers.stack_files import StackFileReader
 from eks_gpushare.lint.readers.terraform import TerraformReader
 from eks_gpushare.manifests.readers.in_clusters import CONFIG_READERS, OBJECT_READERS
 from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
+from eks_gpushare.manifests.readers.pod_parts import PodPartsReader
 
 if TYPE_CHECKING:
     from eks_gpushare.manifests.document import DocumentReader

@@ -14,8 +14,8 @@ from eks_gpushare.inventory.items import NOTEBOOK, PART_OF_POD, Workload
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
-from eks_gpushare.lint.readers.pod_parts import PodPartsReader
 from eks_gpushare.lint.rules.jupyterhub import UNREAD
+from eks_gpushare.manifests.readers.pod_parts import PodPartsReader
 from eks_gpushare.manifests.readers.values import mappings
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, holds, items, text
-from eks_gpushare.lint.readers.pod_parts import PodPartsReader
 from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
+from eks_gpushare.manifests.readers.pod_parts import PodPartsReader
 from eks_gpushare.manifests.readers.values import mappings
 
 if TYPE_CHECKING:

@@ -52,6 +52,7 @@ EDGES = (
             "kubernetes:autoscaling/v2:HorizontalPodAutoscaler",
             *kinds.WORKLOADS,
         ),
+        unseen="targets of kinds that somebody else defined, such as a Rollout.",
         severity=Severity.HIGH,
         stack_file=(
             "The ScaledObject of a stack file's workload names it: remove what changes that, such "

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import Severity, StackValidationArgs
+from pulumi_policy.proxy import UnknownValueError
 
 from eks_gpushare.catalog.chart_releases import parse_version
 from eks_gpushare.catalog.karpenter_releases import SINCE_KUBERNETES, SINCE_OVERLAYS, SINCE_V1
@@ -15,7 +17,9 @@ from gpushare_policies.checks import Unjudged
 from gpushare_policies.props import format_value, is_true, peek
 from gpushare_policies.reading import kinds
 from gpushare_policies.reading.blanks import refuse_blanks
+from gpushare_policies.reading.clusters import ELSEWHERE, makes_cluster
 from gpushare_policies.reading.inventory import program_of, urn_of
+from gpushare_policies.reading.node_groups import settled
 from gpushare_policies.reading.objects import objects_of_stack
 from gpushare_policies.rule import StackPolicy
 from gpushare_policies.tokens import AWS_CLUSTER
@@ -39,14 +43,17 @@ _GATE = "Set `values.settings.featureGates.nodeOverlay: true`."
 def _settings(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]:
     refuse_blanks(args)
     inventory = program_of(args.resources).inventory
-    names = _cluster_names(args.resources)
+    every = [resource for resource in args.resources if makes_cluster(resource)]
     for release in inventory.of(Release):
         if release.chart != "karpenter":
             continue
         urn = urn_of(release.source)
         overlays = inventory.of(Overlay, release.cluster)
+        clusters = [each for each in every if each.urn == release.cluster]
+        if not clusters and not release.cluster.startswith(ELSEWHERE):
+            clusters = every
         wrong = [
-            *_wrong(release, len(overlays), names),
+            *_wrong(release, len(overlays), clusters),
             *_too_old(release, args.resources),
             *_older_objects(release, inventory.of(Release, release.cluster)),
         ]
@@ -57,7 +64,9 @@ def _settings(args: StackValidationArgs) -> Iterator[tuple[str, str] | Unjudged]
                 yield Unjudged(f"{said} of {release.source.name}")
 
 
-def _wrong(release: Release, overlays: int, names: Sequence[Any]) -> Iterator[tuple[str, str]]:
+def _wrong(
+    release: Release, overlays: int, clusters: Sequence[PolicyResource]
+) -> Iterator[tuple[str, str]]:
     """What is wrong with how to mend it, or what is not known with nothing."""
     settings = at(release.values, "settings")
     name = at(settings, "clusterName")
@@ -69,11 +78,14 @@ def _wrong(release: Release, overlays: int, names: Sequence[Any]) -> Iterator[tu
             f"{shown} is not told the name of its cluster. It must be, or it does not start.",
             _NAME,
         )
-    elif names and UNKNOWN not in names and name not in names:
+    elif clusters and not any(_is_named(cluster, name) for cluster in clusters):
+        names = " or ".join(
+            str(peek(each.props, "name") or f"{each.name} with a suffix") for each in clusters
+        )
         yield (
             (
                 f"{shown} is told that its cluster is {name}, and the cluster of this stack is "
-                f"{' or '.join(map(str, names))}. It must be that one, or no node joins."
+                f"{names}. It must be that one, or no node joins."
             ),
             _NAME,
         )
@@ -156,9 +168,14 @@ def _is_cluster(resource: PolicyResource) -> bool:
     return resource.resource_type == AWS_CLUSTER
 
 
-def _cluster_names(resources: Sequence[PolicyResource]) -> list[Any]:
-    found = [resource for resource in resources if _is_cluster(resource)]
-    return [name if (name := peek(resource.props, "name")) else UNKNOWN for resource in found]
+def _is_named(cluster: PolicyResource, name: Any) -> bool:
+    """Whether a cluster has a name, or may have: what Pulumi chooses has the resource's in it."""
+    try:
+        own = settled(cluster, "name")
+    except UnknownValueError:
+        return True
+    word = rf"(?<![A-Za-z0-9]){re.escape(cluster.name)}(?![A-Za-z0-9])"
+    return name == own if own else re.search(word, str(name)) is not None
 
 
 KARPENTER_SETTINGS_AGREE = StackPolicy(

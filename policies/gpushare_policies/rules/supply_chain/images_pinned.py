@@ -9,7 +9,7 @@ from pulumi_policy import PolicyComplianceFramework, ResourceValidationArgs, Sev
 
 from eks_gpushare.facts.images import moving_tag
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, pairs
 from gpushare_policies.checks import Unjudged
 from gpushare_policies.reading.charts import charts_of
 from gpushare_policies.reading.containers import on_pods, pods_of, unknown_of
@@ -121,6 +121,9 @@ def _chart(args: ResourceValidationArgs) -> Iterator[str]:
     for chart in charts_of(args.props):
         for path, image in _images_in(chart.values, chart.path):
             yield from _moving(path, image, args.name, args)
+        for name, part in pairs(chart.values) if chart.of_gpus else ():  # as gpu-operator has them
+            if isinstance(version := at(part, "version"), str):
+                yield from _moving((*chart.path, name), f"{name}:{version}", args.name, args)
 
 
 def _moving(path: FieldPath, image: str, where: str, args: ResourceValidationArgs) -> Iterator[str]:

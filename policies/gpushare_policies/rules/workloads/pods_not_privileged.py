@@ -44,6 +44,7 @@ _PATHS = (
     *("/dev", "/proc", "/sys", "/etc", "/root", "/boot", "/run", "/var/run", "/home"),
     *("/var/lib/kubelet", "/var/lib/containerd", "/var/lib/docker", "/var/lib/cni", "/opt/cni"),
     *("/usr", "/lib", "/lib64", "/bin", "/sbin", "/var/spool/cron", "/.bottlerocket", "/local"),
+    *("/var/log/pods", "/var/log/containers"),
 )
 """Of a node; what is above one of them has it in it."""
 _VOLUMES = {
@@ -283,6 +284,7 @@ PODS_NOT_PRIVILEGED = ResourcePolicy(
         {RELEASE: _chart, CHART_V4: _chart},
         theirs=_pods,
     ),
+    unseen="folders in which a node keeps nothing of its own, such as those of scratch disks.",
     severity=Severity.HIGH,
     framework=cis("4.2.1", "The admission of privileged containers is minimized."),
     also=("cis-eks-1.8.0/4.2.2", "cis-eks-1.8.0/4.2.3", "cis-eks-1.8.0/4.2.4"),
