@@ -736,3 +736,63 @@ def _without_places(item: Item) -> Any:
         for name, value in fields.items()
         if name not in {"source", "paths"}
     }
+
+
+TAGGED = """\
+module "eks" {
+  source = "terraform-aws-modules/eks/aws"
+  version = "~> 21.0"
+  eks_managed_node_groups = {
+    system = { instance_types = ["m7i.large"] }
+    gpu    = { instance_types = ["g5.xlarge"] }
+  }
+}
+variable "tags" { type = map(string) }
+locals {
+  group = module.eks.eks_managed_node_groups["gpu"].node_group_autoscaling_group_names[0]
+  again = local.group
+  names = module.eks.eks_managed_node_groups_autoscaling_group_names
+  tags  = { "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu.shared" = "4" }
+}
+resource "aws_autoscaling_group_tag" "gpu" {
+  for_each               = TAGS
+  autoscaling_group_name = GROUP
+  tag {
+    key                 = each.key
+    value               = each.value
+    propagate_at_launch = false
+  }
+}
+"""
+SHARED = {"nvidia.com/gpu.shared": "4"}
+UNSURE = {"nvidia.com/gpu.shared": UNKNOWN}
+
+
+@pytest.mark.parametrize(
+    ("group", "tags", "system", "gpu"),
+    [
+        ("local.again", "local.tags", {}, SHARED),
+        ("module.eks.eks_managed_node_groups.gpu.node_group_id", "local.tags", {}, SHARED),
+        ('module.eks.eks_managed_node_groups["none"].name', "local.tags", UNSURE, UNSURE),
+        ("local.names[1]", "local.tags", UNSURE, UNSURE),
+        ("local.none", "local.tags", UNSURE, UNSURE),
+        ("module.other.name", "local.tags", {}, {}),
+        ("local.group", "var.tags", {}, UNKNOWN),
+        ("local.names[0]", "var.tags", UNKNOWN, UNKNOWN),
+    ],
+)
+def test_tags_that_stand_by_themselves_are_for_groups_of_a_module(
+    group: str, tags: str, system: Any, gpu: Any
+) -> None:
+    text = TAGGED.replace("GROUP", group).replace("TAGS", tags)
+    read = {each.name: each.promised for each in items_of(text) if isinstance(each, NodeSet)}
+
+    assert read == {"system": system, "gpu": gpu}
+
+
+def test_tags_for_each_name_of_a_module_are_for_its_groups() -> None:
+    text = TAGGED.replace("GROUP", "each.value").replace("TAGS", "local.names")
+    text = text.replace("each.key", '"k8s.io/cluster-autoscaler/node-template/resources/a.com/b"')
+    read = {each.name: each.promised for each in items_of(text) if isinstance(each, NodeSet)}
+
+    assert read == {"system": {"a.com/b": UNKNOWN}, "gpu": {"a.com/b": UNKNOWN}}
