@@ -169,9 +169,9 @@ def _not_of_mig(pointer: Pointer, adapted: Mapping[str, str]) -> Iterator[Proble
         for key in ("pods", "external"):
             name = at(metric, key, "metric", "name")
             if isinstance(name, str):
-                place = ("spec", "metrics", index, key, "metric", "name")
-                called = f"Metric {index} of {pointer.source.name}"
-                asked.append((place, called, adapted.get(name, name)))
+                named: FieldPath = ("spec", "metrics", index, key, "metric", "name")
+                of_metric = f"Metric {index} of {pointer.source.name}"
+                asked.append((named, of_metric, adapted.get(name, name)))
     for place, called, query in asked:
         bare = _QUOTED.sub("", query) if isinstance(query, str) else ""
         found = _UTILISATION.search(bare)
