@@ -1,7 +1,8 @@
-"""Applications of Argo CD that take values from files of another source: one release of all.
+"""Applications of Argo CD, and releases of Helmfile, with values in files: one release of all.
 
 Later files go over earlier ones, and values of the application itself over those of all files,
-https://argo-cd.readthedocs.io/en/stable/user-guide/helm/#helm-value-precedence; November 2026.
+https://argo-cd.readthedocs.io/en/stable/user-guide/helm/#helm-value-precedence; November 2026. So
+do those of Helmfile that are written after its files.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from eks_gpushare.inventory.values import pairs
 from eks_gpushare.manifests.checks.charts.chart_values import values_of_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.lint.beside import Install
 
 
-class _Install(NamedTuple):
+class _Whole(NamedTuple):
     """An application with what its files of values say, in their order."""
 
     application: Release
@@ -32,7 +34,7 @@ class _Install(NamedTuple):
 
 
 def with_files_of_applications(
-    found: Sequence[Item], named: Mapping[str, Sequence[str]]
+    found: Sequence[Item], named: Sequence[Install]
 ) -> tuple[list[Item], list[Judgement]]:
     """The items with one release for each such application, and what is wrong in its parts.
 
@@ -41,12 +43,12 @@ def with_files_of_applications(
 
     Args:
         found: All items.
-        named: Files of values that the one application of a file names, all of them, by its path.
+        named: What is installed with values of files.
     """
     installs = list(_installs(found, named)) if named else []
     if not installs:
         return list(found), []
-    users = Counter(path for paths in named.values() for path in set(paths))
+    users = Counter(path for each in named for path in set(each.values))
     handled = Counter(_file(layer) for each in installs for layer in each.layers)
     parts: dict[int, Release] = {}
     made: dict[int, Release] = {}
@@ -62,21 +64,25 @@ def with_files_of_applications(
     return kept, list(values_of_files([each for each in parts.values() if each.values]))
 
 
-def _installs(found: Sequence[Item], named: Mapping[str, Sequence[str]]) -> Iterator[_Install]:
-    users = Counter(path for paths in named.values() for path in set(paths))
+def _installs(found: Sequence[Item], named: Sequence[Install]) -> Iterator[_Whole]:
+    users = Counter(path for each in named for path in set(each.values))
     of_files: dict[str, list[Release]] = {}
     for item in found:
         if isinstance(item, Release):
             of_files.setdefault(_file(item), []).append(item)
-    for file, paths in named.items():
+    for file, name, paths in named:
         layers = [of_files.get(path, []) for path in paths]
         if users[paths[-1]] > 1 or any(len(each) != 1 for each in layers):
             continue
         whole = tuple(each[0] for each in layers)
         chart = whole[-1].chart
-        made = [each for each in of_files.get(file, ()) if each.chart == chart]
+        made = [
+            each
+            for each in of_files.get(file, ())
+            if each.chart == chart and name in ("", each.name)
+        ]
         if len(made) == 1:
-            yield _Install(made[0], whole)
+            yield _Whole(made[0], whole)
 
 
 def _release(application: Release, layers: Sequence[Release]) -> Release:

@@ -82,7 +82,7 @@ def read_files(
     for name, fault in terraform.broken:
         reading.file_named(name).found.append(Placed(defect(fault), None))
     reading.judgements += map(unapplied, reading.kustomizations.unapplied)
-    reading.items, found = with_files_of_applications(reading.items, named.applications)
+    reading.items, found = with_files_of_applications(reading.items, named.installs)
     reading.judgements += found
     passed = {*reading.chart_versions, *named.charts}
     reading.judgements += values_above(files, reading.subcharts, passed)
