@@ -322,6 +322,7 @@ GPU_GROUP = """\
 module "eks" {
   source  = "terraform-aws-modules/eks/aws"
   version = "~> 20.0"
+  cluster_version = "1.33"
   eks_managed_node_groups = {
     shared = {
       ami_type       = "AL2023_x86_64_NVIDIA"
