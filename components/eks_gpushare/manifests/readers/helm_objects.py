@@ -55,9 +55,9 @@ _FOLDERS: Final = ("GitRepository", "Bucket")
 """Flux's sources in which a chart is a folder."""
 _PUBLISHED: Final = re.compile(r"(?:^|/)deployments?/")
 """Where NVIDIA's repositories have their charts."""
-_MADE_INTO_PODS: Final = ("servingEngineSpec", "singleuser")
+_MADE_INTO_PODS: Final = ("servingEngineSpec", "singleuser", "controllers")
 """Keys of values of charts of others that are read as the pods that are made of them: vLLM's
-production stack and JupyterHub."""
+production stack, JupyterHub and app-template."""
 _VALUES: Final[tuple[tuple[str, ...], ...]] = (
     ("spec", "values"),
     ("spec", "valuesContent"),
