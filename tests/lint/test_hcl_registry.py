@@ -891,3 +891,30 @@ def test_scripts_around_the_one_that_joins(lines: Iterable[str], managed: Any, o
     assert values_of(text, "aws_launch_template")["user_data"] == managed
     other = text.replace("eks_managed", "self_managed")
     assert values_of(other, "aws_launch_template")["user_data"] == own
+
+
+SCALER = """\
+resource "helm_release" "scaler" {
+  name       = "cluster-autoscaler"
+  namespace  = "kube-system"
+  repository = "https://kubernetes.github.io/autoscaler"
+  chart      = "cluster-autoscaler"
+}
+"""
+ACCELERATOR = "k8s.amazonaws.com/accelerator"
+
+
+@pytest.mark.parametrize(
+    ("tag", "told"),
+    [
+        (f"k8s.io/cluster-autoscaler/node-template/label/{ACCELERATOR}", False),
+        ("k8s.io/cluster-autoscaler/node-template/label/other", True),
+        (f"about-{ACCELERATOR}", True),
+    ],
+)
+def test_a_tag_by_itself_tells_of_the_label_that_gpus_are_waited_for_by(
+    tag: str, told: bool
+) -> None:
+    text = TAGGED.replace("GROUP", "local.group").replace("TAGS", f'{{ "{tag}" = "nvidia-a10g" }}')
+
+    assert ("GPU1263" in {code for code, _ in found(text + SCALER)}) is told

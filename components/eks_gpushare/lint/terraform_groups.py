@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import NodeSet
-from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
+from eks_gpushare.inventory.scaling_groups import keys_of, makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.launch_templates import overridden, with_template
@@ -51,6 +51,7 @@ def scaling_group(source: Source, given: Any, templates: Templates) -> NodeSet |
         provisioner="selfManaged",
         instance_types=overridden(overrides, "instance_type", "instance_requirements"),
         promised=promised(tags),
+        tags=keys_of(tags),
         least=whole(at(given, "min_size")),
         most=whole(at(given, "max_size")),
     )
@@ -93,7 +94,9 @@ def with_tags(
         address = item.source.name
         told = [(sure, pairs) for (found, sure), pairs in meant if address in found]
         if told and isinstance(item, NodeSet):
-            yield replace(item, promised=_with(item.promised, told))
+            more = keys_of(pair for _, pairs in told for pair in pairs)
+            tags = UNKNOWN if item.tags is UNKNOWN or more is UNKNOWN else item.tags | more
+            yield replace(item, promised=_with(item.promised, told), tags=tags)
         else:
             yield item
 

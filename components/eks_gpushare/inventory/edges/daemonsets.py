@@ -13,6 +13,7 @@ from eks_gpushare.documents.image import image_name
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import may_run_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons, may_be_more
+from eks_gpushare.inventory.edges.engines import DRIVER_CHARTS
 from eks_gpushare.inventory.items import Release, Workload
 from eks_gpushare.inventory.nodes import (
     NodeKind,
@@ -323,7 +324,8 @@ def _for_none(inventory: Inventory, plugin: Daemon) -> bool:
     )
 
 
-CLAIM_DRIVERS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu", "k8s-dra-driver-gpu")
+CLAIM_DRIVERS = (*DRIVER_CHARTS, "k8s-dra-driver-gpu")
+"""Names of the chart of NVIDIA's driver for claims, or of its image."""
 
 
 def given_by_claims(inventory: Inventory, cluster: str) -> bool:
