@@ -292,3 +292,75 @@ def test_values_of_a_chart_are_known_by_the_helmfile_that_names_them() -> None:
     # Helmfile looks for it beside its own file.
     apart = {"helmfile.yaml": text.replace("INSTALLED", ""), "own/a.yaml": files["own/a.yaml"]}
     assert "GPU1034" not in said(apart)
+
+
+WRAPPER = """\
+apiVersion: v2
+name: NAME
+version: 0.1.0
+dependencies:
+  - {name: gpu-operator, version: v25.3.4, repository: https://helm.ngc.nvidia.com/nvidia}
+"""
+OF_FOLDER = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: APP, namespace: argocd}
+spec:
+  destination: {server: https://kubernetes.default.svc, namespace: gpu}
+  source:
+    repoURL: https://git.example.org/own.git
+    path: charts/NAME
+    targetRevision: main
+    helm:
+      HELM
+"""
+BOTH_ON = "gpu-operator: {driver: {enabled: true}, toolkit: {enabled: true}}\n"
+BOTH_OFF = "gpu-operator: {driver: {enabled: false}, toolkit: {enabled: false}}"
+SET_OFF = """parameters:
+        - {name: gpu-operator.driver.enabled, value: "false"}
+        - {name: gpu-operator.toolkit.enabled, value: "false"}"""
+
+
+@pytest.mark.parametrize("name", ["gpu-operator", "gpus"])
+@pytest.mark.parametrize(
+    ("helms", "base", "wrong"),
+    [
+        (["releaseName: gpus"], BOTH_ON, True),
+        ([SET_OFF], BOTH_ON, False),
+        ([f"valuesObject: {{{BOTH_OFF}}}"], BOTH_ON, False),
+        ([f"values: |\n        {BOTH_OFF}"], BOTH_ON, False),
+        ([SET_OFF.replace("false", "true")], BOTH_OFF, True),
+        ([SET_OFF.replace('"false"', '"$ON"')], BOTH_ON, False),
+        ([SET_OFF.replace("gpu-operator.", "global.")], BOTH_ON, True),
+        # Of two that differ it is not known which holds.
+        ([SET_OFF, SET_OFF.replace("false", "true")], BOTH_ON, False),
+        ([SET_OFF, SET_OFF], BOTH_ON, False),
+        ([SET_OFF, "releaseName: gpus"], BOTH_ON, False),
+    ],
+)
+def test_an_application_goes_over_values_in_the_folder_of_the_chart(
+    name: str, helms: list[str], base: str, wrong: bool
+) -> None:
+    files = {
+        f"charts/{name}/Chart.yaml": WRAPPER.replace("NAME", name),
+        f"charts/{name}/values.yaml": base,
+        "cluster.yaml": NODES.replace(
+            "    taints: [{key: team, value: ml, effect: NoSchedule}]\n", ""
+        ),
+    }
+    for number, helm in enumerate(helms):
+        text = OF_FOLDER.replace("NAME", name).replace("APP", f"gpus-{number}")
+        files[f"apps/{number}.yaml"] = text.replace("HELM", helm)
+    codes = said(files)
+
+    assert ("GPU1180" in codes) is wrong
+    assert "GPU1034" not in codes
+
+
+def test_a_path_that_may_be_of_two_charts_is_of_none() -> None:
+    chart = {"Chart.yaml": WRAPPER.replace("NAME", "gpus"), "values.yaml": BOTH_ON}
+    files = {f"{top}/charts/gpus/{key}": text for top in "ab" for key, text in chart.items()}
+    files["a/charts/nodes.yaml"] = NODES
+    application = OF_FOLDER.replace("NAME", "gpus").replace("HELM", SET_OFF)
+
+    assert said(files).count("GPU1180") == said({**files, "app.yaml": application}).count("GPU1180")

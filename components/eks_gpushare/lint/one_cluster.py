@@ -125,7 +125,7 @@ def _keys(item: Item) -> Iterator[tuple[str, str]]:
     elif isinstance(item, Release) and (chart := named_among(CHARTS, item.chart)):
         # Its values are in files of their own, which are read as a release too.
         yield "release" if item.values is not UNKNOWN else "release by files", chart
-        if item.own is not None:
+        if item.own is not None and item.name is not UNKNOWN:
             yield "release by files", chart
     elif isinstance(item, Quota) and item.kind != "ResourceQuota":
         yield "queues", item.kind

@@ -302,6 +302,9 @@ def _argo(
         if at(source, "helm", "valueFiles"):
             made = [(unless_elsewhere(item), inner) for item, inner in made]
         parameters = at(source, "helm", "parameters")
+        names = [str(at(each, "name")) for each in items_of(parameters)]
+        if at(source, "chart") is None and any(name.startswith(f"{chart}.") for name in names):
+            parameters = None  # of a chart of one's own around it, with those in its folder
         yield from (
             (with_parameters(release, document, place, parameters, ("helm", "parameters")), inner)
             for release, inner in made
