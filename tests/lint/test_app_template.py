@@ -138,6 +138,40 @@ def test_containers_are_by_name(container: str, own: str, image: str, env: Any) 
         assert made["env"] == env
 
 
+@pytest.mark.parametrize(
+    ("line", "key", "made"),
+    [
+        ("env: {A: 1, B: true}", "env", [("A", "1"), ("B", "true")]),
+        ("env: [{name: A, value: 8266}]", "env", [("A", "8266")]),
+        ("env: {A: {value: a}}", "env", [("A", "a")]),
+        ("command: run", "command", ["run"]),
+        ("args: [a, b]", "args", ["a", "b"]),
+        ("envFrom: [{secretRef: {name: a}}]", "envFrom", [{"secretRef": {"name": "a"}}]),
+        ("envFrom: [{secret: a}]", "envFrom", [{"secretRef": {"name": UNKNOWN}}]),
+        (
+            "envFrom: [{configMapRef: {identifier: a}}]",
+            "envFrom",
+            [{"configMapRef": {"name": UNKNOWN}}],
+        ),
+        (
+            "env: {A: {secretKeyRef: {name: a, key: b}}}",
+            "source",
+            {"secretKeyRef": {"name": "a", "key": "b"}},
+        ),
+        ("env: [{name: A, valueFrom: {fieldRef: {}}}]", "source", {"fieldRef": {}}),
+        ("env: {A: {dependsOn: B, fieldRef: {}}}", "source", {"fieldRef": {}}),
+    ],
+)
+def test_fields_of_containers_have_short_forms(line: str, key: str, made: Any) -> None:
+    """As lib/container/fields of the chart has them."""
+    (container,) = spec(values(container=f"{GPUS}\n        {line}"))["containers"]
+    if key == "env":
+        assert [(each["name"], each["value"]) for each in container["env"]] == made
+    else:
+        found = container["env"][0]["valueFrom"] if key == "source" else container[key]
+        assert found == made
+
+
 def test_options_of_all_containers_hold_where_one_has_none() -> None:
     own = f"defaultContainerOptions: {{{GPUS}, image: {{repository: a}}}}"
     (made,) = spec(values(own=own, container="command: [run]"))["containers"]

@@ -40,7 +40,7 @@ _OPTIONS: Final = (
 )
 """What of a pod's spec the chart takes from the controller, or from what is of all."""
 _OF_CONTAINERS: Final = (
-    *("command", "args", "resources", "securityContext", "envFrom", "workingDir", "ports"),
+    *("command", "args", "resources", "securityContext", "workingDir", "ports"),
     *("restartPolicy", "lifecycle"),
 )
 _SIGN: Final = "nvidia"
@@ -162,12 +162,14 @@ def _container(
     whole = {**dict(of_all), **{key: each for key, each in own.items() if each}}
     image = at(whole, "image", "repository"), at(whole, "image", "tag")
     made = {key: whole[key] for key in _OF_CONTAINERS if whole.get(key)}
+    made |= {key: [made[key]] for key in ("command", "args") if isinstance(made.get(key), str)}
     known = not has_unknown(image) and None not in image
     return {
         **made,
         "name": called,
         "image": ":".join(map(str, image)) if known else UNKNOWN,
         "env": _variables(whole.get("env")),
+        "envFrom": [_whence(each) for each in items(whole.get("envFrom"))],
         "volumeMounts": [
             {"name": volume, "mountPath": at(mount, "path")}
             for volume, given in mounts.items()
@@ -177,13 +179,25 @@ def _container(
 
 
 def _variables(given: Any) -> Any:
-    """A list as Kubernetes has it, or values by name."""
+    """A list as Kubernetes has it, or by name; numbers are texts, sources may lack their key."""
     if not isinstance(given, dict):
-        return UNKNOWN if given is UNKNOWN else items(given)
-    return [
-        {"name": name, **each} if isinstance(each, dict) else {"name": name, "value": text(each)}
-        for name, each in pairs(given)
-    ]
+        listed = [(at(each, "name"), each) for each in items(given)]
+        return UNKNOWN if given is UNKNOWN else [_variable(*each) for each in listed]
+    return [_variable(name, each) for name, each in pairs(given)]
+
+
+def _variable(name: Any, given: Any) -> dict[str, Any]:
+    if not isinstance(given, dict) or "value" in given:
+        value = at(given, "value") if isinstance(given, dict) else given
+        return {"name": name, "value": value if value is UNKNOWN else str(text(value))}
+    source = {key: each for key, each in given.items() if key not in ("name", "dependsOn")}
+    return {"name": name, "valueFrom": at(given, "valueFrom") or source}
+
+
+def _whence(given: Any) -> dict[str, Any]:
+    """A ConfigMap or Secret by its name, or by the key that it has in the values."""
+    kind = "secretRef" if at(given, "secret") or at(given, "secretRef") else "configMapRef"
+    return {kind: {"name": at(given, kind, "name") or UNKNOWN}}
 
 
 def _mounts(volume: Any, name: str, controller: str, container: str) -> list[Any]:
