@@ -203,6 +203,11 @@ def test_options_of_all_containers_hold_where_one_has_none() -> None:
             [{"name": "host", "hostPath": {"path": "/opt"}}],
             ["/host"],
         ),
+        (
+            "own: {type: custom, volumeSpec: {csi: {driver: a}}}",
+            [{"name": "own", "csi": {"driver": "a"}}],
+            ["/own"],
+        ),
         ("media: {type: nfs, server: a}", [{"name": "media", "nfs": UNKNOWN}], ["/media"]),
         ("media: {enabled: false, type: nfs}", [], []),
     ],

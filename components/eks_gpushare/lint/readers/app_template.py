@@ -216,6 +216,8 @@ def _source(volume: Any) -> dict[str, Any]:
         return {"hostPath": {"path": at(volume, "hostPath")}}
     if kind in (None, "persistentVolumeClaim"):
         return {"persistentVolumeClaim": {"claimName": at(volume, "existingClaim") or UNKNOWN}}
+    if kind == "custom":
+        return dict(pairs(at(volume, "volumeSpec")))
     return {str(text(kind)): UNKNOWN}
 
 
