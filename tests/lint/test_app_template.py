@@ -10,7 +10,8 @@ from linted import said
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import lint_files, read_files
-from eks_gpushare.lint.readers.app_template import AppTemplateReader
+from eks_gpushare.lint.readers.app_template import AppTemplateReader, _Places
+from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.texts import read_texts
 
@@ -31,6 +32,7 @@ controllers:
 persistence:
   PERSISTENCE
 """
+POD = ("spec", "template", "spec")
 GPUS = "resources: {limits: {nvidia.com/gpu: 1}}"
 FLUX = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
@@ -170,6 +172,68 @@ def test_fields_of_containers_have_short_forms(line: str, key: str, made: Any) -
     else:
         found = container["env"][0]["valueFrom"] if key == "source" else container[key]
         assert found == made
+
+
+@pytest.mark.parametrize("image", ["{repository: a, tag: '${TAG}'}", "{repository: a}", "$IMAGE"])
+def test_an_image_that_is_not_told_whole_is_not_known(image: str) -> None:
+    text = values().replace("{repository: ghcr.io/a/b, tag: 1.2.3}", image)
+
+    assert spec(text)["containers"][0]["image"] is UNKNOWN
+
+
+def test_containers_may_be_off() -> None:
+    more = "\n      kept: {enabled: true}\n      gone: {enabled: false}\n      none: null"
+    text = values(container=f"{GPUS}{more}")
+
+    assert [each["name"] for each in spec(text)["containers"]] == ["app", "kept"]
+
+
+def test_options_are_merged_with_those_of_all_alone() -> None:
+    merged = "defaultPodOptionsStrategy: merge\n"
+    given = merged + values(pod="securityContext: {runAsUser: 1}", defaults="tolerations: [{}]")
+    other = merged + values(pod="tolerations: {a: b}", defaults="tolerations: [{}]")
+
+    assert spec(given)["securityContext"] == {"runAsUser": 1}
+    assert spec(other)["tolerations"] == {"a": "b"}
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        (("spec", "replicas"), ("controllers", "app", "replicas")),
+        (("spec", "strategy"), ("controllers", "app")),
+        (POD, ("controllers", "app")),
+        ((*POD, "containers"), ("controllers", "app", "containers")),
+        ((*POD, "containers", 0), ("controllers", "app", "containers", "app")),
+        (
+            (*POD, "containers", 0, "resources", "limits"),
+            ("controllers", "app", "containers", "app", "resources", "limits"),
+        ),
+        ((*POD, "containers", 1, "image"), ("controllers", "app", "containers", "b", "image")),
+        (
+            (*POD, "containers", 0, "env", 1, "value"),
+            ("controllers", "app", "containers", "app", "env"),
+        ),
+        ((*POD, "volumes", 0, "name"), ("persistence",)),
+        ((*POD, "nodeSelector", "team"), ("defaultPodOptions", "nodeSelector", "team")),
+        ((*POD, "runtimeClassName"), ("controllers", "app", "pod", "runtimeClassName")),
+    ],
+)
+def test_what_is_made_stands_where_its_values_do(path: Any, place: Any) -> None:
+    text = values(container=f"{GPUS}\n      b: {{image: {{repository: a}}}}")
+    (document,) = read_texts(text, "values.yaml").documents
+
+    assert _Places(document, "app", POD).place(path) == place
+
+
+def test_an_object_of_its_own_is_none_and_nothing_is_written_back() -> None:
+    (document,) = read_texts(f"apiVersion: a/v1\n{values()}", "values.yaml").documents
+    (own,) = read_texts(values(), "values.yaml").documents
+    (made,) = AppTemplateReader().read(own).items
+
+    assert not AppTemplateReader().matches(document)
+    assert isinstance(made.source.document, Document)
+    assert not made.source.document.editable
 
 
 def test_options_of_all_containers_hold_where_one_has_none() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from linted import found, said
 
+from eks_gpushare.catalog.karpenter_releases import GATES_READ
+
 OVERLAY = """\
 apiVersion: karpenter.sh/v1alpha1
 kind: NodeOverlay
@@ -43,6 +45,7 @@ def karpenter(values: str, version: str = "version: 1.8.2", more: str = "") -> s
         # What the default of other releases is, is not known.
         (karpenter("{}", version="sourceRef: {name: a}"), False),
         (karpenter("{}", version="version: 9.0.0"), False),
+        (karpenter("{}", version=f"version: {GATES_READ}"), True),
         (karpenter("{}", version="version: ${VERSION}"), False),
         (karpenter(ENV), False),
         (karpenter("{controller: {envFrom: [{configMapRef: {name: a}}]}}"), False),

@@ -236,20 +236,16 @@ class _Places:
     def place(self, path: FieldPath) -> FieldPath:
         """The same as a path of the values."""
         own, inside = self._own, tuple(path[len(self._pod) :])
-        if tuple(path[: len(self._pod)]) != self._pod or not inside:
-            return (*own, "replicas") if path[-1:] == ("replicas",) else own
-        if inside[0] in ("containers", "initContainers"):
-            key, number = str(inside[0]), inside[1] if len(inside) > 1 else 0
-            names = [name for name, _ in _on(at(self._given, *own, key))]
-            if isinstance(number, int) and number < len(names):
-                return (*own, key, names[number], *inside[2:3], *self._rest(inside))
-            return (*own, key)
-        if inside[0] == "volumes":
-            return ("persistence",)
+        if not inside or tuple(path[: len(self._pod)]) != self._pod:
+            return (*own, "replicas") if tuple(path) == ("spec", "replicas") else own
+        match inside:
+            case ("containers" | "initContainers" as key, int(number), *rest):
+                name = [name for name, _ in _on(at(self._given, *own, key))][number]
+                # Values have variables by their names.
+                return (*own, key, name, *(rest[:1] if rest[:1] == ["env"] else rest))
+            case ("containers" | "initContainers" as key, *_):
+                return (*own, key)
+            case ("volumes", *_):
+                return ("persistence",)
         is_own = at(self._given, *own, "pod", inside[0]) not in (None, "", {}, [])
         return (*own, "pod", *inside) if is_own else (_OF_ALL, *inside)
-
-    @staticmethod
-    def _rest(inside: FieldPath) -> FieldPath:
-        """What follows the field of a container, but in lists that values have by name."""
-        return inside[3:] if inside[2:3] != ("env",) else ()
