@@ -48,6 +48,14 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
         "GPU1181",
         (nodes(ami="BOTTLEROCKET_x86_64", labels={"nvidia.com/gpu.deploy.operands": "false"}),),
     ),
+    "Ubuntu beside a plugin": ("GPU1181", (nodes(ami="Ubuntu2204", labels=PRESENT), plugin())),
+    "an image by its name": (
+        "GPU1181",
+        (
+            nodes(ami="amazon-eks-node-al2023-x86_64-standard-1.33-*"),
+            operator(driver=False, toolkit=False),
+        ),
+    ),
     "an AMI type that nobody names": ("GPU1182", (nodes(ami="", labels=PRESENT), plugin())),
 }
 RIGHT: dict[str, tuple[Item, ...]] = {
@@ -55,6 +63,10 @@ RIGHT: dict[str, tuple[Item, ...]] = {
     "on an AMI that has none": (nodes(ami="AL2023_x86_64_STANDARD"), operator()),
     "on one's own": (nodes(ami="ami-0123456789abcdef0"), operator()),
     "Ubuntu": (nodes(ami="Ubuntu2204"), operator()),
+    "Ubuntu that boots with it": (
+        nodes(ami="Ubuntu2204", labels=PRESENT, user_data="apt install nvidia-driver-580"),
+        plugin(),
+    ),
     "no operator": (nodes(ami=AL2023, labels=PRESENT), plugin()),
     "nodes that it leaves alone": (
         nodes(ami="BOTTLEROCKET_x86_64_NVIDIA", labels={"nvidia.com/gpu.deploy.operands": "false"}),
@@ -73,6 +85,10 @@ def test_a_driver_twice_or_never_is_found(case: str) -> None:
     code, items = BROKEN[case]
 
     assert codes(*items) == [code]
+
+
+def test_of_a_plain_image_alone_all_may_be_brought_by_hand() -> None:
+    assert "GPU1181" not in codes(nodes(ami="Ubuntu2204", labels=PRESENT))
 
 
 @pytest.mark.parametrize("case", RIGHT)

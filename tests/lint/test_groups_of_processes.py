@@ -219,6 +219,8 @@ def test_more_processes_than_slots(given: dict[str, str]) -> None:
         {"command": "mpirun, -np, $N, python, t.py"},
         {"command": "echo, -n, '4'"},
         {"command": "python, -n, '4'"},
+        {"command": "bash, -c, 'mpirun -np 2 all_reduce_perf -g 1 #-w 2 -n 20 '"},
+        {"command": "bash, -c, 'mpirun -np 2 program -n 20'"},
     ],
 )
 def test_no_more_processes_than_slots_as_far_as_is_known(given: dict[str, str]) -> None:

@@ -385,12 +385,22 @@ nodeGroups:
     assert ("GPU1181" in codes) is wrong
 
 
+CONTROL = "node-role.kubernetes.io/control-plane"
+ONLY = (
+    "{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+    "[{matchExpressions: [{key: KEY, operator: Exists}]}]}}}"
+)
+
+
 @pytest.mark.parametrize(
     ("version", "values", "wrong"),
     [
         ("25.8.1", "resources: {gpus: {enabled: false}}", True),
         ("25.8.1", "controller: {priorityClassName: a}", True),
         ("25.8.1", "controller: {affinity: null}", False),
+        ("25.8.1", f"controller: {{affinity: {ONLY.replace('KEY', CONTROL)}}}", True),
+        ("25.8.1", f"controller: {{affinity: {ONLY.replace('KEY', 'team')}}}", False),
+        ("25.8.1", "controller: {affinity: {nodeAffinity: {}}}", False),
         ("25.8.1", "resources: {computeDomains: {enabled: false}}", False),
         ("0.4.0", "resources: {gpus: {enabled: false}}", False),
     ],

@@ -60,6 +60,93 @@ def raw(*lines: str, kind: str = "g5.xlarge") -> str:
     return RAW.replace("LINES", "\n  ".join(lines)).replace("TYPE", kind)
 
 
+LOOKED_UP = {
+    "parameter": """\
+locals {
+  images = "/aws/service/eks/optimized-ami/${var.image}/amazon-linux-2023"
+}
+data "aws_ssm_parameter" "image" {
+  name = "${local.images}/x86_64/VARIANT/recommended/image_id"
+}
+""",
+    "filter": """\
+data "aws_ami" "image" {
+  owners = ["amazon"]
+  filter {
+    name   = "name"
+    values = ["amazon-eks-node-al2023-x86_64-VARIANT-1.33-*"]
+  }
+}
+""",
+}
+SCRIPT = 'user_data = base64encode("#!/bin/bash\\n/etc/eks/bootstrap.sh ${var.image}\\n")'
+CONFIG = (
+    'user_data = base64encode("apiVersion: node.eks.aws/v1alpha1\\nkind: NodeConfig\\nspec: {}")'
+)
+
+
+@pytest.mark.parametrize("how", LOOKED_UP)
+@pytest.mark.parametrize(
+    ("variant", "boot", "found"),
+    [
+        ("nvidia", SCRIPT, ["GPU1392"]),
+        ("nvidia", CONFIG, []),
+        ("nvidia", SCRIPT.replace("/etc", "# /etc"), []),
+        ("standard", SCRIPT, ["GPU1181", "GPU1392"]),
+        ("standard", CONFIG, ["GPU1181"]),
+    ],
+)
+def test_an_image_that_is_looked_up_is_of_a_type(
+    how: str, variant: str, boot: str, found: list[str]
+) -> None:
+    image = {"parameter": "data.aws_ssm_parameter.image.value", "filter": "data.aws_ami.image.id"}
+    text = raw(f"image_id = {image[how]}", boot) + LOOKED_UP[how].replace("VARIANT", variant)
+    reports = lint_files([GivenFile("nowhere/main.tf", text)])
+    said = {each.code for report in reports for each in report.findings}
+
+    assert sorted(said & {"GPU1181", "GPU1392"}) == found
+
+
+def test_an_auto_scaling_group_has_the_image_of_its_template() -> None:
+    group = """\
+resource "aws_autoscaling_group" "gpu" {
+  launch_template { id = aws_launch_template.own.id }
+  tag {
+    key                 = "kubernetes.io/cluster/c"
+    value               = "owned"
+    propagate_at_launch = true
+  }
+}
+"""
+    image = LOOKED_UP["parameter"].replace("VARIANT", "nvidia")
+    lines = ("image_id = data.aws_ssm_parameter.image.value", 'instance_type = "g5.xlarge"')
+    text = raw(*lines, SCRIPT).partition('resource "aws_eks_node_group"')[0] + image + group
+    text += 'variable "image" { type = string }\n'
+
+    assert codes(text) == ["GPU1392"]
+    assert codes(text.replace("2023", "2")) == []
+    assert codes(text.replace("g5.xlarge", "m5.large")) == []
+
+
+def test_a_template_of_cloudformation_has_a_parameters_image() -> None:
+    boot = {"Fn::Base64": "#!/bin/bash\n/etc/eks/bootstrap.sh c\n"}
+    name = (
+        "/aws/service/eks/optimized-ami/1.33/amazon-linux-2023/x86_64/nvidia/recommended/image_id"
+    )
+    data = {"ImageId": f"resolve:ssm:{name}", "InstanceType": "g5.xlarge", "UserData": boot}
+    template = {"LaunchTemplateId": {"Ref": "Own"}, "Version": "1"}
+    tags = [{"Key": "kubernetes.io/cluster/c", "Value": "owned", "PropagateAtLaunch": True}]
+    group = {"LaunchTemplate": template, "Tags": tags, "MinSize": "1", "MaxSize": "1"}
+    resources = {
+        "Own": {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": data}},
+        "Group": {"Type": "AWS::AutoScaling::AutoScalingGroup", "Properties": group},
+    }
+
+    assert codes(json.dumps({"Resources": resources}), "stack.json") == ["GPU1392"]
+    boot["Fn::Base64"] = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {}\n"
+    assert codes(json.dumps({"Resources": resources}), "stack.json") == []
+
+
 @pytest.mark.parametrize("version", ["~> 20.33", "~> 19.0", "~> 21.1"])
 @pytest.mark.parametrize("family", ["AL2023_x86_64_NVIDIA", "BOTTLEROCKET_x86_64_NVIDIA"])
 def test_a_group_of_the_module_has_no_user_data_by_itself(version: str, family: str) -> None:

@@ -633,3 +633,49 @@ def test_what_a_chart_leaves_empty_is_not_known(resources: str, *, wrong: bool) 
     }
 
     assert ("GPU1238" in {code for code, *_ in found(files)}) is wrong
+
+
+NODES = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: gpu}
+spec:
+  role: a
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  securityGroupSelectorTerms: [{tags: {a: b}}]
+  subnetSelectorTerms:
+    - tags:
+        karpenter.sh/discovery: {{ .Values.cluster | quote }}
+"""
+
+
+@with_helm
+@pytest.mark.parametrize("given", ["", "ml"])
+def test_a_text_that_is_empty_in_a_charts_own_values_is_to_be_filled_in(given: str) -> None:
+    files = {
+        "nodes/Chart.yaml": CHART,
+        "nodes/values.yaml": f'cluster: "{given}"\n',
+        "nodes/templates/class.yaml": NODES,
+    }
+
+    assert "GPU1053" not in {code for code, *_ in found(files)}
+    files["nodes/values-prod.yaml"] = 'cluster: ""\n'
+    assert "GPU1053" in {code for code, *_ in found(files)}
+    del files["nodes/values-prod.yaml"]
+    files["nodes/templates/class.yaml"] = NODES.replace("{{ .Values.cluster | quote }}", '""')
+    assert "GPU1053" in {code for code, *_ in found(files)}
+
+
+@with_helm
+def test_a_chart_is_for_a_cluster_of_today() -> None:
+    version = (
+        '{{ if semverCompare ">=1.33-0" .Capabilities.KubeVersion.Version }}batch/v1{{ else }}'
+    )
+    job = f"apiVersion: {version}batch/v1beta1{{{{ end }}}}\nkind: CronJob\nmetadata: {{name: a}}\n"
+    job += (
+        "spec: {schedule: '@daily', jobTemplate: {spec: {template: {spec: {containers: [GPU]}}}}}"
+    )
+    gpu = '{name: a, image: "a:1", resources: {limits: {nvidia.com/gpu: 1}}}'
+    files = {"a/Chart.yaml": CHART, "a/templates/job.yaml": job.replace("GPU", gpu)}
+
+    assert "GPU1007" not in {code for code, *_ in found(files)}

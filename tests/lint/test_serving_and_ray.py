@@ -458,6 +458,15 @@ def test_a_container_beside_the_first_is_not_of_ray() -> None:
         (ray(f'{told(chr(34) + "2" + chr(34))}\n      resources: {{GPU: "2"}}'), False),
         (ray(told('"2"'), "nvidia.com/gpu: $N"), False),
         (ray(head='num-gpus: "0"', at_head="nvidia.com/gpu: 1"), False),
+        (ray(told('"1"'), "cpu: 4").replace("own:1", "rayproject/ray:2.46.0-gpu"), True),
+        (ray(told('"0"'), "cpu: 4").replace("own:1", "rayproject/ray:2.46.0-gpu"), False),
+        (ray(told('"1"'), "a.b/gpu: 1").replace("own:1", "rayproject/ray:2.46.0-gpu"), False),
+        (
+            ray(told('"1"'), "cpu: 4").replace(
+                "own:1", 'rayproject/ray:2.46.0-gpu", envFrom: [{secretRef: {name: a}}], x: "'
+            ),
+            False,
+        ),
         (ray(head='num-gpus: "2"', at_head="nvidia.com/gpu: 1"), True),
         (ray(limits="nvidia.com/gpu.shared: 1"), True),
         (ray(limits="nvidia.com/gpu.shared: 1", scales="false"), False),

@@ -309,6 +309,57 @@ def test_an_autoscaler_looks_for_the_cluster_that_is_here(scaler: str, wrong: bo
     assert said("GPU1398", a__yaml=scaler, b__yaml=group(name="'{{ .a }}'")) == []
 
 
+TERRAFORM = {
+    "a group of EKS": """\
+resource "aws_eks_node_group" "gpu" {
+  cluster_name   = "c"
+  instance_types = ["g5.xlarge"]
+}
+""",
+    "groups of the module": """\
+module "eks" {
+  source       = "terraform-aws-modules/eks/aws"
+  version      = "~> 20.0"
+  cluster_name = "c"
+  eks_managed_node_groups = { gpu = { instance_types = ["g5.xlarge"] } }
+}
+""",
+    "groups of the newer module": """\
+module "eks" {
+  source  = "terraform-aws-modules/eks/aws"
+  version = "~> 21.0"
+  name    = "c"
+  eks_managed_node_groups = { gpu = { name = "d", instance_types = ["g5.xlarge"] } }
+}
+""",
+    "a group by itself": """\
+module "gpu" {
+  source        = "terraform-aws-modules/eks/aws//modules/self-managed-node-group"
+  version       = "~> 20.0"
+  name          = "gpu"
+  instance_type = "g5.xlarge"
+  autoscaling_group_tags = { "k8s.io/cluster-autoscaler/c" = "owned" }
+}
+""",
+}
+
+
+@pytest.mark.parametrize("kind", TERRAFORM)
+def test_groups_of_terraform_are_of_a_cluster_too(kind: str) -> None:
+    def found(name: str, more: str = "") -> list[str]:
+        scaler = flux("cluster-autoscaler", f"{{autoDiscovery: {{clusterName: {name}}}}}")
+        files = {"main.tf": TERRAFORM[kind] + more, "scaler.yaml": scaler}
+        given = [GivenFile(name, text) for name, text in files.items()]
+        found = [each.code for report in lint_files(given) for each in report.findings]
+        return [code for code in found if code == "GPU1398"]
+
+    assert found("other") == ["GPU1398"]
+    assert found("c") == []
+    another = TERRAFORM["a group of EKS"].replace('"gpu"', '"b"').replace('"c"', '"d"')
+    assert found("other", another) == []
+    assert found("other", another.replace('"d"', "var.name")) == []
+
+
 @pytest.mark.parametrize(
     ("values", "known"),
     [

@@ -458,6 +458,26 @@ def test_a_large_model_takes_more_than_a_minute(model: str, wrong: bool) -> None
 
 
 @pytest.mark.parametrize(
+    ("model", "delay", "volume", "wrong"),
+    [
+        ("Qwen/Qwen2.5-32B-Instruct", 60, "emptyDir: {}", True),
+        ("Qwen/Qwen2.5-32B-Instruct", 120, "emptyDir: {}", False),
+        ("Qwen/Qwen2.5-32B-Instruct", 60, "persistentVolumeClaim: {claimName: a}", False),
+        ("Qwen/Qwen2.5-32B-Instruct", 60, "hostPath: {path: /models}", False),
+        ("Qwen/Qwen2.5-32B-Instruct", 60, "$VOLUME", False),
+        ("meta-llama/Llama-3.1-8B-Instruct", 60, "emptyDir: {}", False),
+    ],
+)
+def test_a_model_that_is_fetched_takes_as_long_as_it_is_large(
+    model: str, delay: int, volume: str, wrong: bool
+) -> None:
+    probe = PROBE.replace("MODEL", model).replace("Seconds: 30", f"Seconds: {delay}")
+    text = f"{pod(probe)}\n      volumes: [{{name: a, {volume}}}]\n"
+
+    assert ("GPU1385" in said(a__yaml=text)) == wrong
+
+
+@pytest.mark.parametrize(
     ("volume", "limit", "wrong"),
     [
         ("emptyDir: {}", "5Gi", True),

@@ -45,7 +45,7 @@ _MAY_BE_AL2023 = re.compile("al2023@|AL2023_|AmazonLinux2023|AL2023$|$")
 _BOUGHT = "eks.amazonaws.com/capacityType"
 """https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, read 2026-11-29."""
 _WAYS = {"onDemand": "ON_DEMAND", "spot": "SPOT"}
-_OF_CONTROL_PLANES = (
+OF_CONTROL_PLANES = (
     "node-role.kubernetes.io/control-plane",
     "node-role.kubernetes.io/master",
 )
@@ -113,7 +113,7 @@ class NodeKind:
             return None  # a node as it is, with all that it has
         if self.nodes.provisioner == "managed" and key.startswith(_OF_KARPENTER):
             return None  # it labels the nodes that it makes, and no others
-        if key in _OF_CONTROL_PLANES and self.nodes.provisioner != "byHand":
+        if key in OF_CONTROL_PLANES and self.nodes.provisioner != "byHand":
             return None  # EKS has its control plane elsewhere, and kubelets may not set these
         by_others = key.startswith((*OWNED_PREFIXES, *_OF_OTHERS))
         by_boot = self.nodes.provisioner == "selfManaged" and self.nodes.user_data is UNKNOWN

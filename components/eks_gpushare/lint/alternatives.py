@@ -43,13 +43,13 @@ _SHOWN: Final = "shown to scale"
 _EXPORTS: Final = "exports"
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+\S")
 _CHOICE: Final = re.compile(
-    r"#+[ \t]+(?:[0-9]+[.):]?[ \t]+)?"
+    r"#{1,6}[ \t]+(?:[0-9]+[.):]?[ \t]+)?"
     r"(?:option|method|alternative|approach|variant|for|if|using|via)\b",
     re.IGNORECASE,
 )
 """A heading that says for whom a section is, or that it is one of several ways."""
 _OPTION: Final = re.compile(
-    r"#+[ \t]+(?:[0-9]+[.):]?[ \t]+)?(?:option|method|alternative|approach|variant|choice)"
+    r"#{1,6}[ \t]+(?:[0-9]+[.):]?[ \t]+)?(?:option|method|alternative|approach|variant|choice)"
     r"[ \t]+(?:[A-Z]|[0-9]+|one|two|three)\b",
     re.IGNORECASE,
 )

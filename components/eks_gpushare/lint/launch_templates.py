@@ -25,6 +25,8 @@ class LaunchTemplate(NamedTuple):
     """What else it tells EC2."""
     looked_up: bool = False
     """Whether its image is one that is asked for, and not known."""
+    ami_type: str = ""
+    """Of which AMI type such an image is, where that is told."""
 
 
 OF_OTHERS: Final = LaunchTemplate(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
@@ -62,7 +64,8 @@ def with_template(nodes: NodeSet, template: LaunchTemplate) -> NodeSet:
         types = UNKNOWN if of_template is UNKNOWN else (of_template,) if of_template else ()
     ami = nodes.ami
     if ami in ("", "CUSTOM"):
-        ami = UNKNOWN if template.image is UNKNOWN else template.image or ami
+        image = template.image
+        ami = (template.ami_type or UNKNOWN) if image is UNKNOWN else image or ami
     return replace(
         nodes, instance_types=types, ami=ami, user_data=template.user_data, launch=template.launch
     )

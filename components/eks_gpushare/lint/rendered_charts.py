@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from eks_gpushare.catalog.kubernetes import eks_versions
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items
@@ -41,10 +42,15 @@ _SOURCE: Final = re.compile(r"^# Source: [^/\n]+/(\S+)\s*$", re.MULTILINE)
 _VALUES: Final = re.compile(r"(?:values[._-].+|.+[._-]values)\.ya?ml", re.IGNORECASE)
 _ROOM: Final = re.compile(r"\.Values\.[A-Za-z0-9_.]*[rR]esources\b")
 """What containers ask for, filled in from values."""
+_FILLED: Final = ".Values."
 _LIBRARY: Final = re.compile(r"^type:\s*[\"']?library\b", re.MULTILINE)
 _NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,51}[a-z0-9])?")
 """What helm takes for the name of a release."""
-_SWITCHES: Final = ("--skip-tests", "--dependency-update=false", "--disable-openapi-validation")
+_SWITCHES: Final = (
+    *("--skip-tests", "--dependency-update=false", "--disable-openapi-validation"),
+    *("--kube-version", list(eks_versions())[-1]),
+)
+"""A cluster's version decides what charts write, and that of helm's own build differs."""
 
 
 class ChartValues(NamedTuple):
@@ -312,25 +318,38 @@ def _documents(made: RenderedChart, output: str, given: Mapping[str, str]) -> It
         name = posixpath.normpath(posixpath.join(made.chart, mark[1]))
         template = given.get(name, "")
         lines = TemplateLines(text, template)
-        is_open = not made.values.name and _ROOM.search(template) is not None
+        has_room = _ROOM.search(template) is not None
+        filled = [_FILLED in line for line in template.split("\n")]
         for document in read_texts(text, name, place=lines.place).documents:
-            value = _to_be_said(document.value) if is_open else document.value
+            value = document.value
+            if not made.values.name:
+                value = _to_be_said(document, value, (), filled, has_room=has_room)
             yield replace(document, value=value, build=made.build)
 
 
-def _to_be_said(value: Any) -> Any:
-    """An object whose containers ask for nothing known where a chart's own values leave it empty.
+def _to_be_said(
+    document: Document, value: Any, path: FieldPath, filled: Sequence[bool], *, has_room: bool
+) -> Any:
+    """An object in which what a chart's own values leave empty is not known.
 
-    `resources: {}` is what a chart has for those who install it to fill in.
+    `clusterName: ""` and `resources: {}` are for those who install it to fill in.
     """
     if isinstance(value, list):
-        return [_to_be_said(inner) for inner in value]
+        return [
+            _to_be_said(document, inner, (*path, index), filled, has_room=has_room)
+            for index, inner in enumerate(value)
+        ]
     if not isinstance(value, dict):
-        return value
-    made = {key: _to_be_said(inner) for key, inner in value.items()}
-    for name in ("containers", "initContainers"):
+        line = document.position(path).line - 1 if value in ("", None) else -1
+        return UNKNOWN if 0 <= line < len(filled) and filled[line] else value
+    made = {
+        key: _to_be_said(document, inner, (*path, key), filled, has_room=has_room)
+        for key, inner in value.items()
+    }
+    for name in ("containers", "initContainers") if has_room else ():
         for container in items(made.get(name)):
-            if isinstance(container, dict) and not container.get("resources"):
+            asked = container.get("resources") if isinstance(container, dict) else True
+            if not asked or (isinstance(asked, dict) and not any(asked.values())):
                 container["resources"] = UNKNOWN
     return made
 

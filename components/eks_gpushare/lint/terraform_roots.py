@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.lint.readers.terraform import TerraformResource, read_resources
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
+from eks_gpushare.lint.terraform_templates import IMAGES
 from eks_gpushare.manifests.files import read_file
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _MOST_FILES: Final = 500
 """Most files of a module."""
 _TEXTS: Final = frozenset(("values", "yaml_body", "user_data", "user_data_base64", "tag"))
 """Arguments whose unknown parts are left as such: read as YAML or as scripts, or by the beginning,
-as the name of the tag that has that of a cluster."""
+as the name of the tag that has that of a cluster. So are those of names that images have."""
 
 
 class Root(NamedTuple):
@@ -266,7 +267,8 @@ def _resource(made: MadeResource, build: str) -> TerraformResource:
     values = type(made.values)()
     for key, each in made.values.items():
         given = _as_blocks(each, key) if made.kind.startswith("aws_") else each
-        values.put(key, settled(given, texts=key in _TEXTS), made.values.places.get(key))
+        has_texts = key in _TEXTS or made.kind in IMAGES
+        values.put(key, settled(given, texts=has_texts), made.values.places.get(key))
     document = hcl_document(made.address, values, made.place, build)
     is_there = made.present is not False
     return TerraformResource(document, (), made.kind, made.address, document.value, is_there)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.catalog.ami_names import ami_type_of
 from eks_gpushare.inventory.launches import launch_of
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded
@@ -11,7 +12,7 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.hcl.registry_user_data import LOOKED_UP
 from eks_gpushare.lint.launch_templates import OF_OTHERS, LaunchTemplate
 from eks_gpushare.lint.terraform_configuration import INDEX, local_address, module_of
-from eks_gpushare.manifests.plain import text
+from eks_gpushare.manifests.plain import items, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 KIND: Final = "aws_launch_template"
 OLDER: Final = "aws_launch_configuration"
+IMAGES: Final = ("data.aws_ami", "data.aws_ssm_parameter")
+"""Data sources that tell which image nodes start from."""
 
 _PLACES: Final = (
     ("launch_template",),
@@ -47,6 +50,18 @@ class Templates:
         self._by_address: dict[str, tuple[Any, LaunchTemplate]] = {}
         self._older: dict[str, tuple[Any, LaunchTemplate]] = {}
         self._configuration = configuration
+        self._images: dict[str, str] = {}
+
+    def add_image(self, address: str, given: Any) -> None:
+        """Take a data source of `IMAGES`, of whose image the AMI type may be told by its name."""
+        named = [at(given, "name")]
+        for each in items(at(given, "filter")):
+            if at(each, "name") == "name":
+                named += items(at(each, "values"))
+        found = {ami_type_of(each) for each in named if isinstance(each, str)}
+        kind = found.pop() if len(found) == 1 else None
+        if kind is not None:
+            self._images[address] = kind
 
     def add(self, source: Source, given: Any) -> LaunchTemplate:
         """Take one.
@@ -56,12 +71,15 @@ class Templates:
             given: The values.
         """
         referred = self._configuration.references(source.name, "image_id")
+        above = module_of(source.name)
+        meant = {f"{above}{'.'.join(INDEX.sub('', each).split('.')[:3])}" for each in referred}
         found = LaunchTemplate(
             text(at(given, "image_id")),
             text(at(given, "instance_type")),
             decoded(at(given, "user_data")),
             launch_of(source, text(at(given, "name")), given),
             any(each.startswith(LOOKED_UP) for each in referred),
+            self._images.get(meant.pop(), "") if len(meant) == 1 else "",
         )
         self._by_address[source.name] = (given, found)
         return found

@@ -39,7 +39,7 @@ _SAYS_NOTHING: Final = re.compile(
     r"!|\$[A-Za-z0-9_]*[ ]*:?=|fail\b|break$|continue$|(?:set|assign) .*="
 )
 _COMMENTED: Final = re.compile(
-    r"#[# \t]*(?:\{\{[^\n{}]{0,300}\}\}|\{%[^\n]{0,300}?%\})[ \t\r]*$", re.MULTILINE
+    r"#[ \t]*(?:\{\{[^\n{}]{0,300}\}\}|\{%[^\n]{0,300}?%\})[ \t\r]*$", re.MULTILINE
 )
 """A comment that is a tag."""
 _ITEM: Final = re.compile(r"-(?:[ ]|$)")

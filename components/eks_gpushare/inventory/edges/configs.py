@@ -144,6 +144,7 @@ def closure(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         plugins = tuple(daemon for daemon in daemons(inventory, cluster) if daemon.role == "plugin")
         kinds = [node for node in gpu_nodes(inventory, cluster) if not node.serves_itself]
+        anywhere = _anywhere(inventory, plugins)
         for plugin in plugins:
             if not isinstance(plugin.item, Release):
                 continue
@@ -154,8 +155,7 @@ def closure(inventory: Inventory) -> Iterator[Judgement]:
             served = [kind for kind in kinds if plugin in serving((plugin,), kind)]
             yield from _map(inventory, configs)
             yield from _default(inventory, configs)
-            is_whole = not _may_have_more(inventory, configs)
-            if is_whole and (configs.is_there or not _anywhere(inventory, plugins)):
+            if not _may_have_more(inventory, configs) and (configs.is_there or not anywhere):
                 yield from _of_nodes(configs, served)
         if not plugins and inventory.complete:
             yield from _of_no_plugin(kinds)

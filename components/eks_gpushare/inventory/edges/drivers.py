@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
+from eks_gpushare.catalog.ami_names import ami_type_of
+from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.nodes import gpu_nodes, without_operands
@@ -32,12 +33,10 @@ _WITH = re.compile(r"NVIDIA|AL2_x86_64_GPU|ACCELERATED", re.IGNORECASE)
 """AMI types of EKS, and families of eksctl, that say so by their name."""
 _WITHOUT = re.compile(
     r"AL2023_(x86_64|ARM_64)_STANDARD|AL2_(x86_64|ARM_64)|BOTTLEROCKET_(x86_64|ARM_64)(_FIPS)?"
-    r"|AL2023_(x86_64|ARM_64)_NEURON"
-    r"|amazon-eks-node-al2023-(x86_64|arm64)-(standard|neuron)-.*|amazon-eks-(arm64-)?node-1\.[0-9].*"
-    r"|bottlerocket-aws-k8s-1\.[0-9*]+-(x86_64|aarch64|v).*",
+    r"|AL2023_(x86_64|ARM_64)_NEURON",
     re.IGNORECASE,
 )
-"""AMI types of EKS that have none, and the names of such images."""
+"""AMI types of EKS that have none."""
 _PLAIN = re.compile(r"Ubuntu(Pro)?[0-9]{4}")
 """Families of eksctl that have neither driver nor runtime, and boot as somebody tells them to."""
 _BY_TYPE = re.compile(
@@ -51,11 +50,10 @@ _BY_TYPE = re.compile(
 def drivers(inventory: Inventory) -> Iterator[Judgement]:
     """Of nodes whose AMI is known."""
     for cluster in inventory.clusters():
-        operators = [
-            release
-            for release in inventory.of(Release, cluster)
-            if chart_of(release.chart) == OPERATOR_CHART
-        ]
+        releases = inventory.of(Release, cluster)
+        operators = [each for each in releases if chart_of(each.chart) == OPERATOR_CHART]
+        # Of an image without anything, somebody may bring all by hand: not beside a plugin alone.
+        has_plugin = any(chart_of(each.chart) == PLUGIN_CHART for each in releases)
         declared: dict[int, NodeKind] = {}
         for kind in gpu_nodes(inventory, cluster):
             # A type with a GPU, not only signs of one.
@@ -81,25 +79,25 @@ def drivers(inventory: Inventory) -> Iterator[Judgement]:
             for release in serving:
                 yield from _twice(release, nodes, brings)
                 yield from _no_runtime(release, nodes, brings)
-            if brings is False and not any(
+            if (brings is False or (has_plugin and _boots_plain(nodes))) and not any(
                 installs(release, "driver") is not False for release in serving
             ):
                 yield Problem(
                     NOWHERE,
                     nodes.source,
                     (),
-                    f"The AMI type of {nodes.source.name}, {nodes.ami}, has no NVIDIA driver, and "
+                    f"The image of {nodes.source.name}, {nodes.ami}, has no NVIDIA driver, and "
                     "nothing installs one.",
-                    "Use the AMI type for NVIDIA, such as AL2023_x86_64_NVIDIA.",
+                    "Use the one for NVIDIA, such as AL2023_x86_64_NVIDIA.",
                     None if inventory.complete or operators else "warning",
                 )
 
 
 def brings_driver(nodes: NodeSet) -> bool | None:
     """Whether the AMI of nodes with GPUs has the driver; None where it is not known."""
-    ami = nodes.ami
-    if ami is UNKNOWN or ami.startswith("ami-") or ami.upper() == "CUSTOM":
+    if nodes.ami is UNKNOWN or nodes.ami.startswith("ami-") or nodes.ami.upper() == "CUSTOM":
         return None
+    ami = ami_type_of(nodes.ami) or nodes.ami
     if _WITH.search(ami):
         return True
     if _WITHOUT.fullmatch(ami):
@@ -118,12 +116,19 @@ def installs(release: Release, part: str) -> bool | None:
     return True if given is None else bool(switch(given))
 
 
+def _boots_plain(nodes: NodeSet) -> bool:
+    """Whether the image has no driver, and what it boots with says nothing of one."""
+    if nodes.ami is UNKNOWN or nodes.user_data is UNKNOWN:
+        return False
+    return bool(_PLAIN.fullmatch(nodes.ami)) and "nvidia" not in nodes.user_data.lower()
+
+
 def _no_runtime(release: Release, nodes: NodeSet, brings: bool | None) -> Iterator[Judgement]:  # noqa: FBT001  (of the nodes)
     """The operator brings the driver, and nobody the container runtime."""
-    lacks = brings is False or (nodes.ami is not UNKNOWN and _PLAIN.fullmatch(nodes.ami))
-    by_boot = nodes.user_data is UNKNOWN or "nvidia" in nodes.user_data.lower()
     parts = {part: installs(release, part) for part in _PARTS}
-    if lacks and not by_boot and parts == {"driver": True, "toolkit": False}:
+    by_boot = nodes.user_data is UNKNOWN or "nvidia" in nodes.user_data.lower()
+    lacks = (brings is False and not by_boot) or _boots_plain(nodes)
+    if lacks and parts == {"driver": True, "toolkit": False}:
         yield Problem(
             NOWHERE,
             release.source,

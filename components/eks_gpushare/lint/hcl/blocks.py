@@ -123,14 +123,18 @@ def references(body: Body, meant: Callable[[str], Iterable[str]]) -> dict[str, A
     return made
 
 
-_REFERENCE: Final = re.compile(
-    r"[A-Za-z_][A-Za-z0-9_-]*(?:\[[^\[\]]*\])?(?:\.[A-Za-z_][A-Za-z0-9_-]*(?:\[[^\[\]]*\])?)+"
+# A word alone is found too, and left out: to look for the dot of each of its letters takes long.
+_WORDS: Final = re.compile(
+    r"[A-Za-z_][A-Za-z0-9_-]*(?:\[[^\[\]]*\](?=\.[A-Za-z_]))?"
+    r"(?:\.[A-Za-z_][A-Za-z0-9_-]*(?:\[[^\[\]]*\])?)*"
 )
+_DOT: Final = re.compile(r"^[A-Za-z0-9_-]*(?:\[[^\[\]]*\])?\.")
 
 
 def names_in(expression: Expression) -> Iterator[str]:
     """References in an expression."""
+    said = expression.given
     if expression.node is not None and expression.source is not None:
-        yield from _REFERENCE.findall(expression.source.text(expression.node))
-    elif isinstance(expression.given, str):
-        yield from _REFERENCE.findall(expression.given)
+        said = expression.source.text(expression.node)
+    if isinstance(said, str):
+        yield from (found for found in _WORDS.findall(said) if _DOT.search(found))

@@ -34,6 +34,7 @@ class ModuleFiles:
     variables: dict[str, HclBlock] = field(default_factory=dict)
     locals: dict[str, tuple[Expression, Place]] = field(default_factory=dict)
     resources: dict[tuple[str, str], HclBlock] = field(default_factory=dict)
+    data: dict[tuple[str, str], HclBlock] = field(default_factory=dict)
     calls: dict[str, HclBlock] = field(default_factory=dict)
     outputs: dict[str, HclBlock] = field(default_factory=dict)
     is_root: bool = False
@@ -48,8 +49,9 @@ class ModuleFiles:
             if block.type == "locals":
                 for key, each in block.body.attributes.items():
                     self.locals[key] = each, block.body.keys[key]
-            elif block.type == "resource" and len(block.labels) > 1:
-                _put(self.resources, (name, block.labels[1]), block, merge=merge)
+            elif block.type in {"resource", "data"} and len(block.labels) > 1:
+                of_kind = self.resources if block.type == "resource" else self.data
+                _put(of_kind, (name, block.labels[1]), block, merge=merge)
             elif block.type in {"module", "variable", "output"} and name:
                 of_type = {
                     "module": self.calls,

@@ -36,6 +36,8 @@ _OF_INTEREST: Final = (
     *("helm_", "kubernetes_", "kubectl_", "aws_servicequotas_service_quota"),
 )
 """What types of resources begin with that have to do with nodes, charts and objects."""
+LOOKED_UP: Final = ("aws_ami", "aws_ssm_parameter")
+"""Data sources that tell which image nodes start from."""
 _MOST_DEPTH: Final = 12
 """Most modules within modules."""
 
@@ -187,6 +189,15 @@ class Instance:
                     block.place,
                     self._references(block),
                     present,
+                )
+        for (kind, name), block in self.module.data.items():
+            if kind in LOOKED_UP:
+                yield MadeResource(
+                    f"{self._prefix}data.{kind}.{name}",
+                    f"data.{kind}",
+                    values_of(block.body, self),
+                    block.place,
+                    {},
                 )
         for name, block in self.module.calls.items():
             children = self._instances(name)

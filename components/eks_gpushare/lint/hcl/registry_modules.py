@@ -172,7 +172,7 @@ def _managed(
         given.put(values, name, name)
     if given.get(OWN_IMAGE) in (None, ""):
         given.put(values, "ami_type", "ami_type", default_ami(major))
-    _put_version(values, given, call)
+    _put_cluster(values, given, call)
     given.put_blocks(values, "taint", "taints")
     own_template = given.get("use_custom_launch_template", otherwise=True)
     created = given.get("create_launch_template", otherwise=True)
@@ -198,10 +198,15 @@ def _managed(
     yield _resource(call, "aws_eks_node_group.this[0]", values)
 
 
-def _put_version(values: HclObject, given: _Inputs, call: MadeResource) -> None:
-    """The version of a group, which is that of its cluster unless it has its own."""
+def _put_cluster(values: HclObject, given: _Inputs, call: MadeResource) -> None:
+    """The cluster of a group, and its version, which is that unless the group has its own."""
     for name in ("kubernetes_version", "cluster_version"):
         given.put(values, "version", name, at(call.values, name))
+    # That of the cluster is `name` since 21, which a group's own module has for the group's.
+    named = at(call.values, "cluster_name")
+    if named is None and at(call.values, "eks_managed_node_groups") is not None:
+        named = at(call.values, "name")
+    given.put(values, "cluster_name", "cluster_name", named)
 
 
 def _named_in(told: Any) -> list[Any]:

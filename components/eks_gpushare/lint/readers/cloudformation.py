@@ -26,7 +26,7 @@ from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, w
 from eks_gpushare.manifests.readers.user_data import judge_user_data
 from eks_gpushare.manifests.retired import retired
 from eks_gpushare.manifests.rules.eksctl import size_rules
-from eks_gpushare.manifests.rules.nodes import not_joined, owned_labels
+from eks_gpushare.manifests.rules.nodes import by_old_script, not_joined, owned_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,6 +115,7 @@ class CloudFormationReader:
             else:
                 judgements += size_rules(source, (), given, _GROUP_SIZES)
                 judgements += from_zero(nodes, _tags(given), "MinSize")
+                judgements += by_old_script(nodes, nodes.user_data)
         return Read(found, judgements)
 
 

@@ -30,7 +30,7 @@ from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, w
 from eks_gpushare.manifests.readers.user_data import judge_user_data
 from eks_gpushare.manifests.retired import retired
 from eks_gpushare.manifests.rules.eksctl import size_rules
-from eks_gpushare.manifests.rules.nodes import not_joined, owned_labels
+from eks_gpushare.manifests.rules.nodes import by_old_script, not_joined, owned_labels
 from eks_gpushare.manifests.shell.set_values import put, settings
 from eks_gpushare.manifests.texts import read_texts, texts_within
 
@@ -146,6 +146,7 @@ def _nodes(
         return [group], [
             *retired(group, ("mixed_instances_policy",)),
             *unread_rules(source, given),
+            *by_old_script(group, group.user_data),
             *from_zero(group, tags_of(given)),
             *size_rules(source, (), given, _SIZES),
         ]
@@ -208,8 +209,11 @@ def _written_out(document: Document, place: FieldPath, kind: str, given: Any) ->
         yield replace(inside, editable=False)
 
 
-def _templates(resources: Iterable[TerraformResource], taken: Templates) -> Iterator[Judgement]:
+def _templates(resources: Sequence[TerraformResource], taken: Templates) -> Iterator[Judgement]:
     """What is wrong in the user data of launch templates, all of which are taken."""
+    for resource in resources:
+        if resource.kind in terraform_templates.IMAGES:
+            taken.add_image(resource.address, resource.values)
     for document, place, kind, address, given, _ in resources:
         if kind == terraform_templates.OLDER:
             taken.add_older(address, given)

@@ -50,6 +50,13 @@ _AROUND_PODS = {
     ),
 }
 """Where kinds are written around their pods, and people put what belongs into those."""
+_OF_KSERVE = ("predictor", "transformer", "explainer")
+_RUNTIMES = (
+    *("model", "huggingface", "lightgbm", "onnx", "paddle", "pmml", "pytorch", "sklearn"),
+    *("tensorflow", "triton", "xgboost"),
+)
+"""Containers in what a pod of KServe's is written as: `PredictorSpec` in pkg/apis/serving/v1beta1/
+predictor.go of kserve/kserve 0.15."""
 
 
 def judge_object(document: Document, source: Source) -> Iterator[Problem]:
@@ -62,7 +69,12 @@ def judge_object(document: Document, source: Source) -> Iterator[Problem]:
     if kind == "LimitRange":
         yield from _limits(value, source)
     elif kind in _AROUND_PODS:
-        yield from _misplaced(value, source, _AROUND_PODS[kind])
+        places = _AROUND_PODS[kind]
+        yield from _misplaced(value, source, places, (*places[-1], "spec"))
+    elif kind == "InferenceService":
+        for part in _OF_KSERVE:
+            places = tuple(("spec", part, runtime) for runtime in _RUNTIMES)
+            yield from _misplaced(value, source, places, ("spec", part))
 
 
 def quota_places(value: Mapping[str, Any]) -> Iterator[FieldPath]:
@@ -128,9 +140,8 @@ def _limits(value: Mapping[str, Any], source: Source) -> Iterator[Problem]:
 
 
 def _misplaced(
-    value: Mapping[str, Any], source: Source, places: tuple[FieldPath, ...]
+    value: Mapping[str, Any], source: Source, places: tuple[FieldPath, ...], template: FieldPath
 ) -> Iterator[Problem]:
-    template = (*places[-1], "spec")
     shown = [at(value, "spec", key) for key in ("selector", "template")]
     if source.document is not None and is_guide(source.document.file) and shown == [None, None]:
         return  # a guide that leaves out what is around the pod

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.catalog.ami_names import ami_type_of
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.nodes import CATALOG, has_gpus
@@ -46,6 +48,8 @@ NOBODY_JOINS: Final = Rule(
     "user data none joins the cluster, and the group fails with NodeCreationFailure.",
     "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html#launch-template-custom-ami",
 )
+_OLD_SCRIPT: Final = re.compile(r"^[^#\n]*/etc/eks/bootstrap\.sh", re.MULTILINE)
+"""A line that runs it."""
 _PREFIX: Final = "nvidia.com/gpu."
 _MAKERS: Final = ("NVIDIA", "Tesla")
 """How names of products begin, before the model: `NVIDIA-A10G`, `Tesla-T4`."""
@@ -88,6 +92,8 @@ def not_joined(
         looked_up: Whether an image that is not known is surely one.
     """
     is_own = looked_up if image is UNKNOWN else image.startswith("ami-")
+    if is_own:
+        yield from by_old_script(nodes, user_data)
     if is_own and user_data == "" and has_gpus(nodes):
         yield Problem(
             NOBODY_JOINS,
@@ -97,6 +103,29 @@ def not_joined(
             "template has no user data: no node joins the cluster.",
             "Write user data that does: a NodeConfig for Amazon Linux 2023. Or name no image, and "
             "take EKS's by its AMI type.",
+        )
+
+
+def by_old_script(nodes: NodeSet, user_data: Maybe[str]) -> Iterator[Judgement]:
+    """Nodes with GPUs of an AL2023 image of EKS that are to join by what Amazon Linux 2 had.
+
+    Args:
+        nodes: The group, whose image is its own or that of its Auto Scaling group.
+        user_data: What that boots with, decoded.
+    """
+    kind = "" if nodes.ami is UNKNOWN else ami_type_of(nodes.ami) or nodes.ami
+    if user_data is UNKNOWN or "NodeConfig" in user_data or not kind.startswith("AL2023_"):
+        return
+    if _OLD_SCRIPT.search(user_data) and has_gpus(nodes):
+        yield Problem(
+            NOBODY_JOINS,
+            nodes.source,
+            (),
+            f"{at_start(nodes.source.name)} starts from {kind}, and its user data runs "
+            "/etc/eks/bootstrap.sh, which Amazon Linux 2023 does not have: no node joins the "
+            "cluster.",
+            "Write a NodeConfig of node.eks.aws/v1alpha1 with the cluster's name, endpoint, "
+            "certificate authority and CIDR in its place.",
         )
 
 

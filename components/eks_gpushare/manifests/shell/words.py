@@ -38,7 +38,7 @@ _BEFORE_COMMAND: Final = frozenset(
     ("$", "if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "sudo", "exec")
 )
 _PARTS: Final = re.compile(r"[^=,\n]+")
-_TEMPLATE: Final = re.compile(r"\{\{[^\n]*?\}\}|\{%[^\n]*?%\}|<%[^\n]*?%>")
+_TEMPLATE: Final = re.compile(r"\{\{[^\n]{0,300}?\}\}|\{%[^\n]{0,300}?%\}|<%[^\n]{0,300}?%>")
 _MOST_COMMANDS: Final = 20_000
 
 

@@ -13,11 +13,12 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.daemonsets import CLAIM_DRIVERS
 from eks_gpushare.inventory.items import NodeSet, Release
-from eks_gpushare.inventory.nodes import gpu_nodes, labels_itself
+from eks_gpushare.inventory.matching import required_terms
+from eks_gpushare.inventory.nodes import OF_CONTROL_PLANES, gpu_nodes, labels_itself
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, items
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.labels import PRESENT_LABEL
 
@@ -57,13 +58,19 @@ def claim_charts(inventory: Inventory) -> Iterator[Judgement]:
 
 def _controller(release: Release) -> Iterator[Problem]:
     domains = at(release.values, "resources", "computeDomains", "enabled")
-    if domains in (None, True) and not _is_given(release, _CONTROLLER):
+    terms = items(required_terms(at(release.values, "controller")))
+    bound = bool(terms) and all(
+        any(at(each, "key") in OF_CONTROL_PLANES for each in items(at(term, "matchExpressions")))
+        for term in terms
+    )
+    if domains in (None, True) and (bound or not _is_given(release, _CONTROLLER)):
+        left = "gives its controller an" if bound else "leaves its controller the chart's"
         yield Problem(
             NO_NODE,
             release.source,
             value_place(release, _CONTROLLER),
-            f"{at_start(release.source.name)} leaves its controller the chart's affinity to nodes "
-            "of a control plane, and EKS has none: it stays Pending.",
+            f"{at_start(release.source.name)} {left} affinity to nodes of a control plane, and EKS "
+            "has none: it stays Pending.",
             "Write `controller: {affinity: null}`.",
         )
 

@@ -1,7 +1,7 @@
 """Cluster Autoscaler that looks for the node groups of a cluster by another name.
 
-EKS and eksctl tag groups with `k8s.io/cluster-autoscaler/CLUSTER`; the chart looks for the tag with
-`autoDiscovery.clusterName`: charts/cluster-autoscaler/values.yaml of
+EKS, eksctl and modules of Terraform tag groups with `k8s.io/cluster-autoscaler/CLUSTER`; the chart
+looks for the tag with `autoDiscovery.clusterName`: charts/cluster-autoscaler/values.yaml of
 https://github.com/kubernetes/autoscaler, November 2026.
 """
 
@@ -18,9 +18,10 @@ from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items
+from eks_gpushare.inventory.values import at, has_unknown, items, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.charts import CLUSTER_AUTOSCALER
+from eks_gpushare.manifests.checks.nodes.joined_clusters import declared_cluster
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.scaling import OTHER_CLUSTER
 
@@ -39,7 +40,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 @edge(OTHER_CLUSTER)
 def discovered(inventory: Inventory) -> Iterator[Judgement]:
-    """Beside one cluster of eksctl that has nodes with GPUs, and no other nodes."""
+    """Beside the groups of one cluster, of which some have GPUs, and no other nodes."""
     for cluster in inventory.clusters():
         sets = inventory.of(NodeSet, cluster)
         names = {_cluster_of(nodes) for nodes in sets}
@@ -59,11 +60,15 @@ def discovered(inventory: Inventory) -> Iterator[Judgement]:
 
 
 def _cluster_of(nodes: NodeSet) -> Any:
-    """The name in eksctl's file; None for nodes of others, and where it is not plain."""
-    value = value_of(nodes)
-    name = at(value, "metadata", "name")
+    """The name that the group is found by; None of nodes of others, and where it is not plain."""
+    name = declared_cluster(nodes)
+    if not name and nodes.provisioner == "selfManaged":
+        given = at(value_of(nodes), *nodes.source.path)
+        keys = [str(text(at(each, "key"))) for each in items(at(given, "tag"))]
+        found = {match[1] for key in keys if (match := _TAG.fullmatch(key))}
+        name = found.pop() if len(found) == 1 else None
     is_plain = isinstance(name, str) and not has_unknown(name) and _PLAIN.fullmatch(name)
-    return name if at(value, "kind") == "ClusterConfig" and is_plain else None
+    return name if is_plain else None
 
 
 def _looked_for(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, FieldPath, str]]:

@@ -46,7 +46,7 @@ def joined_clusters(inventory: Inventory) -> Iterator[Judgement]:
     for nodes in inventory.of(NodeSet):
         if nodes.user_data is UNKNOWN or not has_gpus(nodes):
             continue
-        declared, joined = _declared(nodes), set(_joined(nodes.user_data))
+        declared, joined = declared_cluster(nodes), set(_joined(nodes.user_data))
         if isinstance(declared, str) and declared and joined and declared not in joined:
             yield Problem(
                 OTHER_CLUSTER,
@@ -58,7 +58,8 @@ def joined_clusters(inventory: Inventory) -> Iterator[Judgement]:
             )
 
 
-def _declared(nodes: NodeSet) -> Any:
+def declared_cluster(nodes: NodeSet) -> Any:
+    """The name of the cluster that nodes are declared with; None where they are with none."""
     value = value_of(nodes)
     if at(value, "kind") == "ClusterConfig":
         return at(value, "metadata", "name")

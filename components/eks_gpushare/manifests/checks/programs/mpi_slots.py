@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _REPLICAS: Final = ("spec", "mpiReplicaSpecs")
 _STARTED: Final = re.compile(
-    r"(?:^|[\s/;&])(?:mpirun|mpiexec|horovodrun)\s(?:[^;&|]*?\s)?(?:-np|-n|--np)\s+([0-9]+)(?=[\s\\]|$)"
+    r"(?:^|[\s/;&])(?:mpirun|mpiexec|horovodrun)\s(?:[^;&|#]*?\s)??(?:-np|-n|--np)\s+([0-9]+)(?=[\s\\]|$)"
 )
 _WHOLE: Final = re.compile(r"[0-9]+")
 _TOLD_MORE: Final = re.compile(

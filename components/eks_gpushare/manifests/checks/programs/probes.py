@@ -28,6 +28,13 @@ _LEAST: Final = 45
 _LEAST_OF_LARGE: Final = 60
 """The same of a model of several GB."""
 _LARGE_GIB: Final = 6
+_HUGE_GIB: Final = 30
+_GIB_A_SECOND: Final = 1.25
+"""Most that is fetched of a model that the pod's node has not: 10 Gbit/s."""
+_GONE_WITH_POD: Final = frozenset(
+    ("emptyDir", "configMap", "secret", "projected", "downwardAPI", "serviceAccountToken")
+)
+"""Kinds of volumes that have no model when a pod starts."""
 _DIGITS: Final = re.compile(r"[0-9]{1,5}")
 _ALL_PROBES: Final = ("startupProbe", "livenessProbe", "readinessProbe")
 _PROBES: Final = ("startupProbe", "livenessProbe")
@@ -48,8 +55,10 @@ def probes(inventory: Inventory) -> Iterator[Judgement]:
             if not container.gpus or not isinstance(probe, dict):
                 continue
             server, seconds = server_of(container), _seconds(probe)
-            large = (weights_gib(container.line) or 0) >= _LARGE_GIB
-            least = _LEAST_OF_LARGE if large else _LEAST
+            weights = weights_gib(container.line) or 0
+            least = _LEAST_OF_LARGE if weights >= _LARGE_GIB else _LEAST
+            if weights >= _HUGE_GIB and not _keeps_files(workload):
+                least += int(weights / _GIB_A_SECOND)
             if server is not None and seconds is not None and seconds <= least:
                 yield Problem(
                     ENDED_EARLY,
@@ -87,6 +96,14 @@ def named_ports(inventory: Inventory) -> Iterator[Judgement]:
                     f"{there}.",
                     "Write the number, or give the port that name under `ports` of the container.",
                 )
+
+
+def _keeps_files(workload: Workload) -> bool:
+    """Whether some of its volumes may have the model before it starts."""
+    volumes = at(workload.spec, "volumes")
+    return has_unknown(volumes) or any(
+        not _GONE_WITH_POD.intersection(each) for each in items(volumes) if isinstance(each, dict)
+    )
 
 
 def _seconds(probe: dict[str, Any]) -> int | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.items import PART_OF_POD, Workload
 from eks_gpushare.inventory.nodes import CATALOG, TYPE_LABELS
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import requests_of
@@ -125,7 +126,9 @@ def _told(group: _Group) -> Iterator[Problem]:
             f"Write a whole number, and let tasks and actors ask for a part: num_gpus={shown}.",
             "error",
         )
-    if not _is_whole(group.told) or not group.gpus or int(shown) == group.gpus:
+    if not _is_whole(group.told) or group.gpus is None or int(shown) == group.gpus:
+        return
+    if group.gpus == 0 and not _is_for_gpus(group.workload):
         return
     if int(shown) == 0 and group.path[-1] in _HEADS:
         return  # which keeps tasks off the head
@@ -133,8 +136,26 @@ def _told(group: _Group) -> Iterator[Problem]:
         UNLIKE_RAY,
         group.workload.source,
         place,
-        f"{group.called} has {_TOLD} {shown}, and its container gets {group.gpus}.",
-        f"Remove {_TOLD}: KubeRay tells Ray what the container is limited to.",
+        f"{group.called} has {_TOLD} {shown}, and its container "
+        + (f"gets {group.gpus}." if group.gpus else "asks for none: it has what others have."),
+        f"Remove {_TOLD}: KubeRay tells Ray what the container is limited to."
+        if group.gpus
+        else f"Write limits: {{{GPU}: {shown}}} under resources, and remove {_TOLD}.",
+    )
+
+
+def _is_for_gpus(workload: Workload) -> bool:
+    """Whether its container has Ray with CUDA, and by no other way a GPU of its own."""
+    spec = workload.spec
+    if at(spec, "resourceClaims") or at(spec, "runtimeClassName") or has_unknown(spec):
+        return False
+    _, container = next(containers(spec), ((), None))
+    asked = at(container, "resources", "limits") or {}
+    return bool(_WITH_CUDA.search(str(text(at(container, "image"))))) and not (
+        at(container, "envFrom")
+        or at(container, "securityContext", "privileged")
+        or any(at(each, "name") in _VISIBLE for each in items(at(container, "env")))
+        or any("/" in str(key) for key in asked)
     )
 
 

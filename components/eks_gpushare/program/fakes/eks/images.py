@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.catalog.ami_names import PARAMETERS
 from eks_gpushare.program.errors import PlanError
 from eks_gpushare.program.fakes.eks.children import Children, is_on, known
 from eks_gpushare.program.values import UNKNOWN, Properties
@@ -17,20 +18,6 @@ if TYPE_CHECKING:
 
 BOTTLEROCKET = "Bottlerocket"
 AL2 = "AL2"
-_IMAGES = {
-    "AL2_x86_64": "eks/optimized-ami/{}/amazon-linux-2",
-    "AL2_x86_64_GPU": "eks/optimized-ami/{}/amazon-linux-2-gpu",
-    "AL2_ARM_64": "eks/optimized-ami/{}/amazon-linux-2-arm64",
-    "AL2023_x86_64_STANDARD": "eks/optimized-ami/{}/amazon-linux-2023/x86_64/standard",
-    "AL2023_ARM_64_STANDARD": "eks/optimized-ami/{}/amazon-linux-2023/arm64/standard",
-    "AL2023_x86_64_NVIDIA": "eks/optimized-ami/{}/amazon-linux-2023/x86_64/nvidia",
-    "BOTTLEROCKET_ARM_64": "bottlerocket/aws-k8s-{}/arm64",
-    "BOTTLEROCKET_x86_64": "bottlerocket/aws-k8s-{}/x86_64",
-    "BOTTLEROCKET_ARM_64_NVIDIA": "bottlerocket/aws-k8s-{}-nvidia/arm64",
-    "BOTTLEROCKET_x86_64_NVIDIA": "bottlerocket/aws-k8s-{}-nvidia/x86_64",
-}
-"""AMI type to the parameter of SSM that names its newest image, of a Kubernetes version."""
-
 _KINDS = {
     (AL2, False, "x86_64"): "AL2_x86_64",
     (AL2, True, "x86_64"): "AL2_x86_64_GPU",
@@ -92,7 +79,7 @@ def image_of(
     if args.get("amiId") is not None or not recommended:
         return args.get("amiId")
     version = known(args.get("version"), cluster.outputs.get("version", UNKNOWN))
-    parameter = _IMAGES.get(str(ami_type(args, types)))
+    parameter = PARAMETERS.get(str(ami_type(args, types)))
     if parameter is None or not isinstance(version, str):
         return UNKNOWN
     latest = "latest" if parameter.startswith("bottlerocket") else "recommended"

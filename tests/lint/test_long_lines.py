@@ -1,0 +1,46 @@
+"""What is long is read in a time that grows as its length does, not as the square of it.
+
+A file of one sign again and again took minutes where a pattern was tried at each of them to the
+end of the line: a row of `#`, a text in base64 among Terraform's, braces in a script.
+"""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMPONENTS = Path(__file__).parents[2] / "components"
+BEFORE = {
+    "pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: ",
+    "install.sh": "helm install x nvdp/nvidia-device-plugin ",
+    "main.tf": 'resource "helm_release" "x" {\n  name = "',
+    "guide.md": "# Of nvidia.com/gpu\n",
+    "Makefile": "all:\n\thelm install x nvdp/nvidia-device-plugin ",
+    "values.yaml": "nvidia: {{ if .x }}\n",
+}
+AFTER = {"main.tf": '"\n}'}
+LENGTH = 60_000
+"""Characters, of which their square takes minutes and their number less than a second."""
+MOST_SECONDS = 20
+"""Of a processor, many times of what all take."""
+
+
+@pytest.mark.parametrize("sign", ["#", "{", "{%", "a", "_", "# "])
+def test_a_line_of_one_sign_is_read_to_its_end(sign: str, tmp_path: Path) -> None:
+    for name, before in BEFORE.items():
+        line = sign * (LENGTH // len(sign))
+        (tmp_path / name).write_text(f"{before}{line}{AFTER.get(name, '')}\n", encoding="utf-8")
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "eks_gpushare", "lint", "--no-config", "--json", str(tmp_path)],
+        cwd=COMPONENTS,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS)),
+    )
+
+    assert ended.returncode in {0, 1, 2}, ended.stderr[-500:]
+    assert '"files"' in ended.stdout
