@@ -14,19 +14,26 @@ from inventory_of import (
     chart,
     codes,
     daemon_set,
-    nodes,
     operator,
     plugin,
     problems,
     said,
 )
+from inventory_of import nodes as any_nodes
 
 from eks_gpushare.inventory.edges import daemonsets
 from eks_gpushare.inventory.problem import Edit
 from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
-    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.items import Item, NodeSet
+
+
+def nodes(*types: str, **more: Any) -> NodeSet:
+    """Of a Kubernetes whose nodes do not label themselves."""
+    more.setdefault("kubernetes", "1.34")
+    return any_nodes(*types, **more)
+
 
 GFD = {"gfd": {"enabled": True}}
 ANY = [{"operator": "Exists"}]

@@ -34,15 +34,11 @@ ANY_GPU_TAINT = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
 
 
 def nodes(*types: str, taints: Any = (), **more: Any) -> NodeSet:
-    """A managed node group called gpu, of one g5.xlarge unless other types are named.
-
-    Of a Kubernetes whose nodes do not label themselves.
-    """
+    """A managed node group called gpu, of one g5.xlarge unless other types are named."""
     name = more.pop("name", "gpu")
     more.setdefault("provisioner", "managed")
     if more["provisioner"] == "managed":
         more.setdefault("ami", "AmazonLinux2023")
-    more.setdefault("kubernetes", "1.34")
     return NodeSet(
         source=Source(f"the node group {name}"),
         name=name,
