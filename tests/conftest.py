@@ -43,9 +43,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # No deadline: times on shared machines say nothing about the code. In CI the examples are the same
 # in every run, so that a change is never blamed for what another one brought in.
-settings.register_profile("dev", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, database=None, print_blob=True)
-settings.register_profile("thorough", deadline=None, max_examples=2000)
+EXAMPLES = int(os.environ.get("EKS_GPUSHARE_TEST_EXAMPLES", "40"))
+settings.register_profile("dev", deadline=None, max_examples=EXAMPLES)
+settings.register_profile(
+    "ci", settings.get_profile("dev"), derandomize=True, database=None, print_blob=True
+)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 

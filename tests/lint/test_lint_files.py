@@ -86,6 +86,8 @@ BYTES = {
     "half of UTF-16": (b"\xfe\xff\0ab", "it is no whole UTF-16; save it as UTF-8"),
     "utf-32": ("a: b\n".encode("utf-32"), "it is no text: it holds a NUL byte"),
     "binary": (b"\x7fELF\0\0", "it is no text: it holds a NUL byte"),
+    "git-crypt": (b"\0GITCRYPT\0\xe3\x01", "it is encrypted"),
+    "Plural": (b"CHARTMART-ENCRYPTED\xe3\x01", "it is encrypted"),
     "latin-1 after a line": (b"\n\xe4", "line 2: the byte 0xe4 is not UTF-8; save it as UTF-8"),
     "latin-1": (
         b"a: b\nc: \xe4\n",
@@ -100,6 +102,8 @@ def test_bytes_that_are_no_text(name: str, folder: Path) -> None:
     (folder / "a.yaml").write_bytes(content)
 
     assert read_file("a.yaml").problem == problem
+    passed = read_file("a.yaml", in_folder=True).note != ""
+    assert passed == (problem == "it is encrypted" or b"\0" in content)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])

@@ -132,6 +132,23 @@ SUITES: Final = (
         (*_LAB, *_ENGINE),
     ),
     Suite(
+        "properties",
+        "what holds of everything holds of 1,000 examples of it, where a change tries 40",
+        (
+            "tests/lint/test_scopes.py",
+            "tests/unit/test_bottlerocket_settings.py",
+            "tests/unit/test_cost_split.py",
+            "tests/unit/test_karpenter_budgets.py",
+            "tests/unit/test_mig_geometry.py",
+            "tests/unit/test_sharing_mig_plan.py",
+            "tests/unit/test_sharing_plan.py",
+            "tests/unit/test_sizing.py",
+            "tests/unit/test_tenants_plan.py",
+            "tests/unit/test_yaml_reader.py",
+        ),
+        ("EKS_GPUSHARE_TEST_EXAMPLES=1000",),
+    ),
+    Suite(
         "contracts",
         "1,000 random contracts of tenants over random layouts hold on the real Kueue",
         ("tests/lab/walkthroughs/test_walkthrough_random_queues.py",),

@@ -25,6 +25,7 @@ from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.kustomize import NAMES
 from eks_gpushare.manifests.rules.gpu_names import RESOURCE_AS_LABEL, RESOURCE_NAMES
 from eks_gpushare.manifests.rules.gpu_programs import SPLIT
+from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
@@ -94,7 +95,9 @@ class Naming(NamedTuple):
             is_named = ("map", judgement.source.name.rpartition(" ")[2]) in self.named
             return replace(judgement, severity="info") if is_named else judgement
         given = {name for kind, name in self.having if kind == _LABEL}
-        if judgement.rule is SPLIT:
+        if judgement.rule is SPLIT or (
+            judgement.rule is NO_SPARE_GPU and "ResourceQuota" not in judgement.message
+        ):
             # A configuration may be for nodes that these pods do not get: neither is certain.
             shared = (_SHARED, GPU) in self.having
             return replace(judgement, severity="info") if shared else judgement

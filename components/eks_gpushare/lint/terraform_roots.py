@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.terraform import TerraformResource, read_resources
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_templates import IMAGES
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 ENDINGS: Final = (".tf", ".tofu", ".tf.json", ".tofu.json")
 VARIABLES: Final = (".tfvars", ".tfvars.json")
 _FIRST: Final = ("terraform.tfvars", "terraform.tfvars.json")
+_WRITES: Final = re.compile(r">[ \t]*[\"']?(?:\S*/)?(?:terraform|\S+\.auto)\.tfvars\b")
+_SETS: Final = re.compile(r"^[ \t]*([A-Za-z_][A-Za-z0-9_-]*)[ \t]+=[ \t]", re.MULTILINE)
+"""A variable in such a file. A shell's own have no blanks before the sign."""
 _MOST_BELOW: Final = 2_000
 _OF_TOOLS: Final = frozenset((".git", ".terraform"))
 """Folders of many files that no pattern means."""
@@ -222,6 +227,11 @@ class _Reading:
             for key, each in self._variable_file(name).items():
                 values[key] = value_of(each, NOTHING)
             module.files.append(name)
+        for name in sorted(self._given.keys() & names):
+            # A script asks, and writes a file of variables.
+            if name.endswith(".sh") and _WRITES.search(self._given[name]):
+                for key in _SETS.findall(self._given[name]):
+                    values.setdefault(key, UNKNOWN)
         return values
 
     def _variable_file(self, name: str) -> dict[str, Any]:

@@ -42,6 +42,7 @@ _COMMENTED: Final = re.compile(
     r"#[ \t]*(?:\{\{[^\n{}]{0,300}\}\}|\{%[^\n]{0,300}?%\})[ \t\r]*$", re.MULTILINE
 )
 """A comment that is a tag."""
+_MARK: Final = re.compile(r"^[ \t]*#[ \t]*([A-Z][A-Z0-9_]*)_(START|END)[ \t]*\r?$", re.MULTILINE)
 _ITEM: Final = re.compile(r"-(?:[ ]|$)")
 _KEY: Final = re.compile(r"[^\s#{\[-][^\n]*?:(?:[ ]|$)|\"[^\"\n]*\":")
 _INDENTS: Final = re.compile(r"\bn?indent[ (]+([0-9]+)")
@@ -69,6 +70,15 @@ class _Line(NamedTuple):
 def has_tags_in_comments(text: str) -> bool:
     """Whether some of its comments are tags, which a program that renders it goes by too."""
     return "#" in text and len(text) <= LONGEST and _COMMENTED.search(text) is not None
+
+
+def has_marked_parts(text: str) -> bool:
+    """Whether comments mark parts, of which a script leaves some out: `# X_START` to `# X_END`.
+
+    Templates for Red Hat's Developer Hub have such, as rosa-hcp-dedicated-vpc/helm-repository.
+    """
+    marks = set(_MARK.findall(text)) if "_START" in text else set()
+    return any(step == "START" and (name, "END") in marks for name, step in marks)
 
 
 def without_control_lines(text: str) -> Uncontrolled | None:

@@ -94,6 +94,10 @@ def given_files(
             yield read
 
 
+_ENCRYPTED: Final = (b"\0GITCRYPT\0", b"CHARTMART-ENCRYPTED", b"age-encryption.org/")
+"""How files begin that git-crypt, Plural's client (`pkg/crypto/encrypt.go`) and age have made."""
+
+
 def marked(content: bytes) -> tuple[bytes, str]:
     """The mark that a text begins with, and its encoding.
 
@@ -120,6 +124,8 @@ def read_file(name: str, *, in_folder: bool = False) -> GivenFile:
         is_file = Path(name).is_file() if in_folder else True
         return _unread(name, reason(error), passed=not is_file)
     # Of manifests and values it is said, since whoever wrote them takes them for some.
+    if content.startswith(_ENCRYPTED):
+        return _unread(name, "it is encrypted", passed=in_folder)
     passed = in_folder and (b"\0" in content or not name.lower().endswith(_MANIFESTS))
     mark, encoding = marked(content)
     try:

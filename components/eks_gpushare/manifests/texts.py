@@ -11,7 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.manifests.control_lines import has_tags_in_comments, without_control_lines
+from eks_gpushare.manifests.control_lines import (
+    has_marked_parts,
+    has_tags_in_comments,
+    without_control_lines,
+)
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.json_text import is_json_file, json_problem, without_comments
 from eks_gpushare.manifests.nodes import MAX_ITEMS, KubernetesComposer
@@ -111,8 +115,10 @@ def read_texts(
         outer = YamlText(part, None, start, line, place, block)
         read, found = _document(composer, outer)
         most -= composer.items
-        may = editable and place is None
         alone = False
+        marked = bool(found) and has_marked_parts(part)
+        found = [each for each in found if not marked or each.kind != "duplicate"]
+        may = editable and place is None and not marked
         # A key stands twice where tags in comments say which of the two is there.
         twice = bool(found) and has_tags_in_comments(part)
         if (composer.stopped or twice) and not named_json:

@@ -118,8 +118,8 @@ class HelmValuesReader:
         inner: list[Document] = []
         for chart, path in _charts(document):
             values = at(document.value, *path)
-            if path and is_guide(document.file) and isinstance(values, dict):
-                # A chart that brings it along goes by this.
+            if path and isinstance(values, dict):
+                # A chart that brings it along, and is not beside the file, goes by this.
                 values = {key: value for key, value in values.items() if key != "enabled"}
             items.append(release(document, chart, values, path=path))
             inner += within_values(document, path)

@@ -23,6 +23,7 @@ from eks_gpushare.manifests.texts import read_texts
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.files import GivenFile
@@ -148,9 +149,9 @@ def _is_changed(file: GivenFile, read: Iterable[str]) -> bool:
     for document in read_texts(file.text, file.name).documents:
         name = chart_named(at(document.value, "name"))
         keys, ages = (None, None) if name is None else (chart_keys(name), chart_ages(name))
-        if keys is not None and ages is not None:
-            places = [(key,) for key in read]
-            return any(keys.kind(place) is None and not ages.had(place) for place in places)
+        if keys is not None:
+            unread = [(key,) for key in read if keys.kind((key,)) is None]
+            return any(ages is None or not ages.had(place) for place in unread)
     return False
 
 
@@ -219,9 +220,12 @@ class SubchartValuesReader:
         for each in self._listed:
             values = document.value.get(each.key)
             if isinstance(values, dict) and each.is_on(document.value) is not False:
-                path = (each.key,)
-                own = each.own(values)
-                made = release(document, each.chart, own, version=each.version, path=path)
+                path: FieldPath = (each.key,)
+                own, version = each.own(values), each.version
+                if isinstance(own.get(each.chart), dict):
+                    # Another's chart around the published one is often called as that one is.
+                    path, own, version = (*path, each.chart), own[each.chart], UNKNOWN
+                made = release(document, each.chart, own, version=version, path=path)
                 found.append(made)
                 inner += within_values(document, path)
         return Read(items=found, inner=inner)

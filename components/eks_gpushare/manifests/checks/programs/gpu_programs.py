@@ -60,6 +60,7 @@ class ModelServer(NamedTuple):
 
 # Of builds for other processors the tag says so.
 _OTHERS: Final = re.compile(r"cpu|rocm|xpu|intel|gaudi|hpu|neuron|tpu|xeon|openvino|amd")
+_ON_CPU: Final = re.compile(r"--device[= ]+['\"]?cpu")
 _NO_IMAGE: Final = re.compile(r"(?!)")
 """Of programs whose images run something else by themselves."""
 _SERVERS: Final = (
@@ -164,6 +165,8 @@ def server_of(container: GpuContainer) -> ModelServer | None:
     """What a container serves models with; None where it is not known to do so on CUDA."""
     image = str(text(at(container.value, "image"))).lower().partition("@")[0]
     as_built = not at(container.value, "command")
+    if _ON_CPU.search(container.line):
+        return None
     for server in _SERVERS:
         if as_built and server.image.search(image) and not _OTHERS.search(image.rpartition("/")[2]):
             return server
@@ -239,7 +242,6 @@ def _needs_one(container: GpuContainer) -> bool:
             str(at(each, "hostPath", "path")).startswith("/dev")
             for each in items(at(spec, "volumes"))
         )
-        or re.search(r"--device[= ]+cpu", container.line)
     )
 
 

@@ -57,6 +57,8 @@ _BACKEND: Final = re.compile(
     r"--backend-config(?:=|\s+)['\"]?python,shm-default-byte-size=([0-9]+)(?=['\"\s]|$)"
 )
 """https://github.com/triton-inference-server/python_backend#running-multiple-instances-of-triton-server"""
+_ON_ONE: Final = re.compile(r"--num[-_]gpus(?:=|\s+)['\"]?1(?=['\"\s]|$)")
+"""How many GPUs tf_cnn_benchmarks uses of those that are there: github.com/tensorflow/benchmarks"""
 _GIVEN: Final = 64 * 2**20
 """What a container has of shared memory by itself."""
 _LAUNCHER: Final = ("spec", "mpiReplicaSpecs", "Launcher", "template", "spec")
@@ -143,7 +145,8 @@ def _unlike(container: GpuContainer, gpus: int, wanted: int, place: FieldPath) -
 def _shared(container: GpuContainer, gpus: int) -> Iterator[Problem]:
     """Processes on several GPUs, which exchange what they compute by NCCL."""
     is_told = _trains(container.workload) or _LAUNCHERS.search(f"{container.line} ")
-    if gpus > 1 and is_told and not shares_memory(container):
+    on_one = _ON_ONE.search(container.line)
+    if gpus > 1 and is_told and not on_one and not shares_memory(container):
         yield Problem(
             NO_SHARED_MEMORY,
             container.workload.source,
