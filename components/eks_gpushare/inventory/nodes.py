@@ -174,7 +174,8 @@ def may_label_itself(nodes: NodeSet) -> bool:
     """Whether it may, as far as image and version of Kubernetes are known."""
     told = labels_itself(nodes)
     of_release = str(nodes.ami).partition("@")[2].strip("v")
-    if told is not None or (of_release.isdecimal() and int(of_release) < _LABELLED_ON):
+    is_day = re.fullmatch("[0-9]{8}", of_release) is not None
+    if told is not None or (is_day and int(of_release) < _LABELLED_ON):
         return bool(told)
     version = re.fullmatch(r"1\.([0-9]+)", str(nodes.kubernetes))
     may_be_new = version is None or int(version[1]) >= _LABELLED_SINCE
