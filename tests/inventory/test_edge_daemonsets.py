@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,22 +14,32 @@ from inventory_of import (
     chart,
     codes,
     daemon_set,
-    nodes,
     operator,
     plugin,
     problems,
     said,
 )
+from inventory_of import nodes as any_nodes
 
 from eks_gpushare.inventory.edges import daemonsets
 from eks_gpushare.inventory.problem import Edit
 from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
-    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.items import Item, NodeSet
+
+
+def nodes(*types: str, **more: Any) -> NodeSet:
+    """Of a Kubernetes whose nodes do not label themselves."""
+    more.setdefault("kubernetes", "1.34")
+    return any_nodes(*types, **more)
+
 
 GFD = {"gfd": {"enabled": True}}
 ANY = [{"operator": "Exists"}]
+BY_VENDOR: dict[str, Any] = {
+    "worker": {"config": {"sources": {"pci": {"deviceLabelFields": ["vendor"]}}}}
+}
 TEAM = ("team", "ml", "NoSchedule")
 NVIDIAS = "nvcr.io/nvidia/k8s-device-plugin:v0.20.0"
 
@@ -80,7 +91,7 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
     ),
     "NFD by a chart of its own, which tolerates nothing": (
         "GPU1100",
-        (nodes(taints=[USUAL]), plugin(), chart("node-feature-discovery")),
+        (nodes(taints=[USUAL]), plugin(), chart("node-feature-discovery", BY_VENDOR)),
     ),
     "a plugin written out": (
         "GPU1100",
@@ -176,7 +187,7 @@ RIGHT: dict[str, tuple[Item, ...]] = {
     "NFD by a chart of its own": (
         nodes(taints=[USUAL]),
         plugin(),
-        chart("node-feature-discovery", {"worker": {"tolerations": ANY}}),
+        chart("node-feature-discovery", {"worker": {**BY_VENDOR["worker"], "tolerations": ANY}}),
     ),
     "nodes without a GPU": (nodes("m5.large", taints=[TEAM]), plugin()),
     "a plugin written out that tolerates it": (
@@ -503,3 +514,42 @@ def test_an_exporter_is_not_missed_where_it_may_be_meant_for_others() -> None:
     of_auto_mode = nodes(taints=[USUAL], provisioner="autoMode")
     assert said(daemonsets.others_reach, of_auto_mode, chart("dcgm-exporter")) == []
     assert said(daemonsets.others_reach, pool, plugin(GFD), operator()) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"kubernetes": ""}, ["?GPU1101"]),
+        ({"kubernetes": UNKNOWN}, ["?GPU1101"]),
+        ({"kubernetes": "1.34"}, ["GPU1101"]),
+        ({"kubernetes": "1.35"}, []),
+        ({"kubernetes": "1.35", "ami": ""}, ["?GPU1101"]),
+        ({"kubernetes": "1.34", "ami": ""}, ["GPU1101"]),
+        ({"kubernetes": "", "ami": "Ubuntu2204"}, ["GPU1101"]),
+        ({"kubernetes": "", "ami": "al2023@latest", "provisioner": "karpenter"}, ["?GPU1101"]),
+        ({"kubernetes": "", "ami": "al2023@v20260202", "provisioner": "karpenter"}, ["GPU1101"]),
+        ({"kubernetes": "", "ami": "al2023@v20260203", "provisioner": "karpenter"}, ["?GPU1101"]),
+        ({"kubernetes": "", "labels": {"nvidia.com/gpu.present": "false"}}, ["GPU1101"]),
+    ],
+)
+def test_nodes_that_may_label_themselves_are_not_judged(
+    more: dict[str, Any], expected: list[str]
+) -> None:
+    """https://github.com/awslabs/amazon-eks-ami/pull/2607."""
+    found = codes(nodes(**more), plugin())
+
+    assert [code for code in found if code.endswith("GPU1101")] == expected
+
+
+def test_a_taint_that_keeps_discovery_off_may_not_matter_to_such_nodes() -> None:
+    tolerant = plugin({"gfd": {"enabled": True}, "tolerations": [{"operator": "Exists"}]})
+    tainted = nodes(taints=[USUAL], kubernetes="")
+
+    assert "GPU1100" not in codes(tainted, tolerant)
+    assert "GPU1100" in codes(replace(tainted, kubernetes="1.34"), tolerant)
+
+
+def test_the_operator_goes_by_what_discovery_says() -> None:
+    operator = chart("gpu-operator", {"nfd": {"enabled": False}, "driver": {"enabled": False}})
+
+    assert "GPU1101" in codes(nodes(kubernetes=""), operator)

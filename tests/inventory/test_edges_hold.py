@@ -87,6 +87,7 @@ FIXED = (
     "only_by_boot",
     "max_pods",
     "kubernetes",
+    "tags",
 )
 """What readers give, whatever was written."""
 

@@ -209,3 +209,158 @@ def test_of_two_applications_in_one_file_it_is_not_told_whose_a_file_is() -> Non
     }
 
     assert "GPU1121" not in said(files)
+
+
+HELMFILE = """\
+releases:
+  - name: plugin
+    namespace: gpu
+    chart: nvdp/nvidia-device-plugin
+    version: 0.17.1
+    MORE
+  - {name: other, chart: own/other, values: [values/none.yaml]}
+"""
+
+
+def of_helmfile(more: str, first: str, second: str = "{}", **others: str) -> list[str]:
+    files = {
+        "helmfile.yaml": HELMFILE.replace("MORE", more),
+        "map.yaml": MAP,
+        "nodes.yaml": NODES,
+        "values/first.yaml": first,
+        "values/second.yaml": second,
+    }
+    return said({**files, **{name.replace("__", "."): text for name, text in others.items()}})
+
+
+FIRST = "values: [values/first.yaml]"
+SECOND = "values: [values/first.yaml, values/second.yaml]"
+
+
+@pytest.mark.parametrize(
+    ("more", "first", "second", "codes"),
+    [
+        (FIRST, RIGHT, "{}", []),
+        (FIRST, WRONG, "{}", ["GPU1121", "GPU1100"]),
+        (SECOND, WRONG, RIGHT, []),
+        (SECOND, RIGHT, WRONG, ["GPU1121"]),
+        ("values: [values/first.yaml, {config: {name: other}}]", RIGHT, "{}", ["GPU1121"]),
+        (f"{FIRST}\n    set: [{{name: config.name, value: other}}]", RIGHT, "{}", ["GPU1121"]),
+        # Of those before a file it is not looked up which of them go over which.
+        ("values: [{config: {name: other}}, values/first.yaml]", RIGHT, "{}", []),
+        ("values: [values/first.yaml, values/none.yaml]", TERMS, "{}", []),
+        ("values: [values/first.yaml, 'values/{{ .Environment.Name }}.yaml']", TERMS, "{}", []),
+        (f"{FIRST}\n    secrets: [a.yaml]", TERMS, "{}", []),
+        (
+            f"{FIRST}\n    valuesTemplate: [{{config: {{name: '{{{{ .Values.a }}}}'}}}}]",
+            TERMS,
+            "{}",
+            [],
+        ),
+    ],
+)
+def test_files_of_a_release_of_helmfile_are_its_values(
+    more: str, first: str, second: str, codes: list[str]
+) -> None:
+    found = of_helmfile(more, first, second)
+
+    assert [each for each in found if each in ("GPU1121", "GPU1100")] == codes
+
+
+def test_two_releases_of_a_helmfile_have_their_own_files() -> None:
+    other = "- {name: second, namespace: gpu, chart: nvdp/nvidia-device-plugin, MORE}"
+    more = f"{FIRST}\n  {other.replace('MORE', 'values: [values/second.yaml]')}"
+
+    assert "GPU1121" in of_helmfile(more, WRONG, WRONG)
+    assert "GPU1121" not in of_helmfile(more, WRONG, RIGHT)
+
+
+def test_a_file_that_two_releases_take_is_of_both() -> None:
+    """Which of them makes what is not told, so all is left as it was."""
+    more = f"{FIRST}\n  - {{name: b, namespace: b, chart: nvdp/nvidia-device-plugin, {FIRST}}}"
+
+    assert of_helmfile(more, RIGHT).count("GPU1121") == 0
+
+
+def test_values_of_a_chart_are_known_by_the_helmfile_that_names_them() -> None:
+    text = "releases: [{name: a, chart: nvdp/nvidia-device-plugin, values: [a.yaml]INSTALLED}]"
+    files = {"own/helmfile.yaml": text, "own/a.yaml": "failOnInitErr: true"}
+    off = text.replace("INSTALLED", ", installed: false")
+
+    assert "GPU1034" in said({**files, "own/helmfile.yaml": text.replace("INSTALLED", "")})
+    assert "GPU1034" not in said({**files, "own/helmfile.yaml": off})
+    # Helmfile looks for it beside its own file.
+    apart = {"helmfile.yaml": text.replace("INSTALLED", ""), "own/a.yaml": files["own/a.yaml"]}
+    assert "GPU1034" not in said(apart)
+
+
+WRAPPER = """\
+apiVersion: v2
+name: NAME
+version: 0.1.0
+dependencies:
+  - {name: gpu-operator, version: v25.3.4, repository: https://helm.ngc.nvidia.com/nvidia}
+"""
+OF_FOLDER = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: APP, namespace: argocd}
+spec:
+  destination: {server: https://kubernetes.default.svc, namespace: gpu}
+  source:
+    repoURL: https://git.example.org/own.git
+    path: charts/NAME
+    targetRevision: main
+    helm:
+      HELM
+"""
+BOTH_ON = "gpu-operator: {driver: {enabled: true}, toolkit: {enabled: true}}\n"
+BOTH_OFF = "gpu-operator: {driver: {enabled: false}, toolkit: {enabled: false}}"
+SET_OFF = """parameters:
+        - {name: gpu-operator.driver.enabled, value: "false"}
+        - {name: gpu-operator.toolkit.enabled, value: "false"}"""
+
+
+@pytest.mark.parametrize("name", ["gpu-operator", "gpus"])
+@pytest.mark.parametrize(
+    ("helms", "base", "wrong"),
+    [
+        (["releaseName: gpus"], BOTH_ON, True),
+        ([SET_OFF], BOTH_ON, False),
+        ([f"valuesObject: {{{BOTH_OFF}}}"], BOTH_ON, False),
+        ([f"values: |\n        {BOTH_OFF}"], BOTH_ON, False),
+        ([SET_OFF.replace("false", "true")], BOTH_OFF, True),
+        ([SET_OFF.replace('"false"', '"$ON"')], BOTH_ON, False),
+        ([SET_OFF.replace("gpu-operator.", "global.")], BOTH_ON, True),
+        # Of two that differ it is not known which holds.
+        ([SET_OFF, SET_OFF.replace("false", "true")], BOTH_ON, False),
+        ([SET_OFF, SET_OFF], BOTH_ON, False),
+        ([SET_OFF, "releaseName: gpus"], BOTH_ON, False),
+    ],
+)
+def test_an_application_goes_over_values_in_the_folder_of_the_chart(
+    name: str, helms: list[str], base: str, wrong: bool
+) -> None:
+    files = {
+        f"charts/{name}/Chart.yaml": WRAPPER.replace("NAME", name),
+        f"charts/{name}/values.yaml": base,
+        "cluster.yaml": NODES.replace(
+            "    taints: [{key: team, value: ml, effect: NoSchedule}]\n", ""
+        ),
+    }
+    for number, helm in enumerate(helms):
+        text = OF_FOLDER.replace("NAME", name).replace("APP", f"gpus-{number}")
+        files[f"apps/{number}.yaml"] = text.replace("HELM", helm)
+    codes = said(files)
+
+    assert ("GPU1180" in codes) is wrong
+    assert "GPU1034" not in codes
+
+
+def test_a_path_that_may_be_of_two_charts_is_of_none() -> None:
+    chart = {"Chart.yaml": WRAPPER.replace("NAME", "gpus"), "values.yaml": BOTH_ON}
+    files = {f"{top}/charts/gpus/{key}": text for top in "ab" for key, text in chart.items()}
+    files["a/charts/nodes.yaml"] = NODES
+    application = OF_FOLDER.replace("NAME", "gpus").replace("HELM", SET_OFF)
+
+    assert said(files).count("GPU1180") == said({**files, "app.yaml": application}).count("GPU1180")

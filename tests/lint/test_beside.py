@@ -42,7 +42,7 @@ def codes(report: FileReport) -> list[str]:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "deploy").mkdir()
+    (tmp_path / "ours").mkdir()
     (tmp_path / "map.yaml").write_text(MAP)
     return tmp_path
 
@@ -50,67 +50,67 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("script", "text"),
     [
-        ("install.sh", f"{INSTALL} -f deploy/odd.yaml\n"),
-        ("install.sh", f"{INSTALL} \\\n  --values=deploy/odd.yaml\n"),
-        ("install.sh", f"FILE=deploy/odd.yaml\n{INSTALL} --values $FILE\n"),
-        ("deploy/install.sh", f"{INSTALL} -f odd.yaml\n"),
-        ("deploy/install.sh", f"{INSTALL} -f deploy/odd.yaml\n"),
-        ("README.md", f"```bash\n$ {INSTALL} -f deploy/odd.yaml\n```\n"),
+        ("install.sh", f"{INSTALL} -f ours/odd.yaml\n"),
+        ("install.sh", f"{INSTALL} \\\n  --values=ours/odd.yaml\n"),
+        ("install.sh", f"FILE=ours/odd.yaml\n{INSTALL} --values $FILE\n"),
+        ("ours/install.sh", f"{INSTALL} -f odd.yaml\n"),
+        ("ours/install.sh", f"{INSTALL} -f ours/odd.yaml\n"),
+        ("README.md", f"```bash\n$ {INSTALL} -f ours/odd.yaml\n```\n"),
     ],
 )
 def test_a_file_that_nobody_gave_is_read(folder: Path, script: str, text: str) -> None:
     """Its keys alone would not tell which chart it is for."""
-    (folder / "deploy/odd.yaml").write_text("gfd: {enable: true}\n")
+    (folder / "ours/odd.yaml").write_text("gfd: {enable: true}\n")
     (folder / script).write_text(text)
 
     found = linted(script, "map.yaml")
 
-    assert codes(found["deploy/odd.yaml"]) == ["GPU1034"]
-    assert found["deploy/odd.yaml"].found[0].position == (1, 7)
+    assert codes(found["ours/odd.yaml"]) == ["GPU1034"]
+    assert found["ours/odd.yaml"].found[0].position == (1, 7)
     # What lies in another folder and is not named there may be another cluster's.
-    assert codes(found["map.yaml"]) == ([] if script.startswith("deploy/") else ["GPU1121"])
+    assert codes(found["map.yaml"]) == ([] if script.startswith("ours/") else ["GPU1121"])
 
 
 def test_what_is_set_beside_goes_over_it(folder: Path) -> None:
-    (folder / "deploy/odd.yaml").write_text("config: {name: another, default: any}\n")
-    (folder / "install.sh").write_text(f"{INSTALL} -f deploy/odd.yaml --set config.name=sharing\n")
+    (folder / "ours/odd.yaml").write_text("config: {name: another, default: any}\n")
+    (folder / "install.sh").write_text(f"{INSTALL} -f ours/odd.yaml --set config.name=sharing\n")
 
     found = linted("install.sh", "map.yaml")
 
     assert {name: codes(each) for name, each in found.items()} == {
         "install.sh": [],
         "map.yaml": [],
-        "deploy/odd.yaml": [],
+        "ours/odd.yaml": [],
     }
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "helm install other example/other -f deploy/odd.yaml\n",
+        "helm install other example/other -f ours/odd.yaml\n",
         "cat > odd.txt <<'EOF'\nhelm install\nEOF\n",
         f"{INSTALL} -f /etc/hostname.yaml\n",
-        f"{INSTALL} -f deploy/none.yaml\n",
+        f"{INSTALL} -f ours/none.yaml\n",
         f"{INSTALL} -f https://example.com/values.yaml\n",
         f"{INSTALL} -f $VALUES\n",
-        f"{INSTALL} -f FOLDER/deploy/odd.yaml\n",
-        f"{INSTALL} -f deploy/odd.txt\n",
+        f"{INSTALL} -f FOLDER/ours/odd.yaml\n",
+        f"{INSTALL} -f ours/odd.txt\n",
         f"<<EOF\n{INSTALL}\nEOF\n",
-        f"# helm\n{INSTALL} -f deploy/odd.yaml\n".replace("helm upgrade", "echo upgrade"),
-        f"cat > deploy/odd.yaml <<'END'\ngfd: {{}}\nEND\n{INSTALL} -f deploy/odd.yaml\n",
+        f"# helm\n{INSTALL} -f ours/odd.yaml\n".replace("helm upgrade", "echo upgrade"),
+        f"cat > ours/odd.yaml <<'END'\ngfd: {{}}\nEND\n{INSTALL} -f ours/odd.yaml\n",
     ],
 )  # fmt: skip
 def test_other_files_are_not(folder: Path, text: str) -> None:
-    (folder / "deploy/odd.yaml").write_text("gfd: {enable: true}\n")
-    (folder / "deploy/odd.txt").write_text("gfd: {enable: true}\n")
+    (folder / "ours/odd.yaml").write_text("gfd: {enable: true}\n")
+    (folder / "ours/odd.txt").write_text("gfd: {enable: true}\n")
     (folder / "install.sh").write_text(text.replace("FOLDER", str(folder)))
 
     assert set(linted("install.sh")) == {"install.sh"}
 
 
 def test_standard_input_names_nothing(folder: Path) -> None:
-    (folder / "deploy/odd.yaml").write_text("gfd: {enable: true}\n")
-    reading = read_files([GivenFile("-", f"#!/bin/sh\n{INSTALL} -f deploy/odd.yaml\n")])
+    (folder / "ours/odd.yaml").write_text("gfd: {enable: true}\n")
+    reading = read_files([GivenFile("-", f"#!/bin/sh\n{INSTALL} -f ours/odd.yaml\n")])
 
     assert [each.file for each in reading.reports()] == ["-"]
 

@@ -125,6 +125,21 @@ def test_what_is_a_template_and_not_yaml_yet(text: str, code: str, readable: boo
     assert found.readable is readable
 
 
+@pytest.mark.parametrize(
+    ("text", "of_helm"),
+    [
+        ("a: {{ b }}\n{{ c }\n", True),
+        ("a: b\nc: ] ${D}\n", False),
+        ("a: <your key>: b\nc: *****\n", False),
+    ],
+)
+def test_helm_is_named_where_it_may_be_a_template_of_its(text: str, of_helm: bool) -> None:
+    (found,) = report("a.yaml", text).findings
+
+    assert found.code == "GPU1003"
+    assert ("helm template" in found.fix, "quotes" in found.fix) == (of_helm, not of_helm)
+
+
 # --- how much ------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from eks_gpushare.inventory.items import NodeSet, NodeTaint, Release
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.user_data import registered
+from eks_gpushare.inventory.user_data import parts, registered
 from eks_gpushare.lint.dispatch import lint_files, read_files
 from eks_gpushare.lint.hcl.folders import Folders, ModuleFiles
 from eks_gpushare.lint.hcl.modules import Instance
@@ -322,6 +322,7 @@ GPU_GROUP = """\
 module "eks" {
   source  = "terraform-aws-modules/eks/aws"
   version = "~> 20.0"
+  cluster_version = "1.33"
   eks_managed_node_groups = {
     shared = {
       ami_type       = "AL2023_x86_64_NVIDIA"
@@ -736,3 +737,184 @@ def _without_places(item: Item) -> Any:
         for name, value in fields.items()
         if name not in {"source", "paths"}
     }
+
+
+TAGGED = """\
+module "eks" {
+  source = "terraform-aws-modules/eks/aws"
+  version = "~> 21.0"
+  eks_managed_node_groups = {
+    system = { instance_types = ["m7i.large"] }
+    gpu    = { instance_types = ["g5.xlarge"] }
+  }
+}
+variable "tags" { type = map(string) }
+locals {
+  group = module.eks.eks_managed_node_groups["gpu"].node_group_autoscaling_group_names[0]
+  again = local.group
+  names = module.eks.eks_managed_node_groups_autoscaling_group_names
+  tags  = { "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu.shared" = "4" }
+}
+resource "aws_autoscaling_group_tag" "gpu" {
+  for_each               = TAGS
+  autoscaling_group_name = GROUP
+  tag {
+    key                 = each.key
+    value               = each.value
+    propagate_at_launch = false
+  }
+}
+"""
+SHARED = {"nvidia.com/gpu.shared": "4"}
+UNSURE = {"nvidia.com/gpu.shared": UNKNOWN}
+
+
+@pytest.mark.parametrize(
+    ("group", "tags", "system", "gpu"),
+    [
+        ("local.again", "local.tags", {}, SHARED),
+        ("module.eks.eks_managed_node_groups.gpu.node_group_id", "local.tags", {}, SHARED),
+        ('module.eks.eks_managed_node_groups["none"].name', "local.tags", UNSURE, UNSURE),
+        ("local.names[1]", "local.tags", UNSURE, UNSURE),
+        ("local.none", "local.tags", UNSURE, UNSURE),
+        ("module.other.name", "local.tags", {}, {}),
+        ("local.group", "var.tags", {}, UNKNOWN),
+        ("local.names[0]", "var.tags", UNKNOWN, UNKNOWN),
+    ],
+)
+def test_tags_that_stand_by_themselves_are_for_groups_of_a_module(
+    group: str, tags: str, system: Any, gpu: Any
+) -> None:
+    text = TAGGED.replace("GROUP", group).replace("TAGS", tags)
+    read = {each.name: each.promised for each in items_of(text) if isinstance(each, NodeSet)}
+
+    assert read == {"system": system, "gpu": gpu}
+
+
+def test_tags_for_each_name_of_a_module_are_for_its_groups() -> None:
+    text = TAGGED.replace("GROUP", "each.value").replace("TAGS", "local.names")
+    text = text.replace("each.key", '"k8s.io/cluster-autoscaler/node-template/resources/a.com/b"')
+    read = {each.name: each.promised for each in items_of(text) if isinstance(each, NodeSet)}
+
+    assert read == {"system": {"a.com/b": UNKNOWN}, "gpu": {"a.com/b": UNKNOWN}}
+
+
+NVIDIA = 'ami_type = "AL2023_x86_64_NVIDIA"'
+SCRIPT = '{ content_type = "text/x-shellscript", content = file("${path.module}/a.sh") }'
+PLAIN = '{ content = "#cloud-config" }'
+ENABLED = "enable_bootstrap_user_data = true"
+
+
+def boots(*lines: str, kind: str = "eks_managed") -> Any:
+    """The parts of user data, each with its kind; UNKNOWN of what is not known."""
+    files = [
+        GivenFile("nowhere/main.tf", eks(*lines, version="21.0").replace("eks_managed", kind)),
+        GivenFile("nowhere/a.sh", "nvidia-smi -c EXCLUSIVE_PROCESS\n"),
+    ]
+    (nodes,) = (each for each in read_files(files).items if isinstance(each, NodeSet))
+    return UNKNOWN if nodes.user_data is UNKNOWN else [each.kind for each in parts(nodes.user_data)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "managed", "own"),
+    [
+        ((f"cloudinit_pre_nodeadm = [{SCRIPT}]",), ["shell"], ["shell", "nodeConfig"]),
+        (
+            (f"cloudinit_pre_nodeadm = [{CONFIG}, {SCRIPT}, {PLAIN}]",),
+            ["nodeConfig", "shell", "cloudConfig"],
+            ["nodeConfig", "shell", "cloudConfig", "nodeConfig"],
+        ),
+        # Those after nodeadm's are for groups that the module has join.
+        ((f"cloudinit_post_nodeadm = [{SCRIPT}]",), [], ["nodeConfig", "shell"]),
+        (
+            (ENABLED, f"cloudinit_post_nodeadm = [{SCRIPT}]"),
+            ["nodeConfig", "shell"],
+            ["nodeConfig", "shell"],
+        ),
+        ((f"cloudinit_pre_nodeadm = [{PLAIN}, var.it]",), UNKNOWN, UNKNOWN),
+        (("cloudinit_pre_nodeadm = [{ content = var.it }]",), UNKNOWN, UNKNOWN),
+        (('cloudinit_pre_nodeadm = [{ content = "", content_type = var.it }]',), *[UNKNOWN] * 2),
+        (("cloudinit_post_nodeadm = var.it",), [], UNKNOWN),
+        (
+            ("enable_bootstrap_user_data = var.it", f"cloudinit_pre_nodeadm = [{PLAIN}]"),
+            UNKNOWN,
+            ["cloudConfig", "nodeConfig"],
+        ),
+        (
+            ('user_data_template_path = "a.tpl"', f"cloudinit_pre_nodeadm = [{PLAIN}]"),
+            *[UNKNOWN] * 2,
+        ),
+    ],
+)
+def test_parts_of_user_data_are_read_each_by_itself(
+    lines: Iterable[str], managed: Any, own: Any
+) -> None:
+    """As `tests/user-data/rendered/al2023` of the module has them."""
+    assert boots(NVIDIA, *lines) == managed
+    assert boots(NVIDIA, *lines, kind="self_managed") == own
+
+
+def test_parts_stand_where_they_are_given() -> None:
+    wrong = """{ content_type = "application/node.eks.aws", content = <<-EOT
+      apiVersion: node.eks.aws/v1
+      kind: NodeConfig
+    EOT
+    }"""
+    lines = [
+        line
+        for more in ("", f", {PLAIN}")
+        for code, line in found(eks(NVIDIA, f"cloudinit_pre_nodeadm = [{wrong}{more}]"))
+        if code == "GPU1086"
+    ]
+
+    assert lines == [9, 8]  # of the one its own, of several that of the list
+
+
+@pytest.mark.parametrize(
+    ("lines", "managed", "own"),
+    [
+        (("pre", "post"), "#!/bin/bash\nA", "#!/bin/bash\nA\n/etc/eks/bootstrap.sh cluster \nB"),
+        (
+            (ENABLED, "pre", "post"),
+            "#!/bin/bash\nA\n/etc/eks/bootstrap.sh cluster \nB",
+            "#!/bin/bash\nA\n/etc/eks/bootstrap.sh cluster \nB",
+        ),
+        (("pre_bootstrap_user_data = var.it",), UNKNOWN, UNKNOWN),
+        (("pre", "post_bootstrap_user_data = var.it"), "#!/bin/bash\nA", UNKNOWN),
+        (("enable_bootstrap_user_data = var.it", "pre"), UNKNOWN, f"#!/bin/bash\nA\n{BARE[12:]}"),
+    ],
+)
+def test_scripts_around_the_one_that_joins(lines: Iterable[str], managed: Any, own: Any) -> None:
+    given = {"pre": 'pre_bootstrap_user_data = "A"', "post": 'post_bootstrap_user_data = "B"'}
+    text = eks('ami_type = "AL2_x86_64_GPU"', *(given.get(line, line) for line in lines))
+
+    assert values_of(text, "aws_launch_template")["user_data"] == managed
+    other = text.replace("eks_managed", "self_managed")
+    assert values_of(other, "aws_launch_template")["user_data"] == own
+
+
+SCALER = """\
+resource "helm_release" "scaler" {
+  name       = "cluster-autoscaler"
+  namespace  = "kube-system"
+  repository = "https://kubernetes.github.io/autoscaler"
+  chart      = "cluster-autoscaler"
+}
+"""
+ACCELERATOR = "k8s.amazonaws.com/accelerator"
+
+
+@pytest.mark.parametrize(
+    ("tag", "told"),
+    [
+        (f"k8s.io/cluster-autoscaler/node-template/label/{ACCELERATOR}", False),
+        ("k8s.io/cluster-autoscaler/node-template/label/other", True),
+        (f"about-{ACCELERATOR}", True),
+    ],
+)
+def test_a_tag_by_itself_tells_of_the_label_that_gpus_are_waited_for_by(
+    tag: str, told: bool
+) -> None:
+    text = TAGGED.replace("GROUP", "local.group").replace("TAGS", f'{{ "{tag}" = "nvidia-a10g" }}')
+
+    assert ("GPU1263" in {code for code, _ in found(text + SCALER)}) is told

@@ -264,7 +264,7 @@ def test_what_is_declared_goes_before_the_layout() -> None:
 
 
 def test_a_release_and_the_file_of_its_values_are_one_plugin() -> None:
-    files = {"cluster.yaml": GROUP, "helmfile.yaml": HELMFILE, "helm/values.yaml": VALUES}
+    files = {"eksctl/cluster.yaml": GROUP, "helmfile.yaml": HELMFILE, "helm/values.yaml": VALUES}
     assert "GPU1100" in codes(files)
     twice = {**files, "addons/helmfile.yaml": HELMFILE}
     assert "GPU1100" not in codes(twice)

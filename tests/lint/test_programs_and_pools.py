@@ -294,6 +294,53 @@ def test_something_wakes_what_is_at_zero(scaler: str, wrong: bool) -> None:
     assert ("GPU1240" in codes(deployment(), scaler)) == wrong
 
 
+ADAPTER = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: adapter}
+spec:
+  chart: {spec: {chart: prometheus-adapter, version: 5.1.0}}
+  values:
+    rules:
+      default: false
+      custom:
+        - seriesQuery: 'DCGM_FI_DEV_GPU_UTIL{pod!="DCGM_FI_PROF"}'
+          name: {as: busy}
+          metricsQuery: ASKED
+        - seriesQuery: '{__name__=~"^DCGM_.*"}'
+          name: {matches: "^(.*)$", as: "${1}_of"}
+      external:
+        - {seriesQuery: "DCGM_FI_PROF_GR_ENGINE_ACTIVE", name: {as: twice}}
+        - {seriesQuery: "DCGM_FI_DEV_GPU_UTIL", name: {as: twice}}
+"""
+BY_SERIES = "avg(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)"
+
+
+def hpa_by(name: str, kind: str = "pods") -> str:
+    metric = f"{kind}: {{metric: {{name: {name}}}, target: {{type: AverageValue}}}}"
+    return f"{hpa().rstrip()}\n  metrics: [{{type: {kind.title()}, {metric}}}]\n"
+
+
+@pytest.mark.parametrize(
+    ("scaler", "asked", "wrong"),
+    [
+        (hpa_by("busy"), BY_SERIES, True),
+        (hpa_by("busy"), f"({BY_SERIES}) or avg(DCGM_FI_PROF_GR_ENGINE_ACTIVE)", False),
+        (hpa_by("DCGM_FI_DEV_GPU_UTIL", "external"), BY_SERIES, True),
+        (hpa_by("twice", "external"), BY_SERIES, False),
+        (hpa_by("DCGM_FI_PROF_GR_ENGINE_ACTIVE"), BY_SERIES, False),
+        (hpa_by("GPU_UTIL_of"), BY_SERIES, False),
+    ],
+)
+def test_metrics_of_an_adapter_are_ones_that_mig_devices_have(
+    scaler: str, asked: str, wrong: bool
+) -> None:
+    adapter = ADAPTER.replace("ASKED", asked)
+
+    assert ("GPU1241" in codes(deployment("nvidia.com/mig-1g.5gb"), adapter, scaler)) == wrong
+    assert "GPU1241" not in codes(deployment(), adapter, scaler)
+
+
 def test_metrics_are_ones_that_are_there() -> None:
     of_gpu = scaled('avg(DCGM_FI_DEV_GPU_UTIL{a="b"})')
     assert "GPU1241" in codes(deployment("nvidia.com/mig-1g.5gb"), of_gpu)

@@ -216,3 +216,45 @@ def test_arguments_of_a_script_are_for_images_that_have_one(
     files = {"main__tf": text.replace("AMI", ami).replace("GIVEN", given)}
 
     assert ("GPU1265" in said(**files)) is wrong
+
+
+PART = '[{ content = "#!/bin/sh" }]'
+BOTTLEROCKET = 'ami_type = "BOTTLEROCKET_x86_64_NVIDIA"'
+
+
+@pytest.mark.parametrize(
+    ("ami", "line", "managed", "own"),
+    [
+        (AL2023, 'pre_bootstrap_user_data = "a"', True, True),
+        (AL2023, 'post_bootstrap_user_data = "a"', True, True),
+        (AL2023, f"cloudinit_pre_nodeadm = {PART}", False, False),
+        (AL2023, f"cloudinit_post_nodeadm = {PART}", True, False),
+        (
+            AL2023,
+            f"cloudinit_post_nodeadm = {PART}\nenable_bootstrap_user_data = true",
+            False,
+            False,
+        ),
+        (
+            AL2023,
+            f"cloudinit_post_nodeadm = {PART}\nenable_bootstrap_user_data = var.it",
+            *[False] * 2,
+        ),
+        (AL2023, "cloudinit_post_nodeadm = []", False, False),
+        (AL2023, "cloudinit_post_nodeadm = var.it", False, False),
+        (BOTTLEROCKET, f"cloudinit_pre_nodeadm = {PART}", True, True),
+        (BOTTLEROCKET, 'pre_bootstrap_user_data = "a"', True, True),
+        ('ami_type = "AL2_x86_64_GPU"', 'pre_bootstrap_user_data = "a"', False, False),
+        ("ami_type = var.ami", 'pre_bootstrap_user_data = "a"', False, False),
+    ],
+)
+def test_user_data_is_for_templates_that_take_it(
+    ami: str, line: str, managed: bool, own: bool
+) -> None:
+    text = EKS_MODULE.replace("VERSION", "~> 21.0").replace("GIVEN", f'""\n{line}')
+    found = [
+        "GPU1265" in said(main__tf=text.replace("KIND", kind).replace("AMI", ami))
+        for kind in ("eks_managed", "self_managed")
+    ]
+
+    assert found == [managed, own]

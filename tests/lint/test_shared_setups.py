@@ -416,13 +416,21 @@ def test_names_of_images_have_the_version_of_the_cluster(name: str, told: bool) 
     assert found.endswith("the newest may be of another than yours.") == told
 
 
-def test_whoever_sets_tags_may_set_them_on_one_image() -> None:
-    by_tags = CLASS.replace('name: "NAME", owner: amazon', "tags: {used-by: gpu}")
-    by_name = CLASS.replace("NAME", "a-*")
-    given = [GivenFile("a.yaml", by_tags), GivenFile("b.yaml", by_name)]
+@pytest.mark.parametrize(
+    ("term", "severity"),
+    [
+        ("tags: {used-by: gpu}", "warning"),
+        ("name: a-*", "warning"),
+        ("alias: al2023@latest", "warning"),
+        ("name: amazon-eks-node-al2023-*", "error"),
+    ],
+)
+def test_nodes_come_up_from_an_image_that_changes(term: str, severity: str) -> None:
+    """But for those of another Kubernetes than the cluster's."""
+    given = [GivenFile("a.yaml", CLASS.replace('name: "NAME", owner: amazon', term))]
     found = [each for report in lint_files(given) for each in report.findings]
 
-    assert [each.severity for each in found if each.code == "GPU1056"] == ["warning", "error"]
+    assert [each.severity for each in found if each.code == "GPU1056"] == [severity]
 
 
 def test_labels_of_types_and_classes_are_of_one_provisioner() -> None:

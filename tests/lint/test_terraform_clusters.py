@@ -379,7 +379,7 @@ def test_which_of_several_groups_a_tag_is_for_is_not_told() -> None:
     assert [each.promised for each in found] == [{"nvidia.com/gpu": UNKNOWN}] * 2
 
 
-@pytest.mark.parametrize("reference", ["aws_eks_node_group", "var.gpu", "helm_release.nvdp.name"])
+@pytest.mark.parametrize("reference", ["aws_eks_node_group", "helm_release.nvdp.name"])
 def test_a_tag_of_another_thing_is_none_of_a_group(reference: str) -> None:
     pool = {"node_group_name": "gpu", "instance_types": ["g5.xlarge"]}
     told = "aws_autoscaling_group_tag.gpu"
@@ -541,14 +541,41 @@ def test_tags_of_what_are_no_nodes_are_nothing() -> None:
     assert list(with_tags([release], [told], written)) == [release]
 
 
-@pytest.mark.parametrize("reference", ["var.group", "local.gpu"])
-def test_what_is_no_reference_to_a_group_names_none(reference: str) -> None:
+@pytest.mark.parametrize("reference", ["var.group", "local.gpu", "each.value", "data.aws_a.b.id"])
+def test_what_cannot_be_followed_may_be_any_group(reference: str) -> None:
+    """The configuration in a plan has no locals, and a variable may be given the group's name."""
     told = "aws_autoscaling_group_tag.gpu"
     written = {told: {"autoscaling_group_name": {"references": [reference]}}}
     group = ("aws_eks_node_group.gpu", {"node_group_name": "gpu"})
-    found = nodes_of(group, (told, {"tag": [tag(RESOURCE, "4")]}), expressions=written)
+    named = {
+        "node_group_name": "named",
+        "resources": [{"autoscaling_groups": [{"name": "eks-named-1"}]}],
+    }
+    other = ("aws_eks_node_group.named", named)
+    tags = {"autoscaling_group_name": UNKNOWN, "tag": [tag(RESOURCE, "4")]}
+    found = nodes_of(group, other, (told, {"tag": tags["tag"]}), expressions=written)
+    literal = nodes_of(
+        group, other, (told, {**tags, "autoscaling_group_name": "eks-named-2"}), expressions=written
+    )
 
-    assert [each.promised for each in found] == [{}]
+    assert [each.promised for each in found] == [{"nvidia.com/gpu": UNKNOWN}] * 2
+    assert [each.promised for each in literal] == [{"nvidia.com/gpu": UNKNOWN}, {}]
+
+
+def test_a_reference_with_the_key_of_a_group_is_for_that_group() -> None:
+    pool = {"node_group_name": "gpu", "instance_types": ["g5.xlarge"]}
+    told = "aws_autoscaling_group_tag.gpu"
+    written = {
+        told: {"autoscaling_group_name": {"references": ['aws_eks_node_group.gpu["b"].resources']}}
+    }
+    found = nodes_of(
+        ('aws_eks_node_group.gpu["a"]', pool),
+        ('aws_eks_node_group.gpu["b"]', pool),
+        (told, {"tag": [tag(RESOURCE, "4")]}),
+        expressions=written,
+    )
+
+    assert [each.promised for each in found] == [{}, {"nvidia.com/gpu": "4"}]
 
 
 OLDER = "aws_launch_configuration"

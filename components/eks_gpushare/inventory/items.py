@@ -107,6 +107,8 @@ class NodeSet(Named):
     """Taints that something takes away once the node is ready."""
     promised: Maybe[Mapping[str, Any]] = field(default_factory=dict)
     """Extended resources that the declaration tells an autoscaler of, by tags: name to count."""
+    tags: Maybe[frozenset[str]] = frozenset()
+    """Keys of the group's tags, by which an autoscaler finds it and knows of its nodes."""
     ami: Maybe[str] = ""
     """AMI type, alias or family as written, or the ID of an image; empty where EKS decides."""
     kubernetes: Maybe[str] = ""

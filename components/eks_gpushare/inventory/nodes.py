@@ -40,6 +40,8 @@ TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-
 _ARCH_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
 _LABELLED_SINCE, _LABELLED_ON = 35, 20260203
 _OF_AL2023 = re.compile("AL2023_|AmazonLinux2023|al2023@v?([0-9]{8})")
+_MAY_BE_AL2023 = re.compile("al2023@|AL2023_|AmazonLinux2023|AL2023$|$")
+"""Images of AL2023, and what is taken where nobody names one."""
 _BOUGHT = "eks.amazonaws.com/capacityType"
 """https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, read 2026-11-29."""
 _WAYS = {"onDemand": "ON_DEMAND", "spot": "SPOT"}
@@ -166,6 +168,18 @@ def labels_itself(nodes: NodeSet) -> bool | None:
     if found[1] and int(found[1]) < _LABELLED_ON:
         return False
     return None if version is None else int(version[1]) >= _LABELLED_SINCE
+
+
+def may_label_itself(nodes: NodeSet) -> bool:
+    """Whether it may, as far as image and version of Kubernetes are known."""
+    told = labels_itself(nodes)
+    of_release = str(nodes.ami).partition("@")[2].strip("v")
+    is_day = re.fullmatch("[0-9]{8}", of_release) is not None
+    if told is not None or (is_day and int(of_release) < _LABELLED_ON):
+        return bool(told)
+    version = re.fullmatch(r"1\.([0-9]+)", str(nodes.kubernetes))
+    may_be_new = version is None or int(version[1]) >= _LABELLED_SINCE
+    return may_be_new and nodes.ami is not UNKNOWN and bool(_MAY_BE_AL2023.match(nodes.ami))
 
 
 def without_operands(nodes: NodeSet) -> bool | None:

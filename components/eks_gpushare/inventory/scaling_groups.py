@@ -13,6 +13,8 @@ from eks_gpushare.inventory.source import UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from eks_gpushare.inventory.source import Maybe
+
 _TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
 _RESOURCES = f"{_TEMPLATE}resources/"
 _OF_CLUSTER = ("kubernetes.io/cluster/", "k8s.io/cluster/", "k8s.io/cluster-autoscaler/")
@@ -30,6 +32,12 @@ def promised(tags: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
         for key, value in tags
         if isinstance(key, str) and key.startswith(_RESOURCES)
     }
+
+
+def keys_of(tags: Iterable[tuple[Any, Any]]) -> Maybe[frozenset[str]]:
+    """The keys of tags; not known where one is not."""
+    keys = [key for key, _ in tags]
+    return UNKNOWN if UNKNOWN in keys else frozenset(map(str, keys))
 
 
 def tells_of_nodes(tags: Iterable[tuple[Any, Any]]) -> bool:

@@ -1,6 +1,7 @@
-"""Files of values that commands and applications of Argo CD name: which charts they are for.
+"""Files of values that commands, Helmfile and applications of Argo CD name: for which charts.
 
-Of those that commands name, what is not among the files of the call is read where it lies.
+Of those that commands and Helmfile name, what is not among the files of the call is read where it
+lies.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from eks_gpushare.lint.shell.helm import chart_and_files
 from eks_gpushare.lint.shell.reading import MAX_CHARACTERS
 from eks_gpushare.manifests.charts import CHARTS, chart_named
 from eks_gpushare.manifests.files import read_file
+from eks_gpushare.manifests.readers.helm_objects import FURTHER_VALUES, is_helmfile
 from eks_gpushare.manifests.shell.words import commands
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from eks_gpushare.manifests.files import GivenFile
 
@@ -36,24 +38,35 @@ _OF_A_SOURCE: Final = re.compile(
 _COMMENT: Final = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 
+class Install(NamedTuple):
+    """What is installed with values of files."""
+
+    file: str
+    """The path of the file that says so."""
+    name: str
+    """The release's, where there may be several; else empty."""
+    values: tuple[str, ...]
+    """Paths of the files of values; the later go over the earlier."""
+
+
 class NamedValues(NamedTuple):
-    """Files of values that commands name."""
+    """Files of values that something names."""
 
     charts: dict[str, str | None]
     """By their paths, each with the chart that it is for; None if for several."""
     by_file: dict[str, list[str]]
     """Their paths by the file that names them."""
     versions: dict[str, str]
-    """The charts' versions by their paths, of those that an application names."""
-    applications: dict[str, tuple[str, ...]]
-    """Those of the one application of a file, where all of them are there, by the file."""
+    """The charts' versions by their paths, of those that an application or Helmfile names."""
+    installs: list[Install]
+    """Applications and releases of Helmfile all whose files of values are there."""
 
 
 def named_values(files: Sequence[GivenFile]) -> NamedValues:
-    """Files of values that commands and applications of some files name.
+    """Files of values that commands, Helmfile and applications of some files name.
 
     Those of a command are looked for in the folder of the script that names them, and in that of
-    the call.
+    the call; those of Helmfile lie beside its file.
 
     Args:
         files: The files of the call.
@@ -62,9 +75,13 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
     found: dict[str, str | None] = {}
     by_file: dict[str, list[str]] = {}
     versions: dict[str, str] = {}
-    applications: dict[str, tuple[str, ...]] = {}
+    installs: list[Install] = []
     for file in files:
-        named_by = [(chart, _where(file.name, named, known)) for chart, named in _installed(file)]
+        whence = posixpath.normpath(file.name)
+        beside = posixpath.dirname(file.name)
+        named_by = [
+            (chart, _where((beside, ""), named, known)) for chart, named in _installed(file)
+        ]
         several = list(_of_applications(file))
         there: list[str] = []
         for chart, tail, version, _ in several:
@@ -74,18 +91,28 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
             named_by += [(chart, path) for path in paths if len(paths) == 1]
             versions |= dict.fromkeys(paths, version) if version and len(paths) == 1 else {}
         if there and len(set(there)) == len(several) == several[0][3]:
-            applications[posixpath.normpath(file.name)] = tuple(there)
+            installs.append(Install(whence, "", tuple(there)))
+        for each in _of_helmfile(file):
+            paths = [path for name in each.files if (path := _where((beside,), name, known))]
+            if each.is_all and paths and len(set(paths)) == len(each.files):
+                named_by += [(each.chart, path) for path in paths]
+                versions |= dict.fromkeys(paths, each.version) if each.version else {}
+                installs.append(Install(whence, each.name, tuple(paths)))
+            else:  # of values with others over or below them it is not known what holds
+                by_file.setdefault(whence, []).extend(paths)
         for chart, path in named_by:
             if path is not None:
                 found[path] = chart if found.get(path, chart) == chart else None
-                by_file.setdefault(posixpath.normpath(file.name), []).append(path)
-    return NamedValues(found, by_file, versions, applications)
+                by_file.setdefault(whence, []).append(path)
+    return NamedValues(found, by_file, versions, installs)
 
 
 def values_named_by(file: GivenFile) -> Iterator[str]:
-    """Files of values that the commands of a file name, as they name them."""
+    """Files of values that the commands or releases of a file name, as they name them."""
     for _, named in _installed(file):
         yield named
+    for each in _of_helmfile(file):
+        yield from each.files
 
 
 def values_of_applications(file: GivenFile) -> Iterator[str]:
@@ -147,11 +174,39 @@ def _of_applications(file: GivenFile) -> Iterator[tuple[str, str, str, int]]:
         yield chart, path, version if isinstance(version, str) else "", count
 
 
-def _where(script: str, named: str, known: set[str]) -> str | None:
+class _HelmfileRelease(NamedTuple):
+    """Files of values of one release; the later go over the earlier."""
+
+    chart: str
+    name: str
+    version: str
+    files: tuple[str, ...]
+    is_all: bool
+    """Whether these, and what is written after them, are all values of it."""
+
+
+def _of_helmfile(file: GivenFile) -> Iterator[_HelmfileRelease]:
+    """Releases with files, https://helmfile.readthedocs.io/en/latest/#configuration (2026)."""
+    if "releases:" not in file.text or not file.name.lower().endswith(_YAML[:2]):
+        return
+    for document in read_texts(file.text, file.name).documents:
+        value = document.value if isinstance(document.value, dict) else {}
+        for each in items(value.get("releases")) if is_helmfile(value) else ():
+            chart, listed = chart_named(at(each, "chart")), items(at(each, "values"))
+            files = tuple(str(one) for one in listed if isinstance(one, str))
+            if chart and files and at(each, "installed") is not False:
+                told = [*map(str, files), *(one for one in listed if isinstance(one, dict))]
+                is_all = listed == told and not any(at(each, key) for key in FURTHER_VALUES)
+                version = at(each, "version")
+                version = version if isinstance(version, str) else ""
+                yield _HelmfileRelease(chart, str(at(each, "name")), version, files, is_all)
+
+
+def _where(folders: Iterable[str], named: str, known: set[str]) -> str | None:
     """The path of a file that is given or there; None of one that is not, or lies anywhere."""
     if posixpath.isabs(named) or not named.lower().endswith(_YAML):
         return None
-    for folder in (posixpath.dirname(script), ""):
+    for folder in folders:
         path = posixpath.normpath(posixpath.join(folder, named))
         try:
             if path in known or Path(path).is_file():

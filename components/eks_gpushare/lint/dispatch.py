@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from eks_gpushare.findings.defects import defect
 from eks_gpushare.inventory.edges import EDGES
-from eks_gpushare.lint.application_values import with_files_of_applications
+from eks_gpushare.lint.application_values import (
+    with_applications_of_folders,
+    with_files_of_applications,
+)
 from eks_gpushare.lint.beside import beside, named_values
 from eks_gpushare.lint.reading import Reading
 from eks_gpushare.lint.rendered_charts import rendered_charts
@@ -82,7 +85,8 @@ def read_files(
     for name, fault in terraform.broken:
         reading.file_named(name).found.append(Placed(defect(fault), None))
     reading.judgements += map(unapplied, reading.kustomizations.unapplied)
-    reading.items, found = with_files_of_applications(reading.items, named.applications)
+    reading.items = with_applications_of_folders(reading.items, reading.subcharts)
+    reading.items, found = with_files_of_applications(reading.items, named.installs)
     reading.judgements += found
     passed = {*reading.chart_versions, *named.charts}
     reading.judgements += values_above(files, reading.subcharts, passed)

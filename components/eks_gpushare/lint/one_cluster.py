@@ -55,7 +55,7 @@ _PARTS: Final = frozenset(
             "knative",
             "volcano",
         ),
-        *("module", "modules", "cfn", "cloudformation", "metrics"),
+        *("module", "modules", "cfn", "cloudformation", "metrics", "deploy"),
         *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd", "kustomize"),
         *("stages", "init", "network", "vpc", "iam", "security", "storage"),
         *("hami", "kai", "scheduler", "schedulers", "keda", "prometheus", "exporter", "gfd"),
@@ -125,6 +125,8 @@ def _keys(item: Item) -> Iterator[tuple[str, str]]:
     elif isinstance(item, Release) and (chart := named_among(CHARTS, item.chart)):
         # Its values are in files of their own, which are read as a release too.
         yield "release" if item.values is not UNKNOWN else "release by files", chart
+        if item.own is not None and item.name is not UNKNOWN:
+            yield "release by files", chart
     elif isinstance(item, Quota) and item.kind != "ResourceQuota":
         yield "queues", item.kind
     elif isinstance(item, ConfigMap) and item.name == _FLAGS:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import NodeSet
-from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
+from eks_gpushare.inventory.scaling_groups import keys_of, makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.launch_templates import overridden, with_template
@@ -14,7 +15,7 @@ from eks_gpushare.lint.terraform_configuration import INDEX, module_of
 from eks_gpushare.manifests.plain import items, mapping, text, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import TypeAlias
 
     from eks_gpushare.inventory.items import Item
@@ -50,6 +51,7 @@ def scaling_group(source: Source, given: Any, templates: Templates) -> NodeSet |
         provisioner="selfManaged",
         instance_types=overridden(overrides, "instance_type", "instance_requirements"),
         promised=promised(tags),
+        tags=keys_of(tags),
         least=whole(at(given, "min_size")),
         most=whole(at(given, "max_size")),
     )
@@ -81,36 +83,85 @@ def with_tags(
         resources: Its resources, each with its address and values.
         configuration: What they refer to.
     """
-    every, named = list(found), dict(_named(resources))
-    told = [
-        ({*_groups(address, configuration), named.get(at(given, _GROUP))}, pair)
+    every, known = list(found), dict(_named(resources))
+    groups = {each.source.name: known.get(each.source.name) for each in every}
+    meant = [
+        (_meant(address, at(given, _GROUP), groups, configuration), list(tags_of(given)))
         for address, kind, given in resources
         if kind == TAG
-        for pair in tags_of(given)
     ]
-    bare = [INDEX.sub("", item.source.name) for item in every]
-    for item, address in zip(every, bare, strict=True):
-        more = promised(pair for groups, pair in told if address in groups)
-        if bare.count(address) > 1:  # which of them it is for is not told
-            more = dict.fromkeys(more, UNKNOWN)
-        if more and isinstance(item, NodeSet):
-            yield replace(item, promised={**mapping(item.promised), **more})
+    for item in every:
+        address = item.source.name
+        told = [(sure, pairs) for (found, sure), pairs in meant if address in found]
+        if told and isinstance(item, NodeSet):
+            more = keys_of(pair for _, pairs in told for pair in pairs)
+            tags = UNKNOWN if item.tags is UNKNOWN or more is UNKNOWN else item.tags | more
+            yield replace(item, promised=_with(item.promised, told), tags=tags)
         else:
             yield item
 
 
-def _named(resources: Iterable[Resource]) -> Iterator[tuple[Any, str]]:
-    """Auto Scaling groups by name, with the address of what has made them."""
+def _with(known: Any, told: Iterable[tuple[bool, list[tuple[Any, Any]]]]) -> Any:
+    """What a group promises with tags, each with whether it surely is for that group."""
+    made = dict(mapping(known))
+    for sure, pairs in told:
+        if known is UNKNOWN or any(key is UNKNOWN for key, _ in pairs):
+            return UNKNOWN
+        more = promised(pairs)
+        made |= more if sure else dict.fromkeys(more, UNKNOWN)
+    return made
+
+
+def _named(resources: Iterable[Resource]) -> Iterator[tuple[str, str]]:
+    """The names of Auto Scaling groups by the address of what has made them."""
     for address, kind, given in resources:
         if kind in {NODE_GROUP, KIND}:
             of_eks = at(given, "resources", 0, "autoscaling_groups", 0, "name")
             name = of_eks if kind == NODE_GROUP else at(given, "name")
             if isinstance(name, str):
-                yield name, INDEX.sub("", address)
+                yield address, name
 
 
-def _groups(address: str, configuration: TerraformConfiguration) -> Iterator[str]:
-    """Addresses, without indexes, of what a tag may be for."""
+def _meant(
+    address: str,
+    named: Any,
+    groups: Mapping[str, str | None],
+    configuration: TerraformConfiguration,
+) -> tuple[set[str], bool]:
+    """Addresses of groups of which a tag is for one, and whether it is surely for them.
+
+    It may be for any where what it refers to cannot be followed.
+
+    Args:
+        address: The tag's.
+        named: The group's name as the tag has it.
+        groups: Addresses with the names of the Auto Scaling groups, as far as they are known.
+        configuration: What the tag refers to.
+    """
+    if isinstance(named, str) and named in groups.values():
+        return {each for each, name in groups.items() if name == named}, True
+    module, found, is_open = module_of(address), set[str](), isinstance(named, str)
     for reference in configuration.references(address, _GROUP):
-        named = ".".join(INDEX.sub("", reference).split(".")[:2])
-        yield f"{INDEX.sub('', module_of(address))}{named}"
+        if reference.startswith(_OPEN):
+            is_open = True
+            continue
+        kind, _, name = INDEX.sub("", reference).partition(".")
+        own = INDEX.sub("", f"{module}{kind}.{name.partition('.')[0]}")
+        below = {
+            each
+            for each in groups
+            if f"{INDEX.sub('', each)}.".startswith(f"{own}.")
+            and (kind == "module" or INDEX.sub("", each) == own)
+        }
+        keys = {*_KEY.findall(reference), *(f'["{each}"]' for each in name.split(".")[1:])}
+        found |= {each for each in below if any(key in each for key in keys)} or below
+    if found or not is_open:
+        return found, len(found) == 1
+    any_name = not isinstance(named, str)
+    return {each for each, name in groups.items() if any_name or name is None}, False
+
+
+_OPEN: Final = ("var.", "local.", "each.", "data.")
+"""What references begin with that cannot be followed."""
+_KEY: Final = re.compile(r'\["[^"\]]*"\]|(?<=\.)[^.\[]+\[[0-9]+\](?=\.|$)')
+"""Keys in a reference; a number with the name before it, since lists have numbers too."""

@@ -71,6 +71,9 @@ def told(problem: YamlProblem, text: str) -> Placed:
     if is_template(text, problem.line):
         message = "It is a template that is not rendered, so it is not checked."
         fix = "Give what it makes: helm template CHART | eks-gpushare lint -"
+        if "{{" not in text:  # a plain file, with words that are masked or left to be filled in
+            message = "What is to be filled in, or left out, makes it no YAML: it is not checked."
+            fix = "Give it filled in, or put it in quotes."
         return Placed(TEMPLATE.finding((), message, fix), place)
     return cannot(problem)
 

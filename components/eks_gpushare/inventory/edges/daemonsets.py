@@ -13,8 +13,15 @@ from eks_gpushare.documents.image import image_name
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import may_run_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons, may_be_more
+from eks_gpushare.inventory.edges.engines import DRIVER_CHARTS
 from eks_gpushare.inventory.items import Release, Workload
-from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, labels_itself, without_operands
+from eks_gpushare.inventory.nodes import (
+    NodeKind,
+    gpu_nodes,
+    labels_itself,
+    may_label_itself,
+    without_operands,
+)
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
@@ -114,16 +121,21 @@ def _by_declaration(kinds: Iterable[NodeKind]) -> list[tuple[NodeKind, ...]]:
     return [tuple(alike) for alike in found.values()]
 
 
-def _reach(daemon: Daemon, kinds: Sequence[NodeKind], *, discovered: bool = True) -> _Reach:
-    """How it stands to nodes, which have the labels of feature discovery or do not."""
+def _reach(
+    daemon: Daemon, kinds: Sequence[NodeKind], *, discovered: bool = True, labelled: bool = False
+) -> _Reach:
+    """How it stands to nodes, which have labels of feature discovery, or of their boot, or not."""
     if daemon.of_operator and without_operands(kinds[0].nodes):
         return _Reach(daemon, (Landing(labels=("nvidia.com/gpu.deploy.operands",)),))
-    return _Reach(daemon, tuple(_landing(daemon, kind, discovered) for kind in kinds))
+    landings = (_landing(daemon, kind, discovered=discovered, labelled=labelled) for kind in kinds)
+    return _Reach(daemon, tuple(landings))
 
 
-def _landing(daemon: Daemon, kind: NodeKind, discovered: bool) -> Landing:  # noqa: FBT001  (of the caller's)
+def _landing(daemon: Daemon, kind: NodeKind, *, discovered: bool, labelled: bool) -> Landing:
     def undiscovered(key: str) -> Maybe[str | None]:
         found = kind.label(key)
+        if labelled and key == PRESENT_LABEL and found in (None, UNKNOWN):
+            return "true"
         return None if found is UNKNOWN and kind.is_discovered(key) else found
 
     label = kind.label_once_found if discovered else undiscovered
@@ -155,7 +167,13 @@ def _plugin(
         reach for reach in sure if _reach(reach.daemon, kinds, discovered=False).is_meant
     ]
     if not by_themselves:
-        yield from _after_discovery(inventory, every, sure[0].daemon, kinds)
+        judged = _after_discovery(inventory, every, sure[0].daemon, kinds)
+        labelled = _reach(sure[0].daemon, kinds, discovered=False, labelled=True).is_meant
+        # The operator heeds the label only where NFD says so too.
+        if labelled and may_label_itself(nodes) and not sure[0].daemon.of_operator:
+            what = f"whether nodes of {nodes.source.name} label themselves, as of Kubernetes 1.35"
+            judged = (NotSeen(each.rule, nodes.source, what) for each in judged)
+        yield from judged
 
 
 def _after_discovery(
@@ -306,7 +324,8 @@ def _for_none(inventory: Inventory, plugin: Daemon) -> bool:
     )
 
 
-CLAIM_DRIVERS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu", "k8s-dra-driver-gpu")
+CLAIM_DRIVERS = (*DRIVER_CHARTS, "k8s-dra-driver-gpu")
+"""Names of the chart of NVIDIA's driver for claims, or of its image."""
 
 
 def given_by_claims(inventory: Inventory, cluster: str) -> bool:

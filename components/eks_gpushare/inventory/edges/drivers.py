@@ -162,7 +162,8 @@ def _twice(release: Release, nodes: NodeSet, brings: bool | None) -> Iterator[Ju
         f"{at_start(release.source.name)} installs the {' and the '.join(on)}, and the AMI of "
         f"{nodes.source.name}{ami} has {'it' if len(on) == 1 else 'them'}.",
         f"Set {wanted}.",
-        # No driver image is there to pull; a second toolkit goes well on some nodes.
-        None if "driver" in on else "warning",
+        # One alone goes well on some nodes: the driver's pod ends where it sees that there is one,
+        # and a second toolkit may find the runtime configured as it does it.
+        None if len(on) > 1 else "warning",
         edits=tuple(Edit("set", place, value=False) for place in places),
     )

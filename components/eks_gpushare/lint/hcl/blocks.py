@@ -11,7 +11,7 @@ from eks_gpushare.lint.hcl.names import Within
 from eks_gpushare.lint.hcl.values import HclList, HclObject, OpenObject, is_open, place_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from eks_gpushare.lint.hcl.names import Names
     from eks_gpushare.lint.hcl.syntax import Body, Expression, HclBlock
@@ -101,10 +101,16 @@ def _dynamic(made: HclObject, block: HclBlock, names: Names, above: Sequence[str
         made.put(kind, HclList(), block.place)
 
 
-def references(body: Body) -> dict[str, Any]:
-    """What each argument refers to, blocks as lists, as the configuration in a plan tells it."""
+def references(body: Body, meant: Callable[[str], Iterable[str]]) -> dict[str, Any]:
+    """What each argument refers to, blocks as lists, as the configuration in a plan tells it.
+
+    Args:
+        body: The arguments and blocks.
+        meant: What a reference comes to, such as one to a local.
+    """
     made: dict[str, Any] = {
-        key: {"references": list(_names_in(each))} for key, each in body.attributes.items()
+        key: {"references": [each for name in names_in(value) for each in meant(name)]}
+        for key, value in body.attributes.items()
     }
     for block in body.blocks:
         inner, kind = block.body, block.type
@@ -113,7 +119,7 @@ def references(body: Body) -> dict[str, Any]:
             inner = next((e.body for e in block.body.blocks if e.type == "content"), inner)
         made.setdefault(kind, [])
         if isinstance(made[kind], list):
-            made[kind].append(references(inner))
+            made[kind].append(references(inner, meant))
     return made
 
 
@@ -125,7 +131,8 @@ _WORDS: Final = re.compile(
 _DOT: Final = re.compile(r"^[A-Za-z0-9_-]*(?:\[[^\[\]]*\])?\.")
 
 
-def _names_in(expression: Expression) -> Iterator[str]:
+def names_in(expression: Expression) -> Iterator[str]:
+    """References in an expression."""
     said = expression.given
     if expression.node is not None and expression.source is not None:
         said = expression.source.text(expression.node)

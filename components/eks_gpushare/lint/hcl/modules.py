@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ from eks_gpushare.lint.hcl.blocks import (
     META_OF_CALLS,
     MOST_COPIES,
     literal,
+    names_in,
     references,
     values_of,
 )
@@ -22,11 +24,11 @@ from eks_gpushare.lint.hcl.types import with_defaults
 from eks_gpushare.lint.hcl.values import HclObject, number, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from eks_gpushare.lint.hcl.folders import Folders, ModuleFiles
     from eks_gpushare.lint.hcl.names import Names
-    from eks_gpushare.lint.hcl.syntax import Body, HclBlock
+    from eks_gpushare.lint.hcl.syntax import Body, Expression, HclBlock
     from eks_gpushare.lint.hcl.values import Place
 
 _OF_INTEREST: Final = (
@@ -89,6 +91,7 @@ class Instance:
         self._outputs: dict[str, Any] = {}
         self._children: dict[str, list[tuple[Any, Instance]] | None] = {}
         self._resource_values: dict[tuple[str, str], Any] = {}
+        self._meant: dict[str, tuple[str, ...]] = {}
 
     # --- names -------------------------------------------------------------------------------
 
@@ -184,7 +187,7 @@ class Instance:
                     kind,
                     values_of(block.body, names),
                     block.place,
-                    references(block.body),
+                    self._references(block),
                     present,
                 )
         for (kind, name), block in self.module.data.items():
@@ -205,12 +208,36 @@ class Instance:
                     "module",
                     values_of(block.body, names),
                     block.place,
-                    references(block.body),
+                    self._references(block),
                     present,
                     f"{source}@{literal(block, 'version') or ''}",
                 )
             for _, child in children or ():
                 yield from child.made()
+
+    def _references(self, block: HclBlock) -> dict[str, Any]:
+        """What a block refers to; of copies each refers to what all are made for."""
+        over = block.body.attributes.get("for_each")
+        for_each = () if over is None else tuple(self._all_meant(over))
+
+        def meant(name: str) -> Iterable[str]:
+            return for_each if for_each and name.startswith("each.") else self._comes_to(name)
+
+        return references(block.body, meant)
+
+    def _all_meant(self, expression: Expression) -> Iterator[str]:
+        return (each for name in names_in(expression) for each in self._comes_to(name))
+
+    def _comes_to(self, name: str) -> tuple[str, ...]:
+        """What a local refers to; anything else itself."""
+        space, _, own = name.partition(".")
+        found = self.module.locals.get(re.split(r"[.[]", own)[0]) if space == "local" else None
+        if found is None:
+            return (name,)
+        if name not in self._meant:
+            self._meant[name] = ()  # of one that refers to itself
+            self._meant[name] = tuple(self._all_meant(found[0]))
+        return self._meant[name]
 
     def _instances(self, name: str) -> list[tuple[Any, Instance]] | None:
         """A called module once for each copy; None of one that is not among the files."""

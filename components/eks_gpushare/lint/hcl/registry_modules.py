@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.hcl.registry_user_data import (
-    ARGUMENTS,
     OWN_IMAGE,
     STANDARD_SINCE,
+    UNREAD_INPUTS,
     default_ami,
     image_of,
     is_of_nobody,
     managed_boot,
     self_managed_boot,
-    unread_arguments,
+    unread_inputs,
 )
 from eks_gpushare.lint.hcl.values import HclList, HclObject, is_open, place_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from eks_gpushare.lint.hcl.modules import MadeResource
     from eks_gpushare.lint.hcl.values import Place
@@ -140,6 +140,10 @@ class _Inputs:
                 return value, place_in(given, key)
         return otherwise, None
 
+    def place(self, keys: Iterable[str]) -> Place | None:
+        """Where the first of some inputs is written."""
+        return next((found for key in keys if (found := self._found(key)[1])), None)
+
     def put(self, made: HclObject, key: str, of: str, otherwise: Any = None) -> None:
         """Set an argument of a resource to an input, with its place."""
         value, place = self._found(of, otherwise)
@@ -175,8 +179,8 @@ def _managed(
     referred = [str(each) for told in call.references.values() for each in _named_in(told)]
     if own_template is True and created is True and is_of_nobody(given, major, referred):
         given.put(values, OWN_IMAGE, OWN_IMAGE)
-    if unread_arguments(given, major):
-        given.put(values, ARGUMENTS, ARGUMENTS)
+    for name in unread_inputs(given, major, managed=True):
+        given.put(values, name, name)
     sizes = HclObject()
     for name, number in _SIZES.items():
         given.put(sizes, name, name, number)
@@ -189,7 +193,7 @@ def _managed(
         if created is True and own_template is True:
             template = _template(given, call, major)
             given.put(template, "image_id", image_of(given))
-            template.update(user_data=managed_boot(given, major))
+            template.put("user_data", managed_boot(given, major), given.place(UNREAD_INPUTS))
             yield _resource(call, "aws_launch_template.this[0]", template)
     yield _resource(call, "aws_eks_node_group.this[0]", values)
 
@@ -241,7 +245,7 @@ def _self_managed(
     given.put(template, "image_id", OWN_IMAGE)
     if template.get("image_id") in (None, ""):
         given.put(template, "image_id", "ami_type", default_ami(major) or UNKNOWN)
-    template["user_data"] = self_managed_boot(given, major)
+    template.put("user_data", self_managed_boot(given, major), given.place(UNREAD_INPUTS))
     if given.get("create_launch_template", otherwise=True) is True:
         yield _resource(call, "aws_launch_template.this[0]", template)
     if given.get("create_autoscaling_group", otherwise=True) is False:
@@ -258,8 +262,8 @@ def _self_managed(
     if more is UNKNOWN or is_open(more):
         tags.put(HclObject({"key": UNKNOWN, "value": UNKNOWN}), call.place)
     values["tag"] = tags
-    if unread_arguments(given, major):
-        given.put(values, ARGUMENTS, ARGUMENTS)
+    for name in unread_inputs(given, major, managed=False):
+        given.put(values, name, name)
     block = HclObject({"id": UNKNOWN})
     if given.get("use_mixed_instances_policy") not in (None, False):
         policy = given.get("mixed_instances_policy")

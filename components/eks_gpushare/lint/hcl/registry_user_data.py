@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.user_data import NODE_CONFIG_TYPE
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.hcl.values import Text
+from eks_gpushare.lint.hcl.values import Text, files_in, has_gaps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,33 +33,30 @@ _SCRIPTLESS_SINCE: Final = 20
 """The major version that knows images without a bootstrap script.
 https://github.com/terraform-aws-modules/terraform-aws-eks/blob/master/docs/UPGRADE-20.0.md"""
 OWN_IMAGE: Final = "ami_id"
-ARGUMENTS: Final = "bootstrap_extra_args"
+_ARGUMENTS: Final = "bootstrap_extra_args"
+_PRE: Final = "cloudinit_pre_nodeadm"
+POST: Final = "cloudinit_post_nodeadm"
 _ENABLED: Final = "enable_bootstrap_user_data"
 JOINS: Final = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {}\n"
 """User data that joins a node to its cluster, as far as it tells of labels and taints."""
 LOOKED_UP: Final = ("data.aws_ami", "data.aws_ssm_parameter", "data.aws_imagebuilder")
 """What images are looked up by, which then are there."""
-_BOOT: Final = (
-    *("enable_bootstrap_user_data", "pre_bootstrap_user_data", "post_bootstrap_user_data"),
-    *("bootstrap_extra_args", "user_data_template_path", "cloudinit_pre_nodeadm"),
-    "cloudinit_post_nodeadm",
-)
+_SCRIPT: Final = ("pre_bootstrap_user_data", _ARGUMENTS, "post_bootstrap_user_data")
+UNREAD_INPUTS: Final = (*_SCRIPT, _PRE, POST)
+"""Those that the template of an image may leave out."""
+_TEMPLATE: Final = "user_data_template_path"
+_BOOT: Final = (_ENABLED, _TEMPLATE, *UNREAD_INPUTS)
 _UNREAD: Final[Mapping[str, frozenset[str]]] = {
-    "AL2023": frozenset(
-        (
-            *("enable_bootstrap_user_data", "bootstrap_extra_args"),
-            *("pre_bootstrap_user_data", "post_bootstrap_user_data"),
-        )
-    ),
-    "BOTTLEROCKET": frozenset(
-        (
-            *("enable_bootstrap_user_data", "pre_bootstrap_user_data", "post_bootstrap_user_data"),
-            *("cloudinit_pre_nodeadm", "cloudinit_post_nodeadm"),
-        )
-    ),
+    "AL2023": frozenset(_SCRIPT),
+    "BOTTLEROCKET": frozenset({*UNREAD_INPUTS} - {_ARGUMENTS}),
+    "AL2": frozenset((_PRE, POST)),
 }
-"""What the templates of an image's user data leave out, or what says nothing of labels and taints:
+"""What the templates of an image's user data leave out:
 https://github.com/terraform-aws-modules/terraform-aws-eks/tree/v21.19.0/templates"""
+
+
+_HEAD: Final = "MIME-Version: 1.0\nContent-Type: multipart/mixed; "
+_MARK: Final = "MIMEBOUNDARY"
 
 
 def default_ami(major: int | None) -> str | None:
@@ -66,29 +64,34 @@ def default_ami(major: int | None) -> str | None:
     return _STANDARD if major is not None and major >= STANDARD_SINCE else None
 
 
-def unread_arguments(given: _Given, major: int | None) -> bool:
-    """Whether arguments for a bootstrap script are given to an image that has none.
+def unread_inputs(given: _Given, major: int | None, *, managed: bool) -> list[str]:
+    """Inputs of a group that its image's template leaves out, of those that are given something.
 
     Args:
         given: Inputs of a group.
         major: The module's major version; None where it is not told.
+        managed: Whether EKS manages the group. Of others the module always makes all user data.
     """
-    extra = given.get(ARGUMENTS)
-    return (
-        isinstance(extra, str)
-        and bool(extra.strip())
-        and (major is None or major >= _SCRIPTLESS_SINCE)
-        and _family(given, major) == "AL2023"
-        and given.get("user_data_template_path") in (None, "")
-    )
+    if (major or _SCRIPTLESS_SINCE) < _SCRIPTLESS_SINCE or given.get(_TEMPLATE) not in (None, ""):
+        return []
+    family = _family(given, major)
+    names = set(_UNREAD.get(family, ()))
+    if managed and family == "AL2023" and given.get(_ENABLED) in (None, False):
+        names.add(POST)
+    return [name for name in UNREAD_INPUTS if name in names and _is_said(given.get(name))]
+
+
+def _is_said(value: Any) -> bool:
+    return bool(value.strip() if isinstance(value, str) else isinstance(value, list) and value)
 
 
 def managed_boot(given: _Given, major: int | None) -> Any:
     """User data of a managed node group."""
     named = _boots_by(given, major)
-    if not named and given.get(_ENABLED) not in (None, False):
+    joins = given.get(_ENABLED) or False
+    if not named and joins is not False:
         return JOINS  # which joins it and says no more
-    return "" if not named else _told(given, named, major)
+    return "" if not named else _told(given, named, major, joins=joins)
 
 
 def is_of_nobody(given: _Given, major: int | None, references: Iterable[str]) -> bool:
@@ -123,7 +126,8 @@ def _boots_by(given: _Given, major: int | None) -> set[str]:
     """Inputs that say how a node boots, without those that its image's template does not read."""
     asked = {name: given.get(name) for name in _BOOT}
     named = {name for name, value in asked.items() if value not in (None, "", [], False)}
-    return named - _UNREAD.get(_family(given, major), frozenset())
+    unread = _UNREAD.get(_family(given, major))
+    return named if unread is None else named - unread - {_ENABLED}
 
 
 def _family(given: _Given, major: int | None) -> str:
@@ -132,33 +136,62 @@ def _family(given: _Given, major: int | None) -> str:
     return ami.partition("_")[0] if isinstance(ami, str) else ""
 
 
-def _told(given: _Given, named: set[str], major: int | None) -> Any:
-    """What the user data of a group says, as far as it has to do with labels and taints."""
-    if _family(given, major) == "BOTTLEROCKET":
-        settings = given.get("bootstrap_extra_args", "")
-        return settings if named <= {"bootstrap_extra_args"} else UNKNOWN
-    return _node_config(given.get("cloudinit_pre_nodeadm"), named)
-
-
-def _node_config(parts: Any, named: set[str]) -> Any:
-    """The one NodeConfig that a group is given; not known where there is more."""
-    if named != {"cloudinit_pre_nodeadm"} or not isinstance(parts, list) or len(parts) != 1:
+def _told(given: _Given, named: set[str], major: int | None, *, joins: Any = False) -> Any:
+    """What a group's user data says, but of which cluster; `joins` where the module says that."""
+    family = _family(given, major)
+    if family == "BOTTLEROCKET":
+        settings = given.get(_ARGUMENTS, "")
+        return settings if named <= {_ARGUMENTS} else UNKNOWN
+    if joins is UNKNOWN or _TEMPLATE in named:
         return UNKNOWN
-    content, kind = at(parts, 0, "content"), at(parts, 0, "content_type")
-    return content if kind == "application/node.eks.aws" else UNKNOWN
+    return _script(given, joins=joins) if family == "AL2" else _parts(given, named, family, joins)
+
+
+def _parts(given: _Given, named: set[str], family: str, joins: Any) -> Any:
+    pre, post = given.get(_PRE) or [], given.get(POST) or [] if joins else []
+    if not isinstance(pre, list) or not isinstance(post, list):
+        return UNKNOWN
+    if len(pre) == 1 and _is_config(pre[0]) and not named - {_PRE, POST} and not post:
+        return at(pre[0], "content")  # the module's own says no more
+    own = {"content": JOINS, "content_type": NODE_CONFIG_TYPE}
+    parts = [*pre, *([own] if joins else []), *post]
+    return UNKNOWN if family != "AL2023" else _mime(parts) if parts else ""
+
+
+def _is_config(part: Any) -> bool:
+    kind = at(part, "content_type")
+    return isinstance(kind, str) and kind == NODE_CONFIG_TYPE
+
+
+def _mime(parts: list[Any]) -> Any:
+    """User data of several parts; not known where one of them is not."""
+    text = f'{_HEAD}boundary="{_MARK}"\n\n'
+    for part in parts:
+        content, kind = at(part, "content"), at(part, "content_type")
+        if not isinstance(content, str) or kind is UNKNOWN:
+            return UNKNOWN
+        text += f"--{_MARK}\n" + (f"Content-Type: {kind}\n\n" if kind else "\n")
+        text += f"{content.rstrip()}\n"
+    contents = [at(part, "content") for part in parts]
+    files = frozenset[str]().union(*map(files_in, contents))
+    return Text(f"{text}--{_MARK}--\n", gaps=any(map(has_gaps, contents)), files=files)
+
+
+def _script(given: _Given, *, joins: bool) -> Any:
+    """User data of an image whose nodes a script has join."""
+    pre, extra, post = (given.get(name) or "" for name in _SCRIPT)
+    if any(not isinstance(each, str) for each in ((pre, extra, post) if joins else (pre,))):
+        return UNKNOWN
+    lines = ["#!/bin/bash", *([pre] if pre else [])]
+    if joins:
+        lines += [f"/etc/eks/bootstrap.sh cluster {extra}", post]
+    gaps = any(has_gaps(each) for each in (pre, extra, post))
+    return Text("\n".join(lines), gaps=gaps)
 
 
 def self_managed_boot(given: _Given, major: int | None) -> Any:
     """User data of a self-managed node group, which the module always has join the cluster."""
     named = _boots_by(given, major)
-    if _family(given, major) in ("AL2023", "BOTTLEROCKET"):
-        return "" if not named else _told(given, named, major)
-    extra = given.get("bootstrap_extra_args")
-    if named <= {"bootstrap_extra_args"}:
-        text = extra if isinstance(extra, str) else ""
-        return (
-            UNKNOWN
-            if extra is UNKNOWN
-            else Text(f"#!/bin/bash\n/etc/eks/bootstrap.sh cluster {text}\n")
-        )
-    return _node_config(given.get("cloudinit_pre_nodeadm"), named)
+    if _family(given, major) not in ("AL2023", "BOTTLEROCKET") and named <= {_ARGUMENTS}:
+        return _script(given, joins=True)
+    return "" if not named else _told(given, named, major, joins=True)

@@ -8,7 +8,7 @@ from eks_gpushare.inventory.capacity import bought_as
 from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.launches import launch_of, with_disk
 from eks_gpushare.inventory.node_agent import agents
-from eks_gpushare.inventory.scaling_groups import makes_nodes, promised
+from eks_gpushare.inventory.scaling_groups import keys_of, makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import PartlyKnown, at, pairs
@@ -200,6 +200,7 @@ def _node_group(source: Source, name: str, given: Any) -> NodeSet:
         if at(given, "Taints") is not UNKNOWN
         else UNKNOWN,
         promised=promised(tags.items()),
+        tags=UNKNOWN if at(given, "Tags") is UNKNOWN else frozenset(tags),
         ami=text(at(given, "AmiType")),
         launch=with_disk(source, name, at(given, "DiskSize"), ("DiskSize",)),
         least=whole(at(given, "ScalingConfig", "MinSize")),
@@ -219,6 +220,7 @@ def _scaling_group(source: Source, name: str, given: Any) -> NodeSet | None:
         provisioner="selfManaged",
         instance_types=overridden(listed, "InstanceType", "InstanceRequirements"),
         promised=promised(tags),
+        tags=keys_of(tags),
         least=whole(at(given, "MinSize")),
         most=whole(at(given, "MaxSize")),
     )

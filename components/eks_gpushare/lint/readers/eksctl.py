@@ -135,6 +135,7 @@ def _nodes(document: Document, kind: str, index: int, group: dict[str, Any]) -> 
             for key, count in tags.items()
             if key.startswith(_TEMPLATE_TAG)
         },
+        tags=UNKNOWN if at(group, "tags") is UNKNOWN else frozenset(tags),
         kubernetes=text(at(document.value, "metadata", "version"), ""),
         ami=text(at(group, "ami")) or text(at(group, "amiFamily")) or DEFAULT_FAMILY,
         user_data=_user_data(group),

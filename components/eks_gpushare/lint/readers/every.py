@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.lint.readers.app_template import AppTemplateReader
 from eks_gpushare.lint.readers.cloudformation import CloudFormationReader
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader
@@ -28,6 +29,7 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     StackFileReader(),
     JupyterHubReader(),
     ProductionStackReader(),
+    AppTemplateReader(),
     *CONFIG_READERS,
     PodPartsReader(),
 )

@@ -281,6 +281,7 @@ def _node_group(source: Source, given: Any) -> NodeSet:
             for key, count in tags.items()
             if key.startswith(_TEMPLATE_TAG)
         },
+        tags=UNKNOWN if at(given, "tags") is UNKNOWN else frozenset(tags),
         ami=text(at(given, "ami_type")),
         kubernetes=text(at(given, "version"), ""),
         launch=with_disk(source, source.name, disk_size(given), ("disk_size",)),

@@ -9,7 +9,7 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.nodes import has_gpus
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.hcl.registry_user_data import ARGUMENTS, OWN_IMAGE
+from eks_gpushare.lint.hcl.registry_user_data import OWN_IMAGE, POST, UNREAD_INPUTS
 from eks_gpushare.manifests.plain import items, kubernetes_effect
 from eks_gpushare.manifests.rules.eksctl import AMAZON_LINUX_2, size_rules
 from eks_gpushare.manifests.rules.nodes import NOBODY_JOINS
@@ -32,9 +32,9 @@ EKS_EFFECT = Rule(
 UNREAD = Rule(
     "GPU1265",
     "warning",
-    "A node group of the EKS module is given what it reads: arguments of the script that its image "
-    "boots by, and volumes by block_device_mappings.",
-    "The module leaves the rest out: labels, taints and limits for a script that the image lacks "
+    "A node group of the EKS module is given what it reads: what of user data the template of its "
+    "image takes, and volumes by block_device_mappings.",
+    "The module leaves the rest out: labels, taints and commands for a script that the image lacks "
     "are on no node, disk_size beside a launch template leaves 20 GiB, and nothing says so.",
     "https://github.com/terraform-aws-modules/terraform-aws-eks/blob/master/docs/user_data.md",
 )
@@ -105,10 +105,15 @@ def unread_rules(source: Source, given: Any) -> Iterator[Judgement]:
         source: The group.
         given: Its values; arguments are among them where nothing reads them.
     """
-    if isinstance(at(given, ARGUMENTS), str):
-        message = f"{ARGUMENTS} is for bootstrap.sh, which Amazon Linux 2023 does not have."
-        fix = "Write labels and taints of the group; else a NodeConfig in cloudinit_pre_nodeadm."
-        yield Problem(UNREAD, source, (ARGUMENTS,), message, fix)
+    for name in UNREAD_INPUTS:
+        if at(given, name) is None:
+            continue
+        message = f"{name} is in no user data of {source.name}: its image's template leaves it out."
+        fix = "Write labels and taints of the group; else a part of cloudinit_pre_nodeadm."
+        if name == POST:
+            message = f"{name} of {source.name} is read where enable_bootstrap_user_data is true."
+            fix = "Write the part in cloudinit_pre_nodeadm."
+        yield Problem(UNREAD, source, (name,), message, fix)
 
 
 def ami_rules(nodes: NodeSet, place: FieldPath) -> Iterator[Judgement]:

@@ -12,8 +12,8 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.inventory.values import PartlyKnown, at, pairs, partly_known
-from eks_gpushare.inventory.values import text as scalar
+from eks_gpushare.inventory.values import at, pairs, partly_known
+from eks_gpushare.inventory.values import items as items_of
 from eks_gpushare.manifests.charts import (
     OPERATOR,
     chart_named,
@@ -30,9 +30,9 @@ from eks_gpushare.manifests.readers.values_elsewhere import (
     elsewhere,
     unless_elsewhere,
     with_files,
+    with_parameters,
     with_values_from,
 )
-from eks_gpushare.manifests.shell.set_values import put, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,9 +55,9 @@ _FOLDERS: Final = ("GitRepository", "Bucket")
 """Flux's sources in which a chart is a folder."""
 _PUBLISHED: Final = re.compile(r"(?:^|/)deployments?/")
 """Where NVIDIA's repositories have their charts."""
-_MADE_INTO_PODS: Final = ("servingEngineSpec", "singleuser")
+_MADE_INTO_PODS: Final = ("servingEngineSpec", "singleuser", "controllers")
 """Keys of values of charts of others that are read as the pods that are made of them: vLLM's
-production stack and JupyterHub."""
+production stack, JupyterHub and app-template."""
 _VALUES: Final[tuple[tuple[str, ...], ...]] = (
     ("spec", "values"),
     ("spec", "valuesContent"),
@@ -234,6 +234,10 @@ def _inflated(
         yield with_files(item, chart), inner
 
 
+FURTHER_VALUES: Final = ("valuesTemplate", "secrets", "inherit")
+"""Keys of a release of Helmfile by which it has values beside those of `values`."""
+
+
 def is_helmfile(value: Mapping[str, Any]) -> bool:
     """Whether a document is one of Helmfile's: releases of charts, with nothing that names it."""
     return "apiVersion" not in value and any(
@@ -262,7 +266,8 @@ def _helmfile(
             paths |= {(key,): (number, key) for key in one}
             inner += within_values(document, (*path, number))
         item = replace(item, values=values, paths=paths)
-        if any(not isinstance(one, dict) for one in (listed if isinstance(listed, list) else ())):
+        files = any(not isinstance(one, dict) for one in items_of(listed))
+        if files or listed is UNKNOWN or any(each.get(key) for key in FURTHER_VALUES):
             item = unless_elsewhere(item)
         yield with_parameters(item, document, place, each.get("set"), ("set",)), inner
 
@@ -297,51 +302,13 @@ def _argo(
         if at(source, "helm", "valueFiles"):
             made = [(unless_elsewhere(item), inner) for item, inner in made]
         parameters = at(source, "helm", "parameters")
+        names = [str(at(each, "name")) for each in items_of(parameters)]
+        if at(source, "chart") is None and any(name.startswith(f"{chart}.") for name in names):
+            parameters = None  # of a chart of one's own around it, with those in its folder
         yield from (
             (with_parameters(release, document, place, parameters, ("helm", "parameters")), inner)
             for release, inner in made
         )
-
-
-def with_parameters(
-    item: Release, document: Document, place: FieldPath, parameters: Any, below: FieldPath
-) -> Release:
-    """A release with parameters, which go over all other values as those of `helm --set` do.
-
-    Args:
-        item: The release.
-        document: Where it was read.
-        place: What its values and its parameters stand below.
-        parameters: Each with its name and value.
-        below: Where the parameters stand there.
-    """
-    given: dict[str, Any] = {}
-    paths: dict[tuple[str, ...], FieldPath] = {}
-    for index, parameter in mappings(parameters):
-        name, value = parameter.get("name"), parameter.get("value")
-        if not isinstance(name, str) or value is None:
-            continue
-        strings = parameter.get("forceString") is True
-        for setting in settings(f"{name}={scalar(value)}", strings=strings):
-            put(given, setting.path, UNKNOWN if value is UNKNOWN else setting.value)
-            steps = tuple(str(step) for step in setting.path)
-            for length, _ in enumerate(steps, 1):
-                is_list = isinstance(at(document.value, *place, *below), list)
-                where = (*below, index, "name") if is_list else (*below, name)
-                paths[steps[:length]] = where
-    if not given:
-        return item
-    if not isinstance(item.values, dict):
-        return replace(item, over=given)
-    own = {key: (*item.source.path[len(place) :], *path) for key, path in item.paths.items()}
-    values = merge_values(item.values, given)
-    if isinstance(item.values, PartlyKnown):
-        values = partly_known(values)
-    if item.source.document is not document:  # a text within, which has places of its own
-        return replace(item, values=values)
-    above = item.source.path[len(place) :]
-    source = replace(item.source, path=place)
-    return replace(item, values=values, source=source, paths={(): above, **own, **paths})
 
 
 def _at(

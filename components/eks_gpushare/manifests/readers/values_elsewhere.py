@@ -13,7 +13,8 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import Pointer
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.inventory.values import at, items, pairs, partly_known
+from eks_gpushare.inventory.values import PartlyKnown, at, items, pairs, partly_known
+from eks_gpushare.inventory.values import text as scalar
 from eks_gpushare.manifests.charts import chart_named
 from eks_gpushare.manifests.kustomize_charts import Layered
 from eks_gpushare.manifests.readers.values import mappings
@@ -67,6 +68,47 @@ def with_files(item: Release, chart: Mapping[str, Any]) -> Release:
     if item.values and chart.get("valuesMerge") == "merge":
         return replace(item, values=UNKNOWN, own=None)
     return unless_elsewhere(item)
+
+
+def with_parameters(
+    item: Release, document: Document, place: FieldPath, parameters: Any, below: FieldPath
+) -> Release:
+    """A release with parameters, which go over all other values as those of `helm --set` do.
+
+    Args:
+        item: The release.
+        document: Where it was read.
+        place: What its values and its parameters stand below.
+        parameters: Each with its name and value.
+        below: Where the parameters stand there.
+    """
+    given: dict[str, Any] = {}
+    paths: dict[tuple[str, ...], FieldPath] = {}
+    for index, parameter in mappings(parameters):
+        name, value = parameter.get("name"), parameter.get("value")
+        if not isinstance(name, str) or value is None:
+            continue
+        strings = parameter.get("forceString") is True
+        for setting in settings(f"{name}={scalar(value)}", strings=strings):
+            put(given, setting.path, UNKNOWN if value is UNKNOWN else setting.value)
+            steps = tuple(str(step) for step in setting.path)
+            for length, _ in enumerate(steps, 1):
+                is_list = isinstance(at(document.value, *place, *below), list)
+                where = (*below, index, "name") if is_list else (*below, name)
+                paths[steps[:length]] = where
+    if not given:
+        return item
+    if not isinstance(item.values, dict):
+        return replace(item, over=given)
+    own = {key: (*item.source.path[len(place) :], *path) for key, path in item.paths.items()}
+    values = merge_values(item.values, given)
+    if isinstance(item.values, PartlyKnown):
+        values = partly_known(values)
+    if item.source.document is not document:  # a text within, which has places of its own
+        return replace(item, values=values)
+    above = item.source.path[len(place) :]
+    source = replace(item.source, path=place)
+    return replace(item, values=values, source=source, paths={(): above, **own, **paths})
 
 
 def applications(document: Document) -> Iterator[Pointer]:

@@ -72,15 +72,12 @@ def image_rules(source: Source, spec: Any) -> Iterator[Judgement]:
             yield from _alias(source, (*place, "alias"), alias)
         elif given and (moving := moving_term(given)):
             message = _MOVING[moving].format(named := str(at(term, moving)))
-            by_name = moving is Moving.NAME
-            of_one = moving is Moving.TAGS or (by_name and _VERSION.search(named) is not None)
-            if by_name and not of_one and _OF_EKS.match(named):
+            worth: Severity | None = None
+            if moving is Moving.NAME and _OF_EKS.match(named) and not _VERSION.search(named):
                 message += (
                     " It has no version of Kubernetes: the newest may be of another than yours."
                 )
-            # Whoever sets the tags may set them on one image only, and a name with a version of
-            # Kubernetes lets new releases in, and nothing that does not join.
-            worth: Severity | None = "warning" if of_one else None
+                worth = "error"  # whose nodes do not join
             yield Problem(FLOATING_IMAGE, source, (*place, moving), message, _ONE_IMAGE, worth)
 
 

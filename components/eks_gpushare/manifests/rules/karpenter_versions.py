@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.foreign_keys import karpenter_api_version
 from eks_gpushare.facts.index import rule_of
+from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.plain import mapping
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Source
 
+OVERLAY_OFF: Final = Rule(
+    "GPU1138",
+    "error",
+    "A Karpenter for which there are NodeOverlays is told to read them.",
+    "The feature gate is off by default. Karpenter then knows nothing of shares: it launches a "
+    "node for each pod, or for pods that ask for renamed shares none at all.",
+    "https://karpenter.sh/docs/reference/settings/#feature-gates",
+)
 REMOVED_VERSION = rule_of("GPU1050")
 NO_SUCH_KIND = rule_of("GPU1051")
 

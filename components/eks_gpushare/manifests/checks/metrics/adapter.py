@@ -59,6 +59,18 @@ def of_adapter(inventory: Inventory) -> Iterator[Judgement]:
                         )
 
 
+def queries(inventory: Inventory, cluster: str) -> dict[str, str]:
+    """What adapters ask Prometheus for, by the name of the metric; of several rules not known."""
+    found: dict[str, str] = {}
+    for adapter in inventory.of(Release, cluster):
+        rules = at(adapter.values, "rules") if adapter.chart == _CHART else None
+        for rule in (*items(at(rules, "custom")), *items(at(rules, "external"))):
+            series, asked = at(rule, "seriesQuery"), at(rule, "metricsQuery")
+            for name in () if has_unknown([series, asked]) else _made([rule]):
+                found[name] = "" if name in found else f"{series} {asked}"
+    return found
+
+
 def _made(rules: list[Any]) -> list[str]:
     """Names of all metrics that rules make; none where one cannot be told."""
     names: list[str] = []

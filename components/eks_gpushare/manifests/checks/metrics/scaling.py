@@ -14,6 +14,7 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.checks.metrics.adapter import queries
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.scaling import (
     METRIC_NAME,
@@ -25,8 +26,9 @@ from eks_gpushare.manifests.rules.scaling import (
 from eks_gpushare.sharing.resources import MIG_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.requests import Request
@@ -63,6 +65,7 @@ _RESOURCES: Final = ("cpu", "memory")
 def scalers(inventory: Inventory) -> Iterator[Judgement]:
     """Those of workloads that ask for GPUs."""
     for cluster in inventory.clusters():
+        adapted = queries(inventory, cluster)
         asking = ByValue(
             gpu_workloads(inventory, cluster),
             lambda pair: [together(pair[0].namespace, pair[0].name)],
@@ -79,7 +82,9 @@ def scalers(inventory: Inventory) -> Iterator[Judgement]:
                 first = said.setdefault(id(workload), pointer)
                 if not _may_be_one(first, pointer) and not _takes_over((first, pointer)):
                     yield _twice(workload, first, pointer)
-                yield from _metrics(pointer, on_mig=are_on_mig(inventory, workload, requests))
+                if are_on_mig(inventory, workload, requests):
+                    yield from _not_of_mig(pointer, adapted)
+                yield from _metrics(pointer)
                 yield from _of_resources(pointer)
 
 
@@ -150,19 +155,27 @@ def are_on_mig(inventory: Inventory, workload: Workload, requests: Sequence[Requ
     return bool(found) and all(each.mig.instances and not each.mig.whole for each in found)
 
 
-def _metrics(pointer: Pointer, *, on_mig: bool) -> Iterator[Problem]:
-    triggers = items(at(pointer.spec, "triggers"))
-    if has_unknown(triggers):
-        return
-    for index, trigger in enumerate(triggers):
-        query = at(trigger, "metadata", "query")
-        if not isinstance(query, str):
-            continue
-        place = ("spec", "triggers", index, "metadata", "query")
-        called = f"The query of trigger {index} of {pointer.source.name}"
-        bare = _QUOTED.sub("", query)
+def _not_of_mig(pointer: Pointer, adapted: Mapping[str, str]) -> Iterator[Problem]:
+    """Queries for what MIG devices do not have, its own and those of the adapter's rules."""
+    asked: list[tuple[FieldPath, str, Any]] = [
+        (
+            ("spec", "triggers", index, "metadata", "query"),
+            f"The query of trigger {index} of {pointer.source.name}",
+            at(trigger, "metadata", "query"),
+        )
+        for index, trigger in enumerate(items(at(pointer.spec, "triggers")))
+    ]
+    for index, metric in enumerate(items(at(pointer.spec, "metrics"))):
+        for key in ("pods", "external"):
+            name = at(metric, key, "metric", "name")
+            if isinstance(name, str):
+                named: FieldPath = ("spec", "metrics", index, key, "metric", "name")
+                of_metric = f"Metric {index} of {pointer.source.name}"
+                asked.append((named, of_metric, adapted.get(name, name)))
+    for place, called, query in asked:
+        bare = _QUOTED.sub("", query) if isinstance(query, str) else ""
         found = _UTILISATION.search(bare)
-        if found and on_mig:
+        if found and not _OTHERWISE.search(bare):
             yield Problem(
                 NOT_OF_MIG,
                 pointer.source,
@@ -170,6 +183,16 @@ def _metrics(pointer: Pointer, *, on_mig: bool) -> Iterator[Problem]:
                 f"{called} is for {found[0]}, and the pods have MIG devices.",
                 "Use DCGM_FI_PROF_GR_ENGINE_ACTIVE, a part of 1.",
             )
+
+
+_OTHERWISE: Final = re.compile(r"\bor\b", re.IGNORECASE)
+"""Of queries that have another value where one is not there."""
+
+
+def _metrics(pointer: Pointer) -> Iterator[Problem]:
+    triggers = items(at(pointer.spec, "triggers"))
+    if has_unknown(triggers):
+        return
     if _goes_to_zero(pointer) and triggers and all(map(_needs_pods, triggers)):
         yield Problem(
             NOBODY_WAKES,

@@ -17,11 +17,16 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, holds
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.charts import CLUSTER_AUTOSCALER
 from eks_gpushare.manifests.document import value_of
-from eks_gpushare.manifests.rules.eksctl import ACCELERATOR, NO_ACCELERATOR, SCALED
+from eks_gpushare.manifests.rules.eksctl import (
+    ACCELERATOR,
+    NO_ACCELERATOR,
+    SCALED,
+    TEMPLATE_LABEL,
+)
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
@@ -31,8 +36,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _GROUPS: Final = ("managed", "selfManaged")
-_TOLD: Final = (ACCELERATOR, SCALED, "'propagateASGTags': True")
-"""What of a group has the label, or has eksctl's reader say that it lacks it."""
 
 
 @edge(NO_ACCELERATOR)
@@ -42,13 +45,10 @@ def accelerators(inventory: Inventory) -> Iterator[Judgement]:
         if not _is_there(inventory, cluster):
             continue
         for nodes in inventory.of(NodeSet, cluster):
-            labels, most = nodes.labels, nodes.most
-            if nodes.provisioner not in _GROUPS or labels is UNKNOWN or most is UNKNOWN:
+            unknown = UNKNOWN in (nodes.labels, nodes.tags, nodes.most)
+            if unknown or nodes.provisioner not in _GROUPS or nodes.least == nodes.most:
                 continue
-            told = f"{labels}{at(value_of(nodes), *nodes.source.path)}"
-            if not nodes.instance_types or not has_gpus(nodes) or nodes.least == most:
-                continue
-            if not any(word in told for word in _TOLD):
+            if nodes.instance_types and has_gpus(nodes) and not _is_told(nodes):
                 yield Problem(
                     NO_ACCELERATOR,
                     nodes.source,
@@ -68,7 +68,7 @@ def resources(inventory: Inventory) -> Iterator[Judgement]:
         said: set[int] = set()
         for offer in offers(inventory, cluster).every:
             nodes = offer.kind.nodes
-            scaled = there or SCALED in str(at(value_of(nodes), *nodes.source.path))
+            scaled = there or (nodes.tags is not UNKNOWN and SCALED in nodes.tags)
             if nodes.provisioner not in _GROUPS or nodes.promised != {} or id(nodes) in said:
                 continue
             for name in asked - {GPU} if scaled and nodes.least == 0 else ():
@@ -85,6 +85,15 @@ def resources(inventory: Inventory) -> Iterator[Judgement]:
                         f"{name}: {count}`.",
                         "warning",
                     )
+
+
+def _is_told(nodes: NodeSet) -> bool:
+    """Whether nodes have the label, or eksctl's reader says that they lack it."""
+    by_eksctl = at(value_of(nodes), *nodes.source.path, "propagateASGTags") is True
+    tags = {SCALED, f"{TEMPLATE_LABEL}{ACCELERATOR}"} & {
+        *(() if nodes.tags is UNKNOWN else nodes.tags)
+    }
+    return by_eksctl or bool(tags) or holds(nodes.labels, ACCELERATOR)
 
 
 def _is_there(inventory: Inventory, cluster: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.landings import starting_grounds
@@ -15,7 +16,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.nodes.thin_shares import replicas_written
-from eks_gpushare.manifests.checks.workloads.spare_gpus import lasting_workloads
+from eks_gpushare.manifests.checks.workloads.spare_gpus import lasting_workloads, most_together
 from eks_gpushare.manifests.rules.reserved_memory import RESERVES_MEMORY
 from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
 
@@ -146,7 +147,8 @@ def memory_is_enough(inventory: Inventory) -> Iterator[Judgement]:
             if part and each.replicas and not alone:
                 groups.setdefault(each.beside, []).append((each, part))
         for group in groups.values():
-            gpus = _gpus(group[0][0])
+            first = group[0][0]
+            gpus = most_together(first, partial(_gpus, resource=first.resource))
             large = sum(each.replicas for each, part in group if part > _MOST)
             taken = sum(part * each.replicas for each, part in group)
             if gpus and group[1:] and (large > gpus or taken > gpus + _ROUNDED):
@@ -162,17 +164,10 @@ def _parts(each: Lasting) -> Iterator[float]:
             yield part
 
 
-def _gpus(each: Lasting) -> int | None:
-    """How many GPUs its nodes have at most; None where not all are in time slices, or known."""
-    counts: dict[int, set[int]] = {}
-    for offer in each.nodes:
-        most, found = offer.kind.nodes.most, offer.kind.type
-        if _shares(offer, each.resource, None) < _SEVERAL or found is None:
-            return None
-        if not isinstance(most, int) or offer.mig.instances != {}:
-            return None
-        counts.setdefault(id(offer.kind.nodes), set()).add(most * found.gpu_count)
-    return sum(max(each) for each in counts.values())
+def _gpus(offer: Offer, resource: str) -> int | None:
+    """How many GPUs a node has, all of which are in time slices; None where that is not known."""
+    of_slices = _shares(offer, resource, None) >= _SEVERAL and offer.mig.instances == {}
+    return offer.kind.type.gpu_count if of_slices and offer.kind.type is not None else None
 
 
 def _too_much(group: Sequence[tuple[Lasting, float]], gpus: int) -> Problem:

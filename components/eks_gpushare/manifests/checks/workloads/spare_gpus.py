@@ -26,7 +26,7 @@ from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from eks_gpushare.inventory.advertised import Offer
     from eks_gpushare.inventory.inventory import Inventory
@@ -145,13 +145,23 @@ def roll_outs(inventory: Inventory) -> Iterator[Judgement]:
 
 def _room(each: Lasting, *, shared: bool) -> int | None:
     """The most that nodes can have together; None where that is not limited or known."""
+    return most_together(each, lambda offer: _count(offer, each.resource, shared=shared))
+
+
+def most_together(each: Lasting, count: Callable[[Offer], int | None]) -> int | None:
+    """The most of something that nodes can have together; None where that is not known.
+
+    Args:
+        each: What may be on the nodes.
+        count: How many of it a node has, None where that is not known.
+    """
     total = 0
     by_nodes: dict[int, list[Offer]] = {}
     for offer in each.nodes:
         by_nodes.setdefault(id(offer.kind.nodes), []).append(offer)
     for alike in by_nodes.values():
         nodes = alike[0].kind.nodes
-        counts = {_count(offer, each.resource, shared=shared) for offer in alike}
+        counts = set(map(count, alike))
         if len(counts) != 1 or not (gpus := counts.pop()) or nodes.provisioner == "byHand":
             return None
         if isinstance(nodes.most, int):
