@@ -21,6 +21,7 @@ from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UnknownValueError
 from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.matching import is_tolerated
 from gpushare_policies.reading.charts import chart_name
+from gpushare_policies.rule import NotJudgedError
 from gpushare_policies.rules.sharing.edges import EDGES
 from gpushare_policies.tokens import (
     AWS_CLUSTER,
@@ -182,7 +183,7 @@ def stack(resource: Callable[..., PolicyResource]) -> Callable[..., list[PolicyR
     ) -> list[PolicyResource]:
         nodes = {"instanceTypes": ["g5.xlarge"], "labels": labels, "taints": taints(of_nodes)}
         return [
-            resource(AWS_CLUSTER, "cluster", {"version": "1.35"}),
+            resource(AWS_CLUSTER, "cluster", {"version": "1.34"}),
             resource(NODE_GROUP, "nodes", nodes),
             resource(RELEASE, "plugin", {"chart": chart, "values": values, **changes}),
         ]
@@ -239,8 +240,39 @@ def test_each_kind_of_release_and_of_node_group_is_judged(
         props = {"instanceType": "g5.xlarge", "taints": by_key}
     chart = {"chart": "./charts/nvidia-device-plugin-0.20.0.tgz", "values": GFD}
     resources = [resource(nodes, "nodes", props), resource(token, "plugin", chart)]
+    cluster = resource(AWS_CLUSTER, "cluster", {"version": "1.34"})
 
-    assert len(stack_violations(RULE, resources)) == 1
+    assert len(stack_violations(RULE, [cluster, *resources])) == 1
+
+
+@pytest.mark.parametrize(
+    ("of_cluster", "of_nodes", "judged"),
+    [
+        ({"version": "1.34"}, {}, True),
+        ({"version": "1.35"}, {}, False),
+        ({"version": "1.35"}, {"version": "1.34"}, True),
+        ({"version": "1.35"}, {"amiType": "AL2_x86_64_GPU"}, True),
+        ({}, {}, False),
+    ],
+)
+def test_from_kubernetes_1_35_on_nodes_may_label_themselves(
+    of_cluster: Mapping[str, str],
+    of_nodes: Mapping[str, str],
+    judged: bool,
+    resource: Callable[..., PolicyResource],
+    stack_violations: Callable[..., list[tuple[str, str]]],
+) -> None:
+    nodes = {"instanceTypes": ["g5.xlarge"], "taints": taints([USUAL]), **of_nodes}
+    resources = [
+        resource(AWS_CLUSTER, "cluster", of_cluster),
+        resource(NODE_GROUP, "nodes", nodes),
+        resource(RELEASE, "plugin", {"chart": PLUGIN, "values": GFD}),
+    ]
+    if judged:
+        assert [name for name, _ in stack_violations(RULE, resources)] == ["plugin"]
+    else:
+        with pytest.raises(NotJudgedError):
+            stack_violations(RULE, resources)
 
 
 def test_one_plugin_that_serves_the_nodes_is_enough(

@@ -120,6 +120,13 @@ _TABLES = (
     ),
     Dated(
         "table",
+        "names of machine images",
+        "ami_names.py",
+        date(2026, 11, 22),
+        f"{_EKS}/retrieve-ami-id.html and bottlerocket.dev",
+    ),
+    Dated(
+        "table",
         "what machine images hold",
         "amis.py",
         date(2026, 11, 21),

@@ -1,6 +1,6 @@
 """By which parameters and names EKS's AMI types are looked up.
 
-Sources, read 2026-11-29: https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html and
+Sources, read 2026-11-22: https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html and
 https://bottlerocket.dev/en/os/latest/install/quickstart/aws/amis/ for parameters of Systems
 Manager, the names of images from the releases of awslabs/amazon-eks-ami.
 """

@@ -41,11 +41,11 @@ from gpushare_policies.reading.of_stack import of_stack
 from gpushare_policies.reading.plain import at_top, items, mappings, text
 from gpushare_policies.reading.regions import only_region_of
 from gpushare_policies.reading.variables import devices_named
-from gpushare_policies.tokens import ADDON
+from gpushare_policies.tokens import ADDON, AWS_CLUSTER
 from gpushare_policies.words import name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from pulumi_policy import PolicyResource
 
@@ -90,6 +90,22 @@ class ProgramInventory:
 def program_of(resources: Sequence[PolicyResource]) -> ProgramInventory:
     """What the resources of a program say of GPU sharing."""
     return _Reader(resources).read()
+
+
+def _with_versions(found: Iterable[Item], resources: Sequence[PolicyResource]) -> Iterator[Item]:
+    """Nodes with their cluster's version of Kubernetes, unless they say one of their own."""
+    versions = {
+        resource.urn: text(at_top(resource.props, "version"))
+        for resource in resources
+        if resource.resource_type == AWS_CLUSTER
+    }
+    if len(versions) == 1:  # whose nodes need not name it
+        versions[""] = next(iter(versions.values()))
+    for item in found:
+        if isinstance(item, NodeSet) and item.kubernetes == "" and item.cluster in versions:
+            yield replace(item, kubernetes=versions[item.cluster])
+        else:
+            yield item
 
 
 def urn_of(source: Source) -> str:
@@ -138,6 +154,7 @@ class _Reader:
         for number, (cluster, name) in self.class_of.items():
             self._with_class(number, cluster, name)
         self.found += _agents(self.resources, {nodes.cluster for nodes in self.found})
+        self.found[:] = _with_versions(self.found, self.resources)
         # Into a cluster that was there before, others may have put what is not here.
         complete = any(map(makes_cluster, self.resources))
         return ProgramInventory(

@@ -93,6 +93,7 @@ def _managed(
         taints=_taints(at_top(props, "taints")),
         promised=told if told is UNKNOWN else {**told, **promised(tags)},
         ami=ami,
+        kubernetes=text(at_top(props, "version")),
         user_data=_user_data(template),
         bought_as=bought_as(at_top(props, "capacityType")),
         least=count(at(scaling, "minSize")),
