@@ -199,3 +199,14 @@ terraform apply
 def test_a_script_that_asks_for_variables_decides_them(script: str, codes: list[str]) -> None:
     files = {"root/main.tf": ROOT, "root/start.sh": script}
     assert [code for code in said(files) if code == "GPU1181"] == codes
+
+
+def test_a_chart_with_a_value_of_its_own_name_is_no_chart_around_another() -> None:
+    chart = AROUND.replace("gpu-operator, version: 26.3.3", 'ollama, version: ">=1.57.0"')
+
+    assert said({"a/Chart.yaml": chart, "a/values.yaml": OLLAMA}) == []
+    wrong = OLLAMA.replace("ollama: {gpu", "ollama: {ollama: {gpu").replace("}}", "}}}", 1)
+    assert said({"a/Chart.yaml": chart, "a/values.yaml": wrong}) == ["GPU1034"]
+
+
+OLLAMA = "ollama: {replicaCount: 0, ollama: {gpu: {enabled: true}}}\n"

@@ -222,8 +222,11 @@ class SubchartValuesReader:
             if isinstance(values, dict) and each.is_on(document.value) is not False:
                 path: FieldPath = (each.key,)
                 own, version = each.own(values), each.version
-                if isinstance(own.get(each.chart), dict):
-                    # Another's chart around the published one is often called as that one is.
+                # Another's chart around the published one is often called as that one is. Some
+                # have a value of their own name, as Ollama's.
+                keys = chart_keys(each.chart)
+                has_own = keys is None or keys.kind((each.chart,)) is not None
+                if isinstance(own.get(each.chart), dict) and not has_own:
                     path, own, version = (*path, each.chart), own[each.chart], UNKNOWN
                 made = release(document, each.chart, own, version=version, path=path)
                 found.append(made)
