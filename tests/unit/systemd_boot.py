@@ -7,16 +7,21 @@ sources of awslabs/amazon-eks-ami have them; each writes its name to a log when 
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from functools import cache
 from pathlib import Path
 
 SYSTEMD = Path("/usr/lib/systemd/systemd")
 # `unshare` kills systemd with its first process; what hangs ends with it.
 _SECONDS = 30
+_ALONE = Path(tempfile.gettempdir(), f"eks-gpushare-test-boot-{os.geteuid()}")
+"""Held by who boots: units of one name are one control group of this machine, in which the manager
+that ends first ends the processes of another."""
 _USER = () if os.geteuid() == 0 else ("--map-root-user",)
 _UNSHARE = ("unshare", *_USER, "--mount", "--pid", "--fork", "--mount-proc", "--kill-child")
 _BOOT = """
@@ -150,13 +155,15 @@ class Boots:
         shutil.rmtree(self.root / "run", ignore_errors=True)
         wanted = " ".join(["cloud-final.service", "nodeadm-run.service", *self.enabled])
         self.write("units/multi-user.target", f"[Unit]\nWants={wanted}\n")
-        done = subprocess.run(
-            [*_UNSHARE, "bash", "-c", _BOOT.format(root=self.root, systemd=SYSTEMD)],
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
+        with _ALONE.open("a", encoding="utf-8") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            done = subprocess.run(
+                [*_UNSHARE, "bash", "-c", _BOOT.format(root=self.root, systemd=SYSTEMD)],
+                capture_output=True,
+                text=True,
+                timeout=_SECONDS,
+                check=False,
+            )
         assert done.returncode == 0, done.stderr
         self.write("user-data", "true\n")  # cloud-init runs it once
         return self.text("log").split()
