@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from linted import said
 
+from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.manifests.files import GivenFile
+
 PARTS = """\
 apiVersion: v1
 kind: ConfigMap
@@ -210,3 +213,48 @@ def test_a_chart_with_a_value_of_its_own_name_is_no_chart_around_another() -> No
 
 
 OLLAMA = "ollama: {replicaCount: 0, ollama: {gpu: {enabled: true}}}\n"
+
+
+PLUGIN = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: plugin}
+spec:
+  destination: {server: "https://kubernetes.default.svc", namespace: gpus}
+  source:
+    repoURL: https://nvidia.github.io/k8s-device-plugin
+    chart: nvidia-device-plugin
+    targetRevision: 0.18.2
+    helm:
+      valuesObject:
+        config:
+          map:
+            a: |
+              version: v1
+              sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+"""
+CAPABLE = """\
+resource "aws_eks_node_group" "gpus" {
+  cluster_name   = "prod"
+  ami_type       = "AL2023_x86_64_NVIDIA"
+  instance_types = ["g5.2xlarge"]
+  labels         = { LABEL = "true" }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "severity"),
+    [('"nvidia.com/mps.capable"', "info"), ('"team"', "warning")],
+)
+def test_the_label_of_mps_may_be_of_nodes_of_another_scope(label: str, severity: str) -> None:
+    files = {
+        "argocd/prod/plugin.yaml": PLUGIN,
+        "argocd/train/plugin.yaml": PLUGIN,
+        "terraform/prod/main.tf": CAPABLE.replace("LABEL", label),
+        "terraform/train/main.tf": CAPABLE.replace("LABEL", label),
+    }
+    reports = lint_files([GivenFile(name, text) for name, text in files.items()])
+    found = [each for report in reports for each in report.findings if each.code == "GPU1171"]
+
+    assert {each.severity for each in found} == {severity}

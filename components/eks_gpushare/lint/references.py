@@ -11,6 +11,7 @@ from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_co
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.configs import MAP_UNUSED
 from eks_gpushare.inventory.edges.daemonsets import UNLABELLED
+from eks_gpushare.inventory.edges.mps import NO_DAEMON
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release, Workload
 from eks_gpushare.inventory.problem import Problem
@@ -42,6 +43,8 @@ _NFD: Final = ("discovery", "nfd")
 """What a release of the operator without node feature discovery needs of others."""
 _TELLS: Final = re.compile(r"#.*\bclusterpolic(?:y|ies)\b", re.IGNORECASE)
 """A comment with the operator's own object, which one may change by hand."""
+_CAPABLE: Final = "nvidia.com/mps.capable=true"
+"""The label by which the chart's MPS daemon goes."""
 _CONFIGS = {DEVICE_PLUGIN: ("config", "name"), OPERATOR: ("devicePlugin", "config", "name")}
 
 
@@ -110,6 +113,8 @@ class Naming(NamedTuple):
             named = {
                 name for name in given if judgement.message.startswith(f"The {name} is put on")
             }
+        elif judgement.rule is NO_DAEMON and _CAPABLE in judgement.message:
+            named = {f"label {_CAPABLE}"}  # of nodes of another scope
         else:
             return judgement
         return replace(judgement, severity="info") if named & given else judgement
@@ -191,6 +196,8 @@ def _names(item: Item) -> Iterator[tuple[str, str]]:
         name = at(item.values, *_CONFIGS[item.chart])
         if isinstance(name, str):
             yield "map", name
+        if item.chart == DEVICE_PLUGIN and "mps:" in str(at(item.values, "config")):
+            yield _LABEL, f"label {_CAPABLE}"
     if is_without_nfd(item):
         yield _NFD
     if isinstance(item, Workload):
