@@ -429,3 +429,14 @@ def test_the_folder_of_all_may_have_any_name(top: str) -> None:
     }
 
     assert codes(files) == {"GPU1111"}
+
+
+@pytest.mark.parametrize("folder", ["scripts", "live/prod"])
+def test_folders_of_scripts_and_of_what_is_live_are_parts_of_a_cluster(folder: str) -> None:
+    once = {
+        ("nodes", "managed"): frozenset((f"a/{folder}/main.tf",)),
+        ("object", "CronJob b"): frozenset(("a/k8s/b.yaml",)),
+    }
+
+    assert is_one_cluster(once)
+    assert not is_one_cluster({**once, ("nodes", "karpenter"): frozenset(("a/other/main.tf",))})

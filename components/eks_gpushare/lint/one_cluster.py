@@ -55,7 +55,7 @@ _PARTS: Final = frozenset(
             "knative",
             "volcano",
         ),
-        *("module", "modules", "cfn", "cloudformation", "metrics", "deploy"),
+        *("module", "modules", "cfn", "cloudformation", "metrics", "deploy", "scripts", "live"),
         *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd", "kustomize"),
         *("stages", "init", "network", "vpc", "iam", "security", "storage"),
         *("hami", "kai", "scheduler", "schedulers", "keda", "prometheus", "exporter", "gfd"),
