@@ -462,6 +462,16 @@ def test_a_container_beside_the_first_is_not_of_ray() -> None:
         (ray(told('"0"'), "cpu: 4").replace("own:1", "rayproject/ray:2.46.0-gpu"), False),
         (ray(told('"1"'), "a.b/gpu: 1").replace("own:1", "rayproject/ray:2.46.0-gpu"), False),
         (
+            ray(told('"1"'), "cpu: 4")
+            .replace("own:1", "rayproject/ray:2.46.0-gpu")
+            .replace(
+                "          containers: [{name: worker",
+                "          initContainers: [{name: a, image: busybox}]\n"
+                "          containers: [{name: worker",
+            ),
+            True,
+        ),
+        (
             ray(told('"1"'), "cpu: 4").replace(
                 "own:1", 'rayproject/ray:2.46.0-gpu", envFrom: [{secretRef: {name: a}}], x: "'
             ),

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.items import PART_OF_POD, Workload
 from eks_gpushare.inventory.nodes import CATALOG, TYPE_LABELS
-from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import requests_of
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.programs.gpu_containers import gpu_containers
+from eks_gpushare.manifests.checks.programs.gpu_containers import GpuContainer, gpu_containers
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.gpu_programs import UNLIKE_RAY
 from eks_gpushare.manifests.texts import texts_within
@@ -101,9 +100,23 @@ def _group(workload: Workload) -> _Group | None:
         return None
     if not of_chart and at(value, *above, "resources"):  # which goes over both
         return _Group(workload, above, UNKNOWN, None)
-    mains = [each for each in gpu_containers(workload) if "containers" in each.place][:1]
-    known = [each.gpus for each in mains if not has_unknown(at(each.value, "resources"))]
-    return _Group(workload, above, at(params, _TOLD), known[0] if known else None)
+    main = _main(workload)
+    is_known = main is not None and not has_unknown(at(main.value, "resources"))
+    return _Group(workload, above, at(params, _TOLD), main.gpus if main and is_known else None)
+
+
+def _main(workload: Workload) -> GpuContainer | None:
+    """The container that Ray runs in: the first, but for those that only prepare it."""
+    return next((each for each in gpu_containers(workload) if "containers" in each.place), None)
+
+
+def _shows_all(container: GpuContainer) -> bool:
+    """Whether its image has the runtime show all GPUs, and nothing says otherwise."""
+    env = at(container.value, "env")
+    if at(container.value, "envFrom") or has_unknown(env):
+        return False
+    named = any(str(at(each, "name")) in _VISIBLE for each in items(env))
+    return not named and bool(_WITH_CUDA.search(str(text(at(container.value, "image")))))
 
 
 def _is_whole(value: Any) -> bool:
@@ -149,14 +162,12 @@ def _is_for_gpus(workload: Workload) -> bool:
     spec = workload.spec
     if at(spec, "resourceClaims") or at(spec, "runtimeClassName") or has_unknown(spec):
         return False
-    _, container = next(containers(spec), ((), None))
-    asked = at(container, "resources", "limits") or {}
-    return bool(_WITH_CUDA.search(str(text(at(container, "image"))))) and not (
-        at(container, "envFrom")
-        or at(container, "securityContext", "privileged")
-        or any(at(each, "name") in _VISIBLE for each in items(at(container, "env")))
-        or any("/" in str(key) for key in asked)
-    )
+    main = _main(workload)
+    if main is None or not _shows_all(main):
+        return False
+    asked = at(main.value, "resources", "limits") or {}
+    by_all = at(main.value, "securityContext", "privileged")
+    return not by_all and not any("/" in str(key) for key in asked)
 
 
 def _sees_all(group: _Group) -> Iterator[Problem]:
@@ -168,19 +179,15 @@ def _sees_all(group: _Group) -> Iterator[Problem]:
     types = [CATALOG.find(name) for name in names if name]
     if not any(each is not None and each.gpu_count for each in types):
         return
-    for container in [each for each in gpu_containers(workload) if "containers" in each.place][:1]:
-        env = at(container.value, "env")
-        named = [str(at(each, "name")) for each in items(env)]
-        image = str(text(at(container.value, "image")))
-        is_told = at(container.value, "envFrom") or has_unknown(env)
-        if is_told or any(name in _VISIBLE for name in named) or not _WITH_CUDA.search(image):
-            continue
+    main = _main(workload)
+    if main is not None and _shows_all(main):
         yield Problem(
             UNLIKE_RAY,
             workload.source,
             (*group.path, _PARAMS),
-            f"{group.called} is on nodes with GPUs and asks for none: {image} sees all of them, "
-            "and Ray gives its tasks what other pods have.",
+            f"{group.called} is on nodes with GPUs and asks for none: "
+            f"{text(at(main.value, 'image'))} sees all of them, and Ray gives its tasks what other "
+            "pods have.",
             f'Write {_TOLD}: "0" under {_PARAMS}, and NVIDIA_VISIBLE_DEVICES=void in its '
             "environment.",
         )
