@@ -164,9 +164,14 @@ def labels_itself(nodes: NodeSet) -> bool | None:
     found = _OF_AL2023.match(nodes.ami) if isinstance(nodes.ami, str) else None
     if found is None:
         return None
-    version = re.fullmatch(r"1\.([0-9]+)", str(nodes.kubernetes))
     if found[1] and int(found[1]) < _LABELLED_ON:
         return False
+    return _is_labelled_since(nodes)
+
+
+def _is_labelled_since(nodes: NodeSet) -> bool | None:
+    """Whether Kubernetes is of such a version; None where it is not known."""
+    version = re.fullmatch(r"1\.([0-9]+)", str(nodes.kubernetes))
     return None if version is None else int(version[1]) >= _LABELLED_SINCE
 
 
@@ -177,8 +182,7 @@ def may_label_itself(nodes: NodeSet) -> bool:
     is_day = re.fullmatch("[0-9]{8}", of_release) is not None
     if told is not None or (is_day and int(of_release) < _LABELLED_ON):
         return bool(told)
-    version = re.fullmatch(r"1\.([0-9]+)", str(nodes.kubernetes))
-    may_be_new = version is None or int(version[1]) >= _LABELLED_SINCE
+    may_be_new = _is_labelled_since(nodes) is not False
     return may_be_new and nodes.ami is not UNKNOWN and bool(_MAY_BE_AL2023.match(nodes.ami))
 
 

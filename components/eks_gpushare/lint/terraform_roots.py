@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.hcl.registry_user_data import IMAGES
 from eks_gpushare.lint.readers.terraform import TerraformResource, read_resources
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
-from eks_gpushare.lint.terraform_templates import IMAGES
 from eks_gpushare.manifests.files import read_file
 
 if TYPE_CHECKING:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 KIND: Final = "aws_launch_template"
 OLDER: Final = "aws_launch_configuration"
-IMAGES: Final = ("data.aws_ami", "data.aws_ssm_parameter")
-"""Data sources that tell which image nodes start from."""
 
 _PLACES: Final = (
     ("launch_template",),

@@ -20,6 +20,7 @@ from eks_gpushare.lint.hcl.blocks import (
 from eks_gpushare.lint.hcl.evaluating import value_of
 from eks_gpushare.lint.hcl.folders import FilesFrom
 from eks_gpushare.lint.hcl.names import Within
+from eks_gpushare.lint.hcl.registry_user_data import IMAGES
 from eks_gpushare.lint.hcl.types import with_defaults
 from eks_gpushare.lint.hcl.values import HclObject, number, written
 
@@ -36,8 +37,6 @@ _OF_INTEREST: Final = (
     *("helm_", "kubernetes_", "kubectl_", "aws_servicequotas_service_quota"),
 )
 """What types of resources begin with that have to do with nodes, charts and objects."""
-LOOKED_UP: Final = ("aws_ami", "aws_ssm_parameter")
-"""Data sources that tell which image nodes start from."""
 _MOST_DEPTH: Final = 12
 """Most modules within modules."""
 
@@ -191,7 +190,7 @@ class Instance:
                     present,
                 )
         for (kind, name), block in self.module.data.items():
-            if kind in LOOKED_UP:
+            if f"data.{kind}" in IMAGES:
                 yield MadeResource(
                     f"{self._prefix}data.{kind}.{name}",
                     f"data.{kind}",

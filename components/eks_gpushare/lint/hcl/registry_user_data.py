@@ -39,7 +39,9 @@ POST: Final = "cloudinit_post_nodeadm"
 _ENABLED: Final = "enable_bootstrap_user_data"
 JOINS: Final = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {}\n"
 """User data that joins a node to its cluster, as far as it tells of labels and taints."""
-LOOKED_UP: Final = ("data.aws_ami", "data.aws_ssm_parameter", "data.aws_imagebuilder")
+IMAGES: Final = ("data.aws_ami", "data.aws_ssm_parameter")
+"""Data sources that tell by a name which image nodes start from."""
+LOOKED_UP: Final = (*IMAGES, "data.aws_imagebuilder")
 """What images are looked up by, which then are there."""
 _SCRIPT: Final = ("pre_bootstrap_user_data", _ARGUMENTS, "post_bootstrap_user_data")
 UNREAD_INPUTS: Final = (*_SCRIPT, _PRE, POST)

@@ -15,7 +15,7 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.lint import terraform_groups, terraform_templates
 from eks_gpushare.lint.empty_groups import from_zero
 from eks_gpushare.lint.hcl.origin import HclOrigin
-from eks_gpushare.lint.hcl.registry_user_data import OWN_IMAGE
+from eks_gpushare.lint.hcl.registry_user_data import IMAGES, OWN_IMAGE
 from eks_gpushare.lint.launch_templates import with_template
 from eks_gpushare.lint.rules.control_plane import cluster_rules
 from eks_gpushare.lint.rules.terraform import disk_size, node_group_rules, unread_rules
@@ -212,7 +212,7 @@ def _written_out(document: Document, place: FieldPath, kind: str, given: Any) ->
 def _templates(resources: Sequence[TerraformResource], taken: Templates) -> Iterator[Judgement]:
     """What is wrong in the user data of launch templates, all of which are taken."""
     for resource in resources:
-        if resource.kind in terraform_templates.IMAGES:
+        if resource.kind in IMAGES:
             taken.add_image(resource.address, resource.values)
     for document, place, kind, address, given, _ in resources:
         if kind == terraform_templates.OLDER:
