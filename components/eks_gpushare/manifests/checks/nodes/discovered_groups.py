@@ -18,11 +18,10 @@ from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items, text
+from eks_gpushare.inventory.values import at, has_unknown, items
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.charts import CLUSTER_AUTOSCALER
 from eks_gpushare.manifests.checks.nodes.joined_clusters import declared_cluster
-from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.scaling import OTHER_CLUSTER
 
 if TYPE_CHECKING:
@@ -62,10 +61,8 @@ def discovered(inventory: Inventory) -> Iterator[Judgement]:
 def _cluster_of(nodes: NodeSet) -> Any:
     """The name that the group is found by; None of nodes of others, and where it is not plain."""
     name = declared_cluster(nodes)
-    if not name and nodes.provisioner == "selfManaged":
-        given = at(value_of(nodes), *nodes.source.path)
-        keys = [str(text(at(each, "key"))) for each in items(at(given, "tag"))]
-        found = {match[1] for key in keys if (match := _TAG.fullmatch(key))}
+    if not name and nodes.provisioner == "selfManaged" and nodes.tags is not UNKNOWN:
+        found = {match[1] for key in nodes.tags if (match := _TAG.fullmatch(key))}
         name = found.pop() if len(found) == 1 else None
     is_plain = isinstance(name, str) and not has_unknown(name) and _PLAIN.fullmatch(name)
     return name if is_plain else None
