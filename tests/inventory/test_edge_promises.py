@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from inventory_of import GPU, PRESENT, codes, nodes, operator, overlay, plugin, problems, said
+from inventory_of import (
+    GPU,
+    PRESENT,
+    codes,
+    nodes,
+    operator,
+    overlay,
+    plugin,
+    pods,
+    problems,
+    said,
+)
 
 from eks_gpushare.inventory.edges import promises
 from eks_gpushare.inventory.source import UNKNOWN
@@ -309,6 +320,41 @@ def test_gpus_that_are_not_taken_back_are_told_with_what_there_is() -> None:
 
     assert found.message.endswith("and its nodes have 4 of nvidia.com/gpu.shared only.")
     assert stopped.message.endswith("and its nodes have none only.")
+
+
+def test_whole_gpus_of_a_pool_are_told_once() -> None:
+    types = ("g5.xlarge", "g5.2xlarge", "g5.4xlarge")
+    (found,) = problems(pool(*types), RENAMED, overlay({SHARED: "4"}, one(TYPE, *types)))
+
+    assert found.message == (
+        "Karpenter takes g5.xlarge of the node group gpu to have 1 of nvidia.com/gpu, and its nodes "
+        "have 4 of nvidia.com/gpu.shared only. 2 more of its types are like that."
+    )
+
+
+@pytest.mark.parametrize(
+    ("asking", "complete", "severity"),
+    [
+        ((), False, None),
+        ((pods({SHARED: 1}),), False, "info"),
+        ((pods({SHARED: 1}),), True, None),
+        ((pods({SHARED: 1}), pods({GPU: 1}, name="whole")), False, None),
+    ],
+)
+@pytest.mark.parametrize(
+    "told",
+    [
+        (pool(), overlay({SHARED: "4"}, OF_TYPE)),
+        (nodes(labels=PRESENT, promised={SHARED: "4"}),),
+    ],
+)
+def test_whole_gpus_that_no_pod_asks_for_hurt_nobody(
+    told: tuple[Item, ...], asking: tuple[Item, ...], complete: bool, severity: str | None
+) -> None:
+    of = [promises.NOT_TAKEN_BACK]
+    (found,) = problems(*told, RENAMED, *asking, of=of, complete=complete)
+
+    assert found.severity == severity
 
 
 @pytest.mark.parametrize(

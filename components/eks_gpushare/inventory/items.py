@@ -249,7 +249,8 @@ class Pointer(Namespaced):
     """`ScaledObject`, `HorizontalPodAutoscaler`, AIBrix' `PodAutoscaler`, `Service` or
     `PodDisruptionBudget`; pods name a `RuntimeClass`, a `PriorityClass` and Kueue's `LocalQueue`,
     this a `ClusterQueue`, and that a `ResourceFlavor`; and a `PersistentVolumeClaim`, which names
-    a `StorageClass`. A `Prometheus` selects a `ServiceMonitor` or a `PodMonitor`."""
+    a `StorageClass`. A `Prometheus` selects a `ServiceMonitor`, a `PodMonitor` or a
+    `PrometheusRule`."""
     spec: Maybe[Mapping[str, Any]] = field(default_factory=dict)
     """Its spec, or the whole object of a kind that has none."""
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _MOST: Final = 50
 """Most files that are read besides those of the call."""
 _YAML: Final = (".yaml", ".yml", ".json")
+_HELMFILE: Final = (".yaml", ".yml", ".gotmpl")
 _OF_A_SOURCE: Final = re.compile(
     r"(?:^[ \t]*-[ \t]+|[\[,]\s*)[\"']?\$[A-Za-z0-9_-]+/(?P<path>[A-Za-z0-9_./-]+)",
     re.MULTILINE,
@@ -187,7 +188,7 @@ class _HelmfileRelease(NamedTuple):
 
 def _of_helmfile(file: GivenFile) -> Iterator[_HelmfileRelease]:
     """Releases with files, https://helmfile.readthedocs.io/en/latest/#configuration (2026)."""
-    if "releases:" not in file.text or not file.name.lower().endswith(_YAML[:2]):
+    if "releases:" not in file.text or not file.name.lower().endswith(_HELMFILE):
         return
     for document in read_texts(file.text, file.name).documents:
         value = document.value if isinstance(document.value, dict) else {}

@@ -2,8 +2,9 @@
 
 A repository of one cluster has `cluster/eksctl.yaml`, `gpu-operator/values.yaml` and `apps/`, and
 nothing in these files names the others. They are taken for parts of one cluster if whatever a
-cluster has once is there once, and in a folder that is called after it; examples, environments and
-steps of a course are not. That is a guess, as that of a folder is: nothing is corrected by it.
+cluster has once is there once, and in a folder that is called after it; environments and steps of a
+course are not. Examples are, if they show one way to use the cluster; of several each may be of
+another one. That is a guess, as that of a folder is: nothing is corrected by it.
 """
 
 from __future__ import annotations
@@ -87,9 +88,13 @@ _OTHERWISE: Final = frozenset(
     )
 )
 """Words by which folders stand beside each other as ways, and not as parts."""
+_OF_USE: Final = frozenset(("example", "examples", "sample", "samples", "demo", "demos", "smoke"))
+"""Those that may hold pods to try a cluster with, and nothing that it is made of."""
+_ASKED: Final = "asked for by an example"
+_OF_EXAMPLES: Final = ("object", _ASKED)
 _JOINED: Final = (
     *(*SCALERS, "LimitRange", "LocalQueue", "PersistentVolumeClaim", "ServiceMonitor"),
-    *("StorageClass", "Prometheus", "NVIDIADriver"),
+    *("PodMonitor", "PrometheusRule", "StorageClass", "Prometheus", "NVIDIADriver"),
 )
 """Kinds of objects that say something of workloads in other folders."""
 _FLAGS: Final = "config-features"
@@ -113,8 +118,11 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
             build = posixpath.normpath(document.build)
             whole = build if build.endswith(_FILES) else posixpath.join(build, "main.tf")
             yield ("object", f"what {posixpath.normpath(document.file)} becomes"), whole
+        file = posixpath.normpath(document.file)
         for key in _keys(item):
-            yield key, posixpath.normpath(document.file)
+            yield key, file
+        if isinstance(item, Workload) and _is_of_use(posixpath.dirname(file)):
+            yield from (((_ASKED, request.resource), file) for request in requests_of(item))
 
 
 def _keys(item: Item) -> Iterator[tuple[str, str]]:
@@ -147,6 +155,8 @@ def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
     Args:
         once: What a cluster has once, with the normal paths of the files that have it.
     """
+    apart = examples_apart(once)
+    once = {key: left for key, found in once.items() if (left := found - apart)}
     files = frozenset[str]().union(*once.values())
     folders = {posixpath.dirname(file) for file in files}
     if not 1 < len(folders) <= _MOST_FOLDERS:
@@ -154,15 +164,51 @@ def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
     whole = posixpath.commonpath(folders) if all(folders) else ""
     below = {folder: _below(folder, whole) for folder in folders}
     below = _without_numbers(_of_one_environment(below))
-    if any(_is_a_way(name) for names in below.values() for name in _without_templates(names)):
+    used = {posixpath.dirname(file) for file in _examples(once)}
+    ways = (
+        word
+        for folder, names in below.items()
+        for name in _without_templates(names)
+        for word in _ways(name)
+        if folder not in used or word not in _OF_USE
+    )
+    if any(ways):
         return False
     if any(_is_of_others(posixpath.relpath(file, whole)) for file in files):
         return False
     shared = [(key, {posixpath.dirname(file) for file in found}) for key, found in once.items()]
     if any(len(found) > 1 for _, found in shared):
         return False
-    of_cluster = {min(found) for (kind, _), found in shared if kind != "object"}
+    of_cluster = {min(found) for (kind, _), found in shared if kind not in _OF_EXAMPLES}
     return bool(of_cluster) and all(_is_a_part(below[folder]) for folder in of_cluster)
+
+
+def examples_apart(once: Mapping[tuple[str, str], frozenset[str]]) -> frozenset[str]:
+    """Files of examples that need not be of the cluster whose parts the others are.
+
+    Of examples that ask for several resources, or are there twice, each may be of another cluster.
+
+    Args:
+        once: What a cluster has once, with the normal paths of the files that have it.
+    """
+    found = _examples(once)
+    ways = sum(kind == _ASKED for kind, _ in once) > 1
+    twice = any(
+        len(files) > 1 and files & found for (kind, _), files in once.items() if kind != _ASKED
+    )
+    return found if ways or twice else frozenset()
+
+
+def _examples(once: Mapping[tuple[str, str], frozenset[str]]) -> frozenset[str]:
+    """Files in folders of examples, if these hold nothing that a cluster is made of."""
+    made = {file for (kind, _), files in once.items() if kind not in _OF_EXAMPLES for file in files}
+    found = frozenset[str]().union(*once.values())
+    found = frozenset(file for file in found if _is_of_use(posixpath.dirname(file)))
+    return frozenset() if found & made else found
+
+
+def _is_of_use(folder: str) -> bool:
+    return not _OF_USE.isdisjoint(folder.lower().split("/"))
 
 
 def _below(folder: str, whole: str) -> tuple[str, ...]:
@@ -215,7 +261,8 @@ def _is_of_others(path: str) -> bool:
     return any(word.startswith(_ELSEWHERE) for word in words)
 
 
-def _is_a_way(name: str) -> bool:
-    return any(
-        word in _OTHERWISE or _NUMBERED.fullmatch(word) for word in _WORDS.split(name) if word
-    )
+def _ways(name: str) -> Iterator[str]:
+    """The words of a folder's name by which it is a way."""
+    for word in _WORDS.split(name):
+        if word and (word in _OTHERWISE or _NUMBERED.fullmatch(word)):
+            yield word

@@ -17,6 +17,7 @@ from eks_gpushare.lint.dumps import without_what_controllers_made
 from eks_gpushare.lint.file_in_reading import FileInReading
 from eks_gpushare.lint.judging import Scoped, in_all_builds
 from eks_gpushare.lint.node_classes import class_of
+from eks_gpushare.lint.one_cluster import examples_apart
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.texts import TEXT_READERS
 from eks_gpushare.lint.references import as_applied, naming
@@ -310,7 +311,9 @@ class Reading:
         built = self.kustomizations.contents
         roots, charts = self.terraform.contents, self.charted.contents
         found = scopes_of(members, built, declared, roots, charts)
-        return as_one_cluster(found) if everywhere.is_one_cluster and not declared else found
+        if declared or not everywhere.is_one_cluster:
+            return found
+        return as_one_cluster(found, examples_apart(everywhere.once))
 
     def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""

@@ -76,11 +76,20 @@ def all_together() -> FileScope:
     return FileScope("all files", "they are declared to belong together", declared=True, all=True)
 
 
-def as_one_cluster(scopes: Iterable[FileScope]) -> tuple[FileScope, ...]:
-    """All but guides and what is put out as one scope, where folders are parts of one cluster."""
+def as_one_cluster(
+    scopes: Iterable[FileScope], apart: frozenset[str] = frozenset()
+) -> tuple[FileScope, ...]:
+    """All but guides and what is put out as one scope, where folders are parts of one cluster.
+
+    Args:
+        scopes: What there is otherwise.
+        apart: Files that need not be of it.
+    """
     scopes = tuple(scopes)
     guides = [
-        scope for scope in scopes if scope.is_put_out or all(is_guide(file) for file in scope.files)
+        scope
+        for scope in scopes
+        if scope.is_put_out or all(is_guide(file) or file in apart for file in scope.files)
     ]
     parts = [scope for scope in scopes if scope not in guides]
     whole = FileScope(

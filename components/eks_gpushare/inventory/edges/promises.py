@@ -7,6 +7,7 @@ launch a node for each.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.documents.quantity import quantity
@@ -17,6 +18,7 @@ from eks_gpushare.inventory.label_index import LabelIndex
 from eks_gpushare.inventory.matching import meets_requirements
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
@@ -71,6 +73,8 @@ def karpenter(inventory: Inventory) -> Iterator[Judgement]:
         every = offers(inventory, cluster).every
         meaning = _meaning(overlays, every)
         untold: dict[tuple[int, str, type], list[_Untold]] = {}
+        left: dict[tuple[int, str], list[Problem]] = {}
+        hurts = _if_whole(inventory, cluster)
         for position, offer in enumerate(every):
             is_told = offer.kind.nodes.provisioner == "karpenter" and offer.resources is not None
             if is_told and offer.kind.nodes.advertised is None:
@@ -79,9 +83,20 @@ def karpenter(inventory: Inventory) -> Iterator[Judgement]:
                     if isinstance(found, _Untold):
                         key = (id(found.nodes), found.name, type(found.said))
                         untold.setdefault(key, []).append(found)
+                    elif isinstance(found, Problem) and found.rule is NOT_TAKEN_BACK:
+                        pool = (id(found.source), found.fix)
+                        left.setdefault(pool, []).append(replace(found, severity=hurts))
                     else:
                         yield found
         yield from map(_of_pool, untold.values())
+        for first, *others in left.values():
+            yield replace(first, message=first.message + _alike(others))
+
+
+def _if_whole(inventory: Inventory, cluster: str) -> Severity | None:
+    """The severity of whole GPUs that nodes lack: pods have to ask for them, or it hurts nobody."""
+    asked = {each.resource for _, found in gpu_workloads(inventory, cluster) for each in found}
+    return "info" if asked and GPU not in asked and not inventory.complete else None
 
 
 def _meaning(overlays: Sequence[Overlay], every: Sequence[Offer]) -> list[list[Overlay]]:
@@ -213,13 +228,16 @@ def _of_pool(untold: Sequence[_Untold]) -> Problem:
         )
     fix = f'Add a NodeOverlay for {first.type_name} with the capacity `{name}: "{count}"`'
     if others:
-        message += (
-            f" {len(others)} more of its types {'is' if len(others) == 1 else 'are'} like that."
-        )
+        message += _alike(others)
         fix += ", and one for " + ", ".join(
             f'{each.type_name} with "{each.amount}"' for each in others
         )
     return Problem(NOT_PROMISED, nodes, (), message, f"{fix}.", first.severity)
+
+
+def _alike(others: Sequence[object]) -> str:
+    count = len(others)
+    return f" {count} more of its types {'is' if count == 1 else 'are'} like that." if count else ""
 
 
 def _instead(said: int, count: int) -> str:
@@ -300,8 +318,13 @@ def templates(inventory: Inventory) -> Iterator[Judgement]:
         for offer in offers(inventory, cluster).every:
             if offer.kind.nodes.provisioner in ("managed", "selfManaged"):
                 groups.setdefault(id(offer.kind.nodes), []).append(offer)
+        hurts = _if_whole(inventory, cluster)
         for group in groups.values():
-            yield from _group(group)
+            for found in _group(group):
+                if isinstance(found, Problem) and found.rule is NOT_TAKEN_BACK:
+                    yield replace(found, severity=hurts)
+                else:
+                    yield found
 
 
 def _group(group: Sequence[Offer]) -> Iterator[Judgement]:

@@ -207,7 +207,8 @@ def _chooses(config: Any) -> bool:
 
 def _describes(value: Mapping[str, Any]) -> bool:
     """Whether it tells what keys mean, as documentation does, instead of giving values."""
-    told = [text for text in value.values() if isinstance(text, str) and text.count(" ") >= _PROSE]
+    texts = [text.strip() for text in value.values() if isinstance(text, str)]
+    told = [text for text in texts if text.count(" ") >= _PROSE and "\n" not in text]
     return len(told) * 2 >= len(value)
 
 

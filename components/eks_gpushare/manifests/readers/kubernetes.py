@@ -49,7 +49,7 @@ _POINTERS = frozenset(
         *("Service", "PodDisruptionBudget", "RuntimeClass", "PriorityClass", "LimitRange"),
         *("LocalQueue", "ResourceFlavor", "Configuration"),
         *("PersistentVolumeClaim", "StorageClass"),
-        *("Prometheus", "ServiceMonitor", "PodMonitor", "NVIDIADriver"),
+        *("Prometheus", "PrometheusRule", "ServiceMonitor", "PodMonitor", "NVIDIADriver"),
     )
 )
 _WITHOUT_SPEC = frozenset(("RuntimeClass", "PriorityClass", "Configuration", "StorageClass"))

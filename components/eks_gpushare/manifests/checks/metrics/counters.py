@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
-from eks_gpushare.inventory.items import ConfigMap, Release, Workload
+from eks_gpushare.inventory.items import ConfigMap, Pointer, Release, Workload
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
@@ -19,6 +19,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.charts import PROMETHEUS
 from eks_gpushare.manifests.checks.metrics.scraping import queries
 from eks_gpushare.manifests.rules.exporters import NOT_COUNTERS
 
@@ -36,7 +37,14 @@ _VALUES: Final = {
 }
 """Where charts take the list from."""
 _FIELD: Final = re.compile(r"DCGM_(?:FI|EXP)_[A-Z0-9_]+ *(?:,|$)")
-_NAMED: Final = re.compile(r"\bDCGM_FI_[A-Z0-9_]+\b")
+_NAMED: Final = re.compile(r"(?<![:\w])DCGM_FI_[A-Z0-9_]+(?![:\w])")
+"""A metric of the exporter; with a colon it is what a rule makes of one."""
+_OR: Final = re.compile(r"\bor\b")
+"""Of two metrics one may be there."""
+_IS_RULES: Final = re.compile(r"^\s*-?\s*(?:alert|record):", re.MULTILINE)
+_COMMENT: Final = re.compile(r"#.*")
+_GROUPS: Final = (("additionalPrometheusRulesMap",), ("additionalPrometheusRules",))
+"""Rules among the values of kube-prometheus-stack, by a name or as a list."""
 _TYPES: Final = ("gauge", "counter", "histogram", "summary", "label")
 _OWN: Final = "DCGM_EXP_"
 """The exporter's own metrics, whose type it does not look at."""
@@ -65,7 +73,7 @@ def counters(inventory: Inventory) -> Iterator[Judgement]:
 
 @edge(NOT_COUNTERS)
 def asked_for(inventory: Inventory) -> Iterator[Judgement]:
-    """Metrics that autoscalers go by, against the one list that an exporter is given."""
+    """Metrics that autoscalers and alerts go by, against the one list that an exporter is given."""
     for cluster in inventory.clusters():
         lists = [
             (release.source.name, at(release.values, *path))
@@ -85,7 +93,7 @@ def asked_for(inventory: Inventory) -> Iterator[Judgement]:
         if len(known) != 1:
             continue
         name, given = known[0]
-        for item, place, query in queries(inventory, cluster):
+        for item, place, query in (*queries(inventory, cluster), *_rules(inventory, cluster)):
             asked = [each for each in _NAMED.findall(query) if not _is_in(each, given)]
             if asked:
                 yield Problem(
@@ -97,6 +105,36 @@ def asked_for(inventory: Inventory) -> Iterator[Judgement]:
                     f"Add a line for {asked[0]} to the list.",
                     "warning",
                 )
+
+
+def _rules(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, FieldPath, str]]:
+    """What alerts and recorded metrics are made of.
+
+    Sources, November 2026: PrometheusRule in
+    https://prometheus-operator.dev/docs/api-reference/api/; values.yaml of kube-prometheus-stack.
+    """
+    for each in inventory.of(Pointer, cluster):
+        if each.kind == "PrometheusRule":
+            yield from ((each, place, expr) for place, expr in _expressions(each.spec, ("spec",)))
+    for release in inventory.of(Release, cluster):
+        for path in _GROUPS if release.chart == PROMETHEUS else ():
+            found = at(release.values, *path)
+            named = pairs(found) if isinstance(found, dict) else enumerate(items(found))
+            for key, given in named:
+                place = (*value_place(release, path), key)
+                yield from ((release, *pair) for pair in _expressions(given, place))
+    for config in inventory.of(ConfigMap, cluster):
+        for key, given in pairs(config.data):
+            if isinstance(given, str) and _IS_RULES.search(given):
+                yield config, ("data", key), _COMMENT.sub("", given)
+
+
+def _expressions(given: Any, above: FieldPath) -> Iterator[tuple[FieldPath, str]]:
+    for number, group in enumerate(items(at(given, "groups"))):
+        for index, rule in enumerate(items(at(group, "rules"))):
+            expr = at(rule, "expr")
+            if isinstance(expr, str) and not _OR.search(expr):
+                yield (*above, "groups", number, "rules", index, "expr"), _COMMENT.sub("", expr)
 
 
 @edge(NOT_COUNTERS)
