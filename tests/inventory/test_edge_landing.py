@@ -13,6 +13,7 @@ from inventory_of import (
     USUAL,
     claim,
     codes,
+    config_map,
     judgements,
     nodes,
     operator,
@@ -318,6 +319,24 @@ def test_nodes_whose_plugin_stops_have_no_gpu() -> None:
         "The Deployment app asks for nvidia.com/gpu, which no node advertises: the nodes with GPUs "
         "have no GPU at all."
     )
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("nvidia.com/mig-1g.10gb", ["GPU1130"]),
+        ("nvidia.com/mig-3g.20gb", ["GPU1130"]),
+        (SHARED, ["GPU1110", "GPU1130"]),
+    ],
+)
+def test_of_a_layout_that_cannot_be_made_it_is_told_once(asked: str, said: list[str]) -> None:
+    """An A100 of 40 GB has four places for 1g.10gb, and seven for 1g.5gb."""
+    layouts = "version: v1\nmig-configs:\n  own:\n  - {devices: all, mig-enabled: true, "
+    given = config_map("own", {"config.yaml": f"{layouts}mig-devices: {{1g.10gb: 5}}}}\n"})
+    manager = operator({"mig": {"strategy": "mixed"}, "migManager": {"config": {"name": "own"}}})
+    found = problems(cut("own"), manager, given, pods({asked: 1}))
+
+    assert sorted({each.rule.id for each in found} & {"GPU1110", "GPU1130"}) == said
 
 
 def test_resources_of_two_pools_are_on_no_node_together() -> None:

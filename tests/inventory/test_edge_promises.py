@@ -327,8 +327,8 @@ def test_whole_gpus_of_a_pool_are_told_once() -> None:
     (found,) = problems(pool(*types), RENAMED, overlay({SHARED: "4"}, one(TYPE, *types)))
 
     assert found.message == (
-        "Karpenter takes g5.xlarge of the node group gpu to have 1 of nvidia.com/gpu, and its nodes "
-        "have 4 of nvidia.com/gpu.shared only. 2 more of its types are like that."
+        "Karpenter takes g5.xlarge of the node group gpu to have 1 of nvidia.com/gpu, and its "
+        "nodes have 4 of nvidia.com/gpu.shared only. 2 more of its types are like that."
     )
 
 

@@ -479,3 +479,45 @@ def test_a_product_is_named_as_it_is_labelled(texts: tuple[str, ...], path: str)
     assert [(each.code, each.path) for each in found] == (
         [("GPU1260", f"spec.{path}")] if path else []
     )
+
+
+def flavor(product: str = "NVIDIA-A10G", key: str = PRODUCT, name: str = "a10g") -> str:
+    return f"""\
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ResourceFlavor
+metadata: {{name: {name}}}
+spec: {{nodeLabels: {{{key}: {product}}}}}
+"""
+
+
+def giving(resource: str = GPU.partition(":")[0], name: str = "a10g") -> str:
+    return f"""\
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {{name: all}}
+spec:
+  resourceGroups:
+  - coveredResources: [{resource}]
+    flavors: [{{name: {name}, resources: [{{name: {resource}, nominalQuota: 4}}]}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("texts", "wrong"),
+    [
+        ((values(), flavor(), giving()), True),
+        ((values(), flavor("NVIDIA-A10G-SHARED"), giving()), False),
+        ((values(more="renameByDefault: true,"), flavor(), giving()), False),
+        ((values(1), flavor(), giving()), False),
+        ((values(), flavor(key="team"), giving()), False),
+        ((values(), flavor("{{ .a }}"), giving()), False),
+        ((values(), flavor(), giving("cpu")), False),
+        ((values(), flavor(), giving(name="t4")), False),
+        ((values(), flavor()), False),
+        ((flavor(), giving()), False),
+    ],
+)
+def test_a_flavor_names_a_product_as_it_is_labelled(texts: tuple[str, ...], wrong: bool) -> None:
+    found = [each.path for each in judged(*texts) if each.code == "GPU1260"]
+
+    assert found == ([f'spec.nodeLabels["{PRODUCT}"]'] if wrong else [])

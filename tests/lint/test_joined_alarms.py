@@ -494,6 +494,21 @@ def test_a_guide_shows_a_part_of_a_file_that_it_names(above: str, wrong: bool) -
     assert ("GPU1021" in said({"guide.md": guide})) == wrong
 
 
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("sharing:\n  timeSlicing:\n    renameByDefault: true\n", False),
+        ("sharing:\n  mps:\n    failRequestsGreaterThanOne: true\n", False),
+        ("sharing:\n  timeSlicing:\n    renameByDefault: true\n    resources: []\n", True),
+        ("sharing:\n  timeSlicing: {}\n", True),
+        ("version: v1\nsharing:\n  timeSlicing:\n    renameByDefault: true\n", True),
+    ],
+)
+def test_a_guide_may_show_the_setting_alone_that_it_speaks_of(text: str, wrong: bool) -> None:
+    assert ("GPU1021" in said({"guide.md": f"```yaml\n{text}```\n"})) == wrong
+    assert "GPU1021" in said({"sharing.yaml": text})
+
+
 RELEASE_AND_MAP = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease

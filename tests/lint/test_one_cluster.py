@@ -216,7 +216,9 @@ def test_what_is_of_workloads_in_other_folders_is_a_part_and_is_there_once() -> 
     "files",
     [
         pytest.param({"a/pool.yaml": pool(), "b/pod.yaml": pod()}, id="a name that says nothing"),
-        pytest.param({"karpenter/pool.yaml": pool(), "examples/pod.yaml": pod()}, id="examples"),
+        pytest.param(
+            {"karpenter/pool.yaml": pool(), "recipes/pod.yaml": pod()}, id="another way to do it"
+        ),
         pytest.param(
             {
                 "karpenter/p.yaml": pool(),
@@ -440,3 +442,91 @@ def test_folders_of_scripts_and_of_what_is_live_are_parts_of_a_cluster(folder: s
 
     assert is_one_cluster(once)
     assert not is_one_cluster({**once, ("nodes", "karpenter"): frozenset(("a/other/main.tf",))})
+
+
+@pytest.mark.parametrize("folder", ["examples", "samples/jobs", "demo", "smoke", "templates"])
+def test_an_example_of_one_way_is_judged_with_the_cluster(folder: str) -> None:
+    files = {"karpenter/pool.yaml": pool(), f"{folder}/pod.yaml": pod()}
+
+    assert codes(files) == {"GPU1111"}
+
+
+RENAMED = pod("b").replace("nvidia.com/gpu:", "nvidia.com/gpu.shared:")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"examples/share.yaml": RENAMED}, id="ask for two resources"),
+        pytest.param({"examples/again.yaml": pod()}, id="one name twice"),
+        pytest.param({"apps/pod.yaml": pod()}, id="what is in another folder too"),
+        pytest.param({"examples/nodes/pool.yaml": pool("own")}, id="nodes of its own"),
+        pytest.param(
+            {
+                "examples/own/main.tf": 'module "a" {\n  source = "../../tf"\n}\n',
+                "tf/main.tf": ROOT,
+            },
+            id="a root module",
+        ),
+    ],
+)
+def test_examples_of_several_ways_may_be_of_other_clusters(more: dict[str, str]) -> None:
+    files = {"karpenter/pool.yaml": pool(), "examples/pod.yaml": pod(), **more}
+    reports = lint_files([GivenFile(*each) for each in files.items()])
+
+    assert not [
+        one for each in reports for one in each.findings if each.file.startswith("examples/pod")
+    ]
+
+
+def test_examples_that_are_apart_keep_no_folder_from_being_a_part() -> None:
+    files = {
+        "karpenter/pool.yaml": pool(),
+        "apps/pod.yaml": pod("own"),
+        "examples/pod.yaml": pod(),
+        "examples/share.yaml": RENAMED,
+    }
+    reports = lint_files([GivenFile(*each) for each in files.items()])
+
+    assert {
+        each.file for each in reports if any(one.code == "GPU1111" for one in each.findings)
+    } == {"apps/pod.yaml"}
+
+
+def test_an_example_is_called_so_below_the_folder_of_all() -> None:
+    once = {
+        ("nodes", "managed"): frozenset(("examples/own/eks/a.yaml",)),
+        ("object", "Pod b"): frozenset(("examples/own/samples/b.yaml",)),
+        ("asked for by an example", "nvidia.com/gpu"): frozenset(("examples/own/samples/b.yaml",)),
+    }
+
+    assert is_one_cluster(once)
+    assert not is_one_cluster({**once, ("nodes", "karpenter"): once["object", "Pod b"]})
+
+
+QUEUES = """\
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata: {name: night, namespace: SPACE}
+spec: {clusterQueue: all}
+"""
+
+
+@pytest.mark.parametrize(("space", "wrong"), [("own", False), ("others", True)])
+def test_the_queue_of_an_example_is_in_its_namespace(space: str, wrong: bool) -> None:
+    job = pod().replace(
+        "{name: a}", "{name: a, namespace: own, labels: {kueue.x-k8s.io/queue-name: night}}"
+    )
+    queue = """\
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: all}
+spec: {namespaceSelector: {}}
+"""
+    files = {
+        "queues/all.yaml": queue,
+        "queues/local.yaml": QUEUES.replace("SPACE", space),
+        "examples/job.yaml": job,
+    }
+
+    assert ("GPU1266" in codes(files)) is wrong

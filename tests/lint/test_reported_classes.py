@@ -258,3 +258,24 @@ def test_user_data_is_for_templates_that_take_it(
     ]
 
     assert found == [managed, own]
+
+
+TEMPLATE = """\
+resource "aws_eks_node_group" "gpu" {
+  cluster_name   = "own"
+  node_role_arn  = var.role
+  subnet_ids     = var.subnets
+  ami_type       = "AL2023_x86_64_NVIDIA"
+  instance_types = ["g5.xlarge"]
+  scaling_config {
+    min_size     = 1
+    max_size     = MOST
+    desired_size = 1
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("most", ["3", "{{ cookiecutter.most }}"])
+def test_a_group_that_a_template_fills_in_is_given_nothing(most: str) -> None:
+    assert "GPU1265" not in said(main__tf=TEMPLATE.replace("MOST", most))

@@ -323,6 +323,139 @@ def test_what_is_asked_for_is_in_the_one_list(texts: tuple[str, ...], wrong: boo
     assert codes(*texts) == (["GPU1381"] if wrong else [])
 
 
+ALERT = """\
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata: {name: own, namespace: a}
+spec: {GROUPS}
+"""
+GROUPS = "groups: [{name: a, rules: [{KIND: a, expr: 'EXPR'}]}]"
+
+
+def alert(expr: str = QUERY, kind: str = "alert") -> str:
+    return ALERT.replace("GROUPS", grouped(expr, kind))
+
+
+def grouped(expr: str = QUERY, kind: str = "alert") -> str:
+    return GROUPS.replace("EXPR", expr).replace("KIND", kind)
+
+
+def rules(text: str) -> str:
+    return counters().replace("counters", "rules").replace(f'"{LIST}"', repr(text))
+
+
+@pytest.mark.parametrize(
+    ("texts", "wrong"),
+    [
+        ((listed(), alert()), True),
+        ((listed(), alert(kind="record")), True),
+        ((listed(), release(STACK, f"additionalPrometheusRulesMap: {{a: {{{grouped()}}}}}")), True),
+        ((listed(), release(STACK, f"additionalPrometheusRules: [{{{grouped()}}}]")), True),
+        ((listed(), release("other", f"additionalPrometheusRules: [{{{grouped()}}}]")), False),
+        ((listed(), rules(f"of_an_alert: {QUERY}")), False),
+        ((listed(), rules(f"  - alert: a\\n    expr: {QUERY}".replace("\\n", "\n"))), True),
+        ((listed(), alert("avg(DCGM_FI_DEV_GPU_TEMP)")), False),
+        ((listed(), alert("DCGM_FI_DEV_GPU_UTIL or DCGM_FI_DEV_GPU_TEMP")), False),
+        ((listed(), alert("node:DCGM_FI_DEV_GPU_UTIL:avg > 1")), False),
+        ((listed(), alert("DCGM_FI_DEV_GPU_TEMP # not DCGM_FI_DEV_GPU_UTIL")), False),
+        ((listed(), alert("{{ .Values.expr }}")), False),
+        ((alert(),), False),
+    ],
+)
+def test_alerts_ask_for_what_is_in_the_one_list(texts: tuple[str, ...], wrong: bool) -> None:
+    assert ("GPU1381" in codes(*texts)) is wrong
+
+
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: a, labels: {app: exporter}}
+spec: {selector: {app: web}, ports: [{name: PORT, port: 80}]}
+"""
+WEB = """\
+apiVersion: apps/v1
+kind: KIND
+metadata: {name: web, namespace: a}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web, LABELS}}
+    spec:
+      containers:
+      - {name: a, image: a, ports: [PORTS], resources: {limits: {LIMITS}}}
+"""
+
+
+def web(
+    ports: str = "{name: prom, containerPort: 1}",
+    limits: str = "nvidia.com/gpu: 1",
+    labels: str = "a: b",
+    kind: str = "Deployment",
+) -> str:
+    text = WEB.replace("PORTS", ports).replace("LIMITS", limits).replace("LABELS", labels)
+    return text.replace("KIND", kind)
+
+
+def service(port: str = "prom") -> str:
+    return SERVICE.replace("PORT", port)
+
+
+OF_PODS = monitor(kind="PodMonitor", name="own", app="web")
+OF_SERVICES = monitor(name="own")
+
+
+@pytest.mark.parametrize(
+    ("texts", "wrong"),
+    [
+        ((OF_PODS, web()), True),
+        ((OF_PODS, web(ports="")), True),
+        ((OF_PODS, web(limits="cpu: 1")), False),
+        ((OF_PODS.replace("own", "vllm"), web(limits="cpu: 1")), True),
+        ((OF_PODS, web("{name: metrics, containerPort: 1}")), False),
+        (
+            (
+                OF_PODS,
+                web(),
+                web("{name: metrics, containerPort: 1}").replace("name: web", "name: b"),
+            ),
+            False,
+        ),
+        ((OF_PODS, web("'{{ .a }}'")), False),
+        ((OF_PODS, web().replace("app: web, a: b", "app: '{{ .a }}'")), False),
+        ((OF_PODS, web(kind="RayThing")), False),
+        ((OF_PODS.replace("port: metrics", "portNumber: 1"), web()), False),
+        ((OF_PODS.replace("port: metrics", "port: http-envoy-prom"), web()), False),
+        ((OF_PODS.replace("port: metrics", "port: '{{ .a }}'"), web()), False),
+        ((OF_PODS.replace("namespace: a", "namespace: b"), web()), False),
+        ((OF_PODS.replace(", namespace: a", ""), web()), False),
+        ((OF_PODS.replace("spec:", "spec:\n  namespaceSelector: {any: true}"), web()), False),
+        ((OF_PODS, web(), release("dcgm-exporter", "serviceMonitor: {enabled: false}")), False),
+        ((OF_PODS,), False),
+        ((OF_SERVICES, service(), web()), True),
+        ((OF_SERVICES, service("metrics"), web()), False),
+        ((OF_SERVICES, service(), web(limits="cpu: 1")), False),
+        ((OF_SERVICES, service().replace("selector: {app: web}, ", ""), web()), False),
+        ((OF_SERVICES, service("'{{ .a }}'"), web()), False),
+        ((OF_SERVICES, web()), False),
+        ((monitor(), service()), True),
+    ],
+)
+def test_a_monitor_names_a_port_that_is_there(texts: tuple[str, ...], wrong: bool) -> None:
+    assert codes(*texts) == (["GPU1393"] if wrong else [])
+
+
+def test_the_names_of_ports_are_told() -> None:
+    ports = "{name: prom, containerPort: 1}, {name: http, containerPort: 2}, {containerPort: 3}"
+    every = found_lint("a.yaml", "---\n".join((OF_PODS, web(ports))))
+    (found,) = [each for each in every if each.code == "GPU1393"]
+
+    assert found.path == "spec.podMetricsEndpoints[0].port"
+    assert found.message == (
+        "The PodMonitor own is to scrape the port metrics of the Deployment web, whose ports have "
+        "the names http, prom: it has no target."
+    )
+
+
 BY_KEY = "serviceMonitorSelector: {matchExpressions: [{key: c, operator: Exists}]}"
 
 

@@ -72,6 +72,8 @@ def charts(given: Document) -> list[str]:
         ({"migStrategy": PROSE, "failOnInitError": True}, None),
         ({"migStrategy": SHORT, "failOnInitError": True}, PLUGIN),
         ({"migStrategy": PROSE, "failOnInitError": True, "cdi": {}}, PLUGIN),
+        ({"customMetrics": "# a list of metrics\nDCGM_FI_DEV_FB_USED, gauge, memory\n"}, EXPORTER),
+        ({"customMetrics": "# a list of metrics, on one line\n"}, None),
         # Values of other charts, and other things.
         ({"gpuResourcesEnabledOverride": True, "nvidiaDriverRoot": "/", "image": {}}, DRIVER),
         ({"nvidiaDriverRoot": "/", "image": {}}, PLUGIN),

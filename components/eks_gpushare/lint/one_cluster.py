@@ -88,10 +88,16 @@ _OTHERWISE: Final = frozenset(
     )
 )
 """Words by which folders stand beside each other as ways, and not as parts."""
-_OF_USE: Final = frozenset(("example", "examples", "sample", "samples", "demo", "demos", "smoke"))
+_OF_USE: Final = frozenset(
+    (
+        *("example", "examples", "sample", "samples", "demo", "demos", "smoke"),
+        *("template", "templates"),
+    )
+)
 """Those that may hold pods to try a cluster with, and nothing that it is made of."""
 _ASKED: Final = "asked for by an example"
 _OF_EXAMPLES: Final = ("object", _ASKED)
+_BUILT: Final = "build"
 _JOINED: Final = (
     *(*SCALERS, "LimitRange", "LocalQueue", "PersistentVolumeClaim", "ServiceMonitor"),
     *("PodMonitor", "PrometheusRule", "StorageClass", "Prometheus", "NVIDIADriver"),
@@ -117,11 +123,11 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
             # Two that build on one file are two ways of it. A Terraform root is a folder.
             build = posixpath.normpath(document.build)
             whole = build if build.endswith(_FILES) else posixpath.join(build, "main.tf")
-            yield ("object", f"what {posixpath.normpath(document.file)} becomes"), whole
+            yield (_BUILT, f"what {posixpath.normpath(document.file)} becomes"), whole
         file = posixpath.normpath(document.file)
         for key in _keys(item):
             yield key, file
-        if isinstance(item, Workload) and _is_of_use(posixpath.dirname(file)):
+        if isinstance(item, Workload) and not _OF_USE.isdisjoint(file.lower().split("/")):
             yield from (((_ASKED, request.resource), file) for request in requests_of(item))
 
 
@@ -161,7 +167,7 @@ def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
     folders = {posixpath.dirname(file) for file in files}
     if not 1 < len(folders) <= _MOST_FOLDERS:
         return False
-    whole = posixpath.commonpath(folders) if all(folders) else ""
+    whole = _whole(folders)
     below = {folder: _below(folder, whole) for folder in folders}
     below = _without_numbers(_of_one_environment(below))
     used = {posixpath.dirname(file) for file in _examples(once)}
@@ -179,7 +185,7 @@ def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
     shared = [(key, {posixpath.dirname(file) for file in found}) for key, found in once.items()]
     if any(len(found) > 1 for _, found in shared):
         return False
-    of_cluster = {min(found) for (kind, _), found in shared if kind not in _OF_EXAMPLES}
+    of_cluster = {min(found) for (kind, _), found in shared if kind not in (*_OF_EXAMPLES, _BUILT)}
     return bool(of_cluster) and all(_is_a_part(below[folder]) for folder in of_cluster)
 
 
@@ -192,23 +198,25 @@ def examples_apart(once: Mapping[tuple[str, str], frozenset[str]]) -> frozenset[
         once: What a cluster has once, with the normal paths of the files that have it.
     """
     found = _examples(once)
-    ways = sum(kind == _ASKED for kind, _ in once) > 1
-    twice = any(
-        len(files) > 1 and files & found for (kind, _), files in once.items() if kind != _ASKED
-    )
-    return found if ways or twice else frozenset()
+    asked = [kind == _ASKED for (kind, _), files in once.items() if files & found]
+    once_only = (files for (kind, _), files in once.items() if kind != _ASKED)
+    twice = any(len(files) > 1 and files & found for files in once_only)
+    return found if twice or sum(asked) > 1 else frozenset()
 
 
 def _examples(once: Mapping[tuple[str, str], frozenset[str]]) -> frozenset[str]:
     """Files in folders of examples, if these hold nothing that a cluster is made of."""
     made = {file for (kind, _), files in once.items() if kind not in _OF_EXAMPLES for file in files}
-    found = frozenset[str]().union(*once.values())
-    found = frozenset(file for file in found if _is_of_use(posixpath.dirname(file)))
+    every = frozenset[str]().union(*once.values())
+    whole = _whole({posixpath.dirname(file) for file in every})
+    found = frozenset(
+        file for file in every if not _OF_USE.isdisjoint(_below(posixpath.dirname(file), whole))
+    )
     return frozenset() if found & made else found
 
 
-def _is_of_use(folder: str) -> bool:
-    return not _OF_USE.isdisjoint(folder.lower().split("/"))
+def _whole(folders: set[str]) -> str:
+    return posixpath.commonpath(folders) if folders and all(folders) else ""
 
 
 def _below(folder: str, whole: str) -> tuple[str, ...]:

@@ -112,8 +112,7 @@ def _judged(
     inventory: Inventory, workload: Workload, requests: Sequence[Request], ground: Grounds
 ) -> Iterator[Judgement]:
     missing = [request for request in requests if not ground.having([request]).offers]
-    for lack in {each.resource: each for each in missing}.values():
-        yield _not_advertised(workload, lack, ground.every)
+    yield from _lacking(workload, missing, ground.every)
     if missing or workload.kind == PART_OF_POD:
         return
     found = ground.places(workload, requests)
@@ -160,6 +159,16 @@ def _let_in_by_kueue(
     own = items(at(workload.spec, "tolerations"))
     spec = {**workload.spec, "tolerations": [*own, *added]}
     return bool(added) and ground.places(replace(workload, spec=spec), requests).lands is not False
+
+
+def _lacking(
+    workload: Workload, missing: Sequence[Request], every: Sequence[Offer]
+) -> Iterator[Problem]:
+    """Each resource that is missing, but what a layout that cannot be made would have made."""
+    unmade = any(offer.mig.problems for offer in every)
+    for lack in {each.resource: each for each in missing}.values():
+        if not (unmade and lack.resource.startswith(MIG_PREFIX)):
+            yield _not_advertised(workload, lack, every)
 
 
 def _not_advertised(workload: Workload, request: Request, every: Sequence[Offer]) -> Problem:

@@ -8,7 +8,7 @@ from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.nodes import has_gpus
 from eks_gpushare.inventory.problem import Problem
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, holds
 from eks_gpushare.lint.hcl.registry_user_data import OWN_IMAGE, POST, UNREAD_INPUTS
 from eks_gpushare.manifests.plain import items, kubernetes_effect
 from eks_gpushare.manifests.rules.eksctl import AMAZON_LINUX_2, size_rules
@@ -106,7 +106,8 @@ def unread_rules(source: Source, given: Any) -> Iterator[Judgement]:
         given: Its values; arguments are among them where nothing reads them.
     """
     for name in UNREAD_INPUTS:
-        if at(given, name) is None:
+        # Of a group that is not known whole, as where it is a template's, no argument is told.
+        if not holds(given, name) or at(given, name) is None:
             continue
         message = f"{name} is in no user data of {source.name}: its image's template leaves it out."
         fix = "Write labels and taints of the group; else a part of cloudinit_pre_nodeadm."

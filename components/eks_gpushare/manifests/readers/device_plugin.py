@@ -119,18 +119,16 @@ class _Config:
     def __init__(self, document: Document) -> None:
         self.source = Source("the device plugin's configuration", document)
         self.value: Mapping[str, Any] = document.value
+        alone = document.text is not None and document.text.block is None
+        self.excerpt = alone and is_guide(document.file) and len(self.value) == 1
 
     def version(self) -> Iterator[Judgement]:
         given = _field(self.value, "version")
         if given is None or given.value in (None, ""):
             edits: tuple[Edit, ...] = (Edit("set", (given.key if given else "version",), VERSION),)
             message, fix = "It does not say version: v1.", "Write version: v1 at its top."
-            document = self.source.document
-            alone = document.text and document.text.block is None
-            excerpt = alone and is_guide(document.file) and len(self.value) == 1
-            yield self._problem(
-                rules.NO_VERSION, (), message, fix, edits, severity="info" if excerpt else None
-            )
+            level: Severity | None = "info" if self.excerpt else None
+            yield self._problem(rules.NO_VERSION, (), message, fix, edits, severity=level)
         elif given.value not in (UNKNOWN, VERSION):
             message = f"version is {shown(given.value)}; the plugin knows only {VERSION}."
             edits = (Edit("set", (given.key,), VERSION),) if given.value in ("1", 1) else ()
@@ -243,7 +241,8 @@ class _Config:
             fix = "Set flags.migStrategy: none, or share MIG devices by timeSlicing."
             yield self._problem(rules.NOT_WITH_MPS, written, message, fix)
         resources = block.get("resources")
-        if resources is UNKNOWN:
+        shows_part = self.excerpt and bool(block) and set(block) < set(_KEYS["sharing", kind])
+        if resources is UNKNOWN or (shows_part and "resources" not in block):
             return
         if not isinstance(resources, list) or not resources:
             path = (*written, "resources") if "resources" in block else written

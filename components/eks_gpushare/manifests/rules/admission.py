@@ -72,7 +72,7 @@ FAILS_ELSEWHERE: Final = Rule(
 SHARED_PRODUCT: Final = Rule(
     "GPU1260",
     "error",
-    "Pods select the product of a shared GPU by the name that feature discovery gives it.",
+    "Pods and flavors select a shared GPU's product by the name that feature discovery gives it.",
     "It adds -SHARED where a GPU is shared under its own name: no node has the name without.",
     "https://github.com/NVIDIA/k8s-device-plugin/blob/main/docs/gpu-feature-discovery/README.md",
 )

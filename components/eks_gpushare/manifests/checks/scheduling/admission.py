@@ -266,6 +266,38 @@ def products(inventory: Inventory) -> Iterator[Judgement]:
                         f"Select {product}{_SHARED}, or a label of the node group.",
                         edits=(Edit("set", (*workload.spec_path, *place), f"{product}{_SHARED}"),),
                     )
+        yield from _of_flavors(inventory, cluster, only, every)
+
+
+def _of_flavors(
+    inventory: Inventory, cluster: str, only: Sharing | None, every: Sequence[Offer]
+) -> Iterator[Problem]:
+    """Flavors of which a queue gives GPUs by that name: Kueue has pods select their labels."""
+    pointers = inventory.of(Pointer, cluster)
+    giving = {
+        at(flavor, "name")
+        for queue in pointers
+        for group in items(at(queue.spec, "resourceGroups"))
+        for flavor in items(at(group, "flavors"))
+        if queue.kind == "ClusterQueue"
+        and any(at(each, "name") == GPU for each in items(at(flavor, "resources")))
+    }
+    for flavor in pointers:
+        product = at(flavor.spec, "nodeLabels", _PRODUCT)
+        if flavor.kind != "ResourceFlavor" or flavor.name not in giving:
+            continue
+        if isinstance(product, str) and not product.endswith(_SHARED):
+            title, place = _shared_by(only, every, product), ("spec", "nodeLabels", _PRODUCT)
+            if title:
+                yield Problem(
+                    SHARED_PRODUCT,
+                    flavor.source,
+                    place,
+                    f"{at_start(flavor.source.name)} is of nodes with {_PRODUCT} {product}, and "
+                    f"{title} shares GPUs under their own name: pods are admitted and find none.",
+                    f"Write {product}{_SHARED}, or a label of the node group.",
+                    edits=(Edit("set", place, f"{product}{_SHARED}"),),
+                )
 
 
 def _shared_by(only: Sharing | None, every: Sequence[Offer], product: str) -> str:
