@@ -289,6 +289,8 @@ def test_values_of_a_chart_are_known_by_the_helmfile_that_names_them() -> None:
 
     assert "GPU1034" in said({**files, "own/helmfile.yaml": text.replace("INSTALLED", "")})
     assert "GPU1034" not in said({**files, "own/helmfile.yaml": off})
+    as_template = {"own/helmfile.yaml.gotmpl": text.replace("INSTALLED", ""), **files}
+    assert "GPU1034" in said({**as_template, "own/helmfile.yaml": "bases: []"})
     # Helmfile looks for it beside its own file.
     apart = {"helmfile.yaml": text.replace("INSTALLED", ""), "own/a.yaml": files["own/a.yaml"]}
     assert "GPU1034" not in said(apart)
