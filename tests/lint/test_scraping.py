@@ -357,6 +357,7 @@ def rules(text: str) -> str:
         ((listed(), alert("avg(DCGM_FI_DEV_GPU_TEMP)")), False),
         ((listed(), alert("DCGM_FI_DEV_GPU_UTIL or DCGM_FI_DEV_GPU_TEMP")), False),
         ((listed(), alert("node:DCGM_FI_DEV_GPU_UTIL:avg > 1")), False),
+        ((listed(), alert("DCGM_FI_DEV_GPU_UTIL:avg > 1")), False),
         ((listed(), alert("DCGM_FI_DEV_GPU_TEMP # not DCGM_FI_DEV_GPU_UTIL")), False),
         ((listed(), alert("{{ .Values.expr }}")), False),
         ((alert(),), False),

@@ -37,7 +37,7 @@ _VALUES: Final = {
 }
 """Where charts take the list from."""
 _FIELD: Final = re.compile(r"DCGM_(?:FI|EXP)_[A-Z0-9_]+ *(?:,|$)")
-_NAMED: Final = re.compile(r"(?<![:\w])DCGM_FI_[A-Z0-9_]+(?![:\w])")
+_NAMED: Final = re.compile(r"(?<![:A-Za-z0-9_])DCGM_FI_[A-Z0-9_]+(?![:A-Za-z0-9_])")
 """A metric of the exporter; with a colon it is what a rule makes of one."""
 _OR: Final = re.compile(r"\bor\b")
 """Of two metrics one may be there."""
