@@ -322,6 +322,20 @@ def test_gpus_that_are_not_taken_back_are_told_with_what_there_is() -> None:
     assert stopped.message.endswith("and its nodes have none only.")
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        (pool(), overlay({SHARED: "10", GPU: "0"}, OF_TYPE)),
+        (nodes(labels=PRESENT, promised={SHARED: "10", GPU: "0"}),),
+    ],
+)
+def test_what_is_told_wrong_hurts_whoever_asks(told: tuple[Item, ...]) -> None:
+    asking = pods({SHARED: 1})
+    (found,) = problems(*told, RENAMED, asking, of=[promises.PROMISE_DIFFERS], complete=False)
+
+    assert found.severity is None
+
+
 def test_whole_gpus_of_a_pool_are_told_once() -> None:
     types = ("g5.xlarge", "g5.2xlarge", "g5.4xlarge")
     (found,) = problems(pool(*types), RENAMED, overlay({SHARED: "4"}, one(TYPE, *types)))

@@ -479,6 +479,15 @@ def test_examples_of_several_ways_may_be_of_other_clusters(more: dict[str, str])
     ]
 
 
+def test_several_examples_of_one_resource_are_of_the_cluster() -> None:
+    files = {"karpenter/pool.yaml": pool(), "demo/pod.yaml": pod(), "demo/more.yaml": pod("b")}
+    reports = lint_files([GivenFile(*each) for each in files.items()])
+
+    assert {
+        each.file for each in reports if any(one.code == "GPU1111" for one in each.findings)
+    } == {"demo/pod.yaml", "demo/more.yaml"}
+
+
 def test_examples_that_are_apart_keep_no_folder_from_being_a_part() -> None:
     files = {
         "karpenter/pool.yaml": pool(),
