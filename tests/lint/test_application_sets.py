@@ -11,6 +11,7 @@ from eks_gpushare.lint.dispatch import read_files
 from eks_gpushare.lint.named_folders import folders_of_applications
 from eks_gpushare.lint.parts import Links
 from eks_gpushare.manifests.files import GivenFile
+from eks_gpushare.manifests.folders import is_pattern, those_meant
 
 HERE = {"server": "https://kubernetes.default.svc"}
 FOLDERS = {"git": {"directories": [{"path": "apps/*"}, {"path": "apps/old", "exclude": True}]}}
@@ -26,6 +27,12 @@ def application_set(*generators: Any, path: str, to: dict[str, str] = HERE) -> d
         "metadata": {"name": "all"},
         "spec": {"generators": list(generators), "template": template},
     }
+
+
+def several(number: int) -> dict[str, Any]:
+    """A matrix of one application and so many."""
+    many = {"list": {"elements": [{"name": str(each)} for each in range(number)]}}
+    return {"matrix": {"generators": [{"list": {"elements": [{"env": "prod"}]}}, many]}}
 
 
 @pytest.mark.parametrize(
@@ -67,6 +74,10 @@ def application_set(*generators: Any, path: str, to: dict[str, str] = HERE) -> d
             [],
         ),
         (application_set({"git": {"directories": [{"path": 1}]}}, path="{{path}}"), []),
+        ({**application_set(ELEMENTS, path="all"), "apiVersion": "other.argoproj.io/v1"}, []),
+        (application_set({"matrix": {"generators": [FOLDERS, FOLDERS]}}, path="a"), ["a", "a"]),
+        (application_set(several(1_000), path="all"), ["all"] * 1_000),
+        (application_set(several(1_001), path="all"), []),
     ],
 )
 def test_the_folders_of_a_set(made: dict[str, Any], named: list[str]) -> None:
@@ -103,3 +114,37 @@ def test_what_a_set_means_is_held_together_however_much_there_is() -> None:
 
     (part,) = (part for part in links.parts({}) if "argo/all.yaml" in part)
     assert {*part} >= {"apps/a/x.yaml", "apps/b/x.yaml", "apps/b/kustomization.yaml"}
+
+
+APPLICATION = """
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: a}
+spec: {source: {path: apps}}
+"""
+
+
+def test_the_top_of_a_repository_is_the_outermost_folder_that_has_what_is_named() -> None:
+    files = {
+        "deep/argo/a.yaml": APPLICATION,
+        "apps/x.yaml": POD % "a",
+        "deep/apps/x.yaml": POD % "a",
+    }
+    scopes = read_files([GivenFile(*each) for each in files.items()]).scopes()
+
+    assert {each.name: {*each.files} for each in scopes} == {
+        "the folder deep/argo": {"deep/argo/a.yaml", "apps/x.yaml"},
+        "the folder deep/apps": {"deep/apps/x.yaml"},
+    }
+
+
+def test_a_pattern_means_folders_that_are_not_hidden() -> None:
+    is_meant = those_meant(("apps/?", "!apps/c"))
+
+    assert [
+        each for each in ("apps/a", "x/apps/b", "apps/c", "apps/aa", "apps/.") if is_meant(each)
+    ] == [
+        "apps/a",
+        "x/apps/b",
+    ]
+    assert (is_pattern("apps/?"), is_pattern("apps/*"), is_pattern("apps")) == (True, True, False)

@@ -149,6 +149,17 @@ def test_what_a_kustomization_further_down_leaves_out_is_not_applied() -> None:
     assert scopes["the folder apps/one/off"] == off
 
 
+def test_a_file_that_a_comment_puts_out_is_on_its_own() -> None:
+    kustomization = "resources: [a.yaml]\n# - b.yaml\n"
+    files = {"x/kustomization.yaml": kustomization, "x/a.yaml": OBJECT, "x/b.yaml": OBJECT}
+    scopes = read_files([GivenFile(*each) for each in files.items()]).scopes()
+
+    assert [(each.files, each.is_put_out) for each in scopes] == [
+        ({"x/kustomization.yaml", "x/a.yaml"}, False),
+        ({"x/b.yaml"}, True),
+    ]
+
+
 MAP = """\
 apiVersion: v1
 kind: ConfigMap

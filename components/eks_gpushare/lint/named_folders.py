@@ -75,10 +75,13 @@ def _of_set(document: Document) -> Iterator[str]:
         return
     sources = [place for place, _ in sources_of(at(document.value, *_TEMPLATE))]
     paths = [document.raw((*_TEMPLATE, *place, "path")) for place in sources]
+    found: dict[bool, list[str]] = {True: [], False: []}
     for values in made:
         for folder in (_filled(path, values) or "" for path in paths):
-            if "{{" not in folder and folder.strip("*?/!"):
-                yield f"!{folder}" if values.get("exclude") == "True" else folder
+            if "{{" not in folder and folder.strip("*?/"):
+                found[values.get("exclude") != "True"].append(folder)
+    yield from found[True]
+    yield from (f"!{folder}" for folder in found[False] if folder not in found[True])
 
 
 def _parameters(generator: Any) -> list[dict[str, str]]:
