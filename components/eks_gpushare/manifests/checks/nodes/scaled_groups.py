@@ -32,6 +32,7 @@ from eks_gpushare.sharing.resources import GPU
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
@@ -56,6 +57,7 @@ def accelerators(inventory: Inventory) -> Iterator[Judgement]:
 def _accelerator(nodes: NodeSet, names: Collection[str], *, tagged: bool) -> Iterator[Problem]:
     """Whether nodes with resources of these names, none where that is not known, want the label."""
     message = fix = ""
+    severity: Severity | None = None
     is_told = holds(nodes.labels, ACCELERATOR_LABEL)
     if names and GPU not in names and is_told:
         message = (
@@ -64,6 +66,7 @@ def _accelerator(nodes: NodeSet, names: Collection[str], *, tagged: bool) -> Ite
             "them as not started, for ever."
         )
         fix = f"Take the label away, or let shares be called {GPU}."
+        severity = "info"  # it hurts where most nodes of a cluster are such, and not before
     elif not (names and GPU not in names) and not is_told and not tagged:
         message = (
             f"Cluster Autoscaler scales {nodes.source.name}, whose nodes have no label "
@@ -71,7 +74,9 @@ def _accelerator(nodes: NodeSet, names: Collection[str], *, tagged: bool) -> Ite
         )
         fix = f"Give them the label {ACCELERATOR_LABEL}, such as nvidia-a10g."
     if message:
-        yield Problem(NO_ACCELERATOR, nodes.source, (), message, fix)
+        has_labels = at(value_of(nodes), *nodes.source.path, "labels")
+        place = ("labels",) if has_labels else ()
+        yield Problem(NO_ACCELERATOR, nodes.source, place, message, fix, severity)
 
 
 def _names(inventory: Inventory, cluster: str, nodes: NodeSet) -> frozenset[str]:
