@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from linted import found, said
+from linted import every, found, said
 
 FLUX = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
@@ -301,24 +301,27 @@ def test_the_autoscaler_waits_by_a_label(more: str, wrong: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "renamed", "plugin", "wrong"),
+    ("label", "renamed", "plugin", "severity"),
     [
-        ("", True, True, False),
-        ("", False, True, True),
-        ("k8s.amazonaws.com/accelerator: t4", True, True, True),
-        ("k8s.amazonaws.com/accelerator: t4", False, True, False),
-        ("k8s.amazonaws.com/accelerator: t4", True, False, False),
+        ("", True, True, []),
+        ("", False, True, ["warning"]),
+        ("k8s.amazonaws.com/accelerator: t4", True, True, ["info"]),
+        ("k8s.amazonaws.com/accelerator: t4", False, True, []),
+        ("k8s.amazonaws.com/accelerator: t4", True, False, []),
     ],
 )
 def test_the_autoscaler_waits_for_ever_where_shares_are_called_otherwise(
-    label: str, renamed: bool, plugin: bool, wrong: bool
+    label: str, renamed: bool, plugin: bool, severity: list[str]
 ) -> None:
     """It looks for nvidia.com/gpu on nodes with the label, and for nothing else."""
     labels = ", ".join(filter(None, ("nvidia.com/gpu.present: 'true'", label)))
     nodes = group(f"minSize: 0, maxSize: 4, labels: {{{labels}}}")
     shares = flux(SHARES.replace("NAMED", str(renamed).lower()))
 
-    assert ("GPU1263" in codes(nodes, AUTOSCALER, *([shares] if plugin else []))) is wrong
+    texts = (nodes, AUTOSCALER, *([shares] if plugin else []))
+
+    said_of_all = every([("a.yaml", "---\n".join(texts))])
+    assert [each.severity for each in said_of_all if each.code == "GPU1263"] == severity
 
 
 def test_what_tags_tell_of_is_what_nodes_have() -> None:
