@@ -321,7 +321,10 @@ def test_the_autoscaler_waits_for_ever_where_shares_are_called_otherwise(
     texts = (nodes, AUTOSCALER, *([shares] if plugin else []))
 
     said_of_all = every([("a.yaml", "---\n".join(texts))])
-    assert [each.severity for each in said_of_all if each.code == "GPU1263"] == severity
+    told = [each for each in said_of_all if each.code == "GPU1263"]
+    assert [(each.severity, each.path[-1]) for each in told] == [
+        (one, "labels") for one in severity
+    ]
 
 
 def test_what_tags_tell_of_is_what_nodes_have() -> None:
@@ -333,6 +336,7 @@ def test_what_tags_tell_of_is_what_nodes_have() -> None:
     assert "GPU1263" in codes(group(both.replace('"0"', '"1"')), AUTOSCALER)
 
 
+ENABLED = '{k8s.io/cluster-autoscaler/enabled: "true"}'
 ZERO = "minSize: 0, maxSize: 4, labels: {k8s.amazonaws.com/accelerator: t4}"
 
 
@@ -341,6 +345,7 @@ ZERO = "minSize: 0, maxSize: 4, labels: {k8s.amazonaws.com/accelerator: t4}"
     [
         ((group(ZERO), RENAMED, AUTOSCALER, pod("nvidia.com/gpu.shared: 1")), True),
         ((group(ZERO), RENAMED, pod("nvidia.com/gpu.shared: 1")), False),
+        ((group(f"{ZERO}, tags: {ENABLED}"), RENAMED, pod("nvidia.com/gpu.shared: 1")), True),
         (
             (
                 group(f'{ZERO}, tags: {{{TAG}: "4", {GPU_TAG}: "0"}}'),
