@@ -140,6 +140,41 @@ def test_a_guide_may_show_further_keys_of_a_map_by_themselves(more: str, wrong: 
     assert ("GPU1122" in said({"guide.md": GUIDE.replace("MORE", more)})) == wrong
 
 
+LOOSE = """\
+```yaml
+# dev
+version: v1
+sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 8}]}}
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        ("A map may have several keys, such as `dev` with eight replicas.", False),
+        ("A map may have several keys, such as `device` with eight replicas.", True),
+        ("Nodes for dev have eight replicas.", True),
+        (LOOSE, False),
+        (LOOSE.replace("version: v1", "apiVersion: example.com/v1"), True),
+        (f"The label `dev` is a key.\n{MORE}", False),
+    ],
+)
+def test_a_guide_may_tell_of_further_keys(more: str, wrong: bool) -> None:
+    assert ("GPU1122" in said({"guide.md": GUIDE.replace("MORE", more)})) == wrong
+
+
+def test_what_a_guide_tells_is_of_its_own_map() -> None:
+    told = GUIDE.replace("MORE", "Key `dev` is for tests.")
+    other = """\
+apiVersion: v1
+kind: Node
+metadata: {name: a, labels: {nvidia.com/gpu.present: "true", nvidia.com/device-plugin.config: few}}
+"""
+
+    assert "GPU1122" in said({"guide.md": told, "node.yaml": other})
+
+
 CONFIG = """\
 nfd: {enabled: true}
 config:
