@@ -668,3 +668,18 @@ def test_an_exporter_may_be_told_of_an_engine_by_a_line_of_a_shell(line: str, wr
     told = EXPORTER.replace("resources: {limits: {memory: 1Gi}}", started)
 
     assert ("GPU1187" in said({"engine.yaml": ENGINE, "exporter.yaml": told})) == wrong
+
+
+CLAIMING = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: render}
+spec:
+  resourceClaims: [{name: gpu, source: {resourceClaimTemplateName: gpu}}]
+  containers: [{name: main, image: "nginx:1.31.1", resources: {claims: [{name: gpu}]}}]
+"""
+
+
+def test_a_claim_in_the_form_before_is_told_once() -> None:
+    assert said({"pod.yaml": CLAIMING}) == ["GPU1149"]
+    assert "GPU1005" in said({"pod.yaml": CLAIMING.replace("source", "sources")})
