@@ -69,9 +69,11 @@ def test_a_key_is_one(release: Item) -> None:
 
 
 def test_the_name_of_a_config_map_is_none_of_its_keys() -> None:
-    (message,) = of_keys(labelled("sharing"), SHARING)
+    every = problems(labelled("sharing"), SHARING)
+    (found,) = (each for each in every if each.rule is config_keys.KEY_MISSING)
 
-    assert message.endswith("is the name of a ConfigMap. Its configurations are any, few.")
+    assert found.message.endswith("is the name of a ConfigMap. Its configurations are any, few.")
+    assert found.fix == f"Give the label one of those, such as {LABEL}=any."
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,10 @@ _MEANT: Final[Mapping[str, str]] = {
     "cudaMajor": "cudaDriverVersion",
 }
 """Names that people give attributes, and those that the driver gives them."""
-_OF_DRIVER: Final = re.compile(r"""attributes\[["']gpu\.nvidia\.com["']\]\.(\w+)""")
-_WITHOUT: Final = re.compile(r"""device\.(?:attributes|capacity)\[["'](\w+)["']\]""")
+_OF_DRIVER: Final = re.compile(r"""attributes\[["']gpu\.nvidia\.com["']\]\.(\w+)""", re.ASCII)
+_WITHOUT: Final = re.compile(r"""device\.(?:attributes|capacity)\[["'](\w+)["']\]""", re.ASCII)
 _COMPARED: Final = re.compile(
-    r"""(capacity\[["'][\w.-]+["']\]\.\w+)[ \t\n]*(?:>=|<=|>|<)[ \t\n]*"""
+    r"""(capacity\[["'][\w.-]+["']\]\.\w+)[ \t\n]*(?:>=|<=|>|<)[ \t\n]*""", re.ASCII
 )
 _UNIT: Final = re.compile(r"(?:Gi?B|Mi?B|Gi|Mi|Bytes)$")
 
