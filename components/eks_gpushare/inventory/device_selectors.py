@@ -34,10 +34,11 @@ _MEANT: Final[Mapping[str, str]] = {
     "cudaMajor": "cudaDriverVersion",
 }
 """Names that people give attributes, and those that the driver gives them."""
-_OF_DRIVER: Final = re.compile(r"""attributes\[["']gpu\.nvidia\.com["']\]\.(\w+)""", re.ASCII)
-_WITHOUT: Final = re.compile(r"""device\.(?:attributes|capacity)\[["'](\w+)["']\]""", re.ASCII)
+_WORD: Final = "[A-Za-z0-9_]+"
+_OF_DRIVER: Final = re.compile(rf"""attributes\[["']gpu\.nvidia\.com["']\]\.({_WORD})""")
+_WITHOUT: Final = re.compile(rf"""device\.(?:attributes|capacity)\[["']({_WORD})["']\]""")
 _COMPARED: Final = re.compile(
-    r"""(capacity\[["'][\w.-]+["']\]\.\w+)[ \t\n]*(?:>=|<=|>|<)[ \t\n]*""", re.ASCII
+    rf"""(capacity\[["'][A-Za-z0-9_.-]+["']\]\.{_WORD})[ \t\n]*(?:>=|<=|>|<)[ \t\n]*"""
 )
 _UNIT: Final = re.compile(r"(?:Gi?B|Mi?B|Gi|Mi|Bytes)$")
 
