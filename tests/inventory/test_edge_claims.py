@@ -586,7 +586,7 @@ def test_words_that_no_device_has_are_found(expression: str, message: str, fix: 
 
 def test_words_of_another_driver_are_its_own() -> None:
     other = "device.attributes['memory'].compareTo(quantity('4Gi')) >= 0"
-    mine = {"spec": {}}
+    mine: dict[str, Any] = {"spec": {}}
     own = claim(mine, "DeviceClass", name="fpga.example.com")
 
     assert codes(selecting(other, "fpga.example.com"), own) == []
