@@ -1,23 +1,32 @@
-"""GPU Operators without node feature discovery, where no nodes are declared.
+"""What goes by labels of node feature discovery without any, where no nodes are declared.
 
-Source: `hasNFDLabels` of controllers/state_manager.go in NVIDIA/gpu-operator, which takes a node
+Sources: for the device plugin, templates/daemonset.yml and `affinity` of values.yaml in
+deployments/helm/nvidia-device-plugin of NVIDIA/k8s-device-plugin; for the operator, `hasNFDLabels` of controllers/state_manager.go in NVIDIA/gpu-operator, which takes a node
 for one with GPUs by the labels that NFD writes alone; November 2026. Where nodes are declared, the
 labels that these have decide.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.catalog.chart_daemonsets import LOST_WITHOUT_NFD, OPERATOR_CHART, chart_of
+from eks_gpushare.catalog.chart_daemonsets import (
+    CHART_DAEMONSETS,
+    LOST_WITHOUT_NFD,
+    OPERATOR_CHART,
+    PLUGIN_CHART,
+    chart_of,
+)
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.edges.daemonsets import UNLABELLED
+from eks_gpushare.inventory.edges.daemonsets import UNLABELLED, tells_vendors
 from eks_gpushare.inventory.items import NodeSet, Release
+from eks_gpushare.inventory.matching import required_terms
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs
 from eks_gpushare.inventory.wording import at_start
 
 if TYPE_CHECKING:
@@ -48,6 +57,47 @@ def operators(inventory: Inventory) -> Iterator[Judgement]:
                     f"none here: {LOST_WITHOUT_NFD[OPERATOR_CHART]}.",
                     "Set `nfd.enabled: true`, or install NFD.",
                     "warning",
+                )
+
+
+_TERMS: Final = CHART_DAEMONSETS[PLUGIN_CHART][0].default_terms
+_OWN: Final = re.compile(
+    r"(?!feature\.node\.kubernetes\.io/|nvidia\.com/)|feature\.node\.kubernetes\.io/pci-\w+_10de"
+)
+"""Labels that are no sign of those that the chart's own affinity goes by."""
+
+
+@edge(UNLABELLED)
+def plugins(inventory: Inventory) -> Iterator[Judgement]:
+    """Plugins that select nodes of their own, and leave the chart's affinity as it is.
+
+    Who labels nodes by hand may do so with the chart's labels as well.
+    """
+    for cluster in inventory.clusters():
+        every = daemons(inventory, cluster)
+        tell = any(each.role == "nfd" and tells_vendors(each) for each in every)
+        if tell or inventory.of(NodeSet, cluster):
+            continue
+        for daemon in every:
+            release = daemon.item
+            if daemon.role != "plugin" or daemon.chart != PLUGIN_CHART:
+                continue
+            selector = at(daemon.spec, "nodeSelector")
+            is_left = items(required_terms(daemon.spec)) == [*_TERMS]
+            if not pairs(selector) or has_unknown(selector) or not is_left:
+                continue
+            key, value = pairs(selector)[0]
+            if all(_OWN.match(name) for name, _ in pairs(selector)):
+                yield Problem(
+                    UNLABELLED,
+                    release.source,
+                    value_place(release, ("nodeSelector",)),
+                    f"{at_start(daemon.title)} selects {key}={value}, and by the chart's own "
+                    "affinity nodes that have pci-10de.present of NFD, or nvidia.com/gpu.present, "
+                    "as well. Nothing here gives a node these.",
+                    "Write `affinity: null` beside it, which {} is not, or give the nodes "
+                    "nvidia.com/gpu.present=true.",
+                    "info",
                 )
 
 
