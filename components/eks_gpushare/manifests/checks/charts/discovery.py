@@ -1,9 +1,10 @@
 """What goes by labels of node feature discovery without any, where no nodes are declared.
 
-Sources: for the device plugin, templates/daemonset.yml and `affinity` of values.yaml in
-deployments/helm/nvidia-device-plugin of NVIDIA/k8s-device-plugin; for the operator, `hasNFDLabels` of controllers/state_manager.go in NVIDIA/gpu-operator, which takes a node
-for one with GPUs by the labels that NFD writes alone; November 2026. Where nodes are declared, the
-labels that these have decide.
+Sources, November 2026: templates/daemonset.yml and `affinity` of values.yaml in
+deployments/helm/nvidia-device-plugin of NVIDIA/k8s-device-plugin; `hasNFDLabels`, which takes a
+node for one with GPUs by the labels that NFD writes alone, and `getGPUNodeOSInfo` of
+controllers/state_manager.go in NVIDIA/gpu-operator. Where nodes are declared, the labels that these
+have decide.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.catalog.chart_daemonsets import (
     CHART_DAEMONSETS,
     LOST_WITHOUT_NFD,
+    NFD_CHART,
     OPERATOR_CHART,
     PLUGIN_CHART,
     chart_of,
@@ -26,7 +28,7 @@ from eks_gpushare.inventory.matching import required_terms
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.values import at, has_unknown, items, pairs
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 
 if TYPE_CHECKING:
@@ -99,6 +101,31 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
                     "nvidia.com/gpu.present=true.",
                     "info",
                 )
+
+
+@edge(UNLABELLED)
+def systems(inventory: Inventory) -> Iterator[Judgement]:
+    """NFD that leaves out the node's system, beside an operator that asks its labels for it."""
+    for cluster in inventory.clusters():
+        releases = inventory.of(Release, cluster)
+        if not any(chart_of(each.chart) == OPERATOR_CHART for each in releases):
+            continue
+        for release in releases:
+            above = {NFD_CHART: (), OPERATOR_CHART: (NFD_CHART,)}.get(chart_of(release.chart) or "")
+            for key in ("labelSources", "sources") if above is not None else ():
+                path = (*above, "worker", "config", "core", key)
+                listed = [str(text(each)) for each in items(at(release.values, *path))]
+                if listed and not {"all", "system"} & {*listed} and not has_unknown(listed):
+                    yield Problem(
+                        UNLABELLED,
+                        release.source,
+                        value_place(release, path),
+                        f"{at_start(release.source.name)} has labels of {', '.join(listed)} alone. "
+                        "The GPU Operator asks the label system-os_release.ID for a node's system, "
+                        "and without it deploys nothing.",
+                        "Add system to it.",
+                        "warning",
+                    )
 
 
 def is_without_nfd(item: Any) -> bool:

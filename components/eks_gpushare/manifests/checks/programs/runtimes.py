@@ -36,7 +36,7 @@ _OTHER_WAYS: Final = ("driver-root", "driver_root", "driverroot", "ld_library_pa
 
 @edge(OTHER_RUNTIME)
 def runtimes(inventory: Inventory) -> Iterator[Judgement]:
-    """Where the plugin names a class of NVIDIA's runtime, or pods one that is here, it is no default.
+    """Where the plugin names a class of NVIDIA's, or pods one that is here, it is no default.
 
     On EKS's images for GPUs NVIDIA's is, and the GPU Operator makes it so.
     """

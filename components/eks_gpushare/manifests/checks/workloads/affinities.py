@@ -1,6 +1,7 @@
 """Affinities that the API server does not take as they are written.
 
-Source: https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#scheduling, v1.35.
+Source: `Affinity` of https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/,
+v1.35.
 """
 
 from __future__ import annotations
