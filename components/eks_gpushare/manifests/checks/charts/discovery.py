@@ -114,8 +114,9 @@ def systems(inventory: Inventory) -> Iterator[Judgement]:
             above = {NFD_CHART: (), OPERATOR_CHART: (NFD_CHART,)}.get(chart_of(release.chart) or "")
             for key in ("labelSources", "sources") if above is not None else ():
                 path = (*above, "worker", "config", "core", key)
-                listed = [str(text(each)) for each in items(at(release.values, *path))]
-                if listed and not {"all", "system"} & {*listed} and not has_unknown(listed):
+                given = at(release.values, *path)
+                listed = [str(text(each)) for each in items(given)]
+                if listed and not {"all", "system"} & {*listed} and not has_unknown(given):
                     yield Problem(
                         UNLABELLED,
                         release.source,
