@@ -48,9 +48,8 @@ TERM = "{matchExpressions: [{key: pool, operator: In, values: [gpu]}]}"
         ),
         (f"{{nodeAffinity: {{{REQUIRED}: [{TERM}]}}}}", f"{REQUIRED} is no list."),
         (
-            f"{{nodeAffinity: {{{PREFERRED}: [{{weight: 1, "
-            f"preference: {{nodeSelectorTerms: [{TERM}]}}}}]}}}}",
-            "preference has no field nodeSelectorTerms.",
+            f"{{nodeAffinity: {{{PREFERRED}: [{{weight: 1, preference: {{a: [{TERM}]}}}}]}}}}",
+            "preference has no field a.",
         ),
         (
             f"{{podAntiAffinity: {{{PREFERRED}: [{{podAffinityTerm: {{topologyKey: a}}}}]}}}}",
@@ -60,7 +59,10 @@ TERM = "{matchExpressions: [{key: pool, operator: In, values: [gpu]}]}"
             "{podAffinity: {REQ: [{weight: 9, podAffinityTerm: {topologyKey: a}}]}}",
             f"An entry of {REQUIRED} has no field weight.",
         ),
-        ("{podAffinity: {REQ: [{labelSelector: {}}]}}", f"An entry of {REQUIRED} has no topologyKey."),
+        (
+            "{podAffinity: {REQ: [{labelSelector: {}}]}}",
+            f"An entry of {REQUIRED} has no topologyKey.",
+        ),
     ],
 )
 def test_an_affinity_has_the_shape_that_the_api_server_takes(

@@ -64,7 +64,7 @@ def operators(inventory: Inventory) -> Iterator[Judgement]:
 
 _TERMS: Final = CHART_DAEMONSETS[PLUGIN_CHART][0].default_terms
 _OWN: Final = re.compile(
-    r"(?!feature\.node\.kubernetes\.io/|nvidia\.com/)|feature\.node\.kubernetes\.io/pci-\w+_10de"
+    r"(?!feature\.node\.kubernetes\.io/|nvidia\.com/)|feature\.node\.kubernetes\.io/pci-[0-9a-f]+_10de"
 )
 """Labels that are no sign of those that the chart's own affinity goes by."""
 
