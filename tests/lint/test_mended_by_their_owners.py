@@ -289,16 +289,16 @@ def test_no_line_of_a_script_begins_with_an_option(first: str, count: int) -> No
     assert all("begins a line of its script with --port 80" in each[2] for each in found)
 
 
-SECRET = '{\n  "apiVersion": "v1",\n  "kind": "Secret",\n  "metadata": {"name": "NAME"}\n}\n'
+OBJECT = '{\n  "apiVersion": "v1",\n  "kind": "Secret",\n  "metadata": {"name": "NAME"}\n}\n'
 
 
 def test_objects_of_json_may_stand_one_after_another() -> None:
     pod = POD.replace("affinity: AFFINITY", "hostIPC: true")
-    json = SECRET + SECRET.replace("Secret", "Pod").replace(
+    json = OBJECT + OBJECT.replace("Secret", "Pod").replace(
         '"metadata"', '"spec": {"containers": [{"name": "a", "gpu": 1}]}, "metadata"'
     )
 
-    assert said({"a.yml": SECRET + SECRET.replace("NAME", "b")}) == []
+    assert said({"a.yml": OBJECT + OBJECT.replace("NAME", "b")}) == []
     assert said({"a.yml": json}) == ["GPU1005"]
-    assert said({"a.yml": f"{SECRET}---\n{pod}"}) == []
-    assert said({"a.yml": f"{SECRET} {SECRET}"}) == ["GPU1000"]
+    assert said({"a.yml": f"{OBJECT}---\n{pod}"}) == []
+    assert said({"a.yml": f"{OBJECT} {OBJECT}"}) == ["GPU1000"]

@@ -32,8 +32,9 @@ from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
@@ -63,6 +64,8 @@ def operators(inventory: Inventory) -> Iterator[Judgement]:
 
 
 _TERMS: Final = CHART_DAEMONSETS[PLUGIN_CHART][0].default_terms
+_NFD_OF: Final[Mapping[str, FieldPath]] = {NFD_CHART: (), OPERATOR_CHART: (NFD_CHART,)}
+"""Charts that bring NFD, with where its values are."""
 _OWN: Final = re.compile(
     r"(?!feature\.node\.kubernetes\.io/|nvidia\.com/)|feature\.node\.kubernetes\.io/pci-[0-9a-f]+_10de"
 )
@@ -82,6 +85,8 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
             continue
         for daemon in every:
             release = daemon.item
+            if not isinstance(release, Release):
+                continue
             if daemon.role != "plugin" or daemon.chart != PLUGIN_CHART:
                 continue
             selector = at(daemon.spec, "nodeSelector")
@@ -111,8 +116,10 @@ def systems(inventory: Inventory) -> Iterator[Judgement]:
         if not any(chart_of(each.chart) == OPERATOR_CHART for each in releases):
             continue
         for release in releases:
-            above = {NFD_CHART: (), OPERATOR_CHART: (NFD_CHART,)}.get(chart_of(release.chart) or "")
-            for key in ("labelSources", "sources") if above is not None else ():
+            above = _NFD_OF.get(chart_of(release.chart) or "")
+            if above is None:
+                continue
+            for key in ("labelSources", "sources"):
                 path = (*above, "worker", "config", "core", key)
                 given = at(release.values, *path)
                 listed = [str(text(each)) for each in items(given)]
