@@ -196,6 +196,35 @@ def test_an_exporter_needs_the_runtime_that_the_plugin_needs() -> None:
     assert told("GPU1389", PLUGIN.replace("VALUES", "{}"), EXPORTER.replace("VALUES", bare)) == []
 
 
+MODEL = """\
+apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {name: coder}
+spec:
+  predictor:
+    OWN
+    model:
+      modelFormat: {name: huggingface}
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+CLASS = """\
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: {name: nvidia}
+handler: nvidia
+"""
+
+
+def test_the_pod_of_a_model_has_what_stands_beside_it() -> None:
+    plugin = PLUGIN.replace("VALUES", "{runtimeClassName: nvidia}")
+    user = POD.replace("affinity: AFFINITY", "runtimeClassName: nvidia")
+    own = MODEL.replace("OWN", "runtimeClassName: nvidia")
+
+    assert told("GPU1389", plugin, user, CLASS, own) == []
+    assert len(told("GPU1389", plugin, user, CLASS, MODEL.replace("OWN", "minReplicas: 1"))) == 1
+    assert told("GPU1389", plugin, MODEL.replace("OWN", "minReplicas: 1")) == []
+
+
 GROUP = """\
 apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig

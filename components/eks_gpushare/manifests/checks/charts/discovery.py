@@ -34,7 +34,6 @@ from eks_gpushare.inventory.wording import at_start
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
@@ -64,7 +63,7 @@ def operators(inventory: Inventory) -> Iterator[Judgement]:
 
 
 _TERMS: Final = CHART_DAEMONSETS[PLUGIN_CHART][0].default_terms
-_NFD_OF: Final[Mapping[str, FieldPath]] = {NFD_CHART: (), OPERATOR_CHART: (NFD_CHART,)}
+_NFD_OF: Final[Mapping[str, tuple[str, ...]]] = {NFD_CHART: (), OPERATOR_CHART: (NFD_CHART,)}
 """Charts that bring NFD, with where its values are."""
 _OWN: Final = re.compile(
     r"(?!feature\.node\.kubernetes\.io/|nvidia\.com/)|feature\.node\.kubernetes\.io/pci-[0-9a-f]+_10de"

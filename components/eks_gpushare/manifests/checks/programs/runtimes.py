@@ -19,6 +19,7 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.starting import OTHER_RUNTIME
 
 if TYPE_CHECKING:
@@ -58,9 +59,10 @@ def runtimes(inventory: Inventory) -> Iterator[Judgement]:
         for daemon in filter(_lacks, every):
             first.setdefault(id(daemon.item), daemon)
         yield from (_of_daemon(daemon, user) for daemon in first.values())
-        if any(each.role == "plugin" and _names_one(each, names) for each in every):
+        named = any(each.role == "plugin" and _names_one(each, names) for each in every)
+        if named and isinstance(user, Workload):
             for workload, requests in gpu_workloads(inventory, cluster):
-                if _lacks_key(workload.spec) and not _has_other_way(workload.spec):
+                if _lacks_key(workload) and not _has_other_way(workload.spec):
                     yield Problem(
                         OTHER_RUNTIME,
                         workload.source,
@@ -81,8 +83,10 @@ def _users(inventory: Inventory, cluster: str, names: set[Any]) -> Iterator[Work
             yield release
 
 
-def _lacks_key(spec: Any) -> bool:
-    return spec is not UNKNOWN and at(spec, _KEY) is None and not at(spec, "nodeName")
+def _lacks_key(workload: Workload) -> bool:
+    """What KServe makes of a `model` has the fields beside that."""
+    spec, above = workload.spec, at(value_of(workload), *workload.spec_path[:-1], _KEY)
+    return spec is not UNKNOWN and not above and not at(spec, _KEY) and not at(spec, "nodeName")
 
 
 def _given(daemon: Daemon) -> Any:
