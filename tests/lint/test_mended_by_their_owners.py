@@ -73,6 +73,23 @@ def test_an_affinity_has_the_shape_that_the_api_server_takes(
     assert [each[2] for each in found] == ([message] if message else [])
 
 
+def test_what_an_affinity_lacks_is_written_out() -> None:
+    one = POD.replace("AFFINITY", f"{{nodeAffinity: {{{PREFERRED}: {{weight: 1}}}}}}")
+    several = POD.replace("AFFINITY", f"{{nodeAffinity: {{{REQUIRED}: []}}}}")
+    fixes = [
+        each.fix
+        for text in (one, several)
+        for report in lint_files([GivenFile("a.yaml", text)])
+        for each in report.findings
+        if each.code == "GPU1005"
+    ]
+
+    assert fixes == [
+        "Write entries, each with weight, preference.",
+        "Write one mapping, with nodeSelectorTerms.",
+    ]
+
+
 def test_values_have_words_of_a_charts_own_below_affinity() -> None:
     words = "affinity: {nodeAffinity: {type: hard}}\nresources: {limits: {nvidia.com/gpu: 1}}\n"
     wrong = words.replace("type: hard", f"{REQUIRED}: []")
@@ -134,6 +151,7 @@ NFD = PLUGIN.replace("nvidia-device-plugin", "node-feature-discovery").replace("
         ("{nodeSelector: {nvidia.com/gpu.present: 'true'}}", 0),
         ("{nodeSelector: {feature.node.kubernetes.io/pci-10de.present: 'true'}}", 0),
         ("{nodeSelector: {pool: gpu}, gfd: {enabled: true}}", 0),
+        ("{nodeSelector: {pool: gpu}, gfd: {enabled: true}, nfd: {enabled: false}}", 1),
         ("{nodeSelector: {pool: ${POOL}}}", 0),
         ("{}", 0),
     ],
@@ -314,8 +332,19 @@ spec:
 def test_no_line_of_a_script_begins_with_an_option(first: str, count: int) -> None:
     found = told("GPU1386", SCRIPT.replace("FIRST", first))
 
-    assert len(found) == count
+    assert [each[1] for each in found] == ["spec.containers[0].command"] * count
     assert all("begins a line of its script with --port 80" in each[2] for each in found)
+
+
+def test_a_shell_may_have_its_script_elsewhere() -> None:
+    script = SCRIPT.replace("FIRST", "serve --model m")
+    in_args = script.replace("command: [sh, -c]", "tty: true").replace(
+        "- |", "- sh\n        - -c\n        - |"
+    )
+
+    assert [each[1] for each in told("GPU1386", in_args)] == ["spec.containers[0].args"]
+    assert told("GPU1386", script.replace("[sh, -c]", "[sh]")) == []
+    assert told("GPU1386", script.partition("      args")[0]) == []
 
 
 OBJECT = '{\n  "apiVersion": "v1",\n  "kind": "Secret",\n  "metadata": {"name": "NAME"}\n}\n'

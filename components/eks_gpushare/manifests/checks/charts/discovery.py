@@ -84,9 +84,7 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
             continue
         for daemon in every:
             release = daemon.item
-            if not isinstance(release, Release):
-                continue
-            if daemon.role != "plugin" or daemon.chart != PLUGIN_CHART:
+            if not isinstance(release, Release) or daemon.role != "plugin":
                 continue
             selector = at(daemon.spec, "nodeSelector")
             is_left = items(required_terms(daemon.spec)) == [*_TERMS]
