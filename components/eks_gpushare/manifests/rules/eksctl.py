@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog import gpu_instance_types
+from eks_gpushare.catalog.autoscaler_tags import ENABLED_TAG, LABEL_TAGS
 from eks_gpushare.catalog.foreign_keys import eksctl_keys, unknown_keys
 from eks_gpushare.findings.finding import dotted
 from eks_gpushare.findings.rule import Rule
@@ -65,15 +66,14 @@ NO_DRIVER = Rule(
 NO_ACCELERATOR = Rule(
     "GPU1263",
     "warning",
-    "GPU nodes of Cluster Autoscaler have the label by which it waits for their GPUs.",
+    "Nodes of Cluster Autoscaler have the label by which it waits for nvidia.com/gpu, if they "
+    "have that.",
     "A node is ready a minute before its GPUs are there. Without the label it takes such a node "
-    "for one that has none, and launches another: for 25 pods it was seen to launch 6 nodes for 3.",
+    "for one that has none, and launches another: for 25 pods it was seen to launch 6 nodes for 3. "
+    "Where shares have another name it waits for ever.",
     "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md#special-note-on-gpu-instances",
 )
 
-SCALED: Final = "k8s.io/cluster-autoscaler/enabled"
-TEMPLATE_LABEL: Final = "k8s.io/cluster-autoscaler/node-template/label/"
-ACCELERATOR: Final = "k8s.amazonaws.com/accelerator"
 DEFAULT_FAMILY = "AmazonLinux2023"
 """What eksctl takes where no family is named, its variant for GPUs with types that have them.
 
@@ -159,7 +159,6 @@ def _group(
     yield from _family(source, path, group, kind)
     yield from _own_image(source, path, group)
     yield from _own_boot(source, path, group)
-    yield from _accelerator(source, path, group)
     if kind == SELF_MANAGED:
         yield from _from_zero(source, path, group)
 
@@ -315,26 +314,6 @@ def _own_boot(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iter
         )
 
 
-def _accelerator(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:
-    tags, labels = mapping(at(group, "tags")), mapping(at(group, "labels"))
-    scaled = any(str(key) == SCALED and str(each).lower() == "true" for key, each in tags.items())
-    # Only an autoscaler reads it. That a role lets one work stands in files of Karpenter too.
-    propagated = at(group, "propagateASGTags") is True
-    scaled = scaled or (propagated and whole(at(group, "minSize")) != whole(at(group, "maxSize")))
-    if UNKNOWN in (at(group, "tags"), at(group, "labels")) or not scaled or not _has_gpus(group):
-        return
-    told = [key for key in tags if str(key).endswith(f"node-template/label/{ACCELERATOR}")]
-    if ACCELERATOR not in labels and not told:
-        yield Problem(
-            NO_ACCELERATOR,
-            source,
-            (*path, "labels") if labels else path,
-            f"Cluster Autoscaler scales the node group {at(group, 'name')}, whose nodes have no "
-            f"label {ACCELERATOR}.",
-            f"Give them the label {ACCELERATOR}, such as nvidia-a10g.",
-        )
-
-
 def _has_gpus(group: Mapping[str, Any]) -> bool:
     """Whether types of a group have GPUs; types that are not known may."""
     listed = at(group, "instanceTypes") or at(group, "instancesDistribution", "instanceTypes")
@@ -359,14 +338,14 @@ def _from_zero(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Ite
     if whole(at(group, "desiredCapacity")) not in (None, 0, UNKNOWN) and not _is_scaled(group):
         return  # it starts with nodes, and nothing says that somebody takes them away
     for key in mapping(at(group, "labels")) if tagged else ():
-        if f"{TEMPLATE_LABEL}{key}" not in tags and SCALED in tags:
+        if f"{LABEL_TAGS}{key}" not in tags and ENABLED_TAG in tags:
             yield Problem(
                 FROM_ZERO,
                 source,
                 (*path, "labels", key),
                 f"The node group {at(group, 'name')} may be empty, and of its labels nothing tells "
                 f"an autoscaler of {key}.",
-                f"Add the tag {TEMPLATE_LABEL}{key}, or propagateASGTags: true.",
+                f"Add the tag {LABEL_TAGS}{key}, or propagateASGTags: true.",
             )
     if needs and not tagged:
         yield Problem(
