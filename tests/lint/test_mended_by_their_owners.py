@@ -90,6 +90,23 @@ def test_what_an_affinity_lacks_is_written_out() -> None:
     ]
 
 
+IF = "{{- if .Values.own }}\n"
+END = "{{- end }}\n"
+
+
+def test_what_a_condition_encloses_may_be_there() -> None:
+    pod = POD.replace(
+        "AFFINITY", f"\n    podAffinity:\n      {REQUIRED}:\n        - namespaces: [a]\n"
+    )
+    values = "nodeSelector: {pool: gpu}\n"
+
+    assert len(told("GPU1005", pod)) == 1
+    assert told("GPU1005", pod.replace("[a]\n", f"[a]\n{IF}          topologyKey: b\n{END}")) == []
+    release = PLUGIN.replace(" VALUES", f"\n    {values}")
+    assert len(told("GPU1101", release)) == 1
+    assert told("GPU1101", f"{release}{IF}    affinity: null\n{END}") == []
+
+
 def test_values_have_words_of_a_charts_own_below_affinity() -> None:
     words = "affinity: {nodeAffinity: {type: hard}}\nresources: {limits: {nvidia.com/gpu: 1}}\n"
     wrong = words.replace("type: hard", f"{REQUIRED}: []")

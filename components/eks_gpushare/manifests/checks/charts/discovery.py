@@ -28,7 +28,7 @@ from eks_gpushare.inventory.matching import required_terms
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
+from eks_gpushare.inventory.values import PartlyKnown, at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
         for daemon in every:
             release = daemon.item
             if not isinstance(release, Release) or daemon.role != "plugin":
+                continue
+            if isinstance(release.values, PartlyKnown):
                 continue
             selector = at(daemon.spec, "nodeSelector")
             is_left = items(required_terms(daemon.spec)) == [*_TERMS]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.catalog.autoscaler_tags import TAINT_TAGS
 from eks_gpushare.documents.go_yaml import first_document
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Pointer, Release
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 _CUTOFF: Final = -10
 _FLAG: Final = ("extraArgs", "expendable-pods-priority-cutoff")
-_TAINT: Final = "k8s.io/cluster-autoscaler/node-template/taint/"
 _EFFECT: Final = re.compile(r":(?:NoSchedule|NoExecute|PreferNoSchedule)|[${<]")
 _PRIORITIES: Final = "cluster-autoscaler-priority-expander"
 
@@ -77,14 +77,14 @@ def taints(inventory: Inventory) -> Iterator[Judgement]:
         for path, inner in walk(at(value_of(nodes), *nodes.source.path)):
             for key, value in pairs(inner):
                 told = str(text(value))
-                if key.startswith(_TAINT) and value is not UNKNOWN and not _EFFECT.search(told):
+                if key.startswith(TAINT_TAGS) and value is not UNKNOWN and not _EFFECT.search(told):
                     yield Problem(
                         NOT_FOR_AUTOSCALER,
                         nodes.source,
                         (*path, key),
                         f"The tag {key} of {nodes.source.name} is {told}. Cluster Autoscaler takes "
                         "VALUE:EFFECT alone, and knows of no such taint before a node is there.",
-                        f"Write {_TAINT}KEY: VALUE:NoSchedule, as the nodes have it.",
+                        f"Write {TAINT_TAGS}KEY: VALUE:NoSchedule, as the nodes have it.",
                     )
 
 

@@ -12,7 +12,7 @@ from eks_gpushare.inventory.items import PART_OF_POD, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import PartlyKnown, at
 from eks_gpushare.manifests import pod_fields
 from eks_gpushare.manifests.rules.kubernetes import NO_FIELD
 
@@ -105,7 +105,8 @@ def _wrong(given: Any, shape: _Shape, path: FieldPath) -> Iterator[tuple[FieldPa
         if not isinstance(one, dict) or UNKNOWN in one or not all(map(str.isalpha, one)):
             continue
         place = path if number is None else (*path, number)
-        missing = next((key for key in shape.needed if key not in one), None)
+        needed = () if isinstance(one, PartlyKnown) else shape.needed
+        missing = next((key for key in needed if key not in one), None)
         strange = next((key for key in one if key not in shape.fields), None)
         what = f"An entry of {name}" if shape.is_list else name
         if strange is not None:
