@@ -146,6 +146,28 @@ def test_app_template_has_options_of_pods_in_two_places(
     assert all("app-template, which has it under" in each[2] for each in found)
 
 
+def test_where_options_of_pods_belong_is_written_out() -> None:
+    own = APP.replace("OWN", "nodeSelector: {a: b}").replace("infer", "gpu")
+    beside = f"{own}pod: {{hostNetwork: true}}\n"
+    found = [
+        (each.message, each.fix)
+        for report in lint_files([GivenFile("values.yaml", beside)])
+        for each in report.findings
+        if each.code == "GPU1005"
+    ]
+
+    assert found == [
+        (
+            "nodeSelector is not read in the controller gpu of app-template, which has it under pod.",
+            "Move it under pod.",
+        ),
+        (
+            "pod is not read in the values of app-template, which has it under defaultPodOptions.",
+            "Move what it has under defaultPodOptions.",
+        ),
+    ]
+
+
 PLUGIN = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease

@@ -85,8 +85,9 @@ def _judged(container: GpuContainer, command: list[str], args: list[str]) -> Ite
     line = [*command, *args]
     script = next((i for i, word in enumerate(line) if i and _SCRIPT.fullmatch(word)), None)
     if line and _SHELL.fullmatch(line[0]):
-        rest = line[script + 2 :] if script is not None else []
-        loose = _loose(line[script + 1]) if script is not None and line[script + 1 :] else ""
+        after = line[script + 1 :] if script is not None else []
+        rest = after[1:]
+        loose = _loose(after[0]) if after else ""
         if loose:
             yield Problem(
                 NOT_WORDS,
