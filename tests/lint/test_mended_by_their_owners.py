@@ -147,7 +147,7 @@ def test_app_template_has_options_of_pods_in_two_places(
 
 
 def test_where_options_of_pods_belong_is_written_out() -> None:
-    own = APP.replace("OWN", "nodeSelector: {a: b}").replace("infer", "gpu")
+    own = APP.replace("OWN", "nodeSelector: {a: b}").replace("infer", "a")
     beside = f"{own}pod: {{hostNetwork: true}}\n"
     found = [
         (each.message, each.fix)
@@ -158,7 +158,7 @@ def test_where_options_of_pods_belong_is_written_out() -> None:
 
     assert found == [
         (
-            "nodeSelector is not read in the controller gpu of app-template, which has it under pod.",
+            "nodeSelector is not read in the controller a of app-template, which has it under pod.",
             "Move it under pod.",
         ),
         (
