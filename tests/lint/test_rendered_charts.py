@@ -201,6 +201,21 @@ def test_helm_is_given_a_copy_and_no_way_out(
     assert str(tmp_path / "charts") not in " ".join(words)
 
 
+def test_a_chart_may_be_what_the_call_is_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder itself is told of beside its files, and is none of them."""
+    helm = tmp_path / "bin" / "helm"
+    helm.parent.mkdir()
+    helm.write_text("#!/bin/sh\nls $3 >&2\nexit 1\n", encoding="utf-8")
+    helm.chmod(helm.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{helm.parent}{os.pathsep}{os.environ['PATH']}")
+    top = [GivenFile(name.removeprefix("charts/app/"), text) for name, text in FILES.items()]
+    (made,) = rendered_charts([*top, GivenFile(".", "")]).rendered
+
+    assert made.problem == "Chart.yaml"
+
+
 def test_a_helm_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     helm = tmp_path / "helm"
     helm.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")

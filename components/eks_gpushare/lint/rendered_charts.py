@@ -127,6 +127,7 @@ def rendered_charts(files: Sequence[GivenFile]) -> RenderedCharts:
         files: The files of the call.
     """
     given = {posixpath.normpath(file.name): file.text for file in files if not file.problem}
+    given.pop(".", None)  # what is told of a folder as a whole, which may be a chart's
     folders = [posixpath.dirname(name) for name in given if posixpath.basename(name) == CHART]
     charts = [
         folder for folder in folders if not _is_within(folder, folders) and _is_own(given, folder)

@@ -34,6 +34,11 @@ MAX_DOCUMENTS: Final = 5_000
 """Most documents of a text."""
 
 _SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_OBJECT: Final = re.compile(r"(?<=^\}\n)(?=\{)", re.MULTILINE)
+"""Between two objects of JSON, which kubectl takes one after another where a file begins with one.
+
+Source: `NewYAMLOrJSONDecoder` of pkg/util/yaml/decoder.go in kubernetes/apimachinery.
+"""
 # Possessive throughout: a comment full of # could be taken apart in more ways than can be tried.
 _NOTHING: Final = re.compile(r"(?:\s++|[#%][^\n]*+|---[ \t]*+(?=\r?\n|\Z))*+(?:\.\.\.\s*+)?\Z")
 _SKIPPED: Final = re.compile(r"^kind: *[\"']?CustomResourceDefinition\b", re.MULTILINE)
@@ -226,6 +231,8 @@ def _parts(text: str) -> Iterator[tuple[int, int, str]]:
     No scalar has a line that begins with three dashes, so this needs no parser.
     """
     starts = [match.start() for match in _SEPARATOR.finditer(text)]
+    if not starts and text.startswith("{"):
+        starts = [match.start() for match in _OBJECT.finditer(text)]
     line = last = 0
     begin = 0
     for end in (*starts, len(text)):

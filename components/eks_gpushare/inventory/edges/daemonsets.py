@@ -183,7 +183,7 @@ def _after_discovery(
     workers = [_reach(daemon, kinds) for daemon in every if daemon.role == "nfd"]
     meant = [worker for worker in workers if worker.is_meant]
     nodes = kinds[0].nodes
-    others = [worker.daemon for worker in meant if not _tells_vendors(worker.daemon)]
+    others = [worker.daemon for worker in meant if not tells_vendors(worker.daemon)]
     if not meant:
         yield _unlabelled(inventory, plugin, kinds, [worker.daemon for worker in workers])
     elif len(others) == len(meant) and labels_itself(nodes) is False and not plugin.of_operator:
@@ -211,7 +211,7 @@ def _after_discovery(
         yield NotSeen(KEPT_OUT, nodes.source, what)
 
 
-def _tells_vendors(daemon: Daemon) -> bool:
+def tells_vendors(daemon: Daemon) -> bool:
     """Whether an NFD labels nodes by the vendor of a GPU, as charts of NVIDIA have theirs do.
 
     NFD's own chart has the class before it, unless it is told otherwise: `deviceLabelFields` and

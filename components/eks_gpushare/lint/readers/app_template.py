@@ -10,10 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import Workload
-from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
+from eks_gpushare.manifests.rules.kubernetes import NO_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,6 +45,12 @@ _OF_CONTAINERS: Final = (
     *("command", "args", "resources", "securityContext", "workingDir", "ports"),
     *("restartPolicy", "lifecycle"),
 )
+_OF_PODS: Final = (
+    *("nodeSelector", "affinity", "tolerations", "runtimeClassName", "priorityClassName"),
+    *("schedulerName", "topologySpreadConstraints", "hostNetwork", "resourceClaims"),
+)
+"""What of these no controller has, and no values as a whole: `schemas/controllers.json` refuses
+it, and before it was there nothing read it."""
 _SIGN: Final = "nvidia"
 """What is in values of pods that have to do with GPUs: in a resource, a class or an image."""
 _WORKLOADS: Final = KubernetesReader()
@@ -64,7 +72,7 @@ class AppTemplateReader:
         """A workload for each controller with something of NVIDIA's in it."""
         given = document.value
         found: list[Item] = []
-        judgements: list[Judgement] = []
+        judgements: list[Judgement] = [*_not_read(document)]
         for name, controller in pairs(given[_ALL]):
             options = [at(given, _OF_ALL), at(controller, "pod"), at(controller, "containers")]
             is_on = at(controller, "enabled") in (None, True)
@@ -73,6 +81,29 @@ class AppTemplateReader:
                 found += read.items
                 judgements += read.judgements
         return Read(found, judgements)
+
+
+def _not_read(document: Document) -> Iterator[Problem]:
+    """Options of pods that stand beside what has them."""
+    given = document.value
+    controllers = pairs(given[_ALL])
+    taken = [at(given, _OF_ALL), *(at(each, "pod") for _, each in controllers)]
+    places: list[tuple[FieldPath, Any, str]] = [((), given, _OF_ALL)]
+    places += [((_ALL, name), each, "pod") for name, each in controllers]
+    for above, each, under in places:
+        for key, value in pairs(each):
+            is_own = not above and key == "pod" and isinstance(value, dict)
+            # An anchor may stand anywhere.
+            is_named = any(at(pod, key) == value or pod == value for pod in taken)
+            if (key in _OF_PODS or is_own) and value and not is_named:
+                of = f"the controller {above[-1]}" if above else "the values"
+                yield Problem(
+                    NO_FIELD,
+                    Source(of, document),
+                    (*above, key),
+                    f"{key} is not read in {of} of app-template, which has it under {under}.",
+                    f"Move {'what it has' if is_own else 'it'} under {under}.",
+                )
 
 
 def _workload(document: Document, name: str, controller: Any) -> Read:

@@ -78,6 +78,7 @@ from eks_gpushare.manifests.checks.scheduling import (
     volcano,
 )
 from eks_gpushare.manifests.checks.workloads import (
+    affinities,
     disk_zones,
     gpu_names,
     knative,
@@ -95,7 +96,8 @@ if TYPE_CHECKING:
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_templates, chart_values, claim_charts, discovery, hashed_names),
     *(operators_drivers, operators_own, values_one_level_off),
-    *(disk_zones, gpu_names, knative, kserve_zero, pods, privileged, put_back, spare_gpus, volumes),
+    *(affinities, disk_zones, gpu_names, knative, kserve_zero, pods, privileged, put_back),
+    *(spare_gpus, volumes),
     *(command_lines, cpu_images, cuda_versions, efa, gpu_programs, model_disks, model_memory),
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
     *(pods_together, triton_models, variables, written_folders),

@@ -57,14 +57,19 @@ def _wherever(value: Mapping[str, Any]) -> Iterator[PodPlace]:
     """Pod templates of a kind that is not known: whatever has a list of containers.
 
     So have RayCluster, Notebook, PyTorchJob, LeaderWorkerSet, JobSet, InferenceService and others.
+    Knative names a container that has no name itself.
     """
+    of_knative = str(value.get("apiVersion")).startswith("serving.knative.dev/")
+    own = ("name", "image") if of_knative else ("name",)
     for count, (path, inner) in enumerate(walk(value)):
         if count > _MOST_NODES:
             return
         containers = inner.get("containers")
         if not (isinstance(containers, list) and containers and path and path[0] == "spec"):
             continue
-        if not all(isinstance(container, dict) and "name" in container for container in containers):
+        if not all(
+            isinstance(each, dict) and any(key in each for key in own) for each in containers
+        ):
             continue
         template = path[:-1] if path[-1] == "spec" else path
         yield PodPlace(template, path, _replicas(value, template))

@@ -1,8 +1,10 @@
 """What Cluster Autoscaler goes by: priorities of pods and of node groups.
 
-Sources, November 2026: `--expendable-pods-priority-cutoff` of the FAQ of kubernetes/autoscaler,
-which is -10; expander/priority/readme.md, which matches names of Auto Scaling groups: eksctl's
-begin with `eksctl-CLUSTER-nodegroup-NAME`, those of EKS with `eks-NAME`.
+Sources, November 2026: `extractTaintsFromAsg` of cloudprovider/aws/aws_manager.go in
+kubernetes/autoscaler, which passes over a tag of a taint without an effect;
+`--expendable-pods-priority-cutoff` of the FAQ there, which is -10; expander/priority/readme.md,
+which matches names of Auto Scaling groups: eksctl's begin with
+`eksctl-CLUSTER-nodegroup-NAME`, those of EKS with `eks-NAME`.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.catalog.autoscaler_tags import TAINT_TAGS
 from eks_gpushare.documents.go_yaml import first_document
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Pointer, Release
@@ -21,6 +24,7 @@ from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.charts import CLUSTER_AUTOSCALER
 from eks_gpushare.manifests.document import value_of
+from eks_gpushare.manifests.readers.values import walk
 from eks_gpushare.manifests.rules.two_numbers import NOT_FOR_AUTOSCALER
 
 if TYPE_CHECKING:
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 
 _CUTOFF: Final = -10
 _FLAG: Final = ("extraArgs", "expendable-pods-priority-cutoff")
+_EFFECT: Final = re.compile(r":(?:NoSchedule|NoExecute|PreferNoSchedule)|[${<]")
 _PRIORITIES: Final = "cluster-autoscaler-priority-expander"
 
 
@@ -63,6 +68,24 @@ def expendable(inventory: Inventory) -> Iterator[Judgement]:
                     f"{value}, and Cluster Autoscaler adds no node for pods below {cutoff}.",
                     f"Let the value of {name} be {cutoff} or more.",
                 )
+
+
+@edge(NOT_FOR_AUTOSCALER)
+def taints(inventory: Inventory) -> Iterator[Judgement]:
+    """Tags of a group that tell of a taint, which it may have or not."""
+    for nodes in inventory.of(NodeSet):
+        for path, inner in walk(at(value_of(nodes), *nodes.source.path)):
+            for key, value in pairs(inner):
+                told = str(text(value))
+                if key.startswith(TAINT_TAGS) and value is not UNKNOWN and not _EFFECT.search(told):
+                    yield Problem(
+                        NOT_FOR_AUTOSCALER,
+                        nodes.source,
+                        (*path, key),
+                        f"The tag {key} of {nodes.source.name} is {told}. Cluster Autoscaler takes "
+                        "VALUE:EFFECT alone, and knows of no such taint before a node is there.",
+                        f"Write {TAINT_TAGS}KEY: VALUE:NoSchedule, as the nodes have it.",
+                    )
 
 
 def _sets(inventory: Inventory) -> list[NodeSet]:

@@ -40,6 +40,9 @@ _TWO: Final = re.compile(r"--[A-Za-z][A-Za-z0-9_-]*[ \t]+[^\s].*")
 _RUNS_WORDS: Final = ("vLLM", "SGLang")
 """Whose images hand words on as they are: the entrypoint of `huggingface/text-generation-inference`
 takes them apart again, and others have none of their own."""
+_LOOSE: Final = re.compile(r"(?<![\\(\n])\n[ \t]*(--[a-z][a-z0-9-]*(?:[= \t][^\n]*)?)")
+"""An option at the beginning of a line that nothing continues."""
+_MAY_BE_TEXT: Final = re.compile(r"<<|=\(")
 _SHOWN: Final = 40
 _BARE_OPTION: Final = re.compile(r"--?[A-Za-z][A-Za-z0-9_-]*")
 _AS_WRITTEN: Final = frozenset(
@@ -82,7 +85,18 @@ def _judged(container: GpuContainer, command: list[str], args: list[str]) -> Ite
     line = [*command, *args]
     script = next((i for i, word in enumerate(line) if i and _SCRIPT.fullmatch(word)), None)
     if line and _SHELL.fullmatch(line[0]):
-        rest = line[script + 2 :] if script is not None else []
+        after = line[script + 1 :] if script is not None else []
+        rest = after[1:]
+        loose = _loose(after[0]) if after else ""
+        if loose:
+            yield Problem(
+                NOT_WORDS,
+                workload.source,
+                (*container.place, "command" if command else "args"),
+                f"{called} begins a line of its script with {_short(loose)}, and no \\ ends the "
+                "line before: the shell looks for a program of that name.",
+                "End the line before it with a backslash.",
+            )
         if script == 1 and rest and _BARE.fullmatch(line[2]):
             yield Problem(
                 NOT_WORDS,
@@ -95,6 +109,15 @@ def _judged(container: GpuContainer, command: list[str], args: list[str]) -> Ite
     server = server_of(container)
     if command or (server is not None and server.name in _RUNS_WORDS):
         yield from _options(container, called)
+
+
+def _loose(script: str) -> str:
+    """The first option that begins a command; none where it may be within a text."""
+    for found in () if _MAY_BE_TEXT.search(script) else _LOOSE.finditer(script):
+        before = script[: found.start()]
+        if all(before.count(quote) % 2 == 0 for quote in "'\"`"):
+            return found[1]
+    return ""
 
 
 def _options(container: GpuContainer, called: str) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
+from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
 from eks_gpushare.inventory.daemons import Daemon, daemons
 from eks_gpushare.inventory.items import PART_OF_POD, NodeSet, Pointer, Release, Workload
 from eks_gpushare.inventory.places import value_place
@@ -19,6 +19,7 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.starting import OTHER_RUNTIME
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _OTHER_WAYS: Final = ("driver-root", "driver_root", "driverroot", "ld_library_pa
 
 @edge(OTHER_RUNTIME)
 def runtimes(inventory: Inventory) -> Iterator[Judgement]:
-    """Where files make a class of NVIDIA's runtime and pods name it, another is the default.
+    """Where the plugin names a class of NVIDIA's, or pods one that is here, it is no default.
 
     On EKS's images for GPUs NVIDIA's is, and the GPU Operator makes it so.
     """
@@ -50,22 +51,18 @@ def runtimes(inventory: Inventory) -> Iterator[Judgement]:
             for each in inventory.of(Pointer, cluster)
             if each.kind == "RuntimeClass" and at(each.spec, "handler") == _HANDLER
         } - {UNKNOWN}
-        users = [
-            each
-            for each in inventory.of(Workload, cluster)
-            if each.kind != PART_OF_POD and at(each.spec, _KEY) in names
-        ]
-        if not users:
+        user = next(_users(inventory, cluster, names), None)
+        if user is None:
             continue
-        user = users[0]
         every = daemons(inventory, cluster)
         first: dict[int, Daemon] = {}
         for daemon in filter(_lacks, every):
             first.setdefault(id(daemon.item), daemon)
         yield from (_of_daemon(daemon, user) for daemon in first.values())
-        if any(each.role == "plugin" and _names_one(each, names) for each in every):
+        named = any(each.role == "plugin" and _names_one(each, names) for each in every)
+        if named and isinstance(user, Workload):
             for workload, requests in gpu_workloads(inventory, cluster):
-                if _lacks_key(workload.spec) and not _has_other_way(workload.spec):
+                if _lacks_key(workload) and not _has_other_way(workload.spec):
                     yield Problem(
                         OTHER_RUNTIME,
                         workload.source,
@@ -76,8 +73,20 @@ def runtimes(inventory: Inventory) -> Iterator[Judgement]:
                     )
 
 
-def _lacks_key(spec: Any) -> bool:
-    return spec is not UNKNOWN and at(spec, _KEY) is None and not at(spec, "nodeName")
+def _users(inventory: Inventory, cluster: str, names: set[Any]) -> Iterator[Workload | Release]:
+    """Who names a class: pods, and a plugin's chart, whether or not the class is here too."""
+    for each in inventory.of(Workload, cluster):
+        if each.kind != PART_OF_POD and at(each.spec, _KEY) in names:
+            yield each
+    for release in inventory.of(Release, cluster):
+        if chart_of(release.chart) == PLUGIN_CHART and at(release.values, _KEY) == _HANDLER:
+            yield release
+
+
+def _lacks_key(workload: Workload) -> bool:
+    """What KServe makes of a `model` has the fields beside that."""
+    spec, above = workload.spec, at(value_of(workload), *workload.spec_path[:-1], _KEY)
+    return spec is not UNKNOWN and not above and not at(spec, _KEY) and not at(spec, "nodeName")
 
 
 def _given(daemon: Daemon) -> Any:
@@ -101,14 +110,15 @@ def _has_other_way(given: Any) -> bool:
     return has_unknown(at(given, _KEY)) or any(sign in shown for sign in _OTHER_WAYS)
 
 
-def _of_daemon(daemon: Daemon, user: Workload) -> Problem:
+def _of_daemon(daemon: Daemon, user: Workload | Release) -> Problem:
     is_release = isinstance(daemon.item, Release)
+    given = user.values if isinstance(user, Release) else user.spec
     place = value_place(daemon.item, (_KEY,)) if is_release else daemon.item.spec_path  # type: ignore[arg-type,union-attr]
     return Problem(
         OTHER_RUNTIME,
         daemon.source,
         place,
         f"{at_start(daemon.title)} has no {_KEY}, and {user.source.name} has "
-        f"{text(at(user.spec, _KEY))}, so that another runtime is the default.",
+        f"{text(at(given, _KEY))}, so that another runtime is the default.",
         f"Write {_KEY}: {_HANDLER}{' into its values' if is_release else ''}.",
     )

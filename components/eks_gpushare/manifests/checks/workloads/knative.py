@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _MAP: Final = "config-features"
 _PREFIX: Final = "kubernetes.podspec-"
+_EXAMPLE: Final = "_example"
+"""What Knative's own manifest has alone, for somebody to add to."""
 _FIELDS: Final = {
     "nodeSelector": "nodeselector",
     "tolerations": "tolerations",
@@ -59,7 +61,7 @@ def _has_flags(given: ConfigMap) -> bool:
     return (
         given.name == _MAP
         and given.data is not UNKNOWN
-        and any(str(key).startswith(_PREFIX) for key in given.data)
+        and any(str(key).startswith((_PREFIX, _EXAMPLE)) for key in given.data)
     )
 
 
@@ -99,4 +101,5 @@ def _refused(flags: ConfigMap, workload: Workload) -> Iterator[Problem]:
             f"{at_start(flags.source.name)} does not enable {flag}, and {workload.source.name} has "
             f"{field}: Knative refuses its pods.",
             f"Write {' and '.join(f'{name}: enabled' for _, name in off)}.",
+            "info" if {*data} == {_EXAMPLE} else None,
         )
