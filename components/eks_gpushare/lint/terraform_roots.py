@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.hcl.registry_roles import POLICY_DOCUMENT
 from eks_gpushare.lint.hcl.registry_user_data import IMAGES
 from eks_gpushare.lint.readers.terraform import TerraformResource, read_resources
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
@@ -277,7 +278,7 @@ def _resource(made: MadeResource, build: str) -> TerraformResource:
     values = type(made.values)()
     for key, each in made.values.items():
         given = _as_blocks(each, key) if made.kind.startswith("aws_") else each
-        has_texts = key in _TEXTS or made.kind in IMAGES
+        has_texts = key in _TEXTS or made.kind in (*IMAGES, POLICY_DOCUMENT)
         values.put(key, settled(given, texts=has_texts), made.values.places.get(key))
     document = hcl_document(made.address, values, made.place, build)
     is_there = made.present is not False

@@ -17,6 +17,7 @@ from eks_gpushare.inventory.launches import gib, switched
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source, Unknown
 from eks_gpushare.inventory.values import at, has_unknown
+from eks_gpushare.lint.role_trusts import of_eksctl
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.manifests.readers.user_data import judge_user_data
@@ -68,7 +69,8 @@ class EksctlReader:
                 group.source, group.labels, ("labels",), group.instance_types
             )
             judgements += _of_boot(document, group.source.path)
-        return Read([*nodes, *_agents(document), *_profiles(document)], judgements)
+        others = (*_agents(document), *_profiles(document), *of_eksctl(document))
+        return Read([*nodes, *others], judgements)
 
 
 def _of_boot(document: Document, place: FieldPath) -> Iterator[Judgement]:

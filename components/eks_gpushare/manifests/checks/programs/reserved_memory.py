@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.landings import starting_grounds
@@ -94,25 +95,26 @@ def memory_is_left(inventory: Inventory) -> Iterator[Judgement]:
         for workload, requests in gpu_workloads(inventory, cluster):
             if not isinstance(workload.replicas, int) or workload.replicas < _SEVERAL:
                 continue
-            alike = ground.places(workload).alike
             each_shares = [
-                {each.resource: _shares(offer, each.resource, written) for each in requests}
-                for offer in alike
+                (
+                    {each.resource: _shares(offer, each.resource, written) for each in requests},
+                    offer.kind.type.gpu_count if offer.kind.type is not None else None,
+                )
+                for offer in ground.places(workload).alike
             ]
             if not ground.every and (by_itself := alone(inventory, cluster)) is not None:
                 config = by_itself.config
                 slices = config.replicas if config.sharing == "timeSlicing" else {}
-                each_shares = [
-                    {
-                        each.resource: slices.get(each.resource.removesuffix(SHARED_SUFFIX), 1)
-                        for each in requests
-                    }
-                ]
-            found = (_reserved(workload, shared) for shared in each_shares)
+                shares = {
+                    each.resource: slices.get(each.resource.removesuffix(SHARED_SUFFIX), 1)
+                    for each in requests
+                }
+                each_shares = [(shares, None)]
+            found = (_reserved(workload, shared, gpus) for shared, gpus in each_shares)
             yield from [problem for problem in found if problem is not None][:1]
 
 
-def _reserved(workload: Workload, shared: Mapping[str, int]) -> Problem | None:
+def _reserved(workload: Workload, shared: Mapping[str, int], gpus: int | None) -> Problem | None:
     for where, container in containers(workload.spec):
         parts = (at(container, "resources", key) for key in ("limits", "requests"))
         asked = {name for part in parts for name, _ in pairs(part)}
@@ -121,7 +123,11 @@ def _reserved(workload: Workload, shared: Mapping[str, int]) -> Problem | None:
         if shares < _SEVERAL or program is None:
             continue
         part = _part(program, container)
-        if part is None or part <= _MOST:
+        # The device plugin gives the next pod of a node the GPU with the fewest: of few pods, each
+        # has one for itself. Small parts may be meant for two, of more that get shares.
+        together = min(shares, ceil(workload.replicas / gpus)) if gpus else 0
+        are_many = part is not None and part * together > 1 + _ROUNDED
+        if part is None or not (part > _MOST or (are_many and not _are_apart(workload))):
             continue
         place: FieldPath = (*workload.spec_path, *where, "image")
         return Problem(
@@ -134,6 +140,13 @@ def _reserved(workload: Workload, shared: Mapping[str, int]) -> Problem | None:
             f"{program.fix}; or share by MIG, which divides the memory.",
         )
     return None
+
+
+def _are_apart(workload: Workload) -> bool:
+    """Whether its pods are kept from one node, or spread over several."""
+    apart = ("podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    told = [at(workload.spec, "affinity", *apart), at(workload.spec, "topologySpreadConstraints")]
+    return any(told)
 
 
 @edge(RESERVES_MEMORY)
