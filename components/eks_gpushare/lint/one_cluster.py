@@ -98,7 +98,12 @@ _JOINED: Final = (
 _LESSER: Final = "lesser"
 """Kind of what is of the cluster where no file has more of it: roles for its accounts, and what
 KServe runs models by."""
-_RUNTIMES: Final = ("ServingRuntime", "ClusterServingRuntime")
+_OF_CLUSTERS: Final = {
+    "DaemonSet": "node agent",
+    "ServingRuntime": _LESSER,
+    "ClusterServingRuntime": _LESSER,
+}
+"""Of kinds of workloads that are not of one application."""
 _FLAGS: Final = "config-features"
 """What Knative is told of its features."""
 _ELSEWHERE: Final = ("k0s", "k3d", "k3s", "rke", "minikube", "microk8s", "gke", "aks", "kubeadm")
@@ -140,16 +145,19 @@ def _keys(item: Item) -> Iterator[tuple[str, str]]:
         yield "flags", _FLAGS
     elif isinstance(item, Workload | ConfigMap | Quota) and item.name is not UNKNOWN:
         kind = getattr(item, "kind", "ConfigMap")
-        if kind in _RUNTIMES:
-            yield _LESSER, f"{kind} {item.name}"
-        yield ("node agent" if kind == "DaemonSet" else "object"), f"{kind} {item.name}"
-    elif isinstance(item, Pointer) and item.kind in _JOINED and item.name is not UNKNOWN:
-        yield "object", f"{item.kind} {item.namespace} {item.name}"
-    elif isinstance(item, Pointer) and item.kind == ROLE_TRUST:
-        yield _LESSER, f"role {item.name}"
+        yield _OF_CLUSTERS.get(kind, "object"), f"{kind} {item.name}"
+    elif isinstance(item, Pointer):
+        yield from _keys_of_pointer(item)
     elif isinstance(item, Workload) and any(requests_of(item)):
         # Of values of a chart, which make pods of no name that is known.
         yield "object", f"values {item.source.file}"
+
+
+def _keys_of_pointer(item: Pointer) -> Iterator[tuple[str, str]]:
+    if item.kind in _JOINED and item.name is not UNKNOWN:
+        yield "object", f"{item.kind} {item.namespace} {item.name}"
+    elif item.kind == ROLE_TRUST:
+        yield _LESSER, f"role {item.name}"
 
 
 def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:

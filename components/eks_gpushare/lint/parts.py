@@ -13,7 +13,9 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.lint.beside import values_named_by, values_of_applications
+from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.scopes import CHART, folders_above, folders_of_applications
+from eks_gpushare.lint.shell.reading import MAX_CHARACTERS
 from eks_gpushare.manifests.kustomize import may_be_kustomization
 from eks_gpushare.manifests.texts import read_texts
 
@@ -28,6 +30,9 @@ _RELATIVE: Final = re.compile(
     r'"(?:\$\{path\.module\}/)?(\.{0,2}/?[A-Za-z0-9_.-]+/[A-Za-z0-9_./-]*|\.{1,2}/?)"'
 )
 """A path in a configuration of Terraform: `source = "../modules/eks"`."""
+
+_APPLIES: Final = re.compile(r"\b(?:helm|kubectl)\b")
+_WORDS: Final = re.compile(r"(?<=[\s=])(?:\./)?[A-Za-z0-9_][A-Za-z0-9_/-]*(?=\s)")
 
 
 class Links:
@@ -64,6 +69,9 @@ class Links:
             paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
             self._named.setdefault(path, []).extend(paths)
             self._read_beside.setdefault(path, []).extend(paths)
+        for each in _folders_of_script(file):
+            paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
+            self._named.setdefault(path, []).extend(paths)
         for each in _modules_of(file):
             named = posixpath.normpath(posixpath.join(folder, each))
             self._named.setdefault(path, []).append(named)
@@ -155,6 +163,13 @@ class _Below:
         """Files of the folder that an application names, from whichever folder above it on."""
         for top in folders_above(posixpath.dirname(file)):
             yield from self._first.get(posixpath.normpath(posixpath.join(top, folder)), ())
+
+
+def _folders_of_script(file: GivenFile) -> Iterator[str]:
+    """Words of a script that may be folders which it applies, or charts which it installs."""
+    is_short = len(file.text) <= MAX_CHARACTERS
+    if is_short and _APPLIES.search(file.text) and ShellReader().matches(file.name, file.text):
+        yield from _WORDS.findall(file.text)
 
 
 def _modules_of(file: GivenFile) -> Iterator[str]:

@@ -14,7 +14,6 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items
-from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.metrics.scaling import scales
 from eks_gpushare.manifests.checks.programs.gpu_containers import gpu_containers
 from eks_gpushare.manifests.checks.programs.gpu_programs import is_told_all, server_of

@@ -80,9 +80,7 @@ def _accounts(inventory: Inventory, cluster: str) -> Iterator[_Account]:
                 yield from _account(release, place, arn, at(given, "name"))
 
 
-def _account(
-    item: Pointer | Release, place: FieldPath, arn: Any, name: Any
-) -> Iterator[_Account]:
+def _account(item: Pointer | Release, place: FieldPath, arn: Any, name: Any) -> Iterator[_Account]:
     named = _ROLE.fullmatch(arn) if isinstance(arn, str) else None
     is_known = isinstance(name, str) and isinstance(item.namespace, str)
     if named is not None and is_known and name and item.namespace:
@@ -111,10 +109,7 @@ def _holds(condition: Any, subject: str) -> bool | None:
 
 def _is_like(subject: str, pattern: str) -> bool:
     """By the wildcards of IAM, which has no other."""
-    parts = (
-        {"*": ".*", "?": "."}.get(letter, re.escape(letter))
-        for letter in pattern
-    )
+    parts = ({"*": ".*", "?": "."}.get(letter, re.escape(letter)) for letter in pattern)
     return re.fullmatch("".join(parts), subject, re.DOTALL) is not None
 
 
