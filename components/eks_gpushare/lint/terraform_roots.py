@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from eks_gpushare.inventory.items import ROLE_TRUST
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.hcl.registry_roles import POLICY_DOCUMENT
 from eks_gpushare.lint.hcl.registry_user_data import IMAGES
@@ -211,9 +212,21 @@ class _Reading:
         resources = [_resource(each, name) for each in made]
         expressions = {each.address: each.references for each in made}
         read = read_resources(resources, TerraformConfiguration.of_expressions(expressions))
+        if self._is_of_several(folder):
+            # Whom a role trusts is of the environment: a variable's default is none of theirs.
+            kept = [each for each in read.items if getattr(each, "kind", "") != ROLE_TRUST]
+            read = read._replace(items=kept)
         taken = folders.used & _written_in(made)
         self._made.taken |= taken
         return Root(name, read, frozenset((*self._files(module, set()), *taken)))
+
+    def _is_of_several(self, folder: str) -> bool:
+        """Whether files of variables lie in it or below that somebody has to name."""
+        above = posixpath.join(folder, "") if folder else ""
+        return any(
+            name.startswith(above) and name.endswith(VARIABLES) and not _is_automatic(name)
+            for name in self._given
+        )
 
     def _variables(self, folder: str, module: ModuleFiles) -> dict[str, Any]:
         """Values that files of variables in the folder give, as Terraform takes them by itself."""

@@ -138,7 +138,7 @@ def _items(document: Document) -> Iterator[Item]:
         spec = mapping(value if kind in _WITHOUT_SPEC else value.get("spec"))
         yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
     else:
-        if kind == INFERENCE_SERVICE:
+        if kind == INFERENCE_SERVICE and value["apiVersion"].startswith("serving.kserve.io/"):
             spec = mapping(value.get("spec"))
             yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
         for place in pod_places(kind, value):

@@ -98,7 +98,7 @@ def memory_is_left(inventory: Inventory) -> Iterator[Judgement]:
             each_shares = [
                 (
                     {each.resource: _shares(offer, each.resource, written) for each in requests},
-                    offer.kind.type.gpu_count if offer.kind.type is not None else None,
+                    next(filter(None, (_gpus(offer, each.resource) for each in requests)), None),
                 )
                 for offer in ground.places(workload).alike
             ]
@@ -123,8 +123,8 @@ def _reserved(workload: Workload, shared: Mapping[str, int], gpus: int | None) -
         if shares < _SEVERAL or program is None:
             continue
         part = _part(program, container)
-        # The device plugin gives the next pod of a node the GPU with the fewest: of few pods, each
-        # has one for itself. Small parts may be meant for two, of more that get shares.
+        # The device plugin gives a pod the GPU with the fewest, see internal/rm/allocate.go: of few
+        # pods each has one for itself. Small parts are enough for two, and not for all.
         together = min(shares, ceil(workload.replicas / gpus)) if gpus else 0
         are_many = part is not None and part * together > 1 + _ROUNDED
         if part is None or not (part > _MOST or (are_many and not _are_apart(workload))):
