@@ -190,6 +190,6 @@ spec:
 
 def test_objects_in_values_are_read_as_such() -> None:
     for text in (LAYOUT, RAW, INLINE, RELEASE):
-        assert "GPU1031" in codes(a_yaml=text)
+        assert "GPU1032" in codes(a_yaml=text)
     for before, after in (("kind: ConfigMap", "type: ConfigMap"), ("resources:", "objects:")):
         assert codes(a_yaml=RAW.replace(before, after)) == []

@@ -69,8 +69,8 @@ class EksctlReader:
                 group.source, group.labels, ("labels",), group.instance_types
             )
             judgements += _of_boot(document, group.source.path)
-        others = (*_agents(document), *_profiles(document), *of_eksctl(document))
-        return Read([*nodes, *others], judgements)
+        found = [*nodes, *_agents(document), *_profiles(document), *of_eksctl(document)]
+        return Read(found, judgements)
 
 
 def _of_boot(document: Document, place: FieldPath) -> Iterator[Judgement]:

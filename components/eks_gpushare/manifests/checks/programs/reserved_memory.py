@@ -125,7 +125,8 @@ def _reserved(workload: Workload, shared: Mapping[str, int], gpus: int | None) -
         part = _part(program, container)
         # The device plugin gives a pod the GPU with the fewest, see internal/rm/allocate.go: of few
         # pods each has one for itself. Small parts are enough for two, and not for all.
-        together = min(shares, ceil(workload.replicas / gpus)) if gpus else 0
+        replicas = workload.replicas if isinstance(workload.replicas, int) else 0
+        together = min(shares, ceil(replicas / gpus)) if gpus else 0
         are_many = part is not None and part * together > 1 + _ROUNDED
         if part is None or not (part > _MOST or (are_many and not _are_apart(workload))):
             continue
