@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.findings.finding import FieldPath
-    from eks_gpushare.inventory.items import Release
+    from eks_gpushare.inventory.items import Item, Release
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.manifests.document import Document
@@ -69,7 +69,7 @@ class EksctlReader:
                 group.source, group.labels, ("labels",), group.instance_types
             )
             judgements += _of_boot(document, group.source.path)
-        found = [*nodes, *_agents(document), *_profiles(document), *of_eksctl(document)]
+        found: list[Item] = [*nodes, *_agents(document), *_profiles(document), *of_eksctl(document)]
         return Read(found, judgements)
 
 
