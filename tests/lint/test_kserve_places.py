@@ -60,7 +60,7 @@ spec:
 def of_runtimes(files: dict[str, str]) -> list[str]:
     reports = lint_files([GivenFile(*each) for each in files.items()])
     findings = [each for report in reports for each in report.findings]
-    return [each.message for each in findings if each.code == "GPU1333"]
+    return [each.message for each in findings if each.code in ("GPU1333", "GPU012")]
 
 
 def test_a_runtime_of_another_namespace_is_none_of_a_model() -> None:

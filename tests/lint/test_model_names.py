@@ -105,6 +105,13 @@ def test_a_model_of_another_server_may_be_meant() -> None:
     assert len(found(SERVED, QUERY, server("[--model=own/small]", "small"))) == 1
 
 
+def test_other_programs_have_other_labels() -> None:
+    for other in ("lmsysorg/sglang:v0.5.2", "own/server:1"):
+        texts = (server(SERVED).replace("vllm/vllm-openai:v0.11.0", other), SCALER)
+        said = found_in({f"{n}.yaml": each.replace("QUERY", QUERY) for n, each in enumerate(texts)})
+        assert not {each.code for each in said} & {"GPU1242", "GPU012"}
+
+
 def test_a_monitor_may_write_the_label() -> None:
     assert found(SERVED, QUERY, MONITOR) == []
     assert len(found(SERVED, QUERY, MONITOR.replace("model_name", "model"))) == 1

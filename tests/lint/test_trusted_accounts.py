@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
+from eks_gpushare.findings.finding import Position
+from eks_gpushare.inventory.inventory import Inventory
+from eks_gpushare.inventory.items import ROLE_TRUST, Pointer
+from eks_gpushare.inventory.source import Source
 from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.manifests.checks.workloads.trusted_accounts import accounts
+from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.files import GivenFile
 
 ACCOUNT = """\
@@ -113,12 +119,9 @@ ROLES = {
 def found(files: dict[str, str]) -> list[str]:
     """What is said of accounts in some files."""
     given = [GivenFile(name, text, "") for name, text in files.items()]
-    return [
-        finding.message
-        for report in lint_files(given)
-        for finding in report.findings
-        if finding.code == "GPU1332"
-    ]
+    findings = [finding for report in lint_files(given) for finding in report.findings]
+    assert all(each.code != "GPU012" for each in findings)  # of a check that failed
+    return [each.message for each in findings if each.code == "GPU1332"]
 
 
 def role(name: str, space: str) -> dict[str, str]:
@@ -179,6 +182,24 @@ def test_what_is_not_known_is_not_judged(before: str, after: str) -> None:
         ("document", '"StringLike"', '"ForAnyValue:StringLike"'),
         ("document", "  statement {", "  source_policy_documents = [var.more]\n  statement {"),
         ("document", '"${var.issuer}:sub"', "var.key"),
+        ("document", "values   = [", "values   = [var.more, "),
+        ("document", "values   = [", "values   = var.more == 1 ? [] : ["),
+        (
+            "document",
+            "data.aws_iam_policy_document.trust.json",
+            "var.own ? data.aws_iam_policy_document.trust.json : module.trust.json",
+        ),
+        ("document", "data.aws_iam_policy_document.trust.json", "module.trust.json"),
+        ("eksctl", "name: reader", "name: $NAME"),
+        ("eksctl", "roleName: weights", "wellKnownPolicies: {externalDNS: true}"),
+        ("clusters", 'role_name = "weights"', 'role_name = "weights"\n  role_name_prefix = "a"'),
+        ("clusters", '["other:reader"]', "var.more"),
+        ("clusters", '["other:reader"]', "[var.more]"),
+        ("clusters", '"other:reader"', '"other:${var.name}"'),
+        ("clusters", "{ one =", "var.more == 1 ? {} : { one ="),
+        ("clusters", '{ one = ["other:reader"] }', 'merge({ one = ["other:reader"] }, var.more)'),
+        ("older", "  }\n\n", "  }\n  assume_role_condition_test = var.test\n"),
+        ("older", "oidc_providers = {", "oidc_providers = !var.more ? {} : {"),
         ("document", "[var.provider]", f"[var.provider]\n    }}\n    {DYNAMIC}"),
     ],
 )
@@ -191,6 +212,60 @@ def test_what_a_module_or_a_document_leaves_open_is_not_judged(
     is_same = after.endswith("role_name_prefix = null")
 
     assert len(found({"account.yaml": ACCOUNT, **changed})) == is_same
+
+
+@pytest.mark.parametrize("actions", ["actions = [var.action]", 'not_actions = ["sts:AssumeRole"]'])
+def test_an_action_that_may_be_another_lets_nobody_else_in(actions: str) -> None:
+    files = role("document", "other")
+    actual = 'actions = ["sts:AssumeRoleWithWebIdentity"]'
+    changed = {name: text.replace(actual, actions) for name, text in files.items()}
+    assert files != changed
+
+    assert len(found({"account.yaml": ACCOUNT, **changed})) == 1
+
+
+def test_blocks_of_one_condition_are_one_list() -> None:
+    block = DOCUMENT[DOCUMENT.index("    condition {") : DOCUMENT.index("  }\n}\nresource")]
+    for space, count in (("news", 0), ("third", 1)):
+        more = block.replace("SPACE", space)
+        text = DOCUMENT.replace(block, block + more).replace("SPACE", "other")
+
+        assert len(found({"account.yaml": ACCOUNT, "role.tf": text})) == count
+    unseen = block.replace('"${var.issuer}:sub"', "var.key")
+    text = DOCUMENT.replace(block, block + unseen).replace("SPACE", "other")
+    assert found({"account.yaml": ACCOUNT, "role.tf": text}) == []
+
+
+def test_what_else_has_the_name_of_a_role_is_none() -> None:
+    files = role("written", "other")
+    files["role.tf"] += 'resource "aws_eks_cluster" "own" {\n  name = "weights"\n}\n'
+
+    assert len(found({"account.yaml": ACCOUNT, **files})) == 1
+
+
+def test_a_chart_that_helm_renders_by_itself_is_in_no_namespace() -> None:
+    statements = [[{"test": "StringEquals", "values": ["system:serviceaccount:other:reader"]}]]
+    trust = Pointer(
+        source=Source("the role"), kind=ROLE_TRUST, name="weights", spec={"statements": statements}
+    )
+    arn = {"eks.amazonaws.com/role-arn": "arn:aws:iam::123412341234:role/weights"}
+    for kind, build, space, count in (
+        ("ServiceAccount", "charts/own with its own values", "default", 0),
+        ("ServiceAccount", "charts/own with those of Application own", "own", 1),
+        ("ServiceAccount", "overlays/own", "default", 1),
+        ("ServiceAccount", "", "default", 1),
+        ("Service", "", "default", 0),
+    ):
+        document = Document("a.yaml", {}, lambda _: Position(1, 1), build=build)
+        account = Pointer(
+            source=Source("it", document),
+            kind=kind,
+            name="reader",
+            namespace=space,
+            spec={"metadata": {"annotations": arn}},
+        )
+
+        assert len(list(accounts.look(Inventory((trust, account))))) == count
 
 
 def test_equality_has_no_wildcards() -> None:
@@ -341,6 +416,11 @@ def test_a_command_gives_the_account_of_a_template_its_namespace(
 
     assert len(of_chart("other")) == 1
     assert of_chart("news") == []
+    files = {**OWN, "terraform/role.tf": role("older", "other")["role.tf"]}
+    given = [GivenFile(name, text) for name, text in files.items()]
+    placed = [each for report in lint_files(given) for each in report.found]
+    (position,) = [each.position for each in placed if each.finding.code == "GPU1332"]
+    assert position == Position(7, 1)
     assert of_chart("other", a_yaml="account: {role: other}\n") == []
     assert len(of_chart("other", a_yaml="name: other\n")) == 1
     for before, after in (

@@ -104,24 +104,26 @@ def _written(statement: Any) -> Iterator[Any]:
 
 
 def _of_blocks(statement: Any) -> Iterator[Any]:
+    """Terraform puts values of blocks of one operator and one key together."""
     listed = at(statement, "condition")
+    found: dict[tuple[Any, str], list[Any]] = {}
     for each in [UNKNOWN] if listed is UNKNOWN else items(listed):
-        yield from _condition(at(each, "test"), at(each, "variable"), at(each, "values"))
+        operator, key, values = (at(each, name) for name in ("test", "variable", "values"))
+        if not isinstance(key, str) or values is UNKNOWN:
+            yield UNKNOWN
+            return
+        found.setdefault((operator, key), []).extend(items(values))
+    for (operator, key), values in found.items():
+        yield from _condition(operator, key, values)
 
 
 def _condition(operator: Any, key: Any, values: Any) -> Iterator[Any]:
-    """What a condition asks of the subject; nothing of another."""
-    if not isinstance(key, str) or key.endswith(GAP):
-        yield UNKNOWN
-        return
-    if not key.endswith(_IS_SUBJECT):
+    """What a condition asks of the subject; nothing of another, which can but keep more out."""
+    if not str(key).endswith(_IS_SUBJECT):
         return
     listed = [values] if isinstance(values, str) else items(values)
-    is_known = isinstance(operator, str) and bool(listed)
-    if is_known and all(isinstance(each, str) and GAP not in each for each in listed):
-        yield {"test": operator, "values": listed}
-    else:
-        yield UNKNOWN
+    is_known = bool(listed) and not any(each is UNKNOWN or GAP in str(each) for each in listed)
+    yield {"test": operator, "values": listed} if is_known else UNKNOWN
 
 
 def of_eksctl(document: Document) -> Iterator[Pointer]:

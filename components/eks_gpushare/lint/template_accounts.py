@@ -59,7 +59,7 @@ def accounts_of_charts(files: Sequence[GivenFile], found: Iterable[Item]) -> Ite
         spaces = {each.namespace for each in own}
         values = _values(given.get(posixpath.join(chart, "values.yaml"), ""))
         name, arn = at(values, *template.name), at(values, *template.arn)
-        if len(spaces) != 1 or UNKNOWN in spaces or not all(map(_is_text, (name, arn))):
+        if len(spaces) != 1 or UNKNOWN in spaces:
             continue
         paths = (template.name, template.arn)
         said = (each.over if each.values is UNKNOWN else each.values for each in own)
@@ -85,7 +85,7 @@ def _template(name: str, text: str) -> _Template | None:
     called, arn = _NAME.search(text), _ARN.search(text)
     if called is None or arn is None or _SPACE.search(text) or "\n---" in text.strip():
         return None
-    line = text.count("\n", 0, arn.start()) + 1
+    line = text[: arn.start()].count("\n") + 1
     return _Template(name, line, tuple(called[1].split(".")), tuple(arn[1].split(".")))
 
 
@@ -97,10 +97,6 @@ def _is_in(file: str, chart: str) -> bool:
     return file.startswith(f"{chart}/")
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
-
-
 def _values(text: str) -> Any:
     documents = read_texts(text, "").documents
     return documents[0].value if len(documents) == 1 else None
@@ -108,9 +104,7 @@ def _values(text: str) -> Any:
 
 def _says(name: str, text: str, paths: Iterable[tuple[str, ...]]) -> bool:
     """Whether another file may give the chart other values."""
-    if not name.endswith(_YAML) or not any(path[-1] in text for path in paths):
-        return False
-    return any(
+    return name.endswith(_YAML) and any(
         at(document.value, *path) is not None
         for document in read_texts(text, name).documents
         for path in paths

@@ -38,7 +38,7 @@ def model_names(inventory: Inventory) -> Iterator[Judgement]:
     """Of what scales a server whose name is known, and by a name that no other server has."""
     for cluster in inventory.clusters():
         pointers = inventory.of(Pointer, cluster)
-        asking = [each for each in pointers if each.kind == "ScaledObject" and _asked(each)]
+        asking = [each for each in pointers if _asked(each)]
         monitors = [each.spec for each in pointers if each.kind in _MONITORS]
         if not asking or "model_name" in str(monitors):  # which may write another
             continue

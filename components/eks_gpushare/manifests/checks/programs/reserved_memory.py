@@ -110,11 +110,14 @@ def memory_is_left(inventory: Inventory) -> Iterator[Judgement]:
                     for each in requests
                 }
                 each_shares = [(shares, None)]
-            found = (_reserved(workload, shared, gpus) for shared, gpus in each_shares)
+            replicas = workload.replicas
+            found = (_reserved(workload, replicas, shared, gpus) for shared, gpus in each_shares)
             yield from [problem for problem in found if problem is not None][:1]
 
 
-def _reserved(workload: Workload, shared: Mapping[str, int], gpus: int | None) -> Problem | None:
+def _reserved(
+    workload: Workload, replicas: int, shared: Mapping[str, int], gpus: int | None
+) -> Problem | None:
     for where, container in containers(workload.spec):
         parts = (at(container, "resources", key) for key in ("limits", "requests"))
         asked = {name for part in parts for name, _ in pairs(part)}
@@ -125,9 +128,8 @@ def _reserved(workload: Workload, shared: Mapping[str, int], gpus: int | None) -
         part = _part(program, container)
         # The device plugin gives a pod the GPU with the fewest, see internal/rm/allocate.go: of few
         # pods each has one for itself. Small parts are enough for two, and not for all.
-        replicas = workload.replicas if isinstance(workload.replicas, int) else 0
-        together = min(shares, ceil(replicas / gpus)) if gpus else 0
-        are_many = part is not None and part * together > 1 + _ROUNDED
+        together = min(shares, ceil(replicas / (gpus or replicas)))
+        are_many = part is not None and _is_more(part * together, 1)
         if part is None or not (part > _MOST or (are_many and not _are_apart(workload))):
             continue
         place: FieldPath = (*workload.spec_path, *where, "image")
@@ -135,12 +137,16 @@ def _reserved(workload: Workload, shared: Mapping[str, int], gpus: int | None) -
             RESERVES_MEMORY,
             workload.source,
             place,
-            f"{at_start(workload.source.name)} has {workload.replicas} pods that run "
+            f"{at_start(workload.source.name)} has {replicas} pods that run "
             f"{program.name}, which takes {round(part * 100)}% of a GPU's memory at its start, and "
             f"up to {shares} of them get shares of one GPU.",
             f"{program.fix}; or share by MIG, which divides the memory.",
         )
     return None
+
+
+def _is_more(taken: float, gpus: int) -> bool:
+    return taken > gpus + _ROUNDED
 
 
 def _are_apart(workload: Workload) -> bool:
@@ -165,7 +171,7 @@ def memory_is_enough(inventory: Inventory) -> Iterator[Judgement]:
             gpus = most_together(first, partial(_gpus, resource=first.resource))
             large = sum(each.replicas for each, part in group if part > _MOST)
             taken = sum(part * each.replicas for each, part in group)
-            if gpus and group[1:] and (large > gpus or taken > gpus + _ROUNDED):
+            if gpus and group[1:] and (large > gpus or _is_more(taken, gpus)):
                 yield _too_much(group, gpus)
 
 

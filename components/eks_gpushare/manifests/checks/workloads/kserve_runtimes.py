@@ -37,14 +37,13 @@ def runtimes(inventory: Inventory) -> Iterator[Judgement]:
             if model.kind != INFERENCE_SERVICE or not isinstance(name, str):
                 continue
             alike = [each for each in every if may_be_same(each.name, name)]
-            if not alike or model.namespace is UNKNOWN:
-                continue
-            if any(
-                each.kind == _OF_ALL or may_be_same(each.namespace, model.namespace)
+            may_be_its = (
+                each.name is UNKNOWN
+                or each.kind == _OF_ALL
+                or may_be_same(each.namespace, model.namespace)
                 for each in alike
-            ):
-                continue
-            if all(each.name is not UNKNOWN for each in alike):
+            )
+            if alike and not any(may_be_its):
                 yield Problem(
                     NO_SUCH_RUNTIME,
                     model.source,
