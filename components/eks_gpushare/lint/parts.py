@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.lint.beside import values_named_by, values_of_applications
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.scopes import CHART, folders_above, folders_of_applications
-from eks_gpushare.lint.shell.reading import MAX_CHARACTERS
 from eks_gpushare.manifests.kustomize import may_be_kustomization
 from eks_gpushare.manifests.texts import read_texts
 
@@ -31,8 +30,7 @@ _RELATIVE: Final = re.compile(
 )
 """A path in a configuration of Terraform: `source = "../modules/eks"`."""
 
-_APPLIES: Final = re.compile(r"\b(?:helm|kubectl)\b")
-_WORDS: Final = re.compile(r"(?<=[\s=])(?:\./)?[A-Za-z0-9_][A-Za-z0-9_/-]*(?=\s)")
+_WORDS: Final = re.compile(r"(?<=[\s=])(?:\./)?[A-Za-z0-9_][A-Za-z0-9_/-]*(?=\s|$)")
 
 
 class Links:
@@ -167,8 +165,7 @@ class _Below:
 
 def _folders_of_script(file: GivenFile) -> Iterator[str]:
     """Words of a script that may be folders which it applies, or charts which it installs."""
-    is_short = len(file.text) <= MAX_CHARACTERS
-    if is_short and _APPLIES.search(file.text) and ShellReader().matches(file.name, file.text):
+    if ShellReader().matches(file.name, file.text):
         yield from _WORDS.findall(file.text)
 
 
