@@ -283,7 +283,7 @@ def test_memory_is_that_of_the_largest_part(tmp_path: Path) -> None:
 
 def test_a_script_goes_with_the_folders_that_it_names() -> None:
     files = {
-        "deploy/Makefile": "all:\n\thelm upgrade -i own charts/own -n own\n\tkubectl apply -f k8s/\n",
+        "deploy/Makefile": "a:\n\thelm upgrade -i own charts/own\n\tkubectl apply -f k8s/\n",
         "deploy/charts/own/Chart.yaml": "name: own\n",
         "deploy/charts/own/templates/pod.yaml": "kind: Pod\n",
         "k8s/pod.yaml": "kind: Pod\n",
@@ -292,5 +292,5 @@ def test_a_script_goes_with_the_folders_that_it_names() -> None:
     }
     first, *others = parts_of(files)
 
-    assert sorted(first) == sorted(files)[:3] + ["k8s/pod.yaml"]
+    assert sorted(first) == [*sorted(files)[:3], "k8s/pod.yaml"]
     assert others == [["other/pod.yaml"], ["notes.yaml"]]

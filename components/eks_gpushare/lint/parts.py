@@ -30,7 +30,8 @@ _RELATIVE: Final = re.compile(
 )
 """A path in a configuration of Terraform: `source = "../modules/eks"`."""
 
-_WORDS: Final = re.compile(r"(?<=[\s=])(?:\./)?[A-Za-z0-9_][A-Za-z0-9_/-]*(?=\s|$)")
+_WORDS: Final = re.compile(r"(?<=[\s=])(?:\./[A-Za-z0-9_]|[A-Za-z0-9_-]+/)[A-Za-z0-9_/-]*(?=\s|$)")
+"""Of a script, what is the path of a folder and no name alone."""
 
 
 class Links:
