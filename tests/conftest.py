@@ -17,6 +17,8 @@ import pytest
 from _pytest.runner import runtestprotocol
 from _pytest.unraisableexception import gc_collect_iterations_key
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from xdist.scheduler import LoadFileScheduling
 
 from eks_gpushare.cli import main
@@ -49,6 +51,10 @@ settings.register_profile(
     "ci", settings.get_profile("dev"), derandomize=True, database=None, print_blob=True
 )
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+if os.environ.get("CI") and "EKS_GPUSHARE_TEST_EXAMPLES" not in os.environ:
+    # It draws from the constants of all modules that are loaded so far, so that examples would
+    # depend on which tests ran before; and to parse them takes each process seconds.
+    setattr(providers, "_get_local_constants", Constants)  # noqa: B010  (a private name)
 
 
 def pytest_configure(config: pytest.Config) -> None:

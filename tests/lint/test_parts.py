@@ -242,6 +242,23 @@ def test_an_application_goes_with_the_kustomization_that_it_names() -> None:
     assert parts_of(files) == [["app.yaml", built], [other]]
 
 
+WITH_FILES = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: gpu}
+spec:
+  sources:
+    - {chart: gpu-operator, targetRevision: v25.3.0, helm: {valueFiles: [$values/gpu/prod.yaml]}}
+    - {repoURL: here, ref: values}
+"""
+
+
+def test_an_application_goes_with_the_values_that_it_names() -> None:
+    files = {"argo/a.yaml": WITH_FILES, "gpu/prod.yaml": "", "gpu/x/test.yaml": ""}
+
+    assert parts_of(files) == [["argo/a.yaml", "gpu/prod.yaml"], ["gpu/x/test.yaml"]]
+
+
 def test_a_configuration_of_terraform_goes_with_its_modules() -> None:
     call = 'module "eks" {\n  source = "../modules/eks"\n}\n'
     files = {"live/main.tf": call, "modules/eks/main.tf": "", "notes/a.yaml": f"a: |\n  {call}"}

@@ -6,12 +6,14 @@ import posixpath
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eks_gpushare.lint.declared import Declared
 from eks_gpushare.lint.dispatch import lint_files, read_files
-from eks_gpushare.lint.scopes import FileScope, Member, folders_named, scopes_of
+from eks_gpushare.lint.named_folders import folders_of_applications
+from eks_gpushare.lint.scopes import FileScope, Member, scopes_of
 from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.kustomize import tops_of
 
@@ -147,6 +149,17 @@ def test_what_a_kustomization_further_down_leaves_out_is_not_applied() -> None:
     assert scopes["the folder apps/one/off"] == off
 
 
+def test_a_file_that_a_comment_puts_out_is_on_its_own() -> None:
+    kustomization = "resources: [a.yaml]\n# - b.yaml\n"
+    files = {"x/kustomization.yaml": kustomization, "x/a.yaml": OBJECT, "x/b.yaml": OBJECT}
+    scopes = read_files([GivenFile(*each) for each in files.items()]).scopes()
+
+    assert [(each.files, each.is_put_out) for each in scopes] == [
+        ({"x/kustomization.yaml", "x/a.yaml"}, False),
+        ({"x/b.yaml"}, True),
+    ]
+
+
 MAP = """\
 apiVersion: v1
 kind: ConfigMap
@@ -221,7 +234,7 @@ def test_the_folders_of_applications() -> None:
     reading = read_files([GivenFile("a.yaml", ARGO)])
 
     assert reading.folders == {"a.yaml": ["apps/a"]}
-    assert list(folders_named([{"kind": "Application", "apiVersion": 1}, None, "x"])) == []
+    assert list(folders_of_applications(GivenFile("a.yaml", "[]\n---\nkind: Application"))) == []
 
 
 def test_each_overlay_is_one_with_its_base_and_what_lies_beside_it() -> None:
@@ -298,9 +311,12 @@ def test_other_kinds_of_the_same_groups_name_no_folders() -> None:
     argo = {"apiVersion": "argoproj.io/v1", "kind": "Workflow", "spec": {"source": {"path": "a"}}}
     named = [{**flux, "apiVersion": "v1", "kind": "Kustomization"}, {**argo, "apiVersion": "v1"}]
 
-    assert list(folders_named([flux, argo, *named])) == []
+    def folders(documents: list[Any]) -> list[str]:
+        return list(folders_of_applications(GivenFile("a.yaml", yaml.safe_dump_all(documents))))
+
+    assert folders([flux, argo, *named]) == []
     right = [{**flux, "kind": "Kustomization"}, {**argo, "kind": "Application"}]
-    assert list(folders_named(right)) == ["a", "a"]
+    assert folders(right) == ["a", "a"]
 
 
 def test_what_lies_beside_a_root_of_terraform_is_of_it_and_no_longer_certain() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from linted import found, said
+from linted import every, found, said
 
 FLUX = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
@@ -274,6 +274,16 @@ def test_a_cluster_of_one_zone_has_its_disks_there() -> None:
 AUTOSCALER = flux("{autoDiscovery: {clusterName: ml}}", "cluster-autoscaler", "9.46.6")
 
 
+SHARES = (
+    "{nfd: {enabled: true}, gfd: {enabled: true}, config: {default: a, map: {a: "
+    '"version: v1\\nsharing: {timeSlicing: {renameByDefault: NAMED, resources: '
+    '[{name: nvidia.com/gpu, replicas: 4}]}}"}}}'
+)
+RENAMED = flux(SHARES.replace("NAMED", "true"))
+TAG = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu.shared"
+GPU_TAG = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu"
+
+
 @pytest.mark.parametrize(
     ("more", "wrong"),
     [
@@ -290,14 +300,42 @@ def test_the_autoscaler_waits_by_a_label(more: str, wrong: bool) -> None:
     assert "GPU1263" not in codes(group(more, "m5.large"), AUTOSCALER)
 
 
-SHARES = (
-    "{nfd: {enabled: true}, gfd: {enabled: true}, config: {default: a, map: {a: "
-    '"version: v1\\nsharing: {timeSlicing: {renameByDefault: NAMED, resources: '
-    '[{name: nvidia.com/gpu, replicas: 4}]}}"}}}'
+@pytest.mark.parametrize(
+    ("label", "renamed", "plugin", "severity"),
+    [
+        ("", True, True, []),
+        ("", False, True, ["warning"]),
+        ("k8s.amazonaws.com/accelerator: t4", True, True, ["info"]),
+        ("k8s.amazonaws.com/accelerator: t4", False, True, []),
+        ("k8s.amazonaws.com/accelerator: t4", True, False, []),
+    ],
 )
-RENAMED = flux(SHARES.replace("NAMED", "true"))
-TAG = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu.shared"
-GPU_TAG = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu"
+def test_the_autoscaler_waits_for_ever_where_shares_are_called_otherwise(
+    label: str, renamed: bool, plugin: bool, severity: list[str]
+) -> None:
+    """It looks for nvidia.com/gpu on nodes with the label, and for nothing else."""
+    labels = ", ".join(filter(None, ("nvidia.com/gpu.present: 'true'", label)))
+    nodes = group(f"minSize: 0, maxSize: 4, labels: {{{labels}}}")
+    shares = flux(SHARES.replace("NAMED", str(renamed).lower()))
+
+    texts = (nodes, AUTOSCALER, *([shares] if plugin else []))
+
+    said_of_all = every([("a.yaml", "---\n".join(texts))])
+    told = [each for each in said_of_all if each.code == "GPU1263"]
+    assert [each.severity for each in told] == severity
+    assert all(each.path.endswith("].labels") for each in told)
+
+
+def test_what_tags_tell_of_is_what_nodes_have() -> None:
+    tags = f'minSize: 0, maxSize: 4, tags: {{"{TAG}": "4"}}'
+    both = tags.replace("{", f'{{"{GPU_TAG}": "0", ')
+
+    assert "GPU1263" not in codes(group(tags), AUTOSCALER)
+    assert "GPU1263" not in codes(group(both), AUTOSCALER)
+    assert "GPU1263" in codes(group(both.replace('"0"', '"1"')), AUTOSCALER)
+
+
+ENABLED = '{k8s.io/cluster-autoscaler/enabled: "true"}'
 ZERO = "minSize: 0, maxSize: 4, labels: {k8s.amazonaws.com/accelerator: t4}"
 
 
@@ -306,6 +344,7 @@ ZERO = "minSize: 0, maxSize: 4, labels: {k8s.amazonaws.com/accelerator: t4}"
     [
         ((group(ZERO), RENAMED, AUTOSCALER, pod("nvidia.com/gpu.shared: 1")), True),
         ((group(ZERO), RENAMED, pod("nvidia.com/gpu.shared: 1")), False),
+        ((group(f"{ZERO}, tags: {ENABLED}"), RENAMED, pod("nvidia.com/gpu.shared: 1")), True),
         (
             (
                 group(f'{ZERO}, tags: {{{TAG}: "4", {GPU_TAG}: "0"}}'),

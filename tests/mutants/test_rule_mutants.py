@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from rule_mutants.result import Result
 from rule_mutants.swapping import caches, forget, living, swap
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 ROOT = Path(__file__).parents[2]
 INVERT = ROOT / "tools" / "mutants" / "invert.py"
@@ -128,13 +129,16 @@ table = {"one": lambda value: value == 1}
 
 
 @pytest.fixture
-def module(tmp_path: Path) -> ModuleType:
+def module(tmp_path: Path) -> Iterator[ModuleType]:
+    """A module, beside which nothing that is in memory is looked at: that takes seconds."""
+    gc.freeze()
     file = tmp_path / "of_test.py"
     file.write_text(MODULE, encoding="utf-8")
     made = ModuleType("of_test")
     made.__file__ = str(file)
     exec(compile(MODULE, str(file), "exec"), vars(made))  # noqa: S102  (our own text)
-    return made
+    yield made
+    gc.unfreeze()
 
 
 @pytest.mark.parametrize(
@@ -154,7 +158,7 @@ def test_living_functions_get_the_inverted_code(module: ModuleType, what: str, a
         return eval(asked, vars(module))  # noqa: S307  (our own text)
 
     assert answer() is True
-    functions, kept = living({file}), caches(("of_test",))  # a look at all that is in memory
+    functions, kept = living({file}), caches(("of_test",))
     answers = []
     for each in inversions(MODULE, file):
         if each.what == what:

@@ -11,7 +11,8 @@ from eks_gpushare.catalog.cluster_autoscaler_flags import flags_since
 from eks_gpushare.config.base import TakesOutput
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.defects import CHECK_FAILED
-from eks_gpushare.sharing.cluster_autoscaler import ACCELERATOR_LABEL, RESOURCE_PREFIX
+from eks_gpushare.sharing.cluster_autoscaler import RESOURCE_PREFIX
+from eks_gpushare.sharing.labels import ACCELERATOR_LABEL
 
 SCALED = {"scaledBy": "autoscaler"}
 SLICES = {"mode": "timeSlicing", "replicas": 10}

@@ -31,7 +31,7 @@ def at(value: Any, *path: str | int) -> Any:
     for part in path:
         if value is UNKNOWN:
             return UNKNOWN
-        if isinstance(value, Mapping):
+        if type(value) is dict or isinstance(value, Mapping):  # most are, and the other asks long
             value = value.get(part)
         elif isinstance(value, Sequence) and not isinstance(value, str):
             value = value[part] if isinstance(part, int) and part < len(value) else None

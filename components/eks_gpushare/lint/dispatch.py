@@ -11,11 +11,11 @@ from eks_gpushare.lint.application_values import (
     with_files_of_applications,
 )
 from eks_gpushare.lint.beside import beside, named_values
+from eks_gpushare.lint.named_folders import folders_of_applications
 from eks_gpushare.lint.reading import Reading
 from eks_gpushare.lint.rendered_charts import rendered_charts
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.kustomize import unapplied
-from eks_gpushare.lint.scopes import folders_of_applications
 from eks_gpushare.lint.template_accounts import accounts_of_charts
 from eks_gpushare.lint.terraform_roots import terraform_roots
 from eks_gpushare.lint.unread import NO_PARSER, not_rendered

@@ -13,13 +13,15 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.lint.beside import values_named_by, values_of_applications
+from eks_gpushare.lint.named_folders import folders_of_applications
 from eks_gpushare.lint.readers.shell import ShellReader
-from eks_gpushare.lint.scopes import CHART, folders_above, folders_of_applications
+from eks_gpushare.lint.scopes import CHART, folders_above
+from eks_gpushare.manifests.folders import is_pattern, those_meant
 from eks_gpushare.manifests.kustomize import may_be_kustomization
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.manifests.files import GivenFile
 
@@ -107,15 +109,9 @@ class Links:
             named = tuple(f"/{tail}" for tail in tails)
             joined.join((file, *(each for each in self._files if f"/{each}".endswith(named))))
         for file, folders in self._of_applications.items():
-            for folder in folders:
-                joined.join((file, *below.of_application(file, folder)))
-                ends = f"/{folder}"
-                built = [
-                    each
-                    for each in self._kustomizations
-                    if f"/{posixpath.dirname(each)}".endswith(ends)
-                ]
-                joined.join((file, *built))
+            is_meant = those_meant(folders)
+            built = (each for each in self._kustomizations if is_meant(posixpath.dirname(each)))
+            joined.join((file, *below.of_application(file, folders), *built))
 
 
 class Joined:
@@ -158,10 +154,14 @@ class _Below:
             for each in folders_above(folder):
                 self._first.setdefault(each, []).append(files[0])
 
-    def of_application(self, file: str, folder: str) -> Iterator[str]:
-        """Files of the folder that an application names, from whichever folder above it on."""
+    def of_application(self, file: str, named: Sequence[str]) -> Iterator[str]:
+        """Files of folders that applications name, from whichever folder above them on."""
+        several = [each for each in named if is_pattern(each)]
         for top in folders_above(posixpath.dirname(file)):
-            yield from self._first.get(posixpath.normpath(posixpath.join(top, folder)), ())
+            for folder in named:
+                yield from self._first.get(posixpath.normpath(posixpath.join(top, folder)), ())
+            for folder in filter(those_meant(several, top), self._first) if several else ():
+                yield from self._first[folder]
 
 
 def _folders_of_script(file: GivenFile) -> Iterator[str]:

@@ -16,6 +16,7 @@ from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.dumps import without_what_controllers_made
 from eks_gpushare.lint.file_in_reading import FileInReading
 from eks_gpushare.lint.judging import Scoped, in_all_builds
+from eks_gpushare.lint.named_folders import folders_named
 from eks_gpushare.lint.node_classes import class_of
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.texts import TEXT_READERS
@@ -27,7 +28,6 @@ from eks_gpushare.lint.scopes import (
     Member,
     all_together,
     as_one_cluster,
-    folders_named,
     put_out_in,
     scopes_of,
 )
@@ -187,8 +187,7 @@ class Reading:
         if posixpath.normpath(file.name) in self.kustomizations.patch_files:
             file.kinds["Kustomize patch"] = None  # of an object that is judged with it
             return True
-        named = folders_named(document.value for document in texts.documents)
-        self.folders[file.name] = list(named)
+        self.folders[file.name] = list(folders_named(texts.documents))
         built = [
             built for document in texts.documents for built in self.kustomizations.built(document)
         ]

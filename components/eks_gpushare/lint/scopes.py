@@ -11,23 +11,16 @@ import posixpath
 import re
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.inventory.values import at, items
+from eks_gpushare.manifests.folders import is_pattern, those_meant
 from eks_gpushare.manifests.kustomize import NAMES, tops_of
-from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from eks_gpushare.manifests.files import GivenFile
-
 CHART: Final = "Chart.yaml"
-_ARGO: Final = "argoproj.io/"
-_FLUX: Final = "kustomize.toolkit.fluxcd.io/"
-_NAMING: Final = re.compile(r"""kind["']?\s*:\s*["']?(?:Application|Kustomization)\b""")
-"""Of most files with annotations of Argo CD nothing more is read than this."""
 _PUT_OUT: Final = re.compile(
     r"^[ \t]*#[ \t]*-[ \t]+((?:\./)?[A-Za-z0-9_.-]+\.ya?ml)[ \t]*$", re.MULTILINE
 )
@@ -126,38 +119,12 @@ def scopes_of(
     return (*found, *_Finder(left, inner, of_roots).scopes(), *of_charts)
 
 
-def folders_named(values: Iterable[Any]) -> Iterator[str]:
-    """The folders that applications of Argo CD and kustomizations of Flux name.
-
-    Args:
-        values: Documents of a file.
-    """
-    for value in values:
-        group, kind = str(at(value, "apiVersion")), at(value, "kind")
-        named: list[Any] = []
-        if group.startswith(_FLUX) and kind == "Kustomization":
-            named = [at(value, "spec", "path")]
-        elif group.startswith(_ARGO) and kind == "Application":
-            sources = [at(value, "spec", "source"), *items(at(value, "spec", "sources"))]
-            named = [at(source, "path") for source in sources]
-        for name in named:
-            if isinstance(name, str) and posixpath.normpath(name.lstrip("/") or ".") != ".":
-                yield posixpath.normpath(name.lstrip("/"))
-
-
 def put_out_in(name: str, text: str) -> Iterator[str]:
     """Files that a kustomization names in lines which are put out by a comment."""
     if posixpath.basename(name) in NAMES:
         folder = posixpath.dirname(posixpath.normpath(name))
         for found in _PUT_OUT.finditer(text):
             yield posixpath.normpath(posixpath.join(folder, found[1]))
-
-
-def folders_of_applications(file: GivenFile) -> Iterator[str]:
-    """Those that applications of Argo CD and kustomizations of Flux in a file name."""
-    if (_ARGO in file.text or _FLUX in file.text) and _NAMING.search(file.text):
-        documents = read_texts(file.text, file.name).documents
-        yield from folders_named(document.value for document in documents)
 
 
 class _Finder:
@@ -296,19 +263,27 @@ class _Finder:
         """The units that files of one name."""
         for file in sorted(unit.files & self._members.keys()):
             member = self._members[file]
-            for folder in member.folders:
-                yield from (other for other in self._in_folder(file, folder) if other != key)
+            for folder in self._folders_of(member):
+                yield from (other for other in self._in_folder(folder) if other != key)
             for named in (*member.files, *member.others):
                 if named in self._members and named not in unit.files:
                     yield self._add(f"the file {named}", "others name it", {named})
 
-    def _in_folder(self, file: str, named: str) -> Iterator[str]:
-        """The units of a folder that an application names, whose top is a folder above it."""
-        above = reversed(list(folders_above(posixpath.dirname(file))))
-        tops = (posixpath.normpath(posixpath.join(folder, named)) for folder in above)
-        folder = next((top for top in tops if top in self._folders), None)
-        if folder is None:
-            return
+    def _folders_of(self, member: Member) -> Iterator[str]:
+        """Those that applications of a file name, whose top is a folder above it."""
+        above = list(folders_above(posixpath.dirname(member.file)))[::-1]
+        left_out = [named for named in member.folders if named.startswith("!")]
+        for named in member.folders:
+            if is_pattern(named) and not named.startswith("!"):
+                meant = (those_meant((named, *left_out), top) for top in above)
+                several = (sorted(filter(each, self._folders)) for each in meant)
+                yield from next(filter(None, several), ())
+                continue
+            tops = (posixpath.normpath(posixpath.join(folder, named)) for folder in above)
+            yield from islice((top for top in tops if top in self._folders), 1)
+
+    def _in_folder(self, folder: str) -> Iterator[str]:
+        """The units of a folder that an application names."""
         if folder in self._gates:
             yield from self._through(folder)
             return

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.values import at, items
+from eks_gpushare.lint.named_folders import sources_of
 from eks_gpushare.lint.rules.files import NO_VALUES
 from eks_gpushare.lint.scopes import CHART
 from eks_gpushare.manifests.document import value_of
@@ -43,24 +44,18 @@ def missing_values(found: Iterable[Item], files: Iterable[str]) -> Iterator[Prob
         value = value_of(item) if isinstance(item, Release) else None
         if at(value, "kind") != "Application":
             continue
-        for place, source in _sources(value):
+        for place, source in sources_of(at(value, "spec")):
             named = f"/{posixpath.normpath(str(at(source, 'path')))}"
             folders = [folder for folder in charts if f"/{folder}".endswith(named)]
             if len(folders) != 1 or at(source, "helm", "ignoreMissingValueFiles"):
                 continue
             for index, name in enumerate(items(at(source, "helm", "valueFiles"))):
-                where = (*place, "helm", "valueFiles", index)
+                where = ("spec", *place, "helm", "valueFiles", index)
                 if (item.source.file, where) in said or not _is_within(name):
                     continue
                 said.add((item.source.file, where))
                 if not _is_there(posixpath.normpath(posixpath.join(folders[0], name)), known):
                     yield _problem(item.source, where, name, folders[0], known)
-
-
-def _sources(value: Any) -> Iterator[tuple[FieldPath, Any]]:
-    yield ("spec", "source"), at(value, "spec", "source")
-    for index, source in enumerate(items(at(value, "spec", "sources"))):
-        yield ("spec", "sources", index), source
 
 
 def _is_within(name: Any) -> bool:

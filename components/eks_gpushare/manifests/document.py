@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from eks_gpushare.stack_file.composer import find
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -57,6 +59,13 @@ class Document:
     alone: str = ""
     """The place of a document of which a template decides whether it is there, or what else it has.
     What is wrong within it is so by itself; nothing else follows from it. Empty of any other."""
+
+    def raw(self, path: FieldPath) -> str | None:
+        """The text of a value as it is written, whatever a template makes of it."""
+        root = self.text.root if self.text is not None else None
+        place = (*self.at, *path)
+        entry, depth = find(root, place) if root is not None else (None, 0)
+        return entry.node.raw if entry is not None and depth == len(place) else None
 
     def where(self, path: FieldPath) -> tuple[str, Position]:
         """The file and the place in which something of it is written."""

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.values import at, items
+from eks_gpushare.manifests.folders import those_meant
 from eks_gpushare.manifests.kustomize_charts import values_files, with_files
 from eks_gpushare.manifests.kustomize_patches import Patch, is_for, with_its_name, written_patches
 from eks_gpushare.manifests.strategic_merge import PatchError, merged, patched
@@ -113,11 +114,11 @@ class Kustomizations:
         Args:
             folders: Folders as applications name them, from the top of a repository.
         """
-        ends = tuple(f"/{folder}" for folder in folders)
+        is_meant = those_meant(folders)
         self.tops += [
             name
             for name in self.contents
-            if name not in self.tops and f"/{posixpath.dirname(name)}".endswith(ends)
+            if name not in self.tops and is_meant(posixpath.dirname(name))
         ]
 
     def content(self, kustomization: str, named: str) -> str | None:

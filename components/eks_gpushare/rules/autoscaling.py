@@ -12,7 +12,6 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.cluster_autoscaler import (
-    ACCELERATOR_LABEL,
     ENABLED_TAG,
     RESOURCE_PREFIX,
     agent_taint_keys,
@@ -21,7 +20,7 @@ from eks_gpushare.sharing.cluster_autoscaler import (
     shows_gpus,
     template_tags,
 )
-from eks_gpushare.sharing.labels import MIG_LABEL
+from eks_gpushare.sharing.labels import ACCELERATOR_LABEL, MIG_LABEL
 from eks_gpushare.sharing.mig_boot import boots
 from eks_gpushare.sharing.mig_manager import startup_taints
 

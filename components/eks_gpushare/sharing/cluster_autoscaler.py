@@ -18,7 +18,7 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.facts.karpenter_pools import AGENT_TAINTS
 from eks_gpushare.sharing.autoscaling import promised
 from eks_gpushare.sharing.efa import EFA
-from eks_gpushare.sharing.labels import MIG_LABEL, POOL_LABEL
+from eks_gpushare.sharing.labels import ACCELERATOR_LABEL, MIG_LABEL, POOL_LABEL
 from eks_gpushare.sharing.nodes import allocatable, sizes
 from eks_gpushare.sharing.plan import startup_taints
 from eks_gpushare.sharing.resources import GPU
@@ -40,8 +40,6 @@ RESOURCE_PREFIX = f"{TEMPLATE_PREFIX}resources/"
 """Those of them that say what such a node has."""
 ENABLED_TAG = "k8s.io/cluster-autoscaler/enabled"
 """Tag that EKS puts on the Auto Scaling group of every managed node group."""
-ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
-"""Label by which Cluster Autoscaler's AWS provider knows a node with GPUs."""
 
 TEMPLATES = "eks-gpushare/node-templates"
 """Annotation of its pods: another one, and Helm starts them anew."""

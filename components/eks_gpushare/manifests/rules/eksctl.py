@@ -65,15 +65,16 @@ NO_DRIVER = Rule(
 NO_ACCELERATOR = Rule(
     "GPU1263",
     "warning",
-    "GPU nodes of Cluster Autoscaler have the label by which it waits for their GPUs.",
+    "Nodes of Cluster Autoscaler have the label by which it waits for nvidia.com/gpu, if they "
+    "have that.",
     "A node is ready a minute before its GPUs are there. Without the label it takes such a node "
-    "for one that has none, and launches another: for 25 pods it was seen to launch 6 nodes for 3.",
+    "for one that has none, and launches another: for 25 pods it was seen to launch 6 nodes for 3. "
+    "Where shares have another name it waits for ever.",
     "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md#special-note-on-gpu-instances",
 )
 
 SCALED: Final = "k8s.io/cluster-autoscaler/enabled"
 TEMPLATE_LABEL: Final = "k8s.io/cluster-autoscaler/node-template/label/"
-ACCELERATOR: Final = "k8s.amazonaws.com/accelerator"
 DEFAULT_FAMILY = "AmazonLinux2023"
 """What eksctl takes where no family is named, its variant for GPUs with types that have them.
 
@@ -159,7 +160,6 @@ def _group(
     yield from _family(source, path, group, kind)
     yield from _own_image(source, path, group)
     yield from _own_boot(source, path, group)
-    yield from _accelerator(source, path, group)
     if kind == SELF_MANAGED:
         yield from _from_zero(source, path, group)
 
@@ -312,26 +312,6 @@ def _own_boot(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iter
             f"The node group {at(group, 'name')} is of {DEFAULT_FAMILY}, without bootstrap.sh: "
             f"eksctl takes a NodeConfig as its {_BOOT}, and this is a script.",
             "Write a NodeConfig of node.eks.aws/v1alpha1, or leave it out: eksctl joins the nodes.",
-        )
-
-
-def _accelerator(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iterator[Judgement]:
-    tags, labels = mapping(at(group, "tags")), mapping(at(group, "labels"))
-    scaled = any(str(key) == SCALED and str(each).lower() == "true" for key, each in tags.items())
-    # Only an autoscaler reads it. That a role lets one work stands in files of Karpenter too.
-    propagated = at(group, "propagateASGTags") is True
-    scaled = scaled or (propagated and whole(at(group, "minSize")) != whole(at(group, "maxSize")))
-    if UNKNOWN in (at(group, "tags"), at(group, "labels")) or not scaled or not _has_gpus(group):
-        return
-    told = [key for key in tags if str(key).endswith(f"node-template/label/{ACCELERATOR}")]
-    if ACCELERATOR not in labels and not told:
-        yield Problem(
-            NO_ACCELERATOR,
-            source,
-            (*path, "labels") if labels else path,
-            f"Cluster Autoscaler scales the node group {at(group, 'name')}, whose nodes have no "
-            f"label {ACCELERATOR}.",
-            f"Give them the label {ACCELERATOR}, such as nvidia-a10g.",
         )
 
 

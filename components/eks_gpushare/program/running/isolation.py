@@ -127,7 +127,12 @@ def _origin(module: ModuleType | None) -> Path:
 
 def _take(names: set[str]) -> dict[str, ModuleType]:
     """Remove these modules and what is below them from ``sys.modules`` and return them."""
-    taken = {name: sys.modules[name] for name in sys.modules if name.partition(".")[0] in names}
+    below = tuple(f"{name}." for name in names)
+    taken = {
+        name: module
+        for name, module in sys.modules.items()
+        if name in names or name.startswith(below)
+    }
     for name in taken:
         del sys.modules[name]
     return taken

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eks_gpushare.inventory.advertised import offers
+from eks_gpushare.inventory.advertised import is_gpu_resource, offers
 from eks_gpushare.inventory.edges.promises import NOT_PROMISED
 from eks_gpushare.inventory.items import NodeSet, Release
 from eks_gpushare.inventory.nodes import has_gpus
@@ -17,46 +17,77 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, holds
+from eks_gpushare.inventory.values import at, holds, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.charts import CLUSTER_AUTOSCALER
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.eksctl import (
-    ACCELERATOR,
     NO_ACCELERATOR,
     SCALED,
     TEMPLATE_LABEL,
 )
+from eks_gpushare.sharing.labels import ACCELERATOR_LABEL
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
+    from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
 _GROUPS: Final = ("managed", "selfManaged")
+_TEMPLATE: Final = f"{TEMPLATE_LABEL}{ACCELERATOR_LABEL}"
 
 
 @edge(NO_ACCELERATOR)
 def accelerators(inventory: Inventory) -> Iterator[Judgement]:
-    """Where its chart is here; of groups with its tags the reader of eksctl says the same."""
+    """Where its chart is here, or a group has its tag."""
     for cluster in inventory.clusters():
-        if not _is_there(inventory, cluster):
-            continue
+        there = _is_there(inventory, cluster)
         for nodes in inventory.of(NodeSet, cluster):
-            unknown = UNKNOWN in (nodes.labels, nodes.tags, nodes.most)
-            if unknown or nodes.provisioner not in _GROUPS or nodes.least == nodes.most:
+            if nodes.labels is UNKNOWN or nodes.tags is UNKNOWN or nodes.provisioner not in _GROUPS:
                 continue
-            if nodes.instance_types and has_gpus(nodes) and not _is_told(nodes):
-                yield Problem(
-                    NO_ACCELERATOR,
-                    nodes.source,
-                    (),
-                    f"Cluster Autoscaler scales {nodes.source.name}, whose nodes have no label "
-                    f"{ACCELERATOR}.",
-                    f"Give them the label {ACCELERATOR}, such as nvidia-a10g.",
-                )
+            scaled = SCALED in nodes.tags or _changes(nodes, there=there)
+            if scaled and nodes.instance_types and has_gpus(nodes):
+                names = _names(inventory, cluster, nodes)
+                yield from _accelerator(nodes, names, tagged=_TEMPLATE in nodes.tags)
+
+
+def _accelerator(nodes: NodeSet, names: Collection[str], *, tagged: bool) -> Iterator[Problem]:
+    """Whether nodes with resources of these names, none where that is not known, want the label."""
+    message = fix = ""
+    severity: Severity | None = None
+    is_told = holds(nodes.labels, ACCELERATOR_LABEL)
+    if names and GPU not in names and is_told:
+        message = (
+            f"The label {ACCELERATOR_LABEL} has Cluster Autoscaler wait for {GPU} on "
+            f"{nodes.source.name}, whose nodes have {', '.join(sorted(names))} only: it counts "
+            "them as not started, for ever."
+        )
+        fix = f"Take the label away, or let shares be called {GPU}."
+        severity = "info"  # it hurts where most nodes of a cluster are such, and not before
+    elif not (names and GPU not in names) and not is_told and not tagged:
+        message = (
+            f"Cluster Autoscaler scales {nodes.source.name}, whose nodes have no label "
+            f"{ACCELERATOR_LABEL}."
+        )
+        fix = f"Give them the label {ACCELERATOR_LABEL}, such as nvidia-a10g."
+    if message:
+        has_labels = at(value_of(nodes), *nodes.source.path, "labels")
+        place = ("labels",) if has_labels else ()
+        yield Problem(NO_ACCELERATOR, nodes.source, place, message, fix, severity)
+
+
+def _names(inventory: Inventory, cluster: str, nodes: NodeSet) -> frozenset[str]:
+    """Extended resources of which it is known that nodes have them, or that tags tell of."""
+    every = [each for each in offers(inventory, cluster).every if each.kind.nodes is nodes]
+    if every and all(each.resources for each in every):
+        return frozenset(name for each in every for name in each.resources or ())
+    promised = {} if nodes.promised is UNKNOWN else nodes.promised
+    return frozenset(
+        name for name, count in promised.items() if is_gpu_resource(name) and text(count) != "0"
+    )
 
 
 @edge(NOT_PROMISED)
@@ -87,13 +118,11 @@ def resources(inventory: Inventory) -> Iterator[Judgement]:
                     )
 
 
-def _is_told(nodes: NodeSet) -> bool:
-    """Whether nodes have the label, or eksctl's reader says that they lack it."""
-    by_eksctl = at(value_of(nodes), *nodes.source.path, "propagateASGTags") is True
-    tags = {SCALED, f"{TEMPLATE_LABEL}{ACCELERATOR}"} & {
-        *(() if nodes.tags is UNKNOWN else nodes.tags)
-    }
-    return by_eksctl or bool(tags) or holds(nodes.labels, ACCELERATOR)
+def _changes(nodes: NodeSet, *, there: bool) -> bool:
+    """Whether an autoscaler that is there, or that eksctl is told of, makes more or fewer."""
+    if UNKNOWN in (nodes.least, nodes.most) or nodes.least == nodes.most:
+        return False
+    return there or at(value_of(nodes), *nodes.source.path, "propagateASGTags") is True
 
 
 def _is_there(inventory: Inventory, cluster: str) -> bool:

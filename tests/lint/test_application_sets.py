@@ -1,0 +1,150 @@
+"""Folders that sets of applications name: each belongs to what the set stands in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from eks_gpushare.lint.dispatch import read_files
+from eks_gpushare.lint.named_folders import folders_of_applications
+from eks_gpushare.lint.parts import Links
+from eks_gpushare.manifests.files import GivenFile
+from eks_gpushare.manifests.folders import is_pattern, those_meant
+
+HERE = {"server": "https://kubernetes.default.svc"}
+FOLDERS = {"git": {"directories": [{"path": "apps/*"}, {"path": "apps/old", "exclude": True}]}}
+ELEMENTS = {"list": {"elements": [{"name": "a", "path": "x/a"}, {"values": {"path": "x/b"}}]}}
+POD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
+
+
+def application_set(*generators: Any, path: str, to: dict[str, str] = HERE) -> dict[str, Any]:
+    template = {"spec": {"source": {"path": path}, "destination": to}}
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "ApplicationSet",
+        "metadata": {"name": "all"},
+        "spec": {"generators": list(generators), "template": template},
+    }
+
+
+def several(number: int) -> dict[str, Any]:
+    """A matrix of one application and so many."""
+    many = {"list": {"elements": [{"name": str(each)} for each in range(number)]}}
+    return {"matrix": {"generators": [{"list": {"elements": [{"env": "prod"}]}}, many]}}
+
+
+@pytest.mark.parametrize(
+    ("made", "named"),
+    [
+        (application_set(FOLDERS, path="{{path}}"), ["apps/*", "!apps/old"]),
+        (application_set(FOLDERS, path="{{ .path.path }}"), ["apps/*", "!apps/old"]),
+        (
+            application_set(FOLDERS, path="{{path}}/prod"),
+            ["apps/*/prod", "!apps/old/prod"],
+        ),
+        (application_set(FOLDERS, path="more/{{path.basename}}"), ["more/*", "!more/old"]),
+        (application_set(ELEMENTS, path="{{path}}"), ["x/a"]),
+        (application_set(ELEMENTS, path="{{values.path}}"), ["x/b"]),
+        (application_set(ELEMENTS, path="all/{{name}}", to={"name": "prod"}), ["all/a"]),
+        (application_set({"clusters": {}}, path="all"), []),
+        (application_set(FOLDERS, path="{{path}}", to={"name": "{{path.basename}}"}), []),
+        (application_set(FOLDERS, path="{{metadata.labels.path}}"), []),
+        (application_set({"git": {"directories": [{"path": "*"}]}}, path="{{path}}"), []),
+        (
+            application_set(
+                {"matrix": {"generators": [FOLDERS, {"list": {"elements": [{"env": "prod"}]}}]}},
+                path="{{path}}/{{env}}",
+            ),
+            ["apps/*/prod", "!apps/old/prod"],
+        ),
+        (
+            application_set(
+                {"matrix": {"generators": [FOLDERS, {"clusters": {}}]}}, path="{{path}}"
+            ),
+            [],
+        ),
+        (
+            application_set(
+                {"list": {"elements": [{"env": "test"}, {"env": "prod"}]}},
+                path="envs/{{env}}",
+                to={"name": "{{env}}"},
+            ),
+            [],
+        ),
+        (application_set({"git": {"directories": [{"path": 1}]}}, path="{{path}}"), []),
+        ({**application_set(ELEMENTS, path="all"), "apiVersion": "other.argoproj.io/v1"}, []),
+        (application_set({"matrix": {"generators": [FOLDERS, FOLDERS]}}, path="a"), ["a", "a"]),
+        (application_set(several(1_000), path="all"), ["all"] * 1_000),
+        (application_set(several(1_001), path="all"), []),
+    ],
+)
+def test_the_folders_of_a_set(made: dict[str, Any], named: list[str]) -> None:
+    assert list(folders_of_applications(GivenFile("a.yaml", yaml.safe_dump(made)))) == named
+
+
+FILES = {
+    "argo/all.yaml": yaml.safe_dump(application_set(FOLDERS, path="{{path}}")),
+    "apps/a/x.yaml": POD % "a",
+    "apps/b/kustomization.yaml": "resources: [x.yaml]\n",
+    "apps/b/x.yaml": POD % "b",
+    "apps/old/x.yaml": POD % "old",
+    "apps/.hidden/x.yaml": POD % "hidden",
+    "more/apps/x.yaml": POD % "more",
+}
+
+
+@pytest.mark.parametrize("top", ["", "/srv/repository/", "deep/"])
+def test_a_set_is_one_with_the_folders_that_its_pattern_means(top: str) -> None:
+    given = [GivenFile(f"{top}{name}", text) for name, text in FILES.items()]
+    scopes = {each.name: each.files for each in read_files(given).scopes()}
+    joined = ("argo/all.yaml", "apps/a/x.yaml", "apps/b/kustomization.yaml", "apps/b/x.yaml")
+
+    assert scopes[f"the folder {top}argo"] == {f"{top}{name}" for name in joined}
+    assert {f"the folder {top}{name}" for name in ("apps/old", "apps/.hidden", "more/apps")} <= {
+        *scopes
+    }
+
+
+def test_what_a_set_means_is_held_together_however_much_there_is() -> None:
+    links = Links()
+    for name, text in FILES.items():
+        links.look_at(GivenFile(name, text))
+
+    (part,) = (part for part in links.parts({}) if "argo/all.yaml" in part)
+    assert {*part} >= {"apps/a/x.yaml", "apps/b/x.yaml", "apps/b/kustomization.yaml"}
+
+
+APPLICATION = """
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: a}
+spec: {source: {path: apps}}
+"""
+
+
+def test_the_top_of_a_repository_is_the_outermost_folder_that_has_what_is_named() -> None:
+    files = {
+        "deep/argo/a.yaml": APPLICATION,
+        "apps/x.yaml": POD % "a",
+        "deep/apps/x.yaml": POD % "a",
+    }
+    scopes = read_files([GivenFile(*each) for each in files.items()]).scopes()
+
+    assert {each.name: {*each.files} for each in scopes} == {
+        "the folder deep/argo": {"deep/argo/a.yaml", "apps/x.yaml"},
+        "the folder deep/apps": {"deep/apps/x.yaml"},
+    }
+
+
+def test_a_pattern_means_folders_that_are_not_hidden() -> None:
+    is_meant = those_meant(("apps/?", "!apps/c"))
+
+    assert [
+        each for each in ("apps/a", "x/apps/b", "apps/c", "apps/aa", "apps/.") if is_meant(each)
+    ] == [
+        "apps/a",
+        "x/apps/b",
+    ]
+    assert (is_pattern("apps/?"), is_pattern("apps/*"), is_pattern("apps")) == (True, True, False)
