@@ -50,7 +50,7 @@ _NODES: Final = ("node", "nodes", "no")
 _STATIC: Final = re.compile(
     r"^https://raw\.githubusercontent\.com/NVIDIA/k8s-device-plugin/\S+/nvidia-device-plugin\.yml$"
 )
-_FOLDER: Final = re.compile(r"(?:\./)?[A-Za-z0-9_-][A-Za-z0-9_/-]*")
+_FOLDER: Final = re.compile(r"(?:\./)?[A-Za-z0-9_][A-Za-z0-9_/-]*")
 """What is no file, no address and nothing that a shell fills in."""
 _CONFIG_MAPS: Final = ("configmap", "configmaps", "cm")
 
