@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.inventory.items import ROLE_TRUST, Pointer
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
-from eks_gpushare.lint.hcl.registry_roles import POLICY_DOCUMENT, TRUSTED
+from eks_gpushare.lint.hcl.registry_roles import TRUSTED
+from eks_gpushare.lint.hcl.registry_user_data import POLICY_DOCUMENT
 from eks_gpushare.lint.hcl.values import GAP
 from eks_gpushare.lint.terraform_configuration import INDEX, module_of
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.items import ROLE_TRUST
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.hcl.registry_roles import POLICY_DOCUMENT
-from eks_gpushare.lint.hcl.registry_user_data import IMAGES
+from eks_gpushare.lint.hcl.registry_user_data import IMAGES, POLICY_DOCUMENT
 from eks_gpushare.lint.readers.terraform import TerraformResource, read_resources
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.manifests.files import read_file

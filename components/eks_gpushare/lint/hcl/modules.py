@@ -20,8 +20,7 @@ from eks_gpushare.lint.hcl.blocks import (
 from eks_gpushare.lint.hcl.evaluating import value_of
 from eks_gpushare.lint.hcl.folders import FilesFrom
 from eks_gpushare.lint.hcl.names import Within
-from eks_gpushare.lint.hcl.registry_roles import POLICY_DOCUMENT
-from eks_gpushare.lint.hcl.registry_user_data import IMAGES
+from eks_gpushare.lint.hcl.registry_user_data import IMAGES, POLICY_DOCUMENT
 from eks_gpushare.lint.hcl.types import with_defaults
 from eks_gpushare.lint.hcl.values import HclObject, number, written
 

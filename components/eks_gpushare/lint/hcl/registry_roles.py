@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 TRUSTED: Final = "trusted_service_accounts"
 """The argument of a role that a module makes: statements, each a list of operators and subjects."""
-POLICY_DOCUMENT: Final = "data.aws_iam_policy_document"
 _SUBJECT: Final = "system:serviceaccount:"
 
 
