@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import sampled
 
 from eks_gpushare.cli import _VERBS, main, streams
 
@@ -124,12 +125,15 @@ def ran(
 
 @pytest.mark.parametrize(
     ("name", "encoding"),
-    [
-        (name, encoding)
-        for encoding in ("ascii", "latin-1", "cp437", "utf-8")
-        for name in COMMANDS
-        if encoding == "ascii" or name not in RUN_A_PROGRAM  # which take a while
-    ],
+    sampled(
+        [
+            (name, encoding)
+            for encoding in ("ascii", "latin-1", "cp437", "utf-8")
+            for name in COMMANDS
+            if encoding == "ascii" or name not in RUN_A_PROGRAM  # which take a while
+        ],
+        3,
+    ),
 )
 def test_a_terminal_of_any_encoding_will_do(
     name: str, encoding: str, monkeypatch: pytest.MonkeyPatch

@@ -21,6 +21,7 @@ import yaml
 
 from eks_gpushare.aws.policy_documents import scales_node_groups
 from eks_gpushare.catalog import Catalog, gpu_instance_types, versions
+from eks_gpushare.catalog.autoscaler_tags import ACCELERATOR_LABEL, RESOURCE_TAGS
 from eks_gpushare.catalog.cluster_autoscaler_flags import flags_since
 from eks_gpushare.catalog.kubernetes import eks_versions
 from eks_gpushare.config.autoscaling import ClusterAutoscaler
@@ -53,8 +54,8 @@ def plan(sharing: dict[str, Any], types: list[str] | None = None, **more: Any) -
 def told(*args: Any, **more: Any) -> dict[str, str]:
     """The template's resources by name."""
     tags = planned.template_tags(plan(*args, **more), CATALOG)
-    assert all(key.startswith(planned.RESOURCE_PREFIX) for key in tags)
-    return {key.removeprefix(planned.RESOURCE_PREFIX): value for key, value in tags.items()}
+    assert all(key.startswith(RESOURCE_TAGS) for key in tags)
+    return {key.removeprefix(RESOURCE_TAGS): value for key, value in tags.items()}
 
 
 @pytest.mark.parametrize(
@@ -110,9 +111,7 @@ def test_the_tags_are_what_is_promised_on_every_type() -> None:
         for sharing in ({"mode": "exclusive"}, SLICES, RENAMED, {"mode": "mps", "replicas": 2}):
             made = plan(sharing, [name])
             tags = planned.template_tags(made, CATALOG)
-            resources = {
-                f"{planned.RESOURCE_PREFIX}{k}": str(v) for k, v in promised(made, name).items()
-            }
+            resources = {f"{RESOURCE_TAGS}{k}": str(v) for k, v in promised(made, name).items()}
 
             assert tags.items() >= resources.items(), name
             # Nothing but what AWS takes in a tag.
@@ -167,7 +166,7 @@ def test_nodes_whose_gpus_it_can_wait_for_have_the_label(
 ) -> None:
     found = planned.group_labels(plan(sharing, types), CATALOG)
 
-    assert found.get(planned.ACCELERATOR_LABEL) == label
+    assert found.get(ACCELERATOR_LABEL) == label
     assert label is None or re.fullmatch(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?", label)
 
 
@@ -189,9 +188,9 @@ def test_the_order_of_types_changes_nothing() -> None:
 
 
 def test_a_label_of_the_users_own_stays() -> None:
-    made = plan(SLICES, labels={planned.ACCELERATOR_LABEL: "a10g"})
+    made = plan(SLICES, labels={ACCELERATOR_LABEL: "a10g"})
 
-    assert planned.group_labels(made, CATALOG)[planned.ACCELERATOR_LABEL] == "a10g"
+    assert planned.group_labels(made, CATALOG)[ACCELERATOR_LABEL] == "a10g"
 
 
 def test_the_taints_that_go_are_named_once() -> None:

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from finding_examples import base, checked, findings, stack_file_text
 
+from eks_gpushare.catalog.autoscaler_tags import ACCELERATOR_LABEL, RESOURCE_TAGS
 from eks_gpushare.catalog.cluster_autoscaler_flags import flags_since
 from eks_gpushare.config.base import TakesOutput
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.defects import CHECK_FAILED
-from eks_gpushare.sharing.cluster_autoscaler import RESOURCE_PREFIX
-from eks_gpushare.sharing.labels import ACCELERATOR_LABEL
 
 SCALED = {"scaledBy": "autoscaler"}
 SLICES = {"mode": "timeSlicing", "replicas": 10}
@@ -65,9 +64,9 @@ def of_chart(**chart: Any) -> dict[str, Any]:
         of_chart(values={"serviceMonitor": {"enabled": True}, "podLabels": {"team": "ml"}}),
         of_chart(version="9.58.0"),
         of_chart(repository="oci://mirror.example.com/charts/cluster-autoscaler"),
-        stack({}, tags={f"{RESOURCE_PREFIX}nvidia.com/gpu": "1", "team": "ml"}),
-        stack({}, tags={f"{RESOURCE_PREFIX}ephemeral-storage": "100Gi"}),
-        stack({}, tags={f"{RESOURCE_PREFIX}example.com/fpga": "1"}),
+        stack({}, tags={f"{RESOURCE_TAGS}nvidia.com/gpu": "1", "team": "ml"}),
+        stack({}, tags={f"{RESOURCE_TAGS}ephemeral-storage": "100Gi"}),
+        stack({}, tags={f"{RESOURCE_TAGS}example.com/fpga": "1"}),
         stack({}, pools={"gpu": {**SCALED, "labels": {ACCELERATOR_LABEL: "nvidia-a10g"}}}),
         {"pools": {"gpu": {"labels": {ACCELERATOR_LABEL: "nvidia-a10g"}}}},
         {},
@@ -359,7 +358,7 @@ def test_a_tag_that_is_wrong_is_held_against_the_plan(
     resource: str, value: str, message: str
 ) -> None:
     given = stack({}, pools={"gpu": {**SCALED, "sharing": SLICES}})
-    given["tags"] = {f"{RESOURCE_PREFIX}{resource}": value}
+    given["tags"] = {f"{RESOURCE_TAGS}{resource}": value}
 
     assert [each for _, each in findings(given, "GPU790")] == [message]
 
@@ -474,7 +473,7 @@ def test_a_tag_of_ones_own_says_what_the_plan_does(
     sharing: dict[str, Any], resource: str, value: str, *, wrong: bool
 ) -> None:
     given = stack({}, pools={"gpu": {**SCALED, "sharing": sharing}})
-    given["tags"] = {f"{RESOURCE_PREFIX}{resource}": value}
+    given["tags"] = {f"{RESOURCE_TAGS}{resource}": value}
 
     assert bool(findings(given, "GPU790")) is wrong
     # What no autoscaler reads is nobody's business.

@@ -111,6 +111,7 @@ SUITES: Final = (
             "tests/unit/test_alerts.py",
             "tests/lab/walkthroughs",
             "tests/live/test_cost_of_clusters.py",
+            "tests/live/test_faults.py",
             "tests/lint/test_fresh_alarms.py",
             "tests/commands/test_preview_edits.py",
             "tests/commands/test_preview_command.py",

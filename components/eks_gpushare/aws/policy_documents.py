@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog.autoscaler_tags import AUTOSCALER_TAGS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -84,7 +86,7 @@ def scales_node_groups(partition: str, cluster: str, groups: Sequence[str]) -> s
             "Resource": f"arn:{partition}:autoscaling:*:*:autoScalingGroup:*",
             "Condition": {
                 "StringEquals": {
-                    f"aws:ResourceTag/k8s.io/cluster-autoscaler/{cluster}": "owned",
+                    f"aws:ResourceTag/{AUTOSCALER_TAGS}{cluster}": "owned",
                     "aws:ResourceTag/eks:nodegroup-name": sorted(groups),
                 }
             },

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.catalog.autoscaler_tags import AUTOSCALER_TAGS, RESOURCE_TAGS, TEMPLATE_TAGS
 from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
@@ -15,9 +16,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.source import Maybe
 
-_TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
-_RESOURCES = f"{_TEMPLATE}resources/"
-_OF_CLUSTER = ("kubernetes.io/cluster/", "k8s.io/cluster/", "k8s.io/cluster-autoscaler/")
+_OF_CLUSTER = ("kubernetes.io/cluster/", "k8s.io/cluster/", AUTOSCALER_TAGS)
 
 
 def makes_nodes(tags: Iterable[tuple[Any, Any]]) -> bool:
@@ -28,9 +27,9 @@ def makes_nodes(tags: Iterable[tuple[Any, Any]]) -> bool:
 def promised(tags: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
     """Resources by name that tags tell Cluster Autoscaler of, with how many there are."""
     return {
-        key.removeprefix(_RESOURCES): value if value is UNKNOWN else str(value)
+        key.removeprefix(RESOURCE_TAGS): value if value is UNKNOWN else str(value)
         for key, value in tags
-        if isinstance(key, str) and key.startswith(_RESOURCES)
+        if isinstance(key, str) and key.startswith(RESOURCE_TAGS)
     }
 
 
@@ -42,4 +41,4 @@ def keys_of(tags: Iterable[tuple[Any, Any]]) -> Maybe[frozenset[str]]:
 
 def tells_of_nodes(tags: Iterable[tuple[Any, Any]]) -> bool:
     """Whether tags tell Cluster Autoscaler anything of a node that is not there yet."""
-    return any(key is UNKNOWN or str(key).startswith(_TEMPLATE) for key, _ in tags)
+    return any(key is UNKNOWN or str(key).startswith(TEMPLATE_TAGS) for key, _ in tags)

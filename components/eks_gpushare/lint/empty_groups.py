@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.catalog.autoscaler_tags import ENABLED_TAG, LABEL_TAGS, TEMPLATE_TAGS
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.scaling_groups import tells_of_nodes
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import registered
 from eks_gpushare.inventory.values import pairs, text
-from eks_gpushare.manifests.rules.eksctl import FROM_ZERO, SCALED, TEMPLATE_LABEL
+from eks_gpushare.manifests.rules.eksctl import FROM_ZERO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,15 +49,15 @@ def from_zero(
             f"{nodes.source.name} may be empty, and nothing tells an autoscaler of the "
             f"{' and '.join(f'{name}s' for name in needs)} that its user data gives the nodes.",
             "Add "
-            + " and ".join(f"tags `k8s.io/cluster-autoscaler/node-template/{n}/...`" for n in needs)
+            + " and ".join(f"tags `{TEMPLATE_TAGS}{n}/...`" for n in needs)
             + ", one for each.",
         )
 
 
 def _untagged(nodes: NodeSet, labels: Any, tags: dict[Any, Any], least: str) -> Iterator[Problem]:
     """Labels of which tags tell nothing, or another value, though they tell of others."""
-    for key, value in pairs(labels) if SCALED in tags and UNKNOWN not in tags else ():
-        tag = f"{TEMPLATE_LABEL}{key}"
+    for key, value in pairs(labels) if ENABLED_TAG in tags and UNKNOWN not in tags else ():
+        tag = f"{LABEL_TAGS}{key}"
         told = text(tags.get(tag, UNKNOWN))
         message = fix = ""
         if tag not in tags:

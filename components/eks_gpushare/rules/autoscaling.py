@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog.autoscaler_tags import ACCELERATOR_LABEL, ENABLED_TAG, RESOURCE_TAGS
 from eks_gpushare.config.base import TakesOutput, known_fields
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import rule_of
@@ -12,15 +13,13 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.rules.planned import planned
 from eks_gpushare.rules.registry import Scope, check
 from eks_gpushare.sharing.cluster_autoscaler import (
-    ENABLED_TAG,
-    RESOURCE_PREFIX,
     agent_taint_keys,
     owned_tag,
     scaled_by_it,
     shows_gpus,
     template_tags,
 )
-from eks_gpushare.sharing.labels import ACCELERATOR_LABEL, MIG_LABEL
+from eks_gpushare.sharing.labels import MIG_LABEL
 from eks_gpushare.sharing.mig_boot import boots
 from eks_gpushare.sharing.mig_manager import startup_taints
 
@@ -143,9 +142,9 @@ def template_tags_of_group(ctx: Context, name: str, pool: Pool) -> Iterator[Find
     given = ctx.environment.tags
     for key, value in given.items():
         wanted = told.get(key)
-        if not key.startswith(RESOURCE_PREFIX) or value in {wanted, _LATER}:
+        if not key.startswith(RESOURCE_TAGS) or value in {wanted, _LATER}:
             continue
-        resource = key.removeprefix(RESOURCE_PREFIX)
+        resource = key.removeprefix(RESOURCE_TAGS)
         is_wrong = wanted is not None or resource.startswith("nvidia.com/")
         if is_wrong and not _same_amount(value, wanted):
             has = f"has {wanted}" if wanted is not None else "does not have it"

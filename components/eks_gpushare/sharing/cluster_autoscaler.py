@@ -13,12 +13,13 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.catalog.autoscaler_tags import ACCELERATOR_LABEL, AUTOSCALER_TAGS, RESOURCE_TAGS
 from eks_gpushare.config.sharing import Mig
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.facts.karpenter_pools import AGENT_TAINTS
 from eks_gpushare.sharing.autoscaling import promised
 from eks_gpushare.sharing.efa import EFA
-from eks_gpushare.sharing.labels import ACCELERATOR_LABEL, MIG_LABEL, POOL_LABEL
+from eks_gpushare.sharing.labels import MIG_LABEL, POOL_LABEL
 from eks_gpushare.sharing.nodes import allocatable, sizes
 from eks_gpushare.sharing.plan import startup_taints
 from eks_gpushare.sharing.resources import GPU
@@ -34,13 +35,6 @@ if TYPE_CHECKING:
 
 NAME = "cluster-autoscaler"
 """Of its release, Deployment and ServiceAccount: a cluster has one."""
-TEMPLATE_PREFIX = "k8s.io/cluster-autoscaler/node-template/"
-"""What the tags begin with by which it is told of a node that is not there yet."""
-RESOURCE_PREFIX = f"{TEMPLATE_PREFIX}resources/"
-"""Those of them that say what such a node has."""
-ENABLED_TAG = "k8s.io/cluster-autoscaler/enabled"
-"""Tag that EKS puts on the Auto Scaling group of every managed node group."""
-
 TEMPLATES = "eks-gpushare/node-templates"
 """Annotation of its pods: another one, and Helm starts them anew."""
 _DIGITS = 12
@@ -59,7 +53,7 @@ _GIB_PER_GB = 10**9 / 2**30
 
 def owned_tag(cluster: str) -> str:
     """Tag that EKS puts on the Auto Scaling groups of a cluster, with the value `owned`."""
-    return f"k8s.io/cluster-autoscaler/{cluster}"
+    return f"{AUTOSCALER_TAGS}{cluster}"
 
 
 def scaled_by_it(pool: Pool) -> bool:
@@ -87,7 +81,7 @@ def template_tags(plan: PoolPlan, catalog: Catalog) -> dict[str, str]:
         told["pods"] = str(pods)
     if gib is not None:
         told["ephemeral-storage"] = f"{gib}Gi"
-    return {f"{RESOURCE_PREFIX}{resource}": value for resource, value in told.items()}
+    return {f"{RESOURCE_TAGS}{resource}": value for resource, value in told.items()}
 
 
 def node_template(plan: PoolPlan, catalog: Catalog) -> str:

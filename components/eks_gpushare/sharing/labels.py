@@ -20,8 +20,6 @@ PRESENT_LABEL = "nvidia.com/gpu.present"
 (https://github.com/NVIDIA/k8s-device-plugin/issues/1085)."""
 POOL_LABEL = "eks-gpushare/pool"
 """Names the pool. Stable under every way of sharing, so it is the one for pods to select on."""
-ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
-"""Label by which Cluster Autoscaler's AWS provider knows a node with GPUs."""
 OPERANDS_LABEL = "nvidia.com/gpu.deploy.operands"
 """With the value false it keeps everything that the GPU Operator installs away from a node
 (https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/getting-started.html)."""

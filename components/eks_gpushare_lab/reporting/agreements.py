@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from eks_gpushare.catalog.autoscaler_tags import ACCELERATOR_LABEL
 from eks_gpushare.live.pods import condition
-from eks_gpushare.sharing.labels import ACCELERATOR_LABEL
 from eks_gpushare.sharing.resources import GPU
 from eks_gpushare_lab import rules
 from eks_gpushare_lab.observing.autoscalers import (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eks_gpushare.catalog.autoscaler_tags import RESOURCE_TAGS
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
@@ -336,7 +337,7 @@ def _left(nodes: NodeSet, of: InstanceType) -> Problem:
         ("tags",),
         f"Cluster Autoscaler takes {of.name} of {nodes.source.name} to have {of.api_gpu_count} of "
         f"{GPU}, and its nodes have none by that name.",
-        f"Add the tag `k8s.io/cluster-autoscaler/node-template/resources/{GPU}: 0`.",
+        f"Add the tag `{RESOURCE_TAGS}{GPU}: 0`.",
     )
 
 
@@ -350,7 +351,7 @@ def _tag(nodes: NodeSet, name: str, least: int, told: Mapping[str, Any]) -> Iter
                 ("tags",),
                 f"Nodes of {nodes.source.name} advertise {least} of {name}, and its tags tell "
                 "Cluster Autoscaler of none.",
-                f"Add the tag `k8s.io/cluster-autoscaler/node-template/resources/{name}: {least}`.",
+                f"Add the tag `{RESOURCE_TAGS}{name}: {least}`.",
             )
         return
     said = _count(told[name])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog import gpu_instance_types
+from eks_gpushare.catalog.autoscaler_tags import AUTOSCALER_TAGS
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.migration.pools import sizes
@@ -197,7 +198,7 @@ def groups_of(groups: Iterable[NodeSet], moved: Moved) -> None:
 
 def _tags(nodes: NodeSet, tags: Mapping[str, Any], moved: Moved) -> None:
     for tag in tags:
-        if not tag.startswith("k8s.io/cluster-autoscaler/"):
+        if not tag.startswith(AUTOSCALER_TAGS):
             why = "Pools have the tags of the environment: set them in tags."
             moved.leave(nodes.source, ("tags", tag), f"the tag {tag} of {nodes.source.name}", why)
     moved.take(nodes.source, ("tags",))

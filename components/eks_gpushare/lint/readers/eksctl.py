@@ -15,6 +15,7 @@ from eks_gpushare.inventory.items import (
 )
 from eks_gpushare.inventory.launches import gib, switched
 from eks_gpushare.inventory.node_agent import agents
+from eks_gpushare.inventory.scaling_groups import promised
 from eks_gpushare.inventory.source import UNKNOWN, Source, Unknown
 from eks_gpushare.inventory.values import at, has_unknown
 from eks_gpushare.lint.role_trusts import of_eksctl
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.manifests.document import Document
-
-_TEMPLATE_TAG = "k8s.io/cluster-autoscaler/node-template/resources/"
 
 
 class EksctlReader:
@@ -132,11 +131,7 @@ def _nodes(document: Document, kind: str, index: int, group: dict[str, Any]) -> 
         instance_types=_types(group),
         labels=labels(at(group, "labels")),
         taints=_taints(at(group, "taints")),
-        promised={
-            key.removeprefix(_TEMPLATE_TAG): text(count)
-            for key, count in tags.items()
-            if key.startswith(_TEMPLATE_TAG)
-        },
+        promised=promised(tags.items()),
         tags=UNKNOWN if at(group, "tags") is UNKNOWN else frozenset(tags),
         kubernetes=text(at(document.value, "metadata", "version"), ""),
         ami=text(at(group, "ami")) or text(at(group, "amiFamily")) or DEFAULT_FAMILY,

@@ -10,6 +10,7 @@ from eks_gpushare.inventory.capacity import bought_as
 from eks_gpushare.inventory.items import NODE_ROLE, SERVICE_QUOTA, NodeSet, Pointer, Release
 from eks_gpushare.inventory.launches import with_disk
 from eks_gpushare.inventory.node_agent import agents
+from eks_gpushare.inventory.scaling_groups import promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint import terraform_groups, terraform_templates
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 _ROOT: Final = ("planned_values", "root_module")
 _MOST_MODULES: Final = 30
 _SIZES: Final = ("min_size", "desired_capacity", "max_size")
-_TEMPLATE_TAG: Final = "k8s.io/cluster-autoscaler/node-template/resources/"
 
 
 class TerraformReader:
@@ -283,11 +283,7 @@ def _node_group(source: Source, given: Any) -> NodeSet:
         labels=labels(at(given, "labels")),
         taints=taints(at(given, "taint")),
         bought_as=bought_as(at(given, "capacity_type")),
-        promised={
-            key.removeprefix(_TEMPLATE_TAG): text(count)
-            for key, count in tags.items()
-            if key.startswith(_TEMPLATE_TAG)
-        },
+        promised=promised(tags.items()),
         tags=UNKNOWN if at(given, "tags") is UNKNOWN else frozenset(tags),
         ami=text(at(given, "ami_type")),
         kubernetes=text(at(given, "version"), ""),

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog import gpu_instance_types
+from eks_gpushare.catalog.autoscaler_tags import ENABLED_TAG, LABEL_TAGS
 from eks_gpushare.catalog.foreign_keys import eksctl_keys, unknown_keys
 from eks_gpushare.findings.finding import dotted
 from eks_gpushare.findings.rule import Rule
@@ -73,8 +74,6 @@ NO_ACCELERATOR = Rule(
     "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md#special-note-on-gpu-instances",
 )
 
-SCALED: Final = "k8s.io/cluster-autoscaler/enabled"
-TEMPLATE_LABEL: Final = "k8s.io/cluster-autoscaler/node-template/label/"
 DEFAULT_FAMILY = "AmazonLinux2023"
 """What eksctl takes where no family is named, its variant for GPUs with types that have them.
 
@@ -339,14 +338,14 @@ def _from_zero(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Ite
     if whole(at(group, "desiredCapacity")) not in (None, 0, UNKNOWN) and not _is_scaled(group):
         return  # it starts with nodes, and nothing says that somebody takes them away
     for key in mapping(at(group, "labels")) if tagged else ():
-        if f"{TEMPLATE_LABEL}{key}" not in tags and SCALED in tags:
+        if f"{LABEL_TAGS}{key}" not in tags and ENABLED_TAG in tags:
             yield Problem(
                 FROM_ZERO,
                 source,
                 (*path, "labels", key),
                 f"The node group {at(group, 'name')} may be empty, and of its labels nothing tells "
                 f"an autoscaler of {key}.",
-                f"Add the tag {TEMPLATE_LABEL}{key}, or propagateASGTags: true.",
+                f"Add the tag {LABEL_TAGS}{key}, or propagateASGTags: true.",
             )
     if needs and not tagged:
         yield Problem(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_policy import EnforcementLevel, PolicyResource, Severity, StackValidationArgs
 
+from eks_gpushare.catalog.autoscaler_tags import AUTOSCALER_TAGS, ENABLED_TAG
 from gpushare_policies.props import each, given, peek
 from gpushare_policies.reading.delivered import charts_named
 from gpushare_policies.reading.node_groups import NodeGroup, nodes_of
@@ -29,7 +30,6 @@ _FIX = Fix(
 )
 # EKS puts them on the groups of its node groups:
 # https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, read 2026-11-22.
-_TAGS = "k8s.io/cluster-autoscaler/"
 _IGNORED = ("scalingConfig", "scalingConfig.desiredSize", "desiredCapacity", "*")
 
 
@@ -66,7 +66,7 @@ def _runs(obj: KubernetesObject) -> bool:
 def _has(autoscaler: PolicyResource, nodes: NodeGroup) -> bool:
     """Whether the autoscaler has a group: all that EKS tags, or those that its values name."""
     if not given(autoscaler.props, "values", "autoscalingGroups"):
-        return nodes.is_managed or any(tag.startswith(_TAGS) for tag in nodes.tags)
+        return nodes.is_managed or any(tag.startswith(AUTOSCALER_TAGS) for tag in nodes.tags)
     used = autoscaler.property_dependencies.get("values", [])
     named = {peek(group, "name") for group in _named(autoscaler)}
     return peek(nodes.group.props, "name") in named - {None} or any(
@@ -76,7 +76,7 @@ def _has(autoscaler: PolicyResource, nodes: NodeGroup) -> bool:
 
 def _is_given(nodes: NodeGroup) -> bool:
     """Whether an Auto Scaling group is tagged for an autoscaler, of whatever stack."""
-    return not nodes.is_managed and f"{_TAGS}enabled" in nodes.tags
+    return not nodes.is_managed and ENABLED_TAG in nodes.tags
 
 
 def _named(autoscaler: PolicyResource) -> Sequence[Any]:

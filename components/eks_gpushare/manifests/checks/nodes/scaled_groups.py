@@ -9,6 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from eks_gpushare.catalog.autoscaler_tags import (
+    ACCELERATOR_LABEL,
+    ENABLED_TAG,
+    LABEL_TAGS,
+    RESOURCE_TAGS,
+)
 from eks_gpushare.inventory.advertised import is_gpu_resource, offers
 from eks_gpushare.inventory.edges.promises import NOT_PROMISED
 from eks_gpushare.inventory.items import NodeSet, Release
@@ -23,10 +29,7 @@ from eks_gpushare.manifests.charts import CLUSTER_AUTOSCALER
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.eksctl import (
     NO_ACCELERATOR,
-    SCALED,
-    TEMPLATE_LABEL,
 )
-from eks_gpushare.sharing.labels import ACCELERATOR_LABEL
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _GROUPS: Final = ("managed", "selfManaged")
-_TEMPLATE: Final = f"{TEMPLATE_LABEL}{ACCELERATOR_LABEL}"
+_TEMPLATE: Final = f"{LABEL_TAGS}{ACCELERATOR_LABEL}"
 
 
 @edge(NO_ACCELERATOR)
@@ -48,7 +51,7 @@ def accelerators(inventory: Inventory) -> Iterator[Judgement]:
         for nodes in inventory.of(NodeSet, cluster):
             if nodes.labels is UNKNOWN or nodes.tags is UNKNOWN or nodes.provisioner not in _GROUPS:
                 continue
-            scaled = SCALED in nodes.tags or _changes(nodes, there=there)
+            scaled = ENABLED_TAG in nodes.tags or _changes(nodes, there=there)
             if scaled and nodes.instance_types and has_gpus(nodes):
                 names = _names(inventory, cluster, nodes)
                 yield from _accelerator(nodes, names, tagged=_TEMPLATE in nodes.tags)
@@ -99,7 +102,7 @@ def resources(inventory: Inventory) -> Iterator[Judgement]:
         said: set[int] = set()
         for offer in offers(inventory, cluster).every:
             nodes = offer.kind.nodes
-            scaled = there or (nodes.tags is not UNKNOWN and SCALED in nodes.tags)
+            scaled = there or (nodes.tags is not UNKNOWN and ENABLED_TAG in nodes.tags)
             if nodes.provisioner not in _GROUPS or nodes.promised != {} or id(nodes) in said:
                 continue
             for name in asked - {GPU} if scaled and nodes.least == 0 else ():
@@ -112,8 +115,7 @@ def resources(inventory: Inventory) -> Iterator[Judgement]:
                         (),
                         f"{at_start(nodes.source.name)} may be empty, and nothing tells Cluster "
                         f"Autoscaler that its nodes have {name}: pods that ask for it bring none.",
-                        "Add the tag `k8s.io/cluster-autoscaler/node-template/resources/"
-                        f"{name}: {count}`.",
+                        f"Add the tag `{RESOURCE_TAGS}{name}: {count}`.",
                         "warning",
                     )
 
