@@ -507,6 +507,7 @@ def selecting(expression: Any, name: str = "gpu.nvidia.com", *, old: bool = Fals
     [
         ("device.attributes['gpu.nvidia.com'].memory >= '16Gi'", "memory"),
         ('device.attributes["gpu.nvidia.com"].multiprocessors > 13', "multiprocessors"),
+        ("device.attributes['gpu.nvidia.com'].memoryGiB >= 40", "memoryGiB"),
     ],
 )
 def test_a_capacity_that_is_looked_for_among_attributes_is_found(
@@ -526,12 +527,91 @@ def test_a_capacity_that_is_looked_for_among_attributes_is_found(
         "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('16Gi')) >= 0",
         "device.attributes['gpu.example.com'].memory >= 16",
         "device.attributes['gpu.nvidia.com'].memoryClock > 1",
+        "device.attributes['gpu.nvidia.com'].memory_type == 'HBM'",
+        "device.attributes['gpu.example.com'].model == 'A'",
+        "device.attributes['gpu.nvidia.com'].profile == '1g.5gb'",
+        "device.attributes['numa'].node == 1",
+        "device.attributes['gpu.nvidia.com'].cudaComputeCapability.isGreaterThan(semver('8.0.0'))",
+        "quantity('1Gi').isLessThan(device.capacity['gpu.nvidia.com'].memory)",
         None,
         16,
     ],
 )
 def test_other_expressions_are_not(expression: Any) -> None:
     assert codes(selecting(expression)) == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "message", "fix"),
+    [
+        (
+            "device.attributes['gpu.nvidia.com'].migProfile == '3g.40gb'",
+            "looks for the attribute migProfile,",
+            'Write device.attributes["gpu.nvidia.com"].profile.',
+        ),
+        (
+            "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].model == 'A'",
+            "looks for the attribute model,",
+            'Write device.attributes["gpu.nvidia.com"].productName.',
+        ),
+        (
+            "device.attributes['memory'].compareTo(quantity('40Gi')) >= 0",
+            "looks for memory where the name of a driver stands",
+            'Write device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("...")) >= 0',
+        ),
+        (
+            'device.attributes["architecture"] == "Ampere"',
+            "looks for architecture where the name of a driver stands",
+            'Write device.attributes["gpu.nvidia.com"].architecture.',
+        ),
+        (
+            "device.attributes['model'] == 'a100'",
+            "looks for model where the name of a driver stands",
+            'Write device.attributes["gpu.nvidia.com"].productName.',
+        ),
+        (
+            'device.capacity["gpu.nvidia.com"].memory >= quantity("40Gi")',
+            "compares a capacity by a sign",
+            'Write device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("...")) >= 0',
+        ),
+    ],
+)
+def test_words_that_no_device_has_are_found(expression: str, message: str, fix: str) -> None:
+    (found,) = problems(selecting(expression))
+
+    assert found.rule is claims.CLAIM_SHAPE
+    assert found.message.startswith(f"The ResourceClaim gpu {message}")
+    assert found.fix.startswith(fix)
+
+
+def test_words_of_another_driver_are_its_own() -> None:
+    other = "device.attributes['memory'].compareTo(quantity('4Gi')) >= 0"
+    mine: dict[str, Any] = {"spec": {}}
+    own = claim(mine, "DeviceClass", name="fpga.example.com")
+
+    assert codes(selecting(other, "fpga.example.com"), own) == []
+    whose = f"device.driver == 'gpu.nvidia.com' && {other}"
+    assert codes(selecting(whose, "fpga.example.com"), own) == ["GPU1149"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "where"),
+    [
+        ("ResourceClaim", {"spec": devices()}, "spec.devices"),
+        ("ResourceClaimTemplate", None, "spec.spec.devices"),
+    ],
+)
+def test_devices_that_are_a_level_off_are_found(kind: str, spec: Any, where: str) -> None:
+    given = devices() if spec is None else spec
+    made = DeviceClaim(
+        source=Source(f"the {kind} gpu"), kind=kind, name="gpu", namespace="team", version="v1",
+        spec=given,
+    )  # fmt: skip
+    (found,) = problems(made)
+
+    assert found.rule is claims.CLAIM_SHAPE
+    assert found.fix == f"Write them below {where}."
+    assert "GPU1149" not in codes(claim(UNKNOWN, kind))
 
 
 HIDDEN = {"containers": [{"name": "c", "image": UNKNOWN}]}

@@ -140,6 +140,41 @@ def test_a_guide_may_show_further_keys_of_a_map_by_themselves(more: str, wrong: 
     assert ("GPU1122" in said({"guide.md": GUIDE.replace("MORE", more)})) == wrong
 
 
+LOOSE = """\
+```yaml
+# dev
+version: v1
+sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 8}]}}
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        ("A map may have several keys, such as `dev` with eight replicas.", False),
+        ("A map may have several keys, such as `device` with eight replicas.", True),
+        ("Nodes for dev have eight replicas.", True),
+        (LOOSE, False),
+        (LOOSE.replace("version: v1", "apiVersion: example.com/v1"), True),
+        (f"The label `dev` is a key.\n{MORE}", False),
+    ],
+)
+def test_a_guide_may_tell_of_further_keys(more: str, wrong: bool) -> None:
+    assert ("GPU1122" in said({"guide.md": GUIDE.replace("MORE", more)})) == wrong
+
+
+def test_what_a_guide_tells_is_of_its_own_map() -> None:
+    told = GUIDE.replace("MORE", "Key `dev` is for tests.")
+    other = """\
+apiVersion: v1
+kind: Node
+metadata: {name: a, labels: {nvidia.com/gpu.present: "true", nvidia.com/device-plugin.config: few}}
+"""
+
+    assert "GPU1122" in said({"guide.md": told, "node.yaml": other})
+
+
 CONFIG = """\
 nfd: {enabled: true}
 config:
@@ -633,3 +668,18 @@ def test_an_exporter_may_be_told_of_an_engine_by_a_line_of_a_shell(line: str, wr
     told = EXPORTER.replace("resources: {limits: {memory: 1Gi}}", started)
 
     assert ("GPU1187" in said({"engine.yaml": ENGINE, "exporter.yaml": told})) == wrong
+
+
+CLAIMING = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: render}
+spec:
+  resourceClaims: [{name: gpu, source: {resourceClaimTemplateName: gpu}}]
+  containers: [{name: main, image: "nginx:1.31.1", resources: {claims: [{name: gpu}]}}]
+"""
+
+
+def test_a_claim_in_the_form_before_is_told_once() -> None:
+    assert said({"pod.yaml": CLAIMING}) == ["GPU1149"]
+    assert "GPU1005" in said({"pod.yaml": CLAIMING.replace("source", "sources")})

@@ -34,6 +34,25 @@ def test_what_is_no_pod_gives_nothing(spec: str) -> None:
     assert codes(a_sh=RUN % ("", spec)) == []
 
 
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ("--limits=nvidia.com/gpu=1 -- nvidia-smi", True),
+        ("--limits 'cpu=1,nvidia.com/gpu=1' --rm -it -- nvidia-smi", True),
+        ("--requests=nvidia.com/mig-1g.5gb=1 -- nvidia-smi", True),
+        ("--limits=cpu=1 -- nvidia-smi", False),
+        ("-- tool --limits=nvidia.com/gpu=1", False),
+        ("--rm --limits", False),
+        ("--env=LIMIT=nvidia.com/gpu -- nvidia-smi", False),
+    ],
+)
+def test_kubectl_run_takes_no_resources(given: str, *, wrong: bool) -> None:
+    command = f"kubectl run test --image=nvidia/cuda:12.4.1-base-ubuntu22.04 {given}\n"
+
+    assert codes(a_sh=f"#!/bin/sh\n{command}") == ["GPU1314"] * wrong
+    assert codes(a_md=f"Then try it:\n\n```bash\n{command}```\n") == ["GPU1314"] * wrong
+
+
 POOL = """\
 apiVersion: karpenter.sh/v1
 kind: NodePool

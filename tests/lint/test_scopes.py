@@ -154,7 +154,7 @@ def test_a_file_that_a_comment_puts_out_is_on_its_own() -> None:
     files = {"x/kustomization.yaml": kustomization, "x/a.yaml": OBJECT, "x/b.yaml": OBJECT}
     scopes = read_files([GivenFile(*each) for each in files.items()]).scopes()
 
-    assert [(each.files, each.is_put_out) for each in scopes] == [
+    assert [({*each.files}, each.is_put_out) for each in scopes] == [
         ({"x/kustomization.yaml", "x/a.yaml"}, False),
         ({"x/b.yaml"}, True),
     ]

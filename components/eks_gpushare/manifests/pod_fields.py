@@ -48,7 +48,9 @@ WITHIN_POD: Final = {
     "tolerations": TOLERATION,
     "affinity": frozenset(("nodeAffinity", "podAffinity", "podAntiAffinity")),
     "imagePullSecrets": frozenset(("name",)),
-    "resourceClaims": frozenset(("name", "resourceClaimName", "resourceClaimTemplateName")),
+    "resourceClaims": frozenset(  # `source` is told of where the claims are: GPU1149
+        ("name", "resourceClaimName", "resourceClaimTemplateName", "source")
+    ),
     "securityContext": frozenset(
         (
             *("appArmorProfile", "fsGroup", "fsGroupChangePolicy", "runAsGroup", "runAsNonRoot"),

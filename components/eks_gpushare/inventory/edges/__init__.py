@@ -11,6 +11,7 @@ from eks_gpushare.inventory.edges import (
     amounts,
     budgets,
     claims,
+    config_keys,
     configs,
     daemonsets,
     drains,
@@ -41,6 +42,6 @@ if TYPE_CHECKING:
 EDGES: tuple[Edge, ...] = edges_in(
     *(daemonsets, landing, amounts, configs, mounts, mig, promises),
     *(quotas, tenants, mps, drivers, engines, hami, budgets, pointers, drains, unseen, untold),
-    *(claims, node_types, pinned, launches, queues, priorities),
+    *(claims, node_types, pinned, launches, queues, priorities, config_keys),
 )
 """Every check."""

@@ -6,7 +6,6 @@ Sources: https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resourc
 
 from __future__ import annotations
 
-import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,6 +13,7 @@ from eks_gpushare.catalog.chart_releases import parse_version
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.daemons import may_be_more
 from eks_gpushare.inventory.device_configs import GATES, GATES_OF_KINDS, config_problems
+from eks_gpushare.inventory.device_selectors import selector_problems
 from eks_gpushare.inventory.edges.daemonsets import given_by_claims
 from eks_gpushare.inventory.edges.engines import DRIVER_CHARTS, gives_gpus
 from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Release, Workload
@@ -22,7 +22,7 @@ from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same
+from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs
 from eks_gpushare.inventory.wording import at_start, if_missing
 
 if TYPE_CHECKING:
@@ -52,12 +52,6 @@ CLAIM_KEYS: Final = {
 }
 """How a pod names a claim of a kind."""
 _CLOSE: Final = 0.7
-_AS_ATTRIBUTE: Final = re.compile(
-    r"attributes\[[\"']gpu\.nvidia\.com[\"']\]\."
-    r"(memory|multiprocessors|copyEngines|decoders|encoders|jpegEngines|ofaEngines)\b"
-)
-"""What NVIDIA's driver gives as a capacity: `partitions.go` and `mig.go` of its
-`cmd/gpu-kubelet-plugin`, read 2026-11-29."""
 _WITH_GATES: Final = parse_version("25.8.0") or (25, 8, 0)
 """The first version of the chart that has gates."""
 
@@ -92,8 +86,12 @@ def claims_are_served(inventory: Inventory) -> Iterator[Judgement]:
                 continue
             place = (*above, "devices")
             devices = at(spec, "devices")
+            yield from _depth(claim)
+            for found in selector_problems(devices):
+                title, where = at_start(claim.source.name), (*place, *found.place)
+                message = f"{title} {found.message}"
+                yield Problem(CLAIM_SHAPE, claim.source, where, message, found.fix)
             yield from _shape(claim, place, devices)
-            yield from _selectors(claim, place, devices)
             for asked in _asked(place, devices):
                 yield from _class(inventory, claim, asked, classes)
                 if asked.device_class in OF_GPUS and charts:
@@ -186,6 +184,21 @@ def _without_driver(
     )
 
 
+def _depth(claim: DeviceClaim) -> Iterator[Problem]:
+    """What is a level too high or too low: a template has a spec in its spec, a claim has none."""
+    of_template = claim.kind == "ResourceClaimTemplate"
+    if not pairs(at(claim.spec, *(("devices",) if of_template else ("spec", "devices")))):
+        return
+    yield Problem(
+        CLAIM_SHAPE,
+        claim.source,
+        ("spec",),
+        f"{at_start(claim.source.name)} has its devices in "
+        f"{'spec; of a template they are in spec.spec' if of_template else 'spec.spec'}.",
+        f"Write them below {'spec.spec' if of_template else 'spec'}.devices.",
+    )
+
+
 def _shape(claim: DeviceClaim, place: FieldPath, devices: Any) -> Iterator[Problem]:
     """What the API server refuses of requests, by the version of the claim."""
     title = at_start(claim.source.name)
@@ -224,27 +237,6 @@ def _shape(claim: DeviceClaim, place: FieldPath, devices: Any) -> Iterator[Probl
                         f"{title} has {part} for the request {name}, which it does not make.",
                         f"Name one of {', '.join(names) or 'its requests'}.",
                     )
-
-
-def _selectors(claim: DeviceClaim, place: FieldPath, devices: Any) -> Iterator[Problem]:
-    """Expressions that look for a capacity among the attributes, where none has that name."""
-    for number, request in enumerate(items(at(devices, "requests"))):
-        for key in ((), ("exactly",)):
-            for index, each in enumerate(items(at(request, *key, "selectors"))):
-                expression = at(each, "cel", "expression")
-                found = _AS_ATTRIBUTE.search(expression) if isinstance(expression, str) else None
-                if found is None:
-                    continue
-                where = (*place, "requests", number, *key, "selectors", index)
-                yield Problem(
-                    CLAIM_SHAPE,
-                    claim.source,
-                    (*where, "cel", "expression"),
-                    f"{at_start(claim.source.name)} looks for {found[1]} among the attributes of "
-                    "a device; NVIDIA's driver gives it as a capacity, so the expression fails.",
-                    f'Write device.capacity["gpu.nvidia.com"].{found[1]}'
-                    '.compareTo(quantity("...")) >= 0, with the quantity.',
-                )
 
 
 def _names(devices: Any) -> Iterator[str]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.findings.finding import Position
-from eks_gpushare.inventory.items import ConfigMap
+from eks_gpushare.inventory.items import ConfigMap, NodeSet
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
-from eks_gpushare.inventory.values import pairs
+from eks_gpushare.inventory.values import at, pairs, text
 from eks_gpushare.lint.copied import as_meant
 from eks_gpushare.lint.rules.compose import GPU, INTEGRATIONS
 from eks_gpushare.lint.rules.shell import NO_YAML
@@ -19,6 +19,7 @@ from eks_gpushare.lint.shell.reading import TOOLS, read_commands, read_of, too_l
 from eks_gpushare.manifests.charts import within_values
 from eks_gpushare.manifests.shell.said import Said, placed_document
 from eks_gpushare.manifests.snippets import read_snippet
+from eks_gpushare.sharing.labels import CONFIG_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -72,14 +73,17 @@ class MarkdownReader:
         if (large := too_large(file, text)) is not None:
             return large
         said = Said(file)
+        prose = ""
         for block in blocks(text):
             if block.kind == "prose":
+                prose += f"{block.text}\n"
                 _take_plans(block, said)
             elif block.kind == "shell":
                 read_commands(block.text, said, block.line, block.column)
             else:
                 _take_data(block, said)
         said.releases = _last_of_each_chart(said)
+        said.items += _told_keys(said, prose)
         said.inner += [document for values in said.values for document in within_values(values)]
         return read_of(said, text)
 
@@ -114,15 +118,48 @@ def _part_of_map(document: Document) -> ConfigMap | None:
     return ConfigMap(source=source, name=UNKNOWN, namespace=UNKNOWN, data=texts)
 
 
+def _told_keys(said: Said, prose: str) -> list[ConfigMap]:
+    """Keys of a ConfigMap that a guide labels nodes with and tells of without writing them out.
+
+    It names them in a sentence, or shows a configuration that stands below no key.
+    """
+    written = [*said.inner, *(each for read in said.within.values() for each in read)]
+    loose = any(_is_loose(document.value) for document in written)
+    labels = [
+        text(item.labels.get(CONFIG_LABEL))
+        for item in said.items
+        if isinstance(item, NodeSet) and item.labels is not UNKNOWN
+    ]
+    told = [key for key in labels if isinstance(key, str) and (loose or f"`{key}`" in prose)]
+    return [
+        ConfigMap(
+            source=Source(f"the key {key} of a ConfigMap", document),
+            name=text(at(document.value, "metadata", "name")),
+            namespace=UNKNOWN,
+            data={key: UNKNOWN},
+        )
+        for document in written
+        if at(document.value, "kind") == "ConfigMap"
+        and any("sharing:" in str(each) for _, each in pairs(at(document.value, "data")))
+        for key in filter(None, told)
+        if key not in dict(pairs(at(document.value, "data")))
+    ]
+
+
+def _is_loose(value: Any) -> bool:
+    """Whether it is a configuration of the device plugin by itself."""
+    return isinstance(value, dict) and "sharing" in value and "apiVersion" not in value
+
+
 def _take_plans(block: Block, said: Said) -> None:
     """Blocks of a service plan whose indentation was lost, as in a page copied as text."""
     lines = block.text.splitlines()
-    for at, line in enumerate(lines):
+    for first, line in enumerate(lines):
         if not _PLAN.match(line):
             continue
         gpu: dict[str, Any] = {}
         places: dict[FieldPath, Position] = {}
-        for number, inner in enumerate(lines[at + 1 :], block.line + at + 1):
+        for number, inner in enumerate(lines[first + 1 :], block.line + first + 1):
             found = _PLAN_KEY.match(inner)
             if found is None:
                 break
@@ -130,7 +167,7 @@ def _take_plans(block: Block, said: Said) -> None:
             gpu[found["key"]] = int(value) if value.isascii() and value.isdecimal() else value
             places[INTEGRATIONS, GPU, found["key"]] = Position(number, found.start("key") + 1)
         if gpu:
-            start = Position(block.line + at, 1)
+            start = Position(block.line + first, 1)
             plan = {INTEGRATIONS: {GPU: gpu}}
             said.inner.append(placed_document(said.file, plan, start, places))
 

@@ -26,3 +26,11 @@ NO_YAML = Rule(
     "Whoever copies it gets an error, and it is not checked.",
     "https://yaml.org/spec/1.1/",
 )
+NO_RESOURCES = Rule(
+    "GPU1314",
+    "warning",
+    "kubectl run takes no resources of a pod.",
+    "kubectl has no --limits and no --requests since 1.24 and refuses the command, so that the pod "
+    "which was to show the GPU is never made.",
+    "https://github.com/kubernetes/kubernetes/pull/108820",
+)

@@ -21,7 +21,7 @@ from eks_gpushare.inventory.items import (
 )
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.rules.shell import BAD_TAINT, BY_HAND
+from eks_gpushare.lint.rules.shell import BAD_TAINT, BY_HAND, NO_RESOURCES
 from eks_gpushare.lint.shell.flags import sorted_words
 from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.plain import EFFECTS, kubernetes_effect
@@ -72,6 +72,7 @@ def kubectl(words: Sequence[Word], said: Said) -> None:
         case ["edit", kind, *_] if kind.lower().startswith("clusterpolic"):
             _configure(at, said, {"devicePlugin": {"config": UNKNOWN}})
         case ["run", _, *_]:
+            _resources(words, said)
             _run(line, at, said)
         case ["apply" | "create" | "replace", *_]:
             _manifests(line, at, said)
@@ -240,6 +241,21 @@ def _manifests(line: Line, at: Position, said: Said) -> None:
                     spec={"tolerations": [taint], "containers": [container]},
                 )
             )
+
+
+def _resources(words: Sequence[Word], said: Said) -> None:
+    """GPUs that a command is to ask for by a flag; what is behind -- is for the container."""
+    for index, word in enumerate(words):
+        name, joined, value = word.text.partition("=")
+        if word.text == "--":
+            return
+        after = value if joined else words[index + 1].text if index + 1 < len(words) else ""
+        if name in {"--limits", "--requests"} and "nvidia.com/" in after:
+            source = said.source("the command", word.position, {})
+            message = f"{name} is no flag of kubectl run since Kubernetes 1.24."
+            fix = f"Write a Pod with {after} under resources.limits, or give it by --overrides."
+            said.judgements.append(Problem(NO_RESOURCES, source, (), message, fix))
+            return
 
 
 def _run(line: Line, at: Position, said: Said) -> None:

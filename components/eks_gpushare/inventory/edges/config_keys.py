@@ -1,0 +1,82 @@
+"""Keys of the device plugin's configurations, where something else is written in their place.
+
+Source: `config.default` and the label in the README of https://github.com/NVIDIA/k8s-device-plugin,
+at the version in `catalog.versions`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
+from eks_gpushare.facts.index import rule_of
+from eks_gpushare.inventory.edges.configs import is_plugin_map
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
+from eks_gpushare.inventory.places import value_place
+from eks_gpushare.inventory.plugin_configs import config_paths, configs_of
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import pairs
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.sharing.labels import CONFIG_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.plugin_configs import Configs
+    from eks_gpushare.inventory.problem import Judgement
+
+KEY_MISSING = rule_of("GPU1122")
+
+
+@edge(KEY_MISSING)
+def keys(inventory: Inventory) -> Iterator[Judgement]:
+    """What stands for a key: a whole configuration as the default, a ConfigMap's name as label."""
+    for cluster in inventory.clusters():
+        releases = [
+            release
+            for release in inventory.of(Release, cluster)
+            if chart_of(release.chart) in (PLUGIN_CHART, OPERATOR_CHART)
+        ]
+        for release in releases:
+            if (configs := configs_of(inventory, release)) is not None:
+                yield from _whole(configs)
+        if not releases:  # otherwise the labels are held against what those have
+            yield from _names(inventory, cluster)
+
+
+def _whole(configs: Configs) -> Iterator[Problem]:
+    given, release = configs.default, configs.release
+    if configs.is_there or not isinstance(given, str) or "\n" not in given.strip():
+        return
+    path = config_paths(release)
+    inner = "data" if chart_of(release.chart) == OPERATOR_CHART else "map"
+    yield Problem(
+        KEY_MISSING,
+        release.source,
+        value_place(release, (*path, "default")),
+        f"The default of {release.source.name} is a whole configuration. It is the key of one, so "
+        "that nothing reads this.",
+        f"Write it below a key of `{'.'.join(path)}.{inner}`, and that key as the default.",
+    )
+
+
+def _names(inventory: Inventory, cluster: str) -> Iterator[Problem]:
+    every = inventory.of(ConfigMap, cluster)
+    maps = {found.name: found for found in every if is_plugin_map(found)}
+    known = {key for found in every for key, _ in pairs(found.data)}
+    for nodes in inventory.of(NodeSet, cluster):
+        label = None if nodes.labels is UNKNOWN else nodes.labels.get(CONFIG_LABEL)
+        if not isinstance(label, str) or label not in maps or label in known:
+            continue
+        listed = [key for key, _ in pairs(maps[label].data)]
+        yield Problem(
+            KEY_MISSING,
+            nodes.source,
+            ("labels", CONFIG_LABEL),
+            f"{at_start(nodes.source.name)} has the label {CONFIG_LABEL}={label}, which is the "
+            f"name of a ConfigMap. Its configurations are {', '.join(listed)}.",
+            f"Give the label one of those, such as {CONFIG_LABEL}={listed[0]}.",
+        )
