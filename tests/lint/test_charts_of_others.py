@@ -162,3 +162,34 @@ def test_a_pool_of_cpu_types_is_no_gpu_pool() -> None:
     assert codes(pool_yaml=pool % "c5.xlarge, m5.large") == []
     assert codes(pool_yaml=pool % "$INSTANCE_TYPE") == []
     assert {"GPU1078", "GPU1079"} <= {*codes(pool_yaml=pool % "c5.xlarge, g5.xlarge")}
+
+
+LAYOUT = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: layouts}
+data:
+  config.yaml: |
+    version: v1
+    mig-configs:
+      uneven: [{devices: all, mig-enabled: true, mig-devices: {1g.5gb: 9}}]
+"""
+RAW = "resources:\n- " + LAYOUT.replace("\n", "\n  ")
+INLINE = "releases:\n- name: layouts\n  chart: bedag/raw\n  values:\n  - " + RAW.replace(
+    "\n", "\n    "
+)
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: layouts}
+spec:
+  chart: {spec: {chart: raw, version: 2.0.0}}
+  values:
+    """ + RAW.replace("\n", "\n    ")
+
+
+def test_objects_in_values_are_read_as_such() -> None:
+    for text in (LAYOUT, RAW, INLINE, RELEASE):
+        assert "GPU1032" in codes(a_yaml=text)
+    for before, after in (("kind: ConfigMap", "type: ConfigMap"), ("resources:", "objects:")):
+        assert codes(a_yaml=RAW.replace(before, after)) == []

@@ -105,6 +105,7 @@ def codes(files: dict[str, str], **more: Any) -> set[str]:
         {"k8s/nodes/pool.yaml": pool(), "k8s/apps/pod.yaml": pod()},
         {"apps/pool.yaml": pool(), "teams/pod.yaml": pod()},
         {"karpenter/vision/pool.yaml": pool(), "apps/pod.yaml": pod()},
+        {"helmfile.d/pool.yaml": pool(), "teams/vision/pod.yaml": pod()},
         {"karpenter/pool.yaml": pool(), "apps/pod.yaml": pod(), "g.md": f"```yaml\n{pod()}```\n"},
         {
             "karpenter/pool.yaml": pool(),

@@ -296,3 +296,18 @@ def test_memory_is_that_of_the_largest_part(tmp_path: Path) -> None:
     code, peak = map(int, done.stderr.split())
     assert code == 0
     assert peak < 110, "all texts are held"
+
+
+def test_a_script_goes_with_the_folders_that_it_names() -> None:
+    files = {
+        "deploy/Makefile": "a:\n\thelm upgrade -i own charts/own\n\tkubectl apply -f k8s/\n",
+        "deploy/charts/own/Chart.yaml": "name: own\n",
+        "deploy/charts/own/templates/pod.yaml": "kind: Pod\n",
+        "k8s/pod.yaml": "kind: Pod\n",
+        "other/pod.yaml": "kind: Pod\n",
+        "notes.yaml": "text: see k8s and other\n",
+    }
+    first, *others = parts_of(files)
+
+    assert sorted(first) == [*sorted(files)[:3], "k8s/pod.yaml"]
+    assert others == [["other/pod.yaml"], ["notes.yaml"]]

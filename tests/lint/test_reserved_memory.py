@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +12,9 @@ from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.checks.programs import reserved_memory
+from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
@@ -163,3 +166,105 @@ sharing:
     release = plugin({"config": {"map": {"any": config}, "default": "any"}})
 
     assert told(pool, release, asking("nvidia.com/mig-1g.5gb.shared")) == ["3"]
+
+
+def small(part: str, replicas: int, type_: str = "g6.xlarge", **spec: Any) -> list[str]:
+    """Of pods of vLLM with a part each, on nodes with four shares of each GPU."""
+    container = {
+        "name": "main",
+        "image": "vllm/vllm-openai:v0.11.0",
+        "args": [f"--gpu-memory-utilization={part}"],
+        "resources": {"limits": {GPU: 1}},
+    }
+    workload = pods(spec={"containers": [container], **spec}, replicas=replicas)
+    written = {"config": {"map": {"any": SHARED % 4}, "default": "any"}}
+    return told(nodes(type_, labels=PRESENT), plugin(written), workload)
+
+
+def test_small_parts_are_too_much_if_more_than_fit_get_shares() -> None:
+    assert small("0.45", 3) == ["4"]
+    assert small("0.45", 2) == small("0.25", 9) == small("0.33", 3) == []
+    assert small("0.45", 8, "g6.12xlarge") == []
+    assert small("0.45", 9, "g6.12xlarge") == ["4"]
+
+
+def test_small_parts_are_not_meant_where_pods_keep_apart() -> None:
+    rule = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [rule]}
+
+    assert small("0.45", 3, affinity={"podAntiAffinity": required}) == []
+    assert small("0.45", 3, topologySpreadConstraints=[rule]) == []
+    assert small("0.9", 3, topologySpreadConstraints=[rule]) == ["4"]
+
+
+ONE_NODE = """\
+resource "aws_eks_node_group" "gpu" {
+  cluster_name    = "own"
+  node_group_name = "gpu"
+  instance_types  = ["g5.xlarge"]
+  ami_type        = "AL2023_x86_64_NVIDIA"
+  disk_size       = 200
+  labels          = { pool = "gpu", "nvidia.com/gpu.present" = "true" }
+  scaling_config {
+    min_size     = 1
+    desired_size = 1
+    max_size     = 1
+  }
+}
+"""
+SERVER = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: NAME, namespace: own}
+spec:
+  strategy: {type: Recreate}
+  selector: {matchLabels: {app: NAME}}
+  template:
+    metadata: {labels: {app: NAME}}
+    spec:
+      nodeSelector: {pool: gpu}
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.11.0
+          args: [--model=own/NAME, --gpu-memory-utilization=PART]
+          resources: {limits: {nvidia.com/gpu: 1}}
+"""
+SLICES = f"config: {{map: {{default: {json.dumps(SHARED % 2)}}}}}\n"
+APPLIES = "helm upgrade -i nvdp nvdp/nvidia-device-plugin -n kube-system -f slices.yaml\n"
+
+
+def applied(command: str, *parts: str, folder: str = "k8s") -> list[str]:
+    """What is said of servers in files of one folder, on the one GPU that there is."""
+    servers = {
+        f"{folder}/{name}.yaml": SERVER.replace("NAME", name).replace("PART", part)
+        for name, part in zip("abc", parts, strict=False)
+    }
+    files = {"nodes.tf": ONE_NODE, "slices.yaml": SLICES, "up.sh": APPLIES + command, **servers}
+    reports = lint_files([GivenFile(*each) for each in files.items()])
+    findings = [each for report in reports for each in report.findings]
+    return [each.message for each in findings if each.code == "GPU1209"]
+
+
+def test_what_a_script_applies_at_once_shares_the_memory() -> None:
+    (message,) = applied("kubectl apply -f k8s/\n", "0.8", "0.4")
+
+    assert message == (
+        "A pod of the Deployment b takes 40% of a GPU's memory at its start, beside 80% of the "
+        "Deployment a, and for all of them there is 1 GPU in time slices."
+    )
+    assert len(applied("kubectl apply -n own -f ./k8s\n", "0.8", "0.4")) == 1
+    assert applied("kubectl apply -f k8s/\n", "0.5", "0.4") == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "kubectl apply -f k8s/a.yaml\n",
+        'kubectl apply -f "$FOLDER"\n',
+        "kubectl apply -f https://example.com/k8s\n",
+        "kubectl apply -f other/\n",
+    ],
+)
+def test_files_that_nothing_applies_at_once_may_be_ways(command: str) -> None:
+    assert applied(command, "0.8", "0.4") == []

@@ -236,6 +236,14 @@ SERVICE_QUOTA = "ServiceQuota"
 """The kind of a pointer that stands for a quota of AWS that is asked for, named by its code."""
 NODE_ROLE = "NodeRole"
 """The kind of a pointer that stands for the role of Karpenter's nodes, with a module's inputs."""
+ROLE_TRUST = "RoleTrust"
+"""The kind of a pointer that stands for whom a role of AWS lets in by a token: statements, each a
+list of operators with subjects, all of which hold."""
+APPLIED = "AppliedFolder"
+"""The kind of a pointer that stands for a folder of manifests that a script applies at once."""
+SERVICE_ACCOUNT = "ServiceAccount"
+INFERENCE_SERVICE = "InferenceService"
+"""The kind of a pointer that stands for a model of KServe, beside its pods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

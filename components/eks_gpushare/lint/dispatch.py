@@ -16,6 +16,7 @@ from eks_gpushare.lint.reading import Reading
 from eks_gpushare.lint.rendered_charts import rendered_charts
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.kustomize import unapplied
+from eks_gpushare.lint.template_accounts import accounts_of_charts
 from eks_gpushare.lint.terraform_roots import terraform_roots
 from eks_gpushare.lint.unread import NO_PARSER, not_rendered
 from eks_gpushare.lint.wrapper_values import values_above
@@ -84,6 +85,7 @@ def read_files(
         reading.file_named(terraform.without_parser).found.append(NO_PARSER)
     for name, fault in terraform.broken:
         reading.file_named(name).found.append(Placed(defect(fault), None))
+    reading.items += accounts_of_charts(files, reading.items)
     reading.judgements += map(unapplied, reading.kustomizations.unapplied)
     reading.items = with_applications_of_folders(reading.items, reading.subcharts)
     reading.items, found = with_files_of_applications(reading.items, named.installs)

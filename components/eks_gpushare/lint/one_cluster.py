@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final
 from eks_gpushare.catalog.chart_daemonsets import named_among
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import (
+    INFERENCE_SERVICE,
+    ROLE_TRUST,
     SCALERS,
     ConfigMap,
     NodeSet,
@@ -59,6 +61,7 @@ _PARTS: Final = frozenset(
         *("module", "modules", "cfn", "cloudformation", "metrics", "deploy", "scripts", "live"),
         *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd", "kustomize"),
         *("stages", "init", "network", "vpc", "iam", "security", "storage"),
+        *("runtime", "runtimes", "serving", "kserve", "d"),
         *("hami", "kai", "scheduler", "schedulers", "keda", "prometheus", "exporter", "gfd"),
     )
 )
@@ -101,8 +104,18 @@ _BUILT: Final = "build"
 _JOINED: Final = (
     *(*SCALERS, "LimitRange", "LocalQueue", "PersistentVolumeClaim", "ServiceMonitor"),
     *("PodMonitor", "PrometheusRule", "StorageClass", "Prometheus", "NVIDIADriver"),
+    INFERENCE_SERVICE,
 )
 """Kinds of objects that say something of workloads in other folders."""
+_LESSER: Final = "lesser"
+"""Kind of what is of the cluster where no file has more of it: roles for its accounts, and what
+KServe runs models by."""
+_OF_CLUSTERS: Final = {
+    "DaemonSet": "node agent",
+    "ServingRuntime": _LESSER,
+    "ClusterServingRuntime": _LESSER,
+}
+"""Of kinds of workloads that are not of one application."""
 _FLAGS: Final = "config-features"
 """What Knative is told of its features."""
 _ELSEWHERE: Final = ("k0s", "k3d", "k3s", "rke", "minikube", "microk8s", "gke", "aks", "kubeadm")
@@ -147,12 +160,19 @@ def _keys(item: Item) -> Iterator[tuple[str, str]]:
         yield "flags", _FLAGS
     elif isinstance(item, Workload | ConfigMap | Quota) and item.name is not UNKNOWN:
         kind = getattr(item, "kind", "ConfigMap")
-        yield ("node agent" if kind == "DaemonSet" else "object"), f"{kind} {item.name}"
-    elif isinstance(item, Pointer) and item.kind in _JOINED and item.name is not UNKNOWN:
-        yield "object", f"{item.kind} {item.namespace} {item.name}"
+        yield _OF_CLUSTERS.get(kind, "object"), f"{kind} {item.name}"
+    elif isinstance(item, Pointer):
+        yield from _keys_of_pointer(item)
     elif isinstance(item, Workload) and any(requests_of(item)):
         # Of values of a chart, which make pods of no name that is known.
         yield "object", f"values {item.source.file}"
+
+
+def _keys_of_pointer(item: Pointer) -> Iterator[tuple[str, str]]:
+    if item.kind in _JOINED and item.name is not UNKNOWN:
+        yield "object", f"{item.kind} {item.namespace} {item.name}"
+    elif item.kind == ROLE_TRUST:
+        yield _LESSER, f"role {item.name}"
 
 
 def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
@@ -185,7 +205,9 @@ def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
     shared = [(key, {posixpath.dirname(file) for file in found}) for key, found in once.items()]
     if any(len(found) > 1 for _, found in shared):
         return False
-    of_cluster = {min(found) for (kind, _), found in shared if kind not in (*_OF_EXAMPLES, _BUILT)}
+    others = (*_OF_EXAMPLES, _BUILT, _LESSER)
+    of_cluster = {min(found) for (kind, _), found in shared if kind not in others}
+    of_cluster = of_cluster or {min(found) for (kind, _), found in shared if kind == _LESSER}
     return bool(of_cluster) and all(_is_a_part(below[folder]) for folder in of_cluster)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.lint.beside import values_named_by, values_of_applications
 from eks_gpushare.lint.named_folders import folders_of_applications
+from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.scopes import CHART, folders_above
 from eks_gpushare.manifests.folders import is_pattern, those_meant
 from eks_gpushare.manifests.kustomize import may_be_kustomization
@@ -30,6 +31,9 @@ _RELATIVE: Final = re.compile(
     r'"(?:\$\{path\.module\}/)?(\.{0,2}/?[A-Za-z0-9_.-]+/[A-Za-z0-9_./-]*|\.{1,2}/?)"'
 )
 """A path in a configuration of Terraform: `source = "../modules/eks"`."""
+
+_WORDS: Final = re.compile(r"(?<=[\s=])(?:\./[A-Za-z0-9_]|[A-Za-z0-9_-]+/)[A-Za-z0-9_/-]*(?=\s|$)")
+"""Of a script, what is the path of a folder and no name alone."""
 
 
 class Links:
@@ -66,6 +70,9 @@ class Links:
             paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
             self._named.setdefault(path, []).extend(paths)
             self._read_beside.setdefault(path, []).extend(paths)
+        for each in _folders_of_script(file):
+            paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
+            self._named.setdefault(path, []).extend(paths)
         for each in _modules_of(file):
             named = posixpath.normpath(posixpath.join(folder, each))
             self._named.setdefault(path, []).append(named)
@@ -155,6 +162,12 @@ class _Below:
                 yield from self._first.get(posixpath.normpath(posixpath.join(top, folder)), ())
             for folder in filter(those_meant(several, top), self._first) if several else ():
                 yield from self._first[folder]
+
+
+def _folders_of_script(file: GivenFile) -> Iterator[str]:
+    """Words of a script that may be folders which it applies, or charts which it installs."""
+    if ShellReader().matches(file.name, file.text):
+        yield from _WORDS.findall(file.text)
 
 
 def _modules_of(file: GivenFile) -> Iterator[str]:

@@ -27,6 +27,7 @@ _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "cron_job": ("batch/v1", "CronJob"),
     "namespace": ("v1", "Namespace"),
     "resource_quota": ("v1", "ResourceQuota"),
+    "service_account": ("v1", "ServiceAccount"),
 }
 _LISTS: Final[Mapping[str, str]] = {
     "container": "containers",

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from eks_gpushare.inventory.items import ROLE_TRUST
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.hcl.registry_user_data import IMAGES
+from eks_gpushare.lint.hcl.registry_user_data import IMAGES, POLICY_DOCUMENT
 from eks_gpushare.lint.readers.terraform import TerraformResource, read_resources
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.manifests.files import read_file
@@ -210,9 +211,21 @@ class _Reading:
         resources = [_resource(each, name) for each in made]
         expressions = {each.address: each.references for each in made}
         read = read_resources(resources, TerraformConfiguration.of_expressions(expressions))
+        if self._is_of_several(folder):
+            # Whom a role trusts is of the environment: a variable's default is none of theirs.
+            kept = [each for each in read.items if getattr(each, "kind", "") != ROLE_TRUST]
+            read = read._replace(items=kept)
         taken = folders.used & _written_in(made)
         self._made.taken |= taken
         return Root(name, read, frozenset((*self._files(module, set()), *taken)))
+
+    def _is_of_several(self, folder: str) -> bool:
+        """Whether files of variables lie in it or below that somebody has to name."""
+        above = posixpath.join(folder, "") if folder else ""
+        return any(
+            name.startswith(above) and name.endswith(VARIABLES) and not _is_automatic(name)
+            for name in self._given
+        )
 
     def _variables(self, folder: str, module: ModuleFiles) -> dict[str, Any]:
         """Values that files of variables in the folder give, as Terraform takes them by itself."""
@@ -277,7 +290,7 @@ def _resource(made: MadeResource, build: str) -> TerraformResource:
     values = type(made.values)()
     for key, each in made.values.items():
         given = _as_blocks(each, key) if made.kind.startswith("aws_") else each
-        has_texts = key in _TEXTS or made.kind in IMAGES
+        has_texts = key in _TEXTS or made.kind in (*IMAGES, POLICY_DOCUMENT)
         values.put(key, settled(given, texts=has_texts), made.values.places.get(key))
     document = hcl_document(made.address, values, made.place, build)
     is_there = made.present is not False

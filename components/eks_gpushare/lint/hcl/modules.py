@@ -20,7 +20,7 @@ from eks_gpushare.lint.hcl.blocks import (
 from eks_gpushare.lint.hcl.evaluating import value_of
 from eks_gpushare.lint.hcl.folders import FilesFrom
 from eks_gpushare.lint.hcl.names import Within
-from eks_gpushare.lint.hcl.registry_user_data import IMAGES
+from eks_gpushare.lint.hcl.registry_user_data import IMAGES, POLICY_DOCUMENT
 from eks_gpushare.lint.hcl.types import with_defaults
 from eks_gpushare.lint.hcl.values import HclObject, number, written
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.hcl.values import Place
 
 _OF_INTEREST: Final = (
-    *("aws_eks_", "aws_launch_", "aws_autoscaling_group"),
+    *("aws_eks_", "aws_launch_", "aws_autoscaling_group", "aws_iam_role"),
     *("helm_", "kubernetes_", "kubectl_", "aws_servicequotas_service_quota"),
 )
 """What types of resources begin with that have to do with nodes, charts and objects."""
@@ -190,7 +190,7 @@ class Instance:
                     present,
                 )
         for (kind, name), block in self.module.data.items():
-            if f"data.{kind}" in IMAGES:
+            if f"data.{kind}" in (*IMAGES, POLICY_DOCUMENT):
                 yield MadeResource(
                     f"{self._prefix}data.{kind}.{name}",
                     f"data.{kind}",

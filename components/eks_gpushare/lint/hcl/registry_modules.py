@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.hcl.registry_roles import ROLE_MODULES
 from eks_gpushare.lint.hcl.registry_user_data import (
     OWN_IMAGE,
     STANDARD_SINCE,
@@ -391,5 +392,6 @@ _MODULES: Final[Mapping[str, Callable[[MadeResource, int | None], Iterator[MadeR
     r"(?:.*github\.com/)?aws-ia/(?:terraform-aws-)?eks-blueprints-addon(?:/aws)?": _one_addon,
     r".*eks-data-addons(?:/aws)?": _data_addons,
     r".*aws-ia/terraform-aws-eks-blueprints": _blueprints_4,
+    **ROLE_MODULES,
 }
 """By their sources, without protocol, `.git` and version."""

@@ -41,6 +41,8 @@ JOINS: Final = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {}\n"
 """User data that joins a node to its cluster, as far as it tells of labels and taints."""
 IMAGES: Final = ("data.aws_ami", "data.aws_ssm_parameter")
 """Data sources that tell by a name which image nodes start from."""
+POLICY_DOCUMENT: Final = "data.aws_iam_policy_document"
+"""The data source that a role's trust policy is written in."""
 LOOKED_UP: Final = (*IMAGES, "data.aws_imagebuilder")
 """What images are looked up by, which then are there."""
 _SCRIPT: Final = ("pre_bootstrap_user_data", _ARGUMENTS, "post_bootstrap_user_data")

@@ -18,6 +18,7 @@ from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.scaling_groups import promised
 from eks_gpushare.inventory.source import UNKNOWN, Source, Unknown
 from eks_gpushare.inventory.values import at, has_unknown
+from eks_gpushare.lint.role_trusts import of_eksctl
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.manifests.readers.user_data import judge_user_data
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.findings.finding import FieldPath
-    from eks_gpushare.inventory.items import Release
+    from eks_gpushare.inventory.items import Item, Release
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.manifests.document import Document
@@ -67,7 +68,8 @@ class EksctlReader:
                 group.source, group.labels, ("labels",), group.instance_types
             )
             judgements += _of_boot(document, group.source.path)
-        return Read([*nodes, *_agents(document), *_profiles(document)], judgements)
+        found: list[Item] = [*nodes, *_agents(document), *_profiles(document), *of_eksctl(document)]
+        return Read(found, judgements)
 
 
 def _of_boot(document: Document, place: FieldPath) -> Iterator[Judgement]:

@@ -14,6 +14,7 @@ from eks_gpushare.lint.readers.stack_files import StackFileReader
 from eks_gpushare.lint.readers.terraform import TerraformReader
 from eks_gpushare.manifests.readers.in_clusters import CONFIG_READERS, OBJECT_READERS
 from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
+from eks_gpushare.manifests.readers.lists import RawValuesReader
 from eks_gpushare.manifests.readers.pod_parts import PodPartsReader
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     JupyterHubReader(),
     ProductionStackReader(),
     AppTemplateReader(),
+    RawValuesReader(),
     *CONFIG_READERS,
     PodPartsReader(),
 )

@@ -18,6 +18,7 @@ from eks_gpushare.lint.empty_groups import from_zero
 from eks_gpushare.lint.hcl.origin import HclOrigin
 from eks_gpushare.lint.hcl.registry_user_data import IMAGES, OWN_IMAGE
 from eks_gpushare.lint.launch_templates import with_template
+from eks_gpushare.lint.role_trusts import role_trusts
 from eks_gpushare.lint.rules.control_plane import cluster_rules
 from eks_gpushare.lint.rules.terraform import disk_size, node_group_rules, unread_rules
 from eks_gpushare.lint.shell.helm import chart_name
@@ -132,6 +133,12 @@ def read_resources(
         for resource in resources
         if resource.is_there
     ]
+    there = (
+        (Source(each.address, each.document, each.place), each.kind, each.values)
+        for each in resources
+        if each.is_there
+    )
+    found += role_trusts(there, configuration)
     return Read(list(with_tags(found, every, configuration)), judgements, inner)
 
 

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.helm import merge_values
-from eks_gpushare.inventory.items import ConfigMap, NodeSet, NodeTaint, Release, Workload
+from eks_gpushare.documents.reading import is_guide
+from eks_gpushare.inventory.items import (
+    APPLIED,
+    ConfigMap,
+    NodeSet,
+    NodeTaint,
+    Pointer,
+    Release,
+    Workload,
+)
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.rules.shell import BAD_TAINT, BY_HAND, NO_RESOURCES
@@ -40,6 +50,8 @@ _NODES: Final = ("node", "nodes", "no")
 _STATIC: Final = re.compile(
     r"^https://raw\.githubusercontent\.com/NVIDIA/k8s-device-plugin/\S+/nvidia-device-plugin\.yml$"
 )
+_FOLDER: Final = re.compile(r"(?:\./)?[A-Za-z0-9_][A-Za-z0-9_/-]*")
+"""What is no file, no address and nothing that a shell fills in."""
 _CONFIG_MAPS: Final = ("configmap", "configmaps", "cm")
 
 
@@ -204,8 +216,13 @@ def _config_map(line: Line, at: Position, said: Said) -> None:
 
 
 def _manifests(line: Line, at: Position, said: Said) -> None:
-    """NVIDIA's static manifest of the device plugin, which reads no configuration."""
+    """NVIDIA's static manifest of the device plugin, which reads no configuration, and folders."""
     for _, word in line.every("filename"):
+        if _FOLDER.fullmatch(word.text) and not is_guide(said.file):
+            ways = (posixpath.join(posixpath.dirname(said.file), word.text), word.text)
+            source = said.source(f"the folder {word.text}", at, {})
+            spec = {"folders": [*map(posixpath.normpath, ways)]}
+            said.items.append(Pointer(source=source, kind=APPLIED, name=word.text, spec=spec))
         if _STATIC.search(word.text):
             container = {
                 "name": "nvidia-device-plugin-ctr",

@@ -18,7 +18,13 @@ from eks_gpushare.manifests.checks.charts import (
     operators_own,
     values_one_level_off,
 )
-from eks_gpushare.manifests.checks.metrics import adapter, counters, exporters, scaling, scraping
+from eks_gpushare.manifests.checks.metrics import (
+    adapter,
+    counters,
+    exporters,
+    scaling,
+    scraping,
+)
 from eks_gpushare.manifests.checks.nodes import (
     apart,
     auto_mode,
@@ -54,6 +60,7 @@ from eks_gpushare.manifests.checks.programs import (
     gpu_programs,
     model_disks,
     model_memory,
+    model_names,
     mpi_slots,
     notebooks,
     number_formats,
@@ -82,11 +89,13 @@ from eks_gpushare.manifests.checks.workloads import (
     disk_zones,
     gpu_names,
     knative,
+    kserve_runtimes,
     kserve_zero,
     pods,
     privileged,
     put_back,
     spare_gpus,
+    trusted_accounts,
     volumes,
 )
 
@@ -100,7 +109,15 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(spare_gpus, volumes),
     *(command_lines, cpu_images, cuda_versions, efa, gpu_programs, model_disks, model_memory),
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
-    *(pods_together, triton_models, variables, written_folders),
+    *(
+        kserve_runtimes,
+        model_names,
+        pods_together,
+        triton_models,
+        trusted_accounts,
+        variables,
+        written_folders,
+    ),
     *(admission, admitted, default_queue, gangs, hami, other_schedulers, queues, volcano),
     *(adapter, counters, exporters, scaling, scraping),
     *(

@@ -23,6 +23,7 @@ from eks_gpushare.manifests.charts import (
 )
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.kustomize import is_kustomization
+from eks_gpushare.manifests.readers.lists import is_raw
 from eks_gpushare.manifests.readers.literals import literal_documents
 from eks_gpushare.manifests.readers.values import mappings, text
 from eks_gpushare.manifests.readers.values_elsewhere import (
@@ -112,6 +113,10 @@ def _is_of_a_policy(document: Document) -> bool:
 
 def _of_others(document: Document) -> Iterator[Document]:
     """Values of charts of others that are read by themselves, where they are all that there are."""
+    for index, each in mappings(document.value.get("releases")):
+        for number, one in mappings(each.get("values")):
+            if is_raw(one):
+                yield document.inside(("releases", index, "values", number), one)
     if any(at(document.value, *path) for path in _MORE):
         return
     for path in _VALUES:
@@ -124,6 +129,7 @@ def _of_others(document: Document) -> Iterator[Document]:
             one
             for one in found
             if any(isinstance(at(one.value, key), dict) for key in _MADE_INTO_PODS)
+            or is_raw(one.value)
         )
 
 

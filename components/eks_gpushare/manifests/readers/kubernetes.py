@@ -7,8 +7,10 @@ import binascii
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import (
+    INFERENCE_SERVICE,
     PROMISED,
     SCALERS,
+    SERVICE_ACCOUNT,
     ConfigMap,
     DeviceClaim,
     Namespace,
@@ -50,9 +52,12 @@ _POINTERS = frozenset(
         *("LocalQueue", "ResourceFlavor", "Configuration"),
         *("PersistentVolumeClaim", "StorageClass"),
         *("Prometheus", "PrometheusRule", "ServiceMonitor", "PodMonitor", "NVIDIADriver"),
+        SERVICE_ACCOUNT,
     )
 )
-_WITHOUT_SPEC = frozenset(("RuntimeClass", "PriorityClass", "Configuration", "StorageClass"))
+_WITHOUT_SPEC = frozenset(
+    ("RuntimeClass", "PriorityClass", "Configuration", "StorageClass", SERVICE_ACCOUNT)
+)
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 _WITH_DATA = frozenset(("ConfigMap", "Secret"))
 _REQUESTS = "requests."
@@ -134,6 +139,9 @@ def _items(document: Document) -> Iterator[Item]:
         spec = mapping(value if kind in _WITHOUT_SPEC else value.get("spec"))
         yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
     else:
+        if kind == INFERENCE_SERVICE and value["apiVersion"].startswith("serving.kserve.io/"):
+            spec = mapping(value.get("spec"))
+            yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
         for place in pod_places(kind, value):
             spec = at(value, *place.spec)
             if isinstance(spec, dict) and isinstance(spec.get("containers", []), list):

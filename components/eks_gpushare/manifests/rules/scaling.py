@@ -33,9 +33,9 @@ NOT_OF_MIG: Final = Rule(
 METRIC_NAME: Final = Rule(
     "GPU1242",
     "warning",
-    "A metric of vLLM is asked for by its name, vllm:num_requests_waiting.",
-    "Prometheus has no metric by the name with an underscore: the query is empty, and nothing is "
-    "scaled.",
+    "A metric of vLLM is asked for by its name, vllm:num_requests_waiting, and by the model's.",
+    "Prometheus has no metric by the name with an underscore, and none of a model by another name "
+    "than the one that it is served by: the query is empty, and nothing is scaled.",
     "https://docs.vllm.ai/en/stable/usage/metrics/",
 )
 NO_SPARE_GPU: Final = Rule(

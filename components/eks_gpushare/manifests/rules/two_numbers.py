@@ -82,3 +82,19 @@ MARKET_REFUSED: Final = Rule(
     "EKS refuses a launch template with market options, but for a capacity block.",
     "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html#launch-template-basics",
 )
+NOT_TRUSTED: Final = Rule(
+    "GPU1332",
+    "error",
+    "A role of AWS lets in the ServiceAccount that is annotated with it.",
+    "Its trust policy names accounts by namespace and name: AWS refuses the token of any other, so "
+    "that a pod gets no model from S3, ends again and again, and holds its GPU.",
+    "https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html",
+)
+NO_SUCH_RUNTIME: Final = Rule(
+    "GPU1333",
+    "error",
+    "An InferenceService names a runtime of its own namespace, or of the cluster.",
+    "KServe looks for a ServingRuntime in the namespace of the service, and then for a "
+    "ClusterServingRuntime: without either it makes no pod.",
+    "https://kserve.github.io/website/docs/concepts/resources/servingruntime",
+)

@@ -273,12 +273,12 @@ def split_over(container: GpuContainer, server: ModelServer) -> int | None:
         given = str(text(at(variable, "value")))
         if at(variable, "name") == server.variable and given.isascii() and given.isdecimal():
             product, said = int(given), True
-    if not said and (server.finds or not _is_whole(container, server)):
+    if not said and (server.finds or not is_told_all(container, server)):
         return None
     return product or None
 
 
-def _is_whole(container: GpuContainer, server: ModelServer) -> bool:
+def is_told_all(container: GpuContainer, server: ModelServer) -> bool:
     """Whether its command line is all that it is told: no file, no variables, no script."""
     by_image = bool(at(container.value, "args")) and not at(container.value, "command")
     return not _BY_FILE.search(container.line) and bool(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.landings import starting_grounds
@@ -94,25 +95,29 @@ def memory_is_left(inventory: Inventory) -> Iterator[Judgement]:
         for workload, requests in gpu_workloads(inventory, cluster):
             if not isinstance(workload.replicas, int) or workload.replicas < _SEVERAL:
                 continue
-            alike = ground.places(workload).alike
             each_shares = [
-                {each.resource: _shares(offer, each.resource, written) for each in requests}
-                for offer in alike
+                (
+                    {each.resource: _shares(offer, each.resource, written) for each in requests},
+                    next(filter(None, (_gpus(offer, each.resource) for each in requests)), None),
+                )
+                for offer in ground.places(workload).alike
             ]
             if not ground.every and (by_itself := alone(inventory, cluster)) is not None:
                 config = by_itself.config
                 slices = config.replicas if config.sharing == "timeSlicing" else {}
-                each_shares = [
-                    {
-                        each.resource: slices.get(each.resource.removesuffix(SHARED_SUFFIX), 1)
-                        for each in requests
-                    }
-                ]
-            found = (_reserved(workload, shared) for shared in each_shares)
+                shares = {
+                    each.resource: slices.get(each.resource.removesuffix(SHARED_SUFFIX), 1)
+                    for each in requests
+                }
+                each_shares = [(shares, None)]
+            replicas = workload.replicas
+            found = (_reserved(workload, replicas, shared, gpus) for shared, gpus in each_shares)
             yield from [problem for problem in found if problem is not None][:1]
 
 
-def _reserved(workload: Workload, shared: Mapping[str, int]) -> Problem | None:
+def _reserved(
+    workload: Workload, replicas: int, shared: Mapping[str, int], gpus: int | None
+) -> Problem | None:
     for where, container in containers(workload.spec):
         parts = (at(container, "resources", key) for key in ("limits", "requests"))
         asked = {name for part in parts for name, _ in pairs(part)}
@@ -121,19 +126,34 @@ def _reserved(workload: Workload, shared: Mapping[str, int]) -> Problem | None:
         if shares < _SEVERAL or program is None:
             continue
         part = _part(program, container)
-        if part is None or part <= _MOST:
+        # The device plugin gives a pod the GPU with the fewest, see internal/rm/allocate.go: of few
+        # pods each has one for itself. Small parts are enough for two, and not for all.
+        together = min(shares, ceil(replicas / (gpus or replicas)))
+        are_many = part is not None and _is_more(part * together, 1)
+        if part is None or not (part > _MOST or (are_many and not _are_apart(workload))):
             continue
         place: FieldPath = (*workload.spec_path, *where, "image")
         return Problem(
             RESERVES_MEMORY,
             workload.source,
             place,
-            f"{at_start(workload.source.name)} has {workload.replicas} pods that run "
+            f"{at_start(workload.source.name)} has {replicas} pods that run "
             f"{program.name}, which takes {round(part * 100)}% of a GPU's memory at its start, and "
             f"up to {shares} of them get shares of one GPU.",
             f"{program.fix}; or share by MIG, which divides the memory.",
         )
     return None
+
+
+def _is_more(taken: float, gpus: int) -> bool:
+    return taken > gpus + _ROUNDED
+
+
+def _are_apart(workload: Workload) -> bool:
+    """Whether its pods are kept from one node, or spread over several."""
+    apart = ("podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    told = [at(workload.spec, "affinity", *apart), at(workload.spec, "topologySpreadConstraints")]
+    return any(told)
 
 
 @edge(RESERVES_MEMORY)
@@ -151,7 +171,7 @@ def memory_is_enough(inventory: Inventory) -> Iterator[Judgement]:
             gpus = most_together(first, partial(_gpus, resource=first.resource))
             large = sum(each.replicas for each, part in group if part > _MOST)
             taken = sum(part * each.replicas for each, part in group)
-            if gpus and group[1:] and (large > gpus or taken > gpus + _ROUNDED):
+            if gpus and group[1:] and (large > gpus or _is_more(taken, gpus)):
                 yield _too_much(group, gpus)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.edges.amounts import in_all
+from eks_gpushare.inventory.items import APPLIED, Pointer
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.nodes import unseen_nodes
@@ -18,7 +20,7 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
 from eks_gpushare.inventory.shared_names import may_be_shared
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, text
+from eks_gpushare.inventory.values import at, has_unknown, items, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.metrics.scaling import scalers_of
 from eks_gpushare.manifests.document import Document
@@ -50,6 +52,8 @@ class Lasting(NamedTuple):
     """How many of it a pod asks for."""
     replicas: int
     nodes: tuple[Offer, ...]
+    applied_by: str
+    """The result, the folder or the file that it is applied as a part of."""
 
     @property
     def held(self) -> int:
@@ -59,10 +63,8 @@ class Lasting(NamedTuple):
     @property
     def beside(self) -> tuple[str, str, frozenset[int]]:
         """What is the same of workloads that are applied together and share their nodes."""
-        document = self.workload.source.document
-        assert isinstance(document, Document)  # noqa: S101  (as of all that there are)
         nodes = frozenset(id(offer.kind.nodes) for offer in self.nodes)
-        return document.build or document.file, self.resource, nodes
+        return self.applied_by, self.resource, nodes
 
 
 @kept
@@ -75,6 +77,7 @@ def _lasting(inventory: Inventory, cluster: str) -> Iterator[Lasting]:
     ground = grounds(inventory, cluster)
     unseen = unseen_nodes(inventory, cluster)
     scalers = scalers_of(inventory, cluster)
+    folders = _applied(inventory, cluster)
     for workload, requests in gpu_workloads(inventory, cluster):
         document, replicas = workload.source.document, workload.replicas
         asked = {each.resource for each in requests}
@@ -94,7 +97,19 @@ def _lasting(inventory: Inventory, cluster: str) -> Iterator[Lasting]:
         if any(landing(spec, each.nodes.taints, each.label).lands is not False for each in unseen):
             continue  # which may have GPUs
         if gpus and len(places.seen) == len(places.offers):
-            yield Lasting(workload, resource, gpus, replicas, places.seen)
+            folder = posixpath.dirname(posixpath.normpath(document.file))
+            applied_by = document.build or (folder if folder in folders else document.file)
+            yield Lasting(workload, resource, gpus, replicas, places.seen, applied_by)
+
+
+def _applied(inventory: Inventory, cluster: str) -> frozenset[str]:
+    """Folders that scripts apply whole."""
+    return frozenset(
+        folder
+        for each in inventory.of(Pointer, cluster)
+        if each.kind == APPLIED
+        for folder in items(at(each.spec, "folders"))
+    )
 
 
 @edge(NO_SPARE_GPU)

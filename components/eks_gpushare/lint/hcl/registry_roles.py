@@ -1,0 +1,106 @@
+"""Modules of the registry that make roles for service accounts, as the roles that they make.
+
+Sources: main.tf of modules/iam-role-for-service-accounts of terraform-aws-modules/terraform-aws-iam
+6.5.0, and of iam-role-for-service-accounts-eks, iam-eks-role and iam-assumable-role-with-oidc of
+its last release before 6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.hcl.values import HclList, HclObject, has_gaps, is_open
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from eks_gpushare.lint.hcl.modules import MadeResource
+
+TRUSTED: Final = "trusted_service_accounts"
+"""The argument of a role that a module makes: statements, each a list of operators and subjects."""
+_SUBJECT: Final = "system:serviceaccount:"
+
+
+def _named(call: MadeResource, name: Any, statements: Any) -> MadeResource:
+    values = HclObject()
+    values.put("name", name, call.place)
+    values.put(TRUSTED, statements, call.place)
+    address = f"{call.address}.aws_iam_role.this[0]"
+    return replace(call, address=address, kind="aws_iam_role", values=values, references={})
+
+
+def _statements(operator: Any, listed: Any) -> Any:
+    """A statement for each list of accounts; `UNKNOWN` where they are not all seen."""
+    if is_open(listed) or not isinstance(listed, dict) or not isinstance(operator, str):
+        return UNKNOWN
+    return HclList(HclList([_condition(operator, each)]) for each in listed.values())
+
+
+def _condition(operator: str, accounts: Any, before: str = _SUBJECT) -> Any:
+    if not isinstance(accounts, list) or any(not _is_seen(each) for each in accounts):
+        return UNKNOWN
+    made = HclList(f"{before}{each}" for each in accounts)
+    return HclObject({"test": operator, "values": made})
+
+
+def _is_seen(account: Any) -> bool:
+    return isinstance(account, str) and not has_gaps(account)
+
+
+def _of_providers(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
+    """Up to version 5 `role_name`, since then `name`, to which a suffix is added unless told."""
+    given = call.values
+    is_older = call.source.partition("?")[0].partition("@")[0].endswith("-eks")
+    if is_older:
+        is_made, name = given.get("create_role", True), given.get("role_name")
+        is_whole = given.get("role_name_prefix") is None
+        operator = given.get("assume_role_condition_test", "StringEquals")
+    else:
+        is_made, name = given.get("create", True), given.get("name")
+        is_whole = given.get("use_name_prefix") is False
+        operator = given.get("trust_condition_test", "StringEquals")
+    providers = given.get("oidc_providers")
+    listed = providers
+    if isinstance(providers, dict) and not is_open(providers):
+        accounts = (at(each, "namespace_service_accounts") for each in providers.values())
+        listed = dict(zip(providers, accounts, strict=True))
+    if is_made is True and is_whole and isinstance(name, str):
+        yield _named(call, name, _statements(operator, listed))
+
+
+def _of_clusters(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
+    given = call.values
+    is_made = given.get("create_role", True) is True and given.get("role_name_prefix") is None
+    if is_made and isinstance(name := given.get("role_name"), str):
+        operator = given.get("assume_role_condition_test", "StringEquals")
+        yield _named(call, name, _statements(operator, given.get("cluster_service_accounts")))
+
+
+def _of_subjects(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
+    given = call.values
+    is_made = given.get("create_role") is True and given.get("role_name_prefix") is None
+    if not is_made or not isinstance(name := given.get("role_name"), str):
+        return
+    lists = (
+        ("StringEquals", given.get("oidc_fully_qualified_subjects")),
+        ("StringLike", given.get("oidc_subjects_with_wildcards")),
+    )
+    told = HclList(_condition(test, each, "") for test, each in lists if each not in (None, []))
+    is_all = given.get("provider_trust_policy_conditions") is None
+    yield _named(call, name, HclList([told]) if is_all else UNKNOWN)
+
+
+def _modules(names: Iterable[str]) -> str:
+    source = r"(?:.*github\.com/)?terraform-aws-modules/(?:terraform-aws-iam|iam/aws)"
+    return f"{source}//modules/(?:{'|'.join(names)})"
+
+
+ROLE_MODULES: Final[Mapping[str, Callable[[MadeResource, int | None], Iterator[MadeResource]]]] = {
+    _modules(("iam-role-for-service-accounts(?:-eks)?",)): _of_providers,
+    _modules(("iam-eks-role",)): _of_clusters,
+    _modules(("iam-assumable-role-with-oidc",)): _of_subjects,
+}
+"""By their sources."""

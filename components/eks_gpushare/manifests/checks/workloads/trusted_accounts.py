@@ -1,0 +1,119 @@
+"""Roles of AWS by the annotation of a ServiceAccount, against whom their trust policies let in.
+
+Sources: https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html and
+"String condition operators" of
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.inventory.items import ROLE_TRUST, SERVICE_ACCOUNT, Pointer, Release
+from eks_gpushare.inventory.places import value_place
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, every, items, some
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.rules.two_numbers import NOT_TRUSTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Source
+
+_ANNOTATION: Final = "eks.amazonaws.com/role-arn"
+_ROLE: Final = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/(?:.*/)?([A-Za-z0-9+=,.@_-]+)")
+_IN_VALUES: Final = (("serviceAccount",), ("rbac", "serviceAccount"))
+"""Where values of charts have the account."""
+_OF_CHARTS: Final = " with "
+"""In the name of what helm made of a chart, in a namespace that may be none of a release's."""
+
+
+class _Account(NamedTuple):
+    source: Source
+    place: FieldPath
+    subject: str
+    role: str
+
+
+@edge(NOT_TRUSTED)
+def accounts(inventory: Inventory) -> Iterator[Judgement]:
+    """Each with the roles of that name, which may be several: of each environment one."""
+    for cluster in inventory.clusters():
+        roles = [each for each in inventory.of(Pointer, cluster) if each.kind == ROLE_TRUST]
+        for account in _accounts(inventory, cluster) if roles else ():
+            named = [each for each in roles if each.name == account.role]
+            trusts = [_lets_in(each.spec, account.subject) for each in named]
+            if named and all(each is False for each in trusts):
+                others = " and ".join(dict.fromkeys(_subjects(named[0].spec)))
+                yield Problem(
+                    NOT_TRUSTED,
+                    account.source,
+                    account.place,
+                    f"{at_start(account.source.name)} gives {account.subject} the role "
+                    f"{account.role}, and {named[0].source.name} trusts {others or 'nobody'}.",
+                    "Write this account into the trust policy, or let it have the namespace and "
+                    "the name that stand there.",
+                )
+
+
+def _accounts(inventory: Inventory, cluster: str) -> Iterator[_Account]:
+    """Those whose role, namespace and name are known."""
+    for each in inventory.of(Pointer, cluster):
+        place: FieldPath = ("metadata", "annotations", _ANNOTATION)
+        build = str(getattr(each.source.document, "build", ""))
+        is_real = _OF_CHARTS not in build or each.namespace != "default"
+        if each.kind == SERVICE_ACCOUNT and is_real:
+            yield from _account(each, place, at(each.spec, *place), each.name)
+    for release in inventory.of(Release, cluster):
+        for path in _IN_VALUES:
+            given = at(release.values, *path)
+            if at(given, "create") in (None, True):
+                arn = at(given, "annotations", _ANNOTATION)
+                place = value_place(release, (*path, "annotations"))
+                yield from _account(release, place, arn, at(given, "name"))
+
+
+def _account(item: Pointer | Release, place: FieldPath, arn: Any, name: Any) -> Iterator[_Account]:
+    named = _ROLE.fullmatch(arn) if isinstance(arn, str) else None
+    is_known = isinstance(name, str) and isinstance(item.namespace, str)
+    if named is not None and is_known and name and item.namespace:
+        yield _Account(
+            item.source, place, f"system:serviceaccount:{item.namespace}:{name}", named[1]
+        )
+
+
+def _lets_in(trust: Any, subject: str) -> bool | None:
+    if trust is UNKNOWN:
+        return None
+    statements = items(at(trust, "statements"))
+    return some(every(_holds(each, subject) for each in conditions) for conditions in statements)
+
+
+def _holds(condition: Any, subject: str) -> bool | None:
+    values = items(at(condition, "values"))
+    match at(condition, "test"):
+        case "StringEquals":
+            return subject in values
+        case "StringLike":
+            return any(_is_like(subject, str(value)) for value in values)
+        case _:
+            return None
+
+
+def _is_like(subject: str, pattern: str) -> bool:
+    """By the wildcards of IAM, which has no other."""
+    parts = ({"*": ".*", "?": "."}.get(letter, re.escape(letter)) for letter in pattern)
+    return re.fullmatch("".join(parts), subject, re.DOTALL) is not None
+
+
+def _subjects(trust: Any) -> Iterator[str]:
+    for conditions in items(at(trust, "statements")):
+        for each in conditions:
+            yield from items(at(each, "values"))
