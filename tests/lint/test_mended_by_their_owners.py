@@ -115,6 +115,16 @@ def test_values_have_words_of_a_charts_own_below_affinity() -> None:
     assert [each[1] for each in told("GPU1005", wrong)] == [f"affinity.nodeAffinity.{REQUIRED}"]
 
 
+@pytest.mark.parametrize("other", ["5", "$PODS", "[a]", "null", "true"])
+def test_values_may_have_anything_beside_an_affinity(other: str) -> None:
+    node = f"nodeAffinity: {{{REQUIRED}: {{nodeSelectorTerms: []}}}}"
+    asks = "resources: {limits: {nvidia.com/gpu: 1}}"
+    values = f"affinity: {{{node}, podAffinity: {other}}}\n{asks}\n"
+    (report,) = lint_files([GivenFile("values.yaml", values)])
+
+    assert "GPU012" not in {finding.code for finding in report.findings}
+
+
 APP = """\
 controllers:
   infer:

@@ -165,9 +165,9 @@ def _lacking(
     workload: Workload, missing: Sequence[Request], every: Sequence[Offer]
 ) -> Iterator[Problem]:
     """Each resource that is missing, but what a layout that cannot be made would have made."""
-    unmade = any(offer.mig.problems for offer in every)
     for lack in {each.resource: each for each in missing}.values():
-        if not (unmade and lack.resource.startswith(MIG_PREFIX)):
+        is_device = lack.resource.startswith(MIG_PREFIX)
+        if not (is_device and any(offer.mig.problems for offer in every)):
             yield _not_advertised(workload, lack, every)
 
 

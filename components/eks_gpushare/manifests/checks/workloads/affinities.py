@@ -12,7 +12,7 @@ from eks_gpushare.inventory.items import PART_OF_POD, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import PartlyKnown, at
+from eks_gpushare.inventory.values import PartlyKnown, at, pairs
 from eks_gpushare.manifests import pod_fields
 from eks_gpushare.manifests.rules.kubernetes import NO_FIELD
 
@@ -85,9 +85,11 @@ def affinities(inventory: Inventory) -> Iterator[Judgement]:
             given = at(workload.spec, "affinity")
             for key, shape in _AFFINITY.items():
                 # Values may have words of a chart's own there.
-                if workload.kind == PART_OF_POD and not {*(at(given, key) or ())} & {*shape.fields}:
+                one = at(given, key)
+                is_known = any(name in shape.fields for name, _ in pairs(one))
+                if workload.kind == PART_OF_POD and not is_known:
                     continue
-                for path, message, fix in _wrong(at(given, key), shape, ("affinity", key)):
+                for path, message, fix in _wrong(one, shape, ("affinity", key)):
                     where = (*workload.spec_path, *path)
                     yield Problem(NO_FIELD, workload.source, where, message, fix)
 
