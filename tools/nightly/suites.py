@@ -136,6 +136,7 @@ SUITES: Final = (
         "properties",
         "what holds of everything holds of 1,000 examples of it, where a change tries 40",
         (
+            "tests/lint/test_odd_values.py",
             "tests/lint/test_scopes.py",
             "tests/unit/test_bottlerocket_settings.py",
             "tests/unit/test_cost_split.py",

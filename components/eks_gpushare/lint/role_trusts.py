@@ -107,13 +107,13 @@ def _written(statement: Any) -> Iterator[Any]:
 def _of_blocks(statement: Any) -> Iterator[Any]:
     """Terraform puts values of blocks of one operator and one key together."""
     listed = at(statement, "condition")
-    found: dict[tuple[Any, str], list[Any]] = {}
+    found: dict[tuple[str, str], list[Any]] = {}
     for each in [UNKNOWN] if listed is UNKNOWN else items(listed):
         operator, key, values = (at(each, name) for name in ("test", "variable", "values"))
         if not isinstance(key, str) or values is UNKNOWN:
             yield UNKNOWN
             return
-        found.setdefault((operator, key), []).extend(items(values))
+        found.setdefault((str(operator), key), []).extend(items(values))
     for (operator, key), values in found.items():
         yield from _condition(operator, key, values)
 

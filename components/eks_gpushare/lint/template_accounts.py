@@ -59,7 +59,7 @@ def accounts_of_charts(files: Sequence[GivenFile], found: Iterable[Item]) -> Ite
         spaces = {each.namespace for each in own}
         values = _values(given.get(posixpath.join(chart, "values.yaml"), ""))
         name, arn = at(values, *template.name), at(values, *template.arn)
-        if len(spaces) != 1 or UNKNOWN in spaces:
+        if len(spaces) != 1 or UNKNOWN in spaces or not isinstance(name, str):
             continue
         paths = (template.name, template.arn)
         said = (each.over if each.values is UNKNOWN else each.values for each in own)

@@ -283,13 +283,14 @@ class Kustomizations:
                 )
         space = at(each.value, "namespace")
         kind = at(value, "kind")
-        if isinstance(space, str) and space and kind not in _NOT_NAMESPACED:
+        if isinstance(space, str) and space and str(kind) not in _NOT_NAMESPACED:
             metadata = at(value, "metadata")
             named = dict(metadata) if isinstance(metadata, dict) else {}
             value = {**value, "metadata": {**named, "namespace": space}}
         for entry in items(at(each.value, "replicas")):
-            if at(entry, "name") == at(value, "metadata", "name") and at(value, "spec") is not None:
-                value = {**value, "spec": {**at(value, "spec"), "replicas": at(entry, "count")}}
+            spec = at(value, "spec")
+            if at(entry, "name") == at(value, "metadata", "name") and isinstance(spec, dict):
+                value = {**value, "spec": {**spec, "replicas": at(entry, "count")}}
         return value
 
 

@@ -107,27 +107,30 @@ def patched(given: Any, operations: Sequence[Any]) -> Any:
     """An object with a JSON patch.
 
     Raises:
-        PatchError: If an operation is none, or names a place that is not there.
+        PatchError: If an operation is none, or names a place that is not there, or if no object is
+            left.
     """
     made = copy.deepcopy(given)
     for operation in operations:
         if not isinstance(operation, dict):
             raise PatchError("an operation is no mapping")
         name, path = operation.get("op"), _steps(operation.get("path"))
-        if name in {"add", "replace", "test"}:
+        if name in ("add", "replace", "test"):
             if "value" not in operation:
                 raise PatchError(f"{name} of {operation.get('path')} has no value")
             if name != "test":
                 made = _put(made, path, copy.deepcopy(operation["value"]), adds=name == "add")
         elif name == "remove":
             made = _taken(made, path)
-        elif name in {"move", "copy"}:
+        elif name in ("move", "copy"):
             origin = _steps(operation.get("from"))
             value = copy.deepcopy(_at(made, origin))
             made = _taken(made, origin) if name == "move" else made
             made = _put(made, path, value, adds=True)
         else:
             raise PatchError(f"{name} is no operation of a JSON patch")
+    if not isinstance(made, dict):
+        raise PatchError("it leaves no object")
     return made
 
 
@@ -176,6 +179,8 @@ def _put(value: Any, steps: Sequence[str], new: Any, *, adds: bool) -> Any:
 
 def _taken(value: Any, steps: Sequence[str]) -> Any:
     _at(value, steps)
+    if not steps:
+        raise PatchError("it takes the whole object away")
     above, last = _at(value, steps[:-1]), steps[-1]
     del above[int(last) if isinstance(above, list) else last]
     return value

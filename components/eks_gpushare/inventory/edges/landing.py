@@ -15,7 +15,7 @@ from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import Request, asks_for_none, gpu_workloads, requests_of
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs
+from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.resources import GPU, MIG_PREFIX, SHARED_SUFFIX
 
@@ -92,13 +92,13 @@ def _classes(claim: DeviceClaim) -> set[Any]:
     requests = items(at(claim.spec, "devices", "requests"))
     requests = requests or items(at(claim.spec, "spec", "devices", "requests"))
     exact = [at(request, "exactly") or request for request in requests]
-    return {at(each, "deviceClassName") for each in exact}
+    return {text(at(each, "deviceClassName")) for each in exact}
 
 
 def _claims_one(workload: Workload, claimed: Sequence[DeviceClaim]) -> bool:
     """Whether its pods get a GPU by a claim that is here, and by nothing else."""
     named = {
-        (kind, at(each, key))
+        (kind, text(at(each, key)))
         for each in items(at(workload.spec, "resourceClaims"))
         for kind, key in CLAIM_KEYS.items()
     }

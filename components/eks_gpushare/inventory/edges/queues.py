@@ -151,12 +151,11 @@ def _is_beside(queue: Pointer, workload: Pointer | Workload) -> bool:
 
 def queue_of(workload: Workload) -> tuple[FieldPath, Any]:
     """Where a workload names its queue, and the name; None where it names none."""
-    labels: FieldPath = ("metadata", "labels")
-    own = at(getattr(workload.source.document, "value", None), *labels, QUEUE_LABEL)
-    if own is not None:
-        return (*labels, QUEUE_LABEL), own
-    path = (*workload.spec_path[:-1], *labels, QUEUE_LABEL)
-    return path, at(workload.labels, QUEUE_LABEL)
+    path: FieldPath = ("metadata", "labels", QUEUE_LABEL)
+    name = at(getattr(workload.source.document, "value", None), *path)
+    if name is None:
+        path, name = (*workload.spec_path[:-1], *path), at(workload.labels, QUEUE_LABEL)
+    return path, UNKNOWN if isinstance(name, dict | list) else name
 
 
 def _flavors(queue: Pointer) -> Iterator[tuple[FieldPath, Any]]:

@@ -340,7 +340,7 @@ def _generated(document: Document) -> Iterator[ConfigMap]:
     value = document.value
     for index, generator in mappings(value.get("configMapGenerator")):
         name = text(generator.get("name"))
-        space = generator.get("namespace") or value.get("namespace") or UNKNOWN
+        space = text(generator.get("namespace") or value.get("namespace")) or UNKNOWN
         data: dict[str, Any] = {}
         for literal in _texts(generator.get("literals")):
             key, _, content = literal.partition("=")

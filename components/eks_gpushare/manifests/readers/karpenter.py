@@ -132,7 +132,8 @@ def _ways(requirements: Any) -> Maybe[tuple[Capacity, ...]]:
             values = at(item, "values")
             if has_unknown(values):
                 return UNKNOWN
-            return tuple(_WAYS[way] for way in items(values) if way in _WAYS) or ("onDemand",)
+            named = [_WAYS.get(str(way)) for way in items(values)]
+            return tuple(way for way in named if way is not None) or ("onDemand",)
     return UNKNOWN if requirements is UNKNOWN else ("onDemand",)
 
 

@@ -17,7 +17,7 @@ from eks_gpushare.inventory.values import PartlyKnown, at, items, pairs, partly_
 from eks_gpushare.inventory.values import text as scalar
 from eks_gpushare.manifests.charts import chart_named
 from eks_gpushare.manifests.kustomize_charts import Layered
-from eks_gpushare.manifests.readers.values import mappings
+from eks_gpushare.manifests.readers.values import mappings, text
 from eks_gpushare.manifests.rules.chart_values import VALUES_ELSEWHERE
 from eks_gpushare.manifests.shell.set_values import put, settings
 
@@ -114,7 +114,7 @@ def with_parameters(
 def applications(document: Document) -> Iterator[Pointer]:
     """An application of Argo CD itself, with what it says of the folder that it is made of."""
     if at(document.value, "kind") == "Application":
-        name, spec = at(document.value, "metadata", "name"), at(document.value, "spec")
+        name, spec = text(at(document.value, "metadata", "name")), at(document.value, "spec")
         source = Source(f"the Application {name}", document)
         yield Pointer(source=source, kind="Application", name=name, spec=spec)
 

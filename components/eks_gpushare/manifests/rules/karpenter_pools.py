@@ -25,7 +25,7 @@ from eks_gpushare.manifests.instance_choice import (
     label_meant,
     names_families,
 )
-from eks_gpushare.manifests.plain import items, mapping
+from eks_gpushare.manifests.plain import items, mapping, text
 from eks_gpushare.manifests.rules.gpu_names import meant_resource
 from eks_gpushare.sharing.efa import EFA
 from eks_gpushare.sharing.labels import CONFIG_LABEL, OWNED_PREFIXES, PRESENT_LABEL
@@ -188,6 +188,8 @@ def _words(source: Source, requirements: Sequence[Any], place: FieldPath) -> Ite
 def _meant(key: Any, operator: Any, value: Any, names: Collection[str]) -> str:
     """What is meant by a value that no node has; no text where it may have it."""
     given = str(value)
+    if not isinstance(key, str):
+        return ""
     if key in _WORDS and operator == "In" and isinstance(value, str):
         return "" if given in _WORDS[key] else f"one of {', '.join(_WORDS[key])}"
     if key == _GPU_NAME and operator == "In" and isinstance(value, str):
@@ -333,7 +335,7 @@ def _startup_taints(source: Source, spec: Any, template: FieldPath) -> Iterator[
     for field, index, where in misplaced(startup, taints):
         key, effect = (taints if field == "taints" else startup)[index]
         told = where is not Misplaced.GOES or not has_unknown(at(spec, *template, "startupTaints"))
-        if key is None or UNKNOWN in (key, effect) or not told:
+        if not key or UNKNOWN in (key, effect) or not told:
             continue
         message, fix = _MISPLACED[where]
         place = ("spec", *template, field, index)
@@ -341,7 +343,7 @@ def _startup_taints(source: Source, spec: Any, template: FieldPath) -> Iterator[
 
 
 def _pair(taint: Any) -> tuple[Any, Any]:
-    return at(taint, "key"), at(taint, "effect")
+    return text(at(taint, "key")), text(at(taint, "effect"))
 
 
 def gpu_pool_rules(source: Source, spec: Any) -> Iterator[Judgement]:

@@ -76,7 +76,7 @@ def runtimes(inventory: Inventory) -> Iterator[Judgement]:
 def _users(inventory: Inventory, cluster: str, names: set[Any]) -> Iterator[Workload | Release]:
     """Who names a class: pods, and a plugin's chart, whether or not the class is here too."""
     for each in inventory.of(Workload, cluster):
-        if each.kind != PART_OF_POD and at(each.spec, _KEY) in names:
+        if each.kind != PART_OF_POD and str(at(each.spec, _KEY)) in names:
             yield each
     for release in inventory.of(Release, cluster):
         if chart_of(release.chart) == PLUGIN_CHART and at(release.values, _KEY) == _HANDLER:
@@ -94,7 +94,7 @@ def _given(daemon: Daemon) -> Any:
 
 
 def _names_one(daemon: Daemon, names: set[Any]) -> bool:
-    return at(_given(daemon), _KEY) in names
+    return str(at(_given(daemon), _KEY)) in names
 
 
 def _lacks(daemon: Daemon) -> bool:

@@ -275,7 +275,7 @@ def _of_flavors(
     """Flavors of which a queue gives GPUs by that name: Kueue has pods select their labels."""
     pointers = inventory.of(Pointer, cluster)
     giving = {
-        at(flavor, "name")
+        str(at(flavor, "name"))
         for queue in pointers
         for group in items(at(queue.spec, "resourceGroups"))
         for flavor in items(at(group, "flavors"))
@@ -284,7 +284,7 @@ def _of_flavors(
     }
     for flavor in pointers:
         product = at(flavor.spec, "nodeLabels", _PRODUCT)
-        if flavor.kind != "ResourceFlavor" or flavor.name not in giving:
+        if flavor.kind != "ResourceFlavor" or str(flavor.name) not in giving:
             continue
         if isinstance(product, str) and not product.endswith(_SHARED):
             title, place = _shared_by(only, every, product), ("spec", "nodeLabels", _PRODUCT)

@@ -59,7 +59,7 @@ def _is_early(storage: Pointer) -> bool:
         and mode in (None, "Immediate")
         and not where
         and not has_unknown(storage.spec)
-        and at(storage.spec, "provisioner") in ATTACHED
+        and str(at(storage.spec, "provisioner")) in ATTACHED
     )
 
 
