@@ -50,6 +50,20 @@ def several(number: int) -> dict[str, Any]:
         (application_set(ELEMENTS, path="all/{{name}}", to={"name": "prod"}), ["all/a"]),
         (application_set({"clusters": {}}, path="all"), []),
         (application_set(FOLDERS, path="{{path}}", to={"name": "{{path.basename}}"}), []),
+        (
+            application_set(
+                FOLDERS, path="{{path}}", to={**HERE, "namespace": "{{path.basename}}"}
+            ),
+            [],
+        ),
+        (
+            application_set(FOLDERS, path="{{path}}", to={**HERE, "namespace": "gpu"}),
+            ["apps/*", "!apps/old"],
+        ),
+        (
+            application_set(ELEMENTS, path="x/{{name}}", to={**HERE, "namespace": "{{name}}"}),
+            ["x/a"],
+        ),
         (application_set(FOLDERS, path="{{metadata.labels.path}}"), []),
         (application_set({"git": {"directories": [{"path": "*"}]}}, path="{{path}}"), []),
         (

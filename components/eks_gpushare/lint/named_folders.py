@@ -8,6 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.values import at, items, pairs
+from eks_gpushare.manifests.folders import is_pattern
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
@@ -66,12 +67,17 @@ def sources_of(spec: Any) -> Iterator[tuple[FieldPath, Any]]:
 def _of_set(document: Document) -> Iterator[str]:
     """Those of all applications that an ApplicationSet makes, where they go to one cluster.
 
-    Of parameters that stand elsewhere, in files or of clusters, it is not known what they name.
+    Of parameters that stand elsewhere, in files or of clusters, it is not known what they name. And
+    of folders of which each is for a namespace that is called after it, objects would be mixed that
+    leave it to Argo CD.
     """
     spec = at(document.value, "spec")
     made = [each for one in items(at(spec, "generators")) for each in _parameters(one)]
     where = [document.raw((*_TEMPLATE, "destination", key)) for key in ("server", "name")]
     if len({tuple(_filled(each, values) for each in where) for values in made}) != 1:
+        return
+    space = document.raw((*_TEMPLATE, "destination", "namespace"))
+    if any(is_pattern(_filled(space, values) or "") for values in made):
         return
     sources = [place for place, _ in sources_of(at(document.value, *_TEMPLATE))]
     paths = [document.raw((*_TEMPLATE, *place, "path")) for place in sources]
