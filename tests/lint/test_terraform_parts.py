@@ -278,3 +278,28 @@ def test_what_aws_fills_in_is_not_written(written: Any, given: Any, known: Any) 
 
 def test_a_plan_without_anything_is_one() -> None:
     assert items([read()]) == []
+
+
+def test_what_is_required_of_pods_is_a_list_and_of_nodes_none() -> None:
+    one = {"topology_key": "zone", "label_selector": [{"match_labels": {"app": "a"}}]}
+    term = {"match_expressions": [{"key": "gpu", "operator": "Exists"}]}
+    required = "required_during_scheduling_ignored_during_execution"
+    affinity = {
+        "node_affinity": [{required: [{"node_selector_term": [term]}]}],
+        "pod_anti_affinity": [{required: [one]}],
+        "pod_affinity": {required: [one, one]},
+    }
+    made = object_of("kubernetes_pod_v1", {"spec": [{"affinity": [affinity]}]})
+
+    assert made is not None
+    there = "requiredDuringSchedulingIgnoredDuringExecution"
+    of_pods = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "a"}}}
+    assert made["spec"]["affinity"] == {
+        "nodeAffinity": {
+            there: {
+                "nodeSelectorTerms": [{"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}]
+            }
+        },
+        "podAntiAffinity": {there: [of_pods]},
+        "podAffinity": {there: [of_pods, of_pods]},
+    }

@@ -42,11 +42,22 @@ _LISTS: Final[Mapping[str, str]] = {
     "match_expressions": "matchExpressions",
     "match_fields": "matchFields",
     "topology_spread_constraint": "topologySpreadConstraints",
+    "items": "items",
+    "image_pull_secrets": "imagePullSecrets",
+    "volume_claim_template": "volumeClaimTemplates",
     "preferred_during_scheduling_ignored_during_execution": (
         "preferredDuringSchedulingIgnoredDuringExecution"
     ),
 }
 """Blocks of which there may be several."""
+_OF_PODS: Final = ("pod_affinity", "pod_anti_affinity")
+_LISTS_OF_PODS: Final[Mapping[str, str]] = {
+    **_LISTS,
+    "required_during_scheduling_ignored_during_execution": (
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ),
+}
+"""The same below those, which have a list where an affinity to nodes has one."""
 _OWN_KEYS: Final = frozenset(
     ("labels", "annotations", "limits", "requests", "node_selector", "match_labels", "hard", "data")
 )
@@ -71,29 +82,30 @@ def object_of(kind: str, given: Any) -> dict[str, Any] | None:
     return made
 
 
-def _block(given: Mapping[str, Any]) -> HclObject:
+def _block(given: Mapping[str, Any], lists: Mapping[str, str] = _LISTS) -> HclObject:
     """A block with the keys of Kubernetes, each with the place of the provider's."""
     made = HclObject()
     for key, value in given.items():
         if value is None or value == []:
             continue
         place = place_in(given, key)
-        if key in _LISTS:
+        if key in lists:
             inner = value if isinstance(value, list) else [value]
             places = [place_in(value, index) or place for index, _ in enumerate(inner)]
-            made.put(_LISTS[key], HclList((_value(each) for each in inner), places), place)
+            made.put(lists[key], HclList((_value(each) for each in inner), places), place)
         elif key in _TEXTS or key in _OWN_KEYS:
             made.put(_camel(key), _as_text(value), place)
         else:
-            made.put(_camel(key), _value(value), place)
+            further = _LISTS_OF_PODS if key in _OF_PODS else _LISTS
+            made.put(_camel(key), _value(value, further), place)
     return made
 
 
-def _value(value: Any) -> Any:
+def _value(value: Any, lists: Mapping[str, str] = _LISTS) -> Any:
     if isinstance(value, dict):
-        return _block(value)
+        return _block(value, lists)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
-        return _block(value[0])
+        return _block(value[0], lists)
     return value
 
 
