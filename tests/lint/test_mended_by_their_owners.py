@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from linted import said
+from linted import every, said
 
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
@@ -11,13 +11,8 @@ from eks_gpushare.manifests.files import GivenFile
 
 def told(code: str, *texts: str) -> list[tuple[str, str, str]]:
     """Severity, path and message of what is said by a code, of files beside one another."""
-    given = [GivenFile(f"{number}.yaml", text) for number, text in enumerate(texts)]
-    return [
-        (each.severity, each.path, each.message)
-        for report in lint_files(given)
-        for each in report.findings
-        if each.code == code
-    ]
+    files = ((f"{number}.yaml", text) for number, text in enumerate(texts))
+    return [(each.severity, each.path, each.message) for each in every(files) if each.code == code]
 
 
 POD = """\

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from linted import every
 from tests.conftest import ROOT
 
-from eks_gpushare.lint.dispatch import lint_files
-from eks_gpushare.manifests.files import GivenFile
-
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 EXAMPLES = sorted((ROOT / "examples" / "lint").glob("*/*.yaml"))
@@ -53,7 +52,7 @@ def _depth(line: str) -> int:
 
 
 @st.composite
-def folders(draw: st.DrawFn) -> list[GivenFile]:
+def folders(draw: st.DrawFn) -> list[tuple[str, str]]:
     """Some examples side by side, each with odd values in places."""
     chosen = draw(st.lists(st.sampled_from(EXAMPLES), min_size=1, max_size=8))
     made = []
@@ -62,7 +61,7 @@ def folders(draw: st.DrawFn) -> list[GivenFile]:
         places = st.tuples(st.integers(0, 200), st.sampled_from(ODD))
         for which, odd in draw(st.lists(places, max_size=4)):
             text = with_odd_value(text, which, odd)
-        made.append(GivenFile(f"{number}{_name(file)}", text))
+        made.append((f"{number}{_name(file)}", text))
     return made
 
 
@@ -70,14 +69,13 @@ def _name(file: Path) -> str:
     return "-values.yaml" if "values" in file.name else ".yaml"
 
 
-def ended(files: list[GivenFile]) -> list[str]:
+def ended(files: Iterable[tuple[str, str]]) -> list[str]:
     """What is said of checks that ended before their time."""
-    found = [finding for report in lint_files(files) for finding in report.findings]
-    return [each.message for each in found if each.code == "GPU012"]
+    return [each.message for each in every(files) if each.code == "GPU012"]
 
 
 @given(folders())
-def test_no_check_ends_at_it(files: list[GivenFile]) -> None:
+def test_no_check_ends_at_it(files: list[tuple[str, str]]) -> None:
     assert ended(files) == []
 
 
@@ -102,7 +100,7 @@ OBJECT = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {rep
 def test_no_kustomization_ends_at_it(patch: str, made: str) -> None:
     files = {"kustomization.yaml": KUSTOMIZATION + patch, "a.yaml": made}
 
-    assert ended([GivenFile(*each) for each in files.items()]) == []
+    assert ended(files.items()) == []
 
 
 @pytest.mark.parametrize("name", ["[gpu]", "{a: b}", "5", "$X"])
@@ -111,4 +109,4 @@ def test_no_guide_ends_at_it(name: str) -> None:
     block = f"```yaml\n{kind}\nmetadata: {{name: {name}}}\nspec: {{}}\n```\n"
     guide = f"# GPUs\n\n## Option A\n\n{block}\n## Option B\n\n{block}"
 
-    assert ended([GivenFile("README.md", guide)]) == []
+    assert ended([("README.md", guide)]) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from linted import every
 from started_scenes import (
     CHART,
     CLAIM,
@@ -22,9 +23,7 @@ from started_scenes import (
     said,
 )
 
-from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.checks.programs.model_sizes import weights_gib
-from eks_gpushare.manifests.files import GivenFile
 
 OWN = "own:1"
 CLUSTER = f"{group()}    volumeEncrypted: true\n"
@@ -32,13 +31,8 @@ CLUSTER = f"{group()}    volumeEncrypted: true\n"
 
 def told(code: str, *texts: str) -> list[tuple[str, str, str]]:
     """Path, message and fix of each finding of a code, of files side by side."""
-    given = [GivenFile(f"{index}.yaml", text) for index, text in enumerate(texts)]
-    return [
-        (found.path, found.message, found.fix)
-        for report in lint_files(given)
-        for found in report.findings
-        if found.code == code
-    ]
+    files = ((f"{index}.yaml", text) for index, text in enumerate(texts))
+    return [(found.path, found.message, found.fix) for found in every(files) if found.code == code]
 
 
 CONTAINER = "spec.template.spec.containers[0]"

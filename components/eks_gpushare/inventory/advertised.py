@@ -65,6 +65,13 @@ class Offers(NamedTuple):
 
     every: tuple[Offer, ...]
 
+    def by_nodes(self) -> dict[int, list[Offer]]:
+        """Them by the `id` of the declaration of their nodes: one for each instance type."""
+        found: dict[int, list[Offer]] = {}
+        for offer in self.every:
+            found.setdefault(id(offer.kind.nodes), []).append(offer)
+        return found
+
     def names(self) -> tuple[str, ...]:
         """All resources that any of them is known to have, each once."""
         return tuple(

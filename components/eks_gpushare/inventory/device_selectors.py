@@ -35,7 +35,7 @@ _MEANT: Final[Mapping[str, str]] = {
 }
 """Names that people give attributes, and those that the driver gives them."""
 _WORD: Final = "[A-Za-z0-9_]+"
-_OF_DRIVER: Final = re.compile(rf"""attributes\[["']gpu\.nvidia\.com["']\]\.({_WORD})""")
+_OF_DRIVER: Final = re.compile(rf"""attributes\[["']{re.escape(DRIVER)}["']\]\.({_WORD})""")
 _WITHOUT: Final = re.compile(rf"""device\.(?:attributes|capacity)\[["']({_WORD})["']\]""")
 _COMPARED: Final = re.compile(
     rf"""(capacity\[["'][A-Za-z0-9_.-]+["']\]\.{_WORD})[ \t\n]*(?:>=|<=|>|<)[ \t\n]*"""

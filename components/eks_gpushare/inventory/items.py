@@ -242,6 +242,12 @@ list of operators with subjects, all of which hold."""
 APPLIED = "AppliedFolder"
 """The kind of a pointer that stands for a folder of manifests that a script applies at once."""
 SERVICE_ACCOUNT = "ServiceAccount"
+ROLE_ANNOTATION = "eks.amazonaws.com/role-arn"
+"""The annotation by which it names its role of AWS:
+https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html."""
+ACCOUNT_USER = "system:serviceaccount:"
+"""What its user begins with, before its namespace and its name with a colon between them:
+https://kubernetes.io/docs/reference/access-authn-authz/authentication/#service-account-tokens."""
 INFERENCE_SERVICE = "InferenceService"
 """The kind of a pointer that stands for a model of KServe, beside its pods."""
 

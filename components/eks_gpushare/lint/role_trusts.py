@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.inventory.items import ROLE_TRUST, Pointer
+from eks_gpushare.inventory.items import ACCOUNT_USER, ROLE_TRUST, Pointer
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.lint.hcl.registry_roles import TRUSTED
@@ -135,7 +135,7 @@ def of_eksctl(document: Document) -> Iterator[Pointer]:
         space = text(at(each, "metadata", "namespace")) or "default"
         name = at(each, "roleName")
         if isinstance(name, str) and UNKNOWN not in (account, space):
-            subject = f"system:serviceaccount:{space}:{account}"
+            subject = f"{ACCOUNT_USER}{space}:{account}"
             statements = [[{"test": "StringEquals", "values": [subject]}]]
             source = Source(f"the role {name} of eksctl", document, (*place, index))
             yield Pointer(

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.findings.finding import Position
-from eks_gpushare.inventory.items import SERVICE_ACCOUNT, Pointer, Release
+from eks_gpushare.inventory.items import ROLE_ANNOTATION, SERVICE_ACCOUNT, Pointer, Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.shell.said import placed_document
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 _KIND: Final = re.compile(r"^kind:\s*ServiceAccount\s*$", re.MULTILINE)
 _TAKEN: Final = r"[\"']?\{\{-?\s*\.Values\.([A-Za-z0-9_.]+)\s*(?:\|\s*quote\s*)?-?\}\}[\"']?[ \t]*$"
 _NAME: Final = re.compile(rf"^  name:[ \t]*{_TAKEN}", re.MULTILINE)
-_ROLE: Final = "eks.amazonaws.com/role-arn"
-_ARN: Final = re.compile(rf"^    {re.escape(_ROLE)}:[ \t]*{_TAKEN}", re.MULTILINE)
+_ARN: Final = re.compile(rf"^    {re.escape(ROLE_ANNOTATION)}:[ \t]*{_TAKEN}", re.MULTILINE)
 _SPACE: Final = re.compile(r"^  namespace:", re.MULTILINE)
 _TEMPLATES: Final = "templates"
 _YAML: Final = (".yaml", ".yml")
@@ -73,14 +72,14 @@ def accounts_of_charts(files: Sequence[GivenFile], found: Iterable[Item]) -> Ite
             kind=SERVICE_ACCOUNT,
             name=name,
             namespace=spaces.pop(),
-            spec={"metadata": {"annotations": {_ROLE: arn}}},
+            spec={"metadata": {"annotations": {ROLE_ANNOTATION: arn}}},
         )
 
 
 def _template(name: str, text: str) -> _Template | None:
     """What a template with one account takes from values; None of any other."""
     folder = posixpath.basename(posixpath.dirname(name))
-    if folder != _TEMPLATES or _ROLE not in text or len(_KIND.findall(text)) != 1:
+    if folder != _TEMPLATES or ROLE_ANNOTATION not in text or len(_KIND.findall(text)) != 1:
         return None
     called, arn = _NAME.search(text), _ARN.search(text)
     if called is None or arn is None or _SPACE.search(text) or "\n---" in text.strip():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.inventory.items import ACCOUNT_USER
 from eks_gpushare.inventory.values import at
 from gpushare_policies.reading.plain import text
 
@@ -13,10 +14,6 @@ if TYPE_CHECKING:
 
     from gpushare_policies.checks import Unjudged
     from gpushare_policies.reading.on_objects import ObjectCheck, Subject
-
-_USER = "system:serviceaccount:"
-"""How the user of a service account is called, with its namespace and name after it:
-https://kubernetes.io/docs/reference/access-authn-authz/authentication/#service-account-tokens."""
 
 
 def by_either_name(check: ObjectCheck) -> ObjectCheck:
@@ -44,7 +41,11 @@ def cluster_role(binding: Mapping[str, Any]) -> Any:
 
 def _account(given: Any) -> Any:
     name = at(given, "name")
-    if at(given, "kind") != "User" or not isinstance(name, str) or not name.startswith(_USER):
+    if (
+        at(given, "kind") != "User"
+        or not isinstance(name, str)
+        or not name.startswith(ACCOUNT_USER)
+    ):
         return given
-    namespace, _, account = name.removeprefix(_USER).partition(":")
+    namespace, _, account = name.removeprefix(ACCOUNT_USER).partition(":")
     return {"kind": "ServiceAccount", "name": account, "namespace": namespace}

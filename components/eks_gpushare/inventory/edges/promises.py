@@ -315,12 +315,10 @@ def _requirements(overlay: Overlay) -> Sequence[Mapping[str, Any]]:
 def templates(inventory: Inventory) -> Iterator[Judgement]:
     """Tags of node groups, by which Cluster Autoscaler knows a node that is not there yet."""
     for cluster in inventory.clusters():
-        groups: dict[int, list[Offer]] = {}
-        for offer in offers(inventory, cluster).every:
-            if offer.kind.nodes.provisioner in ("managed", "selfManaged"):
-                groups.setdefault(id(offer.kind.nodes), []).append(offer)
         hurts = _if_whole(inventory, cluster)
-        for group in groups.values():
+        for group in offers(inventory, cluster).by_nodes().values():
+            if group[0].kind.nodes.provisioner not in ("managed", "selfManaged"):
+                continue
             for found in _group(group):
                 if isinstance(found, Problem) and found.rule is NOT_TAKEN_BACK:
                     yield replace(found, severity=hurts)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.inventory.items import ACCOUNT_USER
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.hcl.values import HclList, HclObject, has_gaps, is_open
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 TRUSTED: Final = "trusted_service_accounts"
 """The argument of a role that a module makes: statements, each a list of operators and subjects."""
-_SUBJECT: Final = "system:serviceaccount:"
 
 
 def _named(call: MadeResource, name: Any, statements: Any) -> MadeResource:
@@ -39,7 +39,7 @@ def _statements(operator: Any, listed: Any) -> Any:
     return HclList(HclList([_condition(operator, each)]) for each in listed.values())
 
 
-def _condition(operator: str, accounts: Any, before: str = _SUBJECT) -> Any:
+def _condition(operator: str, accounts: Any, before: str = ACCOUNT_USER) -> Any:
     if not isinstance(accounts, list) or any(not _is_seen(each) for each in accounts):
         return UNKNOWN
     made = HclList(f"{before}{each}" for each in accounts)

@@ -18,13 +18,7 @@ from eks_gpushare.manifests.checks.charts import (
     operators_own,
     values_one_level_off,
 )
-from eks_gpushare.manifests.checks.metrics import (
-    adapter,
-    counters,
-    exporters,
-    scaling,
-    scraping,
-)
+from eks_gpushare.manifests.checks.metrics import adapter, counters, exporters, scaling, scraping
 from eks_gpushare.manifests.checks.nodes import (
     apart,
     auto_mode,
@@ -106,18 +100,10 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_templates, chart_values, claim_charts, discovery, hashed_names),
     *(operators_drivers, operators_own, values_one_level_off),
     *(affinities, disk_zones, gpu_names, knative, kserve_zero, pods, privileged, put_back),
-    *(spare_gpus, volumes),
+    *(kserve_runtimes, spare_gpus, trusted_accounts, volumes),
     *(command_lines, cpu_images, cuda_versions, efa, gpu_programs, model_disks, model_memory),
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
-    *(
-        kserve_runtimes,
-        model_names,
-        pods_together,
-        triton_models,
-        trusted_accounts,
-        variables,
-        written_folders,
-    ),
+    *(model_names, pods_together, triton_models, variables, written_folders),
     *(admission, admitted, default_queue, gangs, hami, other_schedulers, queues, volcano),
     *(adapter, counters, exporters, scaling, scraping),
     *(

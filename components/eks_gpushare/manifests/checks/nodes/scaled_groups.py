@@ -27,15 +27,14 @@ from eks_gpushare.inventory.values import at, holds, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.charts import CLUSTER_AUTOSCALER
 from eks_gpushare.manifests.document import value_of
-from eks_gpushare.manifests.rules.eksctl import (
-    NO_ACCELERATOR,
-)
+from eks_gpushare.manifests.rules.eksctl import NO_ACCELERATOR
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from eks_gpushare.findings.finding import Severity
+    from eks_gpushare.inventory.advertised import Offer
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
@@ -48,21 +47,22 @@ def accelerators(inventory: Inventory) -> Iterator[Judgement]:
     """Where its chart is here, or a group has its tag."""
     for cluster in inventory.clusters():
         there = _is_there(inventory, cluster)
+        every = offers(inventory, cluster).by_nodes()
         for nodes in inventory.of(NodeSet, cluster):
             if nodes.labels is UNKNOWN or nodes.tags is UNKNOWN or nodes.provisioner not in _GROUPS:
                 continue
             scaled = ENABLED_TAG in nodes.tags or _changes(nodes, there=there)
             if scaled and nodes.instance_types and has_gpus(nodes):
-                names = _names(inventory, cluster, nodes)
+                names = _names(nodes, every.get(id(nodes), ()))
                 yield from _accelerator(nodes, names, tagged=_TEMPLATE in nodes.tags)
 
 
 def _accelerator(nodes: NodeSet, names: Collection[str], *, tagged: bool) -> Iterator[Problem]:
     """Whether nodes with resources of these names, none where that is not known, want the label."""
-    message = fix = ""
     severity: Severity | None = None
     is_told = holds(nodes.labels, ACCELERATOR_LABEL)
-    if names and GPU not in names and is_told:
+    waits_in_vain = bool(names) and GPU not in names
+    if waits_in_vain and is_told:
         message = (
             f"The label {ACCELERATOR_LABEL} has Cluster Autoscaler wait for {GPU} on "
             f"{nodes.source.name}, whose nodes have {', '.join(sorted(names))} only: it counts "
@@ -70,21 +70,21 @@ def _accelerator(nodes: NodeSet, names: Collection[str], *, tagged: bool) -> Ite
         )
         fix = f"Take the label away, or let shares be called {GPU}."
         severity = "info"  # it hurts where most nodes of a cluster are such, and not before
-    elif not (names and GPU not in names) and not is_told and not tagged:
+    elif not (waits_in_vain or is_told or tagged):
         message = (
             f"Cluster Autoscaler scales {nodes.source.name}, whose nodes have no label "
             f"{ACCELERATOR_LABEL}."
         )
         fix = f"Give them the label {ACCELERATOR_LABEL}, such as nvidia-a10g."
-    if message:
-        has_labels = at(value_of(nodes), *nodes.source.path, "labels")
-        place = ("labels",) if has_labels else ()
-        yield Problem(NO_ACCELERATOR, nodes.source, place, message, fix, severity)
+    else:
+        return
+    has_labels = at(value_of(nodes), *nodes.source.path, "labels")
+    place = ("labels",) if has_labels else ()
+    yield Problem(NO_ACCELERATOR, nodes.source, place, message, fix, severity)
 
 
-def _names(inventory: Inventory, cluster: str, nodes: NodeSet) -> frozenset[str]:
+def _names(nodes: NodeSet, every: Sequence[Offer]) -> frozenset[str]:
     """Extended resources of which it is known that nodes have them, or that tags tell of."""
-    every = [each for each in offers(inventory, cluster).every if each.kind.nodes is nodes]
     if every and all(each.resources for each in every):
         return frozenset(name for each in every for name in each.resources or ())
     promised = {} if nodes.promised is UNKNOWN else nodes.promised

@@ -10,7 +10,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.inventory.items import ROLE_TRUST, SERVICE_ACCOUNT, Pointer, Release
+from eks_gpushare.inventory.items import (
+    ACCOUNT_USER,
+    ROLE_ANNOTATION,
+    ROLE_TRUST,
+    SERVICE_ACCOUNT,
+    Pointer,
+    Release,
+)
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -27,7 +34,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Source
 
-_ANNOTATION: Final = "eks.amazonaws.com/role-arn"
 _ROLE: Final = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/(?:.*/)?([A-Za-z0-9+=,.@_-]+)")
 _IN_VALUES: Final = (("serviceAccount",), ("rbac", "serviceAccount"))
 """Where values of charts have the account."""
@@ -66,7 +72,7 @@ def accounts(inventory: Inventory) -> Iterator[Judgement]:
 def _accounts(inventory: Inventory, cluster: str) -> Iterator[_Account]:
     """Those whose role, namespace and name are known."""
     for each in inventory.of(Pointer, cluster):
-        place: FieldPath = ("metadata", "annotations", _ANNOTATION)
+        place: FieldPath = ("metadata", "annotations", ROLE_ANNOTATION)
         build = str(getattr(each.source.document, "build", ""))
         is_real = _OF_CHARTS not in build or each.namespace != "default"
         if each.kind == SERVICE_ACCOUNT and is_real:
@@ -75,7 +81,7 @@ def _accounts(inventory: Inventory, cluster: str) -> Iterator[_Account]:
         for path in _IN_VALUES:
             given = at(release.values, *path)
             if at(given, "create") in (None, True):
-                arn = at(given, "annotations", _ANNOTATION)
+                arn = at(given, "annotations", ROLE_ANNOTATION)
                 place = value_place(release, (*path, "annotations"))
                 yield from _account(release, place, arn, at(given, "name"))
 
@@ -84,9 +90,7 @@ def _account(item: Pointer | Release, place: FieldPath, arn: Any, name: Any) -> 
     named = _ROLE.fullmatch(arn) if isinstance(arn, str) else None
     is_known = isinstance(name, str) and isinstance(item.namespace, str)
     if named is not None and is_known and name and item.namespace:
-        yield _Account(
-            item.source, place, f"system:serviceaccount:{item.namespace}:{name}", named[1]
-        )
+        yield _Account(item.source, place, f"{ACCOUNT_USER}{item.namespace}:{name}", named[1])
 
 
 def _lets_in(trust: Any, subject: str) -> bool | None:
