@@ -205,17 +205,22 @@ def _metrics(pointer: Pointer) -> Iterator[Problem]:
         )
 
 
-def _names(pointer: Pointer) -> Iterator[Problem]:
-    """Metrics that a server would have by another name, whatever is scaled by them."""
+def prometheus_queries(pointer: Pointer) -> Iterator[tuple[int, FieldPath, str]]:
+    """What KEDA's triggers ask Prometheus for, with the number and the place of each."""
     for index, trigger in enumerate(items(at(pointer.spec, "triggers"))):
         query = at(trigger, "metadata", "query")
-        by_name = isinstance(query, str) and at(trigger, "type") == "prometheus"
-        named = _UNDERSCORE.search(_QUOTED.sub("", query)) if by_name else None
-        if named:
+        if isinstance(query, str) and at(trigger, "type") == "prometheus":
+            yield index, ("spec", "triggers", index, "metadata", "query"), query
+
+
+def _names(pointer: Pointer) -> Iterator[Problem]:
+    """Metrics that a server would have by another name, whatever is scaled by them."""
+    for index, place, query in prometheus_queries(pointer):
+        if named := _UNDERSCORE.search(_QUOTED.sub("", query)):
             yield Problem(
                 METRIC_NAME,
                 pointer.source,
-                ("spec", "triggers", index, "metadata", "query"),
+                place,
                 f"The query of trigger {index} of {pointer.source.name} is for {named[0]}, and "
                 f"vLLM's metric is vllm:{named[1]}.",
                 f"Write vllm:{named[1]}.",

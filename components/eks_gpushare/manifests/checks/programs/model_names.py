@@ -13,8 +13,7 @@ from eks_gpushare.inventory.items import Pointer, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items
-from eks_gpushare.manifests.checks.metrics.scaling import scales
+from eks_gpushare.manifests.checks.metrics.scaling import prometheus_queries, scales
 from eks_gpushare.manifests.checks.programs.gpu_containers import gpu_containers
 from eks_gpushare.manifests.checks.programs.gpu_programs import is_told_all, server_of
 from eks_gpushare.manifests.rules.scaling import METRIC_NAME
@@ -22,6 +21,7 @@ from eks_gpushare.manifests.rules.scaling import METRIC_NAME
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
@@ -48,25 +48,24 @@ def model_names(inventory: Inventory) -> Iterator[Judgement]:
             own = next((names for each, names in servers if scales(pointer, each)), [])
             if len(own) != 1 or None in every:
                 continue
-            for index, name in _asked(pointer):
+            for index, place, name in _asked(pointer):
                 if name not in every:
                     yield Problem(
                         METRIC_NAME,
                         pointer.source,
-                        ("spec", "triggers", index, "metadata", "query"),
+                        place,
                         f"The query of trigger {index} of {pointer.source.name} is for the model "
                         f"{name}, and what it scales serves {own[0]}.",
                         f'Write model_name="{own[0]}".',
                     )
 
 
-def _asked(pointer: Pointer) -> list[tuple[int, str]]:
-    """The model that each query is for, with the number of its trigger."""
+def _asked(pointer: Pointer) -> list[tuple[int, FieldPath, str]]:
+    """The model that each query is for, with the number of its trigger, and its place."""
     return [
-        (index, named[1])
-        for index, trigger in enumerate(items(at(pointer.spec, "triggers")))
-        if at(trigger, "type") == "prometheus"
-        for selector in _SELECTOR.findall(str(at(trigger, "metadata", "query")))
+        (index, place, named[1])
+        for index, place, query in prometheus_queries(pointer)
+        for selector in _SELECTOR.findall(query)
         for named in _LABEL.findall(selector)
     ]
 
