@@ -55,6 +55,33 @@ def test_a_program_runs_in_the_new_environment(kept: Path, tmp_path: Path) -> No
     assert done.stdout.split() == [str(second), "package"]
 
 
+def test_what_is_put_in_place_of_a_file_leaves_the_kept_one(kept: Path, tmp_path: Path) -> None:
+    second = made(tmp_path / "second" / ".venv")
+    kept_environment.take(second, kept, "made of this")
+    taken = site_of(second) / "package.py"
+    assert taken.samefile(site_of(kept) / "package.py")
+
+    other = tmp_path / "other.py"
+    other.write_text("NAME = 'other'\n", encoding="utf-8")
+    other.replace(taken)
+    assert "'package'" in (site_of(kept) / "package.py").read_text(encoding="utf-8")
+
+
+def test_where_a_file_cannot_be_linked_it_is_copied(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(kept_environment.os, "link", refused)
+    second = made(tmp_path / "second" / ".venv")
+    kept_environment.take(second, kept, "made of this")
+
+    here, there = (site_of(each) / "package.py" for each in (second, kept))
+    assert not here.samefile(there)
+    assert here.stat().st_mtime == there.stat().st_mtime
+
+
 def test_the_project_itself_is_not_taken(kept: Path, tmp_path: Path) -> None:
     second = made(tmp_path / "second" / ".venv")
     kept_environment.take(second, kept, "made of this")
