@@ -47,6 +47,8 @@ KEPT_ENVIRONMENT := $(PY) tools/packaging/kept_environment.py
 # It takes mypy a minute to read the SDKs: a new checkout begins with what was found last in any, and mypy
 # compares every file's content.
 KNOWN_TYPES := $(CACHES)/eks-gpushare-mypy
+# So with the tests as pytest has rewritten them, which takes each of its processes seconds.
+KNOWN_TESTS := $(CACHES)/eks-gpushare-tests.tar
 # policies/__main__.py and __main__.py are both the module __main__: the former gets its own run.
 TYPED := $(wildcard components policies/gpushare_policies tests tools benchmarks __main__.py)
 
@@ -74,7 +76,14 @@ demo: $(RUNTIME) $(COMPILED) ## Check every stack, draw a MIG layout, preview a 
 		else echo "The lab runs on Linux; on this machine the demo ends here."; fi
 
 test: $(DEV) $(COMPILED) $(WHEELS) ## Run the tests; some of them: make test ARGS="tests/unit -k replicas"
+	@[ -e tests/__pycache__ ] || tar -xf "$(KNOWN_TESTS)" -C tests 2>/dev/null || true
 	EKS_GPUSHARE_CATALOG_CACHE=$(VENV)/catalog $(PY) -m pytest $(WORKERS) $(ARGS)
+	@rewritten="*-pytest-$$($(PY) -c 'import pytest; print(pytest.__version__)').pyc"; \
+		[ -e "$(KNOWN_TESTS)" ] \
+		&& [ -z "$$(find tests -name "$$rewritten" -newer "$(KNOWN_TESTS)")" ] || { \
+		mkdir -p "$(CACHES)" && new=$$(mktemp "$(KNOWN_TESTS).XXXXXX") \
+		&& (cd tests && find . -name "$$rewritten") | tar -cf "$$new" -C tests -T - \
+		&& mv "$$new" "$(KNOWN_TESTS)"; } || true
 
 # What takes too long, or needs too much, for every change. Without SUITES all of it, in hours.
 nightly: $(DEV) $(COMPILED) $(WHEELS) ## Run what the nightly workflow runs; some of it: make nightly SUITES="mutants keda"

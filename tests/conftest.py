@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 from _pytest.runner import runtestprotocol
-from _pytest.unraisableexception import gc_collect_iterations_key
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
@@ -57,11 +56,6 @@ if os.environ.get("CI") and "EKS_GPUSHARE_TEST_EXAMPLES" not in os.environ:
     setattr(providers, "_get_local_constants", Constants)  # noqa: B010  (a private name)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Look for garbage once in the end, and not five times: each takes a second."""
-    config.stash[gc_collect_iterations_key] = 1
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden",
@@ -80,12 +74,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection() -> Generator[None, object, object]:
     """Collect without looking for garbage: of all that is made, nearly everything stays.
 
-    And look at all of it less often than is usual while tests run: that was a tenth of their time.
+    And let it be while tests run, or each look at all objects would be one at half a million.
     """
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         gc.enable()
 

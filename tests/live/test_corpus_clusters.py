@@ -8,6 +8,7 @@ nodes are as EKS, NFD and feature discovery make them.
 from __future__ import annotations
 
 import copy
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lint_corpus
@@ -52,14 +53,24 @@ class CorpusCluster(NamedTuple):
 
 def corpus_clusters(is_of: Callable[[str], bool]) -> Iterator[CorpusCluster]:
     """Those whose charts are all such."""
+    for each in known_clusters():
+        if all(is_of(str(release.chart)) for release in each.releases):
+            yield each
+
+
+@cache
+def known_clusters() -> Sequence[CorpusCluster]:
+    return tuple(_known_clusters())
+
+
+def _known_clusters() -> Iterator[CorpusCluster]:
     for case in lint_corpus.cases():
         files = [GivenFile(name, text) for name, text in case.files.items()]
         inventory = Inventory(tuple(read_files(files).items)) if case.is_right else Inventory(())
         for cluster in inventory.clusters() if len(inventory.clusters()) == 1 else ():
             nodes = offers(inventory, cluster).every
             releases = inventory.of(Release, cluster)
-            are_of = all(is_of(str(each.chart)) for each in releases)
-            if nodes and releases and are_of and all(map(is_known, nodes)):
+            if nodes and releases and all(map(is_known, nodes)):
                 yield CorpusCluster(case, nodes, releases)
 
 

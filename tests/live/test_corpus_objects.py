@@ -28,7 +28,8 @@ def objects_of(case: lint_corpus.Case) -> Iterator[dict[str, Any]]:
     for name, text in case.files.items():
         if name.endswith((".yaml", ".yml")):
             try:
-                found = [given for given in yaml.safe_load_all(text) if isinstance(given, dict)]
+                read = yaml.load_all(text, yaml.CSafeLoader)
+                found = [given for given in read if isinstance(given, dict)]
             except yaml.YAMLError:  # of a chart's template, or of what is wrong on purpose
                 continue
             yield from (given for given in found if given.get("kind") and given.get("metadata"))

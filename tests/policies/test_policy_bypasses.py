@@ -30,7 +30,7 @@ FILES = (
 CASES = [
     cast(
         "dict[str, dict[str, dict[str, Any]]]",
-        yaml.safe_load(Path(__file__).with_name(file).read_text(encoding="utf-8")),
+        yaml.load(Path(__file__).with_name(file).read_bytes(), yaml.CSafeLoader),
     )
     for file in FILES
 ]
