@@ -14,6 +14,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests.conftest import EXAMPLES
 
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.rules import check_environment
@@ -226,7 +227,7 @@ OF_A100 = st.fixed_dictionaries(
 
 
 @given(pool=st.one_of(OF_GPUS, OF_A100))
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES // 4, suppress_health_check=list(HealthCheck))
 def test_what_the_rules_accept_karpenters_definitions_take(
     judged: Judge, pool: dict[str, Any]
 ) -> None:

@@ -134,7 +134,7 @@ SUITES: Final = (
     ),
     Suite(
         "properties",
-        "what holds of everything holds of 1,000 examples of it, where a change tries 40",
+        "what holds of everything holds of 1,000 examples of it, where a change tries 40 at most",
         (
             "tests/lint/test_odd_values.py",
             "tests/lint/test_scopes.py",

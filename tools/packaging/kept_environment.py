@@ -34,8 +34,8 @@ def key(requirements: Path) -> str:
 def take(venv: Path, kept: Path, wanted: str) -> bool:
     """Fill a new environment; whether there was one to take.
 
-    Files are links to those that are kept, as uv has it: pip and Python write none in place, but put
-    another there.
+    Files are links to those that are kept, as uv has it: pip and Python write none in place, but
+    put another there.
     """
     if not _is_of(kept, wanted):
         return False

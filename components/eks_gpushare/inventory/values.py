@@ -31,6 +31,8 @@ def at(value: Any, *path: str | int) -> Any:
     for part in path:
         if value is UNKNOWN:
             return UNKNOWN
+        if value is None or type(value) is str:
+            return None
         if type(value) is dict or isinstance(value, Mapping):  # most are, and the other asks long
             value = value.get(part)
         elif isinstance(value, Sequence) and not isinstance(value, str):
@@ -58,7 +60,9 @@ def items(value: Any) -> list[Any]:
 
 def pairs(value: Any) -> list[tuple[str, Any]]:
     """The keys of a mapping with their values; none of anything else."""
-    return [(str(key), of) for key, of in value.items()] if isinstance(value, Mapping) else []
+    if value is None or not (type(value) is dict or isinstance(value, Mapping)):
+        return []
+    return [(str(key), of) for key, of in value.items()]
 
 
 def text(value: Any) -> Any:
@@ -79,6 +83,8 @@ def switch(value: Any) -> Any:
 
 def has_unknown(value: Any) -> bool:
     """Whether something in a value is not known."""
+    if value is None or type(value) is str:
+        return False
     if isinstance(value, PartlyKnown):
         return True
     if isinstance(value, Mapping):
