@@ -257,3 +257,69 @@ def test_a_byte_order_mark_at_the_start_of_a_line_is_what_libyaml_says(
 
     assert refused == wrong
     assert ("GPU1000" in said(pods__yaml=text)) == wrong
+
+
+OF_PARTS = """\
+# Parts of GPUs
+
+```bash
+helm install gpu-operator nvidia/gpu-operator -n gpus
+```
+
+```yaml
+# both kinds of resources
+COMMAND
+```
+
+```yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: part}
+spec:
+  containers:
+    - name: cuda
+      image: nvcr.io/nvidia/pytorch:25.01-py3
+      resources: {limits: {nvidia.com/mig-1g.5gb: 1}}
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "wrong"),
+    [
+        ("helm upgrade gpu-operator nvidia/gpu-operator -n gpus --set mig.strategy=mixed", False),
+        ("$ helm upgrade gpu-operator nvidia/gpu-operator -n gpus --set mig.strategy=mixed", False),
+        ("helm: {mig: mixed}", True),
+        ("helm values: {mig: mixed}", True),
+    ],
+)
+def test_a_guide_may_call_commands_yaml(command: str, wrong: bool) -> None:
+    assert ("GPU1206" in said(guide__md=OF_PARTS.replace("COMMAND", command))) == wrong
+
+
+OF_SOMEBODY = """\
+apiVersion: GROUP
+kind: TrainJob
+metadata: {name: train}
+spec:
+  trainer:
+    image: example.com/train:1.0.0
+    resourcesPerNode: RESOURCES
+"""
+
+
+@pytest.mark.parametrize(
+    ("group", "resources", "wrong"),
+    [
+        ("trainer.kubeflow.org/v1alpha1", "{requests: {nvidia.com/gpu: 2}}", True),
+        ("ml.example.com/v1", "{requests: {nvidia.com/gpu: 2}}", False),
+        ("ml.example.com/v1", "{requests: {nvidia.com/gpu: 2}, limits: {nvidia.com/gpu: 1}}", True),
+        ("ml.example.com/v1", "{limits: {nvidia.com/gpu: 0.5}}", True),
+    ],
+)
+def test_what_a_kind_of_somebodys_makes_of_requests_is_not_known(
+    group: str, resources: str, wrong: bool
+) -> None:
+    text = OF_SOMEBODY.replace("GROUP", group).replace("RESOURCES", resources)
+
+    assert ("GPU1114" in said(job__yaml=text)) == wrong
