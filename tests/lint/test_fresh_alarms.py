@@ -323,3 +323,74 @@ def test_what_a_kind_of_somebodys_makes_of_requests_is_not_known(
     text = OF_SOMEBODY.replace("GROUP", group).replace("RESOURCES", resources)
 
     assert ("GPU1114" in said(job__yaml=text)) == wrong
+
+
+AGENT = """\
+#!/bin/bash
+FILLED
+while true; do
+  kubectl label node "${NODE_NAME}" gpu-health=pass --overwrite
+  sleep 60
+done
+"""
+
+
+@pytest.mark.parametrize(
+    ("filled", "wrong"),
+    [
+        (': "${NODE_NAME:?from the pod}"', False),
+        ("NODE_NAME=${NODE_NAME:-}", False),
+        ("NODE_NAME=$1", True),
+        ("read -r NODE_NAME", True),
+    ],
+)
+def test_what_each_nodes_own_pod_puts_on_it_others_get_too(filled: str, wrong: bool) -> None:
+    assert ("GPU1062" in said(agent__sh=AGENT.replace("FILLED", filled))) == wrong
+
+
+SWEEP = """\
+#!/bin/bash
+TAINT="example.com/gpu-sweep=now:NoSchedule"
+kubectl taint node "$1" "${TAINT}"
+./check.sh "$1"
+OFF
+"""
+
+
+@pytest.mark.parametrize(
+    ("off", "wrong"),
+    [
+        ('kubectl taint node "$1" "${TAINT}-"', False),
+        ('kubectl taint node "$1" example.com/gpu-sweep-', False),
+        ('kubectl taint node "$1" example.com/other-', True),
+    ],
+)
+def test_a_taint_that_a_script_takes_off_again_is_a_state(off: str, wrong: bool) -> None:
+    assert ("GPU1062" in said(sweep__sh=SWEEP.replace("OFF", off))) == wrong
+
+
+ELECTED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: scheduler, namespace: gpus}
+spec:
+  selector: {matchLabels: {app: scheduler}}
+  template:
+    metadata: {labels: {app: scheduler}}
+    spec: {containers: [{name: main, image: "example.com/scheduler:1.0.0"}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: scheduler, namespace: gpus}
+spec:
+  selector: {app: scheduler, LABEL}
+  ports: [{port: 80}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "wrong"),
+    [("example.com/role: leader", False), ("role: Leader", False), ("role: scheduler", True)],
+)
+def test_a_program_labels_the_pod_that_is_chosen(label: str, wrong: bool) -> None:
+    assert ("GPU1192" in said(pods__yaml=ELECTED.replace("LABEL", label))) == wrong
