@@ -394,3 +394,12 @@ spec:
 )
 def test_a_program_labels_the_pod_that_is_chosen(label: str, wrong: bool) -> None:
     assert ("GPU1192" in said(pods__yaml=ELECTED.replace("LABEL", label))) == wrong
+
+
+@pytest.mark.parametrize(
+    ("where", "wrong"), [("the kind cluster", False), ("this kind of cluster", True)]
+)
+def test_nodes_of_kind_are_replaced_by_nobody(where: str, wrong: bool) -> None:
+    script = f"# Taints of {where}, as EKS has them.\nkubectl taint node $1 gpu=yes:NoSchedule\n"
+
+    assert ("GPU1062" in said(taint__sh=script)) == wrong

@@ -34,7 +34,7 @@ MAX_CHARACTERS: Final = 128 * 1024
 """Longest script or documentation that is read."""
 _LOCAL: Final = re.compile(
     r"\b(?:minikube|k3d|get\.k3s\.io|nvkind|kwok|kubeadm|microk8s)\b"
-    r"|\b(?:kind (?:create|get|load)|kind/.*\.sh)\b"
+    r"|\b(?:kind (?:create|get|load)|kind/.*\.sh|kind[- ](?:cluster|lab|nodes|workers?))\b"
     r"|\bpatch node[^\n#]*--subresource[= ]status|/status/capacity/"
 )
 """Clusters whose nodes nobody replaces, and nodes that somebody gives GPUs that are none."""
