@@ -257,3 +257,149 @@ def test_a_byte_order_mark_at_the_start_of_a_line_is_what_libyaml_says(
 
     assert refused == wrong
     assert ("GPU1000" in said(pods__yaml=text)) == wrong
+
+
+OF_PARTS = """\
+# Parts of GPUs
+
+```bash
+helm install gpu-operator nvidia/gpu-operator -n gpus
+```
+
+```yaml
+# both kinds of resources
+COMMAND
+```
+
+```yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: part}
+spec:
+  containers:
+    - name: cuda
+      image: nvcr.io/nvidia/pytorch:25.01-py3
+      resources: {limits: {nvidia.com/mig-1g.5gb: 1}}
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "wrong"),
+    [
+        ("helm upgrade gpu-operator nvidia/gpu-operator -n gpus --set mig.strategy=mixed", False),
+        ("$ helm upgrade gpu-operator nvidia/gpu-operator -n gpus --set mig.strategy=mixed", False),
+        ("helm: {mig: mixed}", True),
+        ("helm values: {mig: mixed}", True),
+    ],
+)
+def test_a_guide_may_call_commands_yaml(command: str, wrong: bool) -> None:
+    assert ("GPU1206" in said(guide__md=OF_PARTS.replace("COMMAND", command))) == wrong
+
+
+OF_SOMEBODY = """\
+apiVersion: GROUP
+kind: TrainJob
+metadata: {name: train}
+spec:
+  trainer:
+    image: example.com/train:1.0.0
+    resourcesPerNode: RESOURCES
+"""
+
+
+@pytest.mark.parametrize(
+    ("group", "resources", "wrong"),
+    [
+        ("trainer.kubeflow.org/v1alpha1", "{requests: {nvidia.com/gpu: 2}}", True),
+        ("ml.example.com/v1", "{requests: {nvidia.com/gpu: 2}}", False),
+        ("ml.example.com/v1", "{requests: {nvidia.com/gpu: 2}, limits: {nvidia.com/gpu: 1}}", True),
+        ("ml.example.com/v1", "{limits: {nvidia.com/gpu: 0.5}}", True),
+    ],
+)
+def test_what_a_kind_of_somebodys_makes_of_requests_is_not_known(
+    group: str, resources: str, wrong: bool
+) -> None:
+    text = OF_SOMEBODY.replace("GROUP", group).replace("RESOURCES", resources)
+
+    assert ("GPU1114" in said(job__yaml=text)) == wrong
+
+
+AGENT = """\
+#!/bin/bash
+FILLED
+while true; do
+  kubectl label node "${NODE_NAME}" gpu-health=pass --overwrite
+  sleep 60
+done
+"""
+
+
+@pytest.mark.parametrize(
+    ("filled", "wrong"),
+    [
+        (': "${NODE_NAME:?from the pod}"', False),
+        ("NODE_NAME=${NODE_NAME:-}", False),
+        ("NODE_NAME=$1", True),
+        ("read -r NODE_NAME", True),
+    ],
+)
+def test_what_each_nodes_own_pod_puts_on_it_others_get_too(filled: str, wrong: bool) -> None:
+    assert ("GPU1062" in said(agent__sh=AGENT.replace("FILLED", filled))) == wrong
+
+
+SWEEP = """\
+#!/bin/bash
+TAINT="example.com/gpu-sweep=now:NoSchedule"
+kubectl taint node "$1" "${TAINT}"
+./check.sh "$1"
+OFF
+"""
+
+
+@pytest.mark.parametrize(
+    ("off", "wrong"),
+    [
+        ('kubectl taint node "$1" "${TAINT}-"', False),
+        ('kubectl taint node "$1" example.com/gpu-sweep-', False),
+        ('kubectl taint node "$1" example.com/other-', True),
+    ],
+)
+def test_a_taint_that_a_script_takes_off_again_is_a_state(off: str, wrong: bool) -> None:
+    assert ("GPU1062" in said(sweep__sh=SWEEP.replace("OFF", off))) == wrong
+
+
+ELECTED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: scheduler, namespace: gpus}
+spec:
+  selector: {matchLabels: {app: scheduler}}
+  template:
+    metadata: {labels: {app: scheduler}}
+    spec: {containers: [{name: main, image: "example.com/scheduler:1.0.0"}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: scheduler, namespace: gpus}
+spec:
+  selector: {app: scheduler, LABEL}
+  ports: [{port: 80}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "wrong"),
+    [("example.com/role: leader", False), ("role: Leader", False), ("role: scheduler", True)],
+)
+def test_a_program_labels_the_pod_that_is_chosen(label: str, wrong: bool) -> None:
+    assert ("GPU1192" in said(pods__yaml=ELECTED.replace("LABEL", label))) == wrong
+
+
+@pytest.mark.parametrize(
+    ("where", "wrong"), [("the kind cluster", False), ("this kind of cluster", True)]
+)
+def test_nodes_of_kind_are_replaced_by_nobody(where: str, wrong: bool) -> None:
+    script = f"# Taints of {where}, as EKS has them.\nkubectl taint node $1 gpu=yes:NoSchedule\n"
+
+    assert ("GPU1062" in said(taint__sh=script)) == wrong

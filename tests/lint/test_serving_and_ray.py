@@ -585,6 +585,28 @@ def test_an_actor_asks_for_no_more_than_a_node_of_ray_has(text: str, wrong: bool
     assert codes(a=text) == (["GPU1382"] if wrong else [])
 
 
+def of_kuberay(path: str, parallel: str) -> str:
+    """KubeRay's sample of vLLM, whose replicas ask for GPUs by a variable."""
+    more = f"import_path: {path}\n        runtime_env: {{env_vars: {{{parallel}}}}}"
+    actors = "ray_actor_options: {num_cpus: 8}"
+    given = serve("2", ray()).replace("ray_actor_options: {num_gpus: 2}", actors)
+    return given.replace("- name: llm\n", f"- name: llm\n        {more}\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "parallel", "wrong"),
+    [
+        ("ray-operator.config.samples.vllm.serve:model", 'TENSOR_PARALLELISM: "2"', True),
+        ("ray-operator.config.samples.vllm.serve:model", 'TENSOR_PARALLELISM: "1"', False),
+        ("ray-operator.config.samples.vllm.serve:model", "TENSOR_PARALLELISM: $TP", False),
+        ("ray-operator.config.samples.vllm.serve:model", 'PIPELINE_PARALLELISM: "2"', False),
+        ("mine.serve:model", 'TENSOR_PARALLELISM: "2"', False),
+    ],
+)
+def test_kuberays_sample_asks_for_gpus_by_a_variable(path: str, parallel: str, wrong: bool) -> None:
+    assert codes(a=of_kuberay(path, parallel)) == (["GPU1382"] if wrong else [])
+
+
 LIST = """\
 apiVersion: v1
 kind: ConfigMap

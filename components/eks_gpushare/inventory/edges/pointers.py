@@ -38,6 +38,8 @@ _OF_CONTROLLERS = frozenset(
 )
 """Labels that controllers of Kubernetes give pods; those of others have names of their own."""
 _OF_PEOPLE = "app.kubernetes.io/"
+_ELECTED = ("leader", "master", "primary", "active")
+"""Values of labels that a program gives the one of its pods that the others chose."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = frozenset(
     ("and", "or", "not", "in", "let", "nil", "true", "false", "matches", "contains", "if", "else")
@@ -273,6 +275,9 @@ def _pods(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> Iter
 def _is_labelled(workload: Workload, selector: Any) -> bool:
     """Whether a controller may give pods a label that is selected, which their template has not."""
     own = {key for key, _ in pairs(workload.labels)}
+    chosen = pairs(at(selector, "matchLabels"))
+    if any(key not in own and str(text(value)).lower() in _ELECTED for key, value in chosen):
+        return True
     keys = [key for key in _selected_keys(selector) if key not in own]
     if workload.kind in (*_BUILT_IN, "DaemonSet", "Pod"):
         return any(key in _OF_CONTROLLERS for key in keys)

@@ -36,6 +36,8 @@ _DATA: Final = frozenset(("yaml", "yml", "json", "jsonc"))
 _TOOL: Final = re.compile(
     rf"[ \t]*(?:[$%#][ \t]+)?(?:sudo[ \t]+)?(?:{'|'.join(TOOLS)}|cat(?=[ \t]+(?:<<|>)))(?:[ \t]|$)"
 )
+_COMMAND: Final = re.compile(rf"(?:\$ )?(?:sudo )?(?:{'|'.join(TOOLS)}) +[a-z-]+(?!\S*:(?: |$))")
+"""A command, and no key of YAML, at the begin of a block that says it is YAML."""
 _KEY: Final = re.compile(r"[A-Za-z0-9_.\"'/-]+:(?:[ \t]|$)")
 _DELIMITER: Final = re.compile(r"[A-Za-z0-9_.-]+")
 """What ends a here-document."""
@@ -229,7 +231,8 @@ def _fenced(lines: list[str], at: int) -> tuple[Block | None, int] | None:
 
 def _kind(language: str, lines: list[str]) -> str | None:
     if language in _DATA:
-        return "data"
+        told = next((line for line in lines if not line.startswith("#")), "")
+        return "shell" if _COMMAND.match(told) else "data"  # whatever a guide calls it
     if language in _SHELL:
         return "shell"
     if language and language not in {"text", "txt", "plaintext"}:

@@ -147,7 +147,10 @@ def _taint(line: Line, at: Position, said: Said) -> None:
     bad: list[tuple[FieldPath, str]] = []
     plain = [word for word in line.plain[2:] if ":" in word.text and word not in words]
     for word in (*words, *plain):
-        if _removes(word.text) or GAP in word.text:
+        if _removes(word.text):
+            said.removed.add(re.split("[=:]", word.text.removesuffix("-"))[0])
+            continue
+        if GAP in word.text:
             continue
         path = ("taints", len(places))
         places[path] = word.position

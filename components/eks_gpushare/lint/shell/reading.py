@@ -34,7 +34,7 @@ MAX_CHARACTERS: Final = 128 * 1024
 """Longest script or documentation that is read."""
 _LOCAL: Final = re.compile(
     r"\b(?:minikube|k3d|get\.k3s\.io|nvkind|kwok|kubeadm|microk8s)\b"
-    r"|\b(?:kind (?:create|get|load)|kind/.*\.sh)\b"
+    r"|\b(?:kind (?:create|get|load)|kind/.*\.sh|kind[- ](?:cluster|lab|nodes|workers?))\b"
     r"|\bpatch node[^\n#]*--subresource[= ]status|/status/capacity/"
 )
 """Clusters whose nodes nobody replaces, and nodes that somebody gives GPUs that are none."""
@@ -50,6 +50,9 @@ _LABELS: Final = re.compile(
     r"\b(?:kubectl|oc|k)\s+label\s+nodes?\s+(\S+)\s+(?:--\S+\s+)*([A-Za-z0-9./-]+)=([^\s\"]+)"
 )
 """A node, and a label that it is given."""
+_OWN_NODE: Final = re.compile(r"\b(?:label|taint)\s+nodes?\s+\"?\$\{?NODE_NAME\b")
+_NAMED: Final = re.compile(r"\b(?:NODE_NAME=(?!\"?\$\{?NODE_NAME\b)|(?:for|read)\b.*\bNODE_NAME\b)")
+"""A node by the variable that pods are told their own with, and where a script fills it itself."""
 _FEEDING: Final = ("cat", "tee", "kubectl", "oc", "k", "helm", "eksctl", "echo")
 
 
@@ -119,17 +122,20 @@ def _as_note(
         judgement: What was found.
         guide: Whether it stands in a guide, which tells of labels of other programs as well.
         patches: What the text patches, such as a machine set; None where nobody replaces nodes.
-        operated: Labels that are changed again.
+        operated: Labels that are changed again, and taints that are taken off again.
     """
     if not isinstance(judgement, Problem) or judgement.rule is not BY_HAND:
         return judgement
     part, key = judgement.path
+    if part == "taints":
+        key = re.split("[=:]", judgement.message.split()[2])[0]
     domain = str(key).rpartition("/")[0] if part == "labels" else ""
     of_another = guide and domain not in {"", "nvidia.com"}
     if (
         patches is None
         or of_another
-        or (part == "labels" and (str(key) in patches or str(key) in operated))
+        or str(key) in operated
+        or (part == "labels" and str(key) in patches)
         or not _OF_GPUS.search(judgement.message)
     ):
         return replace(judgement, severity="info")
@@ -145,8 +151,9 @@ def read_of(said: Said, text: str) -> Read:
     """
     guide = is_guide(said.file)
     local = _LOCAL.search(f"{text}\n{said.file}") or (guide and not _REPLACED.search(text))
-    patches = None if local else "\n".join(_PATCH.findall(text))
-    operated = frozenset() if guide else _operated(text)
+    of_each = not guide and _OWN_NODE.search(text) and not _NAMED.search(text)
+    patches = None if local or of_each else "\n".join(_PATCH.findall(text))
+    operated = frozenset() if guide else _operated(text) | said.removed
     said.judgements = [
         _as_note(each, guide=guide, patches=patches, operated=operated) for each in said.judgements
     ]

@@ -33,6 +33,9 @@ _OF_PODS: Final = ("tolerations", "nodeSelector", "affinity")
 _SAID_HERE: Final = ("serving.kserve.io", "argoproj.io", "apps.nvidia.com")
 """Groups whose kinds say where pods go beside the container or above it; of others it may be
 said elsewhere."""
+_AS_WRITTEN: Final = (*_SAID_HERE, "trainer.kubeflow.org", "tekton.dev")
+"""Those of which it is known that containers get what is written; what a program of somebody's own
+makes of requests without limits, only that program knows."""
 _FIRST: Final = ("containers", 0)
 
 
@@ -54,7 +57,9 @@ def lone_containers(document: Document, source: Source, around: Workload) -> Ite
         in_list = not _LISTS.isdisjoint(path[-2:-1])
         if key is None or in_list or path[:1] != ("spec",):
             continue
-        container = {**inner, "name": str(path[-1]), "resources": inner[key]}
+        perhaps = {} if group in _AS_WRITTEN else {"limits": UNKNOWN}
+        resources = {**perhaps, **inner[key]}
+        container = {**inner, "name": str(path[-1]), "resources": resources}
         whence = replace(source, document=_placed(document, path, key))
         spec = _spec(document.value, path, container, complete=group in _SAID_HERE)
         yield replace(around, source=whence, spec=spec, spec_path=path)

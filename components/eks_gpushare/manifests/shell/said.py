@@ -39,6 +39,9 @@ class Said:
     releases: dict[tuple[Maybe[str], Maybe[str]], Release] = field(default_factory=dict)
     """The charts it installs, by name and namespace, each as it is installed last."""
 
+    removed: set[str] = field(default_factory=set)
+    """Keys of the taints that it takes off nodes again."""
+
     def source(self, name: str, at: Position, places: Mapping[FieldPath, Position]) -> Source:
         """The source of something that a command says.
 

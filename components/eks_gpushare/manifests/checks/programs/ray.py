@@ -48,6 +48,9 @@ _SERVED: Final = ("spec", "serveConfigV2")
 _VISIBLE: Final = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 _WITH_CUDA: Final = re.compile(r"(?:^|/)rayproject/ray(?:-ml|-llm)?:[^ ]*(?:gpu|cu[0-9]{2})")
 """Ray's images with CUDA, whose environment has the container runtime show all GPUs."""
+_OF_KUBERAY: Final = "config.samples.vllm.serve:model"
+"""KubeRay's sample of vLLM, each of whose replicas has GPUs for TENSOR_PARALLELISM of one node
+(STRICT_PACK): ray-operator/config/samples/vllm/serve.py."""
 _PART: Final = re.compile(r"[0-9]*\.[0-9]*")
 
 
@@ -226,6 +229,8 @@ def _served(groups: list[_Group]) -> Iterator[Problem]:
         for application in items(at(config.value, "applications")):
             for deployment in items(at(application, "deployments")):
                 wanted = at(deployment, "ray_actor_options", "num_gpus")
+                if str(at(application, "import_path")).endswith(_OF_KUBERAY):
+                    wanted = at(application, "runtime_env", "env_vars", "TENSOR_PARALLELISM")
                 if _is_whole(wanted) and int(str(text(wanted))) > most:
                     yield Problem(
                         UNLIKE_RAY,
