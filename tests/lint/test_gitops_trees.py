@@ -119,3 +119,68 @@ def test_a_text_of_a_map_is_judged_where_the_patch_has_it(overlay: str) -> None:
     assert built("4", "0", overlay) == [("shares/map.yaml", "GPU1021")]
     assert built("0", "4", overlay) == []
     assert built("0", "4", "") == [("base/map.yaml", "GPU1021")]
+
+
+POLICY = """\
+apiVersion: nvidia.com/v1
+kind: ClusterPolicy
+metadata: {name: policy}
+spec:
+  operator: {OPERATOR}
+  dcgmExporter: {serviceMonitor: {enabled: true}}
+"""
+SERVER = """\
+apiVersion: monitoring.coreos.com/v1
+kind: Prometheus
+metadata: {name: shop, namespace: shop}
+spec: {serviceMonitorSelector: {matchLabels: {app: shop}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("operator", "is_told"), [("use_ocp_driver_toolkit: true", False), ("defaultRuntime: a", True)]
+)
+def test_openshift_has_a_prometheus_beside_that_of_an_application(
+    operator: str, *, is_told: bool
+) -> None:
+    assert bool(told("GPU1393", POLICY.replace("OPERATOR", operator), SERVER)) == is_told
+
+
+RAY = """\
+apiVersion: ray.io/v1
+kind: RayService
+metadata: {name: cut}
+spec:
+  serveConfigV2: |
+    applications:
+      - name: cut
+        import_path: main:app
+        deployments: [{name: Cut, ray_actor_options: {num_gpus: 1}}]
+  rayClusterConfig:
+    headGroupSpec:
+      rayStartParams: {}
+      template: {spec: {containers: [{name: head, image: registry.example.com/ray:1}]}}
+    workerGroupSpecs:
+      - groupName: workers
+        replicas: 1
+        rayStartParams: {PARAMS}
+        template:
+          spec: {MORE containers: [{name: worker, image: IMAGE}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("params", "more", "image", "is_told"),
+    [
+        ("", "", "registry.example.com/ray:1", True),
+        ("", "", "rayproject/ray:2.52.0-py311-cu124", False),
+        ("", "runtimeClassName: nvidia,", "registry.example.com/ray:1", False),
+        ('num-gpus: "0"', "runtimeClassName: nvidia,", "registry.example.com/ray:1", True),
+    ],
+)
+def test_ray_counts_the_gpus_that_it_sees(
+    params: str, more: str, image: str, *, is_told: bool
+) -> None:
+    text = RAY.replace("PARAMS", params).replace("MORE", more).replace("IMAGE", image)
+
+    assert bool(told("GPU1382", text)) == is_told
