@@ -57,7 +57,7 @@ def test_values_that_might_be_those_of_app_template_are_read_once() -> None:
     ((severity, path, message),) = told("GPU1034", CHART)
 
     assert (severity, path) == ("error", "spec.values.controllers")
-    assert message == "controllers is no value of nvidia-device-plugin 0.18.0: no template reads it."
+    assert message.startswith("controllers is no value of nvidia-device-plugin 0.18.0: ")
 
 
 @pytest.mark.parametrize(
