@@ -56,6 +56,7 @@ from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS
 from eks_gpushare.manifests.readers.helm_values import HelmValuesReader, ValuesOf
+from eks_gpushare.manifests.readers.kubernetes import configurations_within
 from eks_gpushare.manifests.readers.subcharts import SubchartValuesReader, of_its_chart
 from eks_gpushare.manifests.texts import is_passed_over, read_texts, unreadable_character
 
@@ -187,6 +188,8 @@ class Reading:
             file.readable = file.readable and placed.finding.code != UNREADABLE.id
         if posixpath.normpath(file.name) in self.kustomizations.patch_files:
             file.kinds["Kustomize patch"] = None  # of an object that is judged with it
+            for inner in (each for one in texts.documents for each in configurations_within(one)):
+                self._document(file, inner, 1)
             return True
         self.folders[file.name] = list(folders_named(texts.documents))
         built = [

@@ -209,11 +209,7 @@ class Kustomizations:
             for chain in self._chains(owners, top) if top in above else ():
                 value = document.value
                 for name in chain if is_object and file not in self._by_file else ():
-                    each = self._by_file[name]
-                    for component in each.components:
-                        if component not in chain:
-                            value = self._changed(value, self._by_file[component])
-                    value = self._changed(value, each)
+                    value = self._with_components(value, self._by_file[name], set(chain))
                 may = document.editable and value is document.value
                 found.append(replace(document, value=value, editable=may, build=top))
         return found or [document]
@@ -267,6 +263,14 @@ class Kustomizations:
         return replace(
             document, value={**document.value, "configMapGenerator": made}, editable=False
         )
+
+    def _with_components(self, value: Any, each: Kustomization, taken: set[str]) -> Any:
+        """What its components, and those that they take in turn, make of an object, and it then."""
+        for name in each.components:
+            if name not in taken:
+                taken.add(name)
+                value = self._with_components(value, self._by_file[name], taken)
+        return self._changed(value, each)
 
     def _changed(self, value: Any, each: Kustomization) -> Any:
         for patch in each.patches:

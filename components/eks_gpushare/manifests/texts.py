@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.control_lines import (
     has_marked_parts,
     has_tags_in_comments,
@@ -156,14 +157,15 @@ def texts_within(document: Document, path: FieldPath) -> Texts | None:
     if entry is None or depth < len(document.at) + len(path):
         return None
     value = entry.node.value
-    if not isinstance(value, str):
-        return None
+    made = at(document.value, *path) if document.build else value
+    if not isinstance(value, str) or (isinstance(made, str) and made != value):
+        return None  # a patch, which is judged where it stands, takes its place
     block = _block(outer, entry.node, (*document.at, *path))
     if block is not None:
         read = read_texts(value, document.file, block=block, editable=document.editable)
     else:
-        at = outer.in_file(entry.key.line, entry.key.column)
-        read = read_texts(value, document.file, place=lambda _: at)
+        here = outer.in_file(entry.key.line, entry.key.column)
+        read = read_texts(value, document.file, place=lambda _: here)
     build, alone = document.build, document.alone
     within = tuple(replace(each, build=build, alone=alone) for each in read.documents)
     return read._replace(documents=within)

@@ -93,13 +93,15 @@ class HelmObjectReader:
         """The releases, and the configurations within their values."""
         items: list[Item] = []
         inner: list[Document] = []
+        is_known = False
         for item, within in _releases(document):
             items.append(item)
             inner += within
+            is_known = is_known or chart_keys(item.chart) is not None
         if is_kustomization(document):
             items += _generated(document)
             inner += literal_documents(document)
-        inner += _of_others(document)
+        inner += _raw(document) if is_known else _of_others(document)
         items += applications(document)
         return Read(items=items, inner=inner, judgements=list(elsewhere(document)))
 
@@ -111,12 +113,17 @@ def _is_of_a_policy(document: Document) -> bool:
     return shown and isinstance(at(value, "spec", "devicePlugin", "config"), dict)
 
 
-def _of_others(document: Document) -> Iterator[Document]:
-    """Values of charts of others that are read by themselves, where they are all that there are."""
+def _raw(document: Document) -> Iterator[Document]:
+    """Objects that a helmfile's releases give as they are."""
     for index, each in mappings(document.value.get("releases")):
         for number, one in mappings(each.get("values")):
             if is_raw(one):
                 yield document.inside(("releases", index, "values", number), one)
+
+
+def _of_others(document: Document) -> Iterator[Document]:
+    """Values of charts of others that are read by themselves, where they are all that there are."""
+    yield from _raw(document)
     if any(at(document.value, *path) for path in _MORE):
         return
     for path in _VALUES:

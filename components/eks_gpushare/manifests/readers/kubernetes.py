@@ -91,7 +91,7 @@ class KubernetesReader:
 
     def read(self, document: Document) -> Read:
         """Its items, and what stands within a ConfigMap."""
-        inner = _within(document) if document.value["kind"] == "ConfigMap" else ()
+        inner = configurations_within(document)
         whence = source(document, object_name(document.value))
         judged = (
             *judge_object(document, whence),
@@ -211,8 +211,10 @@ def _is_of_pods(value: Mapping[str, Any]) -> bool:
     }
 
 
-def _within(document: Document) -> Iterator[Document]:
+def configurations_within(document: Document) -> Iterator[Document]:
     """The configurations in a ConfigMap's texts, values of charts only where they are named so."""
+    if at(document.value, "kind") != "ConfigMap":
+        return
     for key, texts in _texts_of(document):
         for inner in texts.documents if texts else ():
             if "values" in key.lower() or any(one.matches(inner) for one in _CONFIGURATIONS):

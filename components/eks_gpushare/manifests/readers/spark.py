@@ -30,7 +30,7 @@ _ROLES: Final = ("driver", "executor")
 _RESOURCE: Final = "resource"
 _LIMITS: Final = ("containers", 0, "resources", "limits")
 _SELECTOR: Final = "spark.kubernetes.node.selector."
-_OF_PODS: Final = ("tolerations", "affinity")
+_OF_PODS: Final = ("tolerations", "affinity", "runtimeClassName")
 
 
 def spark_pods(document: Document, source: Source, around: Workload) -> Iterator[Workload]:
@@ -130,8 +130,8 @@ def _around(value: Any, above: FieldPath, role: str) -> Mapping[str, Any]:
             if key.startswith(prefix):
                 selector[key.removeprefix(prefix)] = pair
     if any(key.endswith("podTemplateFile") for key, _ in pairs(conf)) or template is UNKNOWN:
-        found.setdefault("tolerations", UNKNOWN)  # and whatever else the file has
-        found.setdefault("affinity", UNKNOWN)
+        for key in _OF_PODS:  # and whatever else the file has
+            found.setdefault(key, UNKNOWN)
     return {**found, "nodeSelector": selector} if selector else found
 
 

@@ -6,7 +6,9 @@ in values.yaml of kube-prometheus-stack; `honor_labels` of
 https://prometheus.io/docs/prometheus/latest/configuration/configuration/; `serviceMonitor` in
 deployment/values.yaml of NVIDIA/dcgm-exporter and deployments/gpu-operator/values.yaml of
 NVIDIA/gpu-operator, which honors no labels by default; `port` of a PodMonitor, the name of a
-container's port, and of a ServiceMonitor, that of a Service's, in the same reference.
+container's port, and of a ServiceMonitor, that of a Service's, in the same reference;
+controllers/state_manager.go of NVIDIA/gpu-operator, which gives its namespace on OpenShift the
+label by which the Prometheus goes that is part of that.
 """
 
 from __future__ import annotations
@@ -43,6 +45,8 @@ _OF_DCGM: Final = re.compile(r"dcgm")
 _OF_GPUS: Final = re.compile(r"dcgm|nvidia|gpu|vllm|sglang|tritonserver|triton-")
 _NIL: Final = ("prometheus", "prometheusSpec", "serviceMonitorSelectorNilUsesHelmValues")
 _SELECTOR: Final = ("prometheus", "prometheusSpec", "serviceMonitorSelector")
+_ON_OPENSHIFT: Final = (("operator", "use_ocp_driver_toolkit"), ("platform", "openshift"))
+"""Signs of a platform with a Prometheus of its own, which goes by the namespace's label."""
 _QUERY: Final = re.compile(r"DCGM_FI_[A-Z0-9_]+\{([^}]*)\}")
 _AS_WRITTEN: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "Pod")
 """Kinds of whose pods no controller of somebody else adds ports."""
@@ -125,7 +129,7 @@ def _of_charts(releases: Sequence[Release]) -> Iterator[_Monitor]:
         chart = chart_of(release.chart)
         if chart not in (EXPORTER_CHART, OPERATOR_CHART) or not isinstance(release.values, dict):
             continue
-        if _is_shown(release):
+        if _is_shown(release) or any(at(release.values, *path) for path in _ON_OPENSHIFT):
             continue
         above = ("dcgmExporter",) if chart == OPERATOR_CHART else ()
         path = (*above, "serviceMonitor")

@@ -65,8 +65,17 @@ class _Group(NamedTuple):
 
     @property
     def counted(self) -> int | None:
-        """How many GPUs Ray takes one of its nodes to have; None where that is not known."""
-        return int(str(text(self.told))) if _is_whole(self.told) else self.gpus
+        """How many GPUs Ray takes one of its nodes to have; None where that is not known.
+
+        A container that asks for none may see a node's all the same, which Ray counts then.
+        """
+        if _is_whole(self.told):
+            return int(str(text(self.told)))
+        main = _main(self.workload)
+        by_class = at(self.workload.spec, "runtimeClassName")
+        if self.gpus == 0 and (by_class or (main is not None and _shows_all(main))):
+            return None
+        return self.gpus
 
     @property
     def called(self) -> str:
