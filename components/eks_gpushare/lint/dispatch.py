@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING
 
 from eks_gpushare.findings.defects import defect
@@ -11,7 +12,7 @@ from eks_gpushare.lint.application_values import (
     with_files_of_applications,
 )
 from eks_gpushare.lint.beside import beside, named_values
-from eks_gpushare.lint.named_folders import folders_of_applications
+from eks_gpushare.lint.named_folders import Spaces, applied_by
 from eks_gpushare.lint.reading import Reading
 from eks_gpushare.lint.rendered_charts import rendered_charts
 from eks_gpushare.lint.report import FileReport, Placed
@@ -57,6 +58,7 @@ def read_files(
     charts = {**kustomizations.charts, **charts}
     terraform = terraform_roots(files)
     files += terraform.further
+    applied = {posixpath.normpath(file.name): applied_by(file) for file in files}
     reading = Reading(
         kustomizations=kustomizations,
         charts=charts,
@@ -68,8 +70,10 @@ def read_files(
         everywhere=everywhere,
         terraform=terraform,
         charted=rendered_charts(files),
+        folders={file: [each.folder for each in found] for file, found in applied.items()},
+        spaces=Spaces(applied, applied),
     )
-    kustomizations.build_in(folder for file in files for folder in folders_of_applications(file))
+    kustomizations.build_in(each for named in reading.folders.values() for each in named)
     for given in files:
         try:
             reading.add(given)
