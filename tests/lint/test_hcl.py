@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -118,7 +119,78 @@ def test_a_file_of_variables_goes_over_a_default(name: str) -> None:
     assert nodes_of(files)[0].ami == NEW
     assert nodes_of({**files, name: f'ami = "{OLD}"\n'})[0].ami == OLD
     assert nodes_of({**files, f"{name}.json": json.dumps({"ami": OLD})})[0].ami == OLD
-    assert nodes_of({**files, "other.tfvars": f'ami = "{OLD}"\n'})[0].ami == NEW
+
+
+@pytest.mark.parametrize(
+    ("others", "default", "known"),
+    [
+        ({"prod.tfvars": OLD}, NEW, UNKNOWN),
+        ({"prod.tfvars": OLD}, OLD, OLD),
+        ({"prod.tfvars": OLD}, None, OLD),
+        ({"envs/prod.tfvars": OLD}, None, OLD),
+        ({"envs/prod.tfvars": OLD, "envs/dev.tfvars": OLD}, None, OLD),
+        ({"envs/prod.tfvars": OLD, "envs/dev.tfvars": NEW}, None, UNKNOWN),
+        ({"envs/prod.tfvars": OLD, "envs/dev.tfvars": None}, None, UNKNOWN),
+        ({"envs/prod.tfvars": OLD, "envs/dev.tfvars": None}, OLD, OLD),
+        ({"envs/prod.tfvars": OLD, "terraform.tfvars": NEW}, None, UNKNOWN),
+        ({"envs/prod.tfvars": OLD, "terraform.tfvars": OLD}, NEW, OLD),
+        ({"other/main.tf": None, "other/prod.tfvars": OLD}, NEW, NEW),
+        ({"../prod.tfvars": OLD}, NEW, NEW),
+    ],
+)
+def test_what_files_of_variables_of_environments_do_not_agree_on_is_not_known(
+    others: dict[str, str | None], default: str | None, known: Any
+) -> None:
+    given = "" if default is None else f'  default = "{default}"\n'
+    files = {"root/main.tf": f'variable "ami" {{\n{given}}}\n' + group("var.ami")}
+    for name, text in others.items():
+        path = posixpath.normpath(f"root/{name}")
+        files[path] = "# none\n" if text is None else f'ami = "{text}"\n'
+
+    assert nodes_of(files)[0].ami == known
+
+
+UNITED = """\
+variable "mps" {
+  type = number
+}
+module "eks" {
+  source  = "terraform-aws-modules/eks/aws"
+  version = "~> 21.0"
+  name    = "a"
+  eks_managed_node_groups = merge(
+    { base = { instance_types = ["m7i.large"] } },
+    var.mps == 0 ? OTHER : { shared = { instance_types = ["g6.xlarge"], labels = { a = "b" } } },
+  )
+}
+"""
+TYPES = 'instance_types = ["p5.48xlarge"]'
+
+
+@pytest.mark.parametrize(
+    ("other", "types"),
+    [
+        ("{}", {"base": ("m7i.large",), "shared": ("g6.xlarge",)}),
+        (
+            f"{{ whole = {{ {TYPES} }} }}",
+            {"base": ("m7i.large",), "shared": ("g6.xlarge",), "whole": ("p5.48xlarge",)},
+        ),
+        (f"{{ shared = {{ {TYPES} }} }}", {"base": ("m7i.large",), "shared": UNKNOWN}),
+    ],
+)
+def test_of_two_ways_to_have_groups_both_are_there(other: str, types: dict[str, Any]) -> None:
+    """Which of them holds is of the environment; labels and taints are those of one of them."""
+    found = nodes_of({"main.tf": UNITED.replace("OTHER", other)})
+    named = {each.source.name.partition('"')[2].partition('"')[0]: each for each in found}
+
+    assert {name: each.instance_types for name, each in named.items()} == types
+
+
+def test_of_two_ways_to_have_labels_none_is_certain() -> None:
+    text = UNITED.replace("OTHER", "{}").replace('{ a = "b" }', 'var.mps == 1 ? {} : { a = "b" }')
+    found = nodes_of({"main.tf": text})
+
+    assert [each.labels for each in found if "shared" in each.source.name] == [UNKNOWN]
 
 
 @pytest.mark.parametrize("copies", ['toset(["a", "b"])', "{ a = 1, b = 2 }"])

@@ -16,6 +16,7 @@ from eks_gpushare.lint.beside import values_named_by, values_of_applications
 from eks_gpushare.lint.named_folders import applied_by
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.scopes import CHART
+from eks_gpushare.lint.terraform_roots import VARIABLES
 from eks_gpushare.manifests.folders import folders_above, is_pattern, those_meant
 from eks_gpushare.manifests.kustomize import may_be_kustomization
 from eks_gpushare.manifests.texts import read_texts
@@ -73,6 +74,8 @@ class Links:
         for each in _folders_of_script(file):
             paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
             self._named.setdefault(path, []).extend(paths)
+        if path.endswith(VARIABLES):  # of a root there or above
+            self._named.setdefault(path, []).extend(folders_above(folder))
         for each in _modules_of(file):
             named = posixpath.normpath(posixpath.join(folder, each))
             self._named.setdefault(path, []).append(named)

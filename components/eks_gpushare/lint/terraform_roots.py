@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.inventory.items import ROLE_TRUST
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.hcl.registry_user_data import IMAGES, POLICY_DOCUMENT
 from eks_gpushare.lint.readers.terraform import TerraformResource, read_resources
@@ -211,21 +210,9 @@ class _Reading:
         resources = [_resource(each, name) for each in made]
         expressions = {each.address: each.references for each in made}
         read = read_resources(resources, TerraformConfiguration.of_expressions(expressions))
-        if self._is_of_several(folder):
-            # Whom a role trusts is of the environment: a variable's default is none of theirs.
-            kept = [each for each in read.items if getattr(each, "kind", "") != ROLE_TRUST]
-            read = read._replace(items=kept)
         taken = folders.used & _written_in(made)
         self._made.taken |= taken
         return Root(name, read, frozenset((*self._files(module, set()), *taken)))
-
-    def _is_of_several(self, folder: str) -> bool:
-        """Whether files of variables lie in it or below that somebody has to name."""
-        above = posixpath.join(folder, "") if folder else ""
-        return any(
-            name.startswith(above) and name.endswith(VARIABLES) and not _is_automatic(name)
-            for name in self._given
-        )
 
     def _variables(self, folder: str, module: ModuleFiles) -> dict[str, Any]:
         """Values that files of variables in the folder give, as Terraform takes them by itself."""
@@ -240,12 +227,44 @@ class _Reading:
             for key, each in self._variable_file(name).items():
                 values[key] = value_of(each, NOTHING)
             module.files.append(name)
+        values |= self._of_environments(folder, module, values)
         for name in sorted(self._given.keys() & names):
             # A script asks, and writes a file of variables.
             if name.endswith(".sh") and _WRITES.search(self._given[name]):
                 for key in _SETS.findall(self._given[name]):
                     values.setdefault(key, UNKNOWN)
         return values
+
+    def _of_environments(
+        self, folder: str, module: ModuleFiles, automatic: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """What files of variables say that somebody has to name, in the folder or below it.
+
+        Where not all say the same, and what holds without them, it is not known what does.
+        """
+        from eks_gpushare.lint.hcl.blocks import NOTHING
+        from eks_gpushare.lint.hcl.evaluating import value_of
+
+        above = posixpath.join(folder, "") if folder else ""
+        inside = {folder, *(each for each in self._in_folder if each.startswith(above))}
+        told: dict[str, list[Any]] = {}
+        count = 0
+        for each in sorted(inside):
+            for name in sorted(self._in_folder.get(each, ())):
+                if not name.endswith(VARIABLES) or _is_automatic(name):
+                    continue
+                if each == folder or self.module(each) is None:
+                    count += 1
+                    for key, given in self._variable_file(name).items():
+                        told.setdefault(key, []).append(value_of(given, NOTHING))
+        for key, found in told.items():
+            block = module.variables.get(key)
+            default = None if block is None else block.body.attributes.get("default")
+            if key in automatic:
+                found.append(automatic[key])
+            elif default is not None or len(found) < count:
+                found.append(UNKNOWN if default is None else value_of(default, NOTHING))
+        return {key: found[0] if _are_one(found) else UNKNOWN for key, found in told.items()}
 
     def _variable_file(self, name: str) -> dict[str, Any]:
         from eks_gpushare.lint.hcl.syntax import parse_variables
@@ -266,6 +285,10 @@ class _Reading:
             inner = self.module(folder)
             if inner is not None:
                 yield from self._files(inner, seen)
+
+
+def _are_one(values: Sequence[Any]) -> bool:
+    return all(each == values[0] for each in values)
 
 
 def _is_automatic(name: str) -> bool:

@@ -174,6 +174,25 @@ def written(value: Any) -> Any:
     return UNKNOWN
 
 
+_OF_GROUPS: Final = frozenset(("instance_types", "instance_type", "ami_type"))
+
+
+def are_groups(value: Any) -> bool:
+    """Whether it is groups of nodes by their names, as far as there are any."""
+    return isinstance(value, HclObject) and all(
+        isinstance(each, dict) and _OF_GROUPS & each.keys() for each in value.values()
+    )
+
+
+def either(one: HclObject, other: HclObject) -> HclObject:
+    """All that two objects have of which it is not known which one holds."""
+    kind = OpenObject if is_open(one) or is_open(other) else HclObject
+    made = kind({**one, **other}, {**one.places, **other.places})
+    for key in one.keys() & other.keys():
+        made[key] = one[key] if one[key] == other[key] else UNKNOWN
+    return made
+
+
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
