@@ -236,6 +236,8 @@ SERVICE_QUOTA = "ServiceQuota"
 """The kind of a pointer that stands for a quota of AWS that is asked for, named by its code."""
 NODE_ROLE = "NodeRole"
 """The kind of a pointer that stands for the role of Karpenter's nodes, with a module's inputs."""
+RULES = "Rules"
+"""The kind of a pointer that stands for a file of rules, as a `PrometheusRule` has them."""
 ROLE_TRUST = "RoleTrust"
 """The kind of a pointer that stands for whom a role of AWS lets in by a token: statements, each a
 list of operators with subjects, all of which hold."""

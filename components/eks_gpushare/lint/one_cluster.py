@@ -18,6 +18,7 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import (
     INFERENCE_SERVICE,
     ROLE_TRUST,
+    RULES,
     SCALERS,
     ConfigMap,
     NodeSet,
@@ -103,7 +104,7 @@ _OF_EXAMPLES: Final = ("object", _ASKED)
 _BUILT: Final = "build"
 _JOINED: Final = (
     *(*SCALERS, "LimitRange", "LocalQueue", "PersistentVolumeClaim", "ServiceMonitor"),
-    *("PodMonitor", "PrometheusRule", "StorageClass", "Prometheus", "NVIDIADriver"),
+    *("PodMonitor", "PrometheusRule", RULES, "StorageClass", "Prometheus", "NVIDIADriver"),
     INFERENCE_SERVICE,
 )
 """Kinds of objects that say something of workloads in other folders."""
