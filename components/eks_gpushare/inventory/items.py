@@ -241,6 +241,8 @@ RULES = "Rules"
 ROLE_TRUST = "RoleTrust"
 """The kind of a pointer that stands for whom a role of AWS lets in by a token: statements, each a
 list of operators with subjects, all of which hold."""
+ADDRESS = "address"
+"""In its spec, what Terraform calls the role."""
 APPLIED = "AppliedFolder"
 """The kind of a pointer that stands for a folder of manifests that a script applies at once."""
 SERVICE_ACCOUNT = "ServiceAccount"

@@ -172,7 +172,7 @@ def _keys(item: Item) -> Iterator[tuple[str, str]]:
 def _keys_of_pointer(item: Pointer) -> Iterator[tuple[str, str]]:
     if item.kind in _JOINED and item.name is not UNKNOWN:
         yield "object", f"{item.kind} {item.namespace} {item.name}"
-    elif item.kind == ROLE_TRUST:
+    elif item.kind == ROLE_TRUST and item.name is not UNKNOWN:
         yield _LESSER, f"role {item.name}"
 
 

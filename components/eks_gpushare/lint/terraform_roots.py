@@ -18,8 +18,8 @@ from eks_gpushare.manifests.files import read_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from eks_gpushare.lint.hcl.blocks import MadeResource
     from eks_gpushare.lint.hcl.folders import ModuleFiles
-    from eks_gpushare.lint.hcl.modules import MadeResource
     from eks_gpushare.lint.hcl.syntax import Fault, ParsedHcl
     from eks_gpushare.manifests.document import Read
     from eks_gpushare.manifests.files import GivenFile
