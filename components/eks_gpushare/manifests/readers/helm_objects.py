@@ -57,9 +57,11 @@ _FOLDERS: Final = ("GitRepository", "Bucket")
 """Flux's sources in which a chart is a folder."""
 _PUBLISHED: Final = re.compile(r"(?:^|/)deployments?/")
 """Where NVIDIA's repositories have their charts."""
-_READ_BY_THEMSELVES: Final = ("servingEngineSpec", "singleuser", "controllers", SERVER_FILES)
+_READ_BY_THEMSELVES: Final = (
+    *("servingEngineSpec", "singleuser", "controllers", "ollama", SERVER_FILES),
+)
 """Keys of values of charts of others that are read as the pods that are made of them: vLLM's
-production stack, JupyterHub and app-template; and as rules of Prometheus."""
+production stack, JupyterHub, app-template and Ollama; and as rules of Prometheus."""
 _VALUES: Final[tuple[tuple[str, ...], ...]] = (
     ("spec", "values"),
     ("spec", "valuesContent"),
