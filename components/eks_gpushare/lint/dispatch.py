@@ -18,7 +18,7 @@ from eks_gpushare.lint.rendered_charts import rendered_charts
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.template_accounts import accounts_of_charts
-from eks_gpushare.lint.terraform_roots import terraform_roots
+from eks_gpushare.lint.terraform_roots import blocks_of_guide, terraform_roots
 from eks_gpushare.lint.unread import NO_PARSER, not_rendered
 from eks_gpushare.lint.wrapper_values import values_above
 from eks_gpushare.manifests.checks import CHECKS
@@ -77,6 +77,8 @@ def read_files(
     for given in files:
         try:
             reading.add(given)
+            for root in blocks_of_guide(given):
+                reading.add_root(root)
         except Exception as error:  # noqa: BLE001  (other files are read all the same)
             reading.files[given.name].found.append(Placed(defect(error), None))
     for root in terraform.roots:

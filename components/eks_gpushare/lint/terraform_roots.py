@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.hcl.registry_user_data import IMAGES, POLICY_DOCUMENT
+from eks_gpushare.lint.readers.markdown import TERRAFORM, blocks
 from eks_gpushare.lint.readers.terraform import TerraformResource, read_resources
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.manifests.files import read_file
@@ -30,6 +32,9 @@ _FIRST: Final = ("terraform.tfvars", "terraform.tfvars.json")
 _WRITES: Final = re.compile(r">[ \t]*[\"']?(?:\S*/)?(?:terraform|\S+\.auto)\.tfvars\b")
 _SETS: Final = re.compile(r"^[ \t]*([A-Za-z_][A-Za-z0-9_-]*)[ \t]+=[ \t]", re.MULTILINE)
 """A variable in such a file. A shell's own have no blanks before the sign."""
+_BLOCK: Final = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:hcl|terraform|tf)\b", re.MULTILINE)
+_ELIDED: Final = re.compile(r"(?:#|//).*(?:\.\.\.|\u2026)")
+"""A comment in place of what a block of a guide leaves out."""
 _MOST_BELOW: Final = 2_000
 _OF_TOOLS: Final = frozenset((".git", ".terraform"))
 """Folders of many files that no pattern means."""
@@ -289,6 +294,31 @@ class _Reading:
 
 def _are_one(values: Sequence[Any]) -> bool:
     return all(each == values[0] for each in values)
+
+
+def blocks_of_guide(file: GivenFile) -> Iterator[Root]:
+    """What blocks of Terraform in a guide make, each by itself; nothing of one that is not whole.
+
+    Of what such a block leaves out nothing is said.
+    """
+    if not is_guide(file.name) or find_spec("tree_sitter_hcl") is None:
+        return
+    from eks_gpushare.lint.hcl.folders import Folders, ModuleFiles
+    from eks_gpushare.lint.hcl.modules import Instance
+    from eks_gpushare.lint.hcl.syntax import parse
+
+    for block in blocks(file.text) if _BLOCK.search(file.text) else ():
+        parsed = parse(file.name, "\n" * (block.line - 1) + block.text)
+        if block.kind != TERRAFORM or parsed.faults or _ELIDED.search(block.text):
+            continue
+        module = ModuleFiles("")
+        module.add(file.name, parsed.body)
+        nowhere = Folders(lambda _: None, lambda _: None, lambda _: None)
+        made = list(_expanded(Instance(module, nowhere, "", {}).made()))
+        expressions = {each.address: each.references for each in made}
+        configuration = TerraformConfiguration.of_expressions(expressions)
+        read = read_resources([_resource(each, "") for each in made], configuration)
+        yield Root("", read._replace(judgements=()), frozenset())
 
 
 def _is_automatic(name: str) -> bool:
