@@ -266,6 +266,16 @@ def test_what_is_in_no_namespace_gets_none() -> None:
     assert value_of(item)["metadata"] == {"name": "a"}
 
 
+def test_a_folder_that_is_left_out_and_one_of_a_guide_get_none() -> None:
+    named = yaml.safe_dump(application_set(FOLDERS, path="{{path}}", to=NAMED))
+
+    assert spaces(argo=named, apps__old__x=POD % "a", apps__a__x=POD % "a") == {
+        "apps/old/x.yaml": [UNKNOWN],
+        "apps/a/x.yaml": ["team-a"],
+    }
+    assert applied_by(GivenFile("a.md", named)) == []
+
+
 SHARED = """
 apiVersion: v1
 kind: ConfigMap
