@@ -12,6 +12,7 @@ from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import lint_files, read_files
 from eks_gpushare.lint.readers.markdown import MarkdownReader, blocks
+from eks_gpushare.lint.terraform_roots import blocks_of_guide
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.snippets import expanded, read_snippet
@@ -203,5 +204,6 @@ def test_a_place_in_a_block_is_one_of_the_guide() -> None:
     )
     document = nodes.source.document
 
+    assert [*blocks_of_guide(GivenFile("README.yaml", GUIDE.replace("LANGUAGE", "hcl")))] == []
     assert isinstance(document, Document)
     assert document.where(("ami_type",)) == ("README.md", Position(8, 3))

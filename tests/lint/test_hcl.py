@@ -14,6 +14,7 @@ from eks_gpushare.inventory.items import NodeSet, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint import terraform_roots as roots_of_terraform
 from eks_gpushare.lint.dispatch import lint_files, read_files
+from eks_gpushare.lint.hcl.values import HclObject, OpenObject, either, is_open
 from eks_gpushare.lint.terraform_roots import terraform_roots
 from eks_gpushare.manifests.files import GivenFile, given_files
 
@@ -184,6 +185,21 @@ def test_of_two_ways_to_have_groups_both_are_there(other: str, types: dict[str, 
     named = {each.source.name.partition('"')[2].partition('"')[0]: each for each in found}
 
     assert {name: each.instance_types for name, each in named.items()} == types
+
+
+@pytest.mark.parametrize("swapped", [True, False])
+def test_of_two_ways_of_which_one_may_have_more_so_may_both(swapped: bool) -> None:
+    ways = [OpenObject({"a": HclObject()}), HclObject()]
+
+    assert is_open(either(*(ways[::-1] if swapped else ways)))
+    assert not is_open(either(HclObject(), HclObject()))
+
+
+def test_the_arn_of_a_role_is_equal_to_no_text() -> None:
+    role = 'resource "aws_iam_role" "own" {\n  name = "own"\n}\n'
+    text = group(f'aws_iam_role.own.arn == "a" ? "{OLD}" : "{NEW}"')
+
+    assert nodes_of({"main.tf": role + text})[0].ami is UNKNOWN
 
 
 def test_of_two_ways_to_have_labels_none_is_certain() -> None:

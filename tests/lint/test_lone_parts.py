@@ -10,6 +10,7 @@ from foreign_reading import items, read_with
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.files import GivenFile
@@ -319,6 +320,14 @@ def test_values_have_all_tolerations_beside_the_gpu_that_they_ask_for(
 ) -> None:
     assert told(values) == found
     assert "GPU1111" not in told(f"```yaml\n{values}```\n", "guide.md")
+
+
+@pytest.mark.parametrize(("told", "number"), [({"number": 2}, 2), ({}, 1)])
+def test_ollama_gets_one_gpu_or_as_many_as_it_is_told(told: dict[str, int], number: int) -> None:
+    (found,) = items(read_with(PARTS, {"ollama": {"gpu": {"enabled": True, **told}}}))
+
+    assert isinstance(found, Workload)
+    assert at(found.spec, "containers", 0, "resources", "limits") == {"nvidia.com/gpu": number}
 
 
 def test_what_ollamas_chart_asks_for() -> None:

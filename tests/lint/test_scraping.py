@@ -376,6 +376,20 @@ def test_alerts_ask_for_what_is_in_the_one_list(texts: tuple[str, ...], wrong: b
     assert ("GPU1381" in codes(*texts)) is wrong
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (grouped(), "a.yaml"),
+        (f"serverFiles: {{alerting_rules.yml: {{{grouped()}}}}}", "alerting_rules.yml"),
+    ],
+)
+def test_rules_are_called_by_the_file_that_they_become(text: str, name: str) -> None:
+    (report,) = lint_files([GivenFile("a.yaml", f"{listed()}---\n{text}")])
+    (message,) = (each.message for each in report.findings if each.code == "GPU1381")
+
+    assert message.startswith(f"The file of rules {name} asks for DCGM_FI_DEV_GPU_UTIL, ")
+
+
 SERVICE = """\
 apiVersion: v1
 kind: Service
