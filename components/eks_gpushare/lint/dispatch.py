@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from typing import TYPE_CHECKING
 
 from eks_gpushare.findings.defects import defect
@@ -12,7 +11,7 @@ from eks_gpushare.lint.application_values import (
     with_files_of_applications,
 )
 from eks_gpushare.lint.beside import beside, named_values
-from eks_gpushare.lint.named_folders import Spaces, applied_by
+from eks_gpushare.lint.named_folders import of_files
 from eks_gpushare.lint.reading import Reading
 from eks_gpushare.lint.rendered_charts import rendered_charts
 from eks_gpushare.lint.report import FileReport, Placed
@@ -58,7 +57,7 @@ def read_files(
     charts = {**kustomizations.charts, **charts}
     terraform = terraform_roots(files)
     files += terraform.further
-    applied = {posixpath.normpath(file.name): applied_by(file) for file in files}
+    folders, spaces = of_files(files)
     reading = Reading(
         kustomizations=kustomizations,
         charts=charts,
@@ -70,10 +69,10 @@ def read_files(
         everywhere=everywhere,
         terraform=terraform,
         charted=rendered_charts(files),
-        folders={file: [each.folder for each in found] for file, found in applied.items()},
-        spaces=Spaces(applied, applied),
+        folders=folders,
+        spaces=spaces,
     )
-    kustomizations.build_in(each for named in reading.folders.values() for each in named)
+    kustomizations.build_in(each for named in folders.values() for each in named)
     for given in files:
         try:
             reading.add(given)

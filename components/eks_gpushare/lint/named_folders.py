@@ -160,6 +160,13 @@ def _filled(text: Any, values: Mapping[str, str]) -> str | None:
     return _PARAMETER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
+def of_files(files: Iterable[GivenFile]) -> tuple[dict[str, list[str]], Spaces]:
+    """The folders that applications of each file name, by its normal path, and their namespaces."""
+    applied = {posixpath.normpath(file.name): applied_by(file) for file in files}
+    folders = {file: [each.folder for each in found] for file, found in applied.items()}
+    return folders, Spaces(applied, applied)
+
+
 class Spaces:
     """The namespaces that objects get by the applications which name their folders.
 
