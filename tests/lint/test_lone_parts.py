@@ -340,3 +340,10 @@ def test_what_ollamas_chart_asks_for() -> None:
             {"key": "nvidia.com/mig-1g.5gb", "operator": "Exists", "effect": "NoSchedule"}
         ],
     }
+
+
+@pytest.mark.parametrize("more", [{"type": "object"}, {"properties": {"a": "b"}}])
+def test_values_with_a_word_of_schemas_are_values(more: dict[str, Any]) -> None:
+    assert len(items(read_with(PARTS, {"nodeSelector": {"a": "b"}, **more}))) == 1
+    both = {"type": "object", "properties": {}, "nodeSelector": {"a": "b"}}
+    assert not PARTS.matches(Document("a.yaml", both, lambda _: Position(1, 1)))
