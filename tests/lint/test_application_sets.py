@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 import yaml
 
-from eks_gpushare.lint.dispatch import read_files
-from eks_gpushare.lint.named_folders import folders_of_applications
+from eks_gpushare.inventory.items import ConfigMap, NodeSet
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.dispatch import lint_files, read_files
+from eks_gpushare.lint.named_folders import applied_by
 from eks_gpushare.lint.parts import Links
+from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.folders import is_pattern, those_meant
 
@@ -54,7 +57,7 @@ def several(number: int) -> dict[str, Any]:
             application_set(
                 FOLDERS, path="{{path}}", to={**HERE, "namespace": "{{path.basename}}"}
             ),
-            [],
+            ["apps/*", "!apps/old"],
         ),
         (
             application_set(FOLDERS, path="{{path}}", to={**HERE, "namespace": "gpu"}),
@@ -95,7 +98,9 @@ def several(number: int) -> dict[str, Any]:
     ],
 )
 def test_the_folders_of_a_set(made: dict[str, Any], named: list[str]) -> None:
-    assert list(folders_of_applications(GivenFile("a.yaml", yaml.safe_dump(made)))) == named
+    found = applied_by(GivenFile("a.yaml", yaml.safe_dump(made)))
+
+    assert [each.folder for each in found] == named
 
 
 FILES = {
@@ -162,3 +167,163 @@ def test_a_pattern_means_folders_that_are_not_hidden() -> None:
         "x/apps/b",
     ]
     assert (is_pattern("apps/?"), is_pattern("apps/*"), is_pattern("apps")) == (True, True, False)
+
+
+NAMED = {**HERE, "namespace": "team-{{path.basename}}"}
+PODS = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: own, namespace: own}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: left}
+"""
+
+
+def spaces(**files: str) -> dict[str, list[Any]]:
+    given = [GivenFile(name.replace("__", "/") + ".yaml", text) for name, text in files.items()]
+    found: dict[str, list[Any]] = {}
+    for item in read_files(given).items:
+        if isinstance(item, ConfigMap):
+            found.setdefault(item.source.file, []).append(item.namespace)
+    return found
+
+
+def application(path: str, space: str, more: str = "") -> str:
+    named = f"destination: {{{space and f'namespace: {space}'}}}"
+    return APPLICATION.replace("{path: apps}", f"{{path: {path}{more}}}, {named}")
+
+
+def kustomization(path: str, space: str) -> str:
+    return f"""
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: a}}
+spec: {{path: ./{path}, targetNamespace: {space}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("named", "space", "below"),
+    [
+        (application("apps/a", "gpu"), ["own", "gpu"], ["own", UNKNOWN]),
+        (application("apps/a", "gpu", ", directory: {recurse: true}"), ["own", "gpu"], None),
+        (application("apps/a", "$SPACE"), ["own", UNKNOWN], None),
+        (application("apps/a", ""), ["own", UNKNOWN], None),
+        (application("apps/b", "gpu"), ["own", UNKNOWN], None),
+        (
+            f"{application('apps/a', 'gpu')}---{application('apps/a', 'other')}",
+            ["own", UNKNOWN],
+            None,
+        ),
+        (f"{application('apps/a', 'gpu')}---{application('apps/a', '')}", ["own", UNKNOWN], None),
+        (
+            yaml.safe_dump(application_set(FOLDERS, path="{{path}}", to=NAMED)),
+            ["own", "team-a"],
+            ["own", UNKNOWN],
+        ),
+        (kustomization("apps/a", "gpu"), ["gpu", "gpu"], None),
+        (
+            f"{kustomization('apps/a', 'gpu')}---{application('apps/a', 'gpu')}",
+            ["own", "gpu"],
+            ["gpu", "gpu"],
+        ),
+    ],
+)
+def test_objects_get_the_namespace_that_applications_of_their_folder_say(
+    named: str, space: list[Any], below: list[Any] | None
+) -> None:
+    """Argo CD gives it to those without one, and Flux to all."""
+    found = spaces(argo=named, apps__a__x=PODS, apps__a__in__y=PODS)
+
+    assert found["apps/a/x.yaml"] == space
+    assert found["apps/a/in/y.yaml"] == (below or space)
+
+
+def test_a_kustomization_is_given_the_namespace_of_its_own_folder() -> None:
+    files = {
+        "apps__prod__kustomization": "resources: [../base]\n",
+        "apps__dev__kustomization": "resources: [../base]\nnamespace: dev\n",
+        "apps__base__kustomization": "resources: [x.yaml]\n",
+        "apps__base__x": POD % "a",
+    }
+    named = f"{application('apps/prod', 'gpu')}---{application('apps/dev', 'gpu')}"
+
+    assert spaces(argo=named, **files) == {"apps/base/x.yaml": ["gpu", "dev"]}
+    assert spaces(**files) == {"apps/base/x.yaml": [UNKNOWN, "dev"]}
+
+
+def test_what_is_in_no_namespace_gets_none() -> None:
+    node = "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n"
+    files = {"argo.yaml": application("apps", "gpu"), "apps/x.yaml": node}
+    (item,) = (
+        each
+        for each in read_files([GivenFile(*one) for one in files.items()]).items
+        if isinstance(each, NodeSet)
+    )
+
+    assert value_of(item)["metadata"] == {"name": "a"}
+
+
+def test_a_folder_that_is_left_out_and_one_of_a_guide_get_none() -> None:
+    named = yaml.safe_dump(application_set(FOLDERS, path="{{path}}", to=NAMED))
+
+    assert spaces(argo=named, apps__old__x=POD % "a", apps__a__x=POD % "a") == {
+        "apps/old/x.yaml": [UNKNOWN],
+        "apps/a/x.yaml": ["team-a"],
+    }
+    assert applied_by(GivenFile("a.md", named)) == []
+
+
+SHARED = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shares}
+data:
+  any: |
+    version: v1
+    sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+"""
+PLUGIN = """
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: plugin}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin, version: 0.18.0}}
+  values: {config: {name: shares, default: any}}
+"""
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu: 2}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "to", "shares", "found"),
+    [
+        (2, NAMED, "apps/plugin/shares.yaml", {"GPU1113"}),
+        (1, NAMED, "apps/plugin/shares.yaml", set()),
+        (1, NAMED, "apps/b/shares.yaml", {"GPU1120"}),
+    ],
+)
+def test_folders_of_namespaces_of_their_name_are_of_one_cluster(
+    wanted: int, to: dict[str, str], shares: str, found: set[str]
+) -> None:
+    made = application_set({"git": {"directories": [{"path": "apps/*"}]}}, path="{{path}}", to=to)
+    files = {
+        "argo.yaml": yaml.safe_dump(made),
+        "apps/plugin/plugin.yaml": PLUGIN,
+        shares: SHARED,
+        "apps/train/job.yaml": JOB.replace("gpu: 2", f"gpu: {wanted}"),
+    }
+    reports = lint_files([GivenFile(*each) for each in files.items()])
+    said = {each.code for report in reports for each in report.findings if each.severity != "info"}
+
+    assert said & {"GPU1120", "GPU1113"} == found

@@ -7,9 +7,14 @@ from typing import Any
 import pytest
 from foreign_reading import items, placed, problems, read_text_with
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.dispatch import lint_files, read_files
 from eks_gpushare.lint.readers.markdown import MarkdownReader, blocks
+from eks_gpushare.lint.terraform_roots import blocks_of_guide
+from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.snippets import expanded, read_snippet
 
 DOCUMENTATION = MarkdownReader()
@@ -118,3 +123,87 @@ def test_a_label_in_a_fence_stands_at_its_line() -> None:
 
     assert [type(each) for each in items(reads)] == [NodeSet]
     assert [placed(each) for each in problems(reads)] == [(4, 27)]
+
+
+GUIDE = """\
+# Nodes
+
+Make a group:
+
+```LANGUAGE
+resource "aws_eks_node_group" "gpu" {
+  node_group_name = "gpu"
+  ami_type        = "AL2023_x86_64_NVIDIA"
+  instance_types  = ["g5.xlarge"]
+  taint {
+    key    = "team"
+    value  = "vision"
+    effect = "NO_SCHEDULE"
+  }
+  scaling_config {
+    min_size = 1
+    max_size = 2
+  }
+}
+```
+
+Then run:
+
+```yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  tolerations: [{key: TEAM, operator: Exists}]
+  containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu: 1}}}]
+```
+"""
+
+
+def codes(text: str) -> list[tuple[str, int | None]]:
+    (report,) = lint_files([GivenFile("README.md", text)])
+    return [
+        (each.finding.code, each.position.line if each.position else None)
+        for each in report.found
+        if each.finding.severity != "info"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "team", "wrong"),
+    [
+        ("hcl", "other", True),
+        ("terraform", "other", True),
+        ("tf", "other", True),
+        ("hcl", "team", False),
+        ("go", "other", False),
+    ],
+)
+def test_blocks_of_terraform_are_those_of_their_guide(
+    language: str, team: str, wrong: bool
+) -> None:
+    text = GUIDE.replace("LANGUAGE", language).replace("TEAM", team)
+
+    assert codes(text) == ([("GPU1111", 29)] if wrong else [])
+
+
+@pytest.mark.parametrize(
+    "line", ["  # ... labels as above", "  // …", "  labels = {", "  ..."], ids=range(4)
+)
+def test_a_block_that_leaves_something_out_is_not_read(line: str) -> None:
+    text = GUIDE.replace("LANGUAGE", "hcl").replace("TEAM", "other")
+
+    assert codes(text.replace("  taint {", f"{line}\n  taint {{")) == []
+
+
+def test_a_place_in_a_block_is_one_of_the_guide() -> None:
+    (nodes,) = (
+        each
+        for each in read_files([GivenFile("README.md", GUIDE.replace("LANGUAGE", "hcl"))]).items
+        if isinstance(each, NodeSet)
+    )
+    document = nodes.source.document
+
+    assert [*blocks_of_guide(GivenFile("README.yaml", GUIDE.replace("LANGUAGE", "hcl")))] == []
+    assert isinstance(document, Document)
+    assert document.where(("ami_type",)) == ("README.md", Position(8, 3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from eks_gpushare.inventory.items import NodeSet, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint import terraform_roots as roots_of_terraform
 from eks_gpushare.lint.dispatch import lint_files, read_files
+from eks_gpushare.lint.hcl.values import HclObject, OpenObject, either, is_open
 from eks_gpushare.lint.terraform_roots import terraform_roots
 from eks_gpushare.manifests.files import GivenFile, given_files
 
@@ -118,7 +120,93 @@ def test_a_file_of_variables_goes_over_a_default(name: str) -> None:
     assert nodes_of(files)[0].ami == NEW
     assert nodes_of({**files, name: f'ami = "{OLD}"\n'})[0].ami == OLD
     assert nodes_of({**files, f"{name}.json": json.dumps({"ami": OLD})})[0].ami == OLD
-    assert nodes_of({**files, "other.tfvars": f'ami = "{OLD}"\n'})[0].ami == NEW
+
+
+@pytest.mark.parametrize(
+    ("others", "default", "known"),
+    [
+        ({"prod.tfvars": OLD}, NEW, UNKNOWN),
+        ({"prod.tfvars": OLD}, OLD, OLD),
+        ({"prod.tfvars": OLD}, None, OLD),
+        ({"envs/prod.tfvars": OLD}, None, OLD),
+        ({"envs/prod.tfvars": OLD, "envs/dev.tfvars": OLD}, None, OLD),
+        ({"envs/prod.tfvars": OLD, "envs/dev.tfvars": NEW}, None, UNKNOWN),
+        ({"envs/prod.tfvars": OLD, "envs/dev.tfvars": None}, None, UNKNOWN),
+        ({"envs/prod.tfvars": OLD, "envs/dev.tfvars": None}, OLD, OLD),
+        ({"envs/prod.tfvars": OLD, "terraform.tfvars": NEW}, None, UNKNOWN),
+        ({"envs/prod.tfvars": OLD, "terraform.tfvars": OLD}, NEW, OLD),
+        ({"other/main.tf": None, "other/prod.tfvars": OLD}, NEW, NEW),
+        ({"../prod.tfvars": OLD}, NEW, NEW),
+    ],
+)
+def test_what_files_of_variables_of_environments_do_not_agree_on_is_not_known(
+    others: dict[str, str | None], default: str | None, known: Any
+) -> None:
+    given = "" if default is None else f'  default = "{default}"\n'
+    files = {"root/main.tf": f'variable "ami" {{\n{given}}}\n' + group("var.ami")}
+    for name, text in others.items():
+        path = posixpath.normpath(f"root/{name}")
+        files[path] = "# none\n" if text is None else f'ami = "{text}"\n'
+
+    assert nodes_of(files)[0].ami == known
+
+
+UNITED = """\
+variable "mps" {
+  type = number
+}
+module "eks" {
+  source  = "terraform-aws-modules/eks/aws"
+  version = "~> 21.0"
+  name    = "a"
+  eks_managed_node_groups = merge(
+    { base = { instance_types = ["m7i.large"] } },
+    var.mps == 0 ? OTHER : { shared = { instance_types = ["g6.xlarge"], labels = { a = "b" } } },
+  )
+}
+"""
+TYPES = 'instance_types = ["p5.48xlarge"]'
+
+
+@pytest.mark.parametrize(
+    ("other", "types"),
+    [
+        ("{}", {"base": ("m7i.large",), "shared": ("g6.xlarge",)}),
+        (
+            f"{{ whole = {{ {TYPES} }} }}",
+            {"base": ("m7i.large",), "shared": ("g6.xlarge",), "whole": ("p5.48xlarge",)},
+        ),
+        (f"{{ shared = {{ {TYPES} }} }}", {"base": ("m7i.large",), "shared": UNKNOWN}),
+    ],
+)
+def test_of_two_ways_to_have_groups_both_are_there(other: str, types: dict[str, Any]) -> None:
+    """Which of them holds is of the environment; labels and taints are those of one of them."""
+    found = nodes_of({"main.tf": UNITED.replace("OTHER", other)})
+    named = {each.source.name.partition('"')[2].partition('"')[0]: each for each in found}
+
+    assert {name: each.instance_types for name, each in named.items()} == types
+
+
+@pytest.mark.parametrize("swapped", [True, False])
+def test_of_two_ways_of_which_one_may_have_more_so_may_both(swapped: bool) -> None:
+    ways = [OpenObject({"a": HclObject()}), HclObject()]
+
+    assert is_open(either(*(ways[::-1] if swapped else ways)))
+    assert not is_open(either(HclObject(), HclObject()))
+
+
+def test_the_arn_of_a_role_is_equal_to_no_text() -> None:
+    role = 'resource "aws_iam_role" "own" {\n  name = "own"\n}\n'
+    text = group(f'aws_iam_role.own.arn == "a" ? "{OLD}" : "{NEW}"')
+
+    assert nodes_of({"main.tf": role + text})[0].ami is UNKNOWN
+
+
+def test_of_two_ways_to_have_labels_none_is_certain() -> None:
+    text = UNITED.replace("OTHER", "{}").replace('{ a = "b" }', 'var.mps == 1 ? {} : { a = "b" }')
+    found = nodes_of({"main.tf": text})
+
+    assert [each.labels for each in found if "shared" in each.source.name] == [UNKNOWN]
 
 
 @pytest.mark.parametrize("copies", ['toset(["a", "b"])', "{ a = 1, b = 2 }"])

@@ -185,7 +185,6 @@ resource "KIND" "over_twice" {
     "terraform.tfvars": 'first = "terraform"\nsecond = "terraform"\nthird = "terraform"\n',
     "terraform.tfvars.json": '{"second": "json", "third": "json"}\n',
     "a.auto.tfvars": 'third = "automatic"\n',
-    "other.tfvars": 'first = "other"\n',
 }
 """KIND and VALUE are `terraform_data` and its `input` for Terraform, which needs no provider."""
 PLANNED = {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from eks_gpushare.inventory.items import Item
-    from eks_gpushare.lint.hcl.modules import MadeResource
+    from eks_gpushare.lint.hcl.blocks import MadeResource
 
 
 def items_of(text: str) -> list[Item]:

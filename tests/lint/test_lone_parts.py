@@ -10,7 +10,10 @@ from foreign_reading import items, read_with
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
 from eks_gpushare.manifests.readers.pod_parts import PodPartsReader
 
@@ -249,3 +252,98 @@ def test_a_part_in_a_list_is_called_by_the_names_above() -> None:
     assert found.source.name == "the part of a pod under a.b"
     assert isinstance(found, Workload)
     assert found.spec_path == ("a", 0, "b")
+
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    metadata: {labels: {team: vision}}
+    spec:
+      taints: [{key: team, value: vision, effect: NoSchedule}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}]
+"""
+OWN = "tolerations: [{key: nvidia.com/gpu, operator: Exists}]"
+OF_TEAM = "tolerations: [{key: team, operator: Exists}]"
+ASKING = "resources: {limits: {nvidia.com/gpu: 1}}"
+OLLAMA = "ollama: {gpu: {enabled: true, number: 1}}"
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: own, namespace: a}
+spec:
+  chart: {spec: {chart: ollama, version: 1.77.0}}
+  values: {VALUES}
+"""
+
+
+def told(values: str, name: str = "values.yaml") -> list[str]:
+    files = (GivenFile("pool.yaml", POOL), GivenFile(name, values))
+    codes = ("GPU1111", "GPU1112")
+    found = [each for report in lint_files(files) for each in report.findings]
+    return [each.code for each in found if each.code in codes and each.severity == "warning"]
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        (f"{ASKING}\n{OWN}\n", ["GPU1111"]),
+        (f"{ASKING}\n{OF_TEAM}\n", []),
+        (f"{ASKING}\ntolerations: []\n", []),  # as a chart has it that adds its own
+        (f"{ASKING}\n", []),
+        (f"{ASKING}\n{OWN}\nnodeSelector: {{team: vision}}\n", ["GPU1111"]),
+        (f"{ASKING}\n{OWN}\nnodeSelector: {{team: other}}\n", ["GPU1112"]),
+        (f"{OWN}\n", []),
+        (f"worker: {{{ASKING}, {OWN}}}\n", ["GPU1111"]),
+        (f"additionalWorkerGroups: {{a: {{{ASKING}, {OWN}}}}}\n", ["GPU1111"]),
+        (f"worker: {{{ASKING}}}\n{OWN}\n", []),
+        (f"{ASKING}\ntolerations: $TOLERATIONS\n", []),
+        (f"{OLLAMA}\n", ["GPU1111"]),
+        (f"{OLLAMA}\n{OF_TEAM}\n", []),
+        (f"{OLLAMA}\ntolerations: $TOLERATIONS\n", []),
+        (f"ollama: {{{OLLAMA}}}\n", ["GPU1111"]),
+        (RELEASE.replace("VALUES", OLLAMA), ["GPU1111"]),
+        (RELEASE.replace("VALUES", f"{OLLAMA}, nodeSelector: {{team: other}}"), ["GPU1112"]),
+        (OLLAMA.replace("number: 1", "type: amd"), []),
+        (OLLAMA.replace("number: 1", "draEnabled: true"), []),
+        (OLLAMA.replace("number: 1", "type: $TYPE"), []),
+        (OLLAMA.replace("true", "false"), []),
+        (OLLAMA.replace("number: 1", "nvidiaResource: amd.com/gpu"), []),
+        (OLLAMA.replace("number: 1", "mig: {enabled: true, devices: {1g.5gb: 1}}"), []),
+    ],
+)
+def test_values_have_all_tolerations_beside_the_gpu_that_they_ask_for(
+    values: str, found: list[str]
+) -> None:
+    assert told(values) == found
+    assert "GPU1111" not in told(f"```yaml\n{values}```\n", "guide.md")
+
+
+@pytest.mark.parametrize(("told", "number"), [({"number": 2}, 2), ({}, 1)])
+def test_ollama_gets_one_gpu_or_as_many_as_it_is_told(told: dict[str, int], number: int) -> None:
+    (found,) = items(read_with(PARTS, {"ollama": {"gpu": {"enabled": True, **told}}}))
+
+    assert isinstance(found, Workload)
+    assert at(found.spec, "containers", 0, "resources", "limits") == {"nvidia.com/gpu": number}
+
+
+def test_what_ollamas_chart_asks_for() -> None:
+    gpu = {"enabled": True, "mig": {"enabled": True, "devices": {"1g.5gb": 2}}}
+    (found,) = items(read_with(PARTS, {"ollama": {"gpu": gpu}}))
+    assert isinstance(found, Workload)
+    assert found.spec == {
+        "containers": [{"name": "", "resources": {"limits": {"nvidia.com/mig-1g.5gb": 2}}}],
+        "tolerations": [
+            {"key": "nvidia.com/mig-1g.5gb", "operator": "Exists", "effect": "NoSchedule"}
+        ],
+    }
+
+
+@pytest.mark.parametrize("more", [{"type": "object"}, {"properties": {"a": "b"}}])
+def test_values_with_a_word_of_schemas_are_values(more: dict[str, Any]) -> None:
+    assert len(items(read_with(PARTS, {"nodeSelector": {"a": "b"}, **more}))) == 1
+    both = {"type": "object", "properties": {}, "nodeSelector": {"a": "b"}}
+    assert not PARTS.matches(Document("a.yaml", both, lambda _: Position(1, 1)))

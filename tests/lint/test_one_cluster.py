@@ -126,6 +126,35 @@ def test_folders_of_one_cluster_are_judged_together(files: dict[str, str]) -> No
     assert codes(files) == {"GPU1111"}
 
 
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: NAME}
+spec: {destination: {WHERE}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "wrong"),
+    [
+        ("name: prod", "name: prod", True),
+        ("name: prod", "name: train", False),
+        ("name: in-cluster", "name: prod", True),
+        ("server: 'https://kubernetes.default.svc'", "server: 'https://a'", True),
+        ("server: 'https://b'", "server: 'https://a'", False),
+        ("name: prod", "name: $CLUSTER", True),
+    ],
+)
+def test_applications_for_two_clusters_are_those_of_no_one(
+    one: str, other: str, wrong: bool
+) -> None:
+    """A hub has applications for the cluster that it manages, and is none with GPUs itself."""
+    both = "---\n".join(APPLICATION.replace("WHERE", each) for each in (one, other))
+    files = {"karpenter/pool.yaml": pool(), "apps/pod.yaml": pod(), "argocd/a.yaml": both}
+
+    assert codes(files) == ({"GPU1111"} if wrong else set())
+
+
 METRICS = """\
 apiVersion: monitoring.coreos.com/v1
 kind: Prometheus

@@ -277,6 +277,14 @@ print(code, int(peak) // 1024, file=sys.stderr)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+def test_variables_of_environments_go_with_the_configuration_above_them() -> None:
+    links = Links()
+    for name in ("infra/main.tf", "infra/envs/prod/a.tfvars", "other/main.tf"):
+        links.look_at(GivenFile(name, "a = 1\n"))
+
+    assert links.parts({}) == [["infra/main.tf", "infra/envs/prod/a.tfvars"], ["other/main.tf"]]
+
+
 def test_memory_is_that_of_the_largest_part(tmp_path: Path) -> None:
     """Some 25 MB of text, of which a part has one in a hundred."""
     padding = f"# {'x' * 98}\n" * 1200

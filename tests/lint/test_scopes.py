@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from eks_gpushare.lint.declared import Declared
 from eks_gpushare.lint.dispatch import lint_files, read_files
-from eks_gpushare.lint.named_folders import folders_of_applications
+from eks_gpushare.lint.named_folders import applied_by
 from eks_gpushare.lint.scopes import FileScope, Member, scopes_of
 from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.kustomize import tops_of
@@ -234,7 +234,7 @@ def test_the_folders_of_applications() -> None:
     reading = read_files([GivenFile("a.yaml", ARGO)])
 
     assert reading.folders == {"a.yaml": ["apps/a"]}
-    assert list(folders_of_applications(GivenFile("a.yaml", "[]\n---\nkind: Application"))) == []
+    assert applied_by(GivenFile("a.yaml", "[]\n---\nkind: Application")) == []
 
 
 def test_each_overlay_is_one_with_its_base_and_what_lies_beside_it() -> None:
@@ -312,7 +312,8 @@ def test_other_kinds_of_the_same_groups_name_no_folders() -> None:
     named = [{**flux, "apiVersion": "v1", "kind": "Kustomization"}, {**argo, "apiVersion": "v1"}]
 
     def folders(documents: list[Any]) -> list[str]:
-        return list(folders_of_applications(GivenFile("a.yaml", yaml.safe_dump_all(documents))))
+        found = applied_by(GivenFile("a.yaml", yaml.safe_dump_all(documents)))
+        return [each.folder for each in found]
 
     assert folders([flux, argo, *named]) == []
     right = [{**flux, "kind": "Kustomization"}, {**argo, "kind": "Application"}]

@@ -352,6 +352,15 @@ def rules(text: str) -> str:
         ((listed(), release(STACK, f"additionalPrometheusRulesMap: {{a: {{{grouped()}}}}}")), True),
         ((listed(), release(STACK, f"additionalPrometheusRules: [{{{grouped()}}}]")), True),
         ((listed(), release("other", f"additionalPrometheusRules: [{{{grouped()}}}]")), False),
+        ((listed(), grouped()), True),
+        ((listed(), grouped(kind="record")), True),
+        ((listed(), grouped(kind="test")), False),
+        ((listed(), grouped("avg(DCGM_FI_DEV_GPU_TEMP)")), False),
+        ((listed(), f"serverFiles: {{alerting_rules.yml: {{{grouped()}}}}}"), True),
+        ((listed(), f"prometheus: {{serverFiles: {{own.yml: {{{grouped()}}}}}}}"), True),
+        ((listed(), f"other: {{own.yml: {{{grouped()}}}}}"), False),
+        ((listed(), release("prometheus", f"serverFiles: {{own.yml: {{{grouped()}}}}}")), True),
+        ((listed(), f"apiVersion: 1\n{grouped()}"), False),
         ((listed(), rules(f"of_an_alert: {QUERY}")), False),
         ((listed(), rules(f"  - alert: a\\n    expr: {QUERY}".replace("\\n", "\n"))), True),
         ((listed(), alert("avg(DCGM_FI_DEV_GPU_TEMP)")), False),
@@ -365,6 +374,20 @@ def rules(text: str) -> str:
 )
 def test_alerts_ask_for_what_is_in_the_one_list(texts: tuple[str, ...], wrong: bool) -> None:
     assert ("GPU1381" in codes(*texts)) is wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (grouped(), "a.yaml"),
+        (f"serverFiles: {{alerting_rules.yml: {{{grouped()}}}}}", "alerting_rules.yml"),
+    ],
+)
+def test_rules_are_called_by_the_file_that_they_become(text: str, name: str) -> None:
+    (report,) = lint_files([GivenFile("a.yaml", f"{listed()}---\n{text}")])
+    (message,) = (each.message for each in report.findings if each.code == "GPU1381")
+
+    assert message.startswith(f"The file of rules {name} asks for DCGM_FI_DEV_GPU_UTIL, ")
 
 
 SERVICE = """\

@@ -435,3 +435,171 @@ def test_a_command_gives_the_account_of_a_template_its_namespace(
     told = OWN["Makefile"].replace("-f $(M)", "--set account.name=other -f $(M)")
     for text in (two, told, "all:\n\thelm upgrade -i a charts/own -n $(SPACE) --version 1.2.3\n"):
         assert of_chart("other", Makefile=text) == []
+
+
+BY_RESOURCE = """\
+resource "kubernetes_service_account_v1" "own" {
+  metadata {
+    name        = "reader"
+    namespace   = "news"
+    annotations = { "eks.amazonaws.com/role-arn" = REFERENCE }
+  }
+}
+"""
+BY_MANIFEST = """\
+resource "kubectl_manifest" "own" {
+  yaml_body = <<-EOT
+    apiVersion: v1
+    kind: ServiceAccount
+    metadata:
+      name: reader
+      namespace: news
+      annotations:
+        eks.amazonaws.com/role-arn: ${REFERENCE}
+  EOT
+}
+"""
+BY_SETTING = """\
+resource "helm_release" "own" {
+  name      = "own"
+  chart     = "own"
+  namespace = "news"
+  set {
+    name  = "serviceAccount.name"
+    value = "reader"
+  }
+  set {
+    name  = "serviceAccount.annotations.eks\\\\.amazonaws\\\\.com/role-arn"
+    value = REFERENCE
+  }
+}
+"""
+BY_VALUES = """\
+resource "helm_release" "own" {
+  name      = "own"
+  chart     = "own"
+  namespace = "news"
+  values = [yamlencode({ serviceAccount = {
+    name        = "reader"
+    annotations = { "eks.amazonaws.com/role-arn" = REFERENCE }
+  } })]
+}
+"""
+UNNAMED = {
+    "aws_iam_role.role.arn": ("document", '"weights"', '"${var.cluster}-weights"'),
+    "aws_iam_role.role[0].arn": ("document", "name     ", "count = var.more\n  name     "),
+    "try(aws_iam_role.role.arn, null)": ("written", '"weights"', "var.name"),
+    "module.role.iam_role_arn": ("older", '"weights"', '"${var.cluster}-weights"'),
+    "module.role.arn": ("newer", "use_name_prefix = false", "use_name_prefix = true"),
+    'module.role["a"].iam_role_arn': ("clusters", 'role_name = "weights"', "for_each = var.each"),
+    "local.arn": ("subjects", '"weights"', '"${var.cluster}-weights"'),
+}
+
+
+def referred(account: str, reference: str, space: str) -> dict[str, str]:
+    """A role without a known name, and what refers to it."""
+    name, before, after = UNNAMED[reference]
+    (text,) = role(name, space).values()
+    assert before in text
+    text = text.replace(before, after) + "locals {\n  arn = module.role.iam_role_arn\n}\n"
+    return {"role.tf": text, "account.tf": account.replace("REFERENCE", reference)}
+
+
+@pytest.mark.parametrize("reference", UNNAMED)
+@pytest.mark.parametrize("account", [BY_RESOURCE, BY_MANIFEST, BY_SETTING, BY_VALUES])
+def test_a_role_is_known_by_what_refers_to_it(account: str, reference: str) -> None:
+    (message,) = found(referred(account, reference, "other"))
+
+    kind = "module" if "module" in reference or "local" in reference else "aws_iam_role"
+    assert f" gives system:serviceaccount:news:reader the role {kind}." in message
+    assert found(referred(account, reference, "news")) == []
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "data.aws_iam_role.role.arn",
+        "aws_iam_role.other.arn",
+        "aws_iam_role.role.id",
+        "module.other.arn",
+        "module.role.arn_of_more",
+        "var.own ? aws_iam_role.role.arn : var.arn",
+    ],
+)
+def test_another_reference_is_not_known(reference: str) -> None:
+    files = referred(BY_RESOURCE, "aws_iam_role.role.arn", "other")
+    (module,) = role("older", "third").values()
+    files["account.tf"] = BY_RESOURCE.replace("REFERENCE", reference)
+
+    assert found({**files, "module.tf": module}) == []
+
+
+def test_a_role_of_a_module_of_ones_own_is_known_by_its_output() -> None:
+    (text,) = role("document", "other").values()
+    output = 'output "arn" {\n  value = aws_iam_role.role.arn\n}\n'
+    call = 'module "own" {\n  source = "./role"\n}\n'
+    files = {
+        "role/main.tf": text.replace('"weights"', "var.name") + output,
+        "main.tf": call + BY_RESOURCE.replace("REFERENCE", "module.own.arn"),
+    }
+    (message,) = found(files)
+
+    assert " the role module.own.aws_iam_role.role, and " in message
+
+
+TEMPLATE_OF_AWS = """\
+Resources:
+  Reader:
+    Type: AWS::IAM::Role
+    Properties:
+      RoleName: weights
+      AssumeRolePolicyDocument: POLICY
+"""
+AS_OBJECT = """
+        Statement:
+          - Effect: Allow
+            Action: sts:AssumeRoleWithWebIdentity
+            Principal: {Federated: !Ref Provider}
+            Condition:
+              StringEquals: {"oidc.eks.eu-west-1.amazonaws.com/id/A:sub": "SUBJECT"}
+"""
+AS_TEXT = """
+        !Sub |
+          {"Statement": [{
+            "Effect": "Allow", "Action": "sts:AssumeRoleWithWebIdentity",
+            "Principal": {"Federated": "${Provider}"},
+            "Condition": {"StringEquals": {"${Issuer}:sub": "SUBJECT"}}
+          }]}
+"""
+
+
+@pytest.mark.parametrize("policy", [AS_OBJECT, AS_TEXT])
+@pytest.mark.parametrize(
+    ("subject", "count"),
+    [
+        ("system:serviceaccount:other:reader", 1),
+        ("system:serviceaccount:news:reader", 0),
+        ("system:serviceaccount:${Space}:reader", 0),
+    ],
+)
+def test_a_template_of_cloudformation_tells_it_too(policy: str, subject: str, count: int) -> None:
+    text = TEMPLATE_OF_AWS.replace("POLICY", policy).replace("SUBJECT", subject)
+
+    assert len(found({"account.yaml": ACCOUNT, "template.yaml": text})) == count
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("RoleName: weights", "RoleName: !Sub '${Cluster}-weights'"),
+        ('"SUBJECT"', "!Ref Subject"),
+        ("AssumeRoleWithWebIdentity", "AssumeRole"),
+        ("POLICY", "!Ref Policy"),
+    ],
+)
+def test_what_a_template_leaves_open_is_not_judged(before: str, after: str) -> None:
+    text = TEMPLATE_OF_AWS.replace(*("POLICY", AS_OBJECT) if before != "POLICY" else ("", ""))
+    assert before in text
+    text = text.replace(before, after).replace("SUBJECT", "system:serviceaccount:other:reader")
+
+    assert found({"account.yaml": ACCOUNT, "template.yaml": text}) == []

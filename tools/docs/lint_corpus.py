@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from eks_gpushare.inventory.edges import EDGES
+from eks_gpushare.lint.named_folders import of_files
 from eks_gpushare.lint.reading import Reading
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.files import GivenFile
@@ -142,9 +143,11 @@ def _marks(file: str, text: str) -> Iterator[Mark]:
 
 def found_in(files: Mapping[str, str]) -> tuple[Found, ...]:
     """Errors and warnings of lint in files that are given together."""
-    reading = Reading()
-    for name, text in files.items():
-        reading.add(GivenFile(name, text))
+    given = [GivenFile(name, text) for name, text in files.items()]
+    folders, spaces = of_files(given)
+    reading = Reading(folders=folders, spaces=spaces)
+    for file in given:
+        reading.add(file)
     reading.judge((*EDGES, *CHECKS))
     return tuple(
         Found(

@@ -11,13 +11,13 @@ from eks_gpushare.lint.application_values import (
     with_files_of_applications,
 )
 from eks_gpushare.lint.beside import beside, named_values
-from eks_gpushare.lint.named_folders import folders_of_applications
+from eks_gpushare.lint.named_folders import of_files
 from eks_gpushare.lint.reading import Reading
 from eks_gpushare.lint.rendered_charts import rendered_charts
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.template_accounts import accounts_of_charts
-from eks_gpushare.lint.terraform_roots import terraform_roots
+from eks_gpushare.lint.terraform_roots import blocks_of_guide, terraform_roots
 from eks_gpushare.lint.unread import NO_PARSER, not_rendered
 from eks_gpushare.lint.wrapper_values import values_above
 from eks_gpushare.manifests.checks import CHECKS
@@ -57,6 +57,7 @@ def read_files(
     charts = {**kustomizations.charts, **charts}
     terraform = terraform_roots(files)
     files += terraform.further
+    folders, spaces = of_files(files)
     reading = Reading(
         kustomizations=kustomizations,
         charts=charts,
@@ -68,11 +69,15 @@ def read_files(
         everywhere=everywhere,
         terraform=terraform,
         charted=rendered_charts(files),
+        folders=folders,
+        spaces=spaces,
     )
-    kustomizations.build_in(folder for file in files for folder in folders_of_applications(file))
+    kustomizations.build_in(each for named in folders.values() for each in named)
     for given in files:
         try:
             reading.add(given)
+            for root in blocks_of_guide(given):
+                reading.add_root(root)
         except Exception as error:  # noqa: BLE001  (other files are read all the same)
             reading.files[given.name].found.append(Placed(defect(error), None))
     for root in terraform.roots:

@@ -1,18 +1,26 @@
-"""Folders that applications of Argo CD and Flux name, from the top of their repository."""
+"""Folders that applications of Argo CD and Flux name, from the top of their repository.
+
+Argo CD gives its namespace to objects that have none, `DeduplicateTargetObjects` in
+controller/state.go of argoproj/argo-cd 3.5 (37ee0097), and Flux to all:
+https://fluxcd.io/flux/components/kustomize/kustomizations/#target-namespace; November 2026.
+"""
 
 from __future__ import annotations
 
 import posixpath
 import re
+from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.values import at, items, pairs
-from eks_gpushare.manifests.folders import is_pattern
+from eks_gpushare.manifests.folders import folders_above, meant_in, with_name
+from eks_gpushare.manifests.kustomize import NOT_NAMESPACED
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.manifests.document import Document
@@ -26,35 +34,56 @@ _NAMING: Final = re.compile(
 """Of most files with annotations of Argo CD nothing more is read than this."""
 _PARAMETER: Final = re.compile(r"\{\{-?\s*\.?([A-Za-z][A-Za-z0-9_.-]*)\s*-?\}\}")
 _TEMPLATE: Final = ("spec", "template", "spec")
+_SPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _MOST: Final = 1_000
 """Applications of one set, beyond which it is not asked what they name."""
 
 
-def folders_named(documents: Iterable[Document]) -> Iterator[str]:
-    """Them, and patterns for several (`manifests.folders`).
+class Applied(NamedTuple):
+    """A folder that an application has applied, or a pattern for several (`manifests.folders`)."""
 
-    Args:
-        documents: Those of a file.
-    """
-    for document in documents:
-        group, kind = str(at(document.value, "apiVersion")), at(document.value, "kind")
-        spec = at(document.value, "spec")
-        named: Iterable[Any] = ()
-        if group.startswith(_FLUX) and kind == "Kustomization":
-            named = [at(spec, "path")]
-        elif group.startswith(_ARGO) and kind == "Application":
-            named = [at(source, "path") for _, source in sources_of(spec)]
-        elif group.startswith(_ARGO) and kind == "ApplicationSet":
-            named = _of_set(document)
-        for name in named:
-            if isinstance(name, str) and posixpath.normpath(name.lstrip("/") or ".") != ".":
-                yield posixpath.normpath(name.lstrip("/"))
+    folder: str
+    space: str = ""
+    """The namespace that its objects get; empty where none is known. May be of a pattern's name."""
+    below: bool = False
+    """Whether so do those of folders in it."""
+    over: bool = False
+    """Whether so do objects that have one."""
 
 
-def folders_of_applications(file: GivenFile) -> Iterator[str]:
-    """Those that applications of Argo CD and kustomizations of Flux in a file name."""
-    if (_ARGO in file.text or _FLUX in file.text) and _NAMING.search(file.text):
-        yield from folders_named(read_texts(file.text, file.name).documents)
+def applied_by(file: GivenFile) -> list[Applied]:
+    """What applications of Argo CD and kustomizations of Flux in a file name."""
+    is_told = (_ARGO in file.text or _FLUX in file.text) and not is_guide(file.name)
+    if is_told and _NAMING.search(file.text):
+        documents = read_texts(file.text, file.name).documents
+        return [each for document in documents for each in _named(document)]
+    return []
+
+
+def _named(document: Document) -> Iterator[Applied]:
+    group, kind = str(at(document.value, "apiVersion")), at(document.value, "kind")
+    spec = at(document.value, "spec")
+    named: Iterable[Applied] = ()
+    if group.startswith(_FLUX) and kind == "Kustomization":
+        space = str(at(spec, "targetNamespace") or "")
+        named = [_applied(at(spec, "path"), space, below=True, over=True)]
+    elif group.startswith(_ARGO) and kind == "Application":
+        space = str(at(spec, "destination", "namespace") or "")
+        named = [_of_source(each, at(each, "path"), space) for _, each in sources_of(spec)]
+    elif group.startswith(_ARGO) and kind == "ApplicationSet":
+        named = _of_set(document)
+    for each in named:
+        folder = posixpath.normpath(each.folder.lstrip("/") or ".")
+        if folder != ".":
+            yield each._replace(folder=folder)
+
+
+def _applied(path: Any, space: str, *, below: bool, over: bool = False) -> Applied:
+    return Applied(path if isinstance(path, str) else "", space, below, over)
+
+
+def _of_source(source: Any, path: Any, space: str) -> Applied:
+    return _applied(path, space, below=at(source, "directory", "recurse") is True)
 
 
 def sources_of(spec: Any) -> Iterator[tuple[FieldPath, Any]]:
@@ -64,12 +93,10 @@ def sources_of(spec: Any) -> Iterator[tuple[FieldPath, Any]]:
         yield ("sources", index), source
 
 
-def _of_set(document: Document) -> Iterator[str]:
+def _of_set(document: Document) -> Iterator[Applied]:
     """Those of all applications that an ApplicationSet makes, where they go to one cluster.
 
-    Of parameters that stand elsewhere, in files or of clusters, it is not known what they name. And
-    of folders of which each is for a namespace that is called after it, objects would be mixed that
-    leave it to Argo CD.
+    Of parameters that stand elsewhere, in files or of clusters, it is not known what they name.
     """
     spec = at(document.value, "spec")
     made = [each for one in items(at(spec, "generators")) for each in _parameters(one)]
@@ -77,17 +104,20 @@ def _of_set(document: Document) -> Iterator[str]:
     if len({tuple(_filled(each, values) for each in where) for values in made}) != 1:
         return
     space = document.raw((*_TEMPLATE, "destination", "namespace"))
-    if any(is_pattern(_filled(space, values) or "") for values in made):
-        return
-    sources = [place for place, _ in sources_of(at(document.value, *_TEMPLATE))]
-    paths = [document.raw((*_TEMPLATE, *place, "path")) for place in sources]
-    found: dict[bool, list[str]] = {True: [], False: []}
+    sources = [
+        (source, document.raw((*_TEMPLATE, *place, "path")))
+        for place, source in sources_of(at(document.value, *_TEMPLATE))
+    ]
+    found: dict[bool, list[Applied]] = {True: [], False: []}
     for values in made:
-        for folder in (_filled(path, values) or "" for path in paths):
+        for source, path in sources:
+            folder = _filled(path, values) or ""
             if "{{" not in folder and folder.strip("*?/"):
-                found[values.get("exclude") != "True"].append(folder)
+                one = _of_source(source, folder, _filled(space, values) or "")
+                found[values.get("exclude") != "True"].append(one)
     yield from found[True]
-    yield from (f"!{folder}" for folder in found[False] if folder not in found[True])
+    kept = {each.folder for each in found[True]}
+    yield from (Applied(f"!{each.folder}") for each in found[False] if each.folder not in kept)
 
 
 def _parameters(generator: Any) -> list[dict[str, str]]:
@@ -128,3 +158,49 @@ def _filled(text: Any, values: Mapping[str, str]) -> str | None:
     if not isinstance(text, str):
         return None
     return _PARAMETER.sub(lambda found: values.get(found[1], found[0]), text)
+
+
+def of_files(files: Iterable[GivenFile]) -> tuple[dict[str, list[str]], Spaces]:
+    """The folders that applications of each file name, by its normal path, and their namespaces."""
+    applied = {posixpath.normpath(file.name): applied_by(file) for file in files}
+    folders = {file: [each.folder for each in found] for file, found in applied.items()}
+    return folders, Spaces(applied, applied)
+
+
+class Spaces:
+    """The namespaces that objects get by the applications which name their folders.
+
+    Args:
+        applied: What the applications of each file name, by its normal path.
+        files: The normal paths of all files.
+    """
+
+    def __init__(self, applied: Mapping[str, Sequence[Applied]], files: Iterable[str]) -> None:
+        self._of: dict[str, list[Applied]] = {}
+        is_any = any(each.space for found in applied.values() for each in found)
+        folders = {each for file in files for each in folders_above(posixpath.dirname(file))}
+        for file, found in applied.items() if is_any else ():
+            left_out = [each.folder for each in found if each.folder.startswith("!")]
+            for each in found:
+                for folder in meant_in(file, each.folder, left_out, folders):
+                    space = with_name(each.space, each.folder, folder)
+                    self._of.setdefault(folder, []).append(each._replace(space=space))
+
+    def given(self, document: Document) -> Document:
+        """An object in the namespace that it gets; as it is, where that is not certain."""
+        value, kind = document.value, at(document.value, "kind")
+        if not self._of or not isinstance(kind, str) or kind in NOT_NAMESPACED:
+            return document
+        folder = posixpath.dirname(posixpath.normpath(document.build or document.file))
+        near = [] if document.build else list(folders_above(folder))[1:]
+        found = [
+            *self._of.get(folder, ()),
+            *(each for outer in near for each in self._of.get(outer, ()) if each.below),
+        ]
+        spaces = {each.space for each in found}
+        space = spaces.pop() if len(spaces) == 1 else ""
+        own = at(value, "metadata", "namespace")
+        if not _SPACE.fullmatch(space) or (own and not all(each.over for each in found)):
+            return document
+        metadata = dict(pairs(value.get("metadata")))
+        return replace(document, value={**value, "metadata": {**metadata, "namespace": space}})

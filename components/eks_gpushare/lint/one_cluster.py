@@ -18,6 +18,7 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import (
     INFERENCE_SERVICE,
     ROLE_TRUST,
+    RULES,
     SCALERS,
     ConfigMap,
     NodeSet,
@@ -103,7 +104,7 @@ _OF_EXAMPLES: Final = ("object", _ASKED)
 _BUILT: Final = "build"
 _JOINED: Final = (
     *(*SCALERS, "LimitRange", "LocalQueue", "PersistentVolumeClaim", "ServiceMonitor"),
-    *("PodMonitor", "PrometheusRule", "StorageClass", "Prometheus", "NVIDIADriver"),
+    *("PodMonitor", "PrometheusRule", RULES, "StorageClass", "Prometheus", "NVIDIADriver"),
     INFERENCE_SERVICE,
 )
 """Kinds of objects that say something of workloads in other folders."""
@@ -171,7 +172,7 @@ def _keys(item: Item) -> Iterator[tuple[str, str]]:
 def _keys_of_pointer(item: Pointer) -> Iterator[tuple[str, str]]:
     if item.kind in _JOINED and item.name is not UNKNOWN:
         yield "object", f"{item.kind} {item.namespace} {item.name}"
-    elif item.kind == ROLE_TRUST:
+    elif item.kind == ROLE_TRUST and item.name is not UNKNOWN:
         yield _LESSER, f"role {item.name}"
 
 

@@ -13,10 +13,11 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.lint.beside import values_named_by, values_of_applications
-from eks_gpushare.lint.named_folders import folders_of_applications
+from eks_gpushare.lint.named_folders import applied_by
 from eks_gpushare.lint.readers.shell import ShellReader
-from eks_gpushare.lint.scopes import CHART, folders_above
-from eks_gpushare.manifests.folders import is_pattern, those_meant
+from eks_gpushare.lint.scopes import CHART
+from eks_gpushare.lint.terraform_roots import VARIABLES
+from eks_gpushare.manifests.folders import folders_above, is_pattern, those_meant
 from eks_gpushare.manifests.kustomize import may_be_kustomization
 from eks_gpushare.manifests.texts import read_texts
 
@@ -61,7 +62,7 @@ class Links:
             self._kustomizations.append(path)
             documents = read_texts(file.text, file.name).documents
             self._named[path] = [each for one in documents for each in _paths(path, one.value)]
-        if folders := list(folders_of_applications(file)):
+        if folders := [each.folder for each in applied_by(file)]:
             self._of_applications[path] = folders
         if tails := list(values_of_applications(file)):
             self._values[path] = tails
@@ -73,6 +74,8 @@ class Links:
         for each in _folders_of_script(file):
             paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
             self._named.setdefault(path, []).extend(paths)
+        if path.endswith(VARIABLES):  # of a root there or above
+            self._named.setdefault(path, []).extend(folders_above(folder))
         for each in _modules_of(file):
             named = posixpath.normpath(posixpath.join(folder, each))
             self._named.setdefault(path, []).append(named)

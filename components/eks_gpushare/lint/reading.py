@@ -16,7 +16,7 @@ from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.dumps import without_what_controllers_made
 from eks_gpushare.lint.file_in_reading import FileInReading
 from eks_gpushare.lint.judging import Scoped, in_all_builds
-from eks_gpushare.lint.named_folders import folders_named
+from eks_gpushare.lint.named_folders import Spaces
 from eks_gpushare.lint.node_classes import class_of
 from eks_gpushare.lint.one_cluster import examples_apart
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
@@ -97,8 +97,10 @@ class Reading:
     files: dict[str, FileInReading] = field(default_factory=dict)
     classes: list[Document] = field(default_factory=list)
     """Documents that are node classes."""
-    folders: dict[str, list[str]] = field(default_factory=dict)
-    """Folders that applications of a file name, by the file."""
+    folders: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Folders that applications of a file name, by its normal path."""
+    spaces: Spaces = field(default_factory=lambda: Spaces({}, ()))
+    """The namespaces that these give to objects."""
     documents: int = 0
     read: int = 0
     """Keys and values of the files together."""
@@ -191,9 +193,10 @@ class Reading:
             for inner in (each for one in texts.documents for each in configurations_within(one)):
                 self._document(file, inner, 1)
             return True
-        self.folders[file.name] = list(folders_named(texts.documents))
         built = [
-            built for document in texts.documents for built in self.kustomizations.built(document)
+            self.spaces.given(built)
+            for document in texts.documents
+            for built in self.kustomizations.built(document)
         ]
         known = [self._document(file, document, 0) for document in built]
         if not any(known) and file.in_folder:  # such as values of a chart of others
@@ -296,13 +299,12 @@ class Reading:
         files = [posixpath.normpath(name) for name in self.files]
         if self.against or (self.declared is not None and self.declared.together):
             return (all_together(),)
-        folders = {posixpath.normpath(name): found for name, found in self.folders.items()}
         everywhere = self.everywhere or self.naming()
         others = everywhere.references()
         members = [
             Member(
                 file,
-                tuple(folders.get(file, ())),
+                tuple(self.folders.get(file, ())),
                 tuple(self.named.get(file, ())),
                 tuple(others.get(file, ())),
                 tuple(put_out_in(file, self.file_named(file).text)),

@@ -13,7 +13,7 @@ from eks_gpushare.inventory.edges.configs import MAP_UNUSED
 from eks_gpushare.inventory.edges.daemonsets import UNLABELLED
 from eks_gpushare.inventory.edges.mps import NO_DAEMON
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release, Workload
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Pointer, Release, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs, text
@@ -41,6 +41,10 @@ _LABEL = "label"
 """Kind of what nodes are given: labels that have the name of a resource, and labels and taints."""
 _NFD: Final = ("discovery", "nfd")
 """What a release of the operator without node feature discovery needs of others."""
+_CLUSTER: Final = "cluster"
+"""Kind of where applications of Argo CD go."""
+_WHERE_ARGO_IS: Final = ("in-cluster", "https://kubernetes.default.svc")
+"""Of a hub, this is where the applications themselves are, and their pods elsewhere."""
 _TELLS: Final = re.compile(r"#.*\bclusterpolic(?:y|ies)\b", re.IGNORECASE)
 """A comment with the operator's own object, which one may change by hand."""
 _CAPABLE: Final = "nvidia.com/mps.capable=true"
@@ -61,7 +65,7 @@ class Naming(NamedTuple):
     @property
     def is_one_cluster(self) -> bool:
         """Whether the files' folders are laid out as the parts of one cluster."""
-        return is_one_cluster(self.once)
+        return sum(kind == _CLUSTER for kind, _ in self.named) <= 1 and is_one_cluster(self.once)
 
     def references(self) -> dict[str, list[str]]:
         """The files that a file names something of, where only one has it, by its normal path."""
@@ -200,14 +204,23 @@ def _names(item: Item) -> Iterator[tuple[str, str]]:
             yield _LABEL, f"label {_CAPABLE}"
     if is_without_nfd(item):
         yield _NFD
+    if isinstance(item, Pointer) and item.kind == "Application":
+        yield from _clusters(item)
     if isinstance(item, Workload):
         yield from _selected(item)
-    if isinstance(item, NodeSet) and item.provisioner == "byHand":
-        yield from _put(item)
-    if isinstance(item, NodeSet) and item.provisioner == "karpenter":
-        name = class_named(item)
-        if name is not None:
+    if isinstance(item, NodeSet):
+        if item.provisioner == "byHand":
+            yield from _put(item)
+        elif item.provisioner == "karpenter" and (name := class_named(item)) is not None:
             yield "class", name
+
+
+def _clusters(item: Pointer) -> Iterator[tuple[str, str]]:
+    """The cluster that an application goes to, if it is another than Argo CD's own."""
+    told = at(item.spec, "destination")
+    where = at(told, "name") or at(told, "server")
+    if isinstance(where, str) and where not in _WHERE_ARGO_IS:
+        yield _CLUSTER, where
 
 
 def _selected(item: Workload) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Which service accounts the trust policies of roles let in, as far as Terraform and eksctl say.
+"""Which service accounts the trust policies of roles let in, as far as their makers say it.
 
 Sources: https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html and
 https://docs.aws.amazon.com/eks/latest/eksctl/iamserviceaccounts.html, November 2026.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.inventory.items import ACCOUNT_USER, ROLE_TRUST, Pointer
+from eks_gpushare.inventory.items import ACCOUNT_USER, ADDRESS, ROLE_TRUST, Pointer
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.lint.hcl.registry_roles import TRUSTED
@@ -33,7 +33,7 @@ _IS_SUBJECT: Final = ":sub"
 def role_trusts(
     resources: Iterable[tuple[Source, str, Any]], configuration: TerraformConfiguration
 ) -> Iterator[Pointer]:
-    """The roles among some resources whose names are known, and that let in by a token.
+    """The roles among some resources that let in by a token.
 
     Args:
         resources: Each with its source, its type and its values.
@@ -46,8 +46,7 @@ def role_trusts(
         if kind == POLICY_DOCUMENT
     }
     for source, kind, given in resources:
-        name = at(given, "name")
-        if kind != KIND or not isinstance(name, str):
+        if kind != KIND:
             continue
         statements = at(given, TRUSTED)
         if statements is None:
@@ -56,8 +55,15 @@ def role_trusts(
                 told = _referred(source.name, configuration, documents)
             statements = _statements(told)
         if statements is UNKNOWN or statements:
-            known = UNKNOWN if has_unknown(statements) else {"statements": statements}
-            yield Pointer(source=source, kind=ROLE_TRUST, name=name, namespace="", spec=known)
+            name = at(given, "name")
+            known = UNKNOWN if has_unknown(statements) else statements
+            yield Pointer(
+                source=source,
+                kind=ROLE_TRUST,
+                name=name if isinstance(name, str) else UNKNOWN,
+                namespace="",
+                spec={"statements": known, ADDRESS: INDEX.sub("", source.name)},
+            )
 
 
 def _referred(
@@ -77,17 +83,23 @@ def _statements(told: Any) -> Any:
     """Those that let in by a token, each as its conditions on the subject."""
     if isinstance(told, str):
         try:
-            listed = at(json.loads(told), "Statement")
+            return _of_policy(json.loads(told))
         except ValueError:
             return UNKNOWN
-        every = [listed] if isinstance(listed, dict) else items(listed)
-        return [[*_written(each)] for each in every if _lets_in(each, "Action", "Effect")]
     if told is UNKNOWN or any(at(told, key) is not None for key in _FURTHER):
         return UNKNOWN
     listed = at(told, "statement")
     if UNKNOWN in (listed, *items(listed)):
         return UNKNOWN
     return [[*_of_blocks(each)] for each in items(listed) if _lets_in(each, "actions", "effect")]
+
+
+def _of_policy(policy: Any) -> Any:
+    listed = at(policy, "Statement")
+    every = [listed] if isinstance(listed, dict) else items(listed)
+    if UNKNOWN in (listed, *every):
+        return UNKNOWN
+    return [[*_written(each)] for each in every if _lets_in(each, "Action", "Effect")]
 
 
 def _lets_in(statement: Any, actions: str, effect: str) -> bool:
@@ -123,8 +135,18 @@ def _condition(operator: Any, key: Any, values: Any) -> Iterator[Any]:
     if not str(key).endswith(_IS_SUBJECT):
         return
     listed = [values] if isinstance(values, str) else items(values)
-    is_known = bool(listed) and not any(each is UNKNOWN or GAP in str(each) for each in listed)
+    is_known = bool(listed) and not any(each is UNKNOWN or "${" in str(each) for each in listed)
     yield {"test": operator, "values": listed} if is_known else UNKNOWN
+
+
+def of_cloudformation(source: Source, given: Any) -> Iterator[Pointer]:
+    """A role that has a name in a template, by its properties."""
+    name, told = at(given, "RoleName"), at(given, "AssumeRolePolicyDocument")
+    statements = _statements(told) if isinstance(told, str) else _of_policy(told)
+    if isinstance(name, str) and (statements is UNKNOWN or statements):
+        known = UNKNOWN if has_unknown(statements) else statements
+        spec = {"statements": known}
+        yield Pointer(source=source, kind=ROLE_TRUST, name=name, namespace="", spec=spec)
 
 
 def of_eksctl(document: Document) -> Iterator[Pointer]:
@@ -138,10 +160,5 @@ def of_eksctl(document: Document) -> Iterator[Pointer]:
             subject = f"{ACCOUNT_USER}{space}:{account}"
             statements = [[{"test": "StringEquals", "values": [subject]}]]
             source = Source(f"the role {name} of eksctl", document, (*place, index))
-            yield Pointer(
-                source=source,
-                kind=ROLE_TRUST,
-                name=name,
-                namespace="",
-                spec={"statements": statements},
-            )
+            spec = {"statements": statements}
+            yield Pointer(source=source, kind=ROLE_TRUST, name=name, namespace="", spec=spec)

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.manifests.folders import is_pattern, those_meant
+from eks_gpushare.manifests.folders import folders_above, meant_in
 from eks_gpushare.manifests.kustomize import NAMES, tops_of
 
 if TYPE_CHECKING:
@@ -272,24 +272,13 @@ class _Finder:
         """The units that files of one name."""
         for file in sorted(unit.files & self._members.keys()):
             member = self._members[file]
-            for folder in self._folders_of(member):
-                yield from (other for other in self._in_folder(folder) if other != key)
+            left_out = [named for named in member.folders if named.startswith("!")]
+            for named in member.folders:
+                for folder in meant_in(file, named, left_out, self._folders):
+                    yield from (other for other in self._in_folder(folder) if other != key)
             for named in (*member.files, *member.others):
                 if named in self._members and named not in unit.files:
                     yield self._add(f"the file {named}", "others name it", {named})
-
-    def _folders_of(self, member: Member) -> Iterator[str]:
-        """Those that applications of a file name, whose top is a folder above it."""
-        above = list(folders_above(posixpath.dirname(member.file)))[::-1]
-        left_out = [named for named in member.folders if named.startswith("!")]
-        for named in member.folders:
-            if is_pattern(named) and not named.startswith("!"):
-                meant = (those_meant((named, *left_out), top) for top in above)
-                several = (sorted(filter(each, self._folders)) for each in meant)
-                yield from next(filter(None, several), ())
-                continue
-            tops = (posixpath.normpath(posixpath.join(folder, named)) for folder in above)
-            yield from islice((top for top in tops if top in self._folders), 1)
 
     def _in_folder(self, folder: str) -> Iterator[str]:
         """The units of a folder that an application names."""
@@ -332,14 +321,6 @@ def _reached(key: str, inner: Mapping[str, Sequence[str]]) -> set[str]:
                 found.add(unit)
                 waiting.append(unit)
     return found
-
-
-def folders_above(folder: str) -> Iterator[str]:
-    """A folder and those above it, up to the one in which paths begin."""
-    while folder not in {"", "/"}:
-        yield folder
-        folder = posixpath.dirname(folder)
-    yield folder
 
 
 def _is_chart(file: str) -> bool:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.inventory.items import ROLE_TRUST
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.hcl.registry_user_data import IMAGES, POLICY_DOCUMENT
+from eks_gpushare.lint.readers.markdown import TERRAFORM, blocks
 from eks_gpushare.lint.readers.terraform import TerraformResource, read_resources
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.manifests.files import read_file
@@ -19,8 +20,8 @@ from eks_gpushare.manifests.files import read_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from eks_gpushare.lint.hcl.blocks import MadeResource
     from eks_gpushare.lint.hcl.folders import ModuleFiles
-    from eks_gpushare.lint.hcl.modules import MadeResource
     from eks_gpushare.lint.hcl.syntax import Fault, ParsedHcl
     from eks_gpushare.manifests.document import Read
     from eks_gpushare.manifests.files import GivenFile
@@ -31,6 +32,9 @@ _FIRST: Final = ("terraform.tfvars", "terraform.tfvars.json")
 _WRITES: Final = re.compile(r">[ \t]*[\"']?(?:\S*/)?(?:terraform|\S+\.auto)\.tfvars\b")
 _SETS: Final = re.compile(r"^[ \t]*([A-Za-z_][A-Za-z0-9_-]*)[ \t]+=[ \t]", re.MULTILINE)
 """A variable in such a file. A shell's own have no blanks before the sign."""
+_BLOCK: Final = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:hcl|terraform|tf)\b", re.MULTILINE)
+_ELIDED: Final = re.compile(r"(?:#|//).*(?:\.\.\.|\u2026)")
+"""A comment in place of what a block of a guide leaves out."""
 _MOST_BELOW: Final = 2_000
 _OF_TOOLS: Final = frozenset((".git", ".terraform"))
 """Folders of many files that no pattern means."""
@@ -211,21 +215,9 @@ class _Reading:
         resources = [_resource(each, name) for each in made]
         expressions = {each.address: each.references for each in made}
         read = read_resources(resources, TerraformConfiguration.of_expressions(expressions))
-        if self._is_of_several(folder):
-            # Whom a role trusts is of the environment: a variable's default is none of theirs.
-            kept = [each for each in read.items if getattr(each, "kind", "") != ROLE_TRUST]
-            read = read._replace(items=kept)
         taken = folders.used & _written_in(made)
         self._made.taken |= taken
         return Root(name, read, frozenset((*self._files(module, set()), *taken)))
-
-    def _is_of_several(self, folder: str) -> bool:
-        """Whether files of variables lie in it or below that somebody has to name."""
-        above = posixpath.join(folder, "") if folder else ""
-        return any(
-            name.startswith(above) and name.endswith(VARIABLES) and not _is_automatic(name)
-            for name in self._given
-        )
 
     def _variables(self, folder: str, module: ModuleFiles) -> dict[str, Any]:
         """Values that files of variables in the folder give, as Terraform takes them by itself."""
@@ -240,12 +232,44 @@ class _Reading:
             for key, each in self._variable_file(name).items():
                 values[key] = value_of(each, NOTHING)
             module.files.append(name)
+        values |= self._of_environments(folder, module, values)
         for name in sorted(self._given.keys() & names):
             # A script asks, and writes a file of variables.
             if name.endswith(".sh") and _WRITES.search(self._given[name]):
                 for key in _SETS.findall(self._given[name]):
                     values.setdefault(key, UNKNOWN)
         return values
+
+    def _of_environments(
+        self, folder: str, module: ModuleFiles, automatic: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """What files of variables say that somebody has to name, in the folder or below it.
+
+        Where not all say the same, and what holds without them, it is not known what does.
+        """
+        from eks_gpushare.lint.hcl.blocks import NOTHING
+        from eks_gpushare.lint.hcl.evaluating import value_of
+
+        above = posixpath.join(folder, "") if folder else ""
+        inside = {folder, *(each for each in self._in_folder if each.startswith(above))}
+        told: dict[str, list[Any]] = {}
+        count = 0
+        for each in sorted(inside):
+            for name in sorted(self._in_folder.get(each, ())):
+                if not name.endswith(VARIABLES) or _is_automatic(name):
+                    continue
+                if each == folder or self.module(each) is None:
+                    count += 1
+                    for key, given in self._variable_file(name).items():
+                        told.setdefault(key, []).append(value_of(given, NOTHING))
+        for key, found in told.items():
+            block = module.variables.get(key)
+            default = None if block is None else block.body.attributes.get("default")
+            if key in automatic:
+                found.append(automatic[key])
+            elif default is not None or len(found) < count:
+                found.append(UNKNOWN if default is None else value_of(default, NOTHING))
+        return {key: found[0] if _are_one(found) else UNKNOWN for key, found in told.items()}
 
     def _variable_file(self, name: str) -> dict[str, Any]:
         from eks_gpushare.lint.hcl.syntax import parse_variables
@@ -266,6 +290,35 @@ class _Reading:
             inner = self.module(folder)
             if inner is not None:
                 yield from self._files(inner, seen)
+
+
+def _are_one(values: Sequence[Any]) -> bool:
+    return all(each == values[0] for each in values)
+
+
+def blocks_of_guide(file: GivenFile) -> Iterator[Root]:
+    """What blocks of Terraform in a guide make, each by itself; nothing of one that is not whole.
+
+    Of what such a block leaves out nothing is said.
+    """
+    if not is_guide(file.name) or find_spec("tree_sitter_hcl") is None:
+        return
+    from eks_gpushare.lint.hcl.folders import Folders, ModuleFiles
+    from eks_gpushare.lint.hcl.modules import Instance
+    from eks_gpushare.lint.hcl.syntax import parse
+
+    for block in blocks(file.text) if _BLOCK.search(file.text) else ():
+        parsed = parse(file.name, "\n" * (block.line - 1) + block.text)
+        if block.kind != TERRAFORM or parsed.faults or _ELIDED.search(block.text):
+            continue
+        module = ModuleFiles("")
+        module.add(file.name, parsed.body)
+        nowhere = Folders(lambda _: None, lambda _: None, lambda _: None)
+        made = list(_expanded(Instance(module, nowhere, "", {}).made()))
+        expressions = {each.address: each.references for each in made}
+        configuration = TerraformConfiguration.of_expressions(expressions)
+        read = read_resources([_resource(each, "") for each in made], configuration)
+        yield Root("", read._replace(judgements=()), frozenset())
 
 
 def _is_automatic(name: str) -> bool:

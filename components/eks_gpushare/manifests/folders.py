@@ -7,11 +7,12 @@ November 2026.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
 _WILD = {"*": "[^/]*", "?": "[^/]"}
 
@@ -33,6 +34,50 @@ def those_meant(named: Iterable[str], top: str | None = None) -> Callable[[str],
     found = _any(start, (each for each in meant if not each.startswith("!")))
     left_out = _any(start, (each[1:] for each in meant if each.startswith("!")))
     return lambda path: found(path) and not left_out(path)
+
+
+def folders_above(folder: str) -> Iterator[str]:
+    """A folder and those above it, up to the one in which paths begin."""
+    while folder not in {"", "/"}:
+        yield folder
+        folder = posixpath.dirname(folder)
+    yield folder
+
+
+def meant_in(
+    file: str, named: str, left_out: Iterable[str], folders: Collection[str]
+) -> Iterator[str]:
+    """The folders that a name means in a file.
+
+    Args:
+        file: A normal path. The top of its repository is the outermost folder above it that has
+            something of that name.
+        named: A folder as it is named, or a pattern; nothing is meant by one that is left out.
+        left_out: Patterns of what is not meant, which begin with `!`.
+        folders: All that there are.
+    """
+    if named.startswith("!"):
+        return
+    for top in list(folders_above(posixpath.dirname(file)))[::-1]:
+        path = posixpath.normpath(posixpath.join(top, named))
+        found = [path] if path in folders else []
+        if is_pattern(named):
+            found = sorted(filter(those_meant((named, *left_out), top), folders))
+        if found:
+            yield from found
+            return
+
+
+def with_name(text: str, pattern: str, folder: str) -> str:
+    """A text that has a pattern's last name of several, with that which a folder has in its place.
+
+    Args:
+        text: What is made of the pattern's names.
+        pattern: The pattern, or a folder as it is named.
+        folder: A path that it means.
+    """
+    names = zip(reversed(pattern.split("/")), reversed(folder.split("/")), strict=False)
+    return next((text.replace(each, name) for each, name in names if is_pattern(each)), text)
 
 
 def _any(start: str, folders: Iterable[str]) -> Callable[[str], bool]:

@@ -36,7 +36,7 @@ _MOST_WAYS: Final = 8
 """Most ways by which one kustomization comes to one object."""
 _OF_OTHERS: Final = frozenset(("version", "sharing", "mig-configs"))
 """Keys that no kustomization has, but configurations."""
-_NOT_NAMESPACED: Final = frozenset(
+NOT_NAMESPACED: Final = frozenset(
     (
         *("Namespace", "Node", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"),
         *("PersistentVolume", "StorageClass", "PriorityClass", "RuntimeClass", "DeviceClass"),
@@ -44,6 +44,7 @@ _NOT_NAMESPACED: Final = frozenset(
         *("ResourceFlavor", "ValidatingAdmissionPolicy", "Kustomization"),
     )
 )
+"""Kinds of objects that are in no namespace."""
 
 
 class Unapplied(NamedTuple):
@@ -287,7 +288,7 @@ class Kustomizations:
                 )
         space = at(each.value, "namespace")
         kind = at(value, "kind")
-        if isinstance(space, str) and space and str(kind) not in _NOT_NAMESPACED:
+        if isinstance(space, str) and space and str(kind) not in NOT_NAMESPACED:
             metadata = at(value, "metadata")
             named = dict(metadata) if isinstance(metadata, dict) else {}
             value = {**value, "metadata": {**named, "namespace": space}}

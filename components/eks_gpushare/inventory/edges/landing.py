@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.edges.claims import CLAIM_KEYS, OF_GPUS
@@ -48,11 +49,12 @@ def pods_land(inventory: Inventory) -> Iterator[Judgement]:
                 yield from _judged(inventory, workload, requests, ground)
 
 
-@edge(ELSEWHERE)
+@edge(ELSEWHERE, PODS_KEPT_OUT)
 def others_select(inventory: Inventory) -> Iterator[Judgement]:
     """By labels alone: pods that claim a GPU, and values of charts, which may say no more of pods.
 
-    Whatever else a pod says leaves it no node that its selector rules out.
+    Whatever else a pod says leaves it no node that its selector rules out. Tolerations that values
+    have beside a GPU are all that the chart gives to its pods.
     """
     for cluster in inventory.clusters():
         ground = grounds(inventory, cluster)
@@ -60,15 +62,22 @@ def others_select(inventory: Inventory) -> Iterator[Judgement]:
             continue
         claimed = _claims_of_gpus(inventory, cluster)
         for workload in inventory.of(Workload, cluster):
-            if workload.spec is UNKNOWN or not _selects(workload.spec):
+            is_part = workload.kind == PART_OF_POD
+            tolerates = is_part and items(at(workload.spec, "tolerations"))
+            if workload.spec is UNKNOWN or not (tolerates or _selects(workload.spec)):
                 continue
-            if workload.kind == PART_OF_POD:
+            if is_part:
                 requests = tuple(requests_of(workload))
                 of_gpus = bool(requests) and not any(map(asks_for_none, requests))
             else:
                 requests, of_gpus = (), _claims_one(workload, claimed)
             found = ground.places(workload, requests) if of_gpus else None
             if found is None or not found.having.offers or found.lands is not False:
+                continue
+            if tolerates and found.kept_out is not None and not is_guide(workload.source.file):
+                kept_out = _kept_out(workload, found.kept_out, requests)
+                yield replace(kept_out, severity="warning", edits=())
+            if not _selects(workload.spec):
                 continue
             labels = found.nearest.landing.labels
             if labels and not any(sign in label for label in labels for sign in _VIRTUAL):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
@@ -11,7 +12,7 @@ from eks_gpushare.lint.hcl.names import Within
 from eks_gpushare.lint.hcl.values import HclList, HclObject, OpenObject, is_open, place_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.lint.hcl.names import Names
     from eks_gpushare.lint.hcl.syntax import Body, Expression, HclBlock
@@ -24,6 +25,23 @@ _META: Final = frozenset(("count", "for_each", "provider", "depends_on", "lifecy
 
 META_OF_CALLS: Final = _META | {"providers", "source", "version"}
 """Arguments of a call of a module that are none of its variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeResource:
+    """A resource, or a call of a module that is not among the files, with its values."""
+
+    address: str
+    kind: str
+    """Its type; of a call `module`."""
+    values: HclObject
+    place: Place
+    references: Mapping[str, Any]
+    """What its arguments refer to, as a plan tells it."""
+    present: Any = True
+    """Whether it is there: False where its count is 0, `UNKNOWN` where that is not known."""
+    source: str = ""
+    """Of a call: what it calls."""
 
 
 def literal(block: HclBlock, name: str) -> Any:

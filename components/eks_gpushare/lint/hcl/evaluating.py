@@ -29,6 +29,8 @@ from eks_gpushare.lint.hcl.values import (
     OpenObject,
     Place,
     Text,
+    are_groups,
+    either,
     files_in,
     has_gaps,
     is_open,
@@ -198,6 +200,8 @@ class Evaluation:
         before = len(self._mistakes)
         one, other = no_mistake(self._operands(parts[1])), self._operands(parts[2])
         del self._mistakes[before:]  # it may be the other that is chosen
+        if are_groups(one) and are_groups(other):
+            return either(one, other)
         return one if not has_unknown(one) and are_same(one, other) else UNKNOWN
 
     def _unary_operation(self, node: Node) -> Any:

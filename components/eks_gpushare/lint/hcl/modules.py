@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
@@ -12,6 +11,7 @@ from eks_gpushare.inventory.values import has_unknown
 from eks_gpushare.lint.hcl.blocks import (
     META_OF_CALLS,
     MOST_COPIES,
+    MadeResource,
     literal,
     names_in,
     references,
@@ -20,9 +20,10 @@ from eks_gpushare.lint.hcl.blocks import (
 from eks_gpushare.lint.hcl.evaluating import value_of
 from eks_gpushare.lint.hcl.folders import FilesFrom
 from eks_gpushare.lint.hcl.names import Within
+from eks_gpushare.lint.hcl.registry_roles import ROLE_OF_MODULE, makes_role
 from eks_gpushare.lint.hcl.registry_user_data import IMAGES, POLICY_DOCUMENT
 from eks_gpushare.lint.hcl.types import with_defaults
-from eks_gpushare.lint.hcl.values import HclObject, number, written
+from eks_gpushare.lint.hcl.values import HclObject, arn_of_role, number, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.hcl.folders import Folders, ModuleFiles
     from eks_gpushare.lint.hcl.names import Names
     from eks_gpushare.lint.hcl.syntax import Body, Expression, HclBlock
-    from eks_gpushare.lint.hcl.values import Place
 
 _OF_INTEREST: Final = (
     *("aws_eks_", "aws_launch_", "aws_autoscaling_group", "aws_iam_role"),
@@ -39,23 +39,6 @@ _OF_INTEREST: Final = (
 """What types of resources begin with that have to do with nodes, charts and objects."""
 _MOST_DEPTH: Final = 12
 """Most modules within modules."""
-
-
-@dataclass(frozen=True, slots=True)
-class MadeResource:
-    """A resource, or a call of a module that is not among the files, with its values."""
-
-    address: str
-    kind: str
-    """Its type; of a call `module`."""
-    values: HclObject
-    place: Place
-    references: Mapping[str, Any]
-    """What its arguments refer to, as a plan tells it."""
-    present: Any = True
-    """Whether it is there: False where its count is 0, `UNKNOWN` where that is not known."""
-    source: str = ""
-    """Of a call: what it calls."""
 
 
 class Instance:
@@ -150,18 +133,31 @@ class Instance:
             block = self.module.resources.get(key)
             if block is not None:
                 several = {"count", "for_each"} & block.body.attributes.keys()
-                values = _Written(values_of(block.body, self))
+                given = values_of(block.body, self)
+                if kind == "aws_iam_role":
+                    given.put("arn", arn_of_role(f"{self._prefix}{kind}.{name}"), None)
+                values = _Written(given)
                 self._resource_values[key] = _Indexed(values) if several else values
         return self._resource_values[key]
 
     def _call(self, name: Any) -> Any:
         children = self._instances(str(name))
         if not children:
-            return UNKNOWN
+            block = self.module.calls.get(str(name))
+            return UNKNOWN if children is not None or block is None else self._role(name, block)
         if children[0][0] is None:
             return _Named(children[0][1].output)
         made = {key: _Named(child.output) for key, child in children}
         return _Named(lambda key: made.get(key, UNKNOWN))
+
+    def _role(self, name: Any, block: HclBlock) -> Any:
+        """The outputs of a module of a registry that makes a role, of which one is its ARN."""
+        if not makes_role(str(literal(block, "source"))):
+            return UNKNOWN
+        arn = arn_of_role(f"{self._prefix}module.{name}.{ROLE_OF_MODULE}")
+        outputs = _Written(HclObject(dict.fromkeys(("arn", "iam_role_arn"), arn)))
+        several = {"count", "for_each"} & block.body.attributes.keys()
+        return _Indexed(outputs) if several else outputs
 
     def output(self, name: Any) -> Any:
         """The value of one of its outputs."""

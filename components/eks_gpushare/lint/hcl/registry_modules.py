@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.hcl.registry_roles import ROLE_MODULES
+from eks_gpushare.lint.hcl.registry_roles import ROLE_MODULES, plain_source
 from eks_gpushare.lint.hcl.registry_user_data import (
     OWN_IMAGE,
     STANDARD_SINCE,
@@ -29,7 +29,7 @@ from eks_gpushare.lint.hcl.values import HclList, HclObject, is_open, place_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from eks_gpushare.lint.hcl.modules import MadeResource
+    from eks_gpushare.lint.hcl.blocks import MadeResource
     from eks_gpushare.lint.hcl.values import Place
 
 _SIZES: Final = {"min_size": 1, "max_size": 3, "desired_size": 1}
@@ -68,7 +68,7 @@ def made_by(call: MadeResource) -> Iterator[MadeResource]:
         call: The call, with its inputs.
     """
     source, _, version = call.source.partition("@")
-    plain = re.sub(r"^git::|^https?://|\.git(?=//|\?|$)|\?.*$", "", source)
+    plain = plain_source(source)
     for name, make in _MODULES.items():
         if re.fullmatch(name, plain):
             yield from make(call, _major(version or source))

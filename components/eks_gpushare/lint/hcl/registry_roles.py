@@ -7,6 +7,7 @@ its last release before 6.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,17 +19,21 @@ from eks_gpushare.lint.hcl.values import HclList, HclObject, has_gaps, is_open
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from eks_gpushare.lint.hcl.modules import MadeResource
+    from eks_gpushare.lint.hcl.blocks import MadeResource
 
 TRUSTED: Final = "trusted_service_accounts"
 """The argument of a role that a module makes: statements, each a list of operators and subjects."""
+
+
+ROLE_OF_MODULE: Final = "aws_iam_role.this"
+"""Where a module has the role that it makes."""
 
 
 def _named(call: MadeResource, name: Any, statements: Any) -> MadeResource:
     values = HclObject()
     values.put("name", name, call.place)
     values.put(TRUSTED, statements, call.place)
-    address = f"{call.address}.aws_iam_role.this[0]"
+    address = f"{call.address}.{ROLE_OF_MODULE}[0]"
     return replace(call, address=address, kind="aws_iam_role", values=values, references={})
 
 
@@ -67,22 +72,21 @@ def _of_providers(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
     if isinstance(providers, dict) and not is_open(providers):
         accounts = (at(each, "namespace_service_accounts") for each in providers.values())
         listed = dict(zip(providers, accounts, strict=True))
-    if is_made is True and is_whole and isinstance(name, str):
-        yield _named(call, name, _statements(operator, listed))
+    if is_made is True:
+        yield _named(call, name if is_whole else UNKNOWN, _statements(operator, listed))
 
 
 def _of_clusters(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
     given = call.values
-    is_made = given.get("create_role", True) is True and given.get("role_name_prefix") is None
-    if is_made and isinstance(name := given.get("role_name"), str):
+    if given.get("create_role", True) is True:
         operator = given.get("assume_role_condition_test", "StringEquals")
-        yield _named(call, name, _statements(operator, given.get("cluster_service_accounts")))
+        statements = _statements(operator, given.get("cluster_service_accounts"))
+        yield _named(call, _name(given), statements)
 
 
 def _of_subjects(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
     given = call.values
-    is_made = given.get("create_role") is True and given.get("role_name_prefix") is None
-    if not is_made or not isinstance(name := given.get("role_name"), str):
+    if given.get("create_role") is not True:
         return
     lists = (
         ("StringEquals", given.get("oidc_fully_qualified_subjects")),
@@ -90,7 +94,22 @@ def _of_subjects(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
     )
     told = HclList(_condition(test, each, "") for test, each in lists if each not in (None, []))
     is_all = given.get("provider_trust_policy_conditions") is None
-    yield _named(call, name, HclList([told]) if is_all else UNKNOWN)
+    yield _named(call, _name(given), HclList([told]) if is_all else UNKNOWN)
+
+
+def _name(given: HclObject) -> Any:
+    return given.get("role_name") if given.get("role_name_prefix") is None else UNKNOWN
+
+
+def makes_role(source: str) -> bool:
+    """Whether a module is one of these."""
+    plain = plain_source(source)
+    return any(re.fullmatch(each, plain) for each in ROLE_MODULES)
+
+
+def plain_source(source: str) -> str:
+    """The source of a module without what says how it is fetched."""
+    return re.sub(r"^git::|^https?://|\.git(?=//|\?|$)|\?.*$", "", source)
 
 
 def _modules(names: Iterable[str]) -> str:

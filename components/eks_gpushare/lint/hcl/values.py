@@ -15,7 +15,12 @@ GAP: Final = "${unknown}"
 """What stands in a text for what is not known; readers of YAML take it for that."""
 
 
+_INDEX: Final = re.compile(r"\[[^\[\]]*\]")
 _OF_CLUSTER: Final = ("kubernetes.io/cluster/", "k8s.io/cluster/")
+
+
+ROLE_ARN: Final = "arn:aws:iam::000000000000:role/terraform/"
+"""What the ARN of a role begins with that Terraform is to make, before its address."""
 
 
 class Place(NamedTuple):
@@ -93,6 +98,11 @@ class Text(str):
         return Text(text, self.at, gaps=self.gaps, files=files_in(self))
 
 
+def arn_of_role(address: str) -> Text:
+    """The ARN of a role, of which nothing is known but which of Terraform's it is."""
+    return Text(f"{ROLE_ARN}{_INDEX.sub('', address)}", gaps=True)
+
+
 def has_gaps(value: Any) -> bool:
     """Whether parts of a text are not known."""
     return isinstance(value, Text) and value.gaps
@@ -147,8 +157,9 @@ def settled(value: Any, *, texts: bool = False) -> Any:
         of.places = getattr(value, "places", [])
         return of
     if has_gaps(value) and not texts and "\n" not in value.rstrip() and value.encoded is None:
-        # Of the tag by which an instance belongs to a cluster, whose name is often not known.
-        return value if value.startswith(_OF_CLUSTER) else UNKNOWN
+        # Of the tag by which an instance belongs to a cluster, whose name is often not known; and a
+        # role, of which it is known which one it is.
+        return value if value.startswith((*_OF_CLUSTER, ROLE_ARN)) else UNKNOWN
     return value
 
 
@@ -172,6 +183,25 @@ def written(value: Any) -> Any:
     if isinstance(value, str | int | float):
         return str(value)
     return UNKNOWN
+
+
+_OF_GROUPS: Final = frozenset(("instance_types", "instance_type", "ami_type"))
+
+
+def are_groups(value: Any) -> bool:
+    """Whether it is groups of nodes by their names, as far as there are any."""
+    return isinstance(value, HclObject) and all(
+        isinstance(each, dict) and _OF_GROUPS & each.keys() for each in value.values()
+    )
+
+
+def either(one: HclObject, other: HclObject) -> HclObject:
+    """All that two objects have of which it is not known which one holds."""
+    kind = OpenObject if is_open(one) or is_open(other) else HclObject
+    made = kind({**one, **other}, {**one.places, **other.places})
+    for key in one.keys() & other.keys():
+        made[key] = one[key] if one[key] == other[key] else UNKNOWN
+    return made
 
 
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")

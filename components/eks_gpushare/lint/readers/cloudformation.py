@@ -19,6 +19,7 @@ from eks_gpushare.lint.launch_templates import (
     overridden,
     with_template,
 )
+from eks_gpushare.lint.role_trusts import of_cloudformation
 from eks_gpushare.lint.rules.control_plane import template_cluster_rules
 from eks_gpushare.lint.rules.terraform import ami_rules, spelling_rules, taint_rules
 from eks_gpushare.manifests.document import Read
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 _ADDON: Final = "AWS::EKS::Addon"
 _CLUSTER: Final = "AWS::EKS::Cluster"
+_ROLE: Final = "AWS::IAM::Role"
 _NODE_GROUP: Final = "AWS::EKS::Nodegroup"
 _TEMPLATE: Final = "AWS::EC2::LaunchTemplate"
 _GROUP: Final = "AWS::AutoScaling::AutoScalingGroup"
@@ -80,6 +82,10 @@ class CloudFormationReader:
                 given = plain(at(item, "Properties"))
                 named, told = (at(given, key) for key in ("AddonName", "ConfigurationValues"))
                 found += agents(Source(f"the Addon {name}", document, place), named, told)
+                continue
+            if kind == _ROLE:
+                role = Source(f"the Role {name}", document, (*place, "Properties"))
+                found += of_cloudformation(role, plain(at(item, "Properties")))
                 continue
             if kind == _CLUSTER:
                 cluster = Source(f"the Cluster {name}", document, (*place, "Properties"))

@@ -16,6 +16,7 @@ from eks_gpushare.manifests.readers.in_clusters import CONFIG_READERS, OBJECT_RE
 from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
 from eks_gpushare.manifests.readers.lists import RawValuesReader
 from eks_gpushare.manifests.readers.pod_parts import PodPartsReader
+from eks_gpushare.manifests.readers.prometheus_rules import PrometheusRulesReader
 
 if TYPE_CHECKING:
     from eks_gpushare.manifests.document import DocumentReader
@@ -32,6 +33,7 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     ProductionStackReader(),
     AppTemplateReader(),
     RawValuesReader(),
+    PrometheusRulesReader(),
     *CONFIG_READERS,
     PodPartsReader(),
 )

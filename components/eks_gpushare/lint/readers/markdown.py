@@ -33,6 +33,7 @@ _SHELL: Final = frozenset(
     ("bash", "sh", "shell", "console", "zsh", "terminal", "shell-session", "shellscript")
 )
 _DATA: Final = frozenset(("yaml", "yml", "json", "jsonc"))
+_TERRAFORM: Final = frozenset(("hcl", "terraform", "tf"))
 _TOOL: Final = re.compile(
     rf"[ \t]*(?:[$%#][ \t]+)?(?:sudo[ \t]+)?(?:{'|'.join(TOOLS)}|cat(?=[ \t]+(?:<<|>)))(?:[ \t]|$)"
 )
@@ -48,11 +49,14 @@ _PLAN_KEY: Final = re.compile(
 _PART: Final = re.compile(r"(?:[ \t]|-[ \t]|---|#|[A-Za-z0-9_.\"'/-]+:(?:[ \t]|$)|[\]}])")
 
 
+TERRAFORM: Final = "terraform"
+
+
 class Block(NamedTuple):
     """A part of the text of one kind."""
 
     kind: str
-    """`data`, `shell` or `prose`."""
+    """`data`, `shell`, `prose`, or `TERRAFORM`, which `lint.terraform_roots` reads."""
     text: str
     line: int
     """From 1."""
@@ -82,7 +86,7 @@ class MarkdownReader:
                 _take_plans(block, said)
             elif block.kind == "shell":
                 read_commands(block.text, said, block.line, block.column)
-            else:
+            elif block.kind == "data":
                 _take_data(block, said)
         said.releases = _last_of_each_chart(said)
         said.items += _told_keys(said, prose)
@@ -235,6 +239,8 @@ def _kind(language: str, lines: list[str]) -> str | None:
         return "shell" if _COMMAND.match(told) else "data"  # whatever a guide calls it
     if language in _SHELL:
         return "shell"
+    if language in _TERRAFORM:
+        return TERRAFORM
     if language and language not in {"text", "txt", "plaintext"}:
         return None
     if any(_TOOL.match(line) for line in lines):

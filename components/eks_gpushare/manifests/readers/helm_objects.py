@@ -25,6 +25,7 @@ from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.kustomize import is_kustomization
 from eks_gpushare.manifests.readers.lists import is_raw
 from eks_gpushare.manifests.readers.literals import literal_documents
+from eks_gpushare.manifests.readers.prometheus_rules import SERVER_FILES
 from eks_gpushare.manifests.readers.values import mappings, text
 from eks_gpushare.manifests.readers.values_elsewhere import (
     applications,
@@ -56,9 +57,11 @@ _FOLDERS: Final = ("GitRepository", "Bucket")
 """Flux's sources in which a chart is a folder."""
 _PUBLISHED: Final = re.compile(r"(?:^|/)deployments?/")
 """Where NVIDIA's repositories have their charts."""
-_MADE_INTO_PODS: Final = ("servingEngineSpec", "singleuser", "controllers")
+_READ_BY_THEMSELVES: Final = (
+    *("servingEngineSpec", "singleuser", "controllers", "ollama", SERVER_FILES),
+)
 """Keys of values of charts of others that are read as the pods that are made of them: vLLM's
-production stack, JupyterHub and app-template."""
+production stack, JupyterHub, app-template and Ollama; and as rules of Prometheus."""
 _VALUES: Final[tuple[tuple[str, ...], ...]] = (
     ("spec", "values"),
     ("spec", "valuesContent"),
@@ -135,7 +138,7 @@ def _of_others(document: Document) -> Iterator[Document]:
         yield from (
             one
             for one in found
-            if any(isinstance(at(one.value, key), dict) for key in _MADE_INTO_PODS)
+            if any(isinstance(at(one.value, key), dict) for key in _READ_BY_THEMSELVES)
             or is_raw(one.value)
         )
 

@@ -56,9 +56,29 @@ def _parts(value: Any) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
         if any(path[: len(above)] == above for above in taken):
             continue
         part = {key: inner[key] for key in _FIELDS if key in inner and _FIELDS[key](inner[key])}
+        part |= _of_ollama(inner)
         if part:
             taken.append(path)
             yield path, part
+
+
+def _of_ollama(value: Mapping[str, Any]) -> dict[str, Any]:
+    """What Ollama's chart makes of values: GPUs by a number, with a toleration of their name.
+
+    Source: templates/deployment.yaml of otwld/ollama-helm 1.77.0 (eadf03e6).
+    """
+    gpu = at(value, "ollama", "gpu")
+    told = [at(gpu, key) for key in ("type", "nvidiaResource", "draEnabled")]
+    is_nvidias = at(gpu, "enabled") is True and told[0] in (None, "", "nvidia")
+    if not is_nvidias or told[2] or UNKNOWN in told:
+        return {}
+    asked = {str(told[1] or f"{_GPUS}gpu"): at(gpu, "number") or 1}
+    if at(gpu, "mig", "enabled"):
+        asked = {f"{_GPUS}mig-{key}": count for key, count in pairs(at(gpu, "mig", "devices"))}
+    own = [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in asked]
+    written = value.get("tolerations")
+    others = [UNKNOWN] if written is UNKNOWN else items(written)
+    return {"resources": {"limits": asked}, "tolerations": [*own, *others]}
 
 
 def _is_selector(value: Any) -> bool:

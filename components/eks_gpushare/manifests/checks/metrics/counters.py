@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
-from eks_gpushare.inventory.items import ConfigMap, Pointer, Release, Workload
+from eks_gpushare.inventory.items import RULES, ConfigMap, Pointer, Release, Workload
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
@@ -45,6 +45,8 @@ _IS_RULES: Final = re.compile(r"^\s*-?\s*(?:alert|record):", re.MULTILINE)
 _COMMENT: Final = re.compile(r"#.*")
 _GROUPS: Final = (("additionalPrometheusRulesMap",), ("additionalPrometheusRules",))
 """Rules among the values of kube-prometheus-stack, by a name or as a list."""
+_RULES: Final[dict[str, FieldPath]] = {"PrometheusRule": ("spec",), RULES: ()}
+"""Objects that have groups of rules, and where."""
 _TYPES: Final = ("gauge", "counter", "histogram", "summary", "label")
 _OWN: Final = "DCGM_EXP_"
 """The exporter's own metrics, whose type it does not look at."""
@@ -114,8 +116,10 @@ def _rules(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, FieldPath
     https://prometheus-operator.dev/docs/api-reference/api/; values.yaml of kube-prometheus-stack.
     """
     for each in inventory.of(Pointer, cluster):
-        if each.kind == "PrometheusRule":
-            yield from ((each, place, expr) for place, expr in _expressions(each.spec, ("spec",)))
+        if each.kind in _RULES:
+            yield from (
+                (each, place, expr) for place, expr in _expressions(each.spec, _RULES[each.kind])
+            )
     for release in inventory.of(Release, cluster):
         for path in _GROUPS if release.chart == PROMETHEUS else ():
             found = at(release.values, *path)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.items import (
     ACCOUNT_USER,
+    ADDRESS,
     ROLE_ANNOTATION,
     ROLE_TRUST,
     SERVICE_ACCOUNT,
@@ -54,7 +55,7 @@ def accounts(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         roles = [each for each in inventory.of(Pointer, cluster) if each.kind == ROLE_TRUST]
         for account in _accounts(inventory, cluster) if roles else ():
-            named = [each for each in roles if each.name == account.role]
+            named = [each for each in roles if account.role in (each.name, at(each.spec, ADDRESS))]
             trusts = [_lets_in(each.spec, account.subject) for each in named]
             if named and all(each is False for each in trusts):
                 others = " and ".join(dict.fromkeys(_subjects(named[0].spec)))
@@ -94,10 +95,12 @@ def _account(item: Pointer | Release, place: FieldPath, arn: Any, name: Any) -> 
 
 
 def _lets_in(trust: Any, subject: str) -> bool | None:
-    if trust is UNKNOWN:
+    statements = at(trust, "statements")
+    if statements is UNKNOWN:
         return None
-    statements = items(at(trust, "statements"))
-    return some(every(_holds(each, subject) for each in conditions) for conditions in statements)
+    return some(
+        every(_holds(each, subject) for each in conditions) for conditions in items(statements)
+    )
 
 
 def _holds(condition: Any, subject: str) -> bool | None:
