@@ -109,8 +109,9 @@ def _release(application: Release, layers: Sequence[Release]) -> Release:
     over = application.over if own is UNKNOWN else own
     last = layers[-1]
     whole = merge_values(values, dict(pairs(over)), keep_null=True)
+    made = replace(last, values=whole, own=dict(pairs(last.values)))
     return replace(
-        _not_edited(last, whole) if values != last.values else replace(last, values=whole),
+        _not_edited(last, whole) if layers[1:] else made,
         name=application.name,
         version=last.version or application.version,
         namespace=application.namespace,

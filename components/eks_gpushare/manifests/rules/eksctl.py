@@ -269,8 +269,8 @@ def _family(
             f"The node group {at(group, 'name')} has types with GPUs and images of {family}, "
             "which have no NVIDIA driver.",
             "Write AmazonLinux2023 or Bottlerocket, or name an image of your own as ami.",
-            # The operator brings driver and runtime there, from whatever files it is installed.
-            "info" if family.startswith("Ubuntu") else None,
+            # The operator, which may be installed from elsewhere, brings driver and runtime there.
+            "warning" if family.startswith("Ubuntu") else None,
         )
 
 
