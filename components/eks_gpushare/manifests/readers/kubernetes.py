@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import (
     INFERENCE_SERVICE,
+    POD_CHANGE,
     PROMISED,
     SCALERS,
     SERVICE_ACCOUNT,
@@ -58,6 +59,13 @@ _POINTERS = frozenset(
 _WITHOUT_SPEC = frozenset(
     ("RuntimeClass", "PriorityClass", "Configuration", "StorageClass", SERVICE_ACCOUNT)
 )
+_CHANGES = {
+    **dict.fromkeys(("ClusterPolicy", "Policy"), ("kyverno.io",)),
+    **dict.fromkeys(("MutatingPolicy", "NamespacedMutatingPolicy"), ("policies.kyverno.io",)),
+    "MutatingAdmissionPolicy": ("admissionregistration.k8s.io",),
+    **dict.fromkeys(("Assign", "ModifySet"), ("mutations.gatekeeper.sh",)),
+}
+"""Kinds of policies that may change pods, with the groups of their APIs."""
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 _WITH_DATA = frozenset(("ConfigMap", "Secret"))
 _REQUESTS = "requests."
@@ -138,6 +146,9 @@ def _items(document: Document) -> Iterator[Item]:
     elif kind in _POINTERS and _is_of_pods(value):
         spec = mapping(value if kind in _WITHOUT_SPEC else value.get("spec"))
         yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
+    elif value["apiVersion"].partition("/")[0] in _CHANGES.get(kind, ()):
+        spec = mapping(value.get("spec"))
+        yield Pointer(source=whence, kind=POD_CHANGE, name=name, namespace=space, spec=spec)
     else:
         if kind == INFERENCE_SERVICE and value["apiVersion"].startswith("serving.kserve.io/"):
             spec = mapping(value.get("spec"))
