@@ -151,7 +151,9 @@ class Instance:
             if block is not None:
                 several = {"count", "for_each"} & block.body.attributes.keys()
                 values = _Written(values_of(block.body, self))
-                self._resource_values[key] = _Indexed(values) if several else values
+                copies = self._copies(block) if several else ()
+                each = {own: _Written(values_of(block.body, names)) for own, names, _ in copies}
+                self._resource_values[key] = _Indexed(values, each) if several else values
         return self._resource_values[key]
 
     def _call(self, name: Any) -> Any:
@@ -325,11 +327,11 @@ class _Written:
 class _Indexed:
     """A resource of which there may be several."""
 
-    def __init__(self, values: _Written) -> None:
-        self._values = values
+    def __init__(self, values: _Written, copies: Mapping[Any, _Written]) -> None:
+        self._values, self._copies = values, copies
 
-    def get(self, _: Any) -> Any:
-        return self._values
+    def get(self, key: Any) -> Any:
+        return self._copies.get(key, self._values) if isinstance(key, str | int) else self._values
 
 
 class _Bound(dict[str, Any]):
