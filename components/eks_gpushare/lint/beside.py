@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _MOST: Final = 50
 """Most files that are read besides those of the call."""
-_YAML: Final = (".yaml", ".yml", ".json")
+_YAML: Final = (".yaml", ".yml", ".json", ".yaml.gotmpl", ".yml.gotmpl")
 _HELMFILE: Final = (".yaml", ".yml", ".gotmpl")
 _OF_A_SOURCE: Final = re.compile(
     r"(?:^[ \t]*-[ \t]+|[\[,]\s*)[\"']?\$[A-Za-z0-9_-]+/(?P<path>[A-Za-z0-9_./-]+)",
