@@ -148,7 +148,9 @@ def with_values_beneath(
         bases = [stem[:end] for end in ends if _BASE.fullmatch(posixpath.basename(stem[:end]))]
         base = next((loose[each, *rest] for each in bases if (each, *rest) in loose), None)
         if base is not None and _file(item) not in alone:
-            values = merge_values(dict(pairs(base.values)), dict(pairs(item.values)), keep_null=True)
+            values = merge_values(
+                dict(pairs(base.values)), dict(pairs(item.values)), keep_null=True
+            )
             made[id(item)] = _not_edited(item, values)
             if _file(base) not in alone:
                 beneath[id(base)] = base

@@ -82,12 +82,12 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
         whence = posixpath.normpath(file.name)
         beside = posixpath.dirname(file.name)
         named_by: list[tuple[str, str | None]] = []
-        for each in _installed(file):
-            found_at = [_where((beside, ""), name, known) for name in each.files]
+        for command in _installed(file):
+            found_at = [_where((beside, ""), name, known) for name in command.files]
             paths = [path for path in found_at if path is not None]
-            named_by += [(str(each.chart), path) for path in paths]
-            if each.is_all and len(set(paths)) == len(each.files) > 0:
-                installs.append(Install(whence, each.name, tuple(paths)))
+            named_by += [(str(command.chart), path) for path in paths]
+            if command.is_all and len(set(paths)) == len(command.files) > 0:
+                installs.append(Install(whence, command.name, tuple(paths)))
         several = list(_of_applications(file))
         there: list[str] = []
         for chart, tail, version, _ in several:

@@ -54,7 +54,9 @@ def changed(found: Sequence[Item], changes: Sequence[Change]) -> list[Item]:
     for space in found:
         if isinstance(space, Namespace) and space.labels is not UNKNOWN:
             labels[space.name] = {"kubernetes.io/metadata.name": space.name, **space.labels}
-    return [_changed(item, changes, labels) if isinstance(item, Workload) else item for item in found]
+    return [
+        _changed(item, changes, labels) if isinstance(item, Workload) else item for item in found
+    ]
 
 
 def _changed(item: Workload, changes: Iterable[Change], labels: Mapping[Any, Any]) -> Workload:

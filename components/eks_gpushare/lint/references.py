@@ -102,7 +102,7 @@ class Naming(NamedTuple):
             # A script may tell the operator of it, wherever it lies.
             is_named = ("map", judgement.source.name.rpartition(" ")[2]) in self.named
             return replace(judgement, severity="info") if is_named else judgement
-        given = {name for kind, name in self.having if kind == _LABEL}
+        given: set[object] = {name for kind, name in self.having if kind == _LABEL}
         if judgement.rule is SPLIT or (
             judgement.rule is NO_SPARE_GPU and "ResourceQuota" not in judgement.message
         ):
@@ -112,14 +112,15 @@ class Naming(NamedTuple):
         if judgement.rule is UNLABELLED and _NFD in self.having:
             lacks = posixpath.normpath(judgement.source.file) in self.named.get(_NFD, ())
             return replace(judgement, severity="info") if lacks else judgement
-        if judgement.rule is NO_DRIVER and judgement.severity and _DRIVER in self.having:
-            return replace(judgement, severity="info")
         if judgement.rule is RESOURCE_AS_LABEL:
-            named = set(RESOURCE_NAMES.findall(judgement.message))
+            named: set[object] = set(RESOURCE_NAMES.findall(judgement.message))
         elif judgement.rule is BY_HAND:
             named = {
                 name for name in given if judgement.message.startswith(f"The {name} is put on")
             }
+        elif judgement.rule is NO_DRIVER and judgement.severity:
+            # The operator, wherever it is installed, has one for this image.
+            named, given = {_DRIVER}, set(self.having)
         elif judgement.rule is NO_DAEMON and _CAPABLE in judgement.message:
             named = {f"label {_CAPABLE}"}  # of nodes of another scope
         else:

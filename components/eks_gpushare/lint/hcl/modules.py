@@ -151,10 +151,14 @@ class Instance:
             if block is not None:
                 several = {"count", "for_each"} & block.body.attributes.keys()
                 values = _Written(values_of(block.body, self))
-                copies = self._copies(block) if several else ()
-                each = {own: _Written(values_of(block.body, names)) for own, names, _ in copies}
-                self._resource_values[key] = _Indexed(values, each) if several else values
+                self._resource_values[key] = (
+                    _Indexed(values, self._written(block)) if several else values
+                )
         return self._resource_values[key]
+
+    def _written(self, block: HclBlock) -> dict[Any, HclObject]:
+        """The arguments of each copy of a resource, by its key."""
+        return {key: values_of(block.body, names) for key, names, _ in self._copies(block)}
 
     def _call(self, name: Any) -> Any:
         children = self._instances(str(name))
@@ -318,20 +322,21 @@ class _Written:
     """What is written of a resource."""
 
     def __init__(self, values: HclObject) -> None:
-        self._values = values
+        self.values = values
 
     def get(self, name: Any) -> Any:
-        return self._values.get(name, UNKNOWN)
+        return self.values.get(name, UNKNOWN)
 
 
 class _Indexed:
     """A resource of which there may be several."""
 
-    def __init__(self, values: _Written, copies: Mapping[Any, _Written]) -> None:
+    def __init__(self, values: _Written, copies: Mapping[Any, HclObject]) -> None:
         self._values, self._copies = values, copies
 
     def get(self, key: Any) -> Any:
-        return self._copies.get(key, self._values) if isinstance(key, str | int) else self._values
+        copy = self._copies.get(key) if isinstance(key, str | int) else None
+        return self._values if copy is None else _Written(HclObject(self._values.values | copy))
 
 
 class _Bound(dict[str, Any]):

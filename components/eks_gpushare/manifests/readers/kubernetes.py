@@ -59,7 +59,7 @@ _POINTERS = frozenset(
 _WITHOUT_SPEC = frozenset(
     ("RuntimeClass", "PriorityClass", "Configuration", "StorageClass", SERVICE_ACCOUNT)
 )
-_CHANGES = {
+_OF_POLICIES = {
     **dict.fromkeys(("ClusterPolicy", "Policy"), ("kyverno.io",)),
     **dict.fromkeys(("MutatingPolicy", "NamespacedMutatingPolicy"), ("policies.kyverno.io",)),
     "MutatingAdmissionPolicy": ("admissionregistration.k8s.io",),
@@ -146,13 +146,10 @@ def _items(document: Document) -> Iterator[Item]:
     elif kind in _POINTERS and _is_of_pods(value):
         spec = mapping(value if kind in _WITHOUT_SPEC else value.get("spec"))
         yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
-    elif value["apiVersion"].partition("/")[0] in _CHANGES.get(kind, ()):
-        spec = mapping(value.get("spec"))
-        yield Pointer(source=whence, kind=POD_CHANGE, name=name, namespace=space, spec=spec)
     else:
-        if kind == INFERENCE_SERVICE and value["apiVersion"].startswith("serving.kserve.io/"):
+        if (pointed := _of_groups(kind, value["apiVersion"].partition("/")[0])) is not None:
             spec = mapping(value.get("spec"))
-            yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
+            yield Pointer(source=whence, kind=pointed, name=name, namespace=space, spec=spec)
         for place in pod_places(kind, value):
             spec = at(value, *place.spec)
             if isinstance(spec, dict) and isinstance(spec.get("containers", []), list):
@@ -171,6 +168,13 @@ def _items(document: Document) -> Iterator[Item]:
         )
         reading = spark_pods if is_spark(value) else lone_containers
         yield from reading(document, whence, around)
+
+
+def _of_groups(kind: str, group: str) -> str | None:
+    """What an object of a group of others is as a pointer; None where it is none."""
+    if kind == INFERENCE_SERVICE and group == "serving.kserve.io":
+        return kind
+    return POD_CHANGE if group in _OF_POLICIES.get(kind, ()) else None
 
 
 def _has_quota(value: Mapping[str, Any]) -> bool:

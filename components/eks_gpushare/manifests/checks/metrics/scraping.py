@@ -50,7 +50,11 @@ _INJECTED: Final = re.compile(r"envoy|istio|linkerd")
 _MATCHED: Final = re.compile(
     r"(?<![A-Za-z0-9_])(exported_)?(pod|container|namespace)\s*(=~?|!=)\s*['\"]([^'\"]*)['\"]"
 )
-_OTHERWISE: Final = ("additionalScrapeConfigs", "additionalScrapeConfigsSecret", "overrideHonorLabels")
+_OTHERWISE: Final = (
+    "additionalScrapeConfigs",
+    "additionalScrapeConfigsSecret",
+    "overrideHonorLabels",
+)
 """What of a server's spec tells that its monitors are not all."""
 
 
@@ -346,7 +350,9 @@ def _by_pods(
                 f"{monitor.item.source.name}, or ask by exported_{label}."
             )
             if honored:
-                why = f"honors labels: {label} is that of the workload, and none is exported_{label}"
+                why = (
+                    f"honors labels: {label} is that of the workload, and none is exported_{label}"
+                )
                 fix = f"Ask by {label}."
             yield Problem(
                 OTHER_PODS,
