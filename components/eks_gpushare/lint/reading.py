@@ -56,6 +56,7 @@ from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS
 from eks_gpushare.manifests.readers.helm_values import HelmValuesReader, ValuesOf
+from eks_gpushare.manifests.readers.kubernetes import policies
 from eks_gpushare.manifests.readers.subcharts import SubchartValuesReader, of_its_chart
 from eks_gpushare.manifests.texts import is_passed_over, read_texts, unreadable_character
 
@@ -214,6 +215,7 @@ class Reading:
             return False
         reader = self._reader(file, document, depth)
         if reader is None or is_assertion(document.value):
+            self.items += () if reader is None else policies(document)
             return False
         if class_of(document) is not None:
             self.classes.append(document)

@@ -147,9 +147,10 @@ def _items(document: Document) -> Iterator[Item]:
         spec = mapping(value if kind in _WITHOUT_SPEC else value.get("spec"))
         yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
     else:
-        if (pointed := _of_groups(kind, value["apiVersion"].partition("/")[0])) is not None:
+        yield from policies(document)
+        if kind == INFERENCE_SERVICE and value["apiVersion"].startswith("serving.kserve.io/"):
             spec = mapping(value.get("spec"))
-            yield Pointer(source=whence, kind=pointed, name=name, namespace=space, spec=spec)
+            yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
         for place in pod_places(kind, value):
             spec = at(value, *place.spec)
             if isinstance(spec, dict) and isinstance(spec.get("containers", []), list):
@@ -170,11 +171,20 @@ def _items(document: Document) -> Iterator[Item]:
         yield from reading(document, whence, around)
 
 
-def _of_groups(kind: str, group: str) -> str | None:
-    """What an object of a group of others is as a pointer; None where it is none."""
-    if kind == INFERENCE_SERVICE and group == "serving.kserve.io":
-        return kind
-    return POD_CHANGE if group in _OF_POLICIES.get(kind, ()) else None
+def policies(document: Document) -> Iterator[Pointer]:
+    """What changes pods as they are made, whatever patterns it has for keys."""
+    value = document.value
+    if str(at(value, "apiVersion")).partition("/")[0] in _OF_POLICIES.get(
+        str(at(value, "kind")), ()
+    ):
+        name = object_name(value)
+        yield Pointer(
+            source=source(document, name),
+            kind=POD_CHANGE,
+            name=name,
+            namespace=namespace_of(value),
+            spec=mapping(value.get("spec")),
+        )
 
 
 def _has_quota(value: Mapping[str, Any]) -> bool:
