@@ -27,7 +27,7 @@ _FIELDS: Final = re.compile(r"\b(?:tolerations|nodeSelector|affinity|schedulerNa
 """What of a pod says where it goes."""
 
 
-class Change(NamedTuple):
+class PolicyChange(NamedTuple):
     """What a policy changes, and of which pods: of those of one condition at least."""
 
     fields: frozenset[str]
@@ -35,13 +35,13 @@ class Change(NamedTuple):
     excluded: Sequence[Mapping[str, Any]]
 
 
-def changes_in(found: Iterable[Item]) -> list[Change]:
+def changes_in(found: Iterable[Item]) -> list[PolicyChange]:
     """What policies among some items change of pods."""
     policies = (each for each in found if isinstance(each, Pointer) and each.kind == POD_CHANGE)
     return [change for each in policies for change in _changes(each.spec)]
 
 
-def changed(found: Sequence[Item], changes: Sequence[Change]) -> list[Item]:
+def changed(found: Sequence[Item], changes: Sequence[PolicyChange]) -> list[Item]:
     """The items, with workloads of which policies may change something.
 
     Args:
@@ -59,7 +59,9 @@ def changed(found: Sequence[Item], changes: Sequence[Change]) -> list[Item]:
     ]
 
 
-def _changed(item: Workload, changes: Iterable[Change], labels: Mapping[Any, Any]) -> Workload:
+def _changed(
+    item: Workload, changes: Iterable[PolicyChange], labels: Mapping[Any, Any]
+) -> Workload:
     if item.spec is UNKNOWN:
         return item
     fields: set[str] = set()
@@ -70,15 +72,15 @@ def _changed(item: Workload, changes: Iterable[Change], labels: Mapping[Any, Any
     return replace(item, spec={**item.spec, **dict.fromkeys(fields, UNKNOWN)}) if fields else item
 
 
-def _changes(spec: Any) -> Iterator[Change]:
+def _changes(spec: Any) -> Iterator[PolicyChange]:
     rules = items(at(spec, "rules"))
     for rule in rules:  # of Kyverno
         fields = frozenset(_FIELDS.findall(str(at(rule, "mutate"))))
         if fields:
-            yield Change(fields, _told(at(rule, "match")), _told(at(rule, "exclude")))
+            yield PolicyChange(fields, _told(at(rule, "match")), _told(at(rule, "exclude")))
     fields = frozenset() if rules else frozenset(_FIELDS.findall(str(spec)))
     if fields:
-        yield Change(fields, [at(spec, "matchConstraints") or at(spec, "match") or {}], ())
+        yield PolicyChange(fields, [at(spec, "matchConstraints") or at(spec, "match") or {}], ())
 
 
 def _told(match: Any) -> list[Any]:
