@@ -16,6 +16,8 @@ from eks_gpushare.manifests.files import GivenFile
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from eks_gpushare.lint.reading import Reading
+
 MODULE = """\
 variable "type" { type = string }
 variable "labels" { default = {} }
@@ -46,14 +48,17 @@ def unit(source: str, inputs: str = INPUTS, more: str = LOCALS) -> str:
     return f'{more}terraform {{\n  source = "{source}"\n}}\n{inputs}'
 
 
-def nodes(unit: str, **others: str) -> list[NodeSet]:
+def reading(unit: str, **others: str) -> Reading:
     files: Mapping[str, str] = {
         "modules/gpu/main.tf": MODULE,
         "live/eu/gpu/terragrunt.hcl": unit,
         **{f"live/{name.replace('__', '/')}.hcl": text for name, text in others.items()},
     }
-    read = read_files([GivenFile(*each) for each in files.items()])
-    return [each for each in read.items if isinstance(each, NodeSet)]
+    return read_files([GivenFile(*each) for each in files.items()])
+
+
+def nodes(unit: str, **others: str) -> list[NodeSet]:
+    return [each for each in reading(unit, **others).items if isinstance(each, NodeSet)]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +87,6 @@ def test_a_module_of_the_registry_is_known_by_its_source() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        unit("git::ssh://git@example.org/modules.git//gpu"),
         unit("../../../modules/none"),
         unit("${local.modules}/${local.name}"),
         unit("${get_repo_root()}/"),
@@ -100,9 +104,17 @@ def test_a_module_of_the_registry_is_known_by_its_source() -> None:
     ],
 )
 def test_of_units_that_are_not_seen_whole_nothing_is_known(text: str) -> None:
-    found = nodes(text, eu__all='inputs = { type = "g5.xlarge" }\n')
+    found = reading(text, eu__all='inputs = { type = "g5.xlarge" }\n')
 
-    assert {each.instance_types for each in found} == {UNKNOWN}
+    assert [root.name for root in found.terraform.roots] == ["modules/gpu"]
+    types = [each.instance_types for each in found.items if isinstance(each, NodeSet)]
+    assert types == [UNKNOWN]
+
+
+def test_of_a_module_that_is_not_here_nothing_is_made() -> None:
+    (found,) = nodes(unit("git::ssh://git@example.org/modules.git//gpu"))
+
+    assert found.instance_types is UNKNOWN
 
 
 @pytest.mark.parametrize(

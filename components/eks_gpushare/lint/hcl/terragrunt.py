@@ -23,9 +23,7 @@ _ABOVE: Final = "terragrunt.hcl"
 CALL: Final = "unit of Terragrunt"
 """What the call is named, which is no name of a module."""
 _SOURCE: Final = re.compile(r'"(?P<from>(?:\$\{[^{}"]*\})*)(?P<path>[^"$]*)"')
-_REGISTRY: Final = re.compile(
-    r"tfr://(?P<host>[^/]*)/(?P<path>[^?]+)(?:\?version=(?P<version>.+))?"
-)
+_REGISTRY: Final = re.compile(r"tfr://[^/]*/(?P<source>[^?]+)(?:\?version=(?P<version>.+))?")
 _PARENT: Final = re.compile(r'find_in_parent_folders\(\s*(?:"([^"]+)")?\s*\)')
 _BESIDE: Final = re.compile(r'"(?:\$\{get_terragrunt_dir\(\)\}/)?(\.[^"$]*)"')
 _INPUTS: Final = re.compile(r"^[ \t]*inputs\s*=", re.MULTILINE)
@@ -64,7 +62,7 @@ def _source(block: HclBlock, folder: str, folders: Collection[str]) -> dict[str,
     """What a call of the module says: of a folder that is here, or of a registry."""
     whole = literal(block, "source")
     if isinstance(whole, str) and (found := _REGISTRY.fullmatch(whole)):
-        return {"source": found["path"], "version": found["version"] or ""}
+        return found.groupdict("")
     if isinstance(whole, str) and whole.startswith("git::"):
         return {"source": whole}
     told = block.body.attributes.get("source")
@@ -78,9 +76,7 @@ def _source(block: HclBlock, folder: str, folders: Collection[str]) -> dict[str,
         meant = [posixpath.normpath(posixpath.join(folder, path))] if path.startswith(".") else []
     else:  # from the top of the repository, or from a folder that a function finds
         tail = re.sub(r"^(?:/?\.\.)*/?", "", path)
-        meant = [
-            each for each in folders if tail not in ("", ".") and f"/{each}".endswith(f"/{tail}")
-        ]
+        meant = [each for each in folders if f"/{each}".endswith(f"/{tail}")]
     if len(meant) != 1 or meant[0] not in folders:
         return None
     return {"source": f"./{posixpath.relpath(meant[0] or '.', folder or '.')}"}
@@ -95,10 +91,10 @@ def _fill(inputs: Body, given: Expression) -> bool:
         return False
     for element in node.named_children:
         parts = [each for each in element.children if each.type == "expression"]
-        if element.type == "object_elem" and len(parts) == 2:  # noqa: PLR2004  (key and value)
+        if len(parts) == 2:  # noqa: PLR2004  (key and value)
             key = source.text(parts[0]).strip('"')
             inputs.attributes[key] = Expression(source.place(parts[1]), source, parts[1])
-            inputs.keys[key] = source.place(parts[0])
+            inputs.keys[key] = source.place(element)
     return True
 
 
