@@ -331,8 +331,8 @@ class _Written:
 class _Indexed:
     """A resource of which there may be several."""
 
-    def __init__(self, values: _Written, copies: Mapping[Any, HclObject]) -> None:
-        self._values, self._copies = values, copies
+    def __init__(self, values: _Written, copies: Mapping[Any, HclObject] | None = None) -> None:
+        self._values, self._copies = values, copies or {}
 
     def get(self, key: Any) -> Any:
         copy = self._copies.get(key) if isinstance(key, str | int) else None
