@@ -209,7 +209,9 @@ def named(name: str) -> str:
     [
         ((a_class(), named("gpu-high-prio")), ["warning"]),
         ((a_class(), named("gpu-high-priority")), []),
-        ((a_class(), named("web")), []),
+        ((a_class(), named("web")), ["info"]),
+        ((a_class("'{{ .a }}'"), a_class(), named("web")), []),
+        ((a_class("'{{ .a }}'"), a_class(), named("gpu-high-prio")), ["warning"]),
         ((a_class("'{{ .a }}'"), named("gpu-high-prio")), []),
         ((a_class(), named("'{{ .a }}'")), []),
         ((a_class(), named("''")), []),

@@ -366,3 +366,74 @@ def test_a_path_that_may_be_of_two_charts_is_of_none() -> None:
     application = OF_FOLDER.replace("NAME", "gpus").replace("HELM", SET_OFF)
 
     assert said(files).count("GPU1180") == said({**files, "app.yaml": application}).count("GPU1180")
+
+
+# --- files that lie over each other -----------------------------------------------------------
+
+OPERATOR = """\
+driver: {enabled: false}
+toolkit: {enabled: false}
+devicePlugin: {config: {name: sharing, default: any}}
+"""
+TOLERATING = "daemonsets: {tolerations: [{key: team, operator: Exists}]}\n"
+WORKERS = "node-feature-discovery: {worker: {tolerations: [{key: team, operator: Exists}]}}\n"
+NAMED = "helm upgrade -i gpus nvidia/gpu-operator -n gpu"
+
+
+@pytest.mark.parametrize(
+    ("script", "wrong"),
+    [
+        ("-f one/values.yaml -f two/more.yaml", 0),
+        ("-f one/values.yaml,two/more.yaml --set mig.strategy=single", 0),
+        ("-f one/values.yaml", 1),
+        ("-f two/more.yaml -f one/values.yaml --set daemonsets.tolerations=null", 1),
+    ],
+)
+def test_files_of_one_command_are_one_release(script: str, wrong: int) -> None:
+    files = {
+        "nodes.yaml": NODES,
+        "map.yaml": MAP,
+        "one/values.yaml": f"{OPERATOR}{TOLERATING}",
+        "two/more.yaml": WORKERS,
+        "install.sh": f"#!/bin/bash\n{NAMED} {script}\n",
+    }
+
+    assert said(files).count("GPU1100") == wrong
+    assert said({**files, "Makefile": f"up:\n\t{NAMED} {script}\n"}).count("GPU1100") == wrong
+
+
+@pytest.mark.parametrize(
+    ("base", "over", "wrong"),
+    [
+        ("values.yaml", "values-prod.yaml", False),
+        ("gpu-values.yaml", "gpu-values_eu.yaml", False),
+        ("values.yaml", "values.prod.yml", False),
+        ("values.yaml", "valuesx.yaml", True),
+        ("gpu-operator.yaml", "gpu-operator-prod.yaml", True),
+    ],
+)
+def test_files_for_an_environment_lie_over_those_for_all(
+    base: str, over: str, *, wrong: bool
+) -> None:
+    files = {
+        "nodes.yaml": NODES,
+        "map.yaml": MAP,
+        base: f"{OPERATOR}{TOLERATING}{WORKERS}",
+        over: "driver: {enabled: false}\nmigManager: {enabled: false}\n",
+    }
+
+    assert ("GPU1100" in said(files)) is wrong
+    # What an environment says goes over all, and what nobody says is missing in each.
+    assert "GPU1180" in said({**files, over: "driver: {enabled: true}\nmigManager: {}\n"})
+    assert "GPU1100" in said({**files, base: OPERATOR})
+
+
+def test_a_file_that_is_installed_alone_is_judged_alone() -> None:
+    files = {
+        "nodes.yaml": NODES,
+        "values.yaml": f"{OPERATOR}{TOLERATING}{WORKERS}",
+        "values-prod.yaml": f"{OPERATOR}migManager: {{enabled: false}}\n",
+        "install.sh": f"#!/bin/bash\n{NAMED} -f values-prod.yaml\n",
+    }
+
+    assert "GPU1100" in said(files)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.inventory.items import NodeSet
+from eks_gpushare.inventory.items import NodeSet, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import lint_files, read_files
 from eks_gpushare.lint.hcl import modules
@@ -218,6 +218,50 @@ def made_of(files: Mapping[str, str], folder: str = "nowhere/") -> dict[str, Any
     assert read.terraform.broken == []
     named = {each.source.name: each.name for each in read.items if isinstance(each, NodeSet)}
     return {address.replace("aws_eks_node_group", "KIND"): of for address, of in named.items()}
+
+
+SPACES = """\
+resource "kubernetes_namespace" "own" {
+  for_each = { a = "baseline", b = "privileged" }
+  metadata {
+    name   = "gpu-${each.key}"
+    labels = { "pod-security.kubernetes.io/enforce" = each.value }
+  }
+}
+resource "kubernetes_namespace" "two" {
+  count = 2
+  metadata {
+    name = "n${count.index}"
+  }
+}
+resource "helm_release" "plugin" {
+  name      = "plugin"
+  chart     = "nvidia-device-plugin"
+  namespace = REFERENCE
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("reference", "space"),
+    [
+        ('kubernetes_namespace.own["a"].metadata[0].name', "gpu-a"),
+        ('kubernetes_namespace.own["b"].metadata[0].name', "gpu-b"),
+        ('kubernetes_namespace.own["c"].metadata[0].name', UNKNOWN),
+        ("kubernetes_namespace.own[var.key].metadata[0].name", UNKNOWN),
+        ("kubernetes_namespace.two[1].metadata[0].name", "n1"),
+        ("kubernetes_namespace.two[0].id", UNKNOWN),
+    ],
+)
+def test_a_copy_of_a_resource_is_told_by_its_key(reference: str, space: object) -> None:
+    text = SPACES.replace("REFERENCE", reference)
+    read = read_files([GivenFile("main.tf", text)])
+
+    assert [each.namespace for each in read.items if isinstance(each, Release)] == [space]
+    codes = {
+        each.code for report in lint_files([GivenFile("main.tf", text)]) for each in report.findings
+    }
+    assert ("GPU1256" in codes) is (space == "gpu-a")
 
 
 def test_it_makes_what_terraform_plans() -> None:

@@ -385,6 +385,31 @@ nodeGroups:
     assert ("GPU1181" in codes) is wrong
 
 
+@pytest.mark.parametrize(
+    ("family", "values", "wrong"),
+    [
+        ("Ubuntu2404", "driver: {enabled: true}", False),
+        ("Ubuntu2404", "driver: {enabled: false}", True),
+        ("Ubuntu2404", None, True),
+        ("WindowsServer2022FullContainer", "driver: {enabled: true}", True),
+        ("AmazonLinux2023", None, False),
+    ],
+)
+def test_the_operator_brings_the_driver_to_ubuntu(
+    family: str, values: str | None, *, wrong: bool
+) -> None:
+    cluster = f"""\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {{name: ml, region: eu-west-1, version: "1.33"}}
+managedNodeGroups:
+  - {{name: gpu, instanceType: g6.xlarge, amiFamily: {family}, maxSize: 2}}
+"""
+    operator = {} if values is None else {"op__yaml": argo("gpu-operator", "v25.3.0", values)}
+
+    assert ("GPU1262" in said(cluster__yaml=cluster, **operator)) is wrong
+
+
 CONTROL = "node-role.kubernetes.io/control-plane"
 ONLY = (
     "{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from linted import said
 
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Pointer
@@ -103,6 +104,38 @@ kind: HelmRelease
 metadata: {{name: queues, namespace: kueue-system}}
 spec: {{chart: {{spec: {{chart: {name}, version: 0.16.0}}}}, values: {given}}}
 """
+
+
+def nightly(label: str, resource: str) -> str:
+    return f"""\
+apiVersion: batch/v1
+kind: CronJob
+metadata: {{name: nightly, namespace: ml}}
+spec:
+  schedule: "0 3 * * *"
+  jobTemplate:
+    metadata: {{labels: {{{label}: team}}}}
+    spec:
+      template:
+        spec:
+          containers: [{{name: m, image: a, resources: {{limits: {{{resource}: 1}}}}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "resource", "wrong"),
+    [
+        ("kueue.x-k8s.io/queue-name", "nvidia.com/mig-1g.10gb", True),
+        ("kueue.x-k8s.io/queue-name", "nvidia.com/gpu", False),
+        ("app", "nvidia.com/mig-1g.10gb", False),
+    ],
+)
+def test_a_cron_job_names_the_queue_of_its_jobs(label: str, resource: str, *, wrong: bool) -> None:
+    files = {
+        "a.yaml": "---\n".join((queue("cpu, memory, nvidia.com/gpu"), nightly(label, resource)))
+    }
+
+    assert ("GPU1250" in said(files)) is wrong
 
 
 OBJECT = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nresources: {}\n"

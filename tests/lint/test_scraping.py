@@ -281,6 +281,43 @@ def test_queries_that_find_what_they_ask_for(texts: tuple[str, ...]) -> None:
     assert codes(*texts) == []
 
 
+HONORED = monitor(more="honorLabels: true")
+EXPORTED = 'DCGM_FI_DEV_GPU_UTIL{exported_namespace="own"}'
+
+
+@pytest.mark.parametrize(
+    ("texts", "wrong"),
+    [
+        ((HONORED, scaled(EXPORTED)), True),
+        ((HONORED, scaled('DCGM_FI_DEV_GPU_UTIL{exported_pod!=""}')), True),
+        (
+            (release("dcgm-exporter", f"{EXPORTER[:-1]}, honorLabels: true}}"), scaled(EXPORTED)),
+            True,
+        ),
+        ((HONORED, server(), scaled(EXPORTED)), True),
+        ((HONORED, scaled('DCGM_FI_DEV_GPU_UTIL{namespace="own"}')), False),
+        ((HONORED, scaled('DCGM_FI_DEV_GPU_UTIL{exported_pod=~".*"}')), False),
+        ((HONORED, scaled('DCGM_FI_DEV_GPU_UTIL{exported_pod!="a"}')), False),
+        ((HONORED, monitor(name="dcgm"), scaled(EXPORTED)), False),
+        ((monitor(more="honorLabels: $YES"), scaled(EXPORTED)), False),
+        ((monitor(), scaled('DCGM_FI_DEV_GPU_UTIL{namespace="own"}')), False),
+        *(
+            (
+                (
+                    HONORED,
+                    release(STACK, f"prometheus: {{prometheusSpec: {{{key}}}}}"),
+                    scaled(EXPORTED),
+                ),
+                False,
+            )
+            for key in ("additionalScrapeConfigs: [{job_name: a}]", "overrideHonorLabels: true")
+        ),
+    ],
+)
+def test_where_labels_are_honored_none_is_exported(texts: tuple[str, ...], *, wrong: bool) -> None:
+    assert ("GPU1394" in codes(*texts)) is wrong
+
+
 # --- lists of metrics -------------------------------------------------------------------------
 
 LIST = "DCGM_FI_DEV_GPU_TEMP, gauge, temperature\\nDCGM_FI_DEV_FB_USED, gauge, memory\\n"

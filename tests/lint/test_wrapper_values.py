@@ -50,6 +50,39 @@ def test_what_helm_hands_on_stands_below_the_charts_name(values: str, count: int
     assert len(of(values)) == count
 
 
+ALIAS = CHART % f"{DEPENDENCY}, alias: gpus}}"
+ABOVE = "gpu-operator: {driver: {enabled: false}}"
+
+
+@pytest.mark.parametrize(
+    ("chart", "values", "count"),
+    [
+        (ALIAS, ABOVE, 1),
+        (ALIAS, "GPUs: {driver: {enabled: false}}", 1),
+        (CHART % f"{DEPENDENCY}}}", "gpuOperator: {driver: {enabled: false}}", 1),
+        (ALIAS, "gpus: {driver: {enabled: false}}", 0),
+        (ALIAS, "gpu-operator: {}", 0),
+        (CHART % f"{DEPENDENCY}, alias: gpus}}, {DEPENDENCY}}}", ABOVE, 0),
+        (
+            CHART % f"{DEPENDENCY}, alias: gpus, condition: gpu-operator.enabled}}",
+            "gpu-operator: {enabled: true}",
+            0,
+        ),
+    ],
+)
+def test_values_stand_below_what_chart_yaml_calls_a_chart(
+    chart: str, values: str, count: int
+) -> None:
+    assert len(of(values, chart)) == count
+
+
+def test_a_block_that_templates_read_is_theirs() -> None:
+    template = TEMPLATE % "'{{ .Values.gpuOperator.driver }}'"
+    values = "gpuOperator: {driver: {enabled: false}}"
+
+    assert of(values, templates__map=template) == []
+
+
 @pytest.mark.parametrize(
     ("chart", "values", "count"),
     [

@@ -1,22 +1,26 @@
-"""Applications of Argo CD, and releases of Helmfile, with values in files: one release of all.
+"""Applications of Argo CD, releases of Helmfile and commands with values in files: one of all.
 
 Later files go over earlier ones, and values of the application itself over those of all files,
 https://argo-cd.readthedocs.io/en/stable/user-guide/helm/#helm-value-precedence; November 2026. So
-do those of Helmfile that are written after its files.
+do those of Helmfile that are written after its files, and what a command sets beside its files,
+https://helm.sh/docs/helm/helm_install/.
 """
 
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import Pointer, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
+from eks_gpushare.lint.variants import is_loose
 from eks_gpushare.manifests.checks.charts.chart_values import values_of_files
+from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.shell.set_values import put, settings
 from eks_gpushare.manifests.texts import read_texts
 
@@ -50,8 +54,8 @@ def with_files_of_applications(
     installs = list(_installs(found, named)) if named else []
     if not installs:
         return list(found), []
-    users = Counter(path for each in named for path in set(each.values))
-    handled = Counter(_file(layer) for each in installs for layer in each.layers)
+    users = _users(named)
+    handled = Counter(path for each in set(map(_paths, installs)) for path in set(each))
     parts: dict[int, Release] = {}
     made: dict[int, Release] = {}
     for application, layers in installs:
@@ -66,8 +70,18 @@ def with_files_of_applications(
     return kept, list(values_of_files([each for each in parts.values() if each.values]))
 
 
+def _users(named: Sequence[Install]) -> Counter[str]:
+    """How many take a file; two commands that install a name with the same files are one."""
+    each = {(one.name or one.file, one.values) for one in named}
+    return Counter(path for _, paths in each for path in set(paths))
+
+
+def _paths(whole: _Whole) -> tuple[str, ...]:
+    return tuple(map(_file, whole.layers))
+
+
 def _installs(found: Sequence[Item], named: Sequence[Install]) -> Iterator[_Whole]:
-    users = Counter(path for each in named for path in set(each.values))
+    users = _users(named)
     of_files: dict[str, list[Release]] = {}
     for item in found:
         if isinstance(item, Release):
@@ -94,14 +108,67 @@ def _release(application: Release, layers: Sequence[Release]) -> Release:
     own = application.values
     over = application.over if own is UNKNOWN else own
     last = layers[-1]
+    whole = merge_values(values, dict(pairs(over)), keep_null=True)
+    made = replace(last, values=whole, own=dict(pairs(last.values)))
     return replace(
-        last,
-        values=merge_values(values, dict(pairs(over)), keep_null=True),
-        own=dict(pairs(last.values)),
+        _not_edited(last, whole) if layers[1:] else made,
         name=application.name,
+        version=last.version or application.version,
         namespace=application.namespace,
         cluster=application.cluster,
     )
+
+
+_BASE: Final = re.compile(r"(?:.*[-._])?values", re.IGNORECASE)
+"""How files of values are called, before their ending."""
+
+
+def with_values_beneath(
+    found: Sequence[Item], named: Sequence[Install]
+) -> tuple[list[Item], list[Judgement]]:
+    """The items, with values of `values-NAME.yaml` over those of `values.yaml` beside it.
+
+    That is how files for one environment are called that go over those for all, as in
+    https://helm.sh/docs/chart_template_guide/values_files/. The latter are then no release by
+    themselves; what is wrong in them comes beside. A file that something installs alone is.
+
+    Args:
+        found: All items.
+        named: What is installed with values of files.
+    """
+    alone = {each.values[0] for each in named if len(each.values) == 1}
+    loose: dict[tuple[str, ...], Release] = {}
+    for item in found:
+        if isinstance(item, Release) and is_loose(item) and item.own is None:
+            loose[_stem(item), item.chart, *map(str, item.source.path)] = item
+    made: dict[int, Release] = {}
+    beneath: dict[int, Release] = {}
+    for (stem, *rest), item in loose.items():
+        ends = [number for number, sign in enumerate(stem) if sign in "-._"]
+        bases = [stem[:end] for end in ends if _BASE.fullmatch(posixpath.basename(stem[:end]))]
+        base = next((loose[each, *rest] for each in bases if (each, *rest) in loose), None)
+        if base is not None and _file(item) not in alone:
+            values = merge_values(
+                dict(pairs(base.values)), dict(pairs(item.values)), keep_null=True
+            )
+            made[id(item)] = _not_edited(item, values)
+            if _file(base) not in alone:
+                beneath[id(base)] = base
+    kept = [made.get(id(item), item) for item in found if id(item) not in beneath]
+    return kept, list(values_of_files(list(beneath.values())))
+
+
+def _stem(item: Item) -> str:
+    return posixpath.splitext(_file(item))[0]
+
+
+def _not_edited(item: Release, values: dict[str, Any]) -> Release:
+    """Values with those of other files, in one of which a fix may belong."""
+    document = item.source.document
+    if isinstance(document, Document):
+        document = replace(document, editable=False)
+    source = replace(item.source, document=document)
+    return replace(item, source=source, values=values, own=dict(pairs(item.values)))
 
 
 def _file(item: Item) -> str:

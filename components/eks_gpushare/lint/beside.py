@@ -26,11 +26,12 @@ from eks_gpushare.manifests.texts import read_texts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from eks_gpushare.lint.shell.helm import Installed
     from eks_gpushare.manifests.files import GivenFile
 
 _MOST: Final = 50
 """Most files that are read besides those of the call."""
-_YAML: Final = (".yaml", ".yml", ".json")
+_YAML: Final = (".yaml", ".yml", ".json", ".yaml.gotmpl", ".yml.gotmpl")
 _HELMFILE: Final = (".yaml", ".yml", ".gotmpl")
 _OF_A_SOURCE: Final = re.compile(
     r"(?:^[ \t]*-[ \t]+|[\[,]\s*)[\"']?\$[A-Za-z0-9_-]+/(?P<path>[A-Za-z0-9_./-]+)",
@@ -60,7 +61,7 @@ class NamedValues(NamedTuple):
     versions: dict[str, str]
     """The charts' versions by their paths, of those that an application or Helmfile names."""
     installs: list[Install]
-    """Applications and releases of Helmfile all whose files of values are there."""
+    """Applications, releases of Helmfile and commands all whose files of values are there."""
 
 
 def named_values(files: Sequence[GivenFile]) -> NamedValues:
@@ -80,9 +81,13 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
     for file in files:
         whence = posixpath.normpath(file.name)
         beside = posixpath.dirname(file.name)
-        named_by = [
-            (chart, _where((beside, ""), named, known)) for chart, named in _installed(file)
-        ]
+        named_by: list[tuple[str, str | None]] = []
+        for command in _installed(file):
+            found_at = [_where((beside, ""), name, known) for name in command.files]
+            paths = [path for path in found_at if path is not None]
+            named_by += [(str(command.chart), path) for path in paths]
+            if command.is_all and len(set(paths)) == len(command.files) > 0:
+                installs.append(Install(whence, command.name, tuple(paths)))
         several = list(_of_applications(file))
         there: list[str] = []
         for chart, tail, version, _ in several:
@@ -110,8 +115,8 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
 
 def values_named_by(file: GivenFile) -> Iterator[str]:
     """Files of values that the commands or releases of a file name, as they name them."""
-    for _, named in _installed(file):
-        yield named
+    for installed in _installed(file):
+        yield from installed.files
     for each in _of_helmfile(file):
         yield from each.files
 
@@ -129,8 +134,8 @@ def beside(files: Sequence[GivenFile], named: dict[str, str | None]) -> Iterator
         yield read_file(path)
 
 
-def _installed(file: GivenFile) -> Iterator[tuple[str, str]]:
-    """Charts of GPUs that a file's commands install, with the name of each file of values."""
+def _installed(file: GivenFile) -> Iterator[Installed]:
+    """What a file's commands install of charts of GPUs, by files that they do not write."""
     if file.name == STDIN or "helm" not in file.text or len(file.text) > MAX_CHARACTERS:
         return
     if ShellReader().matches(file.name, file.text):
@@ -146,11 +151,11 @@ def _installed(file: GivenFile) -> Iterator[tuple[str, str]]:
             written |= {command.writes.removeprefix("./")} if command.writes else set()
             if not command.words or command.words[0].text.rpartition("/")[2] != "helm":
                 continue
-            chart, names = chart_and_files(command.words)
-            if chart in CHARTS:
-                yield from (
-                    (str(chart), name) for name in names if name.removeprefix("./") not in written
-                )
+            made = chart_and_files(command.words)
+            if made.chart in CHARTS:
+                files = [name for name in made.files if name.removeprefix("./") not in written]
+                whole = made.is_all and len(files) == len(made.files)
+                yield made._replace(files=tuple(files), is_all=whole)
 
 
 def _of_applications(file: GivenFile) -> Iterator[tuple[str, str, str, int]]:

@@ -9,6 +9,7 @@ from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.lint.application_values import (
     with_applications_of_folders,
     with_files_of_applications,
+    with_values_beneath,
 )
 from eks_gpushare.lint.beside import beside, named_values
 from eks_gpushare.lint.named_folders import of_files
@@ -94,7 +95,8 @@ def read_files(
     reading.judgements += map(unapplied, reading.kustomizations.unapplied)
     reading.items = with_applications_of_folders(reading.items, reading.subcharts)
     reading.items, found = with_files_of_applications(reading.items, named.installs)
-    reading.judgements += found
+    reading.items, beneath = with_values_beneath(reading.items, named.installs)
+    reading.judgements += [*found, *beneath]
     passed = {*reading.chart_versions, *named.charts}
     reading.judgements += values_above(files, reading.subcharts, passed)
     return reading

@@ -10,6 +10,7 @@ from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.alternatives import alternatives, guides_with_options
+from eks_gpushare.lint.changed_pods import changed, changes_in
 from eks_gpushare.lint.node_classes import class_of, with_classes
 from eks_gpushare.lint.same_nodes import together
 from eks_gpushare.lint.variants import agreed, key_of, variants
@@ -45,6 +46,7 @@ class Scoped:
         complete: bool = False,
     ) -> None:
         self._items = list(items)
+        self._changes = changes_in(self._items)
         self._texts, self._edges, self._complete = texts, edges, complete
         self._guides = guides_with_options(texts)
         self.broken: list[tuple[Exception, Edge]] = []
@@ -95,7 +97,7 @@ class Scoped:
             if (named := class_of(document)) is not None
         )
         items = [self._items[number] for number in numbers]
-        whole = together(booted(with_classes(items, classes)))
+        whole = changed(together(booted(with_classes(items, classes))), self._changes)
         chosen = alternatives(whole, self._texts, self._guides)
         found = [(item, self._of_variants(item)) for item in chosen]
         return found[0][1] if len(found) == 1 else _in_each_of_its_own(found)

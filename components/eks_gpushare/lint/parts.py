@@ -16,7 +16,7 @@ from eks_gpushare.lint.beside import values_named_by, values_of_applications
 from eks_gpushare.lint.named_folders import applied_by
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.scopes import CHART
-from eks_gpushare.lint.terraform_roots import VARIABLES
+from eks_gpushare.lint.terraform_roots import UNIT, VARIABLES
 from eks_gpushare.manifests.folders import folders_above, is_pattern, those_meant
 from eks_gpushare.manifests.kustomize import may_be_kustomization
 from eks_gpushare.manifests.texts import read_texts
@@ -33,6 +33,10 @@ _RELATIVE: Final = re.compile(
 )
 """A path in a configuration of Terraform: `source = "../modules/eks"`."""
 
+_OF_UNIT: Final = re.compile(
+    r'^[ \t]*source[ \t]*=[ \t]*"(?:\$\{[^{}"]*\})*[./]*([A-Za-z0-9_][^"$:]*)"', re.MULTILINE
+)
+"""The folder of a module that a unit of Terragrunt calls, from wherever it begins."""
 _WORDS: Final = re.compile(r"(?<=[\s=])(?:\./[A-Za-z0-9_]|[A-Za-z0-9_-]+/)[A-Za-z0-9_/-]*(?=\s|$)")
 """Of a script, what is the path of a folder and no name alone."""
 
@@ -51,6 +55,8 @@ class Links:
         """Folders that applications of a file name, from the top of their repository."""
         self._values: dict[str, list[str]] = {}
         """Files of values that they name, likewise."""
+        self._units: dict[str, str] = {}
+        """Folders of modules that units of Terragrunt call, likewise, by the unit."""
         self._kustomizations: list[str] = []
 
     def look_at(self, file: GivenFile) -> None:
@@ -76,6 +82,8 @@ class Links:
             self._named.setdefault(path, []).extend(paths)
         if path.endswith(VARIABLES):  # of a root there or above
             self._named.setdefault(path, []).extend(folders_above(folder))
+        if posixpath.basename(path) == UNIT and (called := _OF_UNIT.search(file.text)):
+            self._units[path] = posixpath.normpath(called[1].replace("//", "/"))
         for each in _modules_of(file):
             named = posixpath.normpath(posixpath.join(folder, each))
             self._named.setdefault(path, []).append(named)
@@ -99,6 +107,9 @@ class Links:
             for path in named:
                 inside = path if path in self._files else self._folders.get(path, [path])[0]
                 joined.join((file, inside))
+        for file, tail in self._units.items():
+            meant = (each for each in self._folders if f"/{each}".endswith(f"/{tail}"))
+            joined.join((file, *(self._folders[each][0] for each in meant)))
         beside: dict[str, str] = {}
         for file, named in self._read_beside.items():
             for path in named:

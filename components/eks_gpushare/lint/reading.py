@@ -56,7 +56,7 @@ from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS
 from eks_gpushare.manifests.readers.helm_values import HelmValuesReader, ValuesOf
-from eks_gpushare.manifests.readers.kubernetes import configurations_within
+from eks_gpushare.manifests.readers.kubernetes import configurations_within, policies
 from eks_gpushare.manifests.readers.subcharts import SubchartValuesReader, of_its_chart
 from eks_gpushare.manifests.texts import is_passed_over, read_texts, unreadable_character
 
@@ -220,6 +220,7 @@ class Reading:
             return False
         reader = self._reader(file, document, depth)
         if reader is None or is_assertion(document.value):
+            self.items += () if reader is None else policies(document)
             return False
         if class_of(document) is not None:
             self.classes.append(document)
@@ -323,17 +324,17 @@ class Reading:
         """Look for what does not agree."""
         parts = [release for release in self.items if self._is_part(release)]
         items = [item for item in self.items if not self._is_part(item)]
-        items = without_what_controllers_made(items)
         found = [*self.judgements, *values_of_files(parts)]
         found += missing_values(self.items, map(posixpath.normpath, self.files))
         texts = {file.name: file.text for file in self.files.values()}
-        scoped = Scoped(items, self.classes, texts, edges, complete=complete)
+        scoped = Scoped(
+            without_what_controllers_made(items), self.classes, texts, edges, complete=complete
+        )
         within = in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
         within += scoped.judged_alone()
         others = self.everywhere or self.naming()
         found = [others.with_other_scopes(judgement) for judgement in (*found, *within)]
-        built = self.kustomizations.contents.values()
-        found = [as_applied(judgement, texts, built) for judgement in found]
+        found = [as_applied(each, texts, self.kustomizations.contents.values()) for each in found]
         for error, edge in scoped.broken:
             self._somewhere(defect(error, edge.rules))
         for judgement in told_by_values(found, self.charted):

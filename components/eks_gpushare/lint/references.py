@@ -7,10 +7,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_config
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.configs import MAP_UNUSED
 from eks_gpushare.inventory.edges.daemonsets import UNLABELLED
+from eks_gpushare.inventory.edges.drivers import installs
 from eks_gpushare.inventory.edges.mps import NO_DAEMON
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Pointer, Release, Workload
@@ -24,6 +26,7 @@ from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
 from eks_gpushare.manifests.checks.charts.discovery import is_without_nfd
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.kustomize import NAMES
+from eks_gpushare.manifests.rules.eksctl import NO_DRIVER
 from eks_gpushare.manifests.rules.gpu_names import RESOURCE_AS_LABEL, RESOURCE_NAMES
 from eks_gpushare.manifests.rules.gpu_programs import SPLIT
 from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
@@ -45,6 +48,8 @@ _CLUSTER: Final = "cluster"
 """Kind of where applications of Argo CD go."""
 _WHERE_ARGO_IS: Final = ("in-cluster", "https://kubernetes.default.svc")
 """Of a hub, this is where the applications themselves are, and their pods elsewhere."""
+_DRIVER: Final = ("driver", "operator")
+"""What nodes whose image has no driver need."""
 _TELLS: Final = re.compile(r"#.*\bclusterpolic(?:y|ies)\b", re.IGNORECASE)
 """A comment with the operator's own object, which one may change by hand."""
 _CAPABLE: Final = "nvidia.com/mps.capable=true"
@@ -101,7 +106,7 @@ class Naming(NamedTuple):
             # A script may tell the operator of it, wherever it lies.
             is_named = ("map", judgement.source.name.rpartition(" ")[2]) in self.named
             return replace(judgement, severity="info") if is_named else judgement
-        given = {name for kind, name in self.having if kind == _LABEL}
+        given: set[object] = {name for kind, name in self.having if kind == _LABEL}
         if judgement.rule is SPLIT or (
             judgement.rule is NO_SPARE_GPU and "ResourceQuota" not in judgement.message
         ):
@@ -112,11 +117,14 @@ class Naming(NamedTuple):
             lacks = posixpath.normpath(judgement.source.file) in self.named.get(_NFD, ())
             return replace(judgement, severity="info") if lacks else judgement
         if judgement.rule is RESOURCE_AS_LABEL:
-            named = set(RESOURCE_NAMES.findall(judgement.message))
+            named: set[object] = set(RESOURCE_NAMES.findall(judgement.message))
         elif judgement.rule is BY_HAND:
             named = {
                 name for name in given if judgement.message.startswith(f"The {name} is put on")
             }
+        elif judgement.rule is NO_DRIVER and judgement.severity:
+            # The operator, wherever it is installed, has one for this image.
+            named, given = {_DRIVER}, set(self.having)
         elif judgement.rule is NO_DAEMON and _CAPABLE in judgement.message:
             named = {f"label {_CAPABLE}"}  # of nodes of another scope
         else:
@@ -240,6 +248,8 @@ def _given(item: Item) -> Iterator[tuple[str, str]]:
         for key in ("map", "data"):
             texts = pairs(at(item.values, *above, key))
             yield from ((_SHARED, name) for _, given in texts for name in _shares(given))
+    if isinstance(item, Release) and chart_of(item.chart) == OPERATOR_CHART:
+        yield from () if installs(item, "driver") is False else (_DRIVER,)
     if any(daemon.role == "nfd" for daemon in daemons(Inventory((item,)), item.cluster)):
         yield _NFD
     if not isinstance(item, NodeSet):

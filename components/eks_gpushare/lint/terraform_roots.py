@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 ENDINGS: Final = (".tf", ".tofu", ".tf.json", ".tofu.json")
 VARIABLES: Final = (".tfvars", ".tfvars.json")
+UNIT: Final = "terragrunt.hcl"
+"""The file of a unit of Terragrunt."""
 _FIRST: Final = ("terraform.tfvars", "terraform.tfvars.json")
 _WRITES: Final = re.compile(r">[ \t]*[\"']?(?:\S*/)?(?:terraform|\S+\.auto)\.tfvars\b")
 _SETS: Final = re.compile(r"^[ \t]*([A-Za-z_][A-Za-z0-9_-]*)[ \t]+=[ \t]", re.MULTILINE)
@@ -81,7 +83,7 @@ class TerraformRoots:
 
 def is_terraform(name: str) -> bool:
     """Whether a file is of Terraform or OpenTofu, variables among them."""
-    return name.lower().endswith((*ENDINGS, *VARIABLES))
+    return name.lower().endswith((*ENDINGS, *VARIABLES)) or posixpath.basename(name) == UNIT
 
 
 def _listed(folder: str) -> list[str]:
@@ -100,7 +102,8 @@ def terraform_roots(files: Sequence[GivenFile]) -> TerraformRoots:
         files: The files of the call.
     """
     given = {posixpath.normpath(file.name): file.text for file in files if not file.problem}
-    own = [name for name in given if name.lower().endswith(ENDINGS)]
+    units = [name for name in given if posixpath.basename(name) == UNIT]
+    own = [name for name in given if name.lower().endswith(ENDINGS)] + units
     made = TerraformRoots()
     if not own:
         return made
@@ -110,6 +113,7 @@ def terraform_roots(files: Sequence[GivenFile]) -> TerraformRoots:
     reading = _Reading(given, made)
     folders = sorted({posixpath.dirname(name) for name in own})
     modules = {folder: found for folder in folders if (found := reading.module(folder))}
+    modules = reading.units(units, modules) | modules
     called = {each for module in modules.values() for each in _called(module)}
     for folder, module in modules.items():
         if folder not in called:
@@ -192,6 +196,15 @@ class _Reading:
             self._texts[path] = None if found is None or found.problem else found.text
         return self._texts[path]
 
+    def units(
+        self, names: Iterable[str], modules: Mapping[str, ModuleFiles]
+    ) -> dict[str, ModuleFiles]:
+        """Units of Terragrunt, each by its folder."""
+        from eks_gpushare.lint.hcl.terragrunt import unit
+
+        found = (unit(name, self._file(name).body, modules, self.read) for name in names)
+        return {each.folder: each for each in found if each is not None}
+
     def below(self, folder: str) -> list[str] | None:
         """Paths of the files below a folder, from there."""
         above = posixpath.join(folder, "") if folder != "." else ""
@@ -210,7 +223,7 @@ class _Reading:
 
         folders = Folders(self.module, self.read, self.below)
         instance = Instance(module, folders, folder, self._variables(folder, module))
-        made = list(_expanded(instance.made()))
+        made = [_by_itself(each) for each in _expanded(instance.made())]
         name = folder or "."
         resources = [_resource(each, name) for each in made]
         expressions = {each.address: each.references for each in made}
@@ -269,7 +282,10 @@ class _Reading:
                 found.append(automatic[key])
             elif default is not None or len(found) < count:
                 found.append(UNKNOWN if default is None else value_of(default, NOTHING))
-        return {key: found[0] if _are_one(found) else UNKNOWN for key, found in told.items()}
+        return {
+            key: found[0] if found.count(found[0]) == len(found) else UNKNOWN
+            for key, found in told.items()
+        }
 
     def _variable_file(self, name: str) -> dict[str, Any]:
         from eks_gpushare.lint.hcl.syntax import parse_variables
@@ -290,10 +306,6 @@ class _Reading:
             inner = self.module(folder)
             if inner is not None:
                 yield from self._files(inner, seen)
-
-
-def _are_one(values: Sequence[Any]) -> bool:
-    return all(each == values[0] for each in values)
 
 
 def blocks_of_guide(file: GivenFile) -> Iterator[Root]:
@@ -324,6 +336,13 @@ def blocks_of_guide(file: GivenFile) -> Iterator[Root]:
 def _is_automatic(name: str) -> bool:
     base = posixpath.basename(name)
     return base in _FIRST or base.endswith((".auto.tfvars", ".auto.tfvars.json"))
+
+
+def _by_itself(made: MadeResource) -> MadeResource:
+    """A resource by its address in the module of a unit, which Terragrunt runs by itself."""
+    from eks_gpushare.lint.hcl.terragrunt import CALL
+
+    return replace(made, address=made.address.removeprefix(f"module.{CALL}."))
 
 
 def _expanded(made: Iterable[MadeResource]) -> Iterator[MadeResource]:

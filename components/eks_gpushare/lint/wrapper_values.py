@@ -19,6 +19,7 @@ from eks_gpushare.inventory.values import at, items
 from eks_gpushare.lint.scopes import CHART
 from eks_gpushare.manifests.charts import OF_METRICS, documents_at
 from eks_gpushare.manifests.files import read_file
+from eks_gpushare.manifests.readers.words import plain
 from eks_gpushare.manifests.rules.chart_values import UNKNOWN_VALUE
 from eks_gpushare.manifests.texts import read_texts
 from eks_gpushare.rules.chart_types import wrong_types
@@ -57,6 +58,8 @@ class _Wrapper(NamedTuple):
     """Of its values, those that are another chart's, a switch of one or Helm's own."""
     read: frozenset[str]
     """Values that its own templates read."""
+    keys: frozenset[str]
+    """Below what the values of the charts that it brings stand: their aliases, or else names."""
 
 
 def values_above(
@@ -114,7 +117,8 @@ def _wrappers(
             for place in str(at(each, "condition") or "").split(",")
         }
         known = [each for each in subcharts[folder] if each.chart not in OF_METRICS]
-        yield _Wrapper(folder, str(at(value, "name")), known, _OF_HELM | called, read)
+        keys = frozenset(alias if isinstance(alias, str) else str(name) for name, alias in names)
+        yield _Wrapper(folder, str(at(value, "name")), known, _OF_HELM | called, read, keys)
 
 
 def _read_in(folder: str, files: Iterable[GivenFile]) -> frozenset[str] | None:
@@ -176,6 +180,7 @@ def _told(
     text = getattr(document.text, "text", "")
     if not isinstance(values, dict) or "apiVersion" in values or _ANCHOR.search(text):
         return
+    yield from _by_another_name(wrapper, document, values, above)
     said: set[str] = set()
     for each in wrapper.listed:
         keys = chart_keys(each.chart)
@@ -200,6 +205,30 @@ def _told(
                 f"is below {each.key}: no template of {wrapper.name} reads {them}.",
                 f"Put {them} below {each.key}.",
             )
+
+
+def _by_another_name(
+    wrapper: _Wrapper, document: Document, values: dict[str, Any], above: tuple[str | int, ...]
+) -> Iterator[Problem]:
+    """Blocks that are called as a chart is, and not as its values are.
+
+    Source: https://helm.sh/docs/topics/charts/#alias-field-in-dependencies.
+    """
+    for each in wrapper.listed:
+        called = {plain(each.chart), plain(each.key)}
+        switches = {place[0] for place in each.conditions}
+        for key, given in values.items():
+            is_dead = key not in wrapper.keys | wrapper.read and plain(str(key)) in called
+            known = isinstance(given, dict) and (key not in switches or set(given) - {"enabled"})
+            if is_dead and known and given:
+                yield Problem(
+                    UNKNOWN_VALUE,
+                    Source("the values", document),
+                    (*above, key),
+                    f"{wrapper.name} brings {each.chart} along as {each.key}, and Helm hands it "
+                    f"only what is below that: nothing reads {key}.",
+                    f"Write {each.key} in place of {key}.",
+                )
 
 
 def _is_meant(keys: ChartKeys, key: Any, value: Any) -> bool:

@@ -31,7 +31,16 @@ MAX_FOLDERS: Final = 200_000
 
 ENDINGS: Final = (
     *(".yaml", ".yml", ".json", ".toml", ".sh", ".bash", ".md", ".markdown", ".txt", ".tf"),
-    *(".tofu", ".tfvars", ".yaml.tmpl", ".yml.tmpl", ".yaml.gotmpl", "makefile", ".mk"),
+    *(
+        ".tofu",
+        ".tfvars",
+        ".yaml.tmpl",
+        ".yml.tmpl",
+        ".yaml.gotmpl",
+        "makefile",
+        ".mk",
+        "terragrunt.hcl",
+    ),
 )
 """What is read of a folder. A file that is named is read whatever it is called."""
 _MANIFESTS: Final = (".yaml", ".yml", ".json")

@@ -150,9 +150,17 @@ def _is_beside(queue: Pointer, workload: Pointer | Workload) -> bool:
 
 
 def queue_of(workload: Workload) -> tuple[FieldPath, Any]:
-    """Where a workload names its queue, and the name; None where it names none."""
+    """Where a workload names its queue, and the name; None where it names none.
+
+    A CronJob names that of the Jobs that it makes:
+    https://kueue.sigs.k8s.io/docs/tasks/run/run_cronjobs/.
+    """
     path: FieldPath = ("metadata", "labels", QUEUE_LABEL)
-    name = at(getattr(workload.source.document, "value", None), *path)
+    value = getattr(workload.source.document, "value", None)
+    name = at(value, *path)
+    if name is None and workload.kind == "CronJob":
+        path = ("spec", "jobTemplate", *path)
+        name = at(value, *path)
     if name is None:
         path, name = (*workload.spec_path[:-1], *path), at(workload.labels, QUEUE_LABEL)
     return path, UNKNOWN if isinstance(name, dict | list) else name

@@ -137,8 +137,14 @@ class Instance:
                 if kind == "aws_iam_role":
                     given.put("arn", arn_of_role(f"{self._prefix}{kind}.{name}"), None)
                 values = _Written(given)
-                self._resource_values[key] = _Indexed(values) if several else values
+                self._resource_values[key] = (
+                    _Indexed(values, self._written(block)) if several else values
+                )
         return self._resource_values[key]
+
+    def _written(self, block: HclBlock) -> dict[Any, HclObject]:
+        """The arguments of each copy of a resource, by its key."""
+        return {key: values_of(block.body, names) for key, names, _ in self._copies(block)}
 
     def _call(self, name: Any) -> Any:
         children = self._instances(str(name))
@@ -312,20 +318,21 @@ class _Written:
     """What is written of a resource."""
 
     def __init__(self, values: HclObject) -> None:
-        self._values = values
+        self.values = values
 
     def get(self, name: Any) -> Any:
-        return self._values.get(name, UNKNOWN)
+        return self.values.get(name, UNKNOWN)
 
 
 class _Indexed:
     """A resource of which there may be several."""
 
-    def __init__(self, values: _Written) -> None:
-        self._values = values
+    def __init__(self, values: _Written, copies: Mapping[Any, HclObject] | None = None) -> None:
+        self._values, self._copies = values, copies or {}
 
-    def get(self, _: Any) -> Any:
-        return self._values
+    def get(self, key: Any) -> Any:
+        copy = self._copies.get(key) if isinstance(key, str | int) else None
+        return self._values if copy is None else _Written(HclObject(self._values.values | copy))
 
 
 class _Bound(dict[str, Any]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.documents.reading import is_guide
@@ -124,7 +124,19 @@ def _reuses(line: Line, values: dict[str, Any], *, seen: bool) -> bool:
     return line.has("reuse-values", "reset-then-reuse-values") or (seen and not values)
 
 
-def chart_and_files(words: Sequence[Word]) -> tuple[str | None, list[str]]:
+class Installed(NamedTuple):
+    """What a command installs by files of values."""
+
+    chart: str | None
+    name: str
+    """The release's; empty where it is not known."""
+    files: tuple[str, ...]
+    """Those of them whose names are known; the later go over the earlier."""
+    is_all: bool
+    """Whether the command names no others."""
+
+
+def chart_and_files(words: Sequence[Word]) -> Installed:
     """The chart that a command installs, and the files of values that it names.
 
     Args:
@@ -132,11 +144,13 @@ def chart_and_files(words: Sequence[Word]) -> tuple[str | None, list[str]]:
     """
     line = sorted_words(words[1:], _SWITCHES, _SHORT)
     if not line.plain or line.plain[0].text not in _VERBS:
-        return None, []
-    _, chart = _name_and_chart(line.plain[1:], line)
+        return Installed(None, "", (), is_all=False)
+    name, chart = _name_and_chart(line.plain[1:], line)
     files = [name for _, word in line.every("values") for name in word.text.split(",")]
-    known = [name for name in files if GAP not in name]
-    return None if chart is None else chart_name(chart), known
+    known = tuple(name for name in files if GAP not in name)
+    whole = len(known) == len(files) and not line.has("reuse-values", "reset-then-reuse-values")
+    called = name if isinstance(name, str) else ""
+    return Installed(None if chart is None else chart_name(chart), called, known, is_all=whole)
 
 
 def chart_name(reference: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import (
     INFERENCE_SERVICE,
+    POD_CHANGE,
     PROMISED,
     SCALERS,
     SERVICE_ACCOUNT,
@@ -58,6 +59,13 @@ _POINTERS = frozenset(
 _WITHOUT_SPEC = frozenset(
     ("RuntimeClass", "PriorityClass", "Configuration", "StorageClass", SERVICE_ACCOUNT)
 )
+_OF_POLICIES = {
+    **dict.fromkeys(("ClusterPolicy", "Policy"), ("kyverno.io",)),
+    **dict.fromkeys(("MutatingPolicy", "NamespacedMutatingPolicy"), ("policies.kyverno.io",)),
+    "MutatingAdmissionPolicy": ("admissionregistration.k8s.io",),
+    **dict.fromkeys(("Assign", "ModifySet"), ("mutations.gatekeeper.sh",)),
+}
+"""Kinds of policies that may change pods, with the groups of their APIs."""
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 _WITH_DATA = frozenset(("ConfigMap", "Secret"))
 _REQUESTS = "requests."
@@ -139,6 +147,7 @@ def _items(document: Document) -> Iterator[Item]:
         spec = mapping(value if kind in _WITHOUT_SPEC else value.get("spec"))
         yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
     else:
+        yield from policies(document)
         if kind == INFERENCE_SERVICE and value["apiVersion"].startswith("serving.kserve.io/"):
             spec = mapping(value.get("spec"))
             yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
@@ -160,6 +169,22 @@ def _items(document: Document) -> Iterator[Item]:
         )
         reading = spark_pods if is_spark(value) else lone_containers
         yield from reading(document, whence, around)
+
+
+def policies(document: Document) -> Iterator[Pointer]:
+    """What changes pods as they are made, whatever patterns it has for keys."""
+    value = document.value
+    if str(at(value, "apiVersion")).partition("/")[0] in _OF_POLICIES.get(
+        str(at(value, "kind")), ()
+    ):
+        name = object_name(value)
+        yield Pointer(
+            source=source(document, name),
+            kind=POD_CHANGE,
+            name=name,
+            namespace=namespace_of(value),
+            spec=mapping(value.get("spec")),
+        )
 
 
 def _has_quota(value: Mapping[str, Any]) -> bool:

@@ -60,8 +60,9 @@ NO_DRIVER = Rule(
     "GPU1262",
     "error",
     "A managed node group of types with GPUs starts from images that have a driver.",
-    "eksctl refuses the group: it has no images of such a family for instances with GPUs.",
-    "https://github.com/eksctl-io/eksctl/issues/6452",
+    "eksctl says so and makes the group, and its nodes advertise no GPU unless something installs "
+    "a driver on them, as the GPU Operator does on Ubuntu.",
+    "https://docs.aws.amazon.com/eks/latest/eksctl/gpu-support.html",
 )
 NO_ACCELERATOR = Rule(
     "GPU1263",
@@ -268,6 +269,8 @@ def _family(
             f"The node group {at(group, 'name')} has types with GPUs and images of {family}, "
             "which have no NVIDIA driver.",
             "Write AmazonLinux2023 or Bottlerocket, or name an image of your own as ami.",
+            # The operator, which may be installed from elsewhere, brings driver and runtime there.
+            "warning" if family.startswith("Ubuntu") else None,
         )
 
 

@@ -51,7 +51,15 @@ _QUERY: Final = re.compile(r"DCGM_FI_[A-Z0-9_]+\{([^}]*)\}")
 _AS_WRITTEN: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "Pod")
 """Kinds of whose pods no controller of somebody else adds ports."""
 _INJECTED: Final = re.compile(r"envoy|istio|linkerd")
-_MATCHED: Final = re.compile(r"(?<![A-Za-z0-9_])(pod|container)\s*(=~?|!=)\s*['\"]([^'\"]*)['\"]")
+_MATCHED: Final = re.compile(
+    r"(?<![A-Za-z0-9_])(exported_)?(pod|container|namespace)\s*(=~?|!=)\s*['\"]([^'\"]*)['\"]"
+)
+_OTHERWISE: Final = (
+    "additionalScrapeConfigs",
+    "additionalScrapeConfigsSecret",
+    "overrideHonorLabels",
+)
+"""What of a server's spec tells that its monitors are not all."""
 
 
 class _Monitor(NamedTuple):
@@ -82,8 +90,10 @@ def scraping(inventory: Inventory) -> Iterator[Judgement]:
             continue
         yield from _unselected(inventory, cluster, monitors)
         exporters = [each for each in monitors if each.of_dcgm]
-        if exporters and all(_takes_over(each) is False for each in exporters):
-            yield from _by_pods(inventory, cluster, exporters[0])
+        taken = {_takes_over(each) for each in exporters}
+        # A scrape that is written out may be of the exporter too, with labels as it says itself.
+        if taken == {False} or (taken == {True} and not _scrapes_otherwise(inventory, cluster)):
+            yield from _by_pods(inventory, cluster, exporters[0], honored=True in taken)
 
 
 def _written(pointers: Sequence[Pointer]) -> Iterator[_Monitor]:
@@ -307,14 +317,25 @@ def _takes_over(monitor: _Monitor) -> bool | None:
     return monitor.honors not in (None, False)
 
 
-def _by_pods(inventory: Inventory, cluster: str, monitor: _Monitor) -> Iterator[Problem]:
+def _scrapes_otherwise(inventory: Inventory, cluster: str) -> bool:
+    """Whether a server of Prometheus has more than monitors tell, or heeds no honored labels."""
+    specs = [each.spec for each in inventory.of(Pointer, cluster) if each.kind == "Prometheus"]
+    releases = inventory.of(Release, cluster)
+    specs += [at(each.values, *_NIL[:2]) for each in releases if each.chart == PROMETHEUS]
+    return any(spec is UNKNOWN or at(spec, key) for spec in specs for key in _OTHERWISE)
+
+
+def _by_pods(
+    inventory: Inventory, cluster: str, monitor: _Monitor, *, honored: bool
+) -> Iterator[Problem]:
     """Queries for metrics of GPUs by the pods that have them."""
     for item, place, query in queries(inventory, cluster):
         for found in _QUERY.finditer(query):
             label = next(
                 (
                     name
-                    for name, operator, value in _MATCHED.findall(found[1])
+                    for before, name, operator, value in _MATCHED.findall(found[1])
+                    if bool(before) is honored and (before or name != "namespace")
                     if (operator == "!=") is (value == "")
                     and "dcgm" not in value
                     # What may be anything is the exporter's own too.
@@ -324,15 +345,26 @@ def _by_pods(inventory: Inventory, cluster: str, monitor: _Monitor) -> Iterator[
             )
             if label is None:
                 continue
+            why = (
+                f"does not honor labels: {label} is there the exporter's own, and that of the "
+                f"workload is exported_{label}"
+            )
+            fix = (
+                f"Set honorLabels: true at {'.'.join(map(str, monitor.honors_place))} of "
+                f"{monitor.item.source.name}, or ask by exported_{label}."
+            )
+            if honored:
+                why = (
+                    f"honors labels: {label} is that of the workload, and none is exported_{label}"
+                )
+                fix = f"Ask by {label}."
             yield Problem(
                 OTHER_PODS,
                 item.source,
                 place,
                 f"{at_start(item.source.name)} asks for {found[0]}, and {monitor.item.source.name} "
-                f"does not honor labels: {label} is there the exporter's own, and that of the "
-                f"workload is exported_{label}.",
-                f"Set honorLabels: true at {'.'.join(map(str, monitor.honors_place))} of "
-                f"{monitor.item.source.name}, or ask by exported_{label}.",
+                f"{why}.",
+                fix,
             )
             break
 

@@ -205,22 +205,29 @@ def _above(workload: Workload, of_range: Pointer, limit: Any) -> Iterator[Proble
 
 @edge(NOT_CREATED)
 def with_their_classes(inventory: Inventory) -> Iterator[Judgement]:
-    """PriorityClasses that pods name, where one is here that was meant."""
+    """PriorityClasses that pods name: a note where one is not here, and others are.
+
+    One that was meant is told. None of the files may make it, and a chart or another team's may.
+    """
     for cluster in inventory.clusters():
         every = [each for each in inventory.of(Pointer, cluster) if each.kind == "PriorityClass"]
         known = [str(each.name) for each in every if each.name is not UNKNOWN]
         for workload, _ in gpu_workloads(inventory, cluster):
             name = at(workload.spec, _PRIORITY)
-            if not isinstance(name, str):
+            if not isinstance(name, str) or name in ("", *known, *_BUILT_IN):
                 continue
-            near = None if name in (*known, *_BUILT_IN) else meant(name, known)
-            if near is not None and is_plain(workload.kind):
+            near = meant(name, known)
+            is_whole = bool(known) and len(known) == len(every)
+            if (near or is_whole) and is_plain(workload.kind):
+                others = ", ".join(dict.fromkeys(known))
                 yield Problem(
                     NOT_CREATED,
                     workload.source,
                     (*workload.spec_path, _PRIORITY),
                     f"{at_start(workload.source.name)} names the PriorityClass {name}, which is "
                     "not here.",
-                    f"Write {near}, if that was meant.",
-                    "warning",
+                    f"Write {near}, if that was meant."
+                    if near
+                    else f"Make it, or name one that is: {others}.",
+                    "warning" if near else "info",
                 )

@@ -1,0 +1,124 @@
+"""Pods that a policy changes as they are made: what it writes of them is not known.
+
+Kyverno's rules, https://kyverno.io/docs/policy-types/cluster-policy/match-exclude/ and .../mutate/,
+its policies by CEL, Kubernetes' own MutatingAdmissionPolicy,
+https://kubernetes.io/docs/reference/access-authn-authz/mutating-admission-policy/, and Gatekeeper's
+mutations, https://open-policy-agent.github.io/gatekeeper/website/docs/mutation/; November 2026.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.inventory.items import POD_CHANGE, Namespace, Pointer, Workload
+from eks_gpushare.inventory.matching import selects
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, items, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from eks_gpushare.inventory.items import Item
+
+_FIELDS: Final = re.compile(r"\b(?:tolerations|nodeSelector|affinity|schedulerName)\b")
+"""What of a pod says where it goes."""
+
+
+class PolicyChange(NamedTuple):
+    """What a policy changes, and of which pods: of those of one condition at least."""
+
+    fields: frozenset[str]
+    conditions: Sequence[Mapping[str, Any]]
+    excluded: Sequence[Mapping[str, Any]]
+
+
+def changes_in(found: Iterable[Item]) -> list[PolicyChange]:
+    """What policies among some items change of pods."""
+    policies = (each for each in found if isinstance(each, Pointer) and each.kind == POD_CHANGE)
+    return [change for each in policies for change in _changes(each.spec)]
+
+
+def changed(found: Sequence[Item], changes: Sequence[PolicyChange]) -> list[Item]:
+    """The items, with workloads of which policies may change something.
+
+    Args:
+        found: The items of a scope.
+        changes: What policies change, which may lie anywhere.
+    """
+    if not changes:
+        return list(found)
+    labels: dict[Any, Any] = {}
+    for space in found:
+        if isinstance(space, Namespace) and space.labels is not UNKNOWN:
+            labels[space.name] = {"kubernetes.io/metadata.name": space.name, **space.labels}
+    return [
+        _changed(item, changes, labels) if isinstance(item, Workload) else item for item in found
+    ]
+
+
+def _changed(
+    item: Workload, changes: Iterable[PolicyChange], labels: Mapping[Any, Any]
+) -> Workload:
+    if item.spec is UNKNOWN:
+        return item
+    fields: set[str] = set()
+    for change in changes:
+        may = any(_may_be(each, item, labels) for each in change.conditions)
+        if may and not any(_is_named(each, item) for each in change.excluded):
+            fields |= change.fields
+    return replace(item, spec={**item.spec, **dict.fromkeys(fields, UNKNOWN)}) if fields else item
+
+
+def _changes(spec: Any) -> Iterator[PolicyChange]:
+    rules = items(at(spec, "rules"))
+    for rule in rules:  # of Kyverno
+        fields = frozenset(_FIELDS.findall(str(at(rule, "mutate"))))
+        if fields:
+            yield PolicyChange(fields, _told(at(rule, "match")), _told(at(rule, "exclude")))
+    fields = frozenset() if rules else frozenset(_FIELDS.findall(str(spec)))
+    if fields:
+        yield PolicyChange(fields, [at(spec, "matchConstraints") or at(spec, "match") or {}], ())
+
+
+def _told(match: Any) -> list[Any]:
+    """The conditions of a rule, of which one has to hold; of several that have to, the first."""
+    if match is None:
+        return []
+    every = items(at(match, "any")) or items(at(match, "all"))[:1] or [match]
+    return [at(each, "resources") or {} for each in every]
+
+
+def _may_be(condition: Any, item: Workload, labels: Mapping[Any, Any]) -> bool:
+    """Whether it may be for pods of a workload; only what is certain says no."""
+    kinds = items(at(condition, "kinds"))
+    plain = {kind.rpartition("/")[2] for kind in kinds if isinstance(kind, str)}
+    if plain and len(plain) == len(kinds) and not {"Pod", "*", item.kind} & plain:
+        return False
+    if not _is_in(at(condition, "namespaces"), item, unknown=True):
+        return False
+    of_space = at(condition, "namespaceSelector")
+    if of_space is not None and selects(of_space, labels.get(item.namespace, UNKNOWN)) is False:
+        return False
+    own = [at(condition, name) for name in ("selector", "objectSelector", "labelSelector")]
+    return all(each is None or selects(each, item.labels) is not False for each in own)
+
+
+def _is_named(condition: Any, item: Workload) -> bool:
+    """Whether a condition leaves out a namespace, and says no more."""
+    spaces = at(condition, "namespaces")
+    return set(condition) <= {"kinds", "namespaces"} and (
+        spaces is not None and _is_in(spaces, item, unknown=False)
+    )
+
+
+def _is_in(spaces: Any, item: Workload, *, unknown: bool) -> bool:
+    """Whether a workload is in one of some namespaces, which may have stars in them."""
+    known = [text(each) for each in items(spaces)]
+    if not known:
+        return True
+    if UNKNOWN in (*known, item.namespace):
+        return unknown
+    return any(fnmatchcase(str(item.namespace), str(each)) for each in known)
