@@ -323,13 +323,11 @@ class Reading:
     def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
         parts = [release for release in self.items if self._is_part(release)]
-        items = [item for item in self.items if not self._is_part(item)]
+        items = without_what_controllers_made([i for i in self.items if not self._is_part(i)])
         found = [*self.judgements, *values_of_files(parts)]
         found += missing_values(self.items, map(posixpath.normpath, self.files))
         texts = {file.name: file.text for file in self.files.values()}
-        scoped = Scoped(
-            without_what_controllers_made(items), self.classes, texts, edges, complete=complete
-        )
+        scoped = Scoped(items, self.classes, texts, edges, complete=complete)
         within = in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
         within += scoped.judged_alone()
         others = self.everywhere or self.naming()

@@ -267,11 +267,9 @@ class _Reading:
         inside = {folder, *(each for each in self._in_folder if each.startswith(above))}
         told: dict[str, list[Any]] = {}
         count = 0
-        for each in sorted(inside):
+        for each in sorted(f for f in inside if f == folder or self.module(f) is None):
             for name in sorted(self._in_folder.get(each, ())):
-                if not name.endswith(VARIABLES) or _is_automatic(name):
-                    continue
-                if each == folder or self.module(each) is None:
+                if name.endswith(VARIABLES) and not _is_automatic(name):
                     count += 1
                     for key, given in self._variable_file(name).items():
                         told.setdefault(key, []).append(value_of(given, NOTHING))
@@ -282,10 +280,9 @@ class _Reading:
                 found.append(automatic[key])
             elif default is not None or len(found) < count:
                 found.append(UNKNOWN if default is None else value_of(default, NOTHING))
-        return {
-            key: found[0] if found.count(found[0]) == len(found) else UNKNOWN
-            for key, found in told.items()
-        }
+            if found.count(found[0]) < len(found):
+                found[0] = UNKNOWN
+        return {key: found[0] for key, found in told.items()}
 
     def _variable_file(self, name: str) -> dict[str, Any]:
         from eks_gpushare.lint.hcl.syntax import parse_variables
