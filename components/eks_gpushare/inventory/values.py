@@ -31,7 +31,7 @@ def at(value: Any, *path: str | int) -> Any:
     for part in path:
         if value is UNKNOWN:
             return UNKNOWN
-        if value is None or type(value) is str:
+        if value is None:
             return None
         if type(value) is dict or isinstance(value, Mapping):  # most are, and the other asks long
             value = value.get(part)
@@ -60,9 +60,9 @@ def items(value: Any) -> list[Any]:
 
 def pairs(value: Any) -> list[tuple[str, Any]]:
     """The keys of a mapping with their values; none of anything else."""
-    if value is None or not (type(value) is dict or isinstance(value, Mapping)):
+    if not value:  # as most are, and to ask what they are takes longer
         return []
-    return [(str(key), of) for key, of in value.items()]
+    return [(str(key), of) for key, of in value.items()] if isinstance(value, Mapping) else []
 
 
 def text(value: Any) -> Any:
@@ -83,8 +83,6 @@ def switch(value: Any) -> Any:
 
 def has_unknown(value: Any) -> bool:
     """Whether something in a value is not known."""
-    if value is None or type(value) is str:
-        return False
     if isinstance(value, PartlyKnown):
         return True
     if isinstance(value, Mapping):
