@@ -17,6 +17,7 @@ _OF_OTHER_FOLDERS = tuple(
         "catalog/data/other-prices.json",
         "documents/kubeconfig.py",
         "live/declared.py",
+        "sharing/karpenter/node_pool.py",
         "sharing/karpenter/purchase.py",
     )
 )

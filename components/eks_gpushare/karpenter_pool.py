@@ -18,7 +18,8 @@ from eks_gpushare.one_declaration import declare_pool, disagreements_of_pool
 from eks_gpushare.rules.component_rules import check_karpenter_pool
 from eks_gpushare.rules.registry import until_unread
 from eks_gpushare.served import served_pool, served_spec
-from eks_gpushare.sharing.karpenter import node_class, node_overlays, node_pool, user_data_of
+from eks_gpushare.sharing.karpenter import node_class, node_overlays, user_data_of
+from eks_gpushare.sharing.karpenter.node_pool import node_pool
 from eks_gpushare.sharing.plan import plan_pool
 from eks_gpushare.validation import shape_rules
 

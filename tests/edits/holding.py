@@ -11,8 +11,8 @@ from tests.edits import truth
 from tests.edits.trial import ROOT, asked, report, schema_keys, trials
 
 from eks_gpushare.program.edits import edits, moved
+from eks_gpushare.program.edits.refused import check_edit
 from eks_gpushare.program.preview import locate, record
-from eks_gpushare.rules.edits import check_edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,7 +15,7 @@ from tests.edits.holding import compare, recorded, said_of
 from tests.edits.trial import ByHand, by_hand, report
 from tests.edits.truth import facts, steps_of, version_drifts
 
-from eks_gpushare.rules.edits import check_edit
+from eks_gpushare.program.edits.refused import check_edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

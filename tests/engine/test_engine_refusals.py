@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_gpushare.rules.edits import check_edit
+from eks_gpushare.program.edits.refused import check_edit
 from eks_gpushare.validation.parse import parse
 
 if TYPE_CHECKING:

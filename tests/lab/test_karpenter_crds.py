@@ -19,6 +19,7 @@ from tests.conftest import EXAMPLES
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.rules import check_environment
 from eks_gpushare.sharing import karpenter
+from eks_gpushare.sharing.karpenter.node_pool import node_pool
 from eks_gpushare.sharing.plan import plan_pool
 from eks_gpushare.validation.parse import parse
 from eks_gpushare_lab.binaries import build, versions
@@ -90,7 +91,7 @@ def errors(environment: Environment) -> set[str]:
 def documents(environment: Environment) -> Iterator[dict[str, Any]]:
     catalog, pool = Catalog(), environment.pools["gpu"]
     plan = plan_pool("gpu", pool, catalog, REGION)
-    yield karpenter.node_pool(plan, catalog)
+    yield node_pool(plan, catalog)
     yield karpenter.node_class(
         plan,
         catalog,

@@ -19,6 +19,7 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.sharing import karpenter, scaling
 from eks_gpushare.sharing.efa import EFA, efa_cards
 from eks_gpushare.sharing.karpenter.images import UnknownReleaseError, ami_terms
+from eks_gpushare.sharing.karpenter.node_pool import node_pool
 from eks_gpushare.sharing.plan import plan_pool
 from eks_gpushare.sharing.resources import GPU
 from eks_gpushare.sharing.system_load import for_the_cluster
@@ -358,7 +359,7 @@ def test_startup_taints_are_apart_from_those_that_stay() -> None:
         karpenter={"startupTaints": [ready]},
     )
 
-    spec = karpenter.node_pool(plan, Catalog())["spec"]["template"]["spec"]
+    spec = node_pool(plan, Catalog())["spec"]["template"]["spec"]
 
     assert [each["key"] for each in spec["taints"]] == [GPU]
     assert [each["key"] for each in spec["startupTaints"]] == [
@@ -377,7 +378,7 @@ def test_startup_taints_are_apart_from_those_that_stay() -> None:
     ],
 )
 def test_ways_to_buy_are_a_requirement(keys: dict[str, Any], ways: list[str]) -> None:
-    spec = karpenter.node_pool(plan_of(**keys), Catalog())["spec"]["template"]["spec"]
+    spec = node_pool(plan_of(**keys), Catalog())["spec"]["template"]["spec"]
 
     wanted = {each["key"]: each["values"] for each in spec["requirements"]}
     assert wanted["karpenter.sh/capacity-type"] == ways

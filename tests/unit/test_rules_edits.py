@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from eks_gpushare.documents.helm import merge_values
-from eks_gpushare.rules.edits import check_edit
+from eks_gpushare.program.edits.refused import check_edit
 from eks_gpushare.validation.parse import parse
 
 BASE: dict[str, Any] = {

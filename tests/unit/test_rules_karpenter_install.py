@@ -10,8 +10,8 @@ from finding_examples import base, checked, findings, fixes, stack_file_text
 from eks_gpushare.config.component_specs import KarpenterSpec
 from eks_gpushare.config.environment import Environment
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.program.edits.refused import check_edit
 from eks_gpushare.rules.component_rules import check_karpenter
-from eks_gpushare.rules.edits import check_edit
 from eks_gpushare.validation.partial import read_block
 
 POOL: dict[str, Any] = {

@@ -24,7 +24,7 @@ import yaml
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.findings.defects import CHECK_FAILED
-from eks_gpushare.rules.edits import check_edit
+from eks_gpushare.program.edits.refused import check_edit
 from eks_gpushare.stack_file.check import StackReport, check_stack_file
 from eks_gpushare.stack_file.file import stack_file_of
 from eks_gpushare.stack_file.yaml import read

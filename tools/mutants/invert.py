@@ -37,6 +37,10 @@ ROOMS = {
     "inventory": ("components/eks_gpushare/inventory", ["tests/inventory"]),
     "manifests": ("components/eks_gpushare/manifests", ["tests/lint"]),
     "lint": ("components/eks_gpushare/lint", ["tests/lint"]),
+    "edits": (
+        "components/eks_gpushare/program/edits/refused.py",
+        ["tests/unit/test_rules_edits.py", "tests/unit/test_rules_karpenter_install.py"],
+    ),
     "live": (
         "components/eks_gpushare/live",
         [
@@ -105,8 +109,9 @@ def main(words: list[str]) -> int:
 
 
 def modules_of(*rooms: str) -> list[Path]:
-    """The modules of rooms."""
-    found = (path for room in rooms for path in (ROOT / ROOMS[room][0]).rglob("*.py"))
+    """The modules of rooms, or the one that a room is."""
+    places = [ROOT / ROOMS[room][0] for room in rooms]
+    found = (path for place in places for path in ([place], place.rglob("*.py"))[place.is_dir()])
     return sorted(path.resolve() for path in found)
 
 

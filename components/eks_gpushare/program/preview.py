@@ -215,7 +215,7 @@ def compared(previewed: Preview, before: Path, answers: str | None = None) -> Pr
     """
     from eks_gpushare.program.edits import edits, moved
     from eks_gpushare.program.edits.pools import pool_changes
-    from eks_gpushare.rules.edits import check_edit
+    from eks_gpushare.program.edits.refused import check_edit
 
     earlier = check_file(before)
     errors = (f for f in _relevant(earlier, previewed.project) if f.severity == "error")

@@ -61,7 +61,6 @@ class Trial:
         if session.testsfailed or not session.items:
             return True
         by_line, seconds = self._run_once(session.items)
-        gc.unfreeze()  # tests/conftest.py freezes what was collected, where nobody looks
         functions = living({str(each) for each in self._modules})
         kept = caches((*_PACKAGES, *_modules_of(session.items)))
         gc.freeze()  # so that a collection in a fork does not copy all of it

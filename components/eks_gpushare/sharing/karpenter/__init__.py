@@ -16,7 +16,6 @@ from eks_gpushare.sharing.karpenter.images import UnknownReleaseError
 from eks_gpushare.sharing.karpenter.limits import limits_of
 from eks_gpushare.sharing.karpenter.node_class import node_class, user_data_of
 from eks_gpushare.sharing.karpenter.node_overlay import node_overlays, price_overlays
-from eks_gpushare.sharing.karpenter.node_pool import node_pool
 
 __all__ = (
     "UnknownReleaseError",
@@ -26,7 +25,6 @@ __all__ = (
     "limits_of",
     "node_class",
     "node_overlays",
-    "node_pool",
     "price_overlays",
     "user_data_of",
 )
