@@ -387,6 +387,9 @@ NAMED = "helm upgrade -i gpus nvidia/gpu-operator -n gpu"
         ("-f one/values.yaml,two/more.yaml --set mig.strategy=single", 0),
         ("-f one/values.yaml", 1),
         ("-f two/more.yaml -f one/values.yaml --set daemonsets.tolerations=null", 1),
+        # Of values below or over them nothing is seen, so that each is judged by itself.
+        ("-f one/values.yaml -f two/more.yaml --reuse-values", 2),
+        ("-f one/values.yaml -f two/more.yaml -f $MORE", 2),
     ],
 )
 def test_files_of_one_command_are_one_release(script: str, wrong: int) -> None:

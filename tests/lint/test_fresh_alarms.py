@@ -403,3 +403,68 @@ def test_nodes_of_kind_are_replaced_by_nobody(where: str, wrong: bool) -> None:
     script = f"# Taints of {where}, as EKS has them.\nkubectl taint node $1 gpu=yes:NoSchedule\n"
 
     assert ("GPU1062" in said(taint__sh=script)) == wrong
+
+
+WAYS = """\
+helm install gpu nvidia/gpu-operator -n gpu --set mig.strategy=mixed,driver.enabled=false
+helm VERB gpu nvidia/gpu-operator -n gpu --set mig.strategy=single,driver.enabled=false
+"""
+SLICE = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers:
+  - name: a
+    image: x:1
+    resources: {limits: {nvidia.com/mig-2g.10gb: 1}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("verb", "is_guide", "wrong"),
+    [
+        ("install", True, False),
+        ("upgrade --install", True, False),
+        ("upgrade", True, True),  # a step after the one before
+        ("upgrade --install", False, True),
+    ],
+)
+def test_a_guide_that_installs_a_release_twice_shows_two_ways(
+    verb: str, is_guide: bool, wrong: bool
+) -> None:
+    commands = WAYS.replace("VERB", verb)
+    files = (
+        {"guide__md": f"# Ways\n\n```bash\n{commands}```\n"} if is_guide else {"up__sh": commands}
+    )
+
+    assert ("GPU1206" in said(**files, pod__yaml=SLICE)) == wrong
+
+
+def test_an_upgrade_that_resets_values_has_none_of_those_before() -> None:
+    command = "helm upgrade --install gpu nvidia/gpu-operator -n gpu"
+    script = f"{command} --set mig.strategy=mixed\n{command} --reset-values\n"
+
+    assert "GPU1206" in said(up__sh=script, pod__yaml=SLICE)
+    assert "GPU1206" not in said(up__sh=script.replace("reset", "reuse"), pod__yaml=SLICE)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "wrong"),
+    [
+        ("mig.strategy=single,toolkit.enabled=true", "mig.strategy=single", True),
+        (
+            "mig.strategy=single,toolkit.enabled=true",
+            "mig.strategy=single,toolkit.enabled=no",
+            True,
+        ),
+        ("mig.strategy=single,mig.more=1", "mig.strategy=single,mig.more=2", True),
+        ("mig=single", "mig.strategy=single", False),
+        ("mig.strategy=mixed", "mig=single", False),
+    ],
+)
+def test_what_both_ways_say_holds(first: str, then: str, wrong: bool) -> None:
+    command = "helm install gpu nvidia/gpu-operator -n gpu --set"
+    guide = f"# Ways\n\n```bash\n{command} {first}\n{command} {then}\n```\n"
+
+    assert ("GPU1206" in said(guide__md=guide, pod__yaml=SLICE)) == wrong

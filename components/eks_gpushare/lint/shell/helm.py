@@ -85,6 +85,8 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
             values = partly_known(values)  # those that it was installed with are not to be seen
     if before is not None and is_guide(said.file):
         values = _in_one_way(before.values, values)
+        if verb == "install" or line.has("install"):
+            values = _where_both_say_so(before.values, values)
     called = "" if name is UNKNOWN or not name else f" {name}"
     document = placed_document(said.file, values, at, places)
     source = Source(f"the release{called} of {chart_name(chart)}", document)
@@ -109,6 +111,16 @@ def _in_one_way(before: Maybe[Mapping[str, Any]], values: dict[str, Any]) -> dic
         if holds(before, *path) and not holds(values, *path):
             values = merge_values(values, unknown)
     return values
+
+
+def _where_both_say_so(before: Any, values: Any) -> Any:
+    """Values of a guide that shows how to install a release once more: one way or the other."""
+    if isinstance(before, dict) and isinstance(values, dict):
+        return {
+            key: _where_both_say_so(before[key], value) if key in before else value
+            for key, value in values.items()
+        }
+    return values if before in (values, UNKNOWN) else UNKNOWN
 
 
 def _is_folder(chart: str) -> bool:
@@ -144,7 +156,7 @@ def chart_and_files(words: Sequence[Word]) -> Installed:
     """
     line = sorted_words(words[1:], _SWITCHES, _SHORT)
     if not line.plain or line.plain[0].text not in _VERBS:
-        return Installed(None, "", (), is_all=False)
+        return Installed(None, "", (), is_all=True)
     name, chart = _name_and_chart(line.plain[1:], line)
     files = [name for _, word in line.every("values") for name in word.text.split(",")]
     known = tuple(name for name in files if GAP not in name)
