@@ -18,6 +18,7 @@ from _pytest.runner import runtestprotocol
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
+from hypothesis.internal.entropy import deterministic_PRNG
 from xdist.scheduler import LoadFileScheduling
 
 from eks_gpushare.cli import main
@@ -76,7 +77,8 @@ def pytest_collection() -> Generator[None, object, object]:
 
     And look at all of it less often than is usual while tests run: that was a tenth of their time.
     """
-    gc.disable()
+    with deterministic_PRNG():  # the first one looks for garbage, of which there is none yet
+        gc.disable()
     try:
         return (yield)
     finally:
