@@ -18,8 +18,6 @@ from eks_gpushare.lint.hcl.syntax import Body, Expression, HclBlock
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-_ABOVE: Final = "terragrunt.hcl"
-"""What it looks for above unless it is told a name."""
 CALL: Final = "unit of Terragrunt"
 """What the call is named, which is no name of a module."""
 _SOURCE: Final = re.compile(r'"(?P<from>(?:\$\{[^{}"]*\})*)(?P<path>[^"$]*)"')
@@ -44,7 +42,7 @@ def unit(
     given = body.attributes.get("inputs")
     block = next((each for each in body.blocks if each.type == "terraform"), None)
     source = None if block is None else _source(block, folder, folders)
-    if block is None or source is None or not _says_all(body, folder, read):
+    if block is None or source is None or not _says_all(body, name, read):
         return None
     inputs = Body()
     if given is not None and not _fill(inputs, given):
@@ -98,7 +96,7 @@ def _fill(inputs: Body, given: Expression) -> bool:
     return True
 
 
-def _says_all(body: Body, folder: str, read: Callable[[str], str | None]) -> bool:
+def _says_all(body: Body, name: str, read: Callable[[str], str | None]) -> bool:
     """Whether what a unit includes is seen, and gives no inputs."""
     for block in body.blocks:
         if block.type != "include":
@@ -107,18 +105,19 @@ def _says_all(body: Body, folder: str, read: Callable[[str], str | None]) -> boo
         if told is None or told.source is None or told.node is None:
             return False
         text = told.source.text(told.node)
-        included = next(filter(None, map(read, _paths(text, folder))), None)
+        included = next(filter(None, map(read, _paths(text, name))), None)
         if included is None or _INPUTS.search(included):
             return False
     return True
 
 
-def _paths(text: str, folder: str) -> Iterator[str]:
-    """Where a file that is included may lie."""
+def _paths(text: str, name: str) -> Iterator[str]:
+    """Where a file that is included may lie: above under the unit's own name, unless one is told."""
+    folder = posixpath.dirname(name)
     if found := _BESIDE.fullmatch(text):
         yield posixpath.normpath(posixpath.join(folder, found[1]))
     elif found := _PARENT.fullmatch(text):
         above = folder
         while above:
             above = posixpath.dirname(above)
-            yield posixpath.join(above, found[1] or _ABOVE)
+            yield posixpath.join(above, found[1] or posixpath.basename(name))
