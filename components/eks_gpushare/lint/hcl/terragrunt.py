@@ -112,7 +112,7 @@ def _says_all(body: Body, name: str, read: Callable[[str], str | None]) -> bool:
 
 
 def _paths(text: str, name: str) -> Iterator[str]:
-    """Where a file that is included may lie: above under the unit's own name, unless one is told."""
+    """Where a file that is included may lie: above by the unit's own name, unless one is told."""
     folder = posixpath.dirname(name)
     if found := _BESIDE.fullmatch(text):
         yield posixpath.normpath(posixpath.join(folder, found[1]))
