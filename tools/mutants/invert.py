@@ -111,7 +111,9 @@ def main(words: list[str]) -> int:
 def modules_of(*rooms: str) -> list[Path]:
     """The modules of rooms, or the one that a room is."""
     places = [ROOT / ROOMS[room][0] for room in rooms]
-    found = (path for place in places for path in ([place], place.rglob("*.py"))[place.is_dir()])
+    found = (
+        path for place in places for path in (place.rglob("*.py") if place.is_dir() else [place])
+    )
     return sorted(path.resolve() for path in found)
 
 

@@ -51,10 +51,10 @@ def with_files_of_applications(
         found: All items.
         named: What is installed with values of files.
     """
-    installs = list(_installs(found, named)) if named else []
+    users = _users(named)
+    installs = list(_installs(found, named, users)) if named else []
     if not installs:
         return list(found), []
-    users = _users(named)
     handled = Counter(path for each in set(map(_paths, installs)) for path in set(each))
     parts: dict[int, Release] = {}
     made: dict[int, Release] = {}
@@ -80,8 +80,9 @@ def _paths(whole: _Whole) -> tuple[str, ...]:
     return tuple(map(_file, whole.layers))
 
 
-def _installs(found: Sequence[Item], named: Sequence[Install]) -> Iterator[_Whole]:
-    users = _users(named)
+def _installs(
+    found: Sequence[Item], named: Sequence[Install], users: Counter[str]
+) -> Iterator[_Whole]:
     of_files: dict[str, list[Release]] = {}
     for item in found:
         if isinstance(item, Release):

@@ -16,7 +16,8 @@ from eks_gpushare.lint.beside import values_named_by, values_of_applications
 from eks_gpushare.lint.named_folders import applied_by
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.scopes import CHART
-from eks_gpushare.lint.terraform_roots import UNIT, VARIABLES
+from eks_gpushare.lint.terraform_roots import VARIABLES
+from eks_gpushare.manifests.files import UNIT
 from eks_gpushare.manifests.folders import folders_above, is_pattern, those_meant
 from eks_gpushare.manifests.kustomize import may_be_kustomization
 from eks_gpushare.manifests.texts import read_texts

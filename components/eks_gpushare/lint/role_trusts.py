@@ -56,14 +56,14 @@ def role_trusts(
             statements = _statements(told)
         if statements is UNKNOWN or statements:
             name = at(given, "name")
-            known = UNKNOWN if has_unknown(statements) else statements
-            yield Pointer(
-                source=source,
-                kind=ROLE_TRUST,
-                name=name if isinstance(name, str) else UNKNOWN,
-                namespace="",
-                spec={"statements": known, ADDRESS: INDEX.sub("", source.name)},
-            )
+            named = name if isinstance(name, str) else UNKNOWN
+            yield _trust(source, named, statements, INDEX.sub("", source.name))
+
+
+def _trust(source: Source, name: Any, statements: Any, address: str | None = None) -> Pointer:
+    known = UNKNOWN if has_unknown(statements) else statements
+    spec = {"statements": known} if address is None else {"statements": known, ADDRESS: address}
+    return Pointer(source=source, kind=ROLE_TRUST, name=name, namespace="", spec=spec)
 
 
 def _referred(
@@ -144,9 +144,7 @@ def of_cloudformation(source: Source, given: Any) -> Iterator[Pointer]:
     name, told = at(given, "RoleName"), at(given, "AssumeRolePolicyDocument")
     statements = _statements(told) if isinstance(told, str) else _of_policy(told)
     if isinstance(name, str) and (statements is UNKNOWN or statements):
-        known = UNKNOWN if has_unknown(statements) else statements
-        spec = {"statements": known}
-        yield Pointer(source=source, kind=ROLE_TRUST, name=name, namespace="", spec=spec)
+        yield _trust(source, name, statements)
 
 
 def of_eksctl(document: Document) -> Iterator[Pointer]:
@@ -160,5 +158,4 @@ def of_eksctl(document: Document) -> Iterator[Pointer]:
             subject = f"{ACCOUNT_USER}{space}:{account}"
             statements = [[{"test": "StringEquals", "values": [subject]}]]
             source = Source(f"the role {name} of eksctl", document, (*place, index))
-            spec = {"statements": statements}
-            yield Pointer(source=source, kind=ROLE_TRUST, name=name, namespace="", spec=spec)
+            yield _trust(source, name, statements)

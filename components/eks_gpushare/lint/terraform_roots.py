@@ -15,7 +15,7 @@ from eks_gpushare.lint.hcl.registry_user_data import IMAGES, POLICY_DOCUMENT
 from eks_gpushare.lint.readers.markdown import TERRAFORM, blocks
 from eks_gpushare.lint.readers.terraform import TerraformResource, read_resources
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
-from eks_gpushare.manifests.files import read_file
+from eks_gpushare.manifests.files import UNIT, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 ENDINGS: Final = (".tf", ".tofu", ".tf.json", ".tofu.json")
 VARIABLES: Final = (".tfvars", ".tfvars.json")
-UNIT: Final = "terragrunt.hcl"
-"""The file of a unit of Terragrunt."""
 _FIRST: Final = ("terraform.tfvars", "terraform.tfvars.json")
 _WRITES: Final = re.compile(r">[ \t]*[\"']?(?:\S*/)?(?:terraform|\S+\.auto)\.tfvars\b")
 _SETS: Final = re.compile(r"^[ \t]*([A-Za-z_][A-Za-z0-9_-]*)[ \t]+=[ \t]", re.MULTILINE)
@@ -225,9 +223,7 @@ class _Reading:
         instance = Instance(module, folders, folder, self._variables(folder, module))
         made = [_by_itself(each) for each in _expanded(instance.made())]
         name = folder or "."
-        resources = [_resource(each, name) for each in made]
-        expressions = {each.address: each.references for each in made}
-        read = read_resources(resources, TerraformConfiguration.of_expressions(expressions))
+        read = _read(made, name)
         taken = folders.used & _written_in(made)
         self._made.taken |= taken
         return Root(name, read, frozenset((*self._files(module, set()), *taken)))
@@ -324,10 +320,13 @@ def blocks_of_guide(file: GivenFile) -> Iterator[Root]:
         module.add(file.name, parsed.body)
         nowhere = Folders(lambda _: None, lambda _: None, lambda _: None)
         made = list(_expanded(Instance(module, nowhere, "", {}).made()))
-        expressions = {each.address: each.references for each in made}
-        configuration = TerraformConfiguration.of_expressions(expressions)
-        read = read_resources([_resource(each, "") for each in made], configuration)
-        yield Root("", read._replace(judgements=()), frozenset())
+        yield Root("", _read(made, "")._replace(judgements=()), frozenset())
+
+
+def _read(made: Sequence[MadeResource], build: str) -> Read:
+    expressions = {each.address: each.references for each in made}
+    configuration = TerraformConfiguration.of_expressions(expressions)
+    return read_resources([_resource(each, build) for each in made], configuration)
 
 
 def _is_automatic(name: str) -> bool:

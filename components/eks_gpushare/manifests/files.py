@@ -29,18 +29,11 @@ MAX_TOTAL: Final = 2 * 1024 * 1024 * 1024
 MAX_FOLDERS: Final = 200_000
 """Most folders that are looked into."""
 
+UNIT: Final = "terragrunt.hcl"
+"""The file of a unit of Terragrunt."""
 ENDINGS: Final = (
     *(".yaml", ".yml", ".json", ".toml", ".sh", ".bash", ".md", ".markdown", ".txt", ".tf"),
-    *(
-        ".tofu",
-        ".tfvars",
-        ".yaml.tmpl",
-        ".yml.tmpl",
-        ".yaml.gotmpl",
-        "makefile",
-        ".mk",
-        "terragrunt.hcl",
-    ),
+    *(".tofu", ".tfvars", ".yaml.tmpl", ".yml.tmpl", ".yaml.gotmpl", "makefile", ".mk", UNIT),
 )
 """What is read of a folder. A file that is named is read whatever it is called."""
 _MANIFESTS: Final = (".yaml", ".yml", ".json")

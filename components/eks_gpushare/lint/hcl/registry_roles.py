@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 TRUSTED: Final = "trusted_service_accounts"
 """The argument of a role that a module makes: statements, each a list of operators and subjects."""
-
-
 ROLE_OF_MODULE: Final = "aws_iam_role.this"
 """Where a module has the role that it makes."""
 

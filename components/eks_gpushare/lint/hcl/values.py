@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import PartlyKnown
+from eks_gpushare.lint.terraform_configuration import INDEX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -15,7 +16,6 @@ GAP: Final = "${unknown}"
 """What stands in a text for what is not known; readers of YAML take it for that."""
 
 
-_INDEX: Final = re.compile(r"\[[^\[\]]*\]")
 _OF_CLUSTER: Final = ("kubernetes.io/cluster/", "k8s.io/cluster/")
 
 
@@ -100,7 +100,7 @@ class Text(str):
 
 def arn_of_role(address: str) -> Text:
     """The ARN of a role, of which nothing is known but which of Terraform's it is."""
-    return Text(f"{ROLE_ARN}{_INDEX.sub('', address)}", gaps=True)
+    return Text(f"{ROLE_ARN}{INDEX.sub('', address)}", gaps=True)
 
 
 def has_gaps(value: Any) -> bool:
