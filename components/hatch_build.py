@@ -15,8 +15,12 @@ _OF_OTHER_FOLDERS = tuple(
     f"eks_gpushare/{file}"
     for file in (
         "catalog/data/other-prices.json",
+        "cli/measured_lines.py",
         "documents/kubeconfig.py",
         "live/declared.py",
+        "rules/component_rules.py",
+        "rules/lookups.py",
+        "rules/metrics_alone.py",
         "sharing/karpenter/node_pool.py",
         "sharing/karpenter/purchase.py",
     )

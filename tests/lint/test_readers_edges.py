@@ -313,6 +313,8 @@ def test_of_a_stack_file_it_is_said_what_checks_it() -> None:
 
     assert ids([reader.read(at_top({"config": {"aws:region": "a"}}))]) == ["GPU1001"]
     assert ids([reader.read(at_top({"name": "a"}, "Pulumi.yaml"))]) == []
+    project = {"name": "a", "runtime": "python", "config": {"aws:region": {"default": "a"}}}
+    assert ids([reader.read(at_top(project, "Pulumi.yaml"))]) == []
 
 
 # --- user data -----------------------------------------------------------------------------------

@@ -1,19 +1,21 @@
-"""Files of values that commands, Helmfile and applications of Argo CD name: for which charts.
+"""Files of values that something names and for which charts, and manifests that programs apply.
 
-Of those that commands and Helmfile name, what is not among the files of the call is read where it
-lies.
+Of values that commands, Helmfile and programs of Pulumi name, what is not among the files of the
+call is read where it lies; of those that applications of Argo CD name it is not.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.documents.reading import STDIN
+from eks_gpushare.documents.reading import STDIN, is_guide
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.lint.readers.markdown import MarkdownReader, blocks
+from eks_gpushare.lint.readers.pulumi_yaml import is_program, manifests_named, releases_named
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.shell.helm import chart_and_files
 from eks_gpushare.lint.shell.reading import MAX_CHARACTERS
@@ -24,7 +26,7 @@ from eks_gpushare.manifests.shell.words import commands
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from eks_gpushare.lint.shell.helm import Installed
     from eks_gpushare.manifests.files import GivenFile
@@ -37,6 +39,7 @@ _OF_A_SOURCE: Final = re.compile(
     r"(?:^[ \t]*-[ \t]+|[\[,]\s*)[\"']?\$[A-Za-z0-9_-]+/(?P<path>[A-Za-z0-9_./-]+)",
     re.MULTILINE,
 )
+_OF_PULUMI: Final = re.compile(r"type:[ ]+[\"']?kubernetes:(?:yaml|helm)")
 _COMMENT: Final = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 
@@ -75,7 +78,7 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
     """
     known = {posixpath.normpath(file.name) for file in files}
     found: dict[str, str | None] = {}
-    by_file: dict[str, list[str]] = {}
+    by_file = {name: paths for file in files for name, paths in _applied(file, known)}
     versions: dict[str, str] = {}
     installs: list[Install] = []
     for file in files:
@@ -98,7 +101,7 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
             versions |= dict.fromkeys(paths, version) if version and len(paths) == 1 else {}
         if there and len(set(there)) == len(several) == several[0][3]:
             installs.append(Install(whence, "", tuple(there)))
-        for each in _of_helmfile(file):
+        for each in _of_releases(file):
             paths = [path for name in each.files if (path := _where((beside,), name, known))]
             if each.is_all and paths and len(set(paths)) == len(each.files):
                 named_by += [(each.chart, path) for path in paths]
@@ -117,7 +120,7 @@ def values_named_by(file: GivenFile) -> Iterator[str]:
     """Files of values that the commands or releases of a file name, as they name them."""
     for installed in _installed(file):
         yield from installed.files
-    for each in _of_helmfile(file):
+    for each in _of_releases(file):
         yield from each.files
 
 
@@ -180,7 +183,7 @@ def _of_applications(file: GivenFile) -> Iterator[tuple[str, str, str, int]]:
         yield chart, path, version if isinstance(version, str) else "", count
 
 
-class _HelmfileRelease(NamedTuple):
+class ReleaseFiles(NamedTuple):
     """Files of values of one release; the later go over the earlier."""
 
     chart: str
@@ -191,7 +194,40 @@ class _HelmfileRelease(NamedTuple):
     """Whether these, and what is written after them, are all values of it."""
 
 
-def _of_helmfile(file: GivenFile) -> Iterator[_HelmfileRelease]:
+def _of_releases(file: GivenFile) -> Iterator[ReleaseFiles]:
+    """Releases with files, of Helmfile and of programs of Pulumi in YAML."""
+    yield from _of_helmfile(file)
+    for value in _programs(file):
+        for given, files, is_all in releases_named(value):
+            chart = chart_named(at(given, "chart"))
+            told = [at(given, key) for key in ("name", "version")]
+            if chart:
+                name, version = (each if isinstance(each, str) else "" for each in told)
+                yield ReleaseFiles(chart, name, version, files, is_all)
+
+
+def manifests_named_by(file: GivenFile) -> Iterator[str]:
+    """Paths of manifests that programs of Pulumi in YAML apply, and patterns of such."""
+    folder = posixpath.dirname(posixpath.normpath(file.name))
+    for value in _programs(file):
+        for named in manifests_named(value):
+            yield posixpath.normpath(posixpath.join(folder, named))
+
+
+def _applied(file: GivenFile, known: Collection[str]) -> Iterator[tuple[str, list[str]]]:
+    patterns = list(manifests_named_by(file))
+    if patterns:
+        paths = [path for each in patterns for path in sorted(fnmatch.filter(known, each))]
+        yield posixpath.normpath(file.name), paths
+
+
+def _programs(file: GivenFile) -> Iterator[Any]:
+    if "resources:" in file.text and _OF_PULUMI.search(file.text) and not is_guide(file.name):
+        values = (document.value for document in read_texts(file.text, file.name).documents)
+        yield from filter(is_program, values)
+
+
+def _of_helmfile(file: GivenFile) -> Iterator[ReleaseFiles]:
     """Releases with files, https://helmfile.readthedocs.io/en/latest/#configuration (2026)."""
     if "releases:" not in file.text or not file.name.lower().endswith(_HELMFILE):
         return
@@ -205,7 +241,7 @@ def _of_helmfile(file: GivenFile) -> Iterator[_HelmfileRelease]:
                 is_all = listed == told and not any(at(each, key) for key in FURTHER_VALUES)
                 version = at(each, "version")
                 version = version if isinstance(version, str) else ""
-                yield _HelmfileRelease(chart, str(at(each, "name")), version, files, is_all)
+                yield ReleaseFiles(chart, str(at(each, "name")), version, files, is_all)
 
 
 def _where(folders: Iterable[str], named: str, known: set[str]) -> str | None:

@@ -12,7 +12,11 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.lint.beside import values_named_by, values_of_applications
+from eks_gpushare.lint.beside import (
+    manifests_named_by,
+    values_named_by,
+    values_of_applications,
+)
 from eks_gpushare.lint.named_folders import applied_by
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.scopes import CHART
@@ -78,6 +82,9 @@ class Links:
             paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
             self._named.setdefault(path, []).extend(paths)
             self._read_beside.setdefault(path, []).extend(paths)
+        for each in manifests_named_by(file):
+            named = posixpath.dirname(each) if "*" in each else each
+            self._named.setdefault(path, []).append(named)
         for each in _folders_of_script(file):
             paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
             self._named.setdefault(path, []).extend(paths)

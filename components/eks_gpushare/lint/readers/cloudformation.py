@@ -30,7 +30,7 @@ from eks_gpushare.manifests.rules.eksctl import size_rules
 from eks_gpushare.manifests.rules.nodes import by_old_script, not_joined, owned_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Item
@@ -67,8 +67,9 @@ class CloudFormationReader:
         judgements: list[Judgement] = []
         resources = mapping(at(document.value, "Resources"))
         templates = {
-            name: _template(
-                Source(f"the LaunchTemplate {name}", document, ("Resources", name, *_DATA)), item
+            name: template_of(
+                Source(f"the LaunchTemplate {name}", document, ("Resources", name, *_DATA)),
+                plain(at(item, *_DATA)),
             )
             for name, item in resources.items()
             if at(item, "Type") == _TEMPLATE
@@ -99,7 +100,7 @@ class CloudFormationReader:
             )
             own = at(item, "Properties")
             nodes = (
-                _node_group(source, name, given)
+                node_group(source, name, given)
                 if kind == _NODE_GROUP
                 else _scaling_group(source, name, given)
             )
@@ -111,13 +112,7 @@ class CloudFormationReader:
             judgements += retired(nodes, ("InstanceTypes",))
             judgements += owned_labels(source, nodes.labels, ("Labels",), nodes.instance_types)
             if kind == _NODE_GROUP:
-                judgements += taint_rules(source, given, ("Taints", "Effect"))
-                judgements += ami_rules(nodes, ("AmiType",))
-                judgements += spelling_rules(nodes.source, given, ("AmiType", "CapacityType"))
-                if template is not None:
-                    judgements += not_joined(nodes, template.image, template.user_data)
-                sizes = at(given, "ScalingConfig")
-                judgements += size_rules(source, ("ScalingConfig",), sizes, _SIZES)
+                judgements += node_group_rules(nodes, given, template)
             else:
                 judgements += size_rules(source, (), given, _GROUP_SIZES)
                 judgements += from_zero(nodes, _tags(given), "MinSize")
@@ -155,13 +150,19 @@ def _user_data_place(name: str) -> FieldPath:
     return ("Resources", name, *_DATA, "UserData")
 
 
-def _template(source: Source, resource: Any) -> LaunchTemplate:
-    data = plain(at(resource, *_DATA))
+def template_of(source: Source, data: Any, spelled: Callable[[str], str] = str) -> LaunchTemplate:
+    """A launch template.
+
+    Args:
+        source: Where its data stands.
+        data: The data.
+        spelled: How a word of the template is spelled there.
+    """
     return LaunchTemplate(
-        text(at(data, "ImageId")),
-        text(at(data, "InstanceType")),
-        decoded(at(data, "UserData")),
-        launch_of(source, text(at(data, "LaunchTemplateName")), data),
+        text(at(data, spelled("ImageId"))),
+        text(at(data, spelled("InstanceType"))),
+        decoded(at(data, spelled("UserData"))),
+        launch_of(source, text(at(data, spelled("LaunchTemplateName"))), data),
     )
 
 
@@ -193,25 +194,61 @@ def _used(own: Any, templates: dict[str, LaunchTemplate]) -> LaunchTemplate | No
     return OF_OTHERS
 
 
-def _node_group(source: Source, name: str, given: Any) -> NodeSet:
-    tags = mapping(at(given, "Tags"))
+def node_group(
+    source: Source, name: Maybe[str], given: Any, spelled: Callable[[str], str] = str
+) -> NodeSet:
+    """A managed node group.
+
+    Args:
+        source: Where its properties stand.
+        name: What it is called if it does not say so.
+        given: Its properties.
+        spelled: How a word of the template is spelled there.
+    """
+    told = at(given, spelled("Tags"))
+    tags, sizes = mapping(told), at(given, spelled("ScalingConfig"))
+    listed, size = at(given, spelled("Taints")), spelled("DiskSize")
     return NodeSet(
         source=source,
-        name=text(at(given, "NodegroupName")) or name,
+        name=text(at(given, spelled("NodegroupName"))) or name,
         provisioner="managed",
-        bought_as=bought_as(at(given, "CapacityType")),
-        instance_types=_types(at(given, "InstanceTypes")),
-        labels=labels(at(given, "Labels")),
-        taints=taints([_lower(taint) for taint in items(at(given, "Taints"))])
-        if at(given, "Taints") is not UNKNOWN
+        bought_as=bought_as(at(given, spelled("CapacityType"))),
+        instance_types=_types(at(given, spelled("InstanceTypes"))),
+        labels=labels(at(given, spelled("Labels"))),
+        taints=taints([_lower(taint) for taint in items(listed)])
+        if listed is not UNKNOWN
         else UNKNOWN,
         promised=promised(tags.items()),
-        tags=UNKNOWN if at(given, "Tags") is UNKNOWN else frozenset(tags),
-        ami=text(at(given, "AmiType")),
-        launch=with_disk(source, name, at(given, "DiskSize"), ("DiskSize",)),
-        least=whole(at(given, "ScalingConfig", "MinSize")),
-        most=whole(at(given, "ScalingConfig", "MaxSize")),
+        tags=UNKNOWN if told is UNKNOWN else frozenset(tags),
+        ami=text(at(given, spelled("AmiType"))),
+        launch=with_disk(source, name, at(given, size), (size,)),
+        least=whole(at(sizes, spelled("MinSize"))),
+        most=whole(at(sizes, spelled("MaxSize"))),
     )
+
+
+def node_group_rules(
+    nodes: NodeSet,
+    given: Any,
+    template: LaunchTemplate | None,
+    spelled: Callable[[str], str] = str,
+) -> Iterator[Judgement]:
+    """What is wrong with the properties of a managed node group.
+
+    Args:
+        nodes: What they became, with the launch template.
+        given: The properties.
+        template: Its launch template, if it has one.
+        spelled: How a word of the template is spelled there.
+    """
+    ami, sizes = spelled("AmiType"), spelled("ScalingConfig")
+    yield from taint_rules(nodes.source, given, (spelled("Taints"), spelled("Effect")))
+    yield from ami_rules(nodes, (ami,))
+    yield from spelling_rules(nodes.source, given, (ami, spelled("CapacityType")))
+    if template is not None:
+        yield from not_joined(nodes, template.image, template.user_data)
+    named = (spelled(_SIZES[0]), spelled(_SIZES[1]), spelled(_SIZES[2]))
+    yield from size_rules(nodes.source, (sizes,), at(given, sizes), named)
 
 
 def _scaling_group(source: Source, name: str, given: Any) -> NodeSet | None:

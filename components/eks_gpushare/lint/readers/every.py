@@ -10,6 +10,7 @@ from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader
 from eks_gpushare.lint.readers.jupyterhub import JupyterHubReader
 from eks_gpushare.lint.readers.production_stack import ProductionStackReader
+from eks_gpushare.lint.readers.pulumi_yaml import PulumiYamlReader
 from eks_gpushare.lint.readers.stack_files import StackFileReader
 from eks_gpushare.lint.readers.terraform import TerraformReader
 from eks_gpushare.manifests.readers.in_clusters import CONFIG_READERS, OBJECT_READERS
@@ -28,6 +29,7 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     TerraformReader(),
     CloudFormationReader(),
     KubernetesReader(),
+    PulumiYamlReader(),
     StackFileReader(),
     JupyterHubReader(),
     ProductionStackReader(),

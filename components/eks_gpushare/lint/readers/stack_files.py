@@ -34,8 +34,8 @@ class StackFileReader:
 
     def read(self, document: Document) -> Read:
         """What checks it instead."""
-        if not isinstance(document.value.get("config"), dict):
-            return Read()
+        if not isinstance(document.value.get("config"), dict) or "runtime" in document.value:
+            return Read()  # of a project, which has what stacks may be given
         source = Source("the stack file", document)
         message = "It is a stack file, of which lint says nothing."
         fix = f"Run eks-gpushare check {document.file}."

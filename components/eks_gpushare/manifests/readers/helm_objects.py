@@ -135,12 +135,13 @@ def _of_others(document: Document) -> Iterator[Document]:
             found = documents_at(document, path, given)
         else:
             found = (document.inside(path, given),)
-        yield from (
-            one
-            for one in found
-            if any(isinstance(at(one.value, key), dict) for key in _READ_BY_THEMSELVES)
-            or is_raw(one.value)
-        )
+        yield from (one for one in found if is_read_by_itself(one.value))
+
+
+def is_read_by_itself(values: Any) -> bool:
+    """Whether values are those of a chart of others of which pods, rules or objects are read."""
+    told = any(isinstance(at(values, key), dict) for key in _READ_BY_THEMSELVES)
+    return told or is_raw(values)
 
 
 def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
