@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
 from linted import said
+
+from eks_gpushare.lint.declared import Declared
+from eks_gpushare.lint.dispatch import judged_files
+from eks_gpushare.lint.streaming import Files, judged_in_parts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eks_gpushare.lint.references import Naming
+    from eks_gpushare.manifests.files import GivenFile
 
 NODES = """\
 apiVersion: eksctl.io/v1alpha5
@@ -131,3 +143,30 @@ def test_what_is_not_known_of_a_pod_stays_so() -> None:
     unknown = POD.replace("      containers: [", "      $MORE\n      containers: [")
 
     assert "GPU1111" not in said({"a.yaml": f"{NODES}---\n{unknown}---\n{kyverno()}"})
+
+
+@pytest.mark.parametrize(
+    ("policy", "wrong"),
+    [
+        ({"policies/pods.yaml": kyverno()}, False),
+        ({"policies/pods.yaml": kyverno(more="exclude: {any: [{resources: {namespaces: [ml]}}]}")},
+         True),
+        ({"policies/README.md": f"# Pods\n\n```yaml\n{kyverno()}```\n"}, True),
+        ({}, True),
+    ],
+)  # fmt: skip
+def test_a_policy_is_for_pods_of_other_folders(
+    policy: dict[str, str], *, wrong: bool, tmp_path: Path
+) -> None:
+    files = {"cluster/nodes.yaml": NODES, "ml/pod.yaml": f"{SPACE}---\n{POD}", **policy}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    def judge(given: list[GivenFile], everywhere: Naming | None) -> Any:
+        return judged_files(given, None, None, everywhere)
+
+    apart = Declared(paths={"a": ("cluster/*", "ml/*")}, folder=str(tmp_path))
+    parts = judged_in_parts(Files([str(tmp_path)]), apart, judge)
+    found = [one for part in parts for each in part.made for one in each.findings]
+    assert ("GPU1111" in {one.code for one in found if one.severity == "error"}) is wrong

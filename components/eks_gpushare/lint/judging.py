@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.registry import Edge
+    from eks_gpushare.lint.changed_pods import PolicyChange
     from eks_gpushare.lint.scopes import FileScope
 
 
@@ -33,6 +34,7 @@ class Scoped:
         classes: Documents that are node classes.
         texts: Texts of the files, by name.
         edges: What to look for.
+        changes: What policies of other files change of pods.
         complete: Whether what is not among the items is nowhere.
     """
 
@@ -42,11 +44,12 @@ class Scoped:
         classes: Iterable[Document],
         texts: Mapping[str, str],
         edges: Sequence[Edge],
+        changes: Sequence[PolicyChange] = (),
         *,
         complete: bool = False,
     ) -> None:
         self._items = list(items)
-        self._changes = changes_in(self._items)
+        self._changes = [*changes_in(self._items), *changes]
         self._texts, self._edges, self._complete = texts, edges, complete
         self._guides = guides_with_options(texts)
         self.broken: list[tuple[Exception, Edge]] = []

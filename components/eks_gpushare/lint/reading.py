@@ -327,10 +327,10 @@ class Reading:
         found = [*self.judgements, *values_of_files(parts)]
         found += missing_values(self.items, map(posixpath.normpath, self.files))
         texts = {file.name: file.text for file in self.files.values()}
-        scoped = Scoped(items, self.classes, texts, edges, complete=complete)
+        others = self.everywhere or self.naming()
+        scoped = Scoped(items, self.classes, texts, edges, others.changes, complete=complete)
         within = in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
         within += scoped.judged_alone()
-        others = self.everywhere or self.naming()
         found = [others.with_other_scopes(judgement) for judgement in (*found, *within)]
         found = [as_applied(each, texts, self.kustomizations.contents.values()) for each in found]
         for error, edge in scoped.broken:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_config
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.configs import MAP_UNUSED
 from eks_gpushare.inventory.edges.daemonsets import UNLABELLED
@@ -19,6 +20,7 @@ from eks_gpushare.inventory.items import ConfigMap, NodeSet, Pointer, Release, W
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs, text
+from eks_gpushare.lint.changed_pods import changes_in
 from eks_gpushare.lint.node_classes import class_named, class_of
 from eks_gpushare.lint.one_cluster import is_one_cluster, once_of
 from eks_gpushare.lint.rules.shell import BY_HAND
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.lint.changed_pods import PolicyChange
 
 _SHARED = "shared"
 """Kind of what a configuration of the device plugin shares under its own name."""
@@ -66,6 +69,8 @@ class Naming(NamedTuple):
     """Normal paths of the files that name it."""
     once: Mapping[tuple[str, str], frozenset[str]]
     """Normal paths of the files that have what a cluster has once."""
+    changes: tuple[PolicyChange, ...] = ()
+    """What policies change of pods, wherever these lie; not of those that a guide shows."""
 
     @property
     def is_one_cluster(self) -> bool:
@@ -184,7 +189,8 @@ def naming(items: Iterable[Item], classes: Iterable[Document]) -> Naming:
     once: dict[tuple[str, str], set[str]] = {}
     for key, file in once_of(items):
         once.setdefault(key, set()).add(file)
-    return Naming(_frozen(having), _frozen(named), _frozen(once))
+    changes = changes_in(item for item in items if not is_guide(item.source.file))
+    return Naming(_frozen(having), _frozen(named), _frozen(once), tuple(changes))
 
 
 def _frozen(found: Mapping[tuple[str, str], set[str]]) -> dict[tuple[str, str], frozenset[str]]:
@@ -196,11 +202,13 @@ def all_of(namings: Iterable[Naming]) -> Naming:
     having: dict[tuple[str, str], set[str]] = {}
     named: dict[tuple[str, str], set[str]] = {}
     once: dict[tuple[str, str], set[str]] = {}
+    changes: list[PolicyChange] = []
     for each in namings:
+        changes += each.changes
         for whole, part in ((having, each.having), (named, each.named), (once, each.once)):
             for key, files in part.items():
                 whole.setdefault(key, set()).update(files)
-    return Naming(_frozen(having), _frozen(named), _frozen(once))
+    return Naming(_frozen(having), _frozen(named), _frozen(once), tuple(changes))
 
 
 def _names(item: Item) -> Iterator[tuple[str, str]]:

@@ -159,6 +159,8 @@ def _again(
         had = part.naming.references()
         if everywhere.gives_labels_to(part.naming) or part.naming.is_one_cluster:
             changed.add(number)
+        if part.naming.changes != everywhere.changes:
+            changed.add(number)
         if not inside.isdisjoint(part.files):
             changed.add(number)
             of_cluster.append(str(number))
