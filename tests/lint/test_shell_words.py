@@ -160,3 +160,31 @@ def test_flags(text: str, plain: list[str], flags: list[tuple[str, str]]) -> Non
 
     assert [each.text for each in line.plain] == plain
     assert [(name, word.text) for name, word in line.flags] == flags
+
+
+@pytest.mark.parametrize(
+    ("asked", "folder"),
+    [
+        ('"$(dirname "$0")"', "."),
+        ("$(dirname -- $0)", "."),
+        ('"$(dirname "${BASH_SOURCE[0]}")"', "."),
+        ('$(dirname "$(readlink -f "$0")")', "."),
+        ("$(dirname $(realpath $0))", "."),
+        ('$(cd "$(dirname "$0")" && pwd)', "."),
+        ('$(cd "$(dirname "${BASH_SOURCE[0]:-$0}")"; pwd -P)', "."),
+        ('"$( cd -- "$( dirname -- "${BASH_SOURCE[0]}" )" &> /dev/null && pwd )"', "."),
+        ('$(cd "$(dirname "$BASH_SOURCE")" >/dev/null 2>&1 && pwd)', "."),
+        ('$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)', "./.."),
+        ('$(cd "$(dirname "$0")/charts" && pwd)', "./charts"),
+        ('$(dirname "$1")', None),
+        ('$(dirname "$FILE")', None),
+        ('$(dirname "$0" | tr a b)', None),
+        ('$(cd "$(dirname "$0")/$NAME" && pwd)', None),
+        ('$(cd "$(dirname "$0")" && git rev-parse --show-toplevel)', None),
+    ],
+)
+def test_the_folder_that_a_script_lies_in(asked: str, folder: str | None) -> None:
+    (command,) = commands(f"D={asked}\nhelm -f $D/values.yaml", {})
+
+    path = command.words[-1].value
+    assert path == (UNKNOWN if folder is None else f"{folder}/values.yaml")

@@ -93,6 +93,8 @@ _OF_PODS: Final = frozenset(("tolerations", "affinity", "nodeselector"))
 _OPERATORS_CONFIG: Final = frozenset(("create", "name", "default", "data"))
 _CONFIG: Final = frozenset(("map", "name", "default", "fallbackStrategies"))
 _PLUGIN: Final = "k8s-device-plugin"
+_DOMAINS: Final = "computeDomains"
+"""What of resources the DRA driver's chart alone has."""
 _ENOUGH: Final = 10
 _NAMED: Final = 9
 _PROSE: Final = 4
@@ -154,7 +156,8 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
         return
     if _describes(value):
         return  # a list of what the keys mean
-    if "gpuResourcesEnabledOverride" in value:
+    resources = value.get("resources")
+    if "gpuResourcesEnabledOverride" in value or isinstance(at(resources, _DOMAINS), dict):
         yield DRA_DRIVER, ()
         return
     yield from ((chart, ()) for chart, is_of in _OF_OTHERS.items() if is_of(value))

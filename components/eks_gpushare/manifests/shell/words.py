@@ -38,6 +38,19 @@ _BEFORE_COMMAND: Final = frozenset(
     ("$", "if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "sudo", "exec")
 )
 _PARTS: Final = re.compile(r"[^=,\n]+")
+_OWN_FOLDER: Final = re.compile(
+    r"""
+    \s* (?:cd \s+ (?:--\s+)? (?P<moves>) "? \$\( \s*)?
+    dirname \s+ (?:--\s+)?
+    (?:"?\$\((?:readlink\s+-f|realpath)\s+)?
+    "? \$ (?:0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(?:\[0\])?(?::-\$0)?\}) "? (?:\)"?)?
+    (?(moves) \s* \) (?P<from>(?:/[A-Za-z0-9_.-]+)*) /? "? (?:\s+[0-9&]?>\s*[^\s&;]+(?:\s+2>&1)?)?
+    \s* (?:&&|;) \s* pwd (?:\s+-P)?)
+    \s*
+    """,
+    re.VERBOSE,
+)
+"""How scripts ask for the folder that they lie in, or one from there."""
 _TEMPLATE: Final = re.compile(r"\{\{[^\n]{0,300}?\}\}|\{%[^\n]{0,300}?%\}|<%[^\n]{0,300}?%>")
 _MOST_COMMANDS: Final = 20_000
 
@@ -296,6 +309,8 @@ class _Scanner:
             inner = self._bracketed(following)
             if following == "{" and (matched := _NAME.fullmatch(inner)):
                 return self._variables.get(matched[0], GAP)
+            if following == "(" and (own := _OWN_FOLDER.fullmatch(inner)):
+                return f".{own['from'] or ''}"
             return GAP
         matched = _NAME.match(text, self._at + 1)
         if matched is None:
