@@ -336,6 +336,54 @@ def test_parts_of_a_call_are_joined_as_their_folders_are(
     assert ("GPU1111" in found) is (not more)
 
 
+OF_LABELLED = """\
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: gpus}
+spec:
+  namespaceSelector: {matchLabels: {queued: "true"}}
+  resourceGroups:
+    - coveredResources: [nvidia.com/gpu]
+      flavors: [{name: gpu, resources: [{name: nvidia.com/gpu, nominalQuota: 4}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: gpus, namespace: ml}
+spec: {clusterQueue: gpus}
+"""
+LED = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: fit, namespace: ml, labels: {kueue.x-k8s.io/queue-name: gpus}}
+spec:
+  suspend: true
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: fit, image: "fit:1", resources: {limits: {nvidia.com/gpu: 1}}}]
+"""
+
+
+@pytest.mark.parametrize(("label", "wrong"), [("other", True), ("queued", False)])
+def test_a_namespace_of_another_folder_tells_its_labels(
+    label: str, wrong: bool, tmp_path: Path
+) -> None:
+    space = (
+        f'apiVersion: v1\nkind: Namespace\nmetadata: {{name: ml, labels: {{{label}: "true"}}}}\n'
+    )
+    files = {"kueue/queues.yaml": OF_LABELLED, "apps/job.yaml": LED, "tenants/spaces.yaml": space}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    def judge(given: list[GivenFile], everywhere: Any) -> Any:
+        return judged_files(given, None, None, everywhere)
+
+    parts = judged_in_parts(Files([str(tmp_path)]), Declared(), judge)
+    found = {one.code for part in parts for each in part.made for one in each.findings}
+    assert ("GPU1278" in found) is wrong
+
+
 def test_the_scope_says_why() -> None:
     files = {
         "karpenter/pool.yaml": pool(),

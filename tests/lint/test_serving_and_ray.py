@@ -585,6 +585,61 @@ def test_an_actor_asks_for_no_more_than_a_node_of_ray_has(text: str, wrong: bool
     assert codes(a=text) == (["GPU1382"] if wrong else [])
 
 
+ENTRY = """\
+apiVersion: ray.io/v1
+kind: RayJob
+metadata: {name: embed, namespace: ml}
+spec:
+  entrypoint: python embed.py
+  entrypointNumGpus: WANTED
+"""
+
+
+def entered(wanted: str, cluster: str) -> str:
+    """A job with a cluster of its own."""
+    inner = cluster[cluster.index("  enableIn") :].replace("\n", "\n  ").rstrip()
+    return ENTRY.replace("WANTED", wanted) + "  rayClusterSpec:\n  " + inner + "\n"
+
+
+def chosen(wanted: str, name: str, space: str = "ml") -> str:
+    """A job on a cluster that stands."""
+    text = ENTRY.replace("WANTED", wanted).replace("namespace: ml", f"namespace: {space}")
+    return f"{text}  clusterSelector: {{ray.io/cluster: {name}}}\n"
+
+
+STANDING = ray().replace("{name: demo}", "{namespace: ml, name: demo}")
+
+
+@pytest.mark.parametrize(
+    ("texts", "wrong"),
+    [
+        ((entered("2", ray()),), True),
+        ((entered("1", ray()),), False),
+        ((entered("$N", ray()),), False),
+        ((entered("1.5", ray()),), False),
+        ((entered("2", ray(told('"2"'), "nvidia.com/gpu: 2")),), False),
+        ((entered("2", ray(limits="nvidia.com/gpu: $N")),), False),
+        ((entered("2", ray()).replace("ray.io/v1", "example.com/v1"),), False),
+        ((chosen("2", "demo"), STANDING), True),
+        ((chosen("1", "demo"), STANDING), False),
+        ((chosen("2", "other"), STANDING), False),
+        ((chosen("2", "demo", "other"), STANDING), False),
+        (
+            (chosen("2", "demo", "$SPACE"), STANDING.replace("namespace: ml", "namespace: $B")),
+            False,
+        ),
+        ((chosen("2", "demo"), STANDING, STANDING.replace("gpu: 1", "gpu: 2")), False),
+        ((chosen("2", "demo"),), False),
+        ((entered("2", ray()) + "  clusterSelector: {ray.io/cluster: other}\n",), False),
+        ((entered("2", ray()).replace("rayClusterSpec", "other"), STANDING), False),
+    ],
+)
+def test_an_entry_point_asks_for_no_more_than_a_node_of_ray_has(
+    texts: tuple[str, ...], wrong: bool
+) -> None:
+    assert codes(**dict(zip("abc", texts, strict=False))) == (["GPU1382"] if wrong else [])
+
+
 def of_kuberay(path: str, parallel: str) -> str:
     """KubeRay's sample of vLLM, whose replicas ask for GPUs by a variable."""
     more = f"import_path: {path}\n        runtime_env: {{env_vars: {{{parallel}}}}}"

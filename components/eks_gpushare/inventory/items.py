@@ -252,6 +252,7 @@ https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.
 ACCOUNT_USER = "system:serviceaccount:"
 """What its user begins with, before its namespace and its name with a colon between them:
 https://kubernetes.io/docs/reference/access-authn-authz/authentication/#service-account-tokens."""
+RAY_JOB = "RayJob"
 POD_CHANGE = "PodChange"
 """The kind of a pointer that stands for a policy that changes pods as they are made."""
 INFERENCE_SERVICE = "InferenceService"

@@ -69,6 +69,8 @@ class Naming(NamedTuple):
     """Normal paths of the files that name it."""
     once: Mapping[tuple[str, str], frozenset[str]]
     """Normal paths of the files that have what a cluster has once."""
+    objects: frozenset[str] = frozenset()
+    """Normal paths of all files that have something of a cluster, but for guides."""
     changes: tuple[PolicyChange, ...] = ()
     """What policies change of pods, wherever these lie; not of those that a guide shows."""
 
@@ -189,8 +191,9 @@ def naming(items: Iterable[Item], classes: Iterable[Document]) -> Naming:
     once: dict[tuple[str, str], set[str]] = {}
     for key, file in once_of(items):
         once.setdefault(key, set()).add(file)
-    changes = changes_in(item for item in items if not is_guide(item.source.file))
-    return Naming(_frozen(having), _frozen(named), _frozen(once), tuple(changes))
+    own = [item for item in items if not is_guide(item.source.file)]
+    files = frozenset(file for item in own for file in _file(item.source.document))
+    return Naming(_frozen(having), _frozen(named), _frozen(once), files, tuple(changes_in(own)))
 
 
 def _frozen(found: Mapping[tuple[str, str], set[str]]) -> dict[tuple[str, str], frozenset[str]]:
@@ -202,13 +205,16 @@ def all_of(namings: Iterable[Naming]) -> Naming:
     having: dict[tuple[str, str], set[str]] = {}
     named: dict[tuple[str, str], set[str]] = {}
     once: dict[tuple[str, str], set[str]] = {}
+    objects: set[str] = set()
     changes: list[PolicyChange] = []
     for each in namings:
+        objects |= each.objects
         changes += each.changes
         for whole, part in ((having, each.having), (named, each.named), (once, each.once)):
             for key, files in part.items():
                 whole.setdefault(key, set()).update(files)
-    return Naming(_frozen(having), _frozen(named), _frozen(once), tuple(changes))
+    files = frozenset(objects)
+    return Naming(_frozen(having), _frozen(named), _frozen(once), files, tuple(changes))
 
 
 def _names(item: Item) -> Iterator[tuple[str, str]]:

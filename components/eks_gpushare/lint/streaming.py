@@ -153,7 +153,7 @@ def _again(
     changed: set[int] = set()
     inside = frozenset[str]()
     if everywhere.is_one_cluster:  # asked once: it looks at every file
-        inside = inside.union(*everywhere.once.values())
+        inside = everywhere.objects.union(*everywhere.once.values())
     of_cluster: list[str] = []
     for number, part in enumerate(parts):
         had = part.naming.references()

@@ -10,6 +10,7 @@ from eks_gpushare.inventory.items import (
     INFERENCE_SERVICE,
     POD_CHANGE,
     PROMISED,
+    RAY_JOB,
     SCALERS,
     SERVICE_ACCOUNT,
     ConfigMap,
@@ -66,6 +67,8 @@ _OF_POLICIES = {
     **dict.fromkeys(("Assign", "ModifySet"), ("mutations.gatekeeper.sh",)),
 }
 """Kinds of policies that may change pods, with the groups of their APIs."""
+_BESIDE_PODS = {INFERENCE_SERVICE: "serving.kserve.io/", RAY_JOB: "ray.io/"}
+"""Kinds that say more than their pods do, with how their APIs begin."""
 _CONFIGURATIONS = (DevicePluginConfigReader(), MigPartedReader())
 _WITH_DATA = frozenset(("ConfigMap", "Secret"))
 _REQUESTS = "requests."
@@ -148,7 +151,7 @@ def _items(document: Document) -> Iterator[Item]:
         yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
     else:
         yield from policies(document)
-        if kind == INFERENCE_SERVICE and value["apiVersion"].startswith("serving.kserve.io/"):
+        if value["apiVersion"].startswith(_BESIDE_PODS.get(kind, "-")):
             spec = mapping(value.get("spec"))
             yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
         for place in pod_places(kind, value):

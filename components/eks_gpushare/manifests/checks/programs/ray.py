@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.inventory.items import PART_OF_POD, Workload
+from eks_gpushare.inventory.items import PART_OF_POD, RAY_JOB, Pointer, Workload
 from eks_gpushare.inventory.nodes import CATALOG, TYPE_LABELS
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -26,7 +26,7 @@ from eks_gpushare.manifests.texts import texts_within
 from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
@@ -45,6 +45,8 @@ _CLUSTERS: Final[tuple[FieldPath, ...]] = (
 )
 """Where a RayCluster stands, in an object of its own, of a RayJob and of a RayService."""
 _SERVED: Final = ("spec", "serveConfigV2")
+_ENTRY: Final = "entrypointNumGpus"
+_CHOSEN: Final = ("clusterSelector", "ray.io/cluster")
 _VISIBLE: Final = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 _WITH_CUDA: Final = re.compile(r"(?:^|/)rayproject/ray(?:-ml|-llm)?:[^ ]*(?:gpu|cu[0-9]{2})")
 """Ray's images with CUDA, whose environment has the container runtime show all GPUs."""
@@ -100,6 +102,9 @@ def ray(inventory: Inventory) -> Iterator[Judgement]:
             yield from _sees_all(group)
     for groups in by_document.values():
         yield from _served(groups)
+    for job in inventory.of(Pointer):
+        if job.kind == RAY_JOB:
+            yield from _entered(job, by_document.values())
 
 
 def _group(workload: Workload) -> _Group | None:
@@ -221,17 +226,48 @@ def _not_counted(group: _Group) -> Iterator[Problem]:
         )
 
 
-def _served(groups: list[_Group]) -> Iterator[Problem]:
+def _most(groups: Sequence[_Group]) -> int | None:
+    """The most GPUs of one of Ray's nodes; None where of some it is not known what they have."""
+    counts = [group.counted for group in groups if group.counted is not None]
+    document = next(iter(groups)).workload.source.document
+    if not isinstance(document, Document):
+        return None
+    declared = [items(at(document.value, *path, _WORKERS)) for path in _CLUSTERS]
+    return max(counts) if len(counts) == 1 + sum(map(len, declared)) else None
+
+
+def _entered(job: Pointer, clusters: Iterable[Sequence[_Group]]) -> Iterator[Problem]:
+    """An entry point, which is an actor of one node, that no node has the GPUs for.
+
+    https://docs.ray.io/en/latest/cluster/running-applications/job-submission/sdk.html#specifying-cpu-and-gpu-resources
+    """
+    named, wanted = at(job.spec, *_CHOSEN), at(job.spec, _ENTRY)
+    own = [
+        groups
+        for groups in clusters
+        for cluster in [next(iter(groups)).workload]
+        if (named is None and cluster.source.document is job.source.document)
+        or (named == cluster.name and job.namespace == cluster.namespace != UNKNOWN)
+    ]
+    most = _most(own[0]) if len(own) == 1 else None
+    if most is not None and _is_whole(wanted) and int(str(text(wanted))) > most:
+        yield Problem(
+            UNLIKE_RAY,
+            job.source,
+            ("spec", _ENTRY),
+            f"The entry point of {job.source.name} asks for {text(wanted)} GPUs of one node, and "
+            f"no node of {next(iter(own[0])).workload.source.name} has more than {most}.",
+            "Ask for fewer, or give a worker group as many; tasks and actors ask by themselves.",
+            "error",
+        )
+
+
+def _served(groups: Sequence[_Group]) -> Iterator[Problem]:
     """Actors of Ray Serve that no node of any group has the GPUs for."""
     source = next(iter(groups)).workload.source
-    document = source.document
-    counts = [group.counted for group in groups if group.counted is not None]
-    if not isinstance(document, Document):
+    document, most = source.document, _most(groups)
+    if not isinstance(document, Document) or most is None:
         return
-    declared = [items(at(document.value, *path, _WORKERS)) for path in _CLUSTERS]
-    if len(counts) != 1 + sum(map(len, declared)):
-        return  # of some it is not known what they have
-    most = max(counts)
     given = at(document.value, *_SERVED)
     inner = texts_within(document, _SERVED) if isinstance(given, str) else None
     for config in inner.documents if inner else ():
