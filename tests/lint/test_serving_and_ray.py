@@ -12,7 +12,9 @@ from lint_corpus import found_in
 
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.lint.readers.production_stack import ProductionStackReader
+from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.texts import read_texts
 
 
@@ -495,6 +497,40 @@ def test_a_number_is_wrong_whatever_the_container_gets() -> None:
     (found,) = found_in({"a.yaml": ray(told('"0.5"'), "nvidia.com/gpu: $N")})
 
     assert found.line == 13
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "runtimeClassName: nvidia",
+        "resourceClaims: [{name: a, resourceClaimName: b}]",
+        "hostNetwork: $HOST",
+    ],
+)
+def test_a_container_that_may_get_a_gpu_otherwise(more: str) -> None:
+    text = ray(told('"1"'), "cpu: 4").replace("own:1", "rayproject/ray:2.46.0-gpu")
+    (at_worker,) = [line for line in text.splitlines() if "{name: worker" in line]
+
+    assert codes(a=text) == ["GPU1382"]
+    assert codes(a=text.replace(at_worker, f"          {more}\n{at_worker}")) == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "message", "fix"),
+    [
+        ("nvidia.com/gpu: 1", "and its container gets 1.", "Remove num-gpus: KubeRay"),
+        ("cpu: 4", "its container asks for none: it has", "Write limits: {nvidia.com/gpu: 2}"),
+    ],
+)
+def test_what_is_said_of_a_number_unlike_the_containers(
+    limits: str, message: str, fix: str
+) -> None:
+    text = ray(told('"2"'), limits).replace("own:1", "rayproject/ray:2.46.0-gpu")
+    (file,) = lint_files([GivenFile("a.yaml", text)])
+    (found,) = [each for each in file.findings if each.code == "GPU1382"]
+
+    assert message in found.message
+    assert found.fix.startswith(fix)
 
 
 def test_who_is_told_wrongly_is_said() -> None:
