@@ -113,6 +113,8 @@ class NodeKind:
             return None  # a node as it is, with all that it has
         if self.nodes.provisioner == "managed" and key.startswith(_OF_KARPENTER):
             return None  # it labels the nodes that it makes, and no others
+        if self.nodes.provisioner == "autoMode" and key.startswith(_OF_KARPENTER[1:]):
+            return None  # Auto Mode has its own for these
         if key in OF_CONTROL_PLANES and self.nodes.provisioner != "byHand":
             return None  # EKS has its control plane elsewhere, and kubelets may not set these
         by_others = key.startswith((*OWNED_PREFIXES, *_OF_OTHERS))

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.manifests.folders import those_meant
 from eks_gpushare.manifests.kustomize_charts import values_files, with_files
+from eks_gpushare.manifests.kustomize_labels import with_labels
 from eks_gpushare.manifests.kustomize_patches import Patch, is_for, with_its_name, written_patches
+from eks_gpushare.manifests.plain import mapping
 from eks_gpushare.manifests.strategic_merge import PatchError, merged, patched
 from eks_gpushare.manifests.texts import read_texts
 
@@ -45,6 +47,9 @@ NOT_NAMESPACED: Final = frozenset(
     )
 )
 """Kinds of objects that are in no namespace."""
+
+
+_WITH_REPLICAS: Final = ("Deployment", "ReplicationController", "ReplicaSet", "StatefulSet")
 
 
 class Unapplied(NamedTuple):
@@ -289,10 +294,11 @@ class Kustomizations:
         space = at(each.value, "namespace")
         kind = at(value, "kind")
         if isinstance(space, str) and space and str(kind) not in NOT_NAMESPACED:
-            metadata = at(value, "metadata")
-            named = dict(metadata) if isinstance(metadata, dict) else {}
-            value = {**value, "metadata": {**named, "namespace": space}}
-        for entry in items(at(each.value, "replicas")):
+            value = {**value, "metadata": {**mapping(at(value, "metadata")), "namespace": space}}
+        elif isinstance(space, str) and space and kind == "Namespace":
+            value = {**value, "metadata": {**mapping(at(value, "metadata")), "name": space}}
+        value = with_labels(value, each.value)
+        for entry in items(at(each.value, "replicas")) if kind in _WITH_REPLICAS else ():
             spec = at(value, "spec")
             if at(entry, "name") == at(value, "metadata", "name") and isinstance(spec, dict):
                 value = {**value, "spec": {**spec, "replicas": at(entry, "count")}}

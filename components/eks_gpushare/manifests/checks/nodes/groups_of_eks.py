@@ -10,12 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.quantity import quantity
+from eks_gpushare.facts.index import rule_of
 from eks_gpushare.facts.vcpus import Group, demands
 from eks_gpushare.inventory.edges.quotas import vcpus
 from eks_gpushare.inventory.items import NODE_ROLE, SERVICE_QUOTA, NodeLaunch, NodeSet, Pointer
 from eks_gpushare.inventory.nodes import has_gpus
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import gpu_workloads
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.document import value_of
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
+ELSEWHERE: Final = rule_of("GPU1112")
+_GROUP_LABEL: Final = "eks.amazonaws.com/nodegroup"
 _GROUPS: Final = ("managed", "selfManaged")
 _MARKETS: Final = (
     ("instance_market_options", 0, "market_type"),
@@ -108,6 +113,39 @@ def roles_by_prefix(inventory: Inventory) -> Iterator[Judgement]:
                     "Write node_iam_role_use_name_prefix = false, or take the module's output "
                     "node_iam_role_name.",
                 )
+
+
+@edge(ELSEWHERE)
+def groups_by_prefix(inventory: Inventory) -> Iterator[Judgement]:
+    """Pods that select a managed group by a name to which a suffix is added.
+
+    `use_name_prefix` of terraform-aws-modules/eks/aws//modules/eks-managed-node-group, true unless
+    told, and `node_group_name_prefix` of `aws_eks_node_group`.
+    """
+    for cluster in inventory.clusters():
+        groups = [each for each in inventory.of(NodeSet, cluster) if each.provisioner == "managed"]
+        begun = {_prefix(each): each for each in groups if _prefix(each)}
+        whole = {each.name for each in groups if not _prefix(each)}
+        for workload, _ in gpu_workloads(inventory, cluster):
+            named = at(workload.spec, "nodeSelector", _GROUP_LABEL)
+            if named not in begun or named in whole or UNKNOWN in whole:
+                continue
+            yield Problem(
+                ELSEWHERE,
+                workload.source,
+                (*workload.spec_path, "nodeSelector", _GROUP_LABEL),
+                f"{at_start(workload.source.name)} selects the node group {named}, and the name of "
+                f"{begun[named].source.name} begins with it: a suffix follows, which is random.",
+                "Write use_name_prefix = false, which makes the group anew, or select a label of "
+                "the group's own.",
+            )
+
+
+def _prefix(nodes: NodeSet) -> str:
+    """What the name of a group begins with, if a suffix follows; empty of any other."""
+    given = at(value_of(nodes), *nodes.source.path)
+    prefix = at(given, "node_group_name_prefix")
+    return prefix.rstrip("-") if isinstance(prefix, str) else ""
 
 
 @edge(ROLE_LACKS)
