@@ -110,3 +110,58 @@ def test_of_a_namespace_that_is_not_here_the_labels_are_not_known() -> None:
     texts = found(SELECTOR.replace("kueue:", "other:"))
 
     assert texts == []
+
+
+NAMED = """\
+apiVersion: VERSION
+kind: KIND
+metadata: {name: demo, namespace: ml, labels: {kueue.x-k8s.io/queue-name: QUEUE}}
+spec: {template: {spec: {containers: [{name: a, image: a}]}}}
+"""
+CHART = """\
+managerConfig:
+  controllerManagerConfigYaml: |-
+    apiVersion: config.kueue.x-k8s.io/v1beta1
+    kind: Configuration
+    integrations:
+      frameworks: [FRAMEWORKS]
+"""
+
+
+@pytest.mark.parametrize("config", [CONFIG.replace("MORE", "namespace: a"), CHART])
+@pytest.mark.parametrize(
+    ("version", "kind", "queue", "frameworks", "wrong"),
+    [
+        ("jobset.x-k8s.io/v1alpha2", "JobSet", "all", "batch/job", True),
+        ("jobset.x-k8s.io/v1alpha2", "JobSet", "all", "batch/job, jobset.x-k8s.io/jobset", False),
+        ("batch/v1", "Job", "all", "pod", True),
+        ("batch/v1", "Job", "all", "batch/job", False),
+        ("batch/v1", "Job", "''", "pod", False),
+        ("batch/v1", "Job", "$QUEUE", "pod", True),
+        ("batch/v1", "Job", "all", "$FRAMEWORK", False),
+        ("batch/v1", "Job", "all", "", False),
+        ("apps/v1", "Deployment", "all", "pod", True),
+        ("apps/v1", "Deployment", "all", "pod, deployment", False),
+        ("example.com/v1", "Job", "all", "pod", False),
+        ("apps/v1", "DaemonSet", "all", "pod", False),
+    ],
+)
+def test_a_kind_that_kueue_is_not_told_of(
+    config: str, version: str, kind: str, queue: str, frameworks: str, wrong: bool
+) -> None:
+    text = NAMED.replace("VERSION", version).replace("KIND", kind).replace("QUEUE", queue)
+    files = {"kueue.yaml": config.replace("FRAMEWORKS", frameworks), "job.yaml": text}
+    codes = [each.code for each in found_in(files) if each.code == "GPU1399"]
+
+    assert codes == (["GPU1399"] if wrong else [])
+
+
+def test_what_names_no_queue_is_no_business_of_kueues() -> None:
+    text = NAMED.replace("VERSION", "batch/v1").replace("KIND", "Job")
+    files = {
+        "kueue.yaml": CHART.replace("FRAMEWORKS", "pod"),
+        "job.yaml": text.replace(", labels: {kueue.x-k8s.io/queue-name: QUEUE}", ""),
+        "named.yaml": text.replace("QUEUE", "all"),
+    }
+
+    assert [each.file for each in found_in(files) if each.code == "GPU1399"] == ["named.yaml"]

@@ -28,11 +28,12 @@ PROMETHEUS_ADAPTER: Final = "prometheus-adapter"
 OF_METRICS: Final = (PROMETHEUS, PROMETHEUS_ADAPTER)
 """Charts whose values are read for what they have of metrics, and for nothing else."""
 OLLAMA: Final = "ollama"
+KUEUE: Final = "kueue"
 OPEN_WEBUI: Final = "open-webui"
 CHARTS: Final = (
     *(DEVICE_PLUGIN, OPERATOR, EXPORTER, "node-feature-discovery", "gpu-feature-discovery"),
     *(DRA_DRIVER, "dra-driver-nvidia-gpu", CLUSTER_AUTOSCALER, "karpenter", "keda"),
-    *(HAMI_CHART, "kueue", "kai-scheduler"),
+    *(HAMI_CHART, KUEUE, "kai-scheduler"),
     *(AGENT, *OF_METRICS, OLLAMA, OPEN_WEBUI),
 )
 """Charts that say something of GPUs."""

@@ -12,6 +12,7 @@ from eks_gpushare.documents.go_yaml import first_document
 from eks_gpushare.inventory.items import ConfigMap, Pointer, Release
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.values import at, has_unknown, items, text
+from eks_gpushare.manifests.charts import KUEUE
 from eks_gpushare.sharing.kueue import CONFIGURATION
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 KIND: Final = "Configuration"
 """Of Kueue's configuration, as a pointer has it."""
 _GROUP: Final = "config.kueue.x-k8s.io/"
-_CHART: Final = "kueue"
 
 
 class Counting(NamedTuple):
@@ -68,7 +68,7 @@ def _given(inventory: Inventory, cluster: str) -> Iterator[Any]:
         if pointer.kind == KIND:
             yield pointer.spec
     for release in inventory.of(Release, cluster):
-        if release.chart.rstrip("/").rpartition("/")[2] == _CHART:
+        if release.chart.rstrip("/").rpartition("/")[2] == KUEUE:
             yield at(release.values, "managerConfig", CONFIGURATION)
     for each in inventory.of(ConfigMap, cluster):
         for value in each.data.values() if isinstance(each.data, dict) else ():

@@ -65,7 +65,7 @@ def with_labels(value: Any, kustomization: Any) -> Any:
     kind = str(at(value, "kind"))
     for labels, templates, selectors in _given(kustomization):
         value = _with(value, _OWN, labels, make=True)
-        for path in _TEMPLATES.get(kind, ()) if templates or selectors else ():
+        for path in _TEMPLATES.get(kind, ()) if templates else ():
             value = _with(value, path, labels, make=True)
         for path in _SELECTORS.get(kind, ()) if selectors else ():
             value = _with(value, path, labels, make=True)
@@ -79,7 +79,8 @@ def _given(kustomization: Any) -> Iterator[tuple[dict[str, Any], bool, bool]]:
     for each in items(at(kustomization, "labels")):
         pairs = at(each, "pairs")
         if isinstance(pairs, dict):
-            yield pairs, at(each, "includeTemplates") is True, at(each, "includeSelectors") is True
+            selectors = at(each, "includeSelectors") is True
+            yield pairs, selectors or at(each, "includeTemplates") is True, selectors
     common = at(kustomization, "commonLabels")
     if isinstance(common, dict):
         yield common, True, True

@@ -15,6 +15,7 @@ from eks_gpushare.manifests.charts import (
     DEVICE_PLUGIN,
     DRA_DRIVER,
     EXPORTER,
+    KUEUE,
     OPEN_WEBUI,
     OPERATOR,
     PROMETHEUS,
@@ -24,6 +25,7 @@ from eks_gpushare.manifests.charts import (
 )
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.readers.words import close_to, plain
+from eks_gpushare.sharing.kueue import CONFIGURATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -77,6 +79,7 @@ _OF_OTHERS: Final[Mapping[str, Callable[[Any], bool]]] = {
         plain(key) in _OF_HAMI for key, _ in pairs(value.get("devicePlugin"))
     ),
     CLUSTER_AUTOSCALER: lambda value: isinstance(at(value, "autoDiscovery", "clusterName"), str),
+    KUEUE: lambda value: isinstance(at(value, "managerConfig", CONFIGURATION), str),
 }
 """Charts beside those of GPUs, and what only their values have."""
 _OPEN_WEBUI: Final = "openwebui"

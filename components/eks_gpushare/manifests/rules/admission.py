@@ -36,6 +36,14 @@ OTHER_NAMESPACES: Final = Rule(
     "A ClusterQueue without a namespaceSelector takes workloads of none; that of all is {}.",
     "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#namespace-selector",
 )
+NOT_MANAGED: Final = Rule(
+    "GPU1399",
+    "warning",
+    "Kueue manages the kinds of workloads that name a queue.",
+    "Of a kind that its configuration does not list it takes no notice: the pods start at once, "
+    "beside what the queue gives out.",
+    "https://kueue.sigs.k8s.io/docs/reference/kueue-config.v1beta2/#Integrations",
+)
 NO_CLASS: Final = Rule(
     "GPU1255",
     "warning",
