@@ -603,3 +603,97 @@ def test_what_a_template_leaves_open_is_not_judged(before: str, after: str) -> N
     text = text.replace(before, after).replace("SUBJECT", "system:serviceaccount:other:reader")
 
     assert found({"account.yaml": ACCOUNT, "template.yaml": text}) == []
+
+
+SCALED = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: a, region: eu-west-2, version: "1.33"}
+iam:
+  withOIDC: true
+  serviceAccounts:
+    - metadata: {name: cluster-autoscaler, namespace: kube-system}
+      wellKnownPolicies: {autoScaler: true}
+managedNodeGroups:
+  - name: gpu
+    instanceType: g4dn.xlarge
+    MORE
+"""
+SCALER = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: NAME, namespace: kube-system}
+spec:
+  chart: {spec: {chart: cluster-autoscaler, version: 9.50.1}}
+  values: {autoDiscovery: {clusterName: a}, VALUES}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "used"),
+    [
+        ("scaler", "replicaCount: 1", "scaler-aws-cluster-autoscaler"),
+        ("aws-cluster-autoscaler", "replicaCount: 1", "aws-cluster-autoscaler"),
+        ("scaler", "cloudProvider: clusterapi", "scaler-clusterapi-cluster-autoscaler"),
+        ("scaler", "fullnameOverride: own", "own"),
+        ("scaler", "rbac: {serviceAccount: {create: false}}", "default"),
+        ("scaler", "rbac: {serviceAccount: {create: true, name: other}}", "other"),
+        ("scaler", "rbac: {serviceAccount: {name: other}}", "other"),
+        ("scaler", "rbac: {serviceAccount: {create: true}}", "scaler-aws-cluster-autoscaler"),
+        ("scaler", "rbac: {serviceAccount: {create: false, name: cluster-autoscaler}}", ""),
+        ("scaler", "fullnameOverride: cluster-autoscaler", ""),
+        ("scaler", "fullnameOverride: $NAME", ""),
+        ("scaler", "nameOverride: other", ""),
+        ("scaler", "rbac: {serviceAccount: {name: $NAME}}", ""),
+        ("scaler", 'rbac: {serviceAccount: {annotations: {eks.amazonaws.com/role-arn: "$R"}}}', ""),
+        ("$NAME", "replicaCount: 1", ""),
+    ],
+)
+def test_cluster_autoscaler_runs_as_the_account_of_its_role(
+    name: str, values: str, used: str
+) -> None:
+    scaler = SCALER.replace("NAME", name, 1).replace("VALUES", values)
+    cluster = SCALED.replace("MORE", "minSize: 1")
+    messages = found({"cluster.yaml": cluster, "scaler.yaml": scaler})
+
+    assert [f"runs as kube-system/{used}," in each for each in messages] == [True] * bool(used)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("MORE", "iam: {withAddonPolicies: {autoScaler: true}}"),
+        ("autoScaler: true}", "ebsCSIController: true}"),
+        ("namespace: kube-system", "namespace: other"),
+        ("kind: ClusterConfig", "kind: Config"),
+        ("  serviceAccounts:", "  accounts:"),
+    ],
+)
+def test_an_account_that_is_not_meant_for_cluster_autoscaler(before: str, after: str) -> None:
+    scaler = SCALER.replace("NAME", "scaler", 1).replace("VALUES", "replicaCount: 1")
+    cluster = SCALED.replace(before, after, 1).replace("MORE", "minSize: 1")
+
+    assert found({"cluster.yaml": cluster, "scaler.yaml": scaler}) == []
+
+
+def test_another_chart_has_accounts_of_its_own() -> None:
+    scaler = SCALER.replace("NAME", "scaler", 1).replace("VALUES", "replicaCount: 1")
+    cluster = SCALED.replace("MORE", "minSize: 1")
+    other = scaler.replace("chart: cluster-autoscaler", "chart: keda")
+
+    assert found({"cluster.yaml": cluster, "scaler.yaml": other}) == []
+
+
+@pytest.mark.parametrize(
+    ("trusted", "count"), [("cluster-autoscaler", 1), ("ca-aws-cluster-autoscaler", 0)]
+)
+def test_the_account_that_the_chart_makes_is_held_against_the_role(
+    trusted: str, count: int
+) -> None:
+    arn = "arn:aws:iam::123412341234:role/weights"
+    values = f'rbac: {{serviceAccount: {{annotations: {{eks.amazonaws.com/role-arn: "{arn}"}}}}}}'
+    scaler = SCALER.replace("NAME", "ca", 1).replace("VALUES", values)
+    file, text, module = ROLES["older"]
+    tf = text.replace("MODULE", module).replace("SPACE:reader", f"kube-system:{trusted}")
+
+    assert len(found({file: tf, "scaler.yaml": scaler})) == count

@@ -16,6 +16,7 @@ from eks_gpushare.inventory.items import (
     ROLE_ANNOTATION,
     ROLE_TRUST,
     SERVICE_ACCOUNT,
+    NodeSet,
     Pointer,
     Release,
 )
@@ -25,6 +26,8 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, every, items, some
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.charts import CLUSTER_AUTOSCALER
+from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.two_numbers import NOT_TRUSTED
 
 if TYPE_CHECKING:
@@ -33,10 +36,12 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
-    from eks_gpushare.inventory.source import Source
+    from eks_gpushare.inventory.source import Maybe, Source
 
 _ROLE: Final = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/(?:.*/)?([A-Za-z0-9+=,.@_-]+)")
-_IN_VALUES: Final = (("serviceAccount",), ("rbac", "serviceAccount"))
+_OF_AUTOSCALER: Final = ("rbac", "serviceAccount")
+_MAY_SCALE: Final = ("wellKnownPolicies", "autoScaler")
+_IN_VALUES: Final = (("serviceAccount",), _OF_AUTOSCALER)
 """Where values of charts have the account."""
 _OF_CHARTS: Final = " with "
 """In the name of what helm made of a chart, in a namespace that may be none of a release's."""
@@ -84,7 +89,69 @@ def _accounts(inventory: Inventory, cluster: str) -> Iterator[_Account]:
             if at(given, "create") in (None, True):
                 arn = at(given, "annotations", ROLE_ANNOTATION)
                 place = value_place(release, (*path, "annotations"))
-                yield from _account(release, place, arn, at(given, "name"))
+                name = at(given, "name") or _of_autoscaler(release)
+                yield from _account(release, place, arn, name)
+
+
+def _of_autoscaler(release: Release) -> Maybe[str]:
+    """The account of Cluster Autoscaler, which its chart names after the release and itself.
+
+    `cluster-autoscaler.serviceAccountName` and `.fullname` in charts/cluster-autoscaler/templates/
+    _helpers.tpl of kubernetes/autoscaler, chart 9.50.
+    """
+    values = release.values
+    given = at(values, *_OF_AUTOSCALER)
+    told = [at(given, "name"), at(given, "create"), at(values, "fullnameOverride")]
+    provider = at(values, "cloudProvider") or "aws"
+    others = [release.name, provider, at(values, "nameOverride") or ""]
+    if release.chart != CLUSTER_AUTOSCALER or UNKNOWN in (*told, *others) or others[2]:
+        return UNKNOWN
+    if told[0] or told[1] is False:
+        return str(told[0] or "default")
+    own = f"{provider}-{CLUSTER_AUTOSCALER}"
+    name = str(release.name)
+    return str(told[2] or (name if own in name else f"{name}-{own}"))
+
+
+@edge(NOT_TRUSTED)
+def autoscalers(inventory: Inventory) -> Iterator[Judgement]:
+    """Cluster Autoscaler with an account that is not the one that eksctl makes a role for.
+
+    https://docs.aws.amazon.com/eks/latest/eksctl/iamserviceaccounts.html
+    """
+    for cluster in inventory.clusters():
+        configs = [value_of(each) for each in inventory.of(NodeSet, cluster)]
+        made = {
+            (at(each, "metadata", "namespace") or "default", at(each, "metadata", "name"))
+            for config in configs
+            if at(config, "kind") == "ClusterConfig" and not _by_nodes(config)
+            for each in items(at(config, "iam", "serviceAccounts"))
+            if at(each, *_MAY_SCALE) is True
+        }
+        for release in inventory.of(Release, cluster):
+            name, space = _of_autoscaler(release), release.namespace
+            arn = at(release.values, *_OF_AUTOSCALER, "annotations", ROLE_ANNOTATION)
+            others = [each for where, each in made if where == space and isinstance(each, str)]
+            if name is UNKNOWN or arn is not None or not others or (space, name) in made:
+                continue
+            yield Problem(
+                NOT_TRUSTED,
+                release.source,
+                value_place(release, _OF_AUTOSCALER),
+                f"{at_start(release.source.name)} runs as {space}/{name}, and the role that may "
+                f"scale groups is that of {space}/{others[0]}, which eksctl makes.",
+                f"Write rbac: {{serviceAccount: {{create: false, name: {others[0]}}}}}.",
+                "warning",
+            )
+
+
+def _by_nodes(config: Any) -> bool:
+    """Whether the role of some nodes may scale groups, which pods without their own have."""
+    return any(
+        at(group, "iam", "withAddonPolicies", "autoScaler")
+        for kind in ("managedNodeGroups", "nodeGroups")
+        for group in items(at(config, kind))
+    )
 
 
 def _account(item: Pointer | Release, place: FieldPath, arn: Any, name: Any) -> Iterator[_Account]:
