@@ -201,6 +201,16 @@ def test_the_operator_goes_on_without() -> None:
     assert found.edits == (Edit("set", ("devicePlugin", "config", "default"), "a"),)
 
 
+def test_a_pool_without_a_label_beside_one_that_has_it_may_be_meant() -> None:
+    pools = (labelled("a"), nodes(name="b", labels=PRESENT))
+    one = config_map("sharing", {"a": SLICES})
+    (of_operator,) = problems(*pools, operators(name="sharing"), one)
+    (of_plugin,) = problems(*pools, named(), config_map("sharing", TWO))
+
+    assert (of_operator.severity, of_operator.edits) == ("info", ())
+    assert (of_plugin.severity, of_plugin.edits) == (None, ())
+
+
 def test_what_is_not_known_is_said() -> None:
     assert {"?GPU1120", "?GPU1122"} <= set(codes(POOL, named(name=UNKNOWN)))
     assert "?GPU1122" in codes(POOL, named(), config_map("sharing", UNKNOWN))

@@ -345,6 +345,23 @@ def test_knatives_flags_are_off_as_they_come() -> None:
     assert told("GPU1256", FLAGS, SERVICE.replace("serving.knative.dev", "example.com")) == []
 
 
+def test_flags_that_knatives_operator_is_told() -> None:
+    operators = (
+        "apiVersion: operator.knative.dev/v1beta1\nkind: KnativeServing\nmetadata: {name: a}\n"
+        "spec: {config: {features: {kubernetes.podspec-tolerations: enabled}}}\n"
+    )
+    on = operators.replace("tolerations", "nodeselector")
+    off = operators.replace("tolerations: enabled", "nodeselector: disabled")
+    place = 'spec.config.features["kubernetes.podspec-nodeselector"]'
+
+    assert [each[0] for each in told("GPU1256", operators, SERVICE)] == ["error"]
+    assert told("GPU1256", operators.replace("features", "config-features"), SERVICE)
+    for right in (on, operators.replace("features", "network"), off.replace("operator.", "a.")):
+        assert told("GPU1256", right, SERVICE) == []
+    (file,) = lint_files([GivenFile("a.yaml", f"{off}---\n{SERVICE}")])
+    assert [each.path for each in file.findings if each.code == "GPU1256"] == [place]
+
+
 SCRIPT = """\
 apiVersion: v1
 kind: Pod

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.catalog.chart_releases import Ability
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Severity
     from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
@@ -284,12 +284,12 @@ def _of_nodes(configs: Configs, kinds: Sequence[NodeKind]) -> Iterator[Judgement
                 "Give the label one of those, or add the key to the ConfigMap.",
             )
         elif label is None and nodes.provisioner != "byHand":
-            yield from _without_label(configs, nodes)
+            some = any(each.label(CONFIG_LABEL) for each in kinds)
+            yield from _without_label(configs, nodes, "info" if some else "warning")
 
 
-def _without_label(configs: Configs, nodes: NodeSet) -> Iterator[Problem]:
-    key = configs.key_without_label()
-    documents = configs.documents
+def _without_label(configs: Configs, nodes: NodeSet, severity: Severity) -> Iterator[Problem]:
+    key, documents = configs.key_without_label(), configs.documents
     if key is UNKNOWN or documents is UNKNOWN or not documents or key:
         return
     release = configs.release
@@ -307,8 +307,8 @@ def _without_label(configs: Configs, nodes: NodeSet) -> Iterator[Problem]:
         f"{at_start(release.source.name)} has the configurations {_listed(documents)} and no "
         f"default, and {nodes.source.name} has no label {CONFIG_LABEL}: {then}.",
         f"Set `{'.'.join(path)}` to one of them, or give the nodes the label.",
-        "warning" if of_operator else None,
-        edits=(Edit("set", place, only[0]),) if len(only) == 1 else (),
+        severity if of_operator else None,
+        edits=(Edit("set", place, only[0]),) if severity != "info" and len(only) == 1 else (),
     )
 
 

@@ -150,7 +150,7 @@ def _items(document: Document) -> Iterator[Item]:
         spec = mapping(value if kind in _WITHOUT_SPEC else value.get("spec"))
         yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
     else:
-        yield from policies(document)
+        yield from (*policies(document), *_flags(value, whence))
         if value["apiVersion"].startswith(_BESIDE_PODS.get(kind, "-")):
             spec = mapping(value.get("spec"))
             yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
@@ -172,6 +172,19 @@ def _items(document: Document) -> Iterator[Item]:
         )
         reading = spark_pods if is_spark(value) else lone_containers
         yield from reading(document, whence, around)
+
+
+def _flags(value: Mapping[str, Any], whence: Source) -> Iterator[ConfigMap]:
+    """The ConfigMap that Knative's operator makes of what it is told of features.
+
+    https://knative.dev/docs/install/operator/configuring-serving-cr/, November 2026.
+    """
+    is_operators = value["apiVersion"].startswith("operator.knative.dev/")
+    for key in ("features", "config-features") if is_operators else ():
+        path = ("spec", "config", key)
+        if isinstance(given := at(value, *path), dict):
+            made = Source(whence.name, whence.document, path)
+            yield ConfigMap(source=made, name="config-features", namespace=UNKNOWN, data=given)
 
 
 def policies(document: Document) -> Iterator[Pointer]:

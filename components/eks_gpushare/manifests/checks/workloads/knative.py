@@ -97,7 +97,7 @@ def _refused(flags: ConfigMap, workload: Workload) -> Iterator[Problem]:
         yield Problem(
             REFUSED,
             flags.source,
-            ("data", flag) if flag in data else ("data",),
+            (*(() if flags.source.path else ("data",)), *((flag,) if flag in data else ())),
             f"{at_start(flags.source.name)} does not enable {flag}, and {workload.source.name} has "
             f"{field}: Knative refuses its pods.",
             f"Write {' and '.join(f'{name}: enabled' for _, name in off)}.",
