@@ -139,6 +139,15 @@ def test_volcano_is_told_to_place_parts(job: str, plugins: tuple[str, ...], wron
     assert bool(said("GPU1274", a__yaml=job, b__yaml=conf(*plugins))) == wrong
 
 
+@pytest.mark.parametrize(("switch", "count"), [("GPUSharingEnable", 1), ("VGPUEnable", 0)])
+def test_values_of_volcanos_chart_tell_it_too(switch: str, count: int) -> None:
+    text = conf(SHARE % f"deviceshare.{switch}: true").split("scheduler.conf: |\n")[1]
+    values = f"custom:\n  scheduler_config_override: |\n{text}"
+
+    assert len(said("GPU1274", a__yaml=VGPU, values__yaml=values)) == count
+    assert said("GPU1274", a__yaml=VGPU, values__yaml=values.replace("custom", "other")) == []
+
+
 def test_guides_show_one_of_several_ways() -> None:
     wrong = conf(SHARE % "predicate.VGPUEnable: true")
 

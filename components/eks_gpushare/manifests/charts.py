@@ -29,11 +29,12 @@ OF_METRICS: Final = (PROMETHEUS, PROMETHEUS_ADAPTER)
 """Charts whose values are read for what they have of metrics, and for nothing else."""
 OLLAMA: Final = "ollama"
 KUEUE: Final = "kueue"
+VOLCANO: Final = "volcano"
 OPEN_WEBUI: Final = "open-webui"
 CHARTS: Final = (
     *(DEVICE_PLUGIN, OPERATOR, EXPORTER, "node-feature-discovery", "gpu-feature-discovery"),
     *(DRA_DRIVER, "dra-driver-nvidia-gpu", CLUSTER_AUTOSCALER, "karpenter", "keda"),
-    *(HAMI_CHART, KUEUE, "kai-scheduler"),
+    *(HAMI_CHART, KUEUE, VOLCANO, "kai-scheduler"),
     *(AGENT, *OF_METRICS, OLLAMA, OPEN_WEBUI),
 )
 """Charts that say something of GPUs."""

@@ -20,6 +20,7 @@ from eks_gpushare.manifests.charts import (
     OPERATOR,
     PROMETHEUS,
     PROMETHEUS_ADAPTER,
+    VOLCANO,
     release,
     within_values,
 )
@@ -80,6 +81,7 @@ _OF_OTHERS: Final[Mapping[str, Callable[[Any], bool]]] = {
     ),
     CLUSTER_AUTOSCALER: lambda value: isinstance(at(value, "autoDiscovery", "clusterName"), str),
     KUEUE: lambda value: isinstance(at(value, "managerConfig", CONFIGURATION), str),
+    VOLCANO: lambda value: isinstance(at(value, "custom", "scheduler_config_override"), str),
 }
 """Charts beside those of GPUs, and what only their values have."""
 _OPEN_WEBUI: Final = "openwebui"

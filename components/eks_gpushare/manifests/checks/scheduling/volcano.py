@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.go_yaml import first_document
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.inventory.items import ConfigMap, Workload
+from eks_gpushare.inventory.items import ConfigMap, Release, Workload
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.charts import VOLCANO
 from eks_gpushare.manifests.rules.other_schedulers import NOT_ASKED
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _KEY: Final = "volcano-scheduler.conf"
+_OVERRIDE: Final = ("custom", "scheduler_config_override")
 _PLUGIN, _FORMER = "deviceshare", "predicate."
 _SWITCHES: Final = {
     "volcano.sh/vgpu-number": "deviceshare.VGPUEnable",
@@ -40,7 +42,7 @@ _SWITCHES: Final = {
 def switched_on(inventory: Inventory) -> Iterator[Judgement]:
     """Of pods and a configuration of Volcano's scheduler that are both here."""
     for cluster in inventory.clusters():
-        maps = [each for each in inventory.of(ConfigMap, cluster) if _conf(each) is not None]
+        maps = [each for each in _told(inventory, cluster) if _conf(each) is not None]
         wanted: dict[str, Workload] = {}
         for workload in inventory.of(Workload, cluster) if len(maps) == 1 else ():
             for resource in () if is_guide(workload.source.file) else _asked(workload):
@@ -57,7 +59,7 @@ def switched_on(inventory: Inventory) -> Iterator[Judgement]:
                 yield Problem(
                     NOT_ASKED,
                     maps[0].source,
-                    ("data", _KEY),
+                    ("data", _KEY) if isinstance(maps[0], ConfigMap) else _OVERRIDE,
                     f"{at_start(workload.source.name)} asks for {resource}, for which Volcano's "
                     f"plugin {_PLUGIN} has to have {name}; it {has}.",
                     f"Write `{name}: true` under its arguments.",
@@ -72,8 +74,17 @@ def _asked(workload: Workload) -> Iterator[str]:
                 yield key
 
 
-def _conf(config_map: ConfigMap) -> str | None:
-    found = None if config_map.data is UNKNOWN else config_map.data.get(_KEY)
+def _told(inventory: Inventory, cluster: str) -> Iterator[ConfigMap | Release]:
+    """What may configure the scheduler: a ConfigMap, or values of Volcano's chart."""
+    yield from inventory.of(ConfigMap, cluster)
+    yield from (each for each in inventory.of(Release, cluster) if each.chart == VOLCANO)
+
+
+def _conf(given: ConfigMap | Release) -> str | None:
+    if isinstance(given, Release):
+        found = at(given.values, *_OVERRIDE)
+    else:
+        found = None if given.data is UNKNOWN else given.data.get(_KEY)
     # What a template has yet to fill in decides.
     return found if isinstance(found, str) and "{{" not in found else None
 
