@@ -127,6 +127,8 @@ SHARE = "{name: deviceshare, arguments: {%s}}"
         ),
         (VGPU, ("{name: deviceshare, arguments: {'{{ .a }}': true}}",), False),
         (VGPU, ("{name: [",), False),
+        (VGPU, ("{name: drf, arguments: {a: ${B}}}",), False),
+        (VGPU, (), False),
         (
             VCJOB.replace("RESOURCE", "volcano.sh/gpu-memory"),
             (SHARE % "deviceshare.VGPUEnable: true",),
@@ -146,6 +148,20 @@ def test_values_of_volcanos_chart_tell_it_too(switch: str, count: int) -> None:
 
     assert len(said("GPU1274", a__yaml=VGPU, values__yaml=values)) == count
     assert said("GPU1274", a__yaml=VGPU, values__yaml=values.replace("custom", "other")) == []
+
+
+def test_where_the_scheduler_is_told() -> None:
+    told = conf("{name: deviceshare}")
+    values = f"custom:\n  scheduler_config_override: |\n{told.split('conf: |')[1][1:]}"
+    places = [
+        finding.path
+        for text in (told, values)
+        for file in lint_files([GivenFile("a.yaml", VGPU), GivenFile("values.yaml", text)])
+        for finding in file.findings
+        if finding.code == "GPU1274"
+    ]
+
+    assert places == ['data["volcano-scheduler.conf"]', "custom.scheduler_config_override"]
 
 
 def test_guides_show_one_of_several_ways() -> None:
