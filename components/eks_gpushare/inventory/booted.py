@@ -1,11 +1,13 @@
-"""Nodes with the labels and taints that their user data has the kubelet register them with."""
+"""Nodes as they are once they have joined: with what their user data has the kubelet register them
+with, and of the version of Kubernetes that their control plane has.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eks_gpushare.inventory.items import NodeSet
+from eks_gpushare.inventory.items import CLUSTER_VERSION, NodeSet, Pointer
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import registered
 
@@ -17,8 +19,23 @@ if TYPE_CHECKING:
 
 def booted(found: Iterable[Item]) -> Iterator[Item]:
     """The items, with nodes as they are once their kubelet has registered them."""
-    for item in found:
+    every = list(found)
+    version = _version(every)
+    for item in every:
+        if isinstance(item, NodeSet) and item.kubernetes == "" and version:
+            item = replace(item, kubernetes=version)
         yield _booted(item) if isinstance(item, NodeSet) and item.user_data else item
+
+
+def _version(found: Iterable[Item]) -> str:
+    """The one that all have of which it is told, empty where there is none such.
+
+    Nodes of EKS and of Karpenter that name none are of their control plane's.
+    """
+    told = [item.kubernetes for item in found if isinstance(item, NodeSet) and item.kubernetes]
+    told += [item.name for item in found if isinstance(item, Pointer) and item.kind == CLUSTER_VERSION]
+    first = told[0] if told else ""
+    return str(first) if first is not UNKNOWN and all(each == first for each in told) else ""
 
 
 def _booted(nodes: NodeSet) -> NodeSet:
