@@ -90,6 +90,39 @@ def test_a_group_names_a_version_of_its_own() -> None:
     assert "GPU1101" not in said(main__tf=cluster() + newer + plugin())
 
 
+TEMPLATE = """\
+AWSTemplateFormatVersion: "2010-09-09"
+Resources:
+  Cluster:
+    Type: AWS::EKS::Cluster
+    Properties: {Name: one, CLUSTER}
+  Gpus:
+    Type: AWS::EKS::Nodegroup
+    Properties: {InstanceTypes: [g5.xlarge], AmiType: AL2023_x86_64_NVIDIA, GROUP}
+"""
+CHART = """apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: plugin, namespace: nvidia}
+spec: {chart: {spec: {chart: nvidia-device-plugin, version: 0.17.1}}, values: {}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("of_cluster", "of_group", "wrong"),
+    [
+        ('Version: "1.31"', "", True),
+        ('Version: "1.35"', "", False),
+        ('Version: "1.35"', 'Version: "1.31"', True),
+        ("Version: !Ref Version", "", False),
+        ("", "", False),
+    ],
+)
+def test_groups_of_cloudformation_too(of_cluster: str, of_group: str, wrong: bool) -> None:
+    text = TEMPLATE.replace("CLUSTER", of_cluster).replace("GROUP", of_group)
+
+    assert ("GPU1101" in said(it__yaml=text.replace(", }", "}"), chart__yaml=CHART)) == wrong
+
+
 OF_CLASS = 'set {\n    name  = "runtimeClassName"\n    value = "CLASS"\n  }'
 MADE = """\
 resource "kubernetes_manifest" "class" {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.capacity import bought_as
-from eks_gpushare.inventory.items import NodeSet
+from eks_gpushare.inventory.items import CLUSTER_VERSION, NodeSet, Pointer
 from eks_gpushare.inventory.launches import launch_of, with_disk
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.scaling_groups import keys_of, makes_nodes, promised
@@ -89,7 +89,10 @@ class CloudFormationReader:
                 continue
             if kind == _CLUSTER:
                 cluster = Source(f"the Cluster {name}", document, (*place, "Properties"))
-                judgements += template_cluster_rules(cluster, plain(at(item, "Properties")))
+                given = plain(at(item, "Properties"))
+                judgements += template_cluster_rules(cluster, given)
+                version = text(at(given, "Version"), "")
+                found.append(Pointer(source=cluster, kind=CLUSTER_VERSION, name=version))
                 continue
             if kind not in (_NODE_GROUP, _GROUP):  # which may be anything
                 continue
@@ -208,6 +211,7 @@ def _node_group(source: Source, name: str, given: Any) -> NodeSet:
         promised=promised(tags.items()),
         tags=UNKNOWN if at(given, "Tags") is UNKNOWN else frozenset(tags),
         ami=text(at(given, "AmiType")),
+        kubernetes=text(at(given, "Version"), ""),
         launch=with_disk(source, name, at(given, "DiskSize"), ("DiskSize",)),
         least=whole(at(given, "ScalingConfig", "MinSize")),
         most=whole(at(given, "ScalingConfig", "MaxSize")),
