@@ -9,7 +9,7 @@ import pytest
 from inventory_of import GPU, PRESENT, chart, config_map, nodes, plugin, pods
 
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.items import Pointer, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.dispatch import lint_files
@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
 
 
-def said(container: dict[str, Any], replicas: Any = 2, mode: str = "timeSlicing") -> list[str]:
+def said(
+    container: dict[str, Any],
+    replicas: Any = 2,
+    mode: str = "timeSlicing",
+    kind: str = "Deployment",
+    *others: Item,
+) -> list[str]:
     shares = "{resources: [{name: nvidia.com/gpu, replicas: 4}]}"
     config = f"version: v1\nsharing: {{{mode}: {shares}}}\n"
     values = {"config": {"default": "any", "map": {"any": config}}}
@@ -29,12 +35,12 @@ def said(container: dict[str, Any], replicas: Any = 2, mode: str = "timeSlicing"
     workload = Workload(
         source=Source("the Deployment app"),
         name="app",
-        kind="Deployment",
+        kind=kind,
         replicas=replicas,
         spec=spec,
     )
     pool = nodes("g6.xlarge", labels={"nvidia.com/gpu.present": "true"})
-    inventory = Inventory((pool, chart("nvidia-device-plugin", values), workload))
+    inventory = Inventory((pool, chart("nvidia-device-plugin", values), workload, *others))
     found = list(reserved_memory.memory_is_left.look(inventory))
     return [each.message for each in found if isinstance(each, Problem)]
 
@@ -268,3 +274,36 @@ def test_what_a_script_applies_at_once_shares_the_memory() -> None:
 )
 def test_files_that_nothing_applies_at_once_may_be_ways(command: str) -> None:
     assert applied(command, "0.8", "0.4") == []
+
+
+def scaler(
+    most: Any = 3, name: str = "app", kind: str = "ScaledObject", **of_target: str
+) -> Pointer:
+    key = "maxReplicaCount" if kind == "ScaledObject" else "maxReplicas"
+    return Pointer(
+        source=Source(f"the {kind} s"),
+        kind=kind,
+        name="s",
+        spec={"scaleTargetRef": {"name": name, **of_target}, key: most},
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "pointer", "wrong"),
+    [
+        ("Deployment", scaler(), True),
+        ("Deployment", scaler(kind="HorizontalPodAutoscaler"), True),
+        ("Deployment", scaler(1), False),
+        ("Deployment", scaler(None), False),
+        ("Deployment", scaler(UNKNOWN), False),
+        ("Deployment", scaler(name="other"), False),
+        ("StatefulSet", scaler(), False),
+        ("InferenceService", scaler(), False),
+        ("InferenceService", scaler(name="app-predictor"), True),
+    ],
+)
+def test_an_autoscaler_makes_several(kind: str, pointer: Pointer, wrong: bool) -> None:
+    """KServe's Deployment for a model is called after it, as a predictor."""
+    found = said({"image": "vllm/vllm-openai:v0.11.0"}, 1, "timeSlicing", kind, pointer)
+
+    assert ["up to 3 pods that run vLLM" in each for each in found] == [True] * wrong

@@ -1,6 +1,4 @@
-"""Nodes as they are once they have joined: with what their user data has the kubelet register them
-with, and of the version of Kubernetes that their control plane has.
-"""
+"""Nodes as they are once they have joined: what their user data and their cluster make of them."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ def booted(found: Iterable[Item]) -> Iterator[Item]:
     every = list(found)
     version = _version(every)
     for item in every:
-        if isinstance(item, NodeSet) and item.kubernetes == "" and version:
-            item = replace(item, kubernetes=version)
-        yield _booted(item) if isinstance(item, NodeSet) and item.user_data else item
+        yield _booted(item, version) if isinstance(item, NodeSet) else item
 
 
 def _version(found: Iterable[Item]) -> str:
@@ -33,12 +29,18 @@ def _version(found: Iterable[Item]) -> str:
     Nodes of EKS and of Karpenter that name none are of their control plane's.
     """
     told = [item.kubernetes for item in found if isinstance(item, NodeSet) and item.kubernetes]
-    told += [item.name for item in found if isinstance(item, Pointer) and item.kind == CLUSTER_VERSION]
+    told += [
+        item.name for item in found if isinstance(item, Pointer) and item.kind == CLUSTER_VERSION
+    ]
     first = told[0] if told else ""
     return str(first) if first is not UNKNOWN and all(each == first for each in told) else ""
 
 
-def _booted(nodes: NodeSet) -> NodeSet:
+def _booted(nodes: NodeSet, version: str) -> NodeSet:
+    if version and nodes.kubernetes == "":
+        nodes = replace(nodes, kubernetes=version)
+    if not nodes.user_data:
+        return nodes
     more = registered(nodes.user_data)
     labels, taints, only = nodes.labels, nodes.taints, set(nodes.only_by_boot)
     if labels is not UNKNOWN and more.labels is not UNKNOWN:
