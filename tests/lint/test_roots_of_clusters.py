@@ -168,3 +168,34 @@ def test_a_group_of_one_size_is_scaled_by_nobody(least: str, most: str, wrong: b
     sized = sized.replace("max_size = 2", f"max_size = {most}")
 
     assert ("GPU1263" in said(main__tf=sized.replace("scaling", f"{TAGS}\n  scaling"))) == wrong
+
+
+NODE_POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    metadata: {labels: {nvidia.com/gpu.present: "true"}}
+    spec:
+      nodeClassRef: {group: GROUP, kind: KIND, name: gpu}
+      requirements: [{key: kubernetes.io/os, operator: In, values: [linux]}]
+  limits: {nvidia.com/gpu: 64}
+"""
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "wrong"),
+    [
+        ("karpenter.k8s.aws", "EC2NodeClass", True),
+        ("eks.amazonaws.com", "NodeClass", True),
+        ("flex.aks.azure.com", "NebiusNodeClass", False),
+        ("'{{ .group }}'", "EC2NodeClass", True),
+    ],
+)
+def test_a_pool_of_another_cloud_chooses_machines_by_its_class(
+    group: str, kind: str, wrong: bool
+) -> None:
+    text = NODE_POOL.replace("GROUP", group).replace("KIND", kind)
+
+    assert ("GPU1084" in said(pool__yaml=text)) == wrong
