@@ -156,6 +156,11 @@ def test_the_runtime_class_of_a_chart_is_one_that_is_made(text: str, wrong: bool
     assert ("GPU1255" in said(main__tf=text)) == wrong
 
 
+@pytest.mark.parametrize(("ami", "wrong"), [("ami-0123456789abcdef0", True), ("CUSTOM", False)])
+def test_an_image_is_no_type_of_images(ami: str, wrong: bool) -> None:
+    assert ("GPU1081" in said(main__tf=GROUP.replace("AL2023_x86_64_NVIDIA", ami))) == wrong
+
+
 TAGS = 'tags = { "k8s.io/cluster-autoscaler/enabled" = "true" }'
 
 
