@@ -26,7 +26,7 @@ from eks_gpushare.manifests.rules.scaling import (
 from eks_gpushare.sharing.resources import MIG_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
@@ -129,6 +129,28 @@ def scalers_of(inventory: Inventory, cluster: str) -> Callable[[Workload], list[
         return [each for each in named if may_scale(each, workload)]
 
     return found
+
+
+def most_pods(workload: Workload, pointers: Iterable[Pointer]) -> int | None:
+    """The most pods that there are at a time; None where that is not known.
+
+    Args:
+        workload: The workload.
+        pointers: Among which its autoscalers are.
+    """
+    if not isinstance(workload.replicas, int):
+        return None
+    most = workload.replicas
+    for each in pointers:
+        target = at(each.spec, "scaleTargetRef")
+        named = text(at(target, "kind")) or "Deployment", at(target, "name")
+        if each.kind not in SCALERS or named != _scaled(workload):
+            continue
+        for key in ("maxReplicas", "maxReplicaCount"):
+            limit = at(each.spec, key)
+            if isinstance(limit, int) and may_be_same(each.namespace, workload.namespace):
+                most = max(most, limit)
+    return most
 
 
 def _may_be_one(first: Pointer, other: Pointer) -> bool:

@@ -7,6 +7,7 @@ from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from eks_gpushare.inventory.items import Pointer
 from eks_gpushare.inventory.landings import starting_grounds
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
@@ -16,10 +17,9 @@ from eks_gpushare.inventory.shared_names import alone
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.metrics.scaling import scalers_of
+from eks_gpushare.manifests.checks.metrics.scaling import most_pods
 from eks_gpushare.manifests.checks.nodes.thin_shares import replicas_written
 from eks_gpushare.manifests.checks.workloads.spare_gpus import lasting_workloads, most_together
-from eks_gpushare.manifests.plain import whole
 from eks_gpushare.manifests.rules.reserved_memory import RESERVES_MEMORY
 from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
 
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.advertised import Offer
     from eks_gpushare.inventory.inventory import Inventory
-    from eks_gpushare.inventory.items import Pointer, Workload
+    from eks_gpushare.inventory.items import Workload
     from eks_gpushare.inventory.problem import Judgement
-    from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.manifests.checks.workloads.spare_gpus import Lasting
 
 
@@ -95,11 +94,10 @@ def memory_is_left(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         ground = starting_grounds(inventory, cluster)
         written = replicas_written(inventory, cluster)
-        scalers = scalers_of(inventory, cluster)
+        pointers = inventory.of(Pointer, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
-            counts = (workload.replicas, *map(_most, scalers(workload)))
-            replicas = max((each for each in counts if isinstance(each, int)), default=0)
-            if replicas < _SEVERAL:
+            replicas = most_pods(workload, pointers)
+            if replicas is None or replicas < _SEVERAL:
                 continue
             each_shares = [
                 (
@@ -118,11 +116,6 @@ def memory_is_left(inventory: Inventory) -> Iterator[Judgement]:
                 each_shares = [(shares, None)]
             found = (_reserved(workload, replicas, shared, gpus) for shared, gpus in each_shares)
             yield from [problem for problem in found if problem is not None][:1]
-
-
-def _most(scaler: Pointer) -> Maybe[int | None]:
-    """The most pods that an autoscaler makes, of KEDA or of Kubernetes."""
-    return whole(at(scaler.spec, "maxReplicaCount") or at(scaler.spec, "maxReplicas"))
 
 
 def _reserved(
