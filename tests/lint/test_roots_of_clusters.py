@@ -65,6 +65,9 @@ def plugin(more: str = "") -> str:
     return PLUGIN.replace("MORE", more)
 
 
+BY_ID = POOL.replace('alias = "al2023@latest"', 'id = "ami-0123456789abcdef0"')
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
@@ -77,6 +80,8 @@ def plugin(more: str = "") -> str:
         (cluster() + GROUP.replace("scaling", 'version = "1.35"\n  scaling') + POOL, False),
         (GROUP.replace("scaling", 'version = "1.31"\n  scaling') + POOL, True),
         (POOL, False),
+        (BY_ID, False),
+        (cluster() + BY_ID, True),
     ],
 )
 def test_nodes_are_of_the_version_of_their_control_plane(text: str, wrong: bool) -> None:

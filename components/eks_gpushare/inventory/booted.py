@@ -37,8 +37,7 @@ def _version(found: Iterable[Item]) -> str:
 
 
 def _booted(nodes: NodeSet, version: str) -> NodeSet:
-    if version and nodes.kubernetes == "":
-        nodes = replace(nodes, kubernetes=version)
+    nodes = replace(nodes, kubernetes=version) if version else nodes
     if not nodes.user_data:
         return nodes
     more = registered(nodes.user_data)
