@@ -135,6 +135,8 @@ def test_two_on_a_gpu_are_several() -> None:
     pool, written = nodes(labels=PRESENT), {"map": {"any": SHARED % 2}, "default": "any"}
 
     assert told(pool, plugin({"config": written}), asking()) == ["2"]
+    others = nodes("g5.2xlarge", labels=PRESENT)
+    assert told(pool, others, plugin({"config": written}), asking()) == ["2"]
 
 
 def test_without_a_chart_the_one_configuration_counts_for_nodes_that_are_declared() -> None:
@@ -143,6 +145,8 @@ def test_without_a_chart_the_one_configuration_counts_for_nodes_that_are_declare
 
     assert told(nodes(), written, asking()) == ["4"]
     assert told(nodes(), asking()) == []
+    other = config_map("shares", {"any": (SHARED % 4).replace(GPU, "nvidia.com/mig-1g.5gb")})
+    assert told(other, asking()) == []
     assert told(nodes(), written, asking("nvidia.com/mig-1g.5gb")) == []
     assert told(by_hand, written, asking()) == []
 
@@ -189,7 +193,7 @@ def small(part: str, replicas: int, type_: str = "g6.xlarge", **spec: Any) -> li
 
 def test_small_parts_are_too_much_if_more_than_fit_get_shares() -> None:
     assert small("0.45", 3) == ["4"]
-    assert small("0.45", 2) == small("0.25", 9) == small("0.33", 3) == []
+    assert small("0.45", 2) == small("0.25", 9) == small("0.33", 3) == small("0.25025", 9) == []
     assert small("0.45", 8, "g6.12xlarge") == []
     assert small("0.45", 9, "g6.12xlarge") == ["4"]
 
@@ -239,16 +243,18 @@ SLICES = f"config: {{map: {{default: {json.dumps(SHARED % 2)}}}}}\n"
 APPLIES = "helm upgrade -i nvdp nvdp/nvidia-device-plugin -n kube-system -f slices.yaml\n"
 
 
-def applied(command: str, *parts: str, folder: str = "k8s") -> list[str]:
+def applied(command: str, *parts: str, first: int = 1) -> list[str]:
     """What is said of servers in files of one folder, on the one GPU that there is."""
     servers = {
-        f"{folder}/{name}.yaml": SERVER.replace("NAME", name).replace("PART", part)
+        f"k8s/{name}.yaml": SERVER.replace("NAME", name).replace("PART", part)
         for name, part in zip("abc", parts, strict=False)
     }
+    servers["k8s/a.yaml"] = servers["k8s/a.yaml"].replace("spec:", f"spec:\n  replicas: {first}", 1)
     files = {"nodes.tf": ONE_NODE, "slices.yaml": SLICES, "up.sh": APPLIES + command, **servers}
     reports = lint_files([GivenFile(*each) for each in files.items()])
-    findings = [each for report in reports for each in report.findings]
-    return [each.message for each in findings if each.code == "GPU1209"]
+    findings = [each for report in reports for each in report.findings if each.code == "GPU1209"]
+    assert all("Give it --gpu-memory-utilization" in each.fix for each in findings)
+    return [each.message for each in findings]
 
 
 def test_what_a_script_applies_at_once_shares_the_memory() -> None:
@@ -260,6 +266,21 @@ def test_what_a_script_applies_at_once_shares_the_memory() -> None:
     )
     assert len(applied("kubectl apply -n own -f ./k8s\n", "0.8", "0.4")) == 1
     assert applied("kubectl apply -f k8s/\n", "0.5", "0.4") == []
+    assert "takes 90% of a GPU" in applied("kubectl apply -f k8s/\n", "0.4", "0.9")[0]
+
+
+@pytest.mark.parametrize(
+    ("part", "beside"), [("0.9", False), ("0.5", True), ("0.4", True), ("0.3", False)]
+)
+def test_two_pods_that_are_told_of_by_themselves_are_not_told_of_again(
+    part: str, beside: bool
+) -> None:
+    found = applied("kubectl apply -f k8s/\n", part, "0.3", first=2)
+
+    assert [f", beside {float(part):.0%} of" in each for each in found if "beside" in each] == [
+        True
+    ] * beside
+    assert len(found) == (part != "0.3")
 
 
 @pytest.mark.parametrize(
