@@ -151,6 +151,13 @@ def test_without_a_chart_the_one_configuration_counts_for_nodes_that_are_declare
     assert told(by_hand, written, asking()) == []
 
 
+def test_without_nodes_the_shares_are_those_of_the_chart() -> None:
+    release = plugin({"config": {"map": {"any": SHARED % 4}, "default": "any"}})
+
+    assert told(release, asking()) == ["4"]
+    assert told(release, asking("nvidia.com/mig-1g.5gb")) == []
+
+
 def test_of_several_containers_the_one_that_has_a_share_is_meant() -> None:
     pool, written = nodes(labels=PRESENT), {"map": {"any": SHARED % 4}, "default": "any"}
     release = plugin({"config": written})
@@ -266,6 +273,7 @@ def test_what_a_script_applies_at_once_shares_the_memory() -> None:
     )
     assert len(applied("kubectl apply -n own -f ./k8s\n", "0.8", "0.4")) == 1
     assert applied("kubectl apply -f k8s/\n", "0.5", "0.4") == []
+    assert applied("kubectl apply -f k8s/\n", "0.5", "0.5") == []
     assert "takes 90% of a GPU" in applied("kubectl apply -f k8s/\n", "0.4", "0.9")[0]
 
 

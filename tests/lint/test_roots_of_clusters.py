@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from linted import found
 from linted import said_of as said
 
 CLUSTER = """\
@@ -163,7 +164,10 @@ def test_the_runtime_class_of_a_chart_is_one_that_is_made(text: str, wrong: bool
 
 @pytest.mark.parametrize(("ami", "wrong"), [("ami-0123456789abcdef0", True), ("CUSTOM", False)])
 def test_an_image_is_no_type_of_images(ami: str, wrong: bool) -> None:
-    assert ("GPU1081" in said(main__tf=GROUP.replace("AL2023_x86_64_NVIDIA", ami))) == wrong
+    text = GROUP.replace("AL2023_x86_64_NVIDIA", ami)
+    places = [str(each.path) for each in found([("main.tf", text)]) if each.code == "GPU1081"]
+
+    assert [each.rpartition(".")[2] for each in places] == ["ami_type"] * wrong
 
 
 TAGS = 'tags = { "k8s.io/cluster-autoscaler/enabled" = "true" }'
