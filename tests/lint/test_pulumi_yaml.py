@@ -10,7 +10,7 @@ import pulumi_kubernetes
 import pytest
 from pulumi_kubernetes.helm.v3 import ReleaseArgs
 
-from eks_gpushare.inventory.items import NodeSet, NodeTaint, Release
+from eks_gpushare.inventory.items import CLUSTER_VERSION, NodeSet, NodeTaint, Pointer, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.lint.readers.pulumi_yaml import (
@@ -354,6 +354,14 @@ def test_the_image_of_a_managed_group(kind: str, given: str, ami: str) -> None:
 
     assert isinstance(nodes, NodeSet)
     assert nodes.ami == ami
+
+
+@pytest.mark.parametrize("kind", ["aws:eks/cluster:Cluster", "eks:Cluster"])
+def test_the_version_of_a_control_plane(kind: str) -> None:
+    (cluster,) = read(one(kind, "{version: '1.34'}")).items
+
+    assert isinstance(cluster, Pointer)
+    assert (cluster.kind, cluster.name) == (CLUSTER_VERSION, "1.34")
 
 
 def test_the_node_monitoring_agent() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from linted import every
 from linted import said_of as said
 
 POOL = """\
@@ -258,6 +259,21 @@ def test_user_data_is_for_templates_that_take_it(
     ]
 
     assert found == [managed, own]
+
+
+@pytest.mark.parametrize(
+    ("ami", "line", "message"),
+    [
+        (AL2023, f"cloudinit_post_nodeadm = {PART}", "is read where enable_bootstrap_user_data"),
+        (BOTTLEROCKET, f"cloudinit_pre_nodeadm = {PART}", "is in no user data of"),
+    ],
+)
+def test_it_is_told_why_user_data_is_not_taken(ami: str, line: str, message: str) -> None:
+    text = EKS_MODULE.replace("VERSION", "~> 21.0").replace("GIVEN", f'""\n{line}')
+    text = text.replace("KIND", "eks_managed").replace("AMI", ami)
+
+    (found,) = [each for each in every([("main.tf", text)]) if each.code == "GPU1265"]
+    assert message in found.message
 
 
 TEMPLATE = """\

@@ -9,7 +9,7 @@ import pytest
 from inventory_of import GPU, PRESENT, chart, config_map, nodes, plugin, pods
 
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import Workload
+from eks_gpushare.inventory.items import Pointer, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.dispatch import lint_files
@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
 
 
-def said(container: dict[str, Any], replicas: Any = 2, mode: str = "timeSlicing") -> list[str]:
+def said(
+    container: dict[str, Any],
+    replicas: Any = 2,
+    mode: str = "timeSlicing",
+    kind: str = "Deployment",
+    *others: Item,
+) -> list[str]:
     shares = "{resources: [{name: nvidia.com/gpu, replicas: 4}]}"
     config = f"version: v1\nsharing: {{{mode}: {shares}}}\n"
     values = {"config": {"default": "any", "map": {"any": config}}}
@@ -29,12 +35,12 @@ def said(container: dict[str, Any], replicas: Any = 2, mode: str = "timeSlicing"
     workload = Workload(
         source=Source("the Deployment app"),
         name="app",
-        kind="Deployment",
+        kind=kind,
         replicas=replicas,
         spec=spec,
     )
     pool = nodes("g6.xlarge", labels={"nvidia.com/gpu.present": "true"})
-    inventory = Inventory((pool, chart("nvidia-device-plugin", values), workload))
+    inventory = Inventory((pool, chart("nvidia-device-plugin", values), workload, *others))
     found = list(reserved_memory.memory_is_left.look(inventory))
     return [each.message for each in found if isinstance(each, Problem)]
 
@@ -129,6 +135,8 @@ def test_two_on_a_gpu_are_several() -> None:
     pool, written = nodes(labels=PRESENT), {"map": {"any": SHARED % 2}, "default": "any"}
 
     assert told(pool, plugin({"config": written}), asking()) == ["2"]
+    others = nodes("g5.2xlarge", labels=PRESENT)
+    assert told(pool, others, plugin({"config": written}), asking()) == ["2"]
 
 
 def test_without_a_chart_the_one_configuration_counts_for_nodes_that_are_declared() -> None:
@@ -137,8 +145,17 @@ def test_without_a_chart_the_one_configuration_counts_for_nodes_that_are_declare
 
     assert told(nodes(), written, asking()) == ["4"]
     assert told(nodes(), asking()) == []
+    other = config_map("shares", {"any": (SHARED % 4).replace(GPU, "nvidia.com/mig-1g.5gb")})
+    assert told(other, asking()) == []
     assert told(nodes(), written, asking("nvidia.com/mig-1g.5gb")) == []
     assert told(by_hand, written, asking()) == []
+
+
+def test_without_nodes_the_shares_are_those_of_the_chart() -> None:
+    release = plugin({"config": {"map": {"any": SHARED % 4}, "default": "any"}})
+
+    assert told(release, asking()) == ["4"]
+    assert told(release, asking("nvidia.com/mig-1g.5gb")) == []
 
 
 def test_of_several_containers_the_one_that_has_a_share_is_meant() -> None:
@@ -183,7 +200,7 @@ def small(part: str, replicas: int, type_: str = "g6.xlarge", **spec: Any) -> li
 
 def test_small_parts_are_too_much_if_more_than_fit_get_shares() -> None:
     assert small("0.45", 3) == ["4"]
-    assert small("0.45", 2) == small("0.25", 9) == small("0.33", 3) == []
+    assert small("0.45", 2) == small("0.25", 9) == small("0.33", 3) == small("0.25025", 9) == []
     assert small("0.45", 8, "g6.12xlarge") == []
     assert small("0.45", 9, "g6.12xlarge") == ["4"]
 
@@ -233,16 +250,18 @@ SLICES = f"config: {{map: {{default: {json.dumps(SHARED % 2)}}}}}\n"
 APPLIES = "helm upgrade -i nvdp nvdp/nvidia-device-plugin -n kube-system -f slices.yaml\n"
 
 
-def applied(command: str, *parts: str, folder: str = "k8s") -> list[str]:
+def applied(command: str, *parts: str, first: int = 1) -> list[str]:
     """What is said of servers in files of one folder, on the one GPU that there is."""
     servers = {
-        f"{folder}/{name}.yaml": SERVER.replace("NAME", name).replace("PART", part)
+        f"k8s/{name}.yaml": SERVER.replace("NAME", name).replace("PART", part)
         for name, part in zip("abc", parts, strict=False)
     }
+    servers["k8s/a.yaml"] = servers["k8s/a.yaml"].replace("spec:", f"spec:\n  replicas: {first}", 1)
     files = {"nodes.tf": ONE_NODE, "slices.yaml": SLICES, "up.sh": APPLIES + command, **servers}
     reports = lint_files([GivenFile(*each) for each in files.items()])
-    findings = [each for report in reports for each in report.findings]
-    return [each.message for each in findings if each.code == "GPU1209"]
+    findings = [each for report in reports for each in report.findings if each.code == "GPU1209"]
+    assert all("Give it --gpu-memory-utilization" in each.fix for each in findings)
+    return [each.message for each in findings]
 
 
 def test_what_a_script_applies_at_once_shares_the_memory() -> None:
@@ -254,6 +273,22 @@ def test_what_a_script_applies_at_once_shares_the_memory() -> None:
     )
     assert len(applied("kubectl apply -n own -f ./k8s\n", "0.8", "0.4")) == 1
     assert applied("kubectl apply -f k8s/\n", "0.5", "0.4") == []
+    assert applied("kubectl apply -f k8s/\n", "0.5", "0.5") == []
+    assert "takes 90% of a GPU" in applied("kubectl apply -f k8s/\n", "0.4", "0.9")[0]
+
+
+@pytest.mark.parametrize(
+    ("part", "beside"), [("0.9", False), ("0.5", True), ("0.4", True), ("0.3", False)]
+)
+def test_two_pods_that_are_told_of_by_themselves_are_not_told_of_again(
+    part: str, beside: bool
+) -> None:
+    found = applied("kubectl apply -f k8s/\n", part, "0.3", first=2)
+
+    assert [f", beside {float(part):.0%} of" in each for each in found if "beside" in each] == [
+        True
+    ] * beside
+    assert len(found) == (part != "0.3")
 
 
 @pytest.mark.parametrize(
@@ -268,3 +303,36 @@ def test_what_a_script_applies_at_once_shares_the_memory() -> None:
 )
 def test_files_that_nothing_applies_at_once_may_be_ways(command: str) -> None:
     assert applied(command, "0.8", "0.4") == []
+
+
+def scaler(
+    most: Any = 3, name: str = "app", kind: str = "ScaledObject", **of_target: str
+) -> Pointer:
+    key = "maxReplicaCount" if kind == "ScaledObject" else "maxReplicas"
+    return Pointer(
+        source=Source(f"the {kind} s"),
+        kind=kind,
+        name="s",
+        spec={"scaleTargetRef": {"name": name, **of_target}, key: most},
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "pointer", "wrong"),
+    [
+        ("Deployment", scaler(), True),
+        ("Deployment", scaler(kind="HorizontalPodAutoscaler"), True),
+        ("Deployment", scaler(1), False),
+        ("Deployment", scaler(None), False),
+        ("Deployment", scaler(UNKNOWN), False),
+        ("Deployment", scaler(name="other"), False),
+        ("StatefulSet", scaler(), False),
+        ("InferenceService", scaler(), False),
+        ("InferenceService", scaler(name="app-predictor"), True),
+    ],
+)
+def test_an_autoscaler_makes_several(kind: str, pointer: Pointer, wrong: bool) -> None:
+    """KServe's Deployment for a model is called after it, as a predictor."""
+    found = said({"image": "vllm/vllm-openai:v0.11.0"}, 1, "timeSlicing", kind, pointer)
+
+    assert ["up to 3 pods that run vLLM" in each for each in found] == [True] * wrong

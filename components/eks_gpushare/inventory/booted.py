@@ -1,11 +1,11 @@
-"""Nodes with the labels and taints that their user data has the kubelet register them with."""
+"""Nodes as they are once they have joined: what their user data and their cluster make of them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eks_gpushare.inventory.items import NodeSet
+from eks_gpushare.inventory.items import CLUSTER_VERSION, NodeSet, Pointer
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import registered
 
@@ -17,11 +17,29 @@ if TYPE_CHECKING:
 
 def booted(found: Iterable[Item]) -> Iterator[Item]:
     """The items, with nodes as they are once their kubelet has registered them."""
-    for item in found:
-        yield _booted(item) if isinstance(item, NodeSet) and item.user_data else item
+    every = list(found)
+    version = _version(every)
+    for item in every:
+        yield _booted(item, version) if isinstance(item, NodeSet) else item
 
 
-def _booted(nodes: NodeSet) -> NodeSet:
+def _version(found: Iterable[Item]) -> str:
+    """The one that all have of which it is told, empty where there is none such.
+
+    Nodes of EKS and of Karpenter that name none are of their control plane's.
+    """
+    told = [item.kubernetes for item in found if isinstance(item, NodeSet) and item.kubernetes]
+    told += [
+        item.name for item in found if isinstance(item, Pointer) and item.kind == CLUSTER_VERSION
+    ]
+    first = told[0] if told else ""
+    return str(first) if first is not UNKNOWN and all(each == first for each in told) else ""
+
+
+def _booted(nodes: NodeSet, version: str) -> NodeSet:
+    nodes = replace(nodes, kubernetes=version) if version else nodes
+    if not nodes.user_data:
+        return nodes
     more = registered(nodes.user_data)
     labels, taints, only = nodes.labels, nodes.taints, set(nodes.only_by_boot)
     if labels is not UNKNOWN and more.labels is not UNKNOWN:

@@ -234,6 +234,8 @@ FARGATE = "FargateProfile"
 
 SERVICE_QUOTA = "ServiceQuota"
 """The kind of a pointer that stands for a quota of AWS that is asked for, named by its code."""
+CLUSTER_VERSION = "ClusterVersion"
+"""The kind of a pointer that stands for a control plane, named by its version of Kubernetes."""
 NODE_ROLE = "NodeRole"
 """The kind of a pointer that stands for the role of Karpenter's nodes, with a module's inputs."""
 RULES = "Rules"

@@ -40,8 +40,8 @@ TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-
 _ARCH_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
 _LABELLED_SINCE, _LABELLED_ON = 35, 20260203
 _OF_AL2023 = re.compile("AL2023_|AmazonLinux2023|al2023@v?([0-9]{8})")
-_MAY_BE_AL2023 = re.compile("al2023@|AL2023_|AmazonLinux2023|AL2023$|$")
-"""Images of AL2023, and what is taken where nobody names one."""
+_MAY_BE_AL2023 = re.compile("al2023@|AL2023_|AmazonLinux2023|AL2023$|ami-|$")
+"""Images of AL2023, such by ID too, and what is taken where nobody names one."""
 _BOUGHT = "eks.amazonaws.com/capacityType"
 """https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, read 2026-11-29."""
 _WAYS = {"onDemand": "ON_DEMAND", "spot": "SPOT"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.capacity import bought_as
-from eks_gpushare.inventory.items import NodeSet
+from eks_gpushare.inventory.items import CLUSTER_VERSION, NodeSet, Pointer
 from eks_gpushare.inventory.launches import launch_of, with_disk
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.scaling_groups import keys_of, makes_nodes, promised
@@ -90,7 +90,10 @@ class CloudFormationReader:
                 continue
             if kind == _CLUSTER:
                 cluster = Source(f"the Cluster {name}", document, (*place, "Properties"))
-                judgements += template_cluster_rules(cluster, plain(at(item, "Properties")))
+                given = plain(at(item, "Properties"))
+                judgements += template_cluster_rules(cluster, given)
+                version = text(at(given, "Version"), "")
+                found.append(Pointer(source=cluster, kind=CLUSTER_VERSION, name=version))
                 continue
             if kind not in (_NODE_GROUP, _GROUP):  # which may be anything
                 continue
@@ -221,6 +224,7 @@ def node_group(
         promised=promised(tags.items()),
         tags=UNKNOWN if told is UNKNOWN else frozenset(tags),
         ami=text(at(given, spelled("AmiType"))),
+        kubernetes=text(at(given, spelled("Version")), ""),
         launch=with_disk(source, name, at(given, size), (size,)),
         least=whole(at(sizes, spelled("MinSize"))),
         most=whole(at(sizes, spelled("MaxSize"))),

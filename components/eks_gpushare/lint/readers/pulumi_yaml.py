@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.inventory.items import NodeSet
+from eks_gpushare.inventory.items import CLUSTER_VERSION, NodeSet, Pointer
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, items, pairs
@@ -43,6 +43,7 @@ _TYPE: Final = re.compile(
     r"(?P<package>[a-z][a-z0-9-]*):(?:(?P<module>[A-Za-z0-9./-]+):)?(?P<kind>[A-Z][A-Za-z0-9]*)"
 )
 _NODE_GROUPS: Final = ("aws:eks:NodeGroup", "eks:ManagedNodeGroup")
+_CLUSTERS: Final = ("aws:eks:Cluster", "eks:Cluster")
 _OWN_NODES: Final = ("eks:NodeGroup", "eks:NodeGroupV2")
 _TEMPLATE: Final = "aws:ec2:LaunchTemplate"
 _ADDON: Final = "aws:eks:Addon"
@@ -187,6 +188,9 @@ class _Program:
                 judgements += retired(nodes, ("instanceTypes",))
                 judgements += owned_labels(source, nodes.labels, ("labels",), nodes.instance_types)
                 judgements += node_group_rules(nodes, each.given, template, spelled)
+            elif each.type in _CLUSTERS:
+                version = text(at(each.given, "version"), "")
+                found.append(Pointer(source=source, kind=CLUSTER_VERSION, name=version))
             elif each.type in _OWN_NODES:
                 found.append(_self_managed(source, each))
             elif each.type == _ADDON:

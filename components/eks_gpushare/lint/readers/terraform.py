@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.capacity import bought_as
-from eks_gpushare.inventory.items import NODE_ROLE, SERVICE_QUOTA, NodeSet, Pointer, Release
+from eks_gpushare.inventory.items import (
+    CLUSTER_VERSION,
+    NODE_ROLE,
+    SERVICE_QUOTA,
+    NodeSet,
+    Pointer,
+    Release,
+)
 from eks_gpushare.inventory.launches import with_disk
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.scaling_groups import promised
@@ -124,6 +131,8 @@ def read_resources(
             block = ("vpc_config", "public_access_cidrs")
             known = configuration.without_computed(address, given, *block)
             judgements += cluster_rules(source, known)
+            name = text(at(given, "version"), "")
+            found.append(Pointer(source=source, kind=CLUSTER_VERSION, name=name, spec=given))
         else:
             read = _object(document, place, source, kind, given)
             found += read.items

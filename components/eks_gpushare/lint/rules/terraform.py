@@ -151,6 +151,11 @@ def spelling_rules(source: Source, given: Any, words: tuple[str, str]) -> Iterat
         if meant is not None and meant != value:
             message = f"{value} of {source.name} is no word of EKS; it is spelled {meant}."
             yield Problem(EKS_EFFECT, source, (key,), message, f"Write {meant}.")
+    image = at(given, words[0])
+    if isinstance(image, str) and image.startswith("ami-"):
+        message = f"{image} of {source.name} is an image, and no type of images that EKS knows."
+        fix = "Write CUSTOM with a launch template that names the image, or a type of EKS."
+        yield Problem(EKS_EFFECT, source, (words[0],), message, fix)
 
 
 def _in_capitals(words: tuple[str, ...]) -> dict[str, str]:

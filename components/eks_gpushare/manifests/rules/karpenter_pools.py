@@ -64,6 +64,7 @@ _QUANTITY: Final = re.compile(r"([0-9]{1,4})\s?(?:G|Gi|GB|GiB)")
 _LEAST_MIB: Final = 1000
 """Below it a number is one of GiB: no GPU has so few MiB."""
 AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
+_OF_AWS: Final = ("karpenter.k8s.aws", AUTO_MODE_GROUP)
 MIG_CONFIG: Final = "nvidia.com/mig.config"
 INPUT_LABELS: Final = (
     *(CONFIG_LABEL, PRESENT_LABEL, MIG_CONFIG),
@@ -109,7 +110,8 @@ def pool_rules(
         place = ("spec", *template, "requirements", index)
         yield from _requirement(source, place, requirement, items(requirements), own_labels)
         yield from _of_class(source, place, at(requirement, "key"), group)
-    yield from _types(source, requirements, ("spec", *template, "requirements"), own_labels)
+    if group is None or group is UNKNOWN or str(group).endswith(_OF_AWS):  # others choose otherwise
+        yield from _types(source, requirements, ("spec", *template, "requirements"), own_labels)
     yield from _limits(source, spec, requirements)
     yield from _startup_taints(source, spec, template)
     if group == AUTO_MODE_GROUP:

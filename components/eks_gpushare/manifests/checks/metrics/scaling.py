@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.by_value import ByValue, together
-from eks_gpushare.inventory.items import SCALERS, Pointer, Workload
+from eks_gpushare.inventory.items import INFERENCE_SERVICE, SCALERS, Pointer, Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -26,12 +26,13 @@ from eks_gpushare.manifests.rules.scaling import (
 from eks_gpushare.sharing.resources import MIG_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.requests import Request
+    from eks_gpushare.inventory.source import Maybe
 
 _TAKES_OVER: Final = "scaledobject.keda.sh/transfer-hpa-ownership"
 _OF_PODS: Final = re.compile(
@@ -97,12 +98,23 @@ def scales(pointer: Pointer, workload: Workload) -> bool:
 
 def may_scale(pointer: Pointer, workload: Workload) -> bool:
     """Whether it is, as far as is known."""
-    target = at(pointer.spec, "scaleTargetRef")
+    target, (kind, name) = at(pointer.spec, "scaleTargetRef"), _scaled(workload)
     return (
-        may_be_same(text(at(target, "kind")) or "Deployment", workload.kind)
-        and may_be_same(at(target, "name"), workload.name)
+        may_be_same(text(at(target, "kind")) or "Deployment", kind)
+        and may_be_same(at(target, "name"), name)
         and may_be_same(pointer.namespace, workload.namespace)
     )
+
+
+def _scaled(workload: Workload) -> tuple[str, Maybe[str]]:
+    """What an autoscaler of a workload names, by kind and name.
+
+    KServe makes a Deployment for a model's server: `PredictorServiceName` of pkg/constants.
+    """
+    name = workload.name
+    if workload.kind == INFERENCE_SERVICE and isinstance(name, str):
+        return "Deployment", f"{name}-predictor"
+    return workload.kind, name
 
 
 def scalers_of(inventory: Inventory, cluster: str) -> Callable[[Workload], list[Pointer]]:
@@ -113,10 +125,32 @@ def scalers_of(inventory: Inventory, cluster: str) -> Callable[[Workload], list[
     )
 
     def found(workload: Workload) -> list[Pointer]:
-        named = every.may_have(together(workload.namespace, workload.name))
+        named = every.may_have(together(workload.namespace, _scaled(workload)[1]))
         return [each for each in named if may_scale(each, workload)]
 
     return found
+
+
+def most_pods(workload: Workload, pointers: Iterable[Pointer]) -> int | None:
+    """The most pods that there are at a time; None where that is not known.
+
+    Args:
+        workload: The workload.
+        pointers: Among which its autoscalers are.
+    """
+    if not isinstance(workload.replicas, int):
+        return None
+    most = workload.replicas
+    for each in pointers:
+        target = at(each.spec, "scaleTargetRef")
+        named = text(at(target, "kind")) or "Deployment", at(target, "name")
+        if each.kind not in SCALERS or named != _scaled(workload):
+            continue
+        for key in ("maxReplicas", "maxReplicaCount"):
+            limit = at(each.spec, key)
+            if isinstance(limit, int) and may_be_same(each.namespace, workload.namespace):
+                most = max(most, limit)
+    return most
 
 
 def _may_be_one(first: Pointer, other: Pointer) -> bool:

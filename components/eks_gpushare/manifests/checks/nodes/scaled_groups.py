@@ -51,7 +51,9 @@ def accelerators(inventory: Inventory) -> Iterator[Judgement]:
         for nodes in inventory.of(NodeSet, cluster):
             if nodes.labels is UNKNOWN or nodes.tags is UNKNOWN or nodes.provisioner not in _GROUPS:
                 continue
-            scaled = ENABLED_TAG in nodes.tags or _changes(nodes, there=there)
+            of_one_size = nodes.least == nodes.most and nodes.least not in (None, UNKNOWN)
+            tagged = ENABLED_TAG in nodes.tags and not of_one_size
+            scaled = tagged or _changes(nodes, there=there)
             if scaled and nodes.instance_types and has_gpus(nodes):
                 names = _names(nodes, every.get(id(nodes), ()))
                 yield from _accelerator(nodes, names, tagged=_TEMPLATE in nodes.tags)

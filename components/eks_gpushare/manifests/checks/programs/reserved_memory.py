@@ -7,6 +7,7 @@ from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from eks_gpushare.inventory.items import Pointer
 from eks_gpushare.inventory.landings import starting_grounds
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
@@ -16,6 +17,7 @@ from eks_gpushare.inventory.shared_names import alone
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.checks.metrics.scaling import most_pods
 from eks_gpushare.manifests.checks.nodes.thin_shares import replicas_written
 from eks_gpushare.manifests.checks.workloads.spare_gpus import lasting_workloads, most_together
 from eks_gpushare.manifests.rules.reserved_memory import RESERVES_MEMORY
@@ -88,12 +90,14 @@ _ROUNDED: Final = 0.001
 
 @edge(RESERVES_MEMORY)
 def memory_is_left(inventory: Inventory) -> Iterator[Judgement]:
-    """Of workloads with several pods, whose pods may get shares of one GPU."""
+    """Of workloads with several pods, or that may be scaled to so many, with shares of one GPU."""
     for cluster in inventory.clusters():
         ground = starting_grounds(inventory, cluster)
         written = replicas_written(inventory, cluster)
+        pointers = inventory.of(Pointer, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
-            if not isinstance(workload.replicas, int) or workload.replicas < _SEVERAL:
+            replicas = most_pods(workload, pointers)
+            if replicas is None or replicas < _SEVERAL:
                 continue
             each_shares = [
                 (
@@ -110,7 +114,6 @@ def memory_is_left(inventory: Inventory) -> Iterator[Judgement]:
                     for each in requests
                 }
                 each_shares = [(shares, None)]
-            replicas = workload.replicas
             found = (_reserved(workload, replicas, shared, gpus) for shared, gpus in each_shares)
             yield from [problem for problem in found if problem is not None][:1]
 
@@ -133,11 +136,12 @@ def _reserved(
         if part is None or not (part > _MOST or (are_many and not _are_apart(workload))):
             continue
         place: FieldPath = (*workload.spec_path, *where, "image")
+        upto = "" if workload.replicas == replicas else "up to "
         return Problem(
             RESERVES_MEMORY,
             workload.source,
             place,
-            f"{at_start(workload.source.name)} has {replicas} pods that run "
+            f"{at_start(workload.source.name)} has {upto}{replicas} pods that run "
             f"{program.name}, which takes {round(part * 100)}% of a GPU's memory at its start, and "
             f"up to {shares} of them get shares of one GPU.",
             f"{program.fix}; or share by MIG, which divides the memory.",

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.catalog.chart_daemonsets import CHART_DAEMONSETS, OPERATOR_CHART, chart_of
+from eks_gpushare.catalog.chart_daemonsets import (
+    CHART_DAEMONSETS,
+    EXPORTER_CHART,
+    OPERATOR_CHART,
+    PLUGIN_CHART,
+    chart_of,
+)
 from eks_gpushare.catalog.chart_releases import is_before
 from eks_gpushare.inventory.advertised import offers
 from eks_gpushare.inventory.daemons import daemons, role_of
@@ -57,6 +63,7 @@ _SHARED: Final = "-SHARED"
 _CPU_CATEGORIES: Final = frozenset("cmrtaiz")
 _CATEGORY: Final = "karpenter.k8s.aws/instance-category"
 _OFF: Final = ("false", "0", "f")
+_OWN_CLASS: Final = (PLUGIN_CHART, EXPORTER_CHART)
 _KAI: Final = "kai-scheduler"
 _KAI_SINCE: Final = "0.10.0"
 _KAIS: Final = "nvidia"
@@ -74,6 +81,7 @@ def runtime_classes(inventory: Inventory) -> Iterator[Judgement]:
         made = [each.name for each in inventory.of(Pointer, cluster) if each.kind == "RuntimeClass"]
         for release in releases if UNKNOWN not in made else ():
             yield from _given_by_kai(release, made, plugins[0])
+            yield from _of_its_own(release, made)
         for workload, _ in gpu_workloads(inventory, cluster):
             name = at(workload.spec, "runtimeClassName")
             if isinstance(name, str) and name and name not in made and UNKNOWN not in made:
@@ -86,6 +94,24 @@ def runtime_classes(inventory: Inventory) -> Iterator[Judgement]:
                     f"{plugins[0].source.name} does not make.",
                     "Remove it: EKS's NVIDIA images run every container by NVIDIA's runtime.",
                 )
+
+
+def _of_its_own(release: Release, made: Sequence[Any]) -> Iterator[Problem]:
+    """The class that the pods of a chart of NVIDIA have, by `runtimeClassName` of its values.
+
+    Source: templates/daemonset-device-plugin.yml of k8s-device-plugin 0.17.0, and
+    templates/daemonset.yaml of dcgm-exporter 4.0.4.
+    """
+    name = at(release.values, "runtimeClassName") if chart_of(release.chart) in _OWN_CLASS else None
+    if isinstance(name, str) and name and name not in made:
+        yield Problem(
+            NO_CLASS,
+            release.source,
+            value_place(release, ("runtimeClassName",)),
+            f"{at_start(release.source.name)} gives its pods the runtime class {name}, which no "
+            "chart and no object here makes: they are refused.",
+            "Remove it: EKS's NVIDIA images run every container by NVIDIA's runtime.",
+        )
 
 
 def _given_by_kai(release: Release, made: Sequence[Any], plugin: Daemon) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.edges.amounts import in_all
-from eks_gpushare.inventory.items import SCALERS, NodeSet, Pointer, Workload
+from eks_gpushare.inventory.items import NodeSet, Pointer, Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.matching import selects
 from eks_gpushare.inventory.nodes import CATALOG
@@ -21,6 +21,7 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.shared_names import are_shared
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.checks.metrics.scaling import most_pods
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.starting import ONE_NODE
 from eks_gpushare.sharing.resources import GPU
@@ -59,7 +60,7 @@ def volumes(inventory: Inventory) -> Iterator[Judgement]:
             continue  # how many pods a node has room for is decided elsewhere
         ground = grounds(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
-            most = _most(workload, pointers)
+            most = most_pods(workload, pointers)
             fit = _on_a_node(workload, requests, ground)
             if most is None or fit is None or fit >= most:
                 continue
@@ -83,23 +84,6 @@ def is_named(claim: Pointer, name: Any, workload: Workload) -> bool:
         and claim.name == name
         and may_be_same(claim.namespace, workload.namespace)
     )
-
-
-def _most(workload: Workload, pointers: Sequence[Pointer]) -> int | None:
-    """The most pods that there are at a time; None where that is not known."""
-    if not isinstance(workload.replicas, int):
-        return None
-    most = workload.replicas
-    for each in pointers:
-        target = at(each.spec, "scaleTargetRef")
-        kind = text(at(target, "kind")) or "Deployment"
-        if each.kind not in SCALERS or at(target, "name") != workload.name or kind != workload.kind:
-            continue
-        for key in ("maxReplicas", "maxReplicaCount"):
-            limit = at(each.spec, key)
-            if isinstance(limit, int) and may_be_same(each.namespace, workload.namespace):
-                most = max(most, limit)
-    return most
 
 
 def _on_a_node(workload: Workload, requests: Sequence[Request], ground: Grounds) -> int | None:
