@@ -29,6 +29,7 @@ from eks_gpushare.manifests.kustomize import NAMES
 from eks_gpushare.manifests.rules.eksctl import NO_DRIVER
 from eks_gpushare.manifests.rules.gpu_names import RESOURCE_AS_LABEL, RESOURCE_NAMES
 from eks_gpushare.manifests.rules.gpu_programs import SPLIT
+from eks_gpushare.manifests.rules.karpenter_versions import REMOVED_VERSION
 from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
 from eks_gpushare.sharing.resources import GPU
 
@@ -54,6 +55,9 @@ _TELLS: Final = re.compile(r"#.*\bclusterpolic(?:y|ies)\b", re.IGNORECASE)
 """A comment with the operator's own object, which one may change by hand."""
 _CAPABLE: Final = "nvidia.com/mps.capable=true"
 """The label by which the chart's MPS daemon goes."""
+_KARPENTER: Final = "karpenter"
+"""The chart of Karpenter, by its release: an earlier one serves what the newest does not."""
+_RELEASE: Final = re.compile(r"v?(\d+)\.(\d+)\b")
 _CONFIGS = {DEVICE_PLUGIN: ("config", "name"), OPERATOR: ("devicePlugin", "config", "name")}
 
 
@@ -125,11 +129,25 @@ class Naming(NamedTuple):
         elif judgement.rule is NO_DRIVER and judgement.severity:
             # The operator, wherever it is installed, has one for this image.
             named, given = {_DRIVER}, set(self.having)
+        elif judgement.rule is REMOVED_VERSION:
+            named, given = {True}, {self._serves_karpenter(judgement.message)}
         elif judgement.rule is NO_DAEMON and _CAPABLE in judgement.message:
             named = {f"label {_CAPABLE}"}  # of nodes of another scope
         else:
             return judgement
         return replace(judgement, severity="info") if named & given else judgement
+
+    def _serves_karpenter(self, message: str) -> bool:
+        """Whether each Karpenter that the files install is of before what a message says."""
+        went = _RELEASE.findall(message)
+        found = [_RELEASE.match(name) for kind, name in self.having if kind == _KARPENTER]
+        return bool(found and went) and all(
+            each is not None and _order(each.groups()) < _order(went[-1]) for each in found
+        )
+
+
+def _order(release: Iterable[str | None]) -> list[int]:
+    return [int(part or 0) for part in release]
 
 
 def as_applied(
@@ -248,8 +266,8 @@ def _given(item: Item) -> Iterator[tuple[str, str]]:
         for key in ("map", "data"):
             texts = pairs(at(item.values, *above, key))
             yield from ((_SHARED, name) for _, given in texts for name in _shares(given))
-    if isinstance(item, Release) and chart_of(item.chart) == OPERATOR_CHART:
-        yield from () if installs(item, "driver") is False else (_DRIVER,)
+    if isinstance(item, Release):
+        yield from _installed(item)
     if any(daemon.role == "nfd" for daemon in daemons(Inventory((item,)), item.cluster)):
         yield _NFD
     if not isinstance(item, NodeSet):
@@ -259,6 +277,14 @@ def _given(item: Item) -> Iterator[tuple[str, str]]:
             yield _LABEL, label
     if item.provisioner != "byHand":
         yield from _put(item)
+
+
+def _installed(item: Release) -> Iterator[tuple[str, str]]:
+    """Karpenter in its version, and a driver."""
+    if item.chart == _KARPENTER:
+        yield _KARPENTER, str(item.version)
+    if chart_of(item.chart) == OPERATOR_CHART and installs(item, "driver") is not False:
+        yield _DRIVER
 
 
 def _shares(given: object) -> Iterator[str]:
