@@ -1,0 +1,202 @@
+"""What lint said of clusters that people run, and of what they deploy there, in our words."""
+
+from __future__ import annotations
+
+import pytest
+from linted import every, found
+from linted import said_of as said
+
+POOL = """\
+apiVersion: karpenter.sh/v1beta1
+kind: NodePool
+metadata: {name: gpu}
+spec: {}
+"""
+HELM = """\
+export KARPENTER_VERSION={version}
+helm template karpenter oci://public.ecr.aws/karpenter/karpenter {flag} > karpenter.yaml
+"""
+PINNED = "--version ${KARPENTER_VERSION}"
+
+
+@pytest.mark.parametrize(
+    ("version", "flag", "wrong"),
+    [
+        ("v0.33.0", PINNED, False),
+        ("1.0.6", PINNED, False),
+        ("1.1.0", PINNED, True),
+        ("1.10.2", PINNED, True),
+        ("", "", True),
+        ("$1", PINNED, True),
+    ],
+)
+def test_a_karpenter_that_is_installed_decides_what_is_served(
+    version: str, flag: str, wrong: bool
+) -> None:
+    script = HELM.format(version=version, flag=flag)
+
+    assert ("GPU1050" in said(pool__yaml=POOL, up__sh=script)) == wrong
+
+
+def test_each_karpenter_has_to_serve_it() -> None:
+    first, second = (HELM.format(version=each, flag=PINNED) for each in ("0.37.0", "1.2.0"))
+    files = [("pool.yaml", POOL), ("a/up.sh", first)]
+
+    assert [each.severity for each in every(files) if each.code == "GPU1050"] == ["info"]
+    assert "GPU1050" in {each.code for each in found([*files, ("b/up.sh", second)])}
+
+
+def test_an_earlier_api_is_gone_with_an_earlier_karpenter() -> None:
+    pool = POOL.replace("v1beta1", "v1alpha5").replace("NodePool", "Provisioner")
+
+    for version, wrong in (("0.32.1", False), ("0.37.0", True)):
+        script = HELM.format(version=version, flag=PINNED)
+        assert ("GPU1050" in said(pool__yaml=pool, up__sh=script)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [("a single-node k3s cluster", False), ("single node cluster", False), ("a single node", True)],
+)
+def test_nobody_replaces_the_only_node(words: str, wrong: bool) -> None:
+    script = f"# Prepares {words}.\nkubectl label node $NODE nvidia.com/gpu.present=true\n"
+
+    assert ("GPU1062" in said(up__sh=script)) == wrong
+
+
+SCRIPT = """\
+CLUSTER_NAME={name}
+helm upgrade --install {release} -n monitoring
+"""
+OPERATOR = "gpu-operator nvidia/gpu-operator --set dcgmExporter.enabled=true"
+EXPORTER = "dcgm gpu-helm-charts/dcgm-exporter"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "wrong"),
+    [
+        ("${CLUSTER_NAME:-ours}", '${CLUSTER_NAME:-"theirs"}', False),
+        ("ours", "theirs", False),
+        ("ours", "${CLUSTER_NAME:-ours}", True),
+        ("ours", "$1", True),
+        ("$1", "$2", True),
+    ],
+)
+def test_scripts_that_call_two_clusters_are_two_ways(one: str, other: str, wrong: bool) -> None:
+    files = {
+        "a__sh": SCRIPT.format(name=one, release=OPERATOR),
+        "b__sh": SCRIPT.format(name=other, release=EXPORTER),
+    }
+
+    assert ("GPU1187" in said(**files)) == wrong
+
+
+def test_what_one_of_two_ways_does_twice_is_told() -> None:
+    both = SCRIPT.format(name="ours", release=OPERATOR)
+    both += f"helm upgrade --install {EXPORTER} -n monitoring\n"
+
+    assert "GPU1187" in said(a__sh=both, b__sh=SCRIPT.format(name="theirs", release=EXPORTER))
+
+
+def test_only_scripts_call_a_cluster_by_a_variable() -> None:
+    """A guide has sections for its ways."""
+    guide = f"```bash\n{SCRIPT.format(name='ours', release=OPERATOR)}```\n"
+
+    assert "GPU1187" in said(up__md=guide, b__sh=SCRIPT.format(name="theirs", release=EXPORTER))
+
+
+SERVICE = """\
+apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {name: llm, namespace: ml}
+spec:
+  predictor:
+    PART
+"""
+CONTAINER = (
+    "{name: kserve-container, image: 'own:1', resources: {limits: {nvidia.com/gpu: 1}}, OWN}"
+)
+
+
+def told(part: str, **changed: str) -> list[tuple[str, str]]:
+    text = SERVICE.replace("PART", part)
+    for old, new in changed.items():
+        text = text.replace(old, new)
+    return [
+        (each.message, each.fix) for each in found([("a.yaml", text)]) if each.code == "GPU1005"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "key", "fix"),
+    [
+        ("container: {image: 'own:1'}", "container", "Did you mean containers?"),
+        ("nodeSelectors: {a: b}", "nodeSelectors", "Did you mean nodeSelector?"),
+        ("minReplica: 1", "minReplica", "Did you mean minReplicas?"),
+        ("podSpec: {nodeSelector: {}}", "podSpec", "Write a pod's fields here by themselves."),
+        (
+            "readinessProbe: {}",
+            "readinessProbe",
+            "Move it into the model or the container that it is for.",
+        ),
+    ],
+)
+def test_a_predictor_has_fields_of_pods_and_of_kserve(part: str, key: str, fix: str) -> None:
+    assert told(part) == [(f"The predictor of the InferenceService llm has no field {key}.", fix)]
+
+
+@pytest.mark.parametrize(
+    "part", ["minReplicas: 1", "model: {}", "nodeSelector: {a: b}", "timeout: 60", "[]"]
+)
+def test_fields_that_a_predictor_has_are_its(part: str) -> None:
+    assert told(part) == []
+
+
+def test_containers_of_a_predictor_are_containers() -> None:
+    part = f"containers: [{CONTAINER}]"
+
+    assert told(part, OWN="resource: {}") == [
+        (
+            "The container of the InferenceService llm has no field resource.",
+            "Did you mean resources?",
+        )
+    ]
+    assert told(part, OWN="env: []") == []
+    assert told(part, OWN="somethingOfTheirs: []") == []
+
+
+def test_other_versions_and_explainers_have_other_fields() -> None:
+    part = "container: {image: 'own:1'}"
+
+    assert told(part, v1beta1="v1alpha2") == []
+    assert told(part, predictor="explainer") == []
+    assert told(part, predictor="transformer") != []
+    assert told(part, **{"serving.kserve.io": "ome.io"}) == []
+
+
+VALUES = """\
+KEY:
+  controllers:
+    app:
+      containers:
+        app:
+          image: {repository: ghcr.io/a/b, tag: 1.2.3}
+          env: {NVIDIA_VISIBLE_DEVICES: all}
+"""
+
+
+@pytest.mark.parametrize("key", ["app-template", "jellyfin"])
+def test_app_template_is_read_below_its_name_in_a_chart_of_ones_own(key: str) -> None:
+    chart = "apiVersion: v2\nname: own\nversion: 0.1.0\n"
+    files = [("own/Chart.yaml", chart), ("own/values.yaml", VALUES.replace("KEY", key))]
+
+    (finding,) = found(files)
+
+    assert finding.code == "GPU1009"
+    assert finding.path.startswith(f"{key}.")
+
+
+def test_an_object_is_no_values() -> None:
+    text = VALUES.replace("KEY", "spec")
+
+    assert said(a__yaml=f"apiVersion: own.example.com/v1\nkind: Own\n{text}") == []
