@@ -200,3 +200,58 @@ def test_an_object_is_no_values() -> None:
     text = VALUES.replace("KEY", "spec")
 
     assert said(a__yaml=f"apiVersion: own.example.com/v1\nkind: Own\n{text}") == []
+
+
+ADD = "helm repo add own {address}\nhelm repo update\nhelm upgrade --install x own/{chart} {flag}\n"
+OF_PLUGIN = "https://nvidia.github.io/k8s-device-plugin"
+OF_EXPORTER = "https://nvidia.github.io/dcgm-exporter"
+
+
+@pytest.mark.parametrize(
+    ("address", "chart", "flag", "wrong"),
+    [
+        (OF_PLUGIN, "dcgm-exporter", "", True),
+        (OF_PLUGIN, "gpu-feature-discovery", "", False),
+        (f"{OF_PLUGIN}/stable/", "nvidia-device-plugin", "", False),
+        (f"{OF_PLUGIN}/stable", "gpu-operator", "", True),
+        (f"{OF_EXPORTER}/helm-charts", "dcgm-exporter", "", False),
+        (OF_EXPORTER, "dcgm-exporter", "", True),
+        ("https://nvidia.github.io/something-else", "dcgm-exporter", "", False),
+        ("https://helm.ngc.nvidia.com/nvidia", "dcgm-exporter", "", False),
+        (OF_PLUGIN, "dcgm-exporter", "--repo https://charts.example.com", False),
+        ("$ADDRESS", "dcgm-exporter", "", False),
+        ("--force-update " + OF_PLUGIN, "dcgm-exporter", "", True),
+    ],
+)
+def test_a_chart_is_of_the_repository_of_its_name(
+    address: str, chart: str, flag: str, wrong: bool
+) -> None:
+    script = ADD.format(address=address, chart=chart, flag=flag)
+
+    assert ("GPU1336" in said(up__sh=script)) == wrong
+    assert ("GPU1336" in said(up__md=f"```bash\n{script}```\n")) == wrong
+
+
+def test_the_message_names_repository_and_chart() -> None:
+    at_home = ADD.format(address=OF_PLUGIN, chart="dcgm-exporter", flag="")
+    nowhere = ADD.format(address=OF_PLUGIN, chart="plugin", flag="")
+
+    (first,) = (each for each in found([("up.sh", at_home)]) if each.code == "GPU1336")
+    (second,) = (each for each in found([("up.sh", nowhere)]) if each.code == "GPU1336")
+
+    assert first.message == (
+        f"The release x of dcgm-exporter is taken from {OF_PLUGIN}, which has no dcgm-exporter."
+    )
+    assert first.fix == "Take it from https://nvidia.github.io/dcgm-exporter/helm-charts."
+    assert second.fix == "It has nvidia-device-plugin, gpu-feature-discovery."
+
+    (third,) = found([("up.sh", nowhere.replace(OF_PLUGIN, OF_EXPORTER))])
+    assert third.fix == "It has none."
+
+
+def test_a_name_that_is_given_twice_may_be_either() -> None:
+    other = "helm repo add own https://charts.example.com\n"
+    script = ADD.format(address=OF_PLUGIN, chart="dcgm-exporter", flag="")
+
+    assert "GPU1336" not in said(up__sh=other + script)
+    assert "GPU1336" not in said(up__sh=script.replace("own/", "theirs/"))
