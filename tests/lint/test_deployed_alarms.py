@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from linted import every, found
 from linted import said_of as said
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Run
+
+
+def in_parts(run: Run, folder: Path, files: dict[str, str]) -> str:
+    """What the command says of files in folders, which it reads one after the other."""
+    for name, text in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return run("lint", "--quiet", "--no-config", str(folder)).out
+
 
 POOL = """\
 apiVersion: karpenter.sh/v1beta1
@@ -52,6 +69,54 @@ def test_an_earlier_api_is_gone_with_an_earlier_karpenter() -> None:
     for version, wrong in (("0.32.1", False), ("0.37.0", True)):
         script = HELM.format(version=version, flag=PINNED)
         assert ("GPU1050" in said(pool__yaml=pool, up__sh=script)) == wrong
+
+
+@pytest.mark.parametrize(("version", "wrong"), [("0.37.0", False), ("1.5.0", True)])
+def test_a_karpenter_may_be_installed_from_another_folder(
+    version: str, wrong: bool, tmp_path: Path, run: Run
+) -> None:
+    script = HELM.format(version=version, flag=PINNED)
+    out = in_parts(run, tmp_path, {"pools/gpu.yaml": POOL, "up/karpenter.sh": script})
+
+    assert ("GPU1050" in out) == wrong
+
+
+NODES = """\
+resource "aws_eks_node_group" "gpu" {
+  cluster_name   = "ours"
+  node_role_arn  = "arn:aws:iam::111122223333:role/nodes"
+  subnet_ids     = ["subnet-0a1b2c3d"]
+  instance_types = ["g5.xlarge"]
+  ami_type       = "AL2023_x86_64_STANDARD"
+  scaling_config {
+    desired_size = 1
+    max_size     = 2
+    min_size     = 1
+  }
+}
+"""
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: gpu-operator, namespace: argocd}
+spec:
+  source:
+    repoURL: https://helm.ngc.nvidia.com/nvidia
+    chart: gpu-operator
+    targetRevision: v25.3.4
+    helm: {valuesObject: {driver: {enabled: ENABLED}}}
+  destination: {namespace: gpu-operator}
+"""
+
+
+@pytest.mark.parametrize(("enabled", "wrong"), [("true", False), ("false", True)])
+def test_the_operator_brings_a_driver_from_another_folder(
+    enabled: str, wrong: bool, tmp_path: Path, run: Run
+) -> None:
+    application = APPLICATION.replace("ENABLED", enabled)
+    files = {"terraform/main.tf": NODES, "apps/gpu-operator.yaml": application}
+
+    assert ("GPU1181" in in_parts(run, tmp_path, files)) == wrong
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_co
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.configs import MAP_UNUSED
 from eks_gpushare.inventory.edges.daemonsets import UNLABELLED
-from eks_gpushare.inventory.edges.drivers import installs
+from eks_gpushare.inventory.edges.drivers import NOWHERE, brings_driver, installs
 from eks_gpushare.inventory.edges.mps import NO_DAEMON
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Pointer, Release, Workload
@@ -57,7 +57,11 @@ _CAPABLE: Final = "nvidia.com/mps.capable=true"
 """The label by which the chart's MPS daemon goes."""
 _KARPENTER: Final = "karpenter"
 """The chart of Karpenter, by its release: an earlier one serves what the newest does not."""
+_SERVED: Final = ("served", "karpenter")
+"""What an object of Karpenter's needs of others."""
 _RELEASE: Final = re.compile(r"v?(\d+)\.(\d+)\b")
+_ANYWHERE: Final = (_LABEL, _SHARED, _NFD[0], _DRIVER[0], _SERVED[0])
+"""Kinds of what is told of files by others that they do not name."""
 _CONFIGS = {DEVICE_PLUGIN: ("config", "name"), OPERATOR: ("devicePlugin", "config", "name")}
 
 
@@ -80,7 +84,7 @@ class Naming(NamedTuple):
         """The files that a file names something of, where only one has it, by its normal path."""
         found: dict[str, list[str]] = {}
         for key, files in self.named.items():
-            if key[0] in (_LABEL, _SHARED, _NFD[0]):
+            if key[0] in _ANYWHERE:
                 continue
             others = self.having.get(key, frozenset())
             for file in sorted(files - others):
@@ -91,9 +95,9 @@ class Naming(NamedTuple):
     def gives_labels_to(self, part: Naming) -> bool:
         """Whether nodes of other files have labels that a part selects, or shares that it asks for.
 
-        Of those that its own have, no others tell more.
+        So is what else files have wherever they lie. Of what its own have, no others tell more.
         """
-        told = [key for key in part.named if key[0] in (_LABEL, _SHARED, _NFD[0])]
+        told = [key for key in part.named if key[0] in _ANYWHERE]
         return any(key in self.having and key not in part.having for key in told)
 
     def with_other_scopes(self, judgement: Judgement) -> Judgement:
@@ -126,8 +130,8 @@ class Naming(NamedTuple):
             named = {
                 name for name in given if judgement.message.startswith(f"The {name} is put on")
             }
-        elif judgement.rule is NO_DRIVER and judgement.severity:
-            # The operator, wherever it is installed, has one for this image.
+        elif judgement.rule in (NO_DRIVER, NOWHERE) and judgement.severity:
+            # The operator, wherever it is installed, brings one.
             named, given = {_DRIVER}, set(self.having)
         elif judgement.rule is REMOVED_VERSION:
             named, given = {True}, {self._serves_karpenter(judgement.message)}
@@ -239,6 +243,8 @@ def _names(item: Item) -> Iterator[tuple[str, str]]:
             yield from _put(item)
         elif item.provisioner == "karpenter" and (name := class_named(item)) is not None:
             yield "class", name
+        yield from (_SERVED,) if item.provisioner == "karpenter" else ()
+        yield from (_DRIVER,) if brings_driver(item) is False else ()
 
 
 def _clusters(item: Pointer) -> Iterator[tuple[str, str]]:
@@ -283,6 +289,7 @@ def _installed(item: Release) -> Iterator[tuple[str, str]]:
     """Karpenter in its version, and a driver."""
     if item.chart == _KARPENTER:
         yield _KARPENTER, str(item.version)
+        yield _SERVED
     if chart_of(item.chart) == OPERATOR_CHART and installs(item, "driver") is not False:
         yield _DRIVER
 
