@@ -45,7 +45,7 @@ _EXPORTS: Final = "exports"
 _CLUSTER: Final = "cluster"
 _CALLS_CLUSTER: Final = re.compile(
     r"^[ \t]*(?:export |readonly )?(?:EKS_|GKE_|AKS_)?CLUSTER(?:_NAME)?="
-    r"[\"']?(?:\$\{\w+:?-[\"']?)?([a-z0-9][A-Za-z0-9_.-]*)",
+    r"[\"']?(?:\$\{[A-Z_]+:?-[\"']?)?([a-z0-9][A-Za-z0-9_.-]*)",
     re.MULTILINE,
 )
 """A variable of a script with the name of a cluster, or that which it takes if none is given."""

@@ -59,7 +59,7 @@ _KARPENTER: Final = "karpenter"
 """The chart of Karpenter, by its release: an earlier one serves what the newest does not."""
 _SERVED: Final = ("served", "karpenter")
 """What an object of Karpenter's needs of others."""
-_RELEASE: Final = re.compile(r"v?(\d+)\.(\d+)\b")
+_RELEASE: Final = re.compile(r"v?([0-9]+)\.([0-9]+)\b")
 _ANYWHERE: Final = (_LABEL, _SHARED, _NFD[0], _DRIVER[0], _SERVED[0])
 """Kinds of what is told of files by others that they do not name."""
 _CONFIGS = {DEVICE_PLUGIN: ("config", "name"), OPERATOR: ("devicePlugin", "config", "name")}
