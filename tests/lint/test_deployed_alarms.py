@@ -8,10 +8,16 @@ import pytest
 from linted import every, found
 from linted import said_of as said
 
+from eks_gpushare.lint.dispatch import read_files
+from eks_gpushare.lint.references import all_of
+from eks_gpushare.manifests.files import GivenFile
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import Run
+
+    from eks_gpushare.lint.references import Naming
 
 
 def in_parts(run: Run, folder: Path, files: dict[str, str]) -> str:
@@ -117,6 +123,46 @@ def test_the_operator_brings_a_driver_from_another_folder(
     files = {"terraform/main.tf": NODES, "apps/gpu-operator.yaml": application}
 
     assert ("GPU1181" in in_parts(run, tmp_path, files)) == wrong
+
+
+def of(**files: str) -> Naming:
+    given = [GivenFile(name.replace("__", "."), text) for name, text in files.items()]
+    return read_files(given).naming()
+
+
+def test_parts_are_told_of_a_driver_and_of_karpenter() -> None:
+    """Those that have need of it, and have none themselves."""
+    nodes, pool = of(main__tf=NODES), of(pool__yaml=POOL)
+    brings = of(app__yaml=APPLICATION.replace("ENABLED", "true"))
+    none = of(app__yaml=APPLICATION.replace("ENABLED", "false"))
+    karpenter = of(up__sh=HELM.format(version="0.37.0", flag=PINNED))
+
+    assert brings.gives_labels_to(nodes)
+    assert karpenter.gives_labels_to(pool)
+    assert not none.gives_labels_to(nodes)
+    assert not karpenter.gives_labels_to(nodes)
+    assert not brings.gives_labels_to(pool)
+    assert not brings.gives_labels_to(of(main__tf=NODES.replace("STANDARD", "NVIDIA")))
+    for part, other in ((nodes, brings), (pool, karpenter)):
+        both = all_of((part, other))
+        assert not both.gives_labels_to(both)
+        assert both.references() == {}
+
+
+@pytest.mark.parametrize(("enabled", "wrong"), [("true", False), ("false", True), ("~", False)])
+def test_of_files_that_are_read_together_the_same_is_so(enabled: str, wrong: bool) -> None:
+    application = APPLICATION.replace("ENABLED", enabled)
+    files = [("terraform/main.tf", NODES), ("apps/gpu-operator.yaml", application)]
+
+    assert ("GPU1181" in {each.code for each in found(files)}) == wrong
+
+
+def test_without_a_karpenter_the_newest_serves() -> None:
+    overlay = POOL.replace("v1beta1", "v1beta2").replace("NodePool", "NodeOverlay")
+    script = HELM.format(version="0.37.0", flag=PINNED)
+
+    assert "GPU1050" in said(pool__yaml=POOL)
+    assert "GPU1050" in said(overlay__yaml=overlay, up__sh=script)
 
 
 @pytest.mark.parametrize(

@@ -150,8 +150,8 @@ class Naming(NamedTuple):
         )
 
 
-def _order(release: Iterable[str | None]) -> list[int]:
-    return [int(part or 0) for part in release]
+def _order(release: Iterable[str]) -> list[int]:
+    return [int(part) for part in release]
 
 
 def as_applied(
