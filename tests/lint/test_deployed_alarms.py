@@ -120,7 +120,7 @@ def test_the_operator_brings_a_driver_from_another_folder(
     enabled: str, wrong: bool, tmp_path: Path, run: Run
 ) -> None:
     application = APPLICATION.replace("ENABLED", enabled)
-    files = {"terraform/main.tf": NODES, "apps/gpu-operator.yaml": application}
+    files = {"old/main.tf": NODES, "apps/gpu-operator.yaml": application}
 
     assert ("GPU1181" in in_parts(run, tmp_path, files)) == wrong
 
@@ -152,7 +152,7 @@ def test_parts_are_told_of_a_driver_and_of_karpenter() -> None:
 @pytest.mark.parametrize(("enabled", "wrong"), [("true", False), ("false", True), ("~", False)])
 def test_of_files_that_are_read_together_the_same_is_so(enabled: str, wrong: bool) -> None:
     application = APPLICATION.replace("ENABLED", enabled)
-    files = [("terraform/main.tf", NODES), ("apps/gpu-operator.yaml", application)]
+    files = [("old/main.tf", NODES), ("apps/gpu-operator.yaml", application)]
 
     assert ("GPU1181" in {each.code for each in found(files)}) == wrong
 
